@@ -1,0 +1,35 @@
+// ControlGroup: the control plane of a group of ranks: small host-side collectives for decks, votes, plans
+// and errors. Blocking, each wait under the group's deadline; not for tensors.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenax::comm {
+
+class ControlGroup {
+ public:
+  virtual ~ControlGroup() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual void barrier() = 0;
+  /// Every rank returns root's string.
+  virtual std::string broadcast(const std::string& text, int root) = 0;
+  /// The strings of all ranks, in rank order, on every rank.
+  virtual std::vector<std::string> all_gather(const std::string& text) = 0;
+  /// Element-wise sums, added in rank order: the same bits on every rank.
+  virtual void all_reduce_sum(std::span<double> values) = 0;
+  virtual void all_reduce_max(std::span<double> values) = 0;
+
+  /// Runs `work` on every rank, then all ranks learn whether any threw: if so, every rank throws the Error of
+  /// the lowest failing rank (with its scope). So one bad file ends the run once, with one message, and
+  /// nobody hangs.
+  void agree(const std::function<void()>& work);
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,40 @@
+// Link: tagged point-to-point messages between this rank and one peer. Endpoint: this rank's links to a
+// group.
+//
+// Thread rule: an Endpoint and its links are used by one thread at a time. Messages of one tag arrive in the
+// order they were sent. Both ends name the same byte count; a mismatch is an Error(link).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "comm/transfer.hpp"
+
+namespace tenax::comm {
+
+using Tag = int;  ///< 0 ≤ tag < kMaxTag
+inline constexpr Tag kMaxTag = 1 << 20;
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  /// Starts once `stream` has passed what is enqueued on it now. Does not block. `tensor` must not change
+  /// until done.
+  virtual TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
+  /// Posts a receive into `tensor`. Does not block.
+  virtual TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
+  virtual std::string describe() const = 0;  ///< "rank 1 (hostA) - rank 2 (hostB)", in world ranks
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// The link to `peer` (≠ rank()), owned by the endpoint.
+  virtual Link& link(int peer) = 0;
+  virtual std::string describe(int peer) const = 0;  ///< "rank 2 (hostB)", in world ranks
+};
+
+}  // namespace tenax::comm

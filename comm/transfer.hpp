@@ -1,0 +1,26 @@
+// Transfer: a message or collective under way.
+#pragma once
+
+#include <memory>
+
+#include "kernels/device.hpp"
+
+namespace tenax::comm {
+
+/// Owned by whoever started it; the tensors it reads or writes must outlive it. Used by one thread.
+/// Destroying a transfer that is not done is allowed only while an error unwinds the stack.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  /// Makes progress; true when complete. Throws Error naming the operation, the ranks and the hosts if it
+  /// failed.
+  virtual bool done() = 0;
+  /// Blocks the host until complete. Throws Error(link) on expiry.
+  virtual void wait(kernels::Deadline deadline) = 0;
+  /// Later operations of `stream` see the result. Blocks the host only where the back end has no other way
+  /// (CPU).
+  virtual void order_before(kernels::Stream& stream, kernels::Deadline deadline) = 0;
+};
+using TransferPtr = std::unique_ptr<Transfer>;
+
+}  // namespace tenax::comm

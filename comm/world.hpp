@@ -1,0 +1,42 @@
+// World: the ranks of one replica, as MPI started them. The only place that knows that MPI exists.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/control_group.hpp"
+
+namespace tenax::comm {
+
+/// RAII of the message-passing library; one a process. Used by the thread that created it, but a ControlGroup
+/// may be handed to another thread.
+class World {
+ public:
+  virtual ~World() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual const std::string& host() const = 0;
+
+  /// Collective over the world: ranks with equal `color` form a group, ordered by `key`. A subgroup for
+  /// point-to- point messages, or for collectives.
+  virtual std::unique_ptr<Endpoint> split_endpoint(int color, int key) = 0;
+  /// As above; picks the fastest way to reach the group's ranks (shared memory within a host).
+  virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
+                                                           kernels::Device& device) = 0;
+  /// A control group of all ranks, independent of every other one (each call makes a new one; collective).
+  virtual std::unique_ptr<ControlGroup> control_group() = 0;
+  /// Ends every rank of the world at once with `status`, for errors that peers cannot learn of otherwise.
+  [[noreturn]] virtual void abort(int status) = 0;
+};
+
+/// True inside a process that mpirun or srun started.
+bool launched_by_mpi();
+/// Starts MPI. Throws Error(job) if it cannot.
+std::unique_ptr<World> start_mpi_world(CommOptions options);
+
+/// Ranks as threads, for tests: `size` worlds of one process, world i to be used by thread i.
+std::vector<std::unique_ptr<World>> create_thread_worlds(int size, CommOptions options);
+
+}  // namespace tenax::comm

@@ -1,0 +1,112 @@
+// Deck: the input of a run, as typed values. Which keys exist, with default, range, unit and a sentence each,
+// is declared once in deck_table.cpp; parsing, checking, --deck-help, inputs/reference.toml and the resolved
+// deck come from there. Meaning of the keys: shared contract, README.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenax::io {
+
+struct RunSection {
+  std::string name;
+  std::string output_dir;
+  std::int64_t train_steps = 0;
+  std::int64_t seed = 1;
+  std::int64_t log_interval = 1;
+  std::int64_t eval_interval = 0;
+  std::int64_t eval_steps = 20;
+  std::int64_t profile_interval = 0;
+  double max_minutes = 0;
+  bool tensorboard = false;
+  std::string resume = "auto";  ///< "auto", "never" or an absolute path
+};
+
+struct ModelSection {
+  std::int64_t num_layers = 0, hidden_size = 0, num_attention_heads = 0;
+  std::int64_t ffn_hidden_size = 0;  ///< resolved: never 0 after parsing
+  std::int64_t seq_length = 0, vocab_size = 0;
+  std::string compute_dtype = "fp32";
+  std::string init_weights;  ///< absolute path or empty
+};
+
+struct DataSource {
+  std::string file;  ///< absolute path
+  double weight = 1;
+};
+
+struct DataSection {
+  std::vector<DataSource> train, validation;
+  std::string tokenizer = "bytes";
+  std::string vocab_dir;
+  std::string order = "shuffled";
+};
+
+struct BatchSection {
+  std::int64_t global_batch_size = 0, micro_batch_size = 1;
+};
+
+struct OptimizerSection {
+  double lr = 0, min_lr = 0;
+  std::string lr_schedule = "cosine";
+  std::int64_t lr_warmup_steps = 0,
+               lr_decay_steps = 0;  ///< lr_decay_steps resolved: train_steps where 0 was given
+  double weight_decay = 0.1, adam_beta1 = 0.9, adam_beta2 = 0.95, adam_eps = 1e-8, clip_grad = 1.0;
+};
+
+struct ParallelSection {
+  std::int64_t tensor_parallel_size = 1, pipeline_parallel_size = 1, data_parallel_size = 1, replicas = 1;
+  std::int64_t ranks() const { return tensor_parallel_size * pipeline_parallel_size * data_parallel_size; }
+};
+
+struct PipelineSection {
+  std::string schedule = "adaptive", p2p = "auto";
+  std::vector<std::int64_t> activation_limit;  ///< empty = from memory; one, or one per stage
+};
+
+struct CommSection {
+  std::string transport = "auto";
+  double deadline_s = 60;
+  std::vector<std::string> interfaces;
+  std::int64_t sockets_per_link = 0;
+};
+
+struct DeviceSection {
+  std::string kind = "auto";
+};
+
+struct CheckpointSection {
+  std::int64_t interval = 0, keep = 3;
+  std::string dir;  ///< absolute after parsing
+};
+
+struct Deck {
+  RunSection run;
+  ModelSection model;
+  DataSection data;
+  BatchSection batch;
+  OptimizerSection optimizer;
+  ParallelSection parallel;
+  PipelineSection pipeline;
+  CommSection comm;
+  DeviceSection device;
+  CheckpointSection checkpoint;
+};
+
+/// Reads, overrides, checks and resolves a deck. `overrides`: "section.key=value" each. Relative paths become
+/// absolute (files: relative to the deck; output_dir: to the working directory). Throws kernels::Error(usage)
+/// with "DECK:LINE:COLUMN: message" or "command line: section.key: message"; a deck that cannot be opened
+/// included.
+Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+/// The resolved deck as TOML: every key, in table order; reading it back gives the same Deck.
+std::string to_toml(const Deck& deck);
+/// The resolved deck for rank 0 to broadcast: parses what to_toml wrote.
+Deck parse_resolved_deck(const std::string& toml);
+
+std::string deck_help();       ///< text of `tenax --deck-help`
+std::string reference_toml();  ///< text of inputs/reference.toml
+
+}  // namespace tenax::io

@@ -1,0 +1,200 @@
+// The operations of a GPT, one virtual each, asynchronous on a stream. A back end must provide the pure ones;
+// the others are fusions whose default composes pure ones, for a back end to override where that is faster.
+//
+// Letters: rows = sequences of the microbatch x T; H = hidden; "accumulation type" = fp64 for fp64, else
+// fp32. Rules:   parameter gradients add unless `accumulate` is false, then they overwrite; activation
+// gradients
+//          overwrite. All tensors of a call but the ones named otherwise have the compute type (fp32, bf16,
+//          fp64). Every operation is deterministic. Nothing is checked at run time but by asserts.
+//          Aliasing is allowed only where a field says so.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/device.hpp"
+#include "kernels/tensor.hpp"
+
+namespace tenax::kernels {
+
+/// c[m, n] (+)= op(a)[m, k] · op(b)[k, n] (+ bias[n]). a and b have one type; c the same or its accumulation
+/// type.
+struct MatmulArgs {
+  Tensor a, b, c;
+  bool transpose_a = false;  ///< a is stored [k, m]
+  bool transpose_b = false;  ///< b is stored [n, k]
+  Tensor bias;               ///< optional, [n], compute type
+  bool accumulate = false;   ///< c += instead of c =
+};
+
+/// y[rows, out] = x[rows, in] · weight[in, out] + bias[out] (bias optional).
+struct LinearForwardArgs {
+  Tensor x, weight, bias, y;
+};
+/// pre = x · weight + bias, y = gelu(pre); pre is kept for the backward pass.
+struct LinearGeluForwardArgs {
+  Tensor x, weight, bias, pre, y;
+};
+/// d_x[rows, in] = d_y[rows, out] · weightᵀ.
+struct LinearBackwardInputArgs {
+  Tensor d_y, weight, d_x;
+};
+/// d_pre = (d_y · weightᵀ) ∘ gelu'(pre). d_pre may be the memory of pre. scratch: [rows, in], compute type.
+struct LinearGeluBackwardInputArgs {
+  Tensor d_y, weight, pre, d_pre, scratch;
+};
+/// d_weight[in, out] (+)= xᵀ · d_y, d_bias[out] (+)= column sums of d_y (optional). Gradients: accumulation
+/// type.
+struct LinearBackwardWeightArgs {
+  Tensor x, d_y, d_weight, d_bias;
+  bool accumulate = true;
+};
+/// d_bias[columns] (+)= column sums of d_y.
+struct BiasGradientArgs {
+  Tensor d_y, d_bias;
+  bool accumulate = true;
+};
+
+/// y = tanh-approximated GELU of x (Hendrycks & Gimpel 2016; Hugging Face "gelu_new").
+struct GeluForwardArgs {
+  Tensor x, y;
+};
+/// d_x = d_y ∘ gelu'(x). d_x may be the memory of x or d_y.
+struct GeluBackwardArgs {
+  Tensor x, d_y, d_x;
+};
+
+/// y = (x − mean) · rstd · gamma + beta over the last axis; mean, rstd [rows] in the accumulation type are
+/// kept.
+struct LayerNormForwardArgs {
+  Tensor x, gamma, beta, y, mean, rstd;
+  double epsilon = 1e-5;
+};
+/// sum = x + delta + bias[H]; then layer norm of sum as above. sum may be the memory of x or delta.
+struct ResidualLayerNormForwardArgs {
+  Tensor x, delta, bias, sum;
+  Tensor gamma, beta, y, mean, rstd;
+  double epsilon = 1e-5;
+};
+/// d_x = d_residual (optional) + gradient of the norm's input. d_x may be the memory of x, d_y or d_residual.
+/// d_gamma, d_beta [H], accumulation type: this microbatch's sums, overwritten (backward_weight adds them
+/// later).
+struct LayerNormBackwardArgs {
+  Tensor x, mean, rstd, gamma, d_y, d_residual, d_x, d_gamma, d_beta;
+};
+/// out = x + delta + bias[H]. out may be the memory of x or delta.
+struct ResidualAddArgs {
+  Tensor x, delta, bias, out;
+};
+
+/// Causal attention. qkv [sequences, T, 3·heads·head_size]: q of all heads, then k, then v, in each row.
+/// out [sequences, T, heads·head_size]. log_sum_exp [sequences, heads, T], accumulation type, is kept: the
+/// T×T weights never exist for more than a block of rows of one head. Scale 1/sqrt(head_size).
+struct AttentionForwardArgs {
+  Tensor qkv, out, log_sum_exp;
+  int heads = 0;
+};
+/// d_qkv may be the memory of qkv.
+struct AttentionBackwardArgs {
+  Tensor qkv, out, d_out, log_sum_exp, d_qkv;
+  int heads = 0;
+};
+
+/// out[rows, H] = wte[token − vocab_begin] (zero where the token is not in this shard) + wpe[position]
+/// (optional). tokens: i32 [sequences, T]. wte: this rank's [V_local, H]. wpe: [≥ T, H] or absent.
+struct EmbeddingForwardArgs {
+  Tensor tokens, wte, wpe, out;
+  std::int64_t vocab_begin = 0;
+};
+/// d_wte[token − vocab_begin] += d_x for tokens of this shard; d_wpe[position] += d_x (optional). Row order
+/// fixed.
+struct EmbeddingBackwardArgs {
+  Tensor tokens, d_x, d_wte, d_wpe;
+  std::int64_t vocab_begin = 0;
+};
+
+/// Vocabulary-parallel cross entropy, first part, over this shard's logits [rows, V_local], of which the
+/// first `valid_columns` are real and the rest padding. row_max, row_sum (of exp(logit − row_max)) and
+/// target_logit (0 where the target is not in this shard): [rows], accumulation type. A shard may have no
+/// valid column: then row_max is the lowest finite number and row_sum is 0. targets: i32 [rows], global token
+/// numbers.
+struct CrossEntropyForwardArgs {
+  Tensor logits, targets, row_max, row_sum, target_logit;
+  std::int64_t vocab_begin = 0, valid_columns = 0;
+};
+/// row_sum *= exp(local_max − global_max): run between the maximum's and the sums' all-reduce.
+struct CrossEntropyRescaleArgs {
+  Tensor local_max, global_max, row_sum;
+};
+/// log_sum_exp = row_max + log(row_sum) (may be row_sum's memory); losses[rows] = log_sum_exp − target_logit.
+struct CrossEntropyLossArgs {
+  Tensor row_max, row_sum, target_logit, log_sum_exp, losses;
+};
+/// d_logits = scale · (exp(logit − log_sum_exp) − [column is target]), padding columns 0. d_logits may be
+/// (and usually is) the memory of logits.
+struct CrossEntropyBackwardArgs {
+  Tensor logits, targets, log_sum_exp, d_logits;
+  std::int64_t vocab_begin = 0, valid_columns = 0;
+  double scale = 1.0;
+};
+
+/// torch.optim.AdamW on n consecutive parameters: decoupled decay, bias correction, epsilon outside the root.
+/// The gradient is multiplied by gradient_scale (loss normalisation times clipping) as it is read. master, d,
+/// exp_avg, exp_avg_sq [n]: accumulation type. compute [n]: optional copy in the compute type, written in the
+/// same pass; may be absent when master itself is what the model reads.
+struct AdamWArgs {
+  Tensor master, gradient, exp_avg, exp_avg_sq, compute;
+  double learning_rate = 0, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
+  double gradient_scale = 1;
+  std::int64_t step = 1;  ///< 1 for the first update
+};
+
+/// *result (host, pinned) = Σ x², summed in fp64 in a fixed order; valid once the stream has passed it.
+struct SumOfSquaresArgs {
+  Tensor x;
+  double* result = nullptr;
+};
+
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+
+  virtual void matmul(Stream&, const MatmulArgs&) = 0;
+  virtual void linear_forward(Stream&, const LinearForwardArgs&);
+  virtual void linear_gelu_forward(Stream&, const LinearGeluForwardArgs&);
+  virtual void linear_backward_input(Stream&, const LinearBackwardInputArgs&);
+  virtual void linear_gelu_backward_input(Stream&, const LinearGeluBackwardInputArgs&);
+  virtual void linear_backward_weight(Stream&, const LinearBackwardWeightArgs&);
+  virtual void bias_gradient(Stream&, const BiasGradientArgs&) = 0;
+
+  virtual void gelu_forward(Stream&, const GeluForwardArgs&) = 0;
+  virtual void gelu_backward(Stream&, const GeluBackwardArgs&) = 0;
+
+  virtual void layernorm_forward(Stream&, const LayerNormForwardArgs&) = 0;
+  virtual void residual_layernorm_forward(Stream&, const ResidualLayerNormForwardArgs&);
+  virtual void layernorm_backward(Stream&, const LayerNormBackwardArgs&) = 0;
+  virtual void residual_add(Stream&, const ResidualAddArgs&) = 0;
+
+  virtual void attention_forward(Stream&, const AttentionForwardArgs&) = 0;
+  virtual void attention_backward(Stream&, const AttentionBackwardArgs&) = 0;
+
+  virtual void embedding_forward(Stream&, const EmbeddingForwardArgs&) = 0;
+  virtual void embedding_backward(Stream&, const EmbeddingBackwardArgs&) = 0;
+
+  virtual void cross_entropy_forward(Stream&, const CrossEntropyForwardArgs&) = 0;
+  virtual void cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs&) = 0;
+  virtual void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) = 0;
+  virtual void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) = 0;
+
+  virtual void adamw(Stream&, const AdamWArgs&) = 0;
+  virtual void sum_of_squares(Stream&, const SumOfSquaresArgs&) = 0;
+
+  /// Element by element: destination = 0; = source (same type); = source (any of f32, bf16, f64 to any);
+  /// += source; = max(destination, source).
+  virtual void zero(Stream&, Tensor destination) = 0;
+  virtual void copy(Stream&, Tensor source, Tensor destination) = 0;
+  virtual void cast(Stream&, Tensor source, Tensor destination) = 0;
+  virtual void add(Stream&, Tensor source, Tensor destination) = 0;
+  virtual void maximum(Stream&, Tensor source, Tensor destination) = 0;
+};
+
+}  // namespace tenax::kernels
