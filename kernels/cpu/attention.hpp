@@ -1,0 +1,29 @@
+// Causal attention on the CPU, a block of query rows of one head at a time.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/matmul.hpp"
+#include "kernels/kernels.hpp"
+
+namespace tenax::kernels {
+
+/// Layouts and aliasing as in AttentionForwardArgs and AttentionBackwardArgs. Keeps scratch for one head
+/// between calls. Belongs to one thread at a time, the one of `matmul`, which must outlive it.
+class CpuAttention {
+ public:
+  explicit CpuAttention(CpuMatmul& matmul);
+  ~CpuAttention();
+  CpuAttention(const CpuAttention&) = delete;
+  CpuAttention& operator=(const CpuAttention&) = delete;
+
+  void forward(const AttentionForwardArgs& args);
+  void backward(const AttentionBackwardArgs& args);
+
+ private:
+  struct Scratch;
+  CpuMatmul& matmul_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace tenax::kernels

@@ -1,0 +1,25 @@
+// Products of fp32 and bf16 matrices by oneDNN, one primitive a shape, prepared once.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/matmul.hpp"
+
+namespace tenax::kernels {
+
+/// One engine, one stream, one scratchpad. Belongs to one thread at a time.
+class OneDnnProducts {
+ public:
+  OneDnnProducts();
+  ~OneDnnProducts();
+
+  /// c (+)= a · b (+ bias); a and b fp32 or bf16 alike, c that type or fp32; bias has a's type or is null.
+  /// Throws Error(rank) with oneDNN's status when it has no implementation or no memory.
+  void run(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate, const void* bias);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tenax::kernels
