@@ -1,0 +1,142 @@
+#include "parallel/pipeline_schedule.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <limits>
+#include <queue>
+
+#include "kernels/error.hpp"
+#include "parallel/dependency_walk.hpp"
+
+namespace tenax::parallel {
+namespace {
+
+[[noreturn]] void refuse(int stage, const std::string& fault) {
+  throw kernels::Error(kernels::Scope::operation,
+                       "pipeline schedule, stage " + std::to_string(stage) + ": " + fault);
+}
+
+/// What has been computed for each microbatch of one stage, op by op.
+class StageChecker {
+ public:
+  StageChecker(int stage, int microbatches) : stage_(stage), done_(static_cast<std::size_t>(microbatches)) {}
+
+  void add(const PipelineOp& op) {
+    if (op.microbatch < 0 || op.microbatch >= static_cast<int>(done_.size()))
+      refuse(stage_, to_string(op) + " is not among the " + std::to_string(done_.size()) + " microbatches");
+    Done& done = done_[static_cast<std::size_t>(op.microbatch)];
+    if (op.pass == Pass::forward) {
+      if (done.forward) refuse(stage_, to_string(op) + " is repeated");
+      done.forward = true;
+    }
+    if (gives_input_gradient(op.pass)) add_input_gradient(op, done);
+    if (gives_weight_gradient(op.pass)) add_weight_gradient(op, done);
+  }
+
+  void finish() const {
+    for (std::size_t microbatch = 0; microbatch < done_.size(); ++microbatch) {
+      const Done& done = done_[microbatch];
+      const char* missing = !done.forward ? "F" : !done.input ? "B" : !done.weight ? "W" : nullptr;
+      if (missing) refuse(stage_, missing + std::to_string(microbatch) + " is missing");
+    }
+  }
+
+ private:
+  struct Done {
+    bool forward = false, input = false, weight = false;
+  };
+
+  void add_input_gradient(const PipelineOp& op, Done& done) {
+    if (!done.forward) refuse(stage_, to_string(op) + " comes before its F");
+    if (done.input) refuse(stage_, to_string(op) + " repeats a backward pass");
+    done.input = true;
+  }
+
+  void add_weight_gradient(const PipelineOp& op, Done& done) {
+    if (!done.input) refuse(stage_, to_string(op) + " comes before its B");
+    if (done.weight) refuse(stage_, to_string(op) + " repeats a weight gradient");
+    if (op.microbatch != next_weight_)
+      refuse(stage_, to_string(op) + " comes where the weight gradient of microbatch " +
+                         std::to_string(next_weight_) + " is due: they are added in microbatch order");
+    done.weight = true;
+    ++next_weight_;
+  }
+
+  int stage_;
+  int next_weight_ = 0;
+  std::vector<Done> done_;
+};
+
+}  // namespace
+
+const char* code_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+      return "F";
+    case Pass::backward_input:
+      return "B";
+    case Pass::backward_weight:
+      return "W";
+    case Pass::backward:
+      return "BW";
+  }
+  return "?";
+}
+
+std::string to_string(const PipelineOp& op) { return code_of(op.pass) + std::to_string(op.microbatch); }
+
+int ActivationLimit::microbatches(int stage) const {
+  if (none()) return std::numeric_limits<int>::max();
+  return microbatches_of_stage.at(static_cast<std::size_t>(stage));
+}
+
+void validate(const PipelineSchedule& schedule, int microbatches, const ActivationLimit& limit) {
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    StageChecker checker(stage, microbatches);
+    for (const PipelineOp& op : schedule.ops_of_stage[static_cast<std::size_t>(stage)]) checker.add(op);
+    checker.finish();
+  }
+  DependencyWalk(schedule, microbatches).run([](int, int) {});
+  for (int stage = 0; stage < schedule.stages(); ++stage) {
+    const double peak = peak_activations(schedule, stage, limit.weight_share);
+    if (peak > limit.microbatches(stage) * (1 + 1e-9))
+      refuse(stage, "holds " + std::to_string(peak) + " activations, more than the limit of " +
+                        std::to_string(limit.microbatches(stage)));
+  }
+}
+
+double peak_activations(const PipelineSchedule& schedule, int stage, double weight_share) {
+  int whole = 0, share = 0;  // held in full, and between B and W
+  double peak = 0;
+  for (const PipelineOp& op : schedule.ops_of_stage[static_cast<std::size_t>(stage)]) {
+    whole += (op.pass == Pass::forward) - gives_input_gradient(op.pass);
+    share += (op.pass == Pass::backward_input) - (op.pass == Pass::backward_weight);
+    peak = std::max(peak, whole + weight_share * share);
+  }
+  return peak;
+}
+
+SlotPlan plan_slots(const PipelineSchedule& schedule, int stage) {
+  SlotPlan plan;
+  std::priority_queue<int, std::vector<int>, std::greater<>> free;
+  std::vector<int> slot_of_microbatch;
+  for (const PipelineOp& op : schedule.ops_of_stage[static_cast<std::size_t>(stage)]) {
+    const auto microbatch = static_cast<std::size_t>(op.microbatch);
+    if (microbatch >= slot_of_microbatch.size()) slot_of_microbatch.resize(microbatch + 1, -1);
+    int& slot = slot_of_microbatch[microbatch];
+    if (op.pass == Pass::forward) {
+      if (free.empty()) free.push(plan.slots++);
+      slot = free.top();
+      free.pop();
+    }
+    assert(slot >= 0 && "an op before its F: validate() first");
+    plan.slot_of_op.push_back(slot);
+    if (gives_weight_gradient(op.pass)) free.push(slot);
+  }
+  return plan;
+}
+
+int peak_slots(const PipelineSchedule& schedule, int stage) { return plan_slots(schedule, stage).slots; }
+
+}  // namespace tenax::parallel

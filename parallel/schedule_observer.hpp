@@ -1,0 +1,35 @@
+// ScheduleObserver: who watches a step run: traces, measurement, and later detection and fault handling. The
+// executor knows nothing of them.
+#pragma once
+
+#include <cstddef>
+
+#include "parallel/pipeline_schedule.hpp"
+
+namespace tenax::parallel {
+
+/// Times are seconds of the host's steady clock.
+struct PassRecord {
+  PipelineOp op;
+  double begin_s = 0, end_s = 0;  ///< on the device's stream
+};
+
+enum class TransferKind { receive_activation, send_activation, receive_gradient, send_gradient };
+
+struct TransferRecord {
+  TransferKind kind = TransferKind::send_activation;
+  int microbatch = 0;
+  std::size_t bytes = 0;
+  double begin_s = 0;  ///< posted
+  double end_s = 0;    ///< found complete
+};
+
+/// Called by the executing thread after the last op of a step, in op order.
+class ScheduleObserver {
+ public:
+  virtual ~ScheduleObserver() = default;
+  virtual void on_pass(const PassRecord& record) = 0;
+  virtual void on_transfer(const TransferRecord& record) = 0;
+};
+
+}  // namespace tenax::parallel
