@@ -14,7 +14,7 @@ ParameterRow token_embedding_row(const GptConfig& config, const comm::Communicat
                                     .index = tensor_group.rank(),
                                     .sections = 1,
                                     .padded_extent = config.padded_vocab_size(tensor_group.size())};
-  return {"wte.weight", layout, Initialisation::normal, false, tied_copy};
+  return {"wte.weight", layout, Initialisation::normal, tied_copy};
 }
 
 VocabularyParallelEmbedding::VocabularyParallelEmbedding(const GptConfig& config,
@@ -23,7 +23,7 @@ VocabularyParallelEmbedding::VocabularyParallelEmbedding(const GptConfig& config
     : tensor_group_(tensor_group), kernels_(kernels) {
   wte_row_ = table.add(token_embedding_row(config, tensor_group, false));
   const kernels::ShardLayout positions{.logical = Shape{config.seq_length, config.hidden_size}};
-  wpe_row_ = table.add({"wpe.weight", positions, Initialisation::normal, true});
+  wpe_row_ = table.add({"wpe.weight", positions, Initialisation::normal, tensor_group.rank() != 0});
   vocab_begin_ = table.row(wte_row_).layout.local()[0] * tensor_group.rank();
 }
 

@@ -42,8 +42,8 @@ LanguageHead::LanguageHead(const GptConfig& config, int wte_row, comm::Communica
       wte_row_(wte_row),
       tied_copy_(wte_row < 0) {
   const kernels::ShardLayout norm{.logical = Shape{config.hidden_size}};
-  gamma_row_ = table.add({"ln_f.weight", norm, Initialisation::ones, true});
-  beta_row_ = table.add({"ln_f.bias", norm, Initialisation::zeros, true});
+  gamma_row_ = table.add({"ln_f.weight", norm, Initialisation::ones, tensor_group.rank() != 0});
+  beta_row_ = table.add({"ln_f.bias", norm, Initialisation::zeros, tensor_group.rank() != 0});
   if (tied_copy_) wte_row_ = table.add(token_embedding_row(config, tensor_group, true));
   const std::int64_t shard = table.row(wte_row_).layout.local()[0];
   vocab_begin_ = shard * tensor_group.rank();

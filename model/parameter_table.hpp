@@ -18,9 +18,9 @@ struct ParameterRow {
   std::string name;             ///< Hugging Face name, e.g. "h.0.attn.c_attn.weight"
   kernels::ShardLayout layout;  ///< logical shape, and this rank's part of it
   Initialisation initialisation = Initialisation::zeros;
-  bool replicated = false;  ///< the same elements on every rank of the tensor group
-  bool tied_copy =
-      false;  ///< second copy of the tied embedding (last stage of several): not counted, not saved
+  /// Another rank of the replica counts these elements in the norm and writes them to checkpoints: they are
+  /// replicated over the tensor group, or the tied embedding's second copy (last stage of several).
+  bool counted_elsewhere = false;
   std::int64_t offset = -1;  ///< first element in the flat buffers; -1 until placed
 
   std::int64_t size() const { return layout.local().size(); }

@@ -55,8 +55,9 @@ TransformerBlock::TransformerBlock(const GptConfig& config, std::int64_t layer,
 TransformerBlock::Norm TransformerBlock::add_norm(ParameterTable& table, const std::string& name) const {
   Norm norm;
   const kernels::ShardLayout layout{.logical = Shape{config_.hidden_size}};
-  norm.gamma_row = table.add({name + ".weight", layout, Initialisation::ones, true});
-  norm.beta_row = table.add({name + ".bias", layout, Initialisation::zeros, true});
+  const bool replica = tensor_group_.rank() != 0;
+  norm.gamma_row = table.add({name + ".weight", layout, Initialisation::ones, replica});
+  norm.beta_row = table.add({name + ".bias", layout, Initialisation::zeros, replica});
   return norm;
 }
 
@@ -76,7 +77,7 @@ TransformerBlock::Linear TransformerBlock::add_linear(ParameterTable& table, con
   Linear linear;
   const auto initialisation = columns ? Initialisation::normal : Initialisation::residual_projection;
   linear.weight_row = table.add({name + ".weight", weight, initialisation, false});
-  linear.bias_row = table.add({name + ".bias", bias, Initialisation::zeros, !columns});
+  linear.bias_row = table.add({name + ".bias", bias, Initialisation::zeros, !columns && index != 0});
   return linear;
 }
 

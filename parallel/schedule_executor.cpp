@@ -25,7 +25,9 @@ ScheduleExecutor::ScheduleExecutor(model::PipelineStage& stage, kernels::Device&
     : stage_(stage), device_(device), neighbours_(neighbours), deadline_s_(deadline_s) {
   assert(ops.size() == slot_of_op.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    Op entry{.op = ops[i], .slot = slot_of_op[i]};
+    Op entry;
+    entry.op = ops[i];
+    entry.slot = slot_of_op[i];
     entry.begin = device.create_event();
     entry.end = device.create_event();
     ops_.push_back(std::move(entry));
@@ -41,30 +43,31 @@ bool ScheduleExecutor::receives(const Op& entry) const {
   return gives_input_gradient(entry.op.pass) && neighbours_.downstream != nullptr;
 }
 
-// An F receives into its slot's input, which the slot's last user may still compute on or send d_in from. A B
-// receives into its slot's output, which its own F wrote and may still be sending.
+// An F receives into its slot's input, which the slot's last user may still compute on or send d_in from, and computes
+// into its output, which the last F there may still send (evaluation). A B receives into its slot's output, which its
+// own F wrote and may still be sending.
 void ScheduleExecutor::plan_memory_reuse() {
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     Op& entry = ops_[i];
-    if (!receives(entry)) continue;
+    const bool forward = entry.op.pass == Pass::forward;
     for (std::size_t j = i; j-- > 0;) {
       const Op& earlier = ops_[j];
       if (earlier.slot != entry.slot) continue;
       if (entry.memory_free_after < 0) entry.memory_free_after = static_cast<int>(j);
-      const bool sends = entry.op.pass == Pass::forward ? gives_input_gradient(earlier.op.pass)
-                                                        : earlier.op.pass == Pass::forward;
-      if (sends) {
-        entry.reused_send = static_cast<int>(j);
-        break;
-      }
-      if (earlier.op.pass == Pass::forward) break;
+      const bool earlier_forward = earlier.op.pass == Pass::forward;
+      if (forward && gives_input_gradient(earlier.op.pass)) entry.input_send = static_cast<int>(j);
+      if (earlier_forward) entry.output_send = static_cast<int>(j);
+      if (earlier_forward) break;
     }
   }
 }
 
 void ScheduleExecutor::run(const model::GradientsReady& ready, const std::function<void()>& progress,
                            ScheduleObserver* observer) {
-  for (Op& entry : ops_) entry.receive = entry.send = Flight{};
+  for (Op& entry : ops_) {
+    entry.receive = Flight{};
+    entry.send = Flight{};
+  }
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     Op& entry = ops_[i];
     post_receives(static_cast<int>(i));
@@ -84,7 +87,8 @@ void ScheduleExecutor::post_receives(int next) {
   for (std::size_t i = static_cast<std::size_t>(next); i < ops_.size(); ++i) {
     Op& entry = ops_[i];
     if (!receives(entry) || entry.receive.transfer || entry.memory_free_after >= next) continue;
-    if (entry.reused_send >= 0 && !poll(ops_[static_cast<std::size_t>(entry.reused_send)].send)) continue;
+    const int reused = entry.op.pass == Pass::forward ? entry.input_send : entry.output_send;
+    if (reused >= 0 && !poll(ops_[static_cast<std::size_t>(reused)].send)) continue;
     post_receive(entry);
   }
 }
@@ -100,7 +104,9 @@ void ScheduleExecutor::post_receive(Op& entry) {
 
 void ScheduleExecutor::finish_receive(Op& entry) {
   if (!entry.receive.transfer) {
-    settle(ops_[static_cast<std::size_t>(entry.reused_send)].send);
+    settle(
+        ops_[static_cast<std::size_t>(entry.op.pass == Pass::forward ? entry.input_send : entry.output_send)]
+            .send);
     post_receive(entry);
   }
   entry.receive.transfer->order_before(stage_.stream(), Deadline::after_s(deadline_s_));
@@ -110,7 +116,10 @@ void ScheduleExecutor::finish_receive(Op& entry) {
 
 void ScheduleExecutor::compute(Op& entry, const model::GradientsReady& ready) {
   const int index = static_cast<int>(&entry - ops_.data());
-  if (entry.op.pass == Pass::forward) stage_.forward(entry.slot, entry.op.microbatch);
+  if (entry.op.pass == Pass::forward) {
+    if (entry.output_send >= 0) settle(ops_[static_cast<std::size_t>(entry.output_send)].send);
+    stage_.forward(entry.slot, entry.op.microbatch);
+  }
   if (gives_input_gradient(entry.op.pass)) stage_.backward_input(entry.slot);
   // The first microbatch's weight gradients overwrite: nobody has to zero them.
   if (gives_weight_gradient(entry.op.pass)) {

@@ -45,8 +45,9 @@ class ScheduleExecutor {
   struct Op {
     PipelineOp op;
     int slot = 0;
-    int memory_free_after = -1;  // index of the op that last uses the memory this op receives into
-    int reused_send = -1;        // index of the op whose send reads that memory
+    int memory_free_after = -1;  // the last earlier op on this slot; indices of ops, -1 = none
+    int input_send = -1;         // the op whose send may still read the slot's input
+    int output_send = -1;        // the op whose send may still read the slot's output
     std::unique_ptr<kernels::Event> begin, end;
     Flight receive, send;
   };
