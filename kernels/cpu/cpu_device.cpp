@@ -1,0 +1,36 @@
+// The CPU back end as a Device. Pinned memory and device memory are the same thing here.
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/cpu_stream.hpp"
+#include "kernels/cpu/host_machine.hpp"
+#include "kernels/cpu/host_memory.hpp"
+#include "kernels/cpu/kokkos_runtime.hpp"
+#include "kernels/device.hpp"
+
+namespace tenax::kernels {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() : memory_bytes_(usable_memory_bytes()) { require_kokkos(); }
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+  std::string name() const override { return "cpu (" + processor_name() + ")"; }
+  std::size_t memory_bytes() const override { return memory_bytes_; }
+  bool has_data() const override { return true; }
+  bool is_host_memory() const override { return true; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind) override {
+    return allocate_host_memory(bytes, memory_bytes_);
+  }
+  std::unique_ptr<Stream> create_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Event> create_event() override { return std::make_unique<CpuEvent>(); }
+  Kernels& kernels() override { return kernels_; }
+
+ private:
+  std::size_t memory_bytes_;
+  CpuKernels kernels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> create_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace tenax::kernels

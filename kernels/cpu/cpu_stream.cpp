@@ -1,0 +1,34 @@
+#include "kernels/cpu/cpu_stream.hpp"
+
+#include <chrono>
+
+#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/floating_point_mode.hpp"
+#include "kernels/cpu/matmul.hpp"
+
+namespace tenax::kernels {
+
+CpuStream::CpuStream() { flush_denormals(); }
+CpuStream::~CpuStream() = default;
+
+void CpuStream::record(Event& event) {
+  assert(dynamic_cast<CpuEvent*>(&event) && "an event belongs to the device of its stream");
+  static_cast<CpuEvent&>(event).record_now();
+}
+
+CpuMatmul& CpuStream::matmul() {
+  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>();
+  return *matmul_;
+}
+
+CpuAttention& CpuStream::attention() {
+  if (!attention_) attention_ = std::make_unique<CpuAttention>(matmul());
+  return *attention_;
+}
+
+void CpuEvent::record_now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  time_s_.store(std::chrono::duration<double>(now).count(), std::memory_order_release);
+}
+
+}  // namespace tenax::kernels

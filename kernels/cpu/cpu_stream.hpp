@@ -1,0 +1,43 @@
+// Streams and events of the CPU back end: everything has happened when the call returns.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "kernels/device.hpp"
+
+namespace tenax::kernels {
+
+class CpuAttention;
+class CpuMatmul;
+
+/// Owns what the library calls of one thread need; made at the first use, since most streams never multiply.
+class CpuStream final : public Stream {
+ public:
+  CpuStream();
+  ~CpuStream() override;
+  void record(Event& event) override;
+  void wait(const Event&) override {}
+  void synchronize(Deadline) override {}
+
+  CpuMatmul& matmul();
+  CpuAttention& attention();
+
+ private:
+  std::unique_ptr<CpuMatmul> matmul_;
+  std::unique_ptr<CpuAttention> attention_;
+};
+
+/// May be recorded in one thread and asked in others.
+class CpuEvent final : public Event {
+ public:
+  bool done() const override { return true; }
+  void wait(Deadline) const override {}
+  double time_s() const override { return time_s_.load(std::memory_order_acquire); }
+  void record_now();
+
+ private:
+  std::atomic<double> time_s_{0.0};
+};
+
+}  // namespace tenax::kernels

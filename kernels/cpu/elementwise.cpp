@@ -1,0 +1,112 @@
+// Operations that treat each element on its own.
+#include <cstring>
+
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/element.hpp"
+#include "kernels/cpu/parallel_blocks.hpp"
+
+namespace tenax::kernels {
+namespace {
+
+constexpr std::int64_t kByteBlock = std::int64_t{1} << 20;
+
+template <class From, class To>
+void cast_block(const From* source, To* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = narrow<To>(widen(source[i]));
+}
+
+template <class T>
+void add_block(const T* source, T* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i)
+    destination[i] = narrow<T>(widen(destination[i]) + widen(source[i]));
+}
+
+template <class T>
+void maximum_block(const T* source, T* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto a = widen(source[i]), b = widen(destination[i]);
+    destination[i] = a > b ? source[i] : destination[i];
+  }
+}
+
+template <class T>
+void residual_row(const T* x, const T* delta, const T* bias, T* out, std::int64_t columns) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < columns; ++i)
+    out[i] = narrow<T>(widen(x[i]) + (widen(delta[i]) + widen(bias[i])));
+}
+
+}  // namespace
+
+void CpuKernels::zero(Stream&, Tensor destination) {
+  std::byte* const bytes = destination.raw().data();
+  for_blocks(static_cast<std::int64_t>(destination.bytes()), kByteBlock,
+             [=](std::int64_t begin, std::int64_t end) {
+               std::memset(bytes + begin, 0, static_cast<std::size_t>(end - begin));
+             });
+}
+
+void CpuKernels::copy(Stream&, Tensor source, Tensor destination) {
+  assert(source.dtype == destination.dtype && source.size() == destination.size());
+  if (source.data == destination.data) return;
+  const std::byte* const from = source.raw().data();
+  std::byte* const to = destination.raw().data();
+  for_blocks(static_cast<std::int64_t>(source.bytes()), kByteBlock,
+             [=](std::int64_t begin, std::int64_t end) {
+               std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+             });
+}
+
+void CpuKernels::cast(Stream&, Tensor source, Tensor destination) {
+  assert(source.size() == destination.size());
+  with_type(source.dtype, [&](auto source_type) {
+    with_type(destination.dtype, [&](auto destination_type) {
+      const auto* const from = source.as<decltype(source_type)>();
+      auto* const to = destination.as<decltype(destination_type)>();
+      for_blocks(source.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+        cast_block(from + begin, to + begin, end - begin);
+      });
+    });
+  });
+}
+
+void CpuKernels::add(Stream&, Tensor source, Tensor destination) {
+  assert(source.dtype == destination.dtype && source.size() == destination.size());
+  with_type(source.dtype, [&](auto type) {
+    const auto* const from = source.as<decltype(type)>();
+    auto* const to = destination.as<decltype(type)>();
+    for_blocks(source.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+      add_block(from + begin, to + begin, end - begin);
+    });
+  });
+}
+
+void CpuKernels::maximum(Stream&, Tensor source, Tensor destination) {
+  assert(source.dtype == destination.dtype && source.size() == destination.size());
+  with_type(source.dtype, [&](auto type) {
+    const auto* const from = source.as<decltype(type)>();
+    auto* const to = destination.as<decltype(type)>();
+    for_blocks(source.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+      maximum_block(from + begin, to + begin, end - begin);
+    });
+  });
+}
+
+void CpuKernels::residual_add(Stream&, const ResidualAddArgs& args) {
+  const std::int64_t columns = args.x.columns();
+  assert(args.bias.size() == columns && args.delta.size() == args.x.size());
+  with_type(args.x.dtype, [&](auto type) {
+    using T = decltype(type);
+    const T *const x = args.x.as<T>(), *const delta = args.delta.as<T>(), *const bias = args.bias.as<T>();
+    T* const out = args.out.as<T>();
+    for_blocks(args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        residual_row(x + row * columns, delta + row * columns, bias, out + row * columns, columns);
+    });
+  });
+}
+
+}  // namespace tenax::kernels

@@ -1,0 +1,28 @@
+#include <vector>
+
+#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/parallel_blocks.hpp"
+#include "kernels/cpu/row_sums.hpp"
+
+namespace tenax::kernels {
+
+void CpuKernels::sum_of_squares(Stream&, const SumOfSquaresArgs& args) {
+  const std::int64_t count = args.x.size();
+  std::vector<double> partial(static_cast<std::size_t>((count + kElementBlock - 1) / kElementBlock));
+  double* const sums = partial.data();
+  with_type(args.x.dtype, [&](auto type) {
+    const auto* const x = args.x.as<decltype(type)>();
+    for_blocks(count, kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+      const auto* const block = x + begin;
+      sums[begin / kElementBlock] = sum_of<double>(end - begin, [=](std::int64_t i) {
+        const auto value = static_cast<double>(widen(block[i]));
+        return value * value;
+      });
+    });
+  });
+  double total = 0;
+  for (const double sum : partial) total += sum;
+  *args.result = total;
+}
+
+}  // namespace tenax::kernels
