@@ -75,11 +75,28 @@ struct CommSection {
 
 struct DeviceSection {
   std::string kind = "auto";
+  // Of the emulated device alone: times of one microbatch, one number or one per stage.
+  std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
+  std::string direct_model = "send_queue";
+  std::int64_t send_queue_depth = 1, activation_bytes = 0, gradient_bytes = 0;
+  double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
 };
 
 struct CheckpointSection {
   std::int64_t interval = 0, keep = 3;
   std::string dir;  ///< absolute after parsing
+};
+
+/// One [[inject]] entry: a fault that holds while from_step <= step < to_step.
+struct InjectEntry {
+  std::string kind;
+  std::int64_t from_step = 0, to_step = 0;  ///< to_step 0: to the end of the run
+  std::vector<std::int64_t> stages, ranks;  ///< two neighbours or two ranks
+  std::int64_t data = -1;                   ///< which pipeline; -1 = all
+  double delay_ms = 0, per_packet_ms = 0;
+  std::int64_t packet_bytes = 0;
+  std::string trace;  ///< absolute path or empty
+  std::string path;   ///< "direct" or an address
 };
 
 struct Deck {
@@ -93,6 +110,7 @@ struct Deck {
   CommSection comm;
   DeviceSection device;
   CheckpointSection checkpoint;
+  std::vector<InjectEntry> inject;
 };
 
 /// Reads, overrides, checks and resolves a deck. `overrides`: "section.key=value" each. Relative paths become

@@ -1,0 +1,42 @@
+#include "io/deck.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "io/deck_check.hpp"
+#include "io/deck_reader.hpp"
+#include "io/deck_resolve.hpp"
+#include "io/run_files.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+Deck finish(DeckReader& reader, const std::filesystem::path& file) {
+  reader.require_all();
+  Deck deck = std::move(reader.deck());
+  resolve(deck, file);
+  check_deck(deck, reader.origins());
+  return deck;
+}
+
+}  // namespace
+
+Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+  std::string text;
+  if (const int error = read_text_file(file, text); error != 0) {
+    throw kernels::Error(kernels::Scope::usage, file.string() + ": cannot open: " + std::strerror(error));
+  }
+  DeckReader reader(file.string());
+  reader.read(text);
+  for (const auto& override_text : overrides) reader.apply_override(override_text);
+  return finish(reader, file);
+}
+
+Deck parse_resolved_deck(const std::string& toml) {
+  DeckReader reader("resolved deck");
+  reader.read(toml);
+  return finish(reader, "/deck.toml");
+}
+
+}  // namespace tenax::io

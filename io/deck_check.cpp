@@ -1,0 +1,128 @@
+#include "io/deck_check.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "io/deck_key.hpp"
+#include "io/deck_text.hpp"
+#include "io/json.hpp"
+
+namespace tenax::io {
+namespace {
+
+std::string not_supported(const std::string& what, const std::string& reason) {
+  return what + " is not supported by this version of tenax: " + reason;
+}
+
+void check_later_keys(const Deck& deck, const Origins& origins) {
+  Deck given = deck, defaults;
+  for (const auto& key : deck_keys()) {
+    if (key.later.reason.empty()) continue;
+    const std::string value = toml_text(key.slot(given, 0), key);
+    const auto& refused = key.later.values;
+    const bool is_refused =
+        refused.empty() ? value != toml_text(key.slot(defaults, 0), key)
+                        : std::any_of(refused.begin(), refused.end(),
+                                      [&](const auto& choice) { return json_string(choice) == value; });
+    const std::string name = key.full_name();
+    if (is_refused) origins.fail({name}, not_supported(name + " = " + value, key.later.reason));
+  }
+  if (!deck.inject.empty()) {
+    origins.fail({"inject.0"}, not_supported("[[inject]]", "it injects no faults"));
+  }
+}
+
+void check_divides(const Origins& origins, const std::string& whole_key, std::int64_t whole,
+                   const std::string& part_key, std::int64_t part) {
+  if (whole % part == 0) return;
+  origins.fail({whole_key, part_key}, whole_key + " = " + std::to_string(whole) + " is not a multiple of " +
+                                          part_key + " = " + std::to_string(part));
+}
+
+void check_model(const Deck& deck, const Origins& origins) {
+  const auto& model = deck.model;
+  const auto& parallel = deck.parallel;
+  check_divides(origins, "model.hidden_size", model.hidden_size, "model.num_attention_heads",
+                model.num_attention_heads);
+  check_divides(origins, "model.num_attention_heads", model.num_attention_heads,
+                "parallel.tensor_parallel_size", parallel.tensor_parallel_size);
+  check_divides(origins, "model.ffn_hidden_size", model.ffn_hidden_size, "parallel.tensor_parallel_size",
+                parallel.tensor_parallel_size);
+  if (model.num_layers < parallel.pipeline_parallel_size) {
+    origins.fail({"parallel.pipeline_parallel_size", "model.num_layers"},
+                 "parallel.pipeline_parallel_size = " + std::to_string(parallel.pipeline_parallel_size) +
+                     " stages need at least as many layers, but model.num_layers = " +
+                     std::to_string(model.num_layers));
+  }
+}
+
+void check_batch(const Deck& deck, const Origins& origins) {
+  const auto& batch = deck.batch;
+  const std::int64_t data_size = deck.parallel.data_parallel_size;
+  if (batch.global_batch_size % (batch.micro_batch_size * data_size) == 0) return;
+  origins.fail({"batch.global_batch_size", "batch.micro_batch_size", "parallel.data_parallel_size"},
+               "batch.global_batch_size = " + std::to_string(batch.global_batch_size) +
+                   " is not a multiple of batch.micro_batch_size x parallel.data_parallel_size = " +
+                   std::to_string(batch.micro_batch_size) + " x " + std::to_string(data_size));
+}
+
+void check_optimizer(const Deck& deck, const Origins& origins) {
+  if (deck.optimizer.min_lr <= deck.optimizer.lr) return;
+  origins.fail({"optimizer.min_lr", "optimizer.lr"},
+               "optimizer.min_lr = " + number_text(deck.optimizer.min_lr) +
+                   " is greater than optimizer.lr = " + number_text(deck.optimizer.lr));
+}
+
+void check_pipeline(const Deck& deck, const Origins& origins) {
+  const auto stages = static_cast<std::size_t>(deck.parallel.pipeline_parallel_size);
+  const auto given = deck.pipeline.activation_limit.size();
+  if (given <= 1 || given == stages) return;
+  origins.fail({"pipeline.activation_limit", "parallel.pipeline_parallel_size"},
+               "pipeline.activation_limit has " + std::to_string(given) +
+                   " entries; it must be one number, or " + std::to_string(stages) + ", one per stage");
+}
+
+/// One list of token files, `key` = "data.train" or "data.validation".
+void check_token_files(const Deck& deck, const std::vector<DataSource>& sources, const std::string& key,
+                       const Origins& origins) {
+  if (sources.size() > 1)
+    origins.fail({key}, not_supported("a list of files in " + key, "it reads one file"));
+  if (sources.empty()) return;
+  const std::string extension = std::filesystem::path(sources.front().file).extension().string();
+  if (extension == ".h5") {
+    origins.fail({key}, not_supported(key + " as an .h5 file", "it reads .txt and .bin files"));
+  }
+  if (extension != ".txt" && extension != ".bin") {
+    origins.fail({key}, key + " = " + json_string(sources.front().file) +
+                            " must end in .txt (text) or .bin (little-endian uint16 tokens)");
+  }
+  constexpr std::int64_t kBytes = 256;
+  if (extension == ".txt" && deck.data.tokenizer == "bytes" && deck.model.vocab_size < kBytes) {
+    origins.fail({"model.vocab_size", key}, "model.vocab_size = " + std::to_string(deck.model.vocab_size) +
+                                                " is less than the 256 tokens of the bytes in " + key);
+  }
+}
+
+void check_data(const Deck& deck, const Origins& origins) {
+  if (deck.data.train.empty() && deck.device.kind != "emulated") {
+    origins.fail({"data.train"}, "data.train is required, for example train = \"train.txt\" in [data]");
+  }
+  check_token_files(deck, deck.data.train, "data.train", origins);
+  check_token_files(deck, deck.data.validation, "data.validation", origins);
+}
+
+}  // namespace
+
+void check_deck(const Deck& deck, const Origins& origins) {
+  check_later_keys(deck, origins);
+  check_data(deck, origins);
+  check_model(deck, origins);
+  check_batch(deck, origins);
+  check_optimizer(deck, origins);
+  check_pipeline(deck, origins);
+  if (deck.run.name.find('/') != std::string::npos || deck.run.name == "." || deck.run.name == "..") {
+    origins.fail({"run.name"}, "run.name = " + json_string(deck.run.name) + " cannot name a folder");
+  }
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,37 @@
+// Where each key of a deck was set, so that whatever is wrong with its value is reported there.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenax::io {
+
+struct Position {
+  std::size_t line = 1, column = 1;
+};
+
+/// Keys are "section.key", "inject.0.key" for [[inject]] entries; a section's header is "section".
+class Origins {
+ public:
+  explicit Origins(std::string deck_label) : deck_label_(std::move(deck_label)) {}
+
+  void set_in_deck(const std::string& key, Position position) { position_of_key_[key] = position; }
+  /// An override wins over the deck from now on.
+  void set_on_command_line(const std::string& key) { position_of_key_[key] = std::nullopt; }
+  bool is_set(const std::string& key) const { return position_of_key_.contains(key); }
+
+  /// Throws Error(usage) at the first of `keys` that an override set, else the first that the deck set, else
+  /// at the header of the first one's section, else at the start of the deck.
+  [[noreturn]] void fail(const std::vector<std::string>& keys, const std::string& message) const;
+  [[noreturn]] void fail_at(Position position, const std::string& message) const;
+  [[noreturn]] static void fail_on_command_line(const std::string& key, const std::string& message);
+
+ private:
+  std::string deck_label_;
+  std::map<std::string, std::optional<Position>> position_of_key_;  ///< nothing = the command line
+};
+
+}  // namespace tenax::io

@@ -1,0 +1,148 @@
+#include "io/deck_value.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/deck_text.hpp"
+#include "io/json.hpp"
+
+namespace tenax::io {
+namespace {
+
+using Problem = std::optional<std::string>;
+
+std::string describe(const toml::node& node) {
+  if (const auto text = node.value_exact<std::string>()) return "the string " + json_string(*text);
+  if (const auto whole = node.value_exact<std::int64_t>()) return "the integer " + std::to_string(*whole);
+  if (const auto real = node.value_exact<double>()) {
+    return std::isfinite(*real) ? "the number " + toml_number(*real) : "infinity or not-a-number";
+  }
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  if (node.is_array()) return "a list";
+  return node.is_table() ? "a table" : "a date or time";
+}
+
+/// Reads one TOML value for one key.
+class Assigner {
+ public:
+  Assigner(const DeckKey& key, std::string name, const toml::node& node)
+      : key_(key), name_(std::move(name)), node_(node) {}
+
+  Problem operator()(std::int64_t* slot) const { return read(node_, *slot); }
+  Problem operator()(double* slot) const { return read(node_, *slot); }
+  Problem operator()(std::string* slot) const { return read(node_, *slot); }
+  Problem operator()(bool* slot) const { return read(node_, *slot); }
+  Problem operator()(std::vector<std::int64_t>* slot) const { return read_one_or_list(*slot); }
+  Problem operator()(std::vector<double>* slot) const { return read_one_or_list(*slot); }
+  Problem operator()(std::vector<std::string>* slot) const {
+    return node_.is_array() ? read_one_or_list(*slot) : wrong_type(node_);
+  }
+  Problem operator()(std::vector<DataSource>* slot) const;
+
+ private:
+  Problem read(const toml::node& node, std::int64_t& value) const;
+  Problem read(const toml::node& node, double& value) const;
+  Problem read(const toml::node& node, bool& value) const;
+  Problem read(const toml::node& node, std::string& value) const;
+  Problem read(const toml::node& node, DataSource& source) const;
+  template <class T>
+  Problem read_one_or_list(std::vector<T>& values) const;
+
+  Problem wrong_type(const toml::node& node) const {
+    return name_ + " must be " + key_.type_with_article() + ", not " + describe(node);
+  }
+  Problem out_of_range(double value, const std::string& text) const {
+    const std::string allowed = value > key_.range.low ? key_.range.text() : key_.range.short_text();
+    return name_ + " = " + text + " is out of range: it must be " + allowed;
+  }
+
+  const DeckKey& key_;
+  const std::string name_;
+  const toml::node& node_;
+};
+
+Problem Assigner::read(const toml::node& node, std::int64_t& value) const {
+  const auto given = node.value_exact<std::int64_t>();
+  if (!given) return wrong_type(node);
+  value = *given;
+  const auto real = static_cast<double>(value);
+  if (!key_.range.contains(real)) return out_of_range(real, std::to_string(value));
+  return {};
+}
+
+Problem Assigner::read(const toml::node& node, double& value) const {
+  if (const auto whole = node.value_exact<std::int64_t>()) {
+    value = static_cast<double>(*whole);
+  } else if (const auto real = node.value_exact<double>(); real && std::isfinite(*real)) {
+    value = *real;
+  } else {
+    return wrong_type(node);
+  }
+  if (!key_.range.contains(value)) return out_of_range(value, number_text(value));
+  return {};
+}
+
+Problem Assigner::read(const toml::node& node, bool& value) const {
+  const auto given = node.value_exact<bool>();
+  if (!given) return wrong_type(node);
+  value = *given;
+  return {};
+}
+
+Problem Assigner::read(const toml::node& node, std::string& value) const {
+  const auto given = node.value_exact<std::string>();
+  if (!given) return wrong_type(node);
+  value = *given;
+  const auto& choices = key_.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
+  std::string known;
+  for (const auto& choice : choices) known += (known.empty() ? "" : ", ") + json_string(choice);
+  return name_ + " = " + json_string(value) + " is not one of " + known;
+}
+
+Problem Assigner::read(const toml::node& node, DataSource& source) const {
+  const auto* table = node.as_table();
+  if (!table) return wrong_type(node);
+  source = {};
+  for (const auto& [member, value] : *table) {
+    if (member.str() == "file" && value.is_string()) {
+      source.file = *value.value_exact<std::string>();
+    } else if (member.str() == "weight" && value.is_number()) {
+      source.weight = *value.value<double>();
+    } else {
+      return name_ + " has an entry that is not {file = \"...\", weight = number}";
+    }
+  }
+  if (source.file.empty()) return name_ + " has an entry without a file";
+  if (!(source.weight > 0 && std::isfinite(source.weight))) {
+    return name_ + " has an entry whose weight is not greater than 0";
+  }
+  return {};
+}
+
+template <class T>
+Problem Assigner::read_one_or_list(std::vector<T>& values) const {
+  values.clear();
+  const auto* list = node_.as_array();
+  if (!list) return read(node_, values.emplace_back());
+  for (const auto& element : *list) {
+    if (auto problem = read(element, values.emplace_back())) return problem;
+  }
+  return {};
+}
+
+Problem Assigner::operator()(std::vector<DataSource>* slot) const {
+  const auto file = node_.value_exact<std::string>();
+  if (!file) return node_.is_array() ? read_one_or_list(*slot) : wrong_type(node_);
+  slot->clear();
+  if (!file->empty()) slot->push_back({*file, 1.0});
+  return {};
+}
+
+}  // namespace
+
+Problem assign(const Slot& slot, const DeckKey& key, const std::string& name, const toml::node& node) {
+  return std::visit(Assigner(key, name, node), slot);
+}
+
+}  // namespace tenax::io

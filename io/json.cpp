@@ -1,0 +1,107 @@
+#include "io/json.hpp"
+
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+
+namespace tenax::io {
+namespace {
+
+/// Length of the well-formed UTF-8 sequence at the front of `text` (RFC 3629), 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool no_character = (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F);
+  return overlong || no_character ? 0 : length;
+}
+
+std::string escaped_control(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const auto value = static_cast<unsigned char>(c);
+  return std::string("\\u00") + kHex[value >> 4] + kHex[value & 15];
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  assert(std::isfinite(value));
+  std::array<char, 32> digits;
+  const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  return {digits.data(), result.ptr};
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t length = utf8_length(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += escaped_control(c);
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out + '"';
+}
+
+JsonObject& JsonObject::add_text(std::string_view name, std::string_view value) {
+  if (!members_.empty()) members_ += ", ";
+  members_ += json_string(name);
+  members_ += ": ";
+  members_ += value;
+  return *this;
+}
+
+JsonObject& JsonObject::add(std::string_view name, double value) {
+  return add_text(name, std::isfinite(value) ? number_text(value) : "null");
+}
+
+JsonObject& JsonObject::add(std::string_view name, std::int64_t value) {
+  return add_text(name, std::to_string(value));
+}
+
+JsonObject& JsonObject::add(std::string_view name, bool value) {
+  return add_text(name, value ? "true" : "false");
+}
+
+JsonObject& JsonObject::add(std::string_view name, std::string_view value) {
+  return add_text(name, json_string(value));
+}
+
+JsonObject& JsonObject::add(std::string_view name, const JsonObject& value) {
+  return add_text(name, value.text());
+}
+
+JsonObject& JsonObject::append(const JsonObject& other) {
+  if (!members_.empty() && !other.members_.empty()) members_ += ", ";
+  members_ += other.members_;
+  return *this;
+}
+
+}  // namespace tenax::io

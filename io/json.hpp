@@ -1,0 +1,35 @@
+// Writing JSON lines: numbers in shortest round-trip form, a non-finite number is null, strings escaped.
+// Reading is nlohmann-json's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenax::io {
+
+/// The shortest decimal text that reads back as the same double. Only for finite values.
+std::string number_text(double value);
+/// `text` in quotes, escaped so that JSON and TOML both read it. Bytes that are not UTF-8 become U+FFFD.
+std::string json_string(std::string_view text);
+
+/// An object under construction, members in the order added. A name is added once.
+class JsonObject {
+ public:
+  JsonObject& add(std::string_view name, double value);
+  JsonObject& add(std::string_view name, std::int64_t value);
+  JsonObject& add(std::string_view name, int value) { return add(name, std::int64_t{value}); }
+  JsonObject& add(std::string_view name, bool value);
+  JsonObject& add(std::string_view name, std::string_view value);
+  JsonObject& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
+  JsonObject& add(std::string_view name, const JsonObject& value);
+  /// All members of `other`, after those of this object.
+  JsonObject& append(const JsonObject& other);
+  std::string text() const { return "{" + members_ + "}"; }
+
+ private:
+  JsonObject& add_text(std::string_view name, std::string_view value);
+  std::string members_;
+};
+
+}  // namespace tenax::io
