@@ -134,15 +134,15 @@ def write_safetensors(path, tensors):
 
 
 def key_bias_left_out(name, values):
-    """A key's bias shifts all scores of a query alike: its true gradient is zero, its update amplified noise."""
+    """A key's bias shifts all scores of a query alike: its true gradient is zero, its update noise."""
     return torch.cat([values[:HIDDEN], values[2 * HIDDEN:]]) if name.endswith("c_attn.bias") else values
 
 
 def compare_with_fp32(initial, tokens, expected, final):
     got, weights = train(initial, tokens, torch.float32)
     worst = lambda key: max(abs(a - b) / abs(b) for a, b in zip(got[key], expected[key]))
-    distance = lambda n: float((key_bias_left_out(n, weights[n]) - key_bias_left_out(n, final[n])).abs().max())
-    off = {n: distance(n) for n in weights}
+    far = lambda n: float((key_bias_left_out(n, weights[n]) - key_bias_left_out(n, final[n])).abs().max())
+    off = {n: far(n) for n in weights}
     name = max(off, key=off.get)
     print(f"fp32 torch: loss {worst('loss'):.1e} relative, grad norm {worst('grad_norm'):.1e} relative, "
           f"weights {off[name]:.1e} absolute ({name})")

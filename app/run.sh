@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Trains a deck: installs and builds what is missing, then starts as many MPI ranks as the deck asks for.
+#
+#   bash app/run.sh DECK [section.key=value …]
+#
+# SIGTERM, SIGUSR1 or Ctrl-C: checkpoint at the next step boundary, then exit 0; a second Ctrl-C ends it at once.
+# Status: 0 done, or stopped on request; 2 wrong deck or command line; 1 anything else.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+prepare() {
+  ensure_packages "${run_packages[@]}"
+  local fresh=()
+  [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_TESTS=OFF)
+  configure -DTENAX_NATIVE=ON "${fresh[@]}"
+  build_target tenax
+}
+
+# Sets `launcher` to the command that starts $1 ranks.
+choose_launcher() {
+  if [ -n "${SLURM_JOB_ID:-}" ] && command -v srun >/dev/null; then
+    launcher=(srun --mpi=pmix -n "$1")
+  else
+    launcher=(mpirun -q -n "$1")
+  fi
+}
+
+# Ranks that are still starting miss a signal, so it is sent again; more than one does no harm.
+request_stop() {
+  requested=1
+  kill -USR1 $job
+  { for pause in 1 2 4 8; do sleep $pause; kill -USR1 $job || break; done; } >/dev/null 2>&1 &
+  reminder=$!
+}
+
+# Runs "$@" and sets `status`. The job has a session of its own, so that Ctrl-C reaches this script alone, which
+# turns it into a SIGUSR1. If this script is killed, the job ends too.
+run_job() {
+  local guard=() again
+  setpriv --pdeathsig TERM true 2>/dev/null && guard=(setpriv --pdeathsig TERM)
+  setsid "${guard[@]}" "$@" </dev/null &
+  job=$! requested=0 reminder=
+  trap request_stop TERM USR1 HUP
+  trap '[ $requested = 0 ] && request_stop || kill -TERM $job' INT
+  while :; do  # a trapped signal ends `wait` early
+    wait $job; status=$?
+    kill -0 $job 2>/dev/null || break
+  done
+  wait $job 2>/dev/null; again=$?  # 127: the first wait already had the job's status
+  [ $again = 127 ] || status=$again
+  trap - TERM USR1 HUP INT
+  [ -z "$reminder" ] || kill $reminder 2>/dev/null
+}
+
+# A signal's status becomes one of the contract's.
+explain_signal() {
+  [ $status -gt 128 ] || return
+  local signal=$((status - 128))
+  if [ $requested = 1 ] && [ "$(kill -l $signal)" = USR1 ]; then
+    say "stopped before training began"
+    status=0
+  else
+    say "a rank ended by signal $signal ($(kill -l $signal))"
+    status=1
+  fi
+}
+
+usage='usage: bash app/run.sh DECK [section.key=value …]'
+case "${1:-}" in
+  -h | --help) echo "$usage"; exit 0 ;;
+  '') echo "$usage" >&2; exit 2 ;;
+esac
+with_build_lock prepare
+export_mpi_environment
+
+# The plan checks deck and overrides first, so their errors come once and before any MPI.
+plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
+{ read -r ranks; read -r run_directory; } <<<"$plan"
+choose_launcher "$ranks"
+run_job "${launcher[@]}" "$tenax_build/tenax" "$@"
+explain_signal
+[ -z "$run_directory" ] || [ ! -d "$run_directory" ] || say "run directory: $run_directory"
+exit $status

@@ -1,0 +1,117 @@
+# Functions shared by app/run.sh and tests/run.sh: what a machine needs, and the Release build in build/.
+# To be sourced. A second call finds nothing to do in about 0.1 s.
+
+tenax_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tenax_build=$tenax_root/build
+
+run_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libtrilinos-kokkos-dev libhdf5-openmpi-dev
+              hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev)
+test_packages=(libgtest-dev libbenchmark-dev clang-format-14)
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+missing_packages() {  # those of "$@" that dpkg does not have installed
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+  printf '%s\n' "$@" | grep -vxF -e "$installed" || true
+}
+
+as_root() {  # words that run a command as root; fails where nothing does
+  if [ "$(id -u)" = 0 ]; then return 0; fi
+  command -v sudo >/dev/null || return 1
+  if [ -t 0 ]; then echo sudo; else sudo -n true 2>/dev/null && echo sudo -n; fi
+}
+
+have_header() {
+  local directories=() prefix
+  for prefix in ${CMAKE_PREFIX_PATH//[:;]/ } ${Kokkos_ROOT:-} ${HDF5_ROOT:-} ${dnnl_ROOT:-}; do
+    directories+=(-I "$prefix/include")
+  done
+  printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
+    "${CXX:-c++}" "${directories[@]}" -E -x c++ - >/dev/null 2>&1
+}
+
+# A site without apt (or without root) brings the same things as modules: name each one that cannot be found.
+check_site_tools() {
+  local missing=()
+  need() { missing+=("  $1"); }
+  command -v "${CXX:-c++}" >/dev/null || need 'a C++20 compiler (GCC >= 12, Clang >= 15): e.g. module load gcc'
+  command -v cmake >/dev/null || need 'CMake >= 3.25: e.g. module load cmake'
+  command -v ninja >/dev/null || need 'Ninja: e.g. module load ninja'
+  command -v mpirun >/dev/null && command -v mpicxx >/dev/null ||
+    need 'MPI (Open MPI >= 4.1): e.g. module load openmpi'
+  command -v h5pcc >/dev/null || have_header openmpi/hdf5.h || have_header hdf5/openmpi/hdf5.h ||
+    need 'HDF5 built for that MPI: e.g. module load hdf5-mpi (its h5pcc in PATH, or HDF5_ROOT)'
+  have_header Kokkos_Core.hpp || have_header trilinos/Kokkos_Core.hpp ||
+    need 'Kokkos >= 3.4: e.g. module load kokkos (its prefix in CMAKE_PREFIX_PATH)'
+  have_header dnnl.hpp || need 'oneDNN >= 2.6: e.g. module load onednn (its prefix in CMAKE_PREFIX_PATH)'
+  have_header toml++/toml.h || need 'toml++ >= 3: its prefix in CMAKE_PREFIX_PATH'
+  have_header nlohmann/json.hpp || need "Niels Lohmann's JSON >= 3.10: its prefix in CMAKE_PREFIX_PATH"
+  [ ${#missing[@]} = 0 ] && return
+  say "missing on this machine, where I cannot install Debian packages ($1):"
+  printf '%s\n' "${missing[@]}" >&2
+  die "load them and call me again; on Debian 12, as root: apt-get install ${run_packages[*]}"
+}
+
+ensure_packages() {  # installs what is missing of "$@"
+  local missing root
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    check_site_tools 'no apt-get'
+    return
+  fi
+  missing=$(missing_packages "$@")
+  [ -n "$missing" ] || return 0
+  if ! root=$(as_root); then
+    check_site_tools 'neither root nor sudo'
+    return
+  fi
+  say "installing with apt-get:" $missing
+  export DEBIAN_FRONTEND=noninteractive
+  local options=(-q -y -o DPkg::Lock::Timeout=600)
+  { $root apt-get "${options[@]}" update && $root apt-get "${options[@]}" install --no-install-recommends $missing; } >&2 ||
+    die "apt-get failed (see above); needed are:" $missing
+}
+
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$tenax_build/CMakeCache.txt" 2>/dev/null; }
+
+# configure [-Dname=value …]: only when build/ is absent, of another folder, or lacks one of the values.
+configure() {
+  local option name up_to_date=1
+  if [ -e "$tenax_build/CMakeCache.txt" ] && [ "$(cached CMAKE_HOME_DIRECTORY)" != "$tenax_root" ]; then
+    say "build/ belongs to $(cached CMAKE_HOME_DIRECTORY); starting afresh"
+    rm -rf "$tenax_build"/{CMakeCache.txt,CMakeFiles,build.ninja}
+  fi
+  [ -e "$tenax_build/build.ninja" ] || up_to_date=0
+  for option in "$@"; do
+    name=${option#-D} name=${name%%=*}
+    [ "$(cached "$name")" = "${option#*=}" ] || up_to_date=0
+  done
+  [ $up_to_date = 1 ] || cmake --preset release -S "$tenax_root" "$@" >"$tenax_build/configure.log" 2>&1 || {
+    cat "$tenax_build/configure.log" >&2
+    die "cmake could not configure build/ (see above)"
+  }
+}
+
+# build_target NAME: silent when ninja has nothing to do.
+build_target() {
+  ninja -C "$tenax_build" -n "$1" 2>/dev/null | grep -q 'no work to do' && return
+  say "building $tenax_build ($1)"
+  cmake --build "$tenax_build" --target "$1" >&2 || die "the build failed (see above)"
+}
+
+# with_build_lock COMMAND …: calls in the same clone take turns.
+with_build_lock() {
+  mkdir -p "$tenax_build" && exec 9>"$tenax_build/.lock" || die "cannot write to $tenax_build"
+  flock 9
+  "$@" 9>&-
+  exec 9>&-
+}
+
+# Open MPI as root, with more ranks than cores, and with one thread a rank.
+export_mpi_environment() {
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+  export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1
+  command -v ssh >/dev/null || command -v rsh >/dev/null || export OMPI_MCA_plm=isolated
+}

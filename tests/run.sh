@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Runs every test through ctest, in the same build/ as app/run.sh: bash tests/run.sh [ctest options]
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/../app/setup.sh"
+
+prepare() {
+  ensure_packages "${run_packages[@]}" "${test_packages[@]}"
+  # Warnings are errors in a build that starts here, as in CI; a build of app/run.sh keeps its flags and objects.
+  local fresh=()
+  [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON)
+  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON "${fresh[@]}"
+  build_target all
+}
+
+with_build_lock prepare
+export_mpi_environment
+exec ctest --test-dir "$tenax_build" --output-on-failure --parallel "$(nproc)" "$@"

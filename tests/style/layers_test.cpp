@@ -1,0 +1,73 @@
+#include "tests/style/layers.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace tenax::style {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A source tree of one file, gone with the test.
+class Layers : public ::testing::Test {
+ protected:
+  Layers() : root_(fs::temp_directory_path() / ("tenax-layers-" + std::to_string(getpid()))) {}
+  ~Layers() override { fs::remove_all(root_); }
+
+  std::vector<std::string> violations_of(const std::string& path, const std::string& text) {
+    fs::remove_all(root_);
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+    return layer_violations(root_);
+  }
+  // The file's only violation, which must be in line 2.
+  void expect_fault(const std::string& path, const std::string& line) {
+    const std::vector<std::string> found = violations_of(path, "#include <vector>\n" + line + "\n");
+    ASSERT_EQ(found.size(), 1u) << path << ": " << line;
+    EXPECT_EQ(found[0].rfind(path + ":2: ", 0), 0u) << found[0];
+  }
+  void expect_fine(const std::string& path, const std::string& line) {
+    EXPECT_TRUE(violations_of(path, line + "\n").empty()) << path << ": " << line;
+  }
+
+ private:
+  fs::path root_;
+};
+
+TEST_F(Layers, of_this_repository_hold) {
+  const fs::path root = TENAX_SOURCE_DIR;
+  ASSERT_TRUE(fs::exists(root / "kernels/tensor.hpp"));
+  for (const std::string& violation : layer_violations(root)) ADD_FAILURE() << violation;
+}
+
+TEST_F(Layers, forbid_an_include_of_a_folder_above) {
+  expect_fault("kernels/a.hpp", "#include \"comm/link.hpp\"");
+  expect_fault("model/deep/a.cpp", "  #  include \"io/deck.hpp\"");
+  expect_fault("io/a.cpp", "#include <comm/link.hpp>");
+  expect_fine("app/a.cpp", "#include \"resilience/checkpoint.hpp\"");
+  expect_fine("parallel/a.cpp", "#include \"model/stage.hpp\"");
+}
+
+TEST_F(Layers, forbid_a_third_party_header_away_from_home) {
+  expect_fault("app/main.cpp", "#include <mpi.h>");
+  expect_fault("model/a.cpp", "#include \"Kokkos_Core.hpp\"");
+  expect_fault("resilience/a.cpp", "#include <nlohmann/json.hpp>  // small");
+  expect_fault("parallel/a.cpp", "#include <sys/socket.h>");
+  expect_fine("comm/mpi/a.cpp", "#include <mpi.h>");
+  expect_fine("kernels/cpu/a.cpp", "#include <Kokkos_Core.hpp>");
+  expect_fine("io/a.cpp", "#include <hdf5.h>");
+}
+
+TEST_F(Layers, want_own_headers_named_from_the_root) { expect_fault("comm/a.cpp", "#include \"link.hpp\""); }
+
+TEST_F(Layers, forbid_an_if_for_a_back_end_outside_its_folder) {
+  expect_fault("app/main.cpp", "#ifdef TENAX_CUDA");
+  expect_fault("model/a.hpp", "# if defined(KOKKOS_ENABLE_OPENMP)");
+  expect_fine("kernels/cuda/a.cpp", "#if CUDART_VERSION >= 13000 && TENAX_CUDA");
+  expect_fine("app/main.cpp", "#ifdef NDEBUG");
+}
+
+}  // namespace
+}  // namespace tenax::style
