@@ -4,10 +4,12 @@
 // priority B > F drains the surplus of warm-up forwards, which is the slack that absorbs delays later.
 #include "parallel/schedule_generator.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -16,131 +18,119 @@ namespace tenax::parallel {
 namespace {
 
 using Nanoseconds = std::int64_t;
+constexpr Nanoseconds kUnknown = std::numeric_limits<Nanoseconds>::max() / 2;
 
 Nanoseconds to_ns(double seconds) { return std::llround(seconds * 1e9); }
 
-/// One stage while the schedule grows. Counters are microbatch numbers, because every pass runs in order.
+/// One stage while the schedule grows. All passes run in microbatch order: counters say it all.
 struct Stage {
   int warmup = 1, limit = 0;
-  int forwards = 0, backwards = 0, weights = 0;     // started
-  int forwards_arrived = 0, gradients_arrived = 0;  // inputs at hand
-  int backwards_done = 0;                           // W's that may run
-  bool busy = false;
+  Nanoseconds forward_ns = 0, backward_input_ns = 0, backward_weight_ns = 0;
+  int forwards = 0, backwards = 0, weights = 0;  // started
+  Nanoseconds busy_until = 0;
+  std::vector<Nanoseconds> input_arrival, gradient_arrival;  // per microbatch, once known
   std::vector<PipelineOp> ops;
-};
-
-struct Event {
-  Nanoseconds time;
-  int order;  // of creation: equal times are handled in a fixed order
-  int stage;
-  enum class Kind { idle, forward_arrives, gradient_arrives } kind;
-  bool operator>(const Event& other) const {
-    return time != other.time ? time > other.time : order > other.order;
-  }
 };
 
 class Generator {
  public:
-  Generator(int microbatches, const PipelineCosts& costs, const std::vector<int>& warmup,
-            const ActivationLimit& limit)
-      : microbatches_(microbatches), costs_(costs), weight_share_(limit.weight_share) {
-    for (std::size_t s = 0; s < warmup.size(); ++s) {
-      stages_.emplace_back();
-      stages_[s].warmup = warmup[s];
-      stages_[s].limit = limit.microbatches(static_cast<int>(s));
+  Generator(int microbatches, const PipelineCosts& costs, const GeneratorOptions& options)
+      : microbatches_(microbatches), costs_(costs), options_(options), stages_(costs.stages.size()) {
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      Stage& stage = stages_[s];
+      stage.warmup = options.warmup[s];
+      stage.limit = options.limit.microbatches(static_cast<int>(s));
+      assert(stage.warmup >= 1 && stage.warmup <= std::min(microbatches, stage.limit));
+      stage.forward_ns = to_ns(costs.stages[s].forward_s);
+      stage.backward_input_ns = to_ns(costs.stages[s].backward_input_s);
+      stage.backward_weight_ns = to_ns(costs.stages[s].backward_weight_s);
+      stage.input_arrival.assign(static_cast<std::size_t>(microbatches), s == 0 ? 0 : kUnknown);
+      stage.gradient_arrival.assign(static_cast<std::size_t>(microbatches), kUnknown);
     }
-    stages_.front().forwards_arrived = microbatches;
   }
 
   PipelineSchedule run() {
-    start_idle_stages(0);
-    while (!events_.empty()) {
-      const Nanoseconds now = events_.top().time;
-      // Everything that happens at this moment is known before anyone chooses.
-      for (; !events_.empty() && events_.top().time == now; events_.pop()) handle(events_.top());
-      start_idle_stages(now);
+    for (int s = 0; s <= last(); ++s) wake(s, 0);
+    for (; !wakes_.empty(); wakes_.pop()) {
+      const auto [now, s] = wakes_.top();
+      if (now < stages_[static_cast<std::size_t>(s)].busy_until) continue;
+      if (const auto pass = select(stages_[static_cast<std::size_t>(s)], now)) start(s, *pass, now);
     }
     PipelineSchedule schedule;
-    for (Stage& stage : stages_) schedule.ops_of_stage.push_back(std::move(stage.ops));
+    for (Stage& stage : stages_) {
+      assert(stage.weights == microbatches_ && "every stage finishes: warm-up is non-increasing and fits");
+      schedule.ops_of_stage.push_back(std::move(stage.ops));
+    }
     return schedule;
   }
 
  private:
+  using Wake = std::pair<Nanoseconds, int>;  // time, stage
+
   int last() const { return static_cast<int>(stages_.size()) - 1; }
+  void wake(int s, Nanoseconds time) { wakes_.emplace(time, s); }
 
   bool has_room(const Stage& stage) const {
     const int whole = stage.forwards - stage.backwards, share = stage.backwards - stage.weights;
-    return whole + weight_share_ * share + 1 <= stage.limit * (1 + 1e-9);
+    return whole + options_.limit.weight_share * share + 1 <= stage.limit * (1 + 1e-9);
   }
 
   /// The paper's SELECTOP.
-  std::optional<Pass> select(const Stage& stage) const {
-    const bool wants_forward =
-        stage.forwards < microbatches_ && stage.forwards - stage.backwards < stage.warmup;
-    if (wants_forward && stage.forwards < stage.forwards_arrived && has_room(stage)) return Pass::forward;
-    if (!wants_forward && stage.backwards < stage.gradients_arrived) return Pass::backward_input;
-    if (stage.weights < stage.backwards_done) return Pass::backward_weight;
+  std::optional<Pass> select(const Stage& stage, Nanoseconds now) const {
+    const bool forward = stage.forwards < microbatches_ && stage.forwards - stage.backwards < stage.warmup;
+    const bool backward = !forward && stage.backwards < microbatches_;
+    Nanoseconds arrival = kUnknown;
+    if (forward) arrival = stage.input_arrival[static_cast<std::size_t>(stage.forwards)];
+    if (backward) arrival = stage.gradient_arrival[static_cast<std::size_t>(stage.backwards)];
+    if (arrival <= now && (!forward || has_room(stage)))
+      return forward ? Pass::forward : Pass::backward_input;
+    if (stage.weights < stage.backwards) return Pass::backward_weight;
     return std::nullopt;
-  }
-
-  void start_idle_stages(Nanoseconds now) {
-    for (int s = 0; s <= last(); ++s) {
-      Stage& stage = stages_[static_cast<std::size_t>(s)];
-      if (stage.busy) continue;
-      if (const auto pass = select(stage)) start(s, *pass, now);
-    }
   }
 
   void start(int s, Pass pass, Nanoseconds now) {
     Stage& stage = stages_[static_cast<std::size_t>(s)];
-    int& count = pass == Pass::forward          ? stage.forwards
-                 : pass == Pass::backward_input ? stage.backwards
-                                                : stage.weights;
-    stage.ops.push_back({pass, count++});
-    stage.busy = true;
-    const Nanoseconds end = now + to_ns(costs_.stages[static_cast<std::size_t>(s)].of(pass));
-    push(end, s, Event::Kind::idle);
-    if (pass == Pass::forward && s < last())
-      push(end + to_ns(costs_.delay_s(s)), s + 1, Event::Kind::forward_arrives);
-    if (pass == Pass::forward && s == last()) push(end, s, Event::Kind::gradient_arrives);
-    if (pass == Pass::backward_input && s > 0)
-      push(end + to_ns(costs_.delay_s(s - 1)), s - 1, Event::Kind::gradient_arrives);
-  }
-
-  void push(Nanoseconds time, int stage, Event::Kind kind) {
-    events_.push({time, next_order_++, stage, kind});
-  }
-
-  void handle(const Event& event) {
-    Stage& stage = stages_[static_cast<std::size_t>(event.stage)];
-    switch (event.kind) {
-      case Event::Kind::idle:
-        stage.busy = false;
-        stage.backwards_done = stage.backwards;
+    switch (pass) {
+      case Pass::forward:
+        stage.busy_until = now + stage.forward_ns;
+        if (s == last())
+          deliver(&Stage::gradient_arrival, s, stage.forwards, stage.busy_until);
+        else
+          deliver(&Stage::input_arrival, s + 1, stage.forwards, stage.busy_until + to_ns(costs_.delay_s(s)));
+        stage.ops.push_back({pass, stage.forwards++});
         break;
-      case Event::Kind::forward_arrives:
-        ++stage.forwards_arrived;
+      case Pass::backward_input:
+        stage.busy_until = now + stage.backward_input_ns;
+        if (s > 0)
+          deliver(&Stage::gradient_arrival, s - 1, stage.backwards,
+                  stage.busy_until + to_ns(costs_.delay_s(s - 1)));
+        stage.ops.push_back({pass, stage.backwards++});
         break;
-      case Event::Kind::gradient_arrives:
-        ++stage.gradients_arrived;
-        break;
+      default:
+        stage.busy_until = now + stage.backward_weight_ns;
+        stage.ops.push_back({Pass::backward_weight, stage.weights++});
     }
+    wake(s, stage.busy_until);
+  }
+
+  void deliver(std::vector<Nanoseconds> Stage::*arrivals, int s, int microbatch, Nanoseconds time) {
+    (stages_[static_cast<std::size_t>(s)].*arrivals)[static_cast<std::size_t>(microbatch)] = time;
+    wake(s, time);
   }
 
   int microbatches_;
   const PipelineCosts& costs_;
-  double weight_share_;
+  const GeneratorOptions& options_;
   std::vector<Stage> stages_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  int next_order_ = 0;
+  std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes_;
 };
 
 }  // namespace
 
 PipelineSchedule generate_schedule(int microbatches, const PipelineCosts& costs,
-                                   const std::vector<int>& warmup, const ActivationLimit& limit) {
-  assert(microbatches >= 1 && static_cast<int>(warmup.size()) == costs.stage_count());
-  return Generator(microbatches, costs, warmup, limit).run();
+                                   const GeneratorOptions& options) {
+  assert(microbatches >= 1 && static_cast<int>(options.warmup.size()) == costs.stage_count());
+  return Generator(microbatches, costs, options).run();
 }
 
 }  // namespace tenax::parallel

@@ -9,13 +9,18 @@
 
 namespace tenax::parallel {
 
-/// Stage s runs warmup[s] forwards, then alternates B and F strictly (so that it has warmup[s] microbatches
-/// between F and B as long as there are forwards left), and fills waiting time, and the end, with W. A
-/// forward that the activation limit does not admit waits for W's. All passes are in microbatch order.
-///
-/// warmup: non-increasing, 1 ≤ warmup[s] ≤ min(microbatches, limit of s). Times are compared in whole
-/// nanoseconds, so that equal sums of costs are equal.
+struct GeneratorOptions {
+  /// Forwards a stage runs before its first B: non-increasing over stages, each in
+  /// 1 … min(microbatches, limit of the stage).
+  std::vector<int> warmup;
+  ActivationLimit limit;
+};
+
+/// Stage s runs warmup[s] forwards, then B and F strictly in turn, so that warmup[s] microbatches are between
+/// F and B as long as there are forwards left, and fills waiting time and the end with W. A forward that the
+/// activation limit does not admit waits for W's. All passes run in microbatch order. Times are compared in
+/// whole nanoseconds, so that equal sums of costs are equal.
 PipelineSchedule generate_schedule(int microbatches, const PipelineCosts& costs,
-                                   const std::vector<int>& warmup, const ActivationLimit& limit);
+                                   const GeneratorOptions& options);
 
 }  // namespace tenax::parallel

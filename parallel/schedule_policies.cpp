@@ -73,11 +73,11 @@ PipelineSchedule plan_zero_bubble(int microbatches, const PipelineCosts& costs,
                                   const ActivationLimit& limit) {
   PipelineCosts healthy = costs;
   healthy.link_delay_s.clear();
+  GeneratorOptions options{.warmup = initial_warmup(costs.stage_count(), microbatches, limit),
+                           .limit = limit};
   // Deferring W helps nobody when no other stage waits: one stage keeps one live microbatch.
-  const bool alone = costs.stage_count() == 1;
-  const ActivationLimit used = alone ? ActivationLimit{.microbatches_of_stage = {1}} : limit;
-  return generate_schedule(microbatches, healthy, initial_warmup(costs.stage_count(), microbatches, limit),
-                           used);
+  if (costs.stage_count() == 1) options.limit.microbatches_of_stage = {1};
+  return generate_schedule(microbatches, healthy, options);
 }
 
 PipelineSchedule plan_schedule(SchedulePolicy policy, int microbatches, const PipelineCosts& costs,
