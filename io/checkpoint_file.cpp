@@ -1,0 +1,237 @@
+// One HDF5 file, all datasets contiguous; every rank writes its elements straight to their place in it.
+//
+//   0 … 4095           the seal (checkpoint_seal.cpp), HDF5's user block
+//   4096 …             HDF5: groups, attributes, and between them the datasets' elements
+//
+// Why so. HDF5 lays the file out; then the place of each dataset is known (H5Dget_offset) and its elements
+// need no library: ranks pwrite() them concurrently, from a background thread that makes no MPI-IO calls, and
+// a full disk is an errno instead of an HDF5 file that cannot be closed any more. HDF5 writes into an
+// anonymous memory file in which the datasets are holes, so even its few metadata bytes reach the disk by us.
+// The reader does the same in reverse.
+#include "io/checkpoint_file.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "io/checkpoint_seal.hpp"
+#include "io/checksum.hpp"
+#include "io/hdf5_attribute.hpp"
+#include "io/posix_file.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
+constexpr char kChecksumMeaning[] =
+    "sum over flat indices i of mix(i * 0x9E3779B97F4A7C15 ^ bits of element i) modulo 2^64; mix(x): x ^= x "
+    ">> 30; "
+    "x *= 0xBF58476D1CE4E5B9; x ^= x >> 27; x *= 0x94D049BB133111EB; x ^= x >> 31";
+
+PosixFile open_memory_file() {
+  const int descriptor = memfd_create("tenax-checkpoint", MFD_CLOEXEC);
+  if (descriptor < 0) {
+    throw Error(Scope::rank,
+                std::string("cannot lay out a checkpoint in memory: memfd_create: ") + std::strerror(errno));
+  }
+  return PosixFile::adopt(descriptor, "/proc/self/fd/" + std::to_string(descriptor));
+}
+
+/// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words.
+Hdf5Id create_hdf5(const fs::path& path) {
+  const Hdf5Id creation(TENAX_HDF5(H5Pcreate(H5P_FILE_CREATE)), H5Pclose);
+  TENAX_HDF5(H5Pset_userblock(creation, kSealBytes));
+  const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
+  TENAX_HDF5(H5Pset_alignment(access, 1, 64));
+  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access)), H5Fclose};
+}
+
+/// Contiguous, its space reserved at once, nothing written into it, no time stamp (same state, same bytes).
+Hdf5Id dataset_properties() {
+  Hdf5Id properties(TENAX_HDF5(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
+  TENAX_HDF5(H5Pset_layout(properties, H5D_CONTIGUOUS));
+  TENAX_HDF5(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
+  TENAX_HDF5(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
+  TENAX_HDF5(H5Pset_obj_track_times(properties, false));
+  return properties;
+}
+
+Hdf5Id create_space(const kernels::Shape& shape) {
+  if (shape.rank() == 0) return {TENAX_HDF5(H5Screate(H5S_SCALAR)), H5Sclose};
+  hsize_t extents[kernels::Shape::kMaxRank];
+  for (int axis = 0; axis < shape.rank(); ++axis) extents[axis] = static_cast<hsize_t>(shape[axis]);
+  return {TENAX_HDF5(H5Screate_simple(shape.rank(), extents, nullptr)), H5Sclose};
+}
+
+/// Returns the offset of the dataset's first byte.
+std::int64_t create_dataset(hid_t group, const StoredParameter& parameter, int part) {
+  const Hdf5Id space = create_space(parameter.shape);
+  const Hdf5Id properties = dataset_properties();
+  const Hdf5Id dataset(TENAX_HDF5(H5Dcreate2(group, parameter.name.c_str(), H5T_IEEE_F32LE, space,
+                                             H5P_DEFAULT, properties, H5P_DEFAULT)),
+                       H5Dclose);
+  write_attribute(dataset, "checksum", parameter.checksum[part]);
+  const haddr_t offset = H5Dget_offset(dataset);
+  assert(offset != HADDR_UNDEF && offset % sizeof(float) == 0);
+  return static_cast<std::int64_t>(offset);
+}
+
+void write_root_attributes(hid_t file, const CheckpointInfo& info) {
+  write_attribute(file, "format_version", std::int64_t{kCheckpointFormat});
+  write_attribute(file, "step", info.step);
+  write_attribute(file, "deck", info.deck);
+  write_attribute(file, "checksum_meaning", std::string(kChecksumMeaning));
+  for (const auto& [name, member] : kModelSizes) write_attribute(file, name, info.model.*member);
+}
+
+void lay_out(const fs::path& path, CheckpointInfo& info) {
+  const Hdf5Session session;
+  Hdf5Id file = create_hdf5(path);
+  write_root_attributes(file, info);
+  {
+    const Hdf5Id optimizer(TENAX_HDF5(H5Gcreate2(file, "/optimizer", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
+                           H5Gclose);
+  }
+  for (int part = 0; part < kStateParts; ++part) {
+    const Hdf5Id group(
+        TENAX_HDF5(H5Gcreate2(file, kStateGroups[part], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), H5Gclose);
+    for (StoredParameter& parameter : info.parameters)
+      parameter.offset[part] = create_dataset(group, parameter, part);
+  }
+  TENAX_HDF5(file.close());
+}
+
+/// The bytes that are neither seal nor elements, in file order.
+std::vector<ByteRange> metadata_of(const CheckpointInfo& info) {
+  std::vector<ByteRange> tensors = {{info.file_bytes, info.file_bytes}}, gaps;
+  for (const StoredParameter& p : info.parameters) {
+    const std::int64_t bytes = p.shape.size() * static_cast<std::int64_t>(sizeof(float));
+    for (const std::int64_t offset : p.offset) tensors.push_back({offset, offset + bytes});
+  }
+  std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::int64_t at = kSealBytes;
+  for (const ByteRange& tensor : tensors) {
+    if (tensor.begin > at) gaps.push_back({at, tensor.begin});
+    at = tensor.end;
+  }
+  return gaps;
+}
+
+void copy_metadata(const PosixFile& from, const PosixFile& to, CheckpointInfo& info) {
+  info.metadata_checksum = 0;
+  for (const ByteRange& gap : metadata_of(info)) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(gap.end - gap.begin));
+    from.read(bytes, gap.begin);
+    to.write(bytes, gap.begin);
+    info.metadata_checksum += checksum_of_bytes(bytes, gap.begin);
+  }
+}
+
+Hdf5Id open_hdf5(const fs::path& path) {
+  const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+  TENAX_HDF5(H5Pset_file_locking(access, false, true));  // network file systems often have no locks
+#endif
+  return {TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access)), H5Fclose};
+}
+
+void check_format(hid_t file) {
+  const std::int64_t format = read_integer_attribute(file, "format_version");
+  if (format == kCheckpointFormat) return;
+  throw Error(Scope::rank, "its format_version is " + std::to_string(format) + ", this tenax reads " +
+                               std::to_string(kCheckpointFormat));
+}
+
+kernels::Shape shape_of_dataset(hid_t dataset) {
+  const Hdf5Id space(TENAX_HDF5(H5Dget_space(dataset)), H5Sclose);
+  hsize_t e[H5S_MAX_RANK] = {};
+  const int rank = TENAX_HDF5(H5Sget_simple_extent_dims(space, e, nullptr));
+  if (rank > 2) throw Error(Scope::rank, "a dataset has more than two dimensions");
+  const auto extent = [&](int axis) { return static_cast<std::int64_t>(e[axis]); };
+  return rank == 0   ? kernels::Shape{}
+         : rank == 1 ? kernels::Shape{extent(0)}
+                     : kernels::Shape{extent(0), extent(1)};
+}
+
+void read_dataset_info(hid_t group, StoredParameter& parameter, int part) {
+  const Hdf5Id dataset(TENAX_HDF5(H5Dopen2(group, parameter.name.c_str(), H5P_DEFAULT)), H5Dclose);
+  const Hdf5Id type(TENAX_HDF5(H5Dget_type(dataset)), H5Tclose);
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (H5Tequal(type, H5T_IEEE_F32LE) <= 0 || offset == HADDR_UNDEF) {
+    throw Error(Scope::rank, std::string(kStateGroups[part]) + "/" + parameter.name +
+                                 " is not a contiguous float32 dataset");
+  }
+  const kernels::Shape shape = shape_of_dataset(dataset);
+  if (part > 0 && shape != parameter.shape)
+    throw Error(Scope::rank, parameter.name + " differs in shape from its moments");
+  parameter.shape = shape;
+  parameter.elements = shape.size();
+  parameter.offset[part] = static_cast<std::int64_t>(offset);
+  parameter.checksum[part] = read_unsigned_attribute(dataset, "checksum");
+}
+
+std::string name_of_member(hid_t group, hsize_t index) {
+  char name[1024] = "";
+  TENAX_HDF5(
+      H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, index, name, sizeof name, H5P_DEFAULT));
+  return name;
+}
+
+void read_names(hid_t group, std::vector<StoredParameter>& parameters) {
+  H5G_info_t info;
+  TENAX_HDF5(H5Gget_info(group, &info));
+  parameters.resize(info.nlinks);
+  for (hsize_t i = 0; i < info.nlinks; ++i) parameters[i].name = name_of_member(group, i);
+}
+
+void read_parameters(hid_t file, std::vector<StoredParameter>& parameters) {
+  for (int part = 0; part < kStateParts; ++part) {
+    const Hdf5Id group(TENAX_HDF5(H5Gopen2(file, kStateGroups[part], H5P_DEFAULT)), H5Gclose);
+    if (part == 0) read_names(group, parameters);
+    for (StoredParameter& parameter : parameters) read_dataset_info(group, parameter, part);
+  }
+}
+
+}  // namespace
+
+CheckpointInfo create_checkpoint_file(const fs::path& path, CheckpointInfo info) {
+  const PosixFile memory = open_memory_file();
+  lay_out(memory.path(), info);
+  info.file_bytes = memory.size();
+  const PosixFile file = PosixFile::create(path);
+  file.reserve(info.file_bytes);
+  copy_metadata(memory, file, info);
+  return info;
+}
+
+CheckpointInfo read_checkpoint_info(const fs::path& path) try {
+  const Hdf5Session session;
+  const Hdf5Id file = open_hdf5(path);
+  check_format(file);
+  CheckpointInfo info;
+  info.step = read_integer_attribute(file, "step");
+  info.deck = read_text_attribute(file, "deck");
+  for (const auto& [name, member] : kModelSizes) info.model.*member = read_integer_attribute(file, name);
+  read_parameters(file, info.parameters);
+  info.file_bytes = PosixFile::open_to_read(path).size();
+  return info;
+} catch (const Error& error) {
+  throw Error(error.scope(), "cannot read the checkpoint " + path.string() + ": " + error.what());
+}
+
+void seal_checkpoint(const fs::path& path, const CheckpointInfo& info, std::uint64_t data_checksum,
+                     const fs::path& target) {
+  const PosixFile file = PosixFile::open_to_write(path);
+  const std::string seal = render({info.file_bytes, info.metadata_checksum + data_checksum});
+  file.write(std::as_bytes(std::span(seal)), 0);
+  file.sync();
+  publish(path, target);
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,26 @@
+// The HDF5 side of a checkpoint: everything in the file but the tensors' elements and the seal.
+#pragma once
+
+#include <filesystem>
+
+#include "io/checkpoint_info.hpp"
+
+namespace tenax::io {
+
+inline constexpr int kCheckpointFormat = 1;
+
+/// Creates `file` (emptied if it exists) with groups, attributes, and a dataset of reserved space for every
+/// tensor, from `info`'s step, model, deck and parameters with final checksums. Returns `info` with offsets,
+/// file_bytes and metadata_checksum. Throws kernels::Error(rank): disk full, directory not writable.
+CheckpointInfo create_checkpoint_file(const std::filesystem::path& file, CheckpointInfo info);
+
+/// The reverse. Call only after the seal has been verified. Throws kernels::Error(rank) if the file's format
+/// is another one.
+CheckpointInfo read_checkpoint_info(const std::filesystem::path& file);
+
+/// Writes the seal, fsyncs, renames to `target` and makes the name durable. `data_checksum`: the sum over all
+/// ranks of what RangeWriter::checksum() returned.
+void seal_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,
+                     std::uint64_t data_checksum, const std::filesystem::path& target);
+
+}  // namespace tenax::io

@@ -1,0 +1,29 @@
+#include "io/hdf5_handle.hpp"
+
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+/// Guards the library's own global state, hence of the process and not of an object.
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+herr_t keep_description(unsigned, const H5E_error2_t* error, void* text) {
+  if (error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+}  // namespace
+
+Hdf5Session::Hdf5Session() : lock_(library_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+void throw_hdf5_error(const char* call) {
+  std::string reason = "no reason given";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_description, &reason);  // the last one is the innermost
+  throw kernels::Error(kernels::Scope::rank, std::string("HDF5: ") + call + " failed: " + reason);
+}
+
+}  // namespace tenax::io

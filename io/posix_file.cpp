@@ -1,0 +1,134 @@
+#include "io/posix_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
+  std::string sentence =
+      std::string("cannot ") + verb + " " + path.string() + ": " + std::generic_category().message(code);
+  if (code == ENOSPC || code == EDQUOT) sentence += " (make room, or write to another disk)";
+  throw kernels::Error(kernels::Scope::rank, sentence);
+}
+
+template <class Call>
+auto retried(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+/// Space for the file system's own bookkeeping aside, `bytes` more must be free.
+void check_free_space(const PosixFile& file, std::int64_t bytes) {
+  struct statvfs info;
+  if (fstatvfs(file.descriptor(), &info) != 0) return;  // nothing known: the writes will tell
+  const double free_bytes = static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
+  if (free_bytes < static_cast<double>(bytes)) fail("write", file.path(), ENOSPC);
+}
+
+void sync_directory(const fs::path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", directory, errno);
+  const int code = retried([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+  ::close(descriptor);
+  // Some network file systems have no fsync of directories: their renames are durable or nothing helps.
+  if (code != 0 && code != EINVAL && code != ENOTSUP) fail("sync", directory, code);
+}
+
+}  // namespace
+
+PosixFile PosixFile::open(const fs::path& path, int flags, const char* verb) {
+  const int descriptor = retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
+  if (descriptor < 0) fail(verb, path, errno);
+  return adopt(descriptor, path);
+}
+PosixFile PosixFile::adopt(int descriptor, const fs::path& path) { return PosixFile(path, descriptor); }
+PosixFile PosixFile::open_to_read(const fs::path& path) { return open(path, O_RDONLY, "read"); }
+PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR, "write"); }
+PosixFile PosixFile::create(const fs::path& path) { return open(path, O_RDWR | O_CREAT | O_TRUNC, "write"); }
+
+PosixFile::PosixFile(PosixFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+PosixFile::~PosixFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::int64_t PosixFile::size() const {
+  struct stat info;
+  if (fstat(descriptor_, &info) != 0) fail("read", path_, errno);
+  if (S_ISDIR(info.st_mode)) fail("read", path_, EISDIR);
+  return info.st_size;
+}
+
+void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
+  while (!bytes.empty()) {
+    const ssize_t n = retried([&] { return ::pread(descriptor_, bytes.data(), bytes.size(), offset); });
+    if (n < 0) fail("read", path_, errno);
+    if (n == 0) {
+      throw kernels::Error(kernels::Scope::rank, path_.string() + " is truncated: it ends at byte " +
+                                                     std::to_string(offset) + ", within its data");
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += n;
+  }
+}
+
+void PosixFile::write(std::span<const std::byte> bytes, std::int64_t offset) const {
+  while (!bytes.empty()) {
+    const ssize_t n = retried([&] { return ::pwrite(descriptor_, bytes.data(), bytes.size(), offset); });
+    if (n < 0) fail("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += n;
+  }
+}
+
+void PosixFile::reserve(std::int64_t bytes) const {
+  // Not posix_fallocate: where the file system cannot reserve, glibc's writes into every block instead.
+  if (retried([&] { return ::fallocate(descriptor_, 0, 0, bytes); }) == 0) return;
+  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) fail("write", path_, errno);
+  check_free_space(*this, bytes);
+  if (retried([&] { return ::ftruncate(descriptor_, bytes); }) != 0) fail("write", path_, errno);
+}
+
+void PosixFile::sync() const {
+  if (retried([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_, errno);
+}
+
+void publish(const fs::path& temporary, const fs::path& target) {
+  if (::rename(temporary.c_str(), target.c_str()) != 0) fail("write", target, errno);
+  sync_directory(target.has_parent_path() ? target.parent_path() : fs::path("."));
+}
+
+fs::path temporary_name(const fs::path& target) {
+  char host[256] = "host";
+  gethostname(host, sizeof host - 1);
+  std::string name = ".";
+  name += target.filename().string() + ".tmp-" + host + "-" + std::to_string(getpid());
+  return target.parent_path() / name;
+}
+
+AtomicFile::AtomicFile(const fs::path& target)
+    : target_(target), temporary_(temporary_name(target)), file_(PosixFile::create(temporary_)) {}
+AtomicFile::~AtomicFile() {
+  if (!published_) ::unlink(temporary_.c_str());
+}
+void AtomicFile::publish() {
+  file_.sync();
+  io::publish(temporary_, target_);
+  published_ = true;
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,65 @@
+// Files by POSIX calls, for what streams cannot do: positioned and synchronous writes, reservation of space,
+// and files that appear complete or not at all. Errors are kernels::Error(rank) and name file and reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace tenax::io {
+
+/// An open file. Used by one thread at a time.
+class PosixFile {
+ public:
+  static PosixFile open_to_read(const std::filesystem::path& path);
+  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already
+  static PosixFile create(const std::filesystem::path& path);         ///< emptied if it exists
+  /// Takes over an open descriptor; `path` is for messages.
+  static PosixFile adopt(int descriptor, const std::filesystem::path& path);
+  ~PosixFile();
+  PosixFile(PosixFile&& other) noexcept;
+  PosixFile& operator=(PosixFile&&) = delete;
+
+  std::int64_t size() const;
+  /// All of `bytes`, at `offset`. A file that ends earlier is an error.
+  void read(std::span<std::byte> bytes, std::int64_t offset) const;
+  void write(std::span<const std::byte> bytes, std::int64_t offset) const;
+  /// Makes the file `bytes` long, its space reserved where the file system can: a full disk shows now.
+  void reserve(std::int64_t bytes) const;
+  void sync() const;  ///< fsync
+  int descriptor() const { return descriptor_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  PosixFile(const std::filesystem::path& path, int descriptor) : path_(path), descriptor_(descriptor) {}
+  static PosixFile open(const std::filesystem::path& path, int flags, const char* verb);
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+/// Renames `temporary` to `target` in the same directory, replacing it, and makes that durable.
+void publish(const std::filesystem::path& temporary, const std::filesystem::path& target);
+
+/// A file under construction beside `target`: publish() makes it appear, the destructor removes what was not.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const PosixFile& file() const { return file_; }
+  void publish();  ///< fsync, then rename
+
+ private:
+  std::filesystem::path target_, temporary_;
+  PosixFile file_;
+  bool published_ = false;
+};
+
+/// "`.NAME.tmp-HOST-PID`" beside `target`: where a file is written before it is renamed.
+std::filesystem::path temporary_name(const std::filesystem::path& target);
+
+}  // namespace tenax::io

@@ -1,0 +1,91 @@
+#include "resilience/checkpoint_directory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "kernels/error.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
+/// The step in "step-NNNNNN.h5" (six digits or more), if `name` is of that form.
+std::optional<std::int64_t> step_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "step-", kSuffix = ".h5";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(std::min(name.size(), kSuffix.size()));
+  std::int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, step);
+  const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (error != std::errc() || stop != end || !digits || name.size() < 6) return {};
+  return step;
+}
+
+/// ".step-NNNNNN.h5.tmp-…": what io::temporary_name makes of a checkpoint's name.
+bool is_leftover(std::string_view name) {
+  const std::size_t mark = name.find(".tmp-");
+  return name.starts_with(".") && mark != std::string_view::npos &&
+         step_of(name.substr(1, mark - 1)).has_value();
+}
+
+[[noreturn]] void fail(const fs::path& directory, const std::string& reason) {
+  throw Error(Scope::rank, "cannot write checkpoints to " + directory.string() + ": " + reason);
+}
+
+}  // namespace
+
+fs::path checkpoint_name(const fs::path& directory, std::int64_t step) {
+  char name[40];
+  std::snprintf(name, sizeof name, "step-%06lld.h5", static_cast<long long>(step));
+  return directory / name;
+}
+
+std::vector<CheckpointFile> list_checkpoints(const fs::path& directory) {
+  std::vector<CheckpointFile> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    if (const auto step = step_of(entry.path().filename().string())) files.push_back({*step, entry.path()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return files;
+}
+
+std::optional<fs::path> newest_complete(const fs::path& directory) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  if (files.empty()) return {};
+  return files.back().path;
+}
+
+void prepare_checkpoint_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) fail(directory, error.message());
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) fail(directory, std::strerror(errno));
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (is_leftover(entry.path().filename().string())) fs::remove(entry.path(), error);
+  }
+}
+
+void remove_old_checkpoints(const fs::path& directory, std::int64_t keep, std::int64_t just_written) {
+  if (keep <= 0) return;
+  std::vector<CheckpointFile> others = list_checkpoints(directory);
+  std::erase_if(others, [&](const CheckpointFile& file) { return file.step == just_written; });
+  const auto surplus = std::max<std::int64_t>(static_cast<std::int64_t>(others.size()) - (keep - 1), 0);
+  std::error_code ignored;
+  for (std::int64_t i = 0; i < surplus; ++i) fs::remove(others[static_cast<std::size_t>(i)].path, ignored);
+}
+
+}  // namespace tenax::resilience

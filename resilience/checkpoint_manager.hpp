@@ -1,0 +1,64 @@
+// CheckpointManager: saves checkpoints in the background while training goes on.
+//
+// Thread rule: used by the thread that trains. Between save_async() and the report of that save a background
+// thread of its own uses the group; nobody else ever does. Every call but poll() is collective.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/control_group.hpp"
+#include "kernels/deadline.hpp"
+#include "resilience/checkpoint_save.hpp"
+
+namespace tenax::resilience {
+
+struct CheckpointOptions {
+  std::filesystem::path directory;  ///< shared by all ranks; created if absent
+  std::int64_t keep = 3;            ///< 0 = all
+  io::ModelSizes model;
+};
+
+class CheckpointManager {
+ public:
+  /// `ranges`: this rank's training state; its memory must live as long as the manager. Creates the directory
+  /// and clears it of what killed runs left half written. Throws kernels::Error(rank) on every rank if it cannot be written.
+  CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
+                    std::vector<io::StateRange> ranges);
+  ~CheckpointManager();  ///< waits for a save under way
+
+  /// Copies the state to host memory of its own (as large as the state, allocated by the first call) and
+  /// returns; the rest happens in the background. Waits first for a previous save that is still under way.
+  void save_async(std::int64_t step, std::string deck);
+
+  /// Saves now, without a copy: for the last checkpoint of a run, when nothing is left to train meanwhile.
+  SaveReport save(std::int64_t step, std::string deck);
+
+  /// The next finished save nobody has been told of, if any; does not wait. Failures are reports too; what
+  /// it throws is a broken group, which ends the run. Ranks may learn of the same save at different calls.
+  std::optional<SaveReport> poll();
+
+  /// Waits for the save under way. Throws kernels::Error(rank) on expiry. Reports are left to poll().
+  void wait(kernels::Deadline deadline);
+
+ private:
+  SaveRequest request(std::int64_t step, std::string deck) const;
+  void stage();
+  void collect();  ///< moves the result of a finished save to reports_
+
+  CheckpointOptions options_;
+  std::unique_ptr<comm::ControlGroup> group_;
+  std::vector<io::StateRange> ranges_;
+  std::unique_ptr<float[]> staging_;
+  std::vector<io::StateRange> staged_;  ///< the primary ranges, in staging_
+  std::future<SaveReport> running_;
+  std::deque<SaveReport> reports_;
+};
+
+}  // namespace tenax::resilience

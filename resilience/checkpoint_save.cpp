@@ -1,0 +1,120 @@
+#include "resilience/checkpoint_save.hpp"
+
+#include <chrono>
+
+#include "io/checkpoint_data.hpp"
+#include "io/checkpoint_file.hpp"
+#include "io/checksum.hpp"
+#include "io/posix_file.hpp"
+#include "resilience/agreement.hpp"
+#include "resilience/checkpoint_directory.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
+
+/// Rank 0's file beside the target, removed unless it was renamed.
+class TemporaryCheckpoint {
+ public:
+  explicit TemporaryCheckpoint(fs::path path) : path_(std::move(path)) {}
+  ~TemporaryCheckpoint() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove(path_, ignored);
+  }
+  TemporaryCheckpoint(const TemporaryCheckpoint&) = delete;
+  TemporaryCheckpoint& operator=(const TemporaryCheckpoint&) = delete;
+
+ private:
+  fs::path path_;
+};
+
+class Save {
+ public:
+  Save(comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges)
+      : group_(group),
+        request_(request),
+        ranges_(ranges),
+        target_(checkpoint_name(request.directory, request.step)),
+        temporary_(group.broadcast(io::temporary_name(target_).string(), 0)),
+        cleanup_(is_root() ? temporary_ : fs::path()) {}
+
+  std::int64_t run() {
+    gather_checksums();
+    create();
+    const std::uint64_t checksum = write();
+    seal(checksum);
+    return info_.file_bytes;
+  }
+
+ private:
+  bool is_root() const { return group_.rank() == 0; }
+
+  /// The file's attributes need the checksums of whole tensors before anything is written.
+  void gather_checksums() {
+    const auto answers = agreed_answers(group_, [&] { return io::to_text(io::contributions_of(ranges_)); });
+    agree(group_, [&] {
+      if (!is_root()) return;
+      std::vector<std::vector<io::StoredParameter>> of_rank;
+      for (const std::string& answer : answers) of_rank.push_back(io::parse_parameters(answer));
+      info_.step = request_.step;
+      info_.model = request_.model;
+      info_.deck = request_.deck;
+      info_.parameters = io::merge_contributions(of_rank);
+    });
+  }
+
+  void create() {
+    const auto answers = agreed_answers(group_, [&] {
+      return is_root() ? io::to_text(io::create_checkpoint_file(temporary_, info_)) : std::string();
+    });
+    info_ = io::parse_info(answers[0]);
+  }
+
+  /// Returns the checksum of all tensors' bytes.
+  std::uint64_t write() {
+    std::optional<io::RangeWriter> writer;
+    agree(group_, [&] { writer.emplace(temporary_, info_, ranges_); });
+    agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
+    std::uint64_t sum = 0;
+    for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
+      sum += io::parse_checksum(part);
+    }
+    return sum;
+  }
+
+  void seal(std::uint64_t checksum) {
+    agree(group_, [&] {
+      if (!is_root()) return;
+      io::seal_checkpoint(temporary_, info_, checksum, target_);
+      remove_old_checkpoints(request_.directory, request_.keep, request_.step);
+    });
+  }
+
+  comm::ControlGroup& group_;
+  const SaveRequest& request_;
+  std::span<const io::StateRange> ranges_;
+  fs::path target_, temporary_;
+  TemporaryCheckpoint cleanup_;
+  io::CheckpointInfo info_;
+};
+
+}  // namespace
+
+SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
+                           std::span<const io::StateRange> ranges) {
+  const auto start = std::chrono::steady_clock::now();
+  SaveReport report;
+  report.step = request.step;
+  report.file = checkpoint_name(request.directory, request.step);
+  try {
+    report.bytes = Save(group, request, ranges).run();
+  } catch (const AgreedError& error) {
+    report.failure = error.what();
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,36 @@
+// Saving one checkpoint by all ranks together: one HDF5 file, complete or absent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "comm/control_group.hpp"
+#include "io/checkpoint_info.hpp"
+
+namespace tenax::resilience {
+
+struct SaveRequest {
+  std::filesystem::path directory;  ///< exists, shared by all ranks
+  std::int64_t keep = 0;            ///< checkpoints to keep, 0 = all
+  std::int64_t step = 0;            ///< steps done
+  io::ModelSizes model;
+  std::string deck;  ///< resolved, TOML
+};
+
+struct SaveReport {
+  std::int64_t step = 0;
+  std::filesystem::path file;
+  double seconds = 0;
+  std::int64_t bytes = 0;
+  std::string failure;  ///< empty if the file is there; else why not, as a sentence
+  bool saved() const { return failure.empty(); }
+};
+
+/// Collective; the same request on every rank. A failure on any rank is reported on all, and nothing is left
+/// behind; only errors of the group itself are thrown. Memory of the primary ranges must not change meanwhile.
+SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
+                           std::span<const io::StateRange> ranges);
+
+}  // namespace tenax::resilience
