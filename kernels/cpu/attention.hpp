@@ -21,9 +21,8 @@ class CpuAttention {
   void backward(const AttentionBackwardArgs& args);
 
  private:
-  struct Scratch;
-  CpuMatmul& matmul_;
-  std::unique_ptr<Scratch> scratch_;
+  struct Workers;
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace tenax::kernels

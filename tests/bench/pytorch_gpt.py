@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""GPT-2 training steps in PyTorch on the CPU, as fast as PyTorch does them: the rival of tests/bench/cpu.sh.
+
+    python3 pytorch_gpt.py --size tiny|small|gpt2-124m --dtype fp32|bf16 [--seconds S] [--batch B]
+
+One step: forward, backward, clip_grad_norm_, AdamW (two groups), on new random tokens. Prints one JSON object: tokens/s by the
+median step, loss, and the peak resident memory of the process. Works with torch 1.13 (Debian) and later ones, and takes the
+faster path where a later one has it: fused attention, fused AdamW.
+"""
+import argparse, json, math, statistics, time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+SIZES = {  # layers, heads, hidden, vocabulary, sequence length, batch
+    "tiny": (4, 4, 128, 256, 256, 8),
+    "small": (6, 6, 384, 50304, 256, 4),
+    "gpt2-124m": (12, 12, 768, 50257, 1024, 1),
+}
+
+
+class Block(nn.Module):
+    def __init__(self, hidden, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.c_attn, self.c_proj = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.c_fc, self.c_out = nn.Linear(hidden, 4 * hidden), nn.Linear(4 * hidden, hidden)
+
+    def attend(self, q, k, v, mask):
+        if hasattr(F, "scaled_dot_product_attention"):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q @ k.transpose(2, 3)) * (1 / math.sqrt(q.shape[3]))
+        return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=3) @ v
+
+    def forward(self, x, mask):
+        batch, length, hidden = x.shape
+        split = lambda y: y.view(batch, length, self.heads, hidden // self.heads).transpose(1, 2)
+        q, k, v = map(split, self.c_attn(self.ln_1(x)).split(hidden, dim=2))
+        x = x + self.c_proj(self.attend(q, k, v, mask).transpose(1, 2).reshape(batch, length, hidden))
+        return x + self.c_out(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    def __init__(self, layers, heads, hidden, vocab, length):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocab, hidden), nn.Embedding(length, hidden)
+        self.blocks = nn.ModuleList(Block(hidden, heads) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(hidden)
+        self.register_buffer("mask", torch.ones(length, length, dtype=torch.bool).triu(1))
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, tokens, targets):
+        x = self.wte(tokens) + self.wpe.weight
+        for block in self.blocks:
+            x = block(x, self.mask)
+        logits = F.linear(self.ln_f(x), self.wte.weight)
+        return F.cross_entropy(logits.view(-1, logits.shape[2]), targets.view(-1))
+
+
+def adamw(model):
+    matrices = [p for p in model.parameters() if p.dim() == 2]
+    vectors = [p for p in model.parameters() if p.dim() != 2]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
+    options = {"lr": 3e-4, "betas": (0.9, 0.95), "eps": 1e-8}
+    try:
+        return torch.optim.AdamW(groups, fused=True, **options)
+    except (TypeError, RuntimeError):  # before torch 2.4 there is none for the CPU
+        return torch.optim.AdamW(groups, foreach=True, **options)
+
+
+def peak_memory_bytes():
+    with open("/proc/self/status") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--size", choices=SIZES, required=True)
+    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.set_flush_denormal(True)
+    torch.manual_seed(1)
+    layers, heads, hidden, vocab, length, batch = SIZES[options.size]
+    batch = options.batch or batch
+    model = Gpt2(layers, heads, hidden, vocab, length)
+    optimizer = adamw(model)
+    forward = torch.compile(model) if options.compile else model
+
+    def step():
+        tokens = torch.randint(vocab, (batch, length + 1))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.dtype == "bf16"):
+            loss = forward(tokens[:, :-1], tokens[:, 1:].contiguous())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return float(loss)
+
+    for _ in range(3):
+        step()
+    seconds = []
+    end = time.perf_counter() + options.seconds
+    while time.perf_counter() < end or len(seconds) < 5:
+        begin = time.perf_counter()
+        loss = step()
+        seconds.append(time.perf_counter() - begin)
+    print(json.dumps({"torch": torch.__version__, "size": options.size, "dtype": options.dtype, "steps": len(seconds),
+                      "tokens_per_second": batch * length / statistics.median(seconds), "loss": loss,
+                      "peak_memory_bytes": peak_memory_bytes()}))
+
+
+main()
