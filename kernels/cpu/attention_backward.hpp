@@ -7,7 +7,6 @@
 
 #include "kernels/cpu/attention_exp.hpp"
 #include "kernels/cpu/attention_pack.hpp"
-#include "kernels/cpu/matmul_scratch.hpp"
 
 namespace tenax::kernels {
 
@@ -28,19 +27,20 @@ class AttentionBackwardHead {
   void run(const BackwardHeadRows<Element>& head, const Real* log_sum_exp) {
     const std::ptrdiff_t count = head.q.count;
     reserve(count, head.q.columns);
-    pack_queries(head);
+    queries_.pack(head.q, units_);
+    d_out_.pack(head.d_out, units_);
     for (std::ptrdiff_t i = 0; i < count; ++i)
       output_dots_.data()[i] = dot(head.out.part(i, 1), head.d_out.part(i, 1));
-    std::fill_n(d_queries_.data(), count * width_, Real{});
+    std::fill_n(d_queries_.data(), count * units_.width, Real{});
     for (std::ptrdiff_t key = 0; key < count; key += kBlock) {
       const std::ptrdiff_t keys = std::min<std::ptrdiff_t>(kBlock, count - key);
       pack_keys(head, key, keys);
       for (std::ptrdiff_t query = key; query < count; query += kQueries)
         add_tile(query, std::min(kQueries, count - query), key, log_sum_exp);
-      store_rows(d_keys_.data(), width_, head.d_k.part(key, keys), Real{1});
-      store_rows(d_values_.data(), width_, head.d_v.part(key, keys), Real{1});
+      store_rows(d_keys_.data(), units_.width, head.d_k.part(key, keys), Real{1});
+      store_rows(d_values_.data(), units_.width, head.d_v.part(key, keys), Real{1});
     }
-    store_rows(d_queries_.data(), width_, head.d_q, Real{1});
+    store_rows(d_queries_.data(), units_.width, head.d_q, Real{1});
   }
 
  private:
@@ -49,37 +49,25 @@ class AttentionBackwardHead {
 
   void reserve(std::ptrdiff_t sequence_length, std::ptrdiff_t head_size) {
     scale_ = static_cast<Real>(1.0 / std::sqrt(static_cast<double>(head_size)));
-    steps_ = (head_size + kUnit - 1) / kUnit;
-    width_ = (head_size + Tile::kLanes - 1) / Tile::kLanes * Tile::kLanes;
+    units_ = HeadUnits<Tile>(head_size);
     const std::ptrdiff_t length = (sequence_length + kBlock - 1) / kBlock * kBlock;
-    query_rows_.reserve(length * steps_);
-    d_out_rows_.reserve(length * steps_);
-    query_steps_.reserve(length / kUnit * width_);
-    d_out_steps_.reserve(length / kUnit * width_);
-    d_queries_.reserve(length * width_);
+    d_queries_.reserve(length * units_.width);
     output_dots_.reserve(length);
-    keys_.reserve(steps_ * kBlock);
-    values_.reserve(steps_ * kBlock);
-    key_steps_.reserve(kBlock / kUnit * width_);
-    d_keys_.reserve(kBlock * width_);
-    d_values_.reserve(kBlock * width_);
-  }
-
-  template <class Element>
-  void pack_queries(const BackwardHeadRows<Element>& head) {
-    pack_rows<Tile>(head.q, steps_, query_rows_.data());
-    pack_rows<Tile>(head.d_out, steps_, d_out_rows_.data());
-    pack_steps<Tile>(head.q, width_, query_steps_.data());
-    pack_steps<Tile>(head.d_out, width_, d_out_steps_.data());
+    keys_transposed_.reserve(units_.stride * kBlock);
+    values_transposed_.reserve(units_.stride * kBlock);
+    value_rows_.reserve(units_.stride * kBlock);
+    d_keys_.reserve(kBlock * units_.width);
+    d_values_.reserve(kBlock * units_.width);
   }
 
   template <class Element>
   void pack_keys(const BackwardHeadRows<Element>& head, std::ptrdiff_t key, std::ptrdiff_t keys) {
-    pack_transposed<Tile>(head.k.part(key, keys), steps_, kBlock, keys_.data());
-    pack_transposed<Tile>(head.v.part(key, keys), steps_, kBlock, values_.data());
-    pack_steps<Tile>(head.k.part(key, keys), width_, key_steps_.data());
-    std::fill_n(d_keys_.data(), kBlock * width_, Real{});
-    std::fill_n(d_values_.data(), kBlock * width_, Real{});
+    keys_.pack(head.k.part(key, keys), units_);
+    transpose_units<Tile>(keys_.rows(), kBlock, units_.stride, kBlock, keys_transposed_.data());
+    pack_rows<Tile>(head.v.part(key, keys), units_.stride, value_rows_.data());
+    transpose_units<Tile>(value_rows_.data(), kBlock, units_.stride, kBlock, values_transposed_.data());
+    std::fill_n(d_keys_.data(), kBlock * units_.width, Real{});
+    std::fill_n(d_values_.data(), kBlock * units_.width, Real{});
   }
 
   template <class Element>
@@ -92,8 +80,10 @@ class AttentionBackwardHead {
 
   // Adds queries [query, query + rows) × keys [key, key + kBlock) to d_q, d_k and d_v.
   void add_tile(std::ptrdiff_t query, std::ptrdiff_t rows, std::ptrdiff_t key, const Real* log_sum_exp) {
-    multiply_scores(query_rows_.data() + query * steps_, rows, keys_.data(), weights_, query == key);
-    multiply_scores(d_out_rows_.data() + query * steps_, rows, values_.data(), d_scores_, query == key);
+    multiply_scores(queries_.rows() + query * units_.stride, rows, keys_transposed_.data(), weights_,
+                    query == key);
+    multiply_scores(d_out_.rows() + query * units_.stride, rows, values_transposed_.data(), d_scores_,
+                    query == key);
     differentiate_softmax(query, rows, key, log_sum_exp);
     const auto up_to_diagonal = [=](std::ptrdiff_t, std::ptrdiff_t last) {
       return InnerRange{0, std::min<std::ptrdiff_t>(kBlock, query + last - key)};
@@ -101,28 +91,30 @@ class AttentionBackwardHead {
     const auto from_diagonal = [=](std::ptrdiff_t first, std::ptrdiff_t) {
       return InnerRange{std::max<std::ptrdiff_t>(0, key + first - query), rows};
     };
-    Real* d_queries = d_queries_.data() + query * width_;
-    multiply<Tile, false>({operand(d_scores_, d_scores_by_row_), kBlock / kUnit, key_steps_.data(), width_,
-                           d_queries, width_, 0, true},
-                          rows, width_, up_to_diagonal);
-    const std::ptrdiff_t step = query / kUnit * width_;
-    multiply<Tile, true>({operand(weights_, weights_by_step_), kBlock, d_out_steps_.data() + step, width_,
-                          d_values_.data(), width_, 0, true},
-                         kBlock, width_, from_diagonal);
-    multiply<Tile, true>({operand(d_scores_, d_scores_by_step_), kBlock, query_steps_.data() + step, width_,
-                          d_keys_.data(), width_, 0, true},
-                         kBlock, width_, from_diagonal);
+    Real* d_queries = d_queries_.data() + query * units_.width;
+    multiply<Tile, false>({operand(d_scores_, d_scores_by_row_), kBlock / kUnit, keys_.steps(), units_.width,
+                           d_queries, units_.width, 0, true},
+                          rows, units_.width, up_to_diagonal);
+    const std::ptrdiff_t step = query / kUnit * units_.width;
+    multiply<Tile, true>({operand(weights_, weights_by_step_), kBlock, d_out_.steps() + step, units_.width,
+                          d_values_.data(), units_.width, 0, true},
+                         kBlock, units_.width, from_diagonal);
+    multiply<Tile, true>({operand(d_scores_, d_scores_by_step_), kBlock, queries_.steps() + step,
+                          units_.width, d_keys_.data(), units_.width, 0, true},
+                         kBlock, units_.width, from_diagonal);
   }
 
   void multiply_scores(const Unit* a, std::ptrdiff_t rows, const Unit* b, Real* c, bool diagonal) const {
-    const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, steps_ * kUnit}; };
+    const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, units_.steps * kUnit}; };
     constexpr std::ptrdiff_t kRows = 8;  // the staircase along the diagonal
     std::ptrdiff_t i = 0;
     for (; diagonal && i < std::min<std::ptrdiff_t>(rows, kBlock); i += kRows)
-      multiply<Tile, false, 3>({a + i * steps_, steps_, b, kBlock, c + i * kBlock, kBlock, 0, false}, kRows,
-                               i + kRows, all);
-    multiply<Tile, false, 3>({a + i * steps_, steps_, b, kBlock, c + i * kBlock, kBlock, 0, false}, rows - i,
-                             kBlock, all);
+      multiply<Tile, false, 3>(
+          {a + i * units_.stride, units_.stride, b, kBlock, c + i * kBlock, kBlock, 0, false}, kRows,
+          i + kRows, all);
+    multiply<Tile, false, 3>(
+        {a + i * units_.stride, units_.stride, b, kBlock, c + i * kBlock, kBlock, 0, false}, rows - i, kBlock,
+        all);
   }
 
   // weights: scores → probabilities; d_scores: gradients of the probabilities → of the scores. Zero above the
@@ -144,13 +136,17 @@ class AttentionBackwardHead {
   void differentiate_row(Real* weights, Real* d_scores, std::ptrdiff_t diagonal, Real log_sum_exp,
                          Real output_dot) const {
     const Real scale = scale_;
-    const int last = static_cast<int>(std::min<std::ptrdiff_t>(diagonal, kBlock));
 #pragma omp simd
     for (int j = 0; j < kBlock; ++j) {
-      const Real exponent = weights[j] * scale - log_sum_exp;
-      const Real weight = exp_nonpositive(j <= last ? exponent : Real{-87});
-      weights[j] = j <= last ? weight : Real{};
-      d_scores[j] = j <= last ? weight * (d_scores[j] - output_dot) * scale : Real{};
+      weights[j] = exp_nonpositive(weights[j] * scale - log_sum_exp);
+      d_scores[j] = weights[j] * (d_scores[j] - output_dot) * scale;
+    }
+    if (diagonal >= kBlock - 1) return;
+    const int last = static_cast<int>(diagonal);
+#pragma omp simd
+    for (int j = 0; j < kBlock; ++j) {
+      weights[j] = j <= last ? weights[j] : Real{};
+      d_scores[j] = j <= last ? d_scores[j] : Real{};
     }
   }
 
@@ -179,10 +175,12 @@ class AttentionBackwardHead {
   }
 
   Real scale_ = 1;
-  std::ptrdiff_t steps_ = 0, width_ = 0;
-  ScratchArray<Unit> query_rows_, d_out_rows_, query_steps_, d_out_steps_;  // the whole head
-  ScratchArray<Unit> keys_, values_, key_steps_;                            // a block of keys
-  ScratchArray<Real> d_queries_, d_keys_, d_values_, output_dots_;
+  HeadUnits<Tile> units_{1};
+  PackedRows<Tile> queries_, d_out_;  // the whole head
+  PackedRows<Tile> keys_;             // a block of keys, like those below
+  ScratchArray<Unit> value_rows_, keys_transposed_, values_transposed_;
+  ScratchArray<Real> d_keys_, d_values_;
+  ScratchArray<Real> d_queries_, output_dots_;
   alignas(64) Real weights_[kQueries * kBlock] = {};  // [query][key] of one tile
   alignas(64) Real d_scores_[kQueries * kBlock] = {};
   alignas(64) std::uint32_t weights_by_step_[kQueries / 2 * kBlock] = {};  // the same as bf16 pairs

@@ -21,7 +21,7 @@ inline float exp_nonpositive(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
-  return std::bit_cast<float>(std::bit_cast<std::int32_t>(p) + exponent * (1 << 23));
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + (static_cast<std::uint32_t>(exponent) << 23));
 }
 inline double exp_nonpositive(double x) { return std::exp(x); }
 

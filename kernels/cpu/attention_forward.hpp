@@ -4,9 +4,10 @@
 // diagonal, a plain softmax of each row, the weighted sum of the values. Weights stay unnormalised until the end.
 #pragma once
 
+#include <limits>
+
 #include "kernels/cpu/attention_exp.hpp"
 #include "kernels/cpu/attention_pack.hpp"
-#include "kernels/cpu/matmul_scratch.hpp"
 
 namespace tenax::kernels {
 
@@ -21,72 +22,90 @@ class AttentionForwardHead {
   void run(const HeadRows<const Element>& q, const HeadRows<const Element>& k,
            const HeadRows<const Element>& v, const HeadRows<Element>& out, Real* log_sum_exp) {
     reserve(q.count, q.columns);
-    pack_transposed<Tile>(k, steps_, length_, keys_.data());
-    pack_steps<Tile>(v, width_, values_.data());
+    pack_keys(k);
+    pack_steps<Tile>(v, units_.width, values_.data());
     for (std::ptrdiff_t begin = 0; begin < q.count; begin += kBlock) {
       const std::ptrdiff_t rows = std::min<std::ptrdiff_t>(kBlock, q.count - begin);
-      pack_rows<Tile>(q.part(begin, rows), steps_, queries_.data());
+      pack_rows<Tile>(q.part(begin, rows), units_.stride, rows_.data());
       compute_scores(begin, rows);
       for (std::ptrdiff_t i = 0; i < rows; ++i) log_sum_exp[begin + i] = softmax(i, begin + i + 1);
       sum_values(begin, rows);
       for (std::ptrdiff_t i = 0; i < rows; ++i)
-        store_rows(sums_.data() + i * width_, width_, out.part(begin + i, 1), factors_[i]);
+        store_rows(sums_.data() + i * units_.width, units_.width, out.part(begin + i, 1), factors_[i]);
     }
   }
 
  private:
   static constexpr int kUnit = Tile::kNumbersPerUnit;
+  // Rows of scores are swept in whole chunks; one more, of zeros, is as much as a tile may read beyond.
+  static constexpr int kChunk = 16;
   static constexpr std::ptrdiff_t kValueRows = 2 * kBlock;  // as many values as stay in the first cache
 
   void reserve(std::ptrdiff_t sequence_length, std::ptrdiff_t head_size) {
     scale_ = static_cast<Real>(1.0 / std::sqrt(static_cast<double>(head_size)));
-    steps_ = (head_size + kUnit - 1) / kUnit;
-    width_ = (head_size + Tile::kLanes - 1) / Tile::kLanes * Tile::kLanes;
-    length_ = (sequence_length + kBlock - 1) / kBlock * kBlock;
-    keys_.reserve(steps_ * length_);
-    values_.reserve(length_ / kUnit * width_);
-    queries_.reserve(kBlock * steps_);
+    units_ = HeadUnits<Tile>(head_size);
+    // The chunk beyond also keeps rows from lying a power of two apart, in the same sets of the cache.
+    length_ = (sequence_length + kBlock - 1) / kBlock * kBlock + kChunk;
+    keys_.reserve(units_.stride * length_);
+    values_.reserve(length_ / kUnit * units_.width);
+    rows_.reserve(kBlock * units_.stride);
     scores_.reserve(kBlock * length_);
     if constexpr (kUnit == 2) weights_.reserve(kBlock * length_ / kUnit);
-    sums_.reserve(kBlock * width_);
+    sums_.reserve(kBlock * units_.width);
+  }
+
+  template <class Element>
+  void pack_keys(const HeadRows<const Element>& k) {
+    for (std::ptrdiff_t key = 0; key < k.count; key += kBlock) {
+      pack_rows<Tile>(k.part(key, std::min<std::ptrdiff_t>(kBlock, k.count - key)), units_.stride,
+                      rows_.data());
+      transpose_units<Tile>(rows_.data(), kBlock, units_.stride, length_, keys_.data() + key);
+    }
   }
 
   void compute_scores(std::ptrdiff_t begin, std::ptrdiff_t rows) {
-    const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, steps_ * kUnit}; };
+    const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, units_.steps * kUnit}; };
     constexpr std::ptrdiff_t kRows = 8;  // the staircase along the diagonal
     for (std::ptrdiff_t key = 0; key < begin + rows; key += kBlock) {
-      const bool diagonal = key + kBlock > begin + 1;
-      for (std::ptrdiff_t i = 0; i < rows; i += diagonal ? kRows : rows) {
-        const std::ptrdiff_t columns =
-            diagonal ? std::min<std::ptrdiff_t>(kBlock, begin + i + kRows - key) : kBlock;
-        multiply<Tile, false, 3>({queries_.data() + i * steps_, steps_, keys_.data() + key, length_,
-                                  scores_.data() + i * length_ + key, length_, 0, false},
-                                 diagonal ? kRows : rows, columns, all);
-      }
+      const bool diagonal = key == begin;
+      for (std::ptrdiff_t i = 0; i < rows; i += diagonal ? kRows : rows)
+        multiply<Tile, false, 3>({rows_.data() + i * units_.stride, units_.stride, keys_.data() + key,
+                                  length_, scores_.data() + i * length_ + key, length_, 0, false},
+                                 diagonal ? kRows : rows, diagonal ? i + kRows : kBlock, all);
     }
   }
 
-  // scores → exp(scale · (score − maximum)) in row i, zero from `count` to the end of the tile that may read them.
+  // scores → exp(scale · (score − maximum)) in row i; zero from `count` on, as far as a tile may read.
   Real softmax(std::ptrdiff_t i, std::ptrdiff_t count) {
     Real* scores = scores_.data() + i * length_;
+    const std::ptrdiff_t end = (count + kChunk - 1) / kChunk * kChunk;
+    mask(scores, count, end, std::numeric_limits<Real>::lowest());
     Real maximum = scores[0], sum = 0;
 #pragma omp simd reduction(max : maximum)
-    for (std::ptrdiff_t j = 0; j < count; ++j) maximum = scores[j] > maximum ? scores[j] : maximum;
+    for (std::ptrdiff_t j = 0; j < end; ++j) maximum = scores[j] > maximum ? scores[j] : maximum;
     const Real offset = -maximum * scale_, scale = scale_;
 #pragma omp simd reduction(+ : sum)
-    for (std::ptrdiff_t j = 0; j < count; ++j) {
+    for (std::ptrdiff_t j = 0; j < end; ++j) {
       scores[j] = exp_nonpositive(scores[j] * scale + offset);
       sum += scores[j];
     }
-    const std::ptrdiff_t end = std::min(length_, count + 8);
-    for (std::ptrdiff_t j = count; j < end; ++j) scores[j] = 0;
+    mask(scores, count, end, Real{});
+    std::fill_n(scores + end, kChunk, Real{});
     if constexpr (kUnit == 2) {
       auto* weights = reinterpret_cast<bf16_t*>(weights_.data() + i * (length_ / 2));
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < end; ++j) from_real(scores[j], weights[j]);
+      for (std::ptrdiff_t j = 0; j < end + kChunk; ++j) from_real(scores[j], weights[j]);
     }
     factors_[i] = 1 / sum;
     return std::log(sum) - offset;
+  }
+
+  // scores[count … end) = value, without a loop of changing length.
+  static void mask(Real* scores, std::ptrdiff_t count, std::ptrdiff_t end, Real value) {
+    const int kept = static_cast<int>(count - (end - kChunk));
+    scores += end - kChunk;
+#pragma omp simd
+    for (int j = 0; j < kChunk; ++j) scores[j] = j < kept ? scores[j] : value;
   }
 
   void sum_values(std::ptrdiff_t begin, std::ptrdiff_t rows) {
@@ -96,18 +115,21 @@ class AttentionForwardHead {
     else
       weights = scores_.data();
     for (std::ptrdiff_t key = 0; key < begin + rows; key += kValueRows) {
-      const auto below_diagonal = [=](std::ptrdiff_t, std::ptrdiff_t last) {
+      const auto up_to_diagonal = [=](std::ptrdiff_t, std::ptrdiff_t last) {
         return InnerRange{0, std::min(kValueRows, begin + last - key)};
       };
-      multiply<Tile, false>({weights + key / kUnit, length_ / kUnit, values_.data() + key / kUnit * width_,
-                             width_, sums_.data(), width_, 0, key > 0},
-                            rows, width_, below_diagonal);
+      multiply<Tile, false>(
+          {weights + key / kUnit, length_ / kUnit, values_.data() + key / kUnit * units_.width, units_.width,
+           sums_.data(), units_.width, 0, key > 0},
+          rows, units_.width, up_to_diagonal);
     }
   }
 
   Real scale_ = 1;
-  std::ptrdiff_t steps_ = 0, width_ = 0, length_ = 0;
-  ScratchArray<Unit> keys_, values_, queries_, weights_;
+  HeadUnits<Tile> units_{1};
+  std::ptrdiff_t length_ = 0;
+  ScratchArray<Unit> keys_, values_;   // the whole head
+  ScratchArray<Unit> rows_, weights_;  // a block of keys, then of queries; its weights, where they are pairs
   ScratchArray<Real> scores_, sums_;
   Real factors_[kBlock] = {};
 };

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/attention_tile.hpp"
+#include "kernels/cpu/matmul_scratch.hpp"
 #include "kernels/tensor.hpp"
 
 namespace tenax::kernels {
@@ -39,37 +40,61 @@ struct HeadRows {
   }
 };
 
-/// rows → units[row][step], `steps` = ⌈columns / numbers per unit⌉; for operand a.
+/// rows → units[row][step], `stride` ≥ ⌈columns / numbers per unit⌉ units a row; for operand a.
 template <class Tile, class Element>
-void pack_rows(const HeadRows<const Element>& rows, std::ptrdiff_t steps, typename Tile::Unit* units) {
-  for (std::ptrdiff_t i = 0; i < rows.count; ++i) {
+void pack_rows(const HeadRows<const Element>& rows, std::ptrdiff_t stride, typename Tile::Unit* units) {
+  const std::ptrdiff_t steps = (rows.columns + Tile::kNumbersPerUnit - 1) / Tile::kNumbersPerUnit;
+  for (std::ptrdiff_t i = 0; i < rows.count; ++i, units += stride) {
     const Element* source = rows.data + i * rows.stride;
     if constexpr (Tile::kNumbersPerUnit == 2) {
-      units[i * steps + steps - 1] = 0;
-      std::memcpy(units + i * steps, source, static_cast<std::size_t>(rows.columns) * sizeof(Element));
+      units[steps - 1] = 0;
+      std::memcpy(units, source, static_cast<std::size_t>(rows.columns) * sizeof(Element));
     } else {
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[i * steps + j] = to_real(source[j]);
+      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[j] = to_real(source[j]);
     }
+    std::fill(units + steps, units + stride, typename Tile::Unit{});
   }
 }
 
-/// rows → units[step][row], `row_stride` ≥ rows.count units from step to step: the transposed matrix as operand b.
-template <class Tile, class Element>
-void pack_transposed(const HeadRows<const Element>& rows, std::ptrdiff_t steps, std::ptrdiff_t row_stride,
-                     typename Tile::Unit* units) {
-  for (std::ptrdiff_t i = 0; i < rows.count; ++i) {
-    const Element* source = rows.data + i * rows.stride;
-    for (std::ptrdiff_t k = 0; k < steps; ++k) {
-      if constexpr (Tile::kNumbersPerUnit == 2) {
-        const std::uint32_t low = source[2 * k].bits;
-        const std::uint32_t high = 2 * k + 1 < rows.columns ? source[2 * k + 1].bits : 0u;
-        units[k * row_stride + i] = low | high << 16;
-      } else {
-        units[k * row_stride + i] = to_real(source[k]);
-      }
+/// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows swap corners.
+template <class Tile>
+void transpose_square(const typename Tile::Unit* from, std::ptrdiff_t from_stride, typename Tile::Unit* to,
+                      std::ptrdiff_t to_stride) {
+  constexpr int kLanes = Tile::kLanes;
+  using Unit = typename Tile::Unit;
+  using Index = std::conditional_t<sizeof(Unit) == 8, std::int64_t, std::int32_t>;
+  typedef Unit Row __attribute__((vector_size(kVectorBytes)));
+  typedef Index Lanes __attribute__((vector_size(kVectorBytes)));
+  Row rows[kLanes];
+  for (int i = 0; i < kLanes; ++i) std::memcpy(&rows[i], from + i * from_stride, kVectorBytes);
+#pragma GCC unroll 4
+  for (int half = kLanes / 2; half >= 1; half /= 2) {
+    Lanes upper, lower;
+#pragma GCC unroll 16
+    for (int l = 0; l < kLanes; ++l) {
+      upper[l] = l & half ? l - half + kLanes : l;
+      lower[l] = l & half ? l + kLanes : l + half;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & half) continue;
+      const Row a = rows[i], b = rows[i + half];
+      rows[i] = __builtin_shuffle(a, b, upper);
+      rows[i + half] = __builtin_shuffle(a, b, lower);
     }
   }
+  for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_stride, &rows[i], kVectorBytes);
+}
+
+/// units[row][step] → result[step][row]: from operand a to its transpose as operand b. Whole blocks of rows, and of
+/// steps in vectors; `stride` units from step to step of the result.
+template <class Tile>
+void transpose_units(const typename Tile::Unit* units, std::ptrdiff_t rows, std::ptrdiff_t steps,
+                     std::ptrdiff_t stride, typename Tile::Unit* result) {
+  for (std::ptrdiff_t i = 0; i < rows; i += Tile::kLanes)
+    for (std::ptrdiff_t k = 0; k < steps; k += Tile::kLanes)
+      transpose_square<Tile>(units + i * steps + k, steps, result + k * stride + i, stride);
 }
 
 /// rows → units[step][column], the inner index running over rows: operand b. `width` ≥ columns units a step; filled up
@@ -94,6 +119,44 @@ void pack_steps(const HeadRows<const Element>& rows, std::ptrdiff_t width, typen
   const std::ptrdiff_t padding = (kBlock - rows.count % kBlock) % kBlock / kUnit;
   std::fill_n(units, padding * width, typename Tile::Unit{});
 }
+
+/// The sizes of one head's operands in units.
+template <class Tile>
+struct HeadUnits {
+  explicit HeadUnits(std::ptrdiff_t head_size)
+      : steps((head_size + Tile::kNumbersPerUnit - 1) / Tile::kNumbersPerUnit),
+        stride(whole_vectors(steps)),
+        width(whole_vectors(head_size)) {}
+  static std::ptrdiff_t whole_vectors(std::ptrdiff_t units) {
+    return (units + Tile::kLanes - 1) / Tile::kLanes * Tile::kLanes;
+  }
+  std::ptrdiff_t steps;   ///< of a row, when the inner index runs over the head's columns
+  std::ptrdiff_t stride;  ///< from row to row of operand a
+  std::ptrdiff_t width;   ///< of a step of operand b, when the inner index runs over rows
+};
+
+/// The same rows as operand a and as operand b; for numbers that is the same memory.
+template <class Tile>
+class PackedRows {
+ public:
+  using Unit = typename Tile::Unit;
+
+  template <class Element>
+  void pack(const HeadRows<const Element>& rows, const HeadUnits<Tile>& units) {
+    const std::ptrdiff_t padded = (rows.count + kBlock - 1) / kBlock * kBlock;
+    steps_.reserve(padded / Tile::kNumbersPerUnit * units.width);
+    pack_steps<Tile>(rows, units.width, steps_.data());
+    if constexpr (Tile::kNumbersPerUnit == 2) {
+      rows_.reserve(padded * units.stride);
+      pack_rows<Tile>(rows, units.stride, rows_.data());
+    }
+  }
+  const Unit* rows() const { return Tile::kNumbersPerUnit == 2 ? rows_.data() : steps_.data(); }
+  const Unit* steps() const { return steps_.data(); }
+
+ private:
+  ScratchArray<Unit> rows_, steps_;
+};
 
 /// numbers[row][`width`] · factor → rows.
 template <class Real, class Element>
