@@ -98,6 +98,30 @@ JsonObject& JsonObject::add(std::string_view name, const JsonObject& value) {
   return add_text(name, value.text());
 }
 
+template <class Value, class Text>
+JsonObject& JsonObject::add_array(std::string_view name, const std::vector<Value>& values, Text text_of) {
+  std::string text = "[";
+  for (const Value& value : values) text += (text.size() > 1 ? ", " : "") + text_of(value);
+  return add_text(name, text + "]");
+}
+
+JsonObject& JsonObject::add(std::string_view name, const std::vector<double>& values) {
+  return add_array(name, values,
+                   [](double value) { return std::isfinite(value) ? number_text(value) : "null"; });
+}
+
+JsonObject& JsonObject::add(std::string_view name, const std::vector<std::int64_t>& values) {
+  return add_array(name, values, [](std::int64_t value) { return std::to_string(value); });
+}
+
+JsonObject& JsonObject::add(std::string_view name, const std::vector<std::string>& values) {
+  return add_array(name, values, [](const std::string& value) { return json_string(value); });
+}
+
+JsonObject& JsonObject::add(std::string_view name, const std::vector<JsonObject>& values) {
+  return add_array(name, values, [](const JsonObject& value) { return value.text(); });
+}
+
 JsonObject& JsonObject::append(const JsonObject& other) {
   if (!members_.empty() && !other.members_.empty()) members_ += ", ";
   members_ += other.members_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenax::io {
 
@@ -23,11 +24,17 @@ class JsonObject {
   JsonObject& add(std::string_view name, std::string_view value);
   JsonObject& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
   JsonObject& add(std::string_view name, const JsonObject& value);
+  JsonObject& add(std::string_view name, const std::vector<double>& values);
+  JsonObject& add(std::string_view name, const std::vector<std::int64_t>& values);
+  JsonObject& add(std::string_view name, const std::vector<std::string>& values);
+  JsonObject& add(std::string_view name, const std::vector<JsonObject>& values);
   /// All members of `other`, after those of this object.
   JsonObject& append(const JsonObject& other);
   std::string text() const { return "{" + members_ + "}"; }
 
  private:
+  template <class Value, class Text>
+  JsonObject& add_array(std::string_view name, const std::vector<Value>& values, Text text_of);
   JsonObject& add_text(std::string_view name, std::string_view value);
   std::string members_;
 };

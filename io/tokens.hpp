@@ -1,0 +1,37 @@
+// TokenFile: a training or validation text as token numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tenax::io {
+
+/// What a file must offer to be trained on.
+struct TokenDemands {
+  std::int64_t seq_length = 0;  ///< the file has at least one more token than this
+  std::int64_t vocab_size = 0;  ///< every token is below it
+  bool scan = true;             ///< false where another rank looks at every token of the same file
+};
+
+/// Immutable; may be used from several threads. The file must not change while it is open.
+class TokenFile {
+ public:
+  /// By the ending: .txt is tokenized on the fly, .bin is raw little-endian uint16; both are memory-mapped, so
+  /// ranks of one host share the pages. `tokenizer` as in the deck. Throws Error(usage) for another ending or
+  /// tokenizer, Error(rank) for a file that is missing, empty, truncated, too short, or has a token that is
+  /// not below vocab_size (naming the first).
+  static std::unique_ptr<TokenFile> open(const std::filesystem::path& file, const std::string& tokenizer,
+                                         const TokenDemands& demands);
+  virtual ~TokenFile() = default;
+
+  virtual std::int64_t size() const = 0;  ///< tokens
+  /// tokens[begin, begin + out.size()). Asserts that they exist.
+  virtual void read(std::int64_t begin, std::span<std::int32_t> out) const = 0;
+  /// The first position whose token is at least `limit`; size() if there is none. Reads the whole file.
+  virtual std::int64_t find_at_least(std::int64_t limit) const = 0;
+};
+
+}  // namespace tenax::io
