@@ -1,0 +1,60 @@
+#include "io/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace tenax::io {
+namespace {
+
+TEST(Json, writes_numbers_in_their_shortest_form_that_reads_back_the_same) {
+  EXPECT_EQ(number_text(0.1), "0.1");
+  EXPECT_EQ(number_text(3), "3");
+  EXPECT_EQ(number_text(1e-8), "1e-08");
+  EXPECT_EQ(number_text(-0.0), "-0");
+  for (const double value :
+       {1.0 / 3, 5e-324, 1.7976931348623157e308, 2.5066282746310002, 1e22, 123456789012345680.0}) {
+    EXPECT_EQ(std::strtod(number_text(value).c_str(), nullptr), value);
+    EXPECT_EQ(nlohmann::json::parse(number_text(value)).get<double>(), value);
+  }
+}
+
+TEST(Json, writes_null_for_what_is_not_finite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(JsonObject().add("a", infinity).add("b", -infinity).add("c", std::nan("")).text(),
+            R"({"a": null, "b": null, "c": null})");
+}
+
+TEST(Json, keeps_the_order_and_the_types_of_members) {
+  const JsonObject inner = JsonObject().add("x", std::int64_t{9223372036854775807});
+  EXPECT_EQ(
+      JsonObject().add("b", true).add("a", "text").add("o", inner).append(JsonObject().add("z", 1)).text(),
+      R"({"b": true, "a": "text", "o": {"x": 9223372036854775807}, "z": 1})");
+  EXPECT_EQ(JsonObject().text(), "{}");
+  EXPECT_EQ(JsonObject().append(inner).append(JsonObject()).text(), inner.text());
+}
+
+TEST(Json, escapes_strings_so_that_they_read_back_the_same) {
+  std::string all;
+  for (int c = 0; c < 128; ++c) all += static_cast<char>(c);
+  all += "caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80";
+  EXPECT_EQ(nlohmann::json::parse(json_string(all)).get<std::string>(), all);
+  EXPECT_EQ(json_string("a\"b\\c\n"), R"("a\"b\\c\n")");
+}
+
+TEST(Json, replaces_bytes_that_are_not_utf8) {
+  const std::string replacement = "\xEF\xBF\xBD";
+  // A stray byte, a cut sequence, an overlong one, a surrogate, one beyond U+10FFFF.
+  for (const std::string bad :
+       {"\xFF", "\xE2\x82", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80"}) {
+    const std::string text = nlohmann::json::parse(json_string("<" + bad + ">")).get<std::string>();
+    EXPECT_EQ(text.substr(0, 4), "<" + replacement) << text;
+    EXPECT_EQ(text.back(), '>');
+  }
+}
+
+}  // namespace
+}  // namespace tenax::io

@@ -1,0 +1,258 @@
+#include "io/run_files.hpp"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// While it lives no file grows beyond `bytes`: a full disk for tests.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    handler_before_ = signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_before_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_before_ = SIG_DFL;
+};
+
+Deck deck_in(const fs::path& directory, const std::string& resume = "auto") {
+  const TemporaryFolder folder;
+  return read_deck(folder.write("d.toml", kSmallDeck),
+                   {"run.output_dir=" + directory.string(), "run.resume=" + resume});
+}
+
+TrainingMetrics step(std::int64_t number) { return {number, 5.5, 1.25, 1e-3, 256, 0.5, 512}; }
+
+TEST(MetricsWriter, writes_the_contracts_members_of_a_training_step) {
+  const TemporaryFolder folder;
+  MetricsWriter(folder.path(), 0).training({3, 5.545177444479562, 1.25, 0.02, 2048, 0.25, 8192});
+  EXPECT_EQ(folder.read("metrics.jsonl"),
+            "{\"step\": 3, \"loss\": 5.545177444479562, \"grad_norm\": 1.25, \"lr\": 0.02, \"tokens\": 2048, "
+            "\"seconds\": 0.25, \"tokens_per_second\": 8192}\n");
+}
+
+TEST(MetricsWriter, writes_null_for_a_loss_that_is_not_finite) {
+  const TemporaryFolder folder;
+  MetricsWriter(folder.path(), 0).validation(4, std::nan(""));
+  EXPECT_EQ(folder.read("metrics.jsonl"), "{\"step\": 4, \"validation_loss\": null}\n");
+}
+
+TEST(MetricsWriter, has_each_line_in_the_file_when_the_call_returns) {
+  const TemporaryFolder folder;
+  MetricsWriter metrics(folder.path(), 0);
+  metrics.training(step(0));
+  const auto one = folder.read("metrics.jsonl").size();
+  metrics.training(step(1));
+  EXPECT_EQ(folder.read("metrics.jsonl").size(), 2 * one);
+}
+
+/// "t0 t1 v2 …" for the training and validation lines of metrics.jsonl.
+std::string lines_in(const TemporaryFolder& folder) {
+  std::istringstream lines(folder.read("metrics.jsonl"));
+  std::string summary, line;
+  while (std::getline(lines, line)) {
+    const auto object = nlohmann::json::parse(line);
+    summary += (summary.empty() ? "" : " ") + std::string(object.contains("loss") ? "t" : "v") +
+               std::to_string(object["step"].get<int>());
+  }
+  return summary;
+}
+
+class ResumedMetrics : public testing::Test {
+ protected:
+  void SetUp() override {
+    MetricsWriter metrics(folder.path(), 0);
+    for (int s = 0; s < 6; ++s) {
+      metrics.training(step(s));
+      if (s % 2 == 1) metrics.validation(s + 1, 5);
+    }
+    ASSERT_EQ(lines_in(folder), "t0 t1 v2 t2 t3 v4 t4 t5 v6");
+  }
+  const TemporaryFolder folder;
+};
+
+TEST_F(ResumedMetrics, lose_the_steps_that_run_again) {
+  MetricsWriter(folder.path(), 4).training(step(4));
+  EXPECT_EQ(lines_in(folder), "t0 t1 v2 t2 t3 v4 t4");
+}
+
+TEST_F(ResumedMetrics, keep_every_line_when_no_step_runs_again) {
+  const std::string before = folder.read("metrics.jsonl");
+  MetricsWriter(folder.path(), 6);
+  EXPECT_EQ(folder.read("metrics.jsonl"), before);
+}
+
+TEST_F(ResumedMetrics, start_empty_when_the_run_starts_again) {
+  MetricsWriter(folder.path(), 0);
+  EXPECT_EQ(lines_in(folder), "");
+}
+
+TEST_F(ResumedMetrics, lose_a_torn_last_line) {
+  std::ofstream(folder.path() / "metrics.jsonl", std::ios::app) << "{\"step\": 6, \"loss\": 5";
+  MetricsWriter(folder.path(), 9).training(step(9));
+  EXPECT_EQ(lines_in(folder), "t0 t1 v2 t2 t3 v4 t4 t5 v6 t9");
+}
+
+TEST_F(ResumedMetrics, lose_a_last_line_that_lacks_only_its_end) {
+  std::ofstream(folder.path() / "metrics.jsonl", std::ios::app) << "{\"step\": 6, \"loss\": 5}";
+  MetricsWriter(folder.path(), 9).training(step(6));
+  EXPECT_EQ(lines_in(folder), "t0 t1 v2 t2 t3 v4 t4 t5 v6 t6");
+}
+
+TEST(EventsWriter, writes_time_step_event_where_and_details) {
+  const TemporaryFolder folder;
+  EventsWriter events(folder.path(), [] { return 1795000000.1239; });
+  events.write({.step = 7,
+                .name = "checkpoint",
+                .replica = {},
+                .rank = 2,
+                .host = "node1",
+                .details = JsonObject().add("file", "x.h5")});
+  events.write({.step = 8, .name = "end", .replica = 1, .rank = {}, .host = "", .details = {}});
+  EXPECT_EQ(
+      folder.read("events.jsonl"),
+      "{\"time\": 1795000000.124, \"step\": 7, \"event\": \"checkpoint\", \"rank\": 2, \"host\": \"node1\", "
+      "\"file\": \"x.h5\"}\n"
+      "{\"time\": 1795000000.124, \"step\": 8, \"event\": \"end\", \"replica\": 1}\n");
+}
+
+TEST(EventsWriter, appends_when_a_run_resumes) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl", "{\"event\": \"start\"}\n{\"event\": \"chec");
+  EventsWriter(folder.path(), [] {
+    return 2.0;
+  }).write({.step = 0, .name = "resume", .replica = {}, .rank = {}, .host = "", .details = {}});
+  EXPECT_EQ(folder.read("events.jsonl"),
+            "{\"event\": \"start\"}\n{\"time\": 2, \"step\": 0, \"event\": \"resume\"}\n");
+}
+
+TEST(LineFile, leaves_no_half_line_when_the_disk_is_full) {
+  const TemporaryFolder folder;
+  LineFile file(folder.path() / "lines");
+  file.append(std::string(99, 'a'));
+  {
+    const FileSizeLimit limit(150);
+    const auto [message, status] = error_of([&] { file.append(std::string(99, 'b')); });
+    EXPECT_EQ(message, "cannot write " + (folder.path() / "lines").string() + ": File too large");
+    EXPECT_EQ(status, 1);
+  }
+  file.append("c");
+  EXPECT_EQ(folder.read("lines"), std::string(99, 'a') + "\nc\n");
+}
+
+TEST(LineFile, names_file_and_reason_when_no_space_is_left) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/full", folder.path() / "lines");
+  LineFile file(folder.path() / "lines");
+  const auto [message, status] = error_of([&] { file.append("a"); });
+  EXPECT_TRUE(
+      message.starts_with("cannot write " + (folder.path() / "lines").string() + ": No space left on device"))
+      << message;
+  EXPECT_EQ(status, 1);
+}
+
+TEST(LineFile, cuts_a_torn_line_longer_than_a_block) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("lines", "whole\n" + std::string(10000, 'x'));
+  LineFile file(path);
+  EXPECT_EQ(folder.read("lines"), "whole\n");
+}
+
+TEST(LineFile, cuts_a_file_that_is_one_torn_line) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("lines", std::string(5000, 'x'));
+  LineFile file(path);
+  EXPECT_EQ(folder.read("lines"), "");
+}
+
+TEST(AtomicWrite, leaves_the_old_file_alone_when_the_disk_is_full) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("deck.toml", "old");
+  {
+    const FileSizeLimit limit(100);
+    EXPECT_EQ(error_of([&] { write_file_atomically(path, std::string(200, 'x')); }).second, 1);
+  }
+  EXPECT_EQ(folder.read("deck.toml"), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "a temporary file was left";
+  write_file_atomically(path, "new");
+  EXPECT_EQ(folder.read("deck.toml"), "new");
+}
+
+TEST(RunDirectory, is_made_with_its_parents_and_holds_the_resolved_deck) {
+  const TemporaryFolder folder;
+  const Deck deck = deck_in(folder.path() / "a/b");
+  EXPECT_FALSE(prepare_run_directory(deck));
+  write_resolved_deck(deck);
+  EXPECT_EQ(folder.read("a/b/deck.toml"), to_toml(deck));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path() / "a/b"), {}), 1);
+}
+
+TEST(RunDirectory, keeps_a_run_that_may_be_resumed) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl", "{}\n");
+  EXPECT_FALSE(prepare_run_directory(deck_in(folder.path())));
+  EXPECT_EQ(folder.read("events.jsonl"), "{}\n");
+}
+
+TEST(RunDirectory, with_a_run_is_moved_to_the_first_free_number_when_resume_is_never) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const Deck deck = deck_in(run, "never");
+  for (const std::string number : {"1", "2", "3"}) {
+    fs::create_directories(run);
+    folder.write("run/events.jsonl", number);
+    const fs::path moved = run.string() + "." + number;
+    EXPECT_EQ(prepare_run_directory(deck), moved);
+    EXPECT_EQ(folder.read(moved.filename() / "events.jsonl"), number);
+    EXPECT_TRUE(fs::is_empty(run));
+  }
+}
+
+TEST(RunDirectory, without_a_run_stays_where_it_is_when_resume_is_never) {
+  const TemporaryFolder folder;
+  folder.write("notes.txt", "mine");
+  EXPECT_FALSE(prepare_run_directory(deck_in(folder.path(), "never")));
+  EXPECT_EQ(folder.read("notes.txt"), "mine");
+}
+
+TEST(RunDirectory, that_cannot_be_made_is_named_with_reason_and_advice) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("file", "");
+  const auto [message, status] = error_of([&] { prepare_run_directory(deck_in(file / "run")); });
+  EXPECT_EQ(message, "run directory " + (file / "run").string() +
+                         ": cannot create: Not a directory; make it writable or choose another with "
+                         "run.output_dir");
+  EXPECT_EQ(status, 1);
+}
+
+TEST(RunDirectory, that_takes_no_files_is_named_with_reason_and_advice) {
+  // Not by permissions: root, as whom tests run in containers, may write anywhere but here.
+  if (!fs::is_directory("/proc/self")) GTEST_SKIP() << "no /proc here";
+  const auto [message, status] = error_of([&] { prepare_run_directory(deck_in("/proc/self")); });
+  EXPECT_TRUE(message.starts_with("run directory /proc/self: cannot write /proc/self/")) << message;
+  EXPECT_TRUE(message.ends_with("choose another with run.output_dir")) << message;
+  EXPECT_EQ(status, 1);
+}
+
+}  // namespace
+}  // namespace tenax::io::test
