@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/control_group.hpp"
 #include "comm/link.hpp"
 #include "comm/transfer.hpp"
 #include "kernels/kernels.hpp"
@@ -42,5 +43,8 @@ struct CommOptions {
 /// `device` gives staging memory and sums. Both must outlive the communicator.
 std::unique_ptr<Communicator> create_link_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
                                                        kernels::Device& device, CommOptions options);
+
+/// The control plane of the ranks of `endpoint`.
+std::unique_ptr<ControlGroup> create_control_group(std::unique_ptr<Endpoint> endpoint, CommOptions options);
 
 }  // namespace tenax::comm

@@ -9,7 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "kernels/error.hpp"
+
 namespace tenax::comm {
+
+/// An Error that every rank of a group throws alike: one of them is enough to tell the user.
+class AgreedError : public kernels::Error {
+ public:
+  using kernels::Error::Error;
+};
 
 class ControlGroup {
  public:

@@ -18,6 +18,9 @@ class World {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& host() const = 0;
+  virtual int ranks_on_host() const = 0;  ///< this rank included
+  /// For groups created from now on (the deck's deadline is known only after MPI has started).
+  virtual void set_options(CommOptions options) = 0;
 
   /// Collective over the world: ranks with equal `color` form a group, ordered by `key`. A subgroup for
   /// point-to- point messages, or for collectives.

@@ -1,0 +1,101 @@
+#include "comm/control_group.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "comm/communicator.hpp"
+#include "comm/text_exchange.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Error;
+using kernels::Scope;
+
+/// What `work` did, as it travels: empty when it succeeded, else one character of scope and the sentence.
+std::string outcome_of(const std::function<void()>& work) {
+  const auto failed = [](Scope scope, const std::string& sentence) {
+    return std::string(1, static_cast<char>('0' + static_cast<int>(scope))) + sentence;
+  };
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return failed(error.scope(), error.what());
+  } catch (const std::exception& error) {
+    return failed(Scope::rank, error.what());
+  } catch (...) {
+    return failed(Scope::rank, "an exception of unknown type");
+  }
+}
+
+[[noreturn]] void rethrow(const std::string& outcome) {
+  assert(!outcome.empty());
+  throw AgreedError(static_cast<Scope>(outcome.front() - '0'), outcome.substr(1));
+}
+
+class EndpointControlGroup final : public ControlGroup {
+ public:
+  EndpointControlGroup(std::unique_ptr<Endpoint> endpoint, CommOptions options)
+      : endpoint_(std::move(endpoint)), options_(options) {}
+
+  int rank() const override { return endpoint_->rank(); }
+  int size() const override { return endpoint_->size(); }
+  void barrier() override { exchange_texts(*endpoint_, {}, "barrier", options_.deadline_s); }
+  std::string broadcast(const std::string& text, int root) override {
+    return broadcast_text(*endpoint_, text, root, "broadcast", options_.deadline_s);
+  }
+  std::vector<std::string> all_gather(const std::string& text) override {
+    return exchange_texts(*endpoint_, text, "all_gather", options_.deadline_s);
+  }
+  void all_reduce_sum(std::span<double> values) override {
+    all_reduce("all_reduce_sum", values, [](double a, double b) { return a + b; });
+  }
+  void all_reduce_max(std::span<double> values) override {
+    all_reduce("all_reduce_max", values, [](double a, double b) { return a < b || b != b ? b : a; });
+  }
+
+ private:
+  template <class Combine>
+  void all_reduce(const std::string& operation, std::span<double> values, Combine combine) {
+    const std::string mine(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    const std::vector<std::string> all = exchange_texts(*endpoint_, mine, operation, options_.deadline_s);
+    std::vector<double> contribution(values.size());
+    for (std::size_t source = 0; source < all.size(); ++source) {
+      if (all[source].size() != values.size_bytes())
+        throw Error(Scope::replica, operation + ": " + endpoint_->describe(static_cast<int>(source)) +
+                                        " brought another number of values than this rank");
+      if (values.empty()) continue;
+      std::memcpy(contribution.data(), all[source].data(), values.size_bytes());
+      if (source == 0) std::copy(contribution.begin(), contribution.end(), values.begin());
+      if (source > 0)
+        std::transform(values.begin(), values.end(), contribution.begin(), values.begin(), combine);
+    }
+  }
+
+  std::unique_ptr<Endpoint> endpoint_;
+  CommOptions options_;
+};
+
+}  // namespace
+
+void ControlGroup::agree(const std::function<void()>& work) {
+  const std::string mine = outcome_of(work);
+  std::vector<std::string> outcomes;
+  try {
+    outcomes = all_gather(mine);
+  } catch (const Error&) {
+    if (!mine.empty()) rethrow(mine);  // this rank's own failure explains more than a peer's silence
+    throw;
+  }
+  for (const std::string& outcome : outcomes)
+    if (!outcome.empty()) rethrow(outcome);
+}
+
+std::unique_ptr<ControlGroup> create_control_group(std::unique_ptr<Endpoint> endpoint, CommOptions options) {
+  return std::make_unique<EndpointControlGroup>(std::move(endpoint), options);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,52 @@
+// MpiTransfer: one message (of one or more MPI requests) under way.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/poll.hpp"
+#include "comm/transfer.hpp"
+
+namespace tenax::comm {
+
+enum class Direction { send, receive };
+
+/// What a transfer needs to explain itself; owned by the link, which outlives its transfers.
+struct LinkNames {
+  std::string me, peer;
+};
+
+class MpiTransfer final : public Transfer {
+ public:
+  MpiTransfer(const LinkNames& names, Direction direction, std::size_t bytes, int tag)
+      : names_(names), direction_(direction), bytes_(bytes), tag_(tag) {}
+  ~MpiTransfer() override;
+  MpiTransfer(const MpiTransfer&) = delete;
+  MpiTransfer& operator=(const MpiTransfer&) = delete;
+
+  void add(MPI_Request request, int expected_bytes) { parts_.push_back({request, expected_bytes}); }
+
+  bool done() override;
+  void wait(kernels::Deadline deadline) override;
+  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
+  std::string describe() const;
+
+ private:
+  struct Part {
+    MPI_Request request;
+    int expected_bytes;
+  };
+  void check_length(const MPI_Status& status, int expected_bytes) const;
+
+  const LinkNames& names_;
+  Direction direction_;
+  std::size_t bytes_;
+  int tag_;
+  std::vector<Part> parts_;
+  std::size_t parts_done_ = 0;
+  Stopwatch stopwatch_;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,170 @@
+// World over MPI. MPI's own blocking collectives (split, finalize) have no deadline, so each is entered only
+// after all ranks have met in a non-blocking barrier that has one.
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include "comm/mpi/check.hpp"
+#include "comm/mpi/mpi_endpoint.hpp"
+#include "comm/poll.hpp"
+#include "comm/shared_memory/shared_memory_communicator.hpp"
+#include "comm/wording.hpp"
+#include "comm/world.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Deadline;
+using kernels::Error;
+using kernels::Scope;
+
+/// How long a rank that an error unwinds waits for the others to unwind too (as after ControlGroup::agree).
+constexpr double kUnwindingGrace_s = 2;
+
+class MpiWorld final : public World {
+ public:
+  explicit MpiWorld(CommOptions options) : options_(options), host_(this_host()) {
+    start();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    for (MPI_Comm* communicator : {&meeting_, &farewell_}) {
+      TENAX_MPI(job, host_, MPI_Comm_dup(MPI_COMM_WORLD, communicator));
+      MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
+    }
+    gather_names();
+  }
+  ~MpiWorld() override { finish(); }
+  MpiWorld(const MpiWorld&) = delete;
+  MpiWorld& operator=(const MpiWorld&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const std::string& host() const override { return host_; }
+  int ranks_on_host() const override { return ranks_on_host_; }
+  void set_options(CommOptions options) override { options_ = options; }
+
+  std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
+    if (!meet(meeting_, options_.deadline_s))
+      throw Error(Scope::replica, gave_up("split of the world into groups", names_[index(rank_)],
+                                          options_.deadline_s, "the other ranks"));
+    MPI_Comm group = MPI_COMM_NULL;
+    TENAX_MPI(replica, names_[index(rank_)], MPI_Comm_split(meeting_, color, key, &group));
+    return create_mpi_endpoint(group, names_of(group), options_.deadline_s);
+  }
+  std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
+                                                   kernels::Device& device) override {
+    std::unique_ptr<Endpoint> endpoint = split_endpoint(color, key);
+    if (endpoint->size() > 1 && device.is_host_memory()) {
+      auto communicator = try_create_shared_memory_communicator(name, *endpoint, options_);
+      if (communicator) return communicator;
+    }
+    return create_link_communicator(name, std::move(endpoint), device, options_);
+  }
+  std::unique_ptr<ControlGroup> control_group() override {
+    return create_control_group(split_endpoint(0, rank_), options_);
+  }
+  void abort(int status) override {
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, status);
+    std::_Exit(status);
+  }
+
+ private:
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+  void start() const {
+    int provided = MPI_THREAD_SINGLE, initialized = 0;
+    MPI_Initialized(&initialized);
+    if (initialized != 0) throw Error(Scope::job, "MPI was started before; a process has one World");
+    TENAX_MPI(job, host_, MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
+    if (provided < MPI_THREAD_MULTIPLE)
+      throw Error(Scope::job, "this MPI library does not support MPI_THREAD_MULTIPLE; use one that does");
+    void* tag_limit = nullptr;
+    int found = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found);
+    if (found == 0 || *static_cast<int*>(tag_limit) < kMaxTag - 1)
+      throw Error(Scope::job, "this MPI library's tags end below " + std::to_string(kMaxTag) +
+                                  "; use one with larger tags");
+  }
+
+  void gather_names() {
+    constexpr int kLength = 256;
+    std::vector<char> mine(kLength), all(kLength * index(size_));
+    host_.copy(mine.data(), kLength - 1);
+    TENAX_MPI(job, host_,
+              MPI_Allgather(mine.data(), kLength, MPI_CHAR, all.data(), kLength, MPI_CHAR, meeting_));
+    for (int rank = 0; rank < size_; ++rank) {
+      const std::string host = all.data() + kLength * index(rank);
+      names_.push_back(describe_rank(rank, host));
+      if (host == mine.data()) ++ranks_on_host_;
+    }
+  }
+
+  /// The names of a group's members, in its order.
+  std::vector<std::string> names_of(MPI_Comm communicator) const {
+    MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+    MPI_Comm_group(meeting_, &world);
+    MPI_Comm_group(communicator, &group);
+    int size = 0;
+    MPI_Group_size(group, &size);
+    std::vector<int> ranks(index(size)), world_ranks(index(size));
+    for (int rank = 0; rank < size; ++rank) ranks[index(rank)] = rank;
+    MPI_Group_translate_ranks(group, size, ranks.data(), world, world_ranks.data());
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    std::vector<std::string> names;
+    for (const int rank : world_ranks) names.push_back(names_[index(rank)]);
+    return names;
+  }
+
+  /// True once every rank has called it with this communicator.
+  bool meet(MPI_Comm communicator, double deadline_s) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    TENAX_MPI(replica, names_[index(rank_)], MPI_Ibarrier(communicator, &request));
+    const auto met = [&] {
+      int complete = 0;
+      TENAX_MPI(replica, names_[index(rank_)], MPI_Test(&request, &complete, MPI_STATUS_IGNORE));
+      return complete != 0;
+    };
+    return poll_until(met, Deadline::after_s(deadline_s));
+  }
+
+  /// MPI_Finalize waits for every rank. If an error unwinds this rank alone, it does not enter it: the process
+  /// then ends without, with its own status, and mpirun or srun ends the others.
+  void finish() noexcept {
+    const bool unwinding = std::uncaught_exceptions() > 0;
+    bool all_here = false;
+    try {
+      all_here = meet(farewell_, unwinding ? kUnwindingGrace_s : options_.deadline_s);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "tenax: %s\n", error.what());
+    }
+    if (all_here) {
+      for (MPI_Comm* communicator : {&meeting_, &farewell_}) MPI_Comm_free(communicator);
+      MPI_Finalize();
+    } else if (!unwinding) {
+      const std::string text =
+          gave_up("end of the run", names_[index(rank_)], options_.deadline_s, "the other ranks");
+      std::fprintf(stderr, "tenax: %s\n", text.c_str());
+      abort(1);
+    }
+  }
+
+  CommOptions options_;
+  int ranks_on_host_ = 0;
+  std::string host_;
+  int rank_ = 0, size_ = 1;
+  MPI_Comm meeting_ = MPI_COMM_NULL;  ///< where ranks meet to split
+  MPI_Comm farewell_ =
+      MPI_COMM_NULL;  ///< where they meet at the end: a rank that leaves is not one that splits
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> start_mpi_world(CommOptions options) { return std::make_unique<MpiWorld>(options); }
+
+}  // namespace tenax::comm

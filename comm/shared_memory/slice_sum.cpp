@@ -1,0 +1,82 @@
+// Works through blocks that fit the first-level cache: a block is summed in an array of its own, so memory is
+// read and written once however many ranks there are.
+#include "comm/shared_memory/slice_sum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+
+namespace tenax::comm {
+namespace {
+
+using kernels::bf16_t;
+using kernels::DType;
+
+constexpr std::int64_t kBlock = 1024;
+
+float widen(bf16_t x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
+float widen(float x) { return x; }
+double widen(double x) { return x; }
+
+/// Round to nearest even; a NaN stays one (its payload might otherwise round up to infinity).
+bf16_t narrow_to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const std::uint32_t nan = (bits >> 16) | 0x40U;
+  return {static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded)};
+}
+
+template <class T>
+struct Narrow {
+  static T from(T x) { return x; }
+};
+template <>
+struct Narrow<bf16_t> {
+  static bf16_t from(float x) { return narrow_to_bf16(x); }
+};
+
+template <class T, class Sum>
+void combine(Sum* __restrict sum, const T* __restrict x, std::int64_t count, ReduceOp op) {
+  if (op == ReduceOp::sum)
+    for (std::int64_t i = 0; i < count; ++i) sum[i] += widen(x[i]);
+  else
+    for (std::int64_t i = 0; i < count; ++i) sum[i] = widen(x[i]) > sum[i] ? widen(x[i]) : sum[i];
+}
+
+template <class T>
+void reduce(ReduceOp op, std::span<const void* const> contributions, T* destination, T* copy,
+            std::int64_t elements) {
+  using Sum = decltype(widen(T{}));
+  std::array<Sum, kBlock> sum;
+  for (std::int64_t begin = 0; begin < elements; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, elements - begin);
+    const T* __restrict first = static_cast<const T*>(contributions[0]) + begin;
+    for (std::int64_t i = 0; i < count; ++i) sum[i] = widen(first[i]);
+    for (const void* contribution : contributions.subspan(1))
+      combine(sum.data(), static_cast<const T*>(contribution) + begin, count, op);
+    for (std::int64_t i = 0; i < count; ++i) destination[begin + i] = Narrow<T>::from(sum[i]);
+    if (copy != nullptr) std::copy_n(destination + begin, count, copy + begin);
+  }
+}
+
+}  // namespace
+
+void reduce_slices(DType dtype, ReduceOp op, std::span<const void* const> contributions, void* destination,
+                   void* copy, std::int64_t elements) {
+  switch (dtype) {
+    case DType::f32:
+      return reduce(op, contributions, static_cast<float*>(destination), static_cast<float*>(copy), elements);
+    case DType::f64:
+      return reduce(op, contributions, static_cast<double*>(destination), static_cast<double*>(copy),
+                    elements);
+    case DType::bf16:
+      return reduce(op, contributions, static_cast<bf16_t*>(destination), static_cast<bf16_t*>(copy),
+                    elements);
+    case DType::i32:
+      break;
+  }
+  assert(!"sums are of f32, f64 and bf16 only");
+}
+
+}  // namespace tenax::comm

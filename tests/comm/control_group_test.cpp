@@ -1,0 +1,62 @@
+#include "tests/comm/control_group_checks.hpp"
+
+#include "tests/comm/thread_ranks.hpp"
+
+namespace tenax::comm {
+namespace {
+
+class ControlGroupTest : public testing::TestWithParam<int> {
+ protected:
+  void run(const std::function<void(ControlGroup&)>& body) {
+    run_ranks(GetParam(), 20, [&](World& world) { body(*world.control_group()); });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(ranks, ControlGroupTest, testing::Range(1, 6));
+
+TEST_P(ControlGroupTest, texts_of_any_length_arrive_in_rank_order) { run(expect_texts_arrive); }
+TEST_P(ControlGroupTest, sums_and_maxima_are_the_same_on_every_rank) { run(expect_reductions); }
+TEST_P(ControlGroupTest, every_rank_throws_the_error_of_the_lowest_failing_rank) {
+  run(expect_agreement_on_lowest_failure);
+}
+
+TEST(ControlGroup, a_barrier_without_a_rank_ends_with_an_error_that_names_it) {
+  run_ranks(3, 0.3, [](World& world) {
+    const std::unique_ptr<ControlGroup> group = world.control_group();
+    if (world.rank() == 2) return;
+    try {
+      group->barrier();
+      ADD_FAILURE() << "the barrier opened without rank 2";
+    } catch (const kernels::Error& error) {
+      EXPECT_EQ(std::string(error.what()).rfind("barrier: ", 0), 0U) << error.what();
+      EXPECT_NE(std::string(error.what()).find("for rank 2"), std::string::npos) << error.what();
+    }
+  });
+}
+
+TEST(ControlGroup, a_rank_reports_its_own_failure_when_the_others_are_silent) {
+  run_ranks(2, 0.3, [](World& world) {
+    const std::unique_ptr<ControlGroup> group = world.control_group();
+    if (world.rank() == 1) return;
+    try {
+      group->agree([] { throw kernels::Error(kernels::Scope::usage, "own failure"); });
+      ADD_FAILURE() << "the failure was lost";
+    } catch (const kernels::Error& error) {
+      EXPECT_EQ(std::string(error.what()), "own failure");
+      EXPECT_EQ(error.scope(), kernels::Scope::usage);
+    }
+  });
+}
+
+TEST(ControlGroup, two_groups_of_one_world_work_in_different_threads) {
+  run_ranks(3, 20, [](World& world) {
+    const std::unique_ptr<ControlGroup> first = world.control_group(), second = world.control_group();
+    std::thread other([&] {
+      for (int i = 0; i < 50; ++i) EXPECT_EQ(second->broadcast("second", 1), "second");
+    });
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(first->broadcast("first", 2), "first");
+    other.join();
+  });
+}
+
+}  // namespace
+}  // namespace tenax::comm

@@ -1,0 +1,45 @@
+// A rank stops (SIGSTOP) or leaves in the middle of a run; the others must end by the deadline, and say whom they
+// waited for. Run by ctest under mpirun: silent_peer stop|exit link|shared.
+#include <csignal>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "comm/world.hpp"
+#include "kernels/error.hpp"
+
+namespace {
+
+using namespace tenax;
+
+void run(const std::string& how, const std::string& carrier) {
+  const comm::CommOptions options{.deadline_s = 2};
+  const std::unique_ptr<kernels::Device> device = kernels::create_cpu_device();
+  const std::unique_ptr<kernels::Stream> stream = device->create_stream();
+  const std::unique_ptr<comm::World> world = comm::start_mpi_world(options);
+  const std::unique_ptr<comm::Communicator> communicator =
+      carrier == "link"
+          ? comm::create_link_communicator("data", world->split_endpoint(0, world->rank()), *device, options)
+          : world->split_communicator("data", 0, world->rank(), *device);
+  std::vector<float> values(100000, 1.0F);
+  const kernels::Tensor tensor{values.data(), kernels::DType::f32, {100000}};
+  for (int step = 0;; ++step) {
+    communicator->all_reduce(*stream, tensor, comm::ReduceOp::sum);
+    if (step == 100 && world->rank() == world->size() - 1) {
+      if (how == "exit") std::_Exit(3);
+      std::raise(SIGSTOP);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  try {
+    run(argv[1], argv[2]);
+  } catch (const kernels::Error& error) {
+    std::cout << "ended: " << error.what() << std::endl;
+    return 1;
+  }
+}
