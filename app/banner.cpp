@@ -1,0 +1,77 @@
+#include "app/banner.hpp"
+
+#include <algorithm>
+
+#include "app/generator.hpp"
+#include "app/text_tokens.hpp"
+#include "app/units.hpp"
+#include "parallel/timeline.hpp"
+#include "resilience/checkpoint_directory.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+std::string layout_line(const Layout& layout, const io::Deck& deck) {
+  std::string line =
+      format("layout   %d rank%s = tensor %d x pipeline %d x data %d, %lld sequences of %lld tokens a step",
+             layout.grid.ranks(), layout.grid.ranks() == 1 ? "" : "s", layout.grid.tensor,
+             layout.grid.pipeline, layout.grid.data, static_cast<long long>(deck.batch.global_batch_size),
+             static_cast<long long>(deck.model.seq_length));
+  return line + format(" in %d microbatch%s of %lld", layout.microbatches,
+                       layout.microbatches == 1 ? "" : "es",
+                       static_cast<long long>(deck.batch.micro_batch_size));
+}
+
+std::string pipeline_line(const Layout& layout, const io::Deck& deck) {
+  std::string blocks;
+  for (const model::StageSpan& span : layout.spans)
+    blocks += (blocks.empty() ? "" : "+") + std::to_string(span.end_layer - span.first_layer);
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const double bubble = *std::max_element(timeline.bubble_rate.begin(), timeline.bubble_rate.end());
+  return format("pipeline %s, blocks %s, predicted bubble %.1f%%", deck.pipeline.schedule.c_str(),
+                blocks.c_str(), 100 * bubble);
+}
+
+}  // namespace
+
+std::string banner(const io::Deck& deck, const Layout& layout, const kernels::Device& device,
+                   double machine_flop_per_second) {
+  const model::GptConfig& c = layout.config;
+  const auto largest = std::max_element(layout.memory_of_stage.begin(), layout.memory_of_stage.end(),
+                                        [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  std::string text = format("tenax    %s\n", deck.run.name.c_str());
+  text += format(
+      "model    GPT-2, %lld layers, %lld heads, width %lld, T %lld, vocabulary %lld: %s parameters, %s\n",
+      static_cast<long long>(c.num_layers), static_cast<long long>(c.num_attention_heads),
+      static_cast<long long>(c.hidden_size), static_cast<long long>(c.seq_length),
+      static_cast<long long>(c.vocab_size), count_text(static_cast<double>(c.parameters())).c_str(),
+      deck.model.compute_dtype.c_str());
+  text += layout_line(layout, deck) + "\n";
+  if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
+  text +=
+      format("memory   up to %s a rank: weights %s, gradients %s, optimizer %s, activations %s, scratch %s\n",
+             bytes_text(static_cast<double>(largest->total())).c_str(),
+             bytes_text(static_cast<double>(largest->state.weights)).c_str(),
+             bytes_text(static_cast<double>(largest->state.gradients)).c_str(),
+             bytes_text(static_cast<double>(largest->state.optimizer)).c_str(),
+             bytes_text(static_cast<double>(largest->activations)).c_str(),
+             bytes_text(static_cast<double>(largest->scratch)).c_str());
+  text += format("device   %s, matrix products measured at %s over all ranks", device.name().c_str(),
+                 rate_text(machine_flop_per_second).c_str());
+  return text;
+}
+
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason,
+                         Console& console) {
+  console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
+                     static_cast<long long>(steps_done), deck.run.output_dir.c_str()));
+  const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
+  if (deck.checkpoint.interval < 0) return;
+  console.say("checkpoint: " + checkpoint.string());
+  if (reason != "completed" || !writes_text(deck)) return;
+  console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");
+  console.say(sample_text(checkpoint));
+}
+
+}  // namespace tenax::app

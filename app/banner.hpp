@@ -1,0 +1,20 @@
+// What a person reads before training starts and after it ends, and what `tenax plan` prints.
+#pragma once
+
+#include <string>
+
+#include "app/console.hpp"
+#include "app/layout.hpp"
+#include "kernels/device.hpp"
+
+namespace tenax::app {
+
+/// Model, parameters, layout, memory per rank, back end: a few lines.
+std::string banner(const io::Deck& deck, const Layout& layout, const kernels::Device& device,
+                   double machine_flop_per_second);
+
+/// Where the files are, and a sample if the model writes text.
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason,
+                         Console& console);
+
+}  // namespace tenax::app

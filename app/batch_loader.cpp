@@ -1,0 +1,25 @@
+#include "app/batch_loader.hpp"
+
+#include <utility>
+
+namespace tenax::app {
+
+BatchLoader::BatchLoader(std::unique_ptr<io::TokenFile> file, io::WindowOrder order, parallel::BatchPlan plan,
+                         std::int64_t seq_length)
+    : file_(std::move(file)), order_(order), plan_(std::move(plan)), window_(seq_length + 1) {
+  tokens_.resize(static_cast<std::size_t>(plan_.microbatches() * plan_.micro_batch_size() * window_));
+}
+
+std::span<const std::int32_t> BatchLoader::load(std::int64_t step) {
+  auto destination = std::span(tokens_);
+  for (int m = 0; m < plan_.microbatches(); ++m) {
+    for (std::int64_t i = 0; i < plan_.micro_batch_size(); ++i) {
+      file_->read(order_.first_token(plan_.sample_index(step, m, i)),
+                  destination.first(static_cast<std::size_t>(window_)));
+      destination = destination.subspan(static_cast<std::size_t>(window_));
+    }
+  }
+  return tokens_;
+}
+
+}  // namespace tenax::app

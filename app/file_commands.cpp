@@ -1,0 +1,53 @@
+#include "app/file_commands.hpp"
+
+#include <cstdio>
+#include <optional>
+
+#include "app/command_line.hpp"
+#include "io/checkpoint_convert.hpp"
+#include "io/checkpoint_inspect.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+std::string required(const CommandLine& line, const std::string& command, const std::string& option) {
+  const std::string value = line.text(option, "");
+  if (value.empty())
+    throw kernels::Error(kernels::Scope::usage, command + ": --" + option + " FILE is missing");
+  return value;
+}
+
+}  // namespace
+
+int import_command(const std::vector<std::string>& arguments) {
+  constexpr std::int64_t kMostHeads = 1 << 20;
+  const CommandLine line({"import", {"out", "num-attention-heads"}, {}, 1, 1}, arguments);
+  const std::string out = required(line, "import", "out");
+  std::optional<std::int64_t> heads;
+  if (line.has("num-attention-heads")) heads = line.integer("num-attention-heads", 0, 1, kMostHeads);
+  const io::CheckpointInfo info = io::import_safetensors(line.positional().front(), out, heads);
+  std::printf("%s: GPT-2 with %lld layers, %lld heads, width %lld, vocabulary %lld, %zu tensors\n",
+              out.c_str(), static_cast<long long>(info.model.num_layers),
+              static_cast<long long>(info.model.num_attention_heads),
+              static_cast<long long>(info.model.hidden_size), static_cast<long long>(info.model.vocab_size),
+              info.parameters.size());
+  return 0;
+}
+
+int export_command(const std::vector<std::string>& arguments) {
+  const CommandLine line({"export", {"out", "dtype"}, {}, 1, 1}, arguments);
+  const std::string out = required(line, "export", "out");
+  io::export_safetensors(line.positional().front(), out, line.text("dtype", "F32"));
+  std::printf("%s\n", out.c_str());
+  return 0;
+}
+
+int inspect_command(const std::vector<std::string>& arguments) {
+  const CommandLine line({"inspect", {}, {}, 1, 1}, arguments);
+  std::printf("%s\n", io::inspect(line.positional().front()).c_str());
+  return 0;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,14 @@
+// Subcommands on files: import, export, inspect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenax::app {
+
+/// Each throws Error; returns the exit status.
+int import_command(const std::vector<std::string>& arguments);
+int export_command(const std::vector<std::string>& arguments);
+int inspect_command(const std::vector<std::string>& arguments);
+
+}  // namespace tenax::app

@@ -1,0 +1,64 @@
+#include "app/help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tenax::app {
+
+namespace {
+
+struct CommandHelp {
+  std::string_view name, usage, text;
+};
+
+constexpr std::array<CommandHelp, 5> kCommands = {{
+    {"plan", "tenax plan DECK [section.key=value ...] [--json]",
+     "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
+     "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
+     "link.\n"},
+    {"generate",
+     "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
+     "               [--top-p P] [--samples M] [--seed S]",
+     "Continues the prompt (default: a line end) by N (200) tokens. T = 0 always takes the likeliest token;\n"
+     "K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P. FILE may be - for standard input.\n"
+     "Prompt and tokens are bytes.\n"},
+    {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
+     "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
+     "file, else from the option.\n"},
+    {"export", "tenax export CKPT.h5 --out FILE.safetensors [--dtype F32|F16|BF16]",
+     "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them.\n"},
+    {"inspect", "tenax inspect CKPT.h5 | RUNDIR",
+     "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
+}};
+
+constexpr std::array<std::string_view, 6> kLater = {"launch",   "schedule", "tokenize",
+                                                    "evaluate", "report",   "trace"};
+
+}  // namespace
+
+std::string general_help() {
+  std::string text =
+      "usage: mpirun -n N tenax DECK [section.key=value ...]\n"
+      "       trains the GPT of a TOML deck on N = tensor x pipeline x data ranks; bash app/run.sh DECK "
+      "works N out\n\n";
+  for (const CommandHelp& command : kCommands) text += "       " + std::string(command.usage) + "\n";
+  text +=
+      "       tenax --help | CMD --help | --deck-help | --version\n\n"
+      "SIGUSR1 (mpirun forwards it) or SIGTERM to the ranks: checkpoint at the next step, then exit 0.\n"
+      "Exit status: 0 done or stopped on request; 2 wrong deck or command line; 1 anything else.\n";
+  return text;
+}
+
+std::string command_help(const std::string& command) {
+  const auto* entry =
+      std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return c.name == command; });
+  if (entry == kCommands.end()) return {};
+  return "usage: " + std::string(entry->usage) + "\n\n" + std::string(entry->text);
+}
+
+bool comes_later(const std::string& command) {
+  return std::find(kLater.begin(), kLater.end(), command) != kLater.end();
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,58 @@
+#include "app/initial_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/gpt2_weights.hpp"
+#include "kernels/random.hpp"
+
+namespace tenax::app {
+
+using model::Initialisation;
+
+std::vector<io::StateRange> state_ranges(const parallel::TrainingState& state) {
+  std::vector<io::StateRange> ranges;
+  for (const parallel::OwnedState& owned : state.owned()) {
+    const model::ParameterRow& row = state.table().row(owned.row);
+    ranges.push_back({row.name, row.layout, owned.row_begin, owned.count, owned.master.as<float>(),
+                      owned.exp_avg.as<float>(), owned.exp_avg_sq.as<float>(), !row.counted_elsewhere});
+  }
+  return ranges;
+}
+
+namespace {
+
+double standard_deviation(Initialisation kind, const model::GptConfig& config) {
+  constexpr double kGpt2 = 0.02;
+  const auto residuals = static_cast<double>(2 * config.num_layers);  // additions to the residual stream
+  return kind == Initialisation::residual_projection ? kGpt2 / std::sqrt(residuals) : kGpt2;
+}
+
+}  // namespace
+
+void initialise(const parallel::TrainingState& state, const model::GptConfig& config, std::uint64_t seed) {
+  for (const parallel::OwnedState& owned : state.owned()) {
+    const model::ParameterRow& row = state.table().row(owned.row);
+    auto* weights = owned.master.as<float>();
+    std::fill_n(weights, owned.count, row.initialisation == Initialisation::ones ? 1.0F : 0.0F);
+    std::fill_n(owned.exp_avg.as<float>(), owned.count, 0.0F);
+    std::fill_n(owned.exp_avg_sq.as<float>(), owned.count, 0.0F);
+    if (row.initialisation == Initialisation::ones || row.initialisation == Initialisation::zeros) continue;
+    const kernels::CounterRandom random(seed, row.name);
+    const double sigma = standard_deviation(row.initialisation, config);
+    row.layout.for_each_run(
+        owned.row_begin, owned.row_begin + owned.count, [&](const kernels::ShardLayout::Run& run) {
+          for (std::int64_t i = 0; i < run.count; ++i)
+            weights[run.local_begin - owned.row_begin + i] =
+                static_cast<float>(sigma * random.normal(static_cast<std::uint64_t>(run.logical_begin + i)));
+        });
+  }
+}
+
+void load_initial_weights(const parallel::TrainingState& state, const io::ModelSection& section) {
+  const io::Gpt2Weights weights(section.init_weights);
+  weights.check_model(io::sizes_of(section));
+  for (const io::StateRange& range : state_ranges(state)) weights.read(range);
+}
+
+}  // namespace tenax::app

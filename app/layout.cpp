@@ -1,0 +1,125 @@
+#include "app/layout.hpp"
+
+#include <algorithm>
+
+#include "kernels/error.hpp"
+#include "parallel/schedule_policies.hpp"
+#include "parallel/stage_partition.hpp"
+
+namespace tenax::app {
+
+using kernels::DType;
+
+namespace {
+
+// A tensor group on paper: a stage's parameters follow from its size and this rank alone.
+class PaperGroup : public comm::Communicator {
+ public:
+  explicit PaperGroup(int size) : size_(size) {}
+  int rank() const override { return 0; }
+  int size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+  void all_reduce(kernels::Stream&, const kernels::Tensor&, comm::ReduceOp) override { assert(!"on paper"); }
+  comm::TransferPtr start_reduce_scatter(kernels::Stream&, const kernels::Tensor&) override { return {}; }
+  comm::TransferPtr start_all_gather(kernels::Stream&, const kernels::Tensor&) override { return {}; }
+
+ private:
+  std::string name_ = "paper";
+  int size_;
+};
+
+// Megatron's count: one rank's bytes sent in a step.
+StepTraffic stage_traffic(const Layout& layout, const model::StageSpan& span,
+                          const parallel::ShardMap& shards) {
+  const model::GptConfig& c = layout.config;
+  const double activation = static_cast<double>(layout.microbatch.rows() * c.hidden_size) *
+                            static_cast<double>(bytes_of(c.compute_dtype));
+  const auto blocks = static_cast<double>(span.end_layer - span.first_layer);
+  const double t = layout.grid.tensor, d = layout.grid.data, n = layout.microbatches;
+  const double all_reduces = 4 * blocks + (span.has_embedding ? 1 : 0) + (span.has_head ? 1 : 0);
+  StepTraffic traffic;
+  traffic.tensor = n * all_reduces * activation * 2 * (t - 1) / t;
+  traffic.pipeline = n * activation * ((span.has_head ? 0 : 1) + (span.has_embedding ? 0 : 1));
+  const auto whole = static_cast<double>(shards.padded_size());
+  const auto sum_bytes = static_cast<double>(bytes_of(kernels::accumulation_of(c.compute_dtype)));
+  traffic.data = whole * (sum_bytes + static_cast<double>(bytes_of(c.compute_dtype))) * (d - 1) / d;
+  return traffic;
+}
+
+parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout,
+                                           const std::vector<parallel::StateMemory>& states,
+                                           const std::vector<model::StageMemory>& stages,
+                                           std::size_t device_bytes) {
+  parallel::ActivationLimit limit;
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    const auto& given = deck.pipeline.activation_limit;
+    const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : s];
+    if (asked > 0) {
+      limit.microbatches_of_stage.push_back(
+          static_cast<int>(std::min<std::int64_t>(asked, layout.microbatches)));
+      continue;
+    }
+    const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
+    const std::size_t room = device_bytes > fixed ? device_bytes - fixed : 0;
+    const auto fits = static_cast<std::int64_t>(room / stages[s].slot_bytes);
+    limit.microbatches_of_stage.push_back(
+        static_cast<int>(std::clamp<std::int64_t>(fits, 1, layout.microbatches)));
+  }
+  return limit;
+}
+
+}  // namespace
+
+model::GptConfig gpt_config(const io::ModelSection& section) {
+  return {section.num_layers,
+          section.hidden_size,
+          section.num_attention_heads,
+          section.ffn_hidden_size,
+          section.seq_length,
+          section.vocab_size,
+          section.compute_dtype == "bf16" ? DType::bf16 : DType::f32};
+}
+
+Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes) {
+  Layout layout;
+  layout.config = gpt_config(deck.model);
+  layout.grid = {static_cast<int>(deck.parallel.tensor_parallel_size),
+                 static_cast<int>(deck.parallel.pipeline_parallel_size),
+                 static_cast<int>(deck.parallel.data_parallel_size)};
+  layout.microbatch = {deck.batch.micro_batch_size, deck.model.seq_length};
+  layout.microbatches = parallel::BatchPlan::uniform(deck.batch.global_batch_size,
+                                                     deck.batch.micro_batch_size, layout.grid.data, 0)
+                            .microbatches();
+  const parallel::LayerCosts costs = parallel::estimate_layer_costs(
+      layout.config, static_cast<double>(layout.microbatch.rows()), layout.grid.tensor, flop_per_second);
+  layout.spans = parallel::partition_stages(layout.config, layout.grid.pipeline, costs);
+  layout.costs = parallel::pipeline_costs(layout.spans, costs);
+
+  const auto device = kernels::create_cpu_device();
+  const auto stream = device->create_stream();
+  PaperGroup tensor_group(layout.grid.tensor);
+  std::vector<parallel::StateMemory> states;
+  std::vector<model::StageMemory> stages;
+  for (const model::StageSpan& span : layout.spans) {
+    const model::GptStage stage(layout.config, span, tensor_group, *device, *stream);
+    const parallel::ShardMap shards = parallel::TrainingState::plan_shards(
+        stage.parameters(), layout.config.compute_dtype, layout.grid.data);
+    std::int64_t parameters = 0;
+    for (const model::ParameterRow& row : stage.parameters().rows()) parameters += row.size();
+    layout.parameters_of_stage.push_back(parameters);
+    states.push_back(parallel::TrainingState::plan_memory(shards, layout.config.compute_dtype));
+    stages.push_back(model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch));
+    layout.traffic_of_stage.push_back(stage_traffic(layout, span, shards));
+  }
+  layout.schedule = parallel::plan_schedule(
+      parallel::policy_of_name(deck.pipeline.schedule), layout.microbatches, layout.costs,
+      activation_limit(deck, layout, states, stages, device_memory_bytes));
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    const int slots = parallel::peak_slots(layout.schedule, static_cast<int>(s));
+    layout.memory_of_stage.push_back(
+        {states[s], stages[s].slot_bytes * static_cast<std::size_t>(slots), stages[s].scratch_bytes, slots});
+  }
+  return layout;
+}
+
+}  // namespace tenax::app

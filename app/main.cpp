@@ -1,0 +1,70 @@
+// tenax: which command, and what its failure means to the shell.
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/file_commands.hpp"
+#include "app/generate_command.hpp"
+#include "app/help.hpp"
+#include "app/plan_command.hpp"
+#include "app/train_command.hpp"
+#include "io/deck.hpp"
+#include "kernels/error.hpp"
+
+namespace {
+
+using tenax::kernels::Error;
+using tenax::kernels::Scope;
+using Arguments = std::vector<std::string>;
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+std::string version() { return "tenax " TENAX_VERSION "\nback ends: " TENAX_BACK_ENDS "\n"; }
+
+int run_command(const std::string& command, const Arguments& arguments) {
+  static const std::map<std::string, std::function<int(const Arguments&)>> commands = {
+      {"plan", tenax::app::plan_command},       {"generate", tenax::app::generate_command},
+      {"import", tenax::app::import_command},   {"export", tenax::app::export_command},
+      {"inspect", tenax::app::inspect_command},
+  };
+  if (const auto entry = commands.find(command); entry != commands.end()) {
+    for (const std::string& argument : arguments)
+      if (argument == "--help") return print(tenax::app::command_help(command));
+    return entry->second(arguments);
+  }
+  if (tenax::app::comes_later(command))
+    throw Error(Scope::usage,
+                "'" + command + "' is not part of this version of tenax yet (see tenax --help)");
+  if (command.starts_with("--"))
+    throw Error(Scope::usage, "unknown option " + command + " (see tenax --help)");
+  return tenax::app::train_command(command, arguments);
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.empty()) throw Error(Scope::usage, "no deck given\n" + tenax::app::general_help());
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h") return print(tenax::app::general_help());
+  if (first == "--deck-help") return print(tenax::io::deck_help());
+  if (first == "--version") return print(version());
+  return run_command(first, Arguments(arguments.begin() + 1, arguments.end()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(Arguments(argv + 1, argv + argc));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "tenax: %s\n", error.what());
+    return error.exit_status();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tenax: %s\n", error.what());
+    return 1;
+  }
+}

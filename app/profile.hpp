@@ -1,0 +1,30 @@
+// StepProfile: what this rank did in a step, and trace.json, the Chrome trace (Perfetto opens it) of all ranks.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "comm/control_group.hpp"
+#include "parallel/process_grid.hpp"
+#include "parallel/schedule_observer.hpp"
+
+namespace tenax::app {
+
+class StepProfile : public parallel::ScheduleObserver {
+ public:
+  void on_pass(const parallel::PassRecord& record) override { passes_.push_back(record); }
+  void on_transfer(const parallel::TransferRecord& record) override { transfers_.push_back(record); }
+  /// This rank's events, comma-separated Chrome trace objects: one track a rank, passes and transfers.
+  std::string trace_events(int rank, const parallel::GridCoordinates& coordinates) const;
+
+ private:
+  std::vector<parallel::PassRecord> passes_;
+  std::vector<parallel::TransferRecord> transfers_;
+};
+
+/// Collective: rank 0 writes `file` (complete or not at all) from all ranks' profiles of `step`.
+void write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,
+                 const parallel::GridCoordinates& coordinates, comm::ControlGroup& control);
+
+}  // namespace tenax::app

@@ -1,0 +1,32 @@
+#include "app/stop_signals.hpp"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+StopSignals::StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (descriptor_ < 0)
+    throw kernels::Error(kernels::Scope::rank, "cannot watch for signals: signalfd failed");
+}
+
+StopSignals::~StopSignals() { close(descriptor_); }
+
+bool StopSignals::requested() {
+  signalfd_siginfo info;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) requested_ = true;
+  return requested_;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,22 @@
+// StopSignals: SIGUSR1 and SIGTERM as a question that the loop asks at step boundaries.
+#pragma once
+
+namespace tenax::app {
+
+/// Blocks both signals for the whole process (create it before any thread starts) and takes them from a descriptor,
+/// so that no handler runs in the middle of anything.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  /// True once a signal has come; stays true.
+  bool requested();
+
+ private:
+  int descriptor_ = -1;
+  bool requested_ = false;
+};
+
+}  // namespace tenax::app

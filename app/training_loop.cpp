@@ -1,0 +1,200 @@
+#include "app/training_loop.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "app/learning_rate.hpp"
+#include "app/units.hpp"
+
+namespace tenax::app {
+
+using kernels::Deadline;
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+constexpr int kMaxSkippedInARow = 10;
+
+double seconds_since(Deadline::Clock::time_point begin) {
+  return std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
+    : parts_(parts), step_(first_step), last_saved_(first_step) {
+  global_tokens_ = parts_.deck.batch.global_batch_size * parts_.deck.model.seq_length;
+  parts_.replica.control().agree([&] {
+    if (!is_first_rank()) return;
+    events_ = std::make_unique<io::EventsWriter>(parts_.deck.run.output_dir);
+    metrics_ = std::make_unique<io::MetricsWriter>(parts_.deck.run.output_dir, first_step);
+  });
+}
+
+std::string TrainingLoop::run() {
+  const io::Deck& deck = parts_.deck;
+  while (step_ < deck.run.train_steps) {
+    const bool stop = step();
+    if (deck.run.eval_interval > 0 && step_ % deck.run.eval_interval == 0) evaluate();
+    if (deck.run.profile_interval > 0 && step_ % deck.run.profile_interval == 0)
+      write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
+                  parts_.replica.coordinates(), parts_.replica.control());
+    if (stop && step_ < deck.run.train_steps) break;
+    end_reason_ = "completed";
+    if (deck.checkpoint.interval > 0 && step_ % deck.checkpoint.interval == 0 && step_ < deck.run.train_steps)
+      checkpoint();
+  }
+  if (end_reason_ == "completed") evaluate();
+  write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
+              parts_.replica.coordinates(), parts_.replica.control());
+  final_checkpoint();
+  agree_on_failures();
+  return end_reason_;
+}
+
+// One training step. True if the run is to stop after it.
+bool TrainingLoop::step() {
+  const io::Deck& deck = parts_.deck;
+  const auto begin = Deadline::Clock::now();
+  profile_ = StepProfile{};
+  const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
+  parts_.replica.compute_gradients(windows, &profile_);
+  const bool signalled = parts_.signals.requested(), late = time_is_up();
+  const Vote vote =
+      parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
+  if (vote.wishes.failure) agree_on_failures();
+  const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
+  if (vote.finite) parts_.replica.update(deck.optimizer, learning_rate, step_ + 1, vote.grad_norm);
+  record(vote, learning_rate, seconds_since(begin));
+  ++step_;
+  log_saves();
+  if (skipped_in_a_row_ == kMaxSkippedInARow)
+    throw comm::AgreedError(Scope::job,
+                            format("%d steps in a row had a non-finite loss or gradient (the last was step "
+                                   "%lld): the run has diverged; lower optimizer.lr or resume from an "
+                                   "earlier checkpoint",
+                                   kMaxSkippedInARow, static_cast<long long>(step_ - 1)));
+  if (vote.wishes.signal)
+    end_reason_ = "signal";
+  else if (vote.wishes.time_limit)
+    end_reason_ = "time_limit";
+  return vote.wishes.signal || vote.wishes.time_limit;
+}
+
+void TrainingLoop::record(const Vote& vote, double learning_rate, double seconds) {
+  skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
+  const io::TrainingMetrics metrics{step_,
+                                    vote.loss,
+                                    vote.grad_norm,
+                                    learning_rate,
+                                    global_tokens_,
+                                    seconds,
+                                    static_cast<double>(global_tokens_) / seconds};
+  on_first_rank([&] {
+    metrics_->training(metrics);
+    if (!vote.finite)
+      event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
+  });
+  report(metrics);
+}
+
+void TrainingLoop::report(const io::TrainingMetrics& metrics) {
+  const io::Deck& deck = parts_.deck;
+  logged_seconds_ += metrics.seconds;
+  ++logged_steps_;
+  const double step_s = logged_seconds_ / static_cast<double>(logged_steps_);
+  const double eta_s = step_s * static_cast<double>(deck.run.train_steps - metrics.step - 1);
+  if ((metrics.step + 1) % deck.run.log_interval == 0 || metrics.step + 1 == deck.run.train_steps) {
+    const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
+    const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
+    parts_.console.report({metrics.step, deck.run.train_steps, metrics.loss, metrics.grad_norm, metrics.lr,
+                           tokens_per_second, flop_per_second,
+                           flop_per_second / parts_.machine_flop_per_second, eta_s});
+    logged_seconds_ = 0;
+    logged_steps_ = 0;
+  }
+  parts_.console.progress(metrics.step + 1, deck.run.train_steps, eta_s);
+}
+
+// Mean loss over the first eval_steps global batches of the validation file, the same ones each time.
+void TrainingLoop::evaluate() {
+  const io::Deck& deck = parts_.deck;
+  if (deck.data.validation.empty() || deck.run.eval_steps == 0 || last_validated_ == step_) return;
+  double sum = 0;
+  for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch)
+    sum += parts_.replica.evaluate(parts_.validation ? parts_.validation->load(batch)
+                                                     : std::span<const std::int32_t>{});
+  const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);
+  last_validated_ = step_;
+  on_first_rank([&] { metrics_->validation(step_, loss); });
+  parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",
+                            static_cast<long long>(step_), loss, std::exp(loss)));
+}
+
+void TrainingLoop::checkpoint() {
+  parts_.checkpoints.save_async(step_, io::to_toml(parts_.deck));
+  last_saved_ = step_;
+  log_saves();
+}
+
+// A run whose last checkpoint cannot be written has failed; earlier ones only warn.
+void TrainingLoop::final_checkpoint() {
+  parts_.checkpoints.wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
+  log_saves();
+  if (parts_.deck.checkpoint.interval < 0) return;
+  const resilience::SaveReport report = parts_.checkpoints.save(step_, io::to_toml(parts_.deck));
+  log_save(report);
+  if (!report.saved())
+    throw comm::AgreedError(Scope::job, "the last checkpoint could not be written: " + report.failure);
+}
+
+void TrainingLoop::log_saves() {
+  while (const auto report = parts_.checkpoints.poll()) log_save(*report);
+}
+
+void TrainingLoop::log_save(const resilience::SaveReport& report) {
+  on_first_rank([&] {
+    io::JsonObject details;
+    details.add("file", report.file.string());
+    if (report.saved()) {
+      event(report.step, "checkpoint", details.add("seconds", report.seconds).add("bytes", report.bytes));
+      return;
+    }
+    parts_.console.warn(format("checkpoint of step %lld failed, training goes on: %s",
+                               static_cast<long long>(report.step), report.failure.c_str()));
+    event(report.step, "checkpoint_failed", details.add("reason", report.failure));
+  });
+}
+
+void TrainingLoop::event(std::int64_t step, const std::string& name, const io::JsonObject& details) {
+  io::RunEvent entry;
+  entry.step = step;
+  entry.name = name;
+  entry.details = details;
+  events_->write(entry);
+}
+
+bool TrainingLoop::time_is_up() const {
+  constexpr double kSecondsPerMinute = 60;
+  const double limit_s = parts_.deck.run.max_minutes * kSecondsPerMinute;
+  return limit_s > 0 && seconds_since(parts_.started) >= limit_s;
+}
+
+void TrainingLoop::on_first_rank(const std::function<void()>& work) {
+  if (!is_first_rank() || !failure_.empty()) return;
+  try {
+    work();
+  } catch (const Error& error) {
+    failure_ = error.what();
+  }
+}
+
+void TrainingLoop::agree_on_failures() {
+  parts_.replica.control().agree([&] {
+    if (!failure_.empty()) throw Error(Scope::rank, failure_);
+  });
+}
+
+}  // namespace tenax::app

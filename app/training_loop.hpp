@@ -1,0 +1,71 @@
+// TrainingLoop: the steps of a run and their records.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/batch_loader.hpp"
+#include "app/console.hpp"
+#include "app/profile.hpp"
+#include "app/replica.hpp"
+#include "app/stop_signals.hpp"
+#include "io/run_files.hpp"
+#include "resilience/checkpoint_manager.hpp"
+
+namespace tenax::app {
+
+/// What the loop works with. References outlive it; loaders are absent on ranks that read no tokens.
+struct TrainingParts {
+  const io::Deck& deck;
+  Replica& replica;
+  std::optional<BatchLoader>& training;
+  std::optional<BatchLoader>& validation;
+  resilience::CheckpointManager& checkpoints;
+  StopSignals& signals;
+  Console& console;
+  double machine_flop_per_second;  ///< measured matrix-product rate of all ranks together
+  kernels::Deadline::Clock::time_point started;
+};
+
+class TrainingLoop {
+ public:
+  /// Collective, as all calls. `first_step`: steps done before.
+  TrainingLoop(TrainingParts parts, std::int64_t first_step);
+  /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the reason of the end.
+  std::string run();
+  std::int64_t steps_done() const { return step_; }
+
+ private:
+  bool step();
+  void record(const Vote& vote, double learning_rate, double seconds);
+  void report(const io::TrainingMetrics& metrics);
+  void evaluate();
+  void checkpoint();
+  void final_checkpoint();
+  void log_saves();
+  void log_save(const resilience::SaveReport& report);
+  void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
+  bool time_is_up() const;
+  bool is_first_rank() { return parts_.replica.control().rank() == 0; }
+  /// Runs rank 0's work on files. A failure is remembered and ends the run on all ranks at the next vote.
+  void on_first_rank(const std::function<void()>& work);
+  void agree_on_failures();
+
+  TrainingParts parts_;
+  std::int64_t step_;
+  std::int64_t global_tokens_;  ///< of a step
+  std::unique_ptr<io::MetricsWriter> metrics_;
+  std::unique_ptr<io::EventsWriter> events_;
+  StepProfile profile_;
+  std::string end_reason_ = "completed";
+  std::string failure_;  ///< rank 0: why its files cannot be written
+  int skipped_in_a_row_ = 0;
+  std::int64_t last_validated_ = -1, last_saved_ = -1;
+  double logged_seconds_ = 0;
+  std::int64_t logged_steps_ = 0;
+};
+
+}  // namespace tenax::app
