@@ -37,6 +37,17 @@ TEST(Json, keeps_the_order_and_the_types_of_members) {
   EXPECT_EQ(JsonObject().append(inner).append(JsonObject()).text(), inner.text());
 }
 
+TEST(Json, writes_lists_by_the_type_of_their_elements) {
+  EXPECT_EQ(JsonObject()
+                .add("d", std::vector<double>{0.5, std::nan("")})
+                .add("i", std::vector<std::int64_t>{1, -2})
+                .add("s", std::vector<std::string>{"a\"", "b"})
+                .add("o", std::vector<JsonObject>{JsonObject().add("x", 1), {}})
+                .add("e", std::vector<double>{})
+                .text(),
+            R"({"d": [0.5, null], "i": [1, -2], "s": ["a\"", "b"], "o": [{"x": 1}, {}], "e": []})");
+}
+
 TEST(Json, escapes_strings_so_that_they_read_back_the_same) {
   std::string all;
   for (int c = 0; c < 128; ++c) all += static_cast<char>(c);
