@@ -120,15 +120,16 @@ fs::path temporary_name(const fs::path& target) {
   return target.parent_path() / name;
 }
 
-AtomicFile::AtomicFile(const fs::path& target)
-    : target_(target), temporary_(temporary_name(target)), file_(PosixFile::create(temporary_)) {}
-AtomicFile::~AtomicFile() {
-  if (!published_) ::unlink(temporary_.c_str());
+TemporaryPath::~TemporaryPath() {
+  if (!path_.empty()) ::unlink(path_.c_str());
 }
+
+AtomicFile::AtomicFile(const fs::path& target)
+    : target_(target), temporary_(temporary_name(target)), file_(PosixFile::create(temporary_.path())) {}
+
 void AtomicFile::publish() {
   file_.sync();
-  io::publish(temporary_, target_);
-  published_ = true;
+  io::publish(temporary_.path(), target_);
 }
 
 }  // namespace tenax::io

@@ -42,21 +42,32 @@ class PosixFile {
 /// Renames `temporary` to `target` in the same directory, replacing it, and makes that durable.
 void publish(const std::filesystem::path& temporary, const std::filesystem::path& target);
 
+/// A name whose file, if there is one, is removed at the end: after a rename there is none.
+class TemporaryPath {
+ public:
+  explicit TemporaryPath(std::filesystem::path path) : path_(std::move(path)) {}
+  ~TemporaryPath();
+  TemporaryPath(const TemporaryPath&) = delete;
+  TemporaryPath& operator=(const TemporaryPath&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// A file under construction beside `target`: publish() makes it appear, the destructor removes what was not.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& target);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
 
   const PosixFile& file() const { return file_; }
+  const std::filesystem::path& target() const { return target_; }
   void publish();  ///< fsync, then rename
 
  private:
-  std::filesystem::path target_, temporary_;
+  std::filesystem::path target_;
+  TemporaryPath temporary_;
   PosixFile file_;
-  bool published_ = false;
 };
 
 /// "`.NAME.tmp-HOST-PID`" beside `target`: where a file is written before it is renamed.

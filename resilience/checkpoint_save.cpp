@@ -15,21 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
 
-/// Rank 0's file beside the target, removed unless it was renamed.
-class TemporaryCheckpoint {
- public:
-  explicit TemporaryCheckpoint(fs::path path) : path_(std::move(path)) {}
-  ~TemporaryCheckpoint() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove(path_, ignored);
-  }
-  TemporaryCheckpoint(const TemporaryCheckpoint&) = delete;
-  TemporaryCheckpoint& operator=(const TemporaryCheckpoint&) = delete;
-
- private:
-  fs::path path_;
-};
-
 class Save {
  public:
   Save(comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges)
@@ -96,7 +81,7 @@ class Save {
   const SaveRequest& request_;
   std::span<const io::StateRange> ranges_;
   fs::path target_, temporary_;
-  TemporaryCheckpoint cleanup_;
+  io::TemporaryPath cleanup_;  ///< on rank 0
   io::CheckpointInfo info_;
 };
 

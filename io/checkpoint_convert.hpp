@@ -1,0 +1,23 @@
+// `tenax import` and `tenax export`: checkpoints from and to Hugging Face's GPT-2 files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "io/checkpoint_info.hpp"
+
+namespace tenax::io {
+
+/// Writes a checkpoint of step 0 with zero moments and an empty deck. The number of heads comes from
+/// config.json beside `in`, else from `heads`; neither throws kernels::Error(usage), everything else (rank).
+/// Returns what was written.
+CheckpointInfo import_safetensors(const std::filesystem::path& in, const std::filesystem::path& out,
+                                  std::optional<std::int64_t> heads);
+
+/// Writes the weights as `dtype` (F32, F16 or BF16; else kernels::Error(usage)), and config.json beside them.
+void export_safetensors(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
+                        const std::string& dtype);
+
+}  // namespace tenax::io

@@ -1,0 +1,127 @@
+#include "io/gpt2_weights.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "io/gpt2_config.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+Extents extents_of(const kernels::Shape& shape) {
+  Extents extents;
+  for (int axis = 0; axis < shape.rank(); ++axis) extents.push_back(shape[axis]);
+  return extents;
+}
+
+}  // namespace
+
+Gpt2Weights::Gpt2Weights(const std::filesystem::path& file) : reader_(file) {
+  collect();
+  infer_sizes();
+  check_parameters();
+  check_head();
+  apply_config();
+}
+
+void Gpt2Weights::collect() {
+  for (const SafetensorsEntry& e : reader_.entries()) {
+    const std::string name = without_prefix(e.name);
+    if (is_mask_buffer(name)) continue;
+    if (!entry_of_name_.emplace(name, &e).second) {
+      refuse_safetensors(reader_.path(), "it holds " + name + " twice, with and without 'transformer.'");
+    }
+  }
+}
+
+const SafetensorsEntry& Gpt2Weights::entry(const std::string& name) const {
+  const auto found = entry_of_name_.find(name);
+  if (found == entry_of_name_.end()) refuse_safetensors(reader_.path(), name + " is missing");
+  return *found->second;
+}
+
+void Gpt2Weights::infer_sizes() {
+  const auto matrix = [&](const std::string& name) {
+    const SafetensorsEntry& e = entry(name);
+    if (e.shape.size() != 2 || e.elements() == 0) {
+      refuse_safetensors(reader_.path(),
+                         name + " has the shape " + shape_text(e.shape) + ", not two dimensions");
+    }
+    return e.shape;
+  };
+  const Extents tokens = matrix("wte.weight");
+  sizes_.vocab_size = tokens[0];
+  sizes_.hidden_size = tokens[1];
+  sizes_.seq_length = matrix("wpe.weight")[0];
+  sizes_.ffn_hidden_size = matrix("h.0.mlp.c_fc.weight")[1];
+  while (entry_of_name_.contains("h." + std::to_string(sizes_.num_layers) + ".ln_1.weight"))
+    ++sizes_.num_layers;
+}
+
+void Gpt2Weights::check_parameters() const {
+  const std::vector<NamedShape> expected = gpt2_parameters(sizes_);
+  for (const NamedShape& parameter : expected) {
+    const SafetensorsEntry& e = entry(parameter.name);
+    if (e.shape == extents_of(parameter.shape)) continue;
+    refuse_safetensors(reader_.path(), parameter.name + " has the shape " + shape_text(e.shape) +
+                                           ", but should have " + shape_text(extents_of(parameter.shape)));
+  }
+  for (const auto& [name, e] : entry_of_name_) {
+    const auto is_this = [&name = name](const NamedShape& p) { return p.name == name; };
+    if (name == kTiedHead || std::any_of(expected.begin(), expected.end(), is_this)) continue;
+    refuse_safetensors(reader_.path(), e->name + " is not a parameter of GPT-2 with " +
+                                           std::to_string(sizes_.num_layers) + " layers");
+  }
+}
+
+void Gpt2Weights::check_head() const {
+  if (!entry_of_name_.contains(kTiedHead)) return;
+  const SafetensorsEntry &head = entry(kTiedHead), &tokens = entry("wte.weight");
+  bool equal = head.shape == tokens.shape;
+  std::vector<float> a(1 << 16), b(1 << 16);
+  for (std::int64_t at = 0; equal && at < tokens.elements(); at += static_cast<std::int64_t>(a.size())) {
+    const auto n = static_cast<std::size_t>(
+        std::min<std::int64_t>(static_cast<std::int64_t>(a.size()), tokens.elements() - at));
+    reader_.read(head, at, std::span(a).first(n));
+    reader_.read(tokens, at, std::span(b).first(n));
+    equal = std::memcmp(a.data(), b.data(), n * sizeof(float)) == 0;
+  }
+  if (!equal)
+    refuse_safetensors(reader_.path(), "lm_head.weight differs from wte.weight; tenax ties the two");
+}
+
+void Gpt2Weights::apply_config() {
+  const auto config = read_gpt2_config(reader_.path().parent_path());
+  if (!config) return;
+  sizes_.num_attention_heads = config->num_attention_heads;
+  for (const auto& [name, member] : kModelSizes) {
+    const std::int64_t stated = *config.*member;
+    if (stated == 0 || stated == sizes_.*member) continue;
+    refuse_safetensors(reader_.path(), std::string("its ") + name + " is " + std::to_string(sizes_.*member) +
+                                           ", but config.json beside it says " + std::to_string(stated));
+  }
+}
+
+void Gpt2Weights::check_model(const ModelSizes& wanted) const {
+  ModelSizes known = sizes_;
+  if (known.num_attention_heads == 0) known.num_attention_heads = wanted.num_attention_heads;
+  check_same_model(reader_.path(), known, wanted);
+}
+
+void Gpt2Weights::read(const std::string& name, std::span<float> values) const {
+  reader_.read(entry(name), 0, values);
+}
+
+void Gpt2Weights::read(const StateRange& range) const {
+  const SafetensorsEntry& e = entry(range.name);
+  std::fill_n(range.master, range.count, 0.0F);
+  range.layout.for_each_run(range.local_begin, range.local_begin + range.count, [&](const auto& run) {
+    float* const memory = range.master + (run.local_begin - range.local_begin);
+    reader_.read(e, run.logical_begin, {memory, static_cast<std::size_t>(run.count)});
+  });
+}
+
+}  // namespace tenax::io

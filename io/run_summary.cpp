@@ -1,0 +1,133 @@
+#include "io/run_summary.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// The objects of a .jsonl file; a torn last line of a killed run is left out.
+std::vector<json> read_lines(const fs::path& file) {
+  std::vector<json> objects;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    json object = json::parse(line, nullptr, false);
+    if (object.is_object()) objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+/// The last object for which `is_it`.
+template <class Test>
+std::optional<json> last_of(const std::vector<json>& objects, const Test& is_it) {
+  const auto found = std::find_if(objects.rbegin(), objects.rend(), is_it);
+  if (found == objects.rend()) return {};
+  return *found;
+}
+
+/// "label            value\n"
+std::string row(std::string label, const std::string& value) {
+  label.resize(std::max<std::size_t>(label.size() + 1, 18), ' ');
+  return "  " + label + value + "\n";
+}
+
+/// Strings without quotes, everything else as JSON.
+std::string value_text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string time_text(const json& event) {
+  const auto found = event.find("time");
+  if (found == event.end() || !found->is_number()) return {};
+  const auto seconds = static_cast<std::time_t>(found->get<double>());
+  std::tm utc{};
+  char text[40];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&seconds, &utc));
+  return text;
+}
+
+std::string field(const json& object, const char* key) {
+  return object.contains(key) ? value_text(object[key]) : std::string("?");
+}
+
+bool is_event(const json& event, const char* name) { return event.value("event", json()) == name; }
+
+std::string ending(const std::vector<json>& events) {
+  const auto last = last_of(events, [](const json& e) {
+    return is_event(e, "end") || is_event(e, "start") || is_event(e, "resume");
+  });
+  if (!last) return row("ended", "nothing is recorded");
+  if (!is_event(*last, "end"))
+    return row("ended", "no: it is running or was killed; began " + time_text(*last));
+  std::string text =
+      row("ended", field(*last, "reason") + " after step " + field(*last, "step") + ", " + time_text(*last));
+  for (const char* detail : {"message", "error", "sentence"}) {
+    if (last->contains(detail)) text += row(detail, field(*last, detail));
+  }
+  return text;
+}
+
+std::string last_metrics(const fs::path& directory) {
+  const std::vector<json> lines = read_lines(directory / "metrics.jsonl");
+  std::string text;
+  if (const auto training = last_of(lines, [](const json& l) { return l.contains("loss"); })) {
+    text += row("last step", field(*training, "step") + ": loss " + field(*training, "loss") +
+                                 ", gradient norm " + field(*training, "grad_norm") + ", " +
+                                 field(*training, "tokens_per_second") + " tokens/s");
+  }
+  if (const auto validation = last_of(lines, [](const json& l) { return l.contains("validation_loss"); })) {
+    text += row("last validation", "loss " + field(*validation, "validation_loss") + " after step " +
+                                       field(*validation, "step"));
+  }
+  return text.empty() ? row("last step", "none") : text;
+}
+
+std::string counted_events(const std::vector<json>& events) {
+  std::string text;
+  for (const char* name : {"checkpoint_failed", "skip", "straggler", "reschedule"}) {
+    const auto n =
+        std::count_if(events.begin(), events.end(), [&](const json& e) { return is_event(e, name); });
+    if (n > 0) text += row(name, std::to_string(n) + (n == 1 ? " time" : " times"));
+  }
+  return text;
+}
+
+std::string checkpoints(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory / "checkpoints", none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-") && name.ends_with(".h5")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+  });
+  std::string text;
+  for (const std::string& name : names) text += row(text.empty() ? "checkpoints" : "", name);
+  return text.empty() ? row("checkpoints", "none in " + (directory / "checkpoints").string()) : text;
+}
+
+}  // namespace
+
+std::string summarise_run(const fs::path& directory) {
+  std::error_code none;
+  if (!fs::exists(directory / "events.jsonl", none) && !fs::exists(directory / "deck.toml", none)) {
+    throw kernels::Error(
+        kernels::Scope::rank,
+        directory.string() + " is not a run directory: it has neither events.jsonl nor deck.toml");
+  }
+  const std::vector<json> events = read_lines(directory / "events.jsonl");
+  return directory.string() + ": a run of tenax\n" + ending(events) + last_metrics(directory) +
+         counted_events(events) + checkpoints(directory);
+}
+
+}  // namespace tenax::io

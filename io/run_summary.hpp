@@ -1,0 +1,13 @@
+// What a run directory tells about its run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tenax::io {
+
+/// How the run ended (events.jsonl), its last metrics (metrics.jsonl) and its checkpoints, as lines for
+/// people. Throws kernels::Error(rank) if `directory` is no run directory.
+std::string summarise_run(const std::filesystem::path& directory);
+
+}  // namespace tenax::io
