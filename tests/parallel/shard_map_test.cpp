@@ -143,6 +143,11 @@ TEST(ShardMap, cuts_a_bounded_row_alike_whatever_surrounds_it) {
   }
 }
 
+TEST(ShardMap, cuts_a_large_row_into_even_buckets) {
+  const ShardMap map({{1100}}, 1000 * 4, 4, 2);
+  EXPECT_EQ(map.buckets(), (std::vector<Bucket>{{0, 576, 0, 1}, {576, 544, 0, 1}}));
+}
+
 TEST(ShardMap, starts_a_bucket_where_told) {
   const ShardMap map({{16}, {16}, {16, true}, {16}}, 1 << 20, 4, 1);
   EXPECT_EQ(map.buckets(), (std::vector<Bucket>{{0, 32, 0, 2}, {32, 32, 2, 4}}));

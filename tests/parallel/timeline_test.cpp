@@ -101,6 +101,24 @@ TEST(Simulate, reports_a_deadlock_instead_of_a_time) {
   });
 }
 
+TEST(Simulate, reports_a_w_before_its_b_as_a_deadlock) {
+  const PipelineSchedule schedule{
+      {{{Pass::forward, 0}, {Pass::backward_weight, 0}, {Pass::backward_input, 0}}}};
+  expect_error(kernels::Scope::operation, {"deadlock", "stage 0 at W0 waits for its own B0"}, [&] {
+    simulate(schedule, PipelineCosts::uniform(1, {1, 1, 1}));
+  });
+}
+
+// Sums of these times round to more than the span: 1 − busy / span is −2e-16 on some stages.
+TEST(Simulate, never_gives_a_negative_bubble_rate_to_a_stage_that_never_idles) {
+  const double each_s = 1e-3 / 7;
+  const auto costs = PipelineCosts::uniform(4, {each_s, each_s, each_s});
+  for (const double bubble : simulate(plan_zero_bubble(8, costs), costs).bubble_rate) {
+    EXPECT_GE(bubble, 0);
+    EXPECT_LT(bubble, 1e-12);
+  }
+}
+
 TEST(DrawGantt, draws_each_stage_to_scale_within_the_width) {
   const auto costs = PipelineCosts::uniform(2, {1, 1, 1});
   const PipelineSchedule schedule = plan_one_f_one_b(2, 2);
