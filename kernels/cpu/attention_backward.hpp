@@ -74,7 +74,7 @@ class AttentionBackwardHead {
   static Real dot(const HeadRows<const Element>& a, const HeadRows<const Element>& b) {
     Real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::ptrdiff_t j = 0; j < a.columns; ++j) sum += to_real(a.data[j]) * to_real(b.data[j]);
+    for (std::ptrdiff_t j = 0; j < a.columns; ++j) sum += widen(a.data[j]) * widen(b.data[j]);
     return sum;
   }
 
@@ -138,7 +138,7 @@ class AttentionBackwardHead {
     const Real scale = scale_;
 #pragma omp simd
     for (int j = 0; j < kBlock; ++j) {
-      weights[j] = exp_nonpositive(weights[j] * scale - log_sum_exp);
+      weights[j] = exponential_of_nonpositive(weights[j] * scale - log_sum_exp);
       d_scores[j] = weights[j] * (d_scores[j] - output_dot) * scale;
     }
     if (diagonal >= kBlock - 1) return;
@@ -156,14 +156,14 @@ class AttentionBackwardHead {
     const Real *weights = weights_ + i * kBlock, *d_scores = d_scores_ + i * kBlock;
     std::uint32_t* weight_pairs = weights_by_step_ + i / 2 * kBlock;
     std::uint32_t* d_score_pairs = d_scores_by_step_ + i / 2 * kBlock;
-    auto* row = reinterpret_cast<bf16_t*>(d_scores_by_row_ + i * (kBlock / 2));
+    auto* row = reinterpret_cast<HalfUnit*>(d_scores_by_row_ + i * (kBlock / 2));
 #pragma omp simd
     for (int j = 0; j < kBlock; ++j) {
       weight_pairs[j] = rounded_bits(weights[j]) >> 16 | (rounded_bits(weights[j + kBlock]) & kUpper);
       const std::uint32_t upper = rounded_bits(d_scores[j]), lower = rounded_bits(d_scores[j + kBlock]);
       d_score_pairs[j] = upper >> 16 | (lower & kUpper);
-      row[j].bits = static_cast<std::uint16_t>(upper >> 16);
-      row[j + kBlock].bits = static_cast<std::uint16_t>(lower >> 16);
+      row[j] = static_cast<HalfUnit>(upper >> 16);
+      row[j + kBlock] = static_cast<HalfUnit>(lower >> 16);
     }
   }
 

@@ -86,15 +86,16 @@ class AttentionForwardHead {
     const Real offset = -maximum * scale_, scale = scale_;
 #pragma omp simd reduction(+ : sum)
     for (std::ptrdiff_t j = 0; j < end; ++j) {
-      scores[j] = exp_nonpositive(scores[j] * scale + offset);
+      scores[j] = exponential_of_nonpositive(scores[j] * scale + offset);
       sum += scores[j];
     }
     mask(scores, count, end, Real{});
     std::fill_n(scores + end, kChunk, Real{});
     if constexpr (kUnit == 2) {
-      auto* weights = reinterpret_cast<bf16_t*>(weights_.data() + i * (length_ / 2));
+      auto* weights = reinterpret_cast<HalfUnit*>(weights_.data() + i * (length_ / 2));
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < end + kChunk; ++j) from_real(scores[j], weights[j]);
+      for (std::ptrdiff_t j = 0; j < end + kChunk; ++j)
+        weights[j] = static_cast<HalfUnit>(rounded_bits(scores[j]) >> 16);
     }
     factors_[i] = 1 / sum;
     return std::log(sum) - offset;

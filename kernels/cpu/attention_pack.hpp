@@ -7,27 +7,17 @@
 #include <type_traits>
 
 #include "kernels/cpu/attention_tile.hpp"
+#include "kernels/cpu/element.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
-#include "kernels/tensor.hpp"
 
 namespace tenax::kernels {
 
-inline float to_real(bf16_t value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
-}
-inline float to_real(float value) { return value; }
-inline double to_real(double value) { return value; }
-
-/// The bits of the nearest bf16, ties to even, in the upper half; the lower half is rubbish.
+/// The bits of the nearest bf16, ties to even, in the upper half; the lower half is rubbish. For results of arithmetic:
+/// their NaNs survive.
 inline std::uint32_t rounded_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return bits + 0x7FFFu + ((bits >> 16) & 1u);
 }
-inline void from_real(float value, bf16_t& result) {
-  result.bits = static_cast<std::uint16_t>(rounded_bits(value) >> 16);
-}
-inline void from_real(float value, float& result) { result = value; }
-inline void from_real(double value, double& result) { result = value; }
 
 /// `count` rows of `columns` numbers, `stride` numbers apart.
 template <class Element>
@@ -51,7 +41,7 @@ void pack_rows(const HeadRows<const Element>& rows, std::ptrdiff_t stride, typen
       std::memcpy(units, source, static_cast<std::size_t>(rows.columns) * sizeof(Element));
     } else {
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[j] = to_real(source[j]);
+      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[j] = widen(source[j]);
     }
     std::fill(units + steps, units + stride, typename Tile::Unit{});
   }
@@ -111,7 +101,7 @@ void pack_steps(const HeadRows<const Element>& rows, std::ptrdiff_t width, typen
         units[j] = source[j].bits | (has_next ? static_cast<std::uint32_t>(next[j].bits) << 16 : 0u);
     } else {
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[j] = to_real(source[j]);
+      for (std::ptrdiff_t j = 0; j < rows.columns; ++j) units[j] = widen(source[j]);
     }
     std::fill(units + rows.columns, units + width, typename Tile::Unit{});
   }
@@ -165,7 +155,7 @@ void store_rows(const Real* numbers, std::ptrdiff_t width, const HeadRows<Elemen
     Element* target = rows.data + i * rows.stride;
     const Real* source = numbers + i * width;
 #pragma omp simd
-    for (std::ptrdiff_t j = 0; j < rows.columns; ++j) from_real(source[j] * factor, target[j]);
+    for (std::ptrdiff_t j = 0; j < rows.columns; ++j) target[j] = narrow<Element>(source[j] * factor);
   }
 }
 

@@ -23,6 +23,9 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 
+/// One bf16 number of a pair, which may be written by itself.
+typedef std::uint16_t HalfUnit __attribute__((may_alias));
+
 /// Units are numbers of type R.
 template <class R>
 struct NumberTile {

@@ -12,6 +12,9 @@ namespace tenax::kernels {
 /// `transposed`, at data[j · row_stride + i]: rows and columns are those of the operand as the product sees
 /// it.
 struct MatrixView {
+  MatrixView rows_part(std::int64_t begin, std::int64_t count) const;
+  MatrixView columns_part(std::int64_t begin, std::int64_t count) const;
+
   void* data = nullptr;
   DType dtype = DType::f32;
   std::int64_t rows = 0, columns = 0;
@@ -37,6 +40,11 @@ class CpuMatmul {
                const void* bias = nullptr);
 
  private:
+  void cut_inner(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                 const void* bias);
+  void product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                       const void* bias);
+
   struct Library;
   std::unique_ptr<Library> library_;
 };

@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
+#include "kernels/cpu/matmul_scratch.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {
@@ -68,14 +69,9 @@ struct OneDnnProducts::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::unordered_map<Key, Prepared, KeyHash> prepared_of_key;
-  struct AlignedDelete {
-    void operator()(std::byte* pointer) const { ::operator delete[](pointer, std::align_val_t{64}); }
-  };
-  std::unique_ptr<std::byte[], AlignedDelete> scratch;
-  std::size_t scratch_bytes = 0;
+  ScratchArray<std::byte> scratch;
 
   Prepared prepare(const Key& key);
-  void reserve_scratch(std::size_t bytes);
 };
 
 OneDnnProducts::State::Prepared OneDnnProducts::State::prepare(const Key& key) {
@@ -107,15 +103,13 @@ OneDnnProducts::State::Prepared OneDnnProducts::State::prepare(const Key& key) {
   return made;
 }
 
-void OneDnnProducts::State::reserve_scratch(std::size_t bytes) {
-  if (bytes <= scratch_bytes) return;
-  scratch.reset();
-  scratch.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
-  scratch_bytes = bytes;
-}
-
 OneDnnProducts::OneDnnProducts() : state_(std::make_unique<State>()) {}
 OneDnnProducts::~OneDnnProducts() = default;
+
+bool OneDnnProducts::has_bf16() {
+  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
+}
 
 void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                          const void* bias) {
@@ -128,19 +122,17 @@ void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixV
     if (found == state_->prepared_of_key.end())
       found = state_->prepared_of_key.emplace(key, state_->prepare(key)).first;
     State::Prepared& prepared = found->second;
-    state_->reserve_scratch(prepared.scratch_bytes);
+    state_->scratch.reserve(static_cast<std::ptrdiff_t>(prepared.scratch_bytes));
     prepared.a.set_data_handle(a.data);
     prepared.b.set_data_handle(b.data);
     prepared.c.set_data_handle(c.data);
     if (bias) prepared.bias.set_data_handle(const_cast<void*>(bias));
-    prepared.scratchpad.set_data_handle(state_->scratch.get());
+    prepared.scratchpad.set_data_handle(state_->scratch.data());
     prepared.primitive.execute(state_->stream, prepared.arguments);
   } catch (const dnnl::error& error) {
-    throw Error(Scope::rank,
-                std::string("oneDNN cannot multiply [") + std::to_string(key.m) + ", " +
-                    std::to_string(key.k) + "] by [" + std::to_string(key.k) + ", " + std::to_string(key.n) +
-                    "] in " + name_of(a.dtype) + ": " + error.what() +
-                    "; bf16 needs a processor with AVX-512, use compute_dtype = \"fp32\" elsewhere");
+    throw Error(Scope::rank, std::string("oneDNN cannot multiply [") + std::to_string(key.m) + ", " +
+                                 std::to_string(key.k) + "] by [" + std::to_string(key.k) + ", " +
+                                 std::to_string(key.n) + "] in " + name_of(a.dtype) + ": " + error.what());
   }
 }
 

@@ -13,6 +13,9 @@ class OneDnnProducts {
   OneDnnProducts();
   ~OneDnnProducts();
 
+  /// Whether this processor has what oneDNN needs for bf16 (AVX-512).
+  static bool has_bf16();
+
   /// c (+)= a · b (+ bias); a and b fp32 or bf16 alike, c that type or fp32; bias has a's type or is null.
   /// Throws Error(rank) with oneDNN's status when it has no implementation or no memory.
   void run(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate, const void* bias);
