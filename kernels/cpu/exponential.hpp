@@ -20,25 +20,26 @@ inline float multiply_add(float a, float b, float c) {
 
 /// Within 1 ulp where exp(x) is a normal number; 0 below; at most about 2.4e38 above; NaN for NaN. exp(x) = 2^n · exp(r)
 /// with n the integer nearest to x/ln 2, so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
-/// Plain arithmetic: it vectorises wherever it is called, which std::exp does not.
+/// No branch and no call: it vectorises wherever it is used, which std::exp does not.
 inline float exponential(float x) {
-  constexpr float kLowest = -87.33654f, kHighest = 88.37626f;  // n stays within the exponent's -126 … 127
+  constexpr float kLowest = -88.02969f, kHighest = 88.37626f;  // so n stays within -127 … 127
   constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
-  const float low_clamped = x < kLowest ? kLowest : x;
-  const float clamped = low_clamped > kHighest ? kHighest : low_clamped;
-  const float scaled = clamped * kLog2E;
-  const auto n = static_cast<std::int32_t>(scaled + std::copysign(0.5f, scaled));
-  const auto whole = static_cast<float>(n);
-  const float r = multiply_add(whole, -kLn2Low, multiply_add(whole, -kLn2High, clamped));
+  // Between 2^23 and 2^24 the spacing of floats is 1: adding this rounds to an integer and leaves n + 127 in the low
+  // bits, which is the exponent field of 2^n. At n = -127 the field is 0 and so is the factor.
+  constexpr float kRound = 12582912.0f + 127.0f;
+  const float not_too_low = x < kLowest ? kLowest : x;
+  const float clamped = not_too_low > kHighest ? kHighest : not_too_low;
+  const float shifted = multiply_add(clamped, kLog2E, kRound);
+  const float n = shifted - kRound;
+  const float r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, clamped));
   float p = 1.9875691500e-4f;
   p = multiply_add(p, r, 1.3981999507e-3f);
   p = multiply_add(p, r, 8.3334519073e-3f);
   p = multiply_add(p, r, 4.1665795894e-2f);
   p = multiply_add(p, r, 1.6666665459e-1f);
   p = multiply_add(p, r, 5.0000001201e-1f);
-  const float fraction = multiply_add(p, r * r, r) + 1.0f;
-  const float value = fraction * std::bit_cast<float>((n + 127) << 23);
-  return x < kLowest ? 0.0f : value;
+  const float power_of_two = std::bit_cast<float>(std::bit_cast<std::uint32_t>(shifted) << 23);
+  return multiply_add(multiply_add(p, r * r, r), power_of_two, power_of_two);
 }
 
 /// fp64 serves tests of gradients: exact rather than fast.

@@ -9,7 +9,7 @@ namespace tenax::kernels {
 
 /// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its own latency.
 template <class A, class Term>
-A sum_of(std::int64_t count, const Term& f) {
+A sum_of(std::int64_t count, const Term f) {
   const std::int64_t quarter = count / 4;
   A s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 #pragma omp simd reduction(+ : s0, s1, s2, s3)

@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "kernels/error.hpp"
+#include "kernels/kernels.hpp"
+
+namespace tenax::kernels {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+bool is_zero(const Buffer& buffer) {
+  const auto* const bytes = static_cast<const std::byte*>(buffer.data());
+  return std::all_of(bytes, bytes + buffer.bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST(CpuDevice, memory_is_zero_and_aligned_also_when_used_before) {
+  const auto device = create_cpu_device();
+  for (int repeat = 0; repeat < 2; ++repeat)
+    for (const std::size_t bytes :
+         {std::size_t{1}, std::size_t{63}, std::size_t{4096}, 2 * kMiB - 1, 2 * kMiB, 5 * kMiB + 3}) {
+      const auto buffer = device->allocate(bytes);
+      EXPECT_EQ(buffer->bytes(), bytes);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % 64, 0u);
+      EXPECT_TRUE(is_zero(*buffer)) << bytes;
+      std::memset(buffer->data(), 0xff, bytes);
+    }
+}
+
+TEST(CpuDevice, an_empty_buffer_is_not_an_absent_tensor) {
+  const auto buffer = create_cpu_device()->allocate(0);
+  EXPECT_TRUE(buffer->tensor(DType::f32, {0}));
+}
+
+TEST(CpuDevice, refuses_more_memory_than_there_is_and_names_the_bytes) {
+  const auto device = create_cpu_device();
+  for (const std::size_t bytes : {device->memory_bytes() + 1, std::size_t{1} << 62}) {
+    try {
+      device->allocate(bytes);
+      FAIL() << "allocated " << bytes;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.scope(), Scope::rank);
+      EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(CpuDevice, says_what_it_is) {
+  const auto device = create_cpu_device();
+  EXPECT_EQ(device->kind(), DeviceKind::cpu);
+  EXPECT_TRUE(device->name().starts_with("cpu (")) << device->name();
+  EXPECT_TRUE(device->has_data() && device->is_host_memory());
+  EXPECT_GT(device->memory_bytes(), 64 * kMiB);
+}
+
+TEST(CpuDevice, events_tell_when_they_were_recorded) {
+  const auto device = create_cpu_device();
+  const auto stream = device->create_stream();
+  const auto first = device->create_event(), second = device->create_event();
+  EXPECT_TRUE(first->done()) << "an event that was never recorded is done";
+  const auto now_s = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  const double before = now_s();
+  stream->record(*first);
+  stream->record(*second);
+  const double after = now_s();
+  EXPECT_LE(before, first->time_s());
+  EXPECT_LE(first->time_s(), second->time_s());
+  EXPECT_LE(second->time_s(), after);
+  stream->record(*first);
+  EXPECT_LE(second->time_s(), first->time_s()) << "recording again moves the mark";
+}
+
+TEST(CudaDevice, of_a_build_without_cuda_names_the_option) {
+#ifdef TENAX_TEST_WITHOUT_CUDA
+  try {
+    create_cuda_device(0);
+    FAIL() << "there is no CUDA in this build";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.scope(), Scope::usage);
+    EXPECT_NE(std::string(error.what()).find("-DTENAX_CUDA=ON"), std::string::npos) << error.what();
+  }
+#else
+  GTEST_SKIP() << "this build has CUDA";
+#endif
+}
+
+// One rank of a test with ranks as threads: its own device, stream and tensors.
+std::vector<float> work_of_a_rank() {
+  const auto device = create_cpu_device();
+  const auto stream = device->create_stream();
+  const std::int64_t rows = 64, columns = 96;
+  const auto buffer = device->allocate(static_cast<std::size_t>(rows * columns) * 4 * 8);
+  const auto at = [&](std::int64_t slot, Shape shape) {
+    return buffer->tensor(DType::f32, shape, static_cast<std::size_t>(slot * rows * columns) * 4);
+  };
+  const Tensor x = at(0, {rows, columns}), y = at(1, {rows, columns}), d_x = at(2, {rows, columns});
+  const Tensor gamma = at(3, {columns}), beta = at(4, {columns}), rest = at(5, {rows, columns});
+  std::iota(x.as<float>(), x.as<float>() + x.size(), -100.0f);
+  std::fill_n(gamma.as<float>(), columns, 2.0f);
+  Kernels& kernels = device->kernels();
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const Tensor mean = rest.part(0, {rows}), rstd = rest.part(rows, {rows});
+    const Tensor d_gamma = rest.part(1000, {columns}), d_beta = rest.part(2000, {columns});
+    kernels.layernorm_forward(*stream,
+                              {.x = x, .gamma = gamma, .beta = beta, .y = y, .mean = mean, .rstd = rstd});
+    kernels.gelu_forward(*stream, {.x = y, .y = y});
+    kernels.layernorm_backward(*stream, {.x = x,
+                                         .mean = mean,
+                                         .rstd = rstd,
+                                         .gamma = gamma,
+                                         .d_y = y,
+                                         .d_residual = {},
+                                         .d_x = d_x,
+                                         .d_gamma = d_gamma,
+                                         .d_beta = d_beta});
+    kernels.bias_gradient(*stream, {.d_y = y, .d_bias = beta});
+    double norm = 0;
+    kernels.sum_of_squares(*stream, {.x = beta, .result = &norm});
+    rest.as<float>()[3000 + repeat] = static_cast<float>(norm);
+  }
+  return {rest.as<float>(), rest.as<float>() + rest.size()};
+}
+
+TEST(CpuDevice, ranks_as_threads_compute_what_one_computes_alone) {
+  const std::vector<float> alone = work_of_a_rank();
+  std::vector<std::vector<float>> together(4);
+  std::vector<std::thread> ranks;
+  for (auto& result : together) ranks.emplace_back([&result] { result = work_of_a_rank(); });
+  for (std::thread& rank : ranks) rank.join();
+  for (const auto& result : together) EXPECT_EQ(result, alone);
+}
+
+}  // namespace
+}  // namespace tenax::kernels
