@@ -46,26 +46,41 @@ StepTraffic stage_traffic(const Layout& layout, const model::StageSpan& span,
   return traffic;
 }
 
+// What the deck allows, else what memory holds: for the zero-bubble schedules no more than the 2S - 1 microbatches that
+// their warm-up uses, beyond which they would only defer weight passes.
 parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout,
                                            const std::vector<parallel::StateMemory>& states,
                                            const std::vector<model::StageMemory>& stages,
                                            std::size_t device_bytes) {
+  const bool zero_bubble = deck.pipeline.schedule == "zero_bubble" || deck.pipeline.schedule == "adaptive";
+  const std::int64_t useful =
+      zero_bubble ? std::min(2 * layout.grid.pipeline - 1, layout.microbatches) : layout.microbatches;
+  const auto& given = deck.pipeline.activation_limit;
   parallel::ActivationLimit limit;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
-    const auto& given = deck.pipeline.activation_limit;
     const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : s];
-    if (asked > 0) {
-      limit.microbatches_of_stage.push_back(
-          static_cast<int>(std::min<std::int64_t>(asked, layout.microbatches)));
-      continue;
-    }
     const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
     const std::size_t room = device_bytes > fixed ? device_bytes - fixed : 0;
-    const auto fits = static_cast<std::int64_t>(room / stages[s].slot_bytes);
+    const auto fits =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(room / stages[s].slot_bytes), 1, useful);
     limit.microbatches_of_stage.push_back(
-        static_cast<int>(std::clamp<std::int64_t>(fits, 1, layout.microbatches)));
+        static_cast<int>(asked > 0 ? std::min<std::int64_t>(asked, layout.microbatches) : fits));
   }
   return limit;
+}
+
+// gpipe and 1f1b hold what they hold: where the deck's own limit forbids that, the deck is wrong; where this machine's
+// memory does, the machine is.
+parallel::PipelineSchedule plan_within(const io::Deck& deck, const Layout& layout,
+                                       const parallel::ActivationLimit& limit) {
+  try {
+    return parallel::plan_schedule(parallel::policy_of_name(deck.pipeline.schedule), layout.microbatches,
+                                   layout.costs, limit);
+  } catch (const kernels::Error& error) {
+    if (!deck.pipeline.activation_limit.empty()) throw;
+    throw kernels::Error(kernels::Scope::rank,
+                         std::string(error.what()) + " (what this machine's memory holds)");
+  }
 }
 
 }  // namespace
@@ -111,9 +126,8 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t dev
     stages.push_back(model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch));
     layout.traffic_of_stage.push_back(stage_traffic(layout, span, shards));
   }
-  layout.schedule = parallel::plan_schedule(
-      parallel::policy_of_name(deck.pipeline.schedule), layout.microbatches, layout.costs,
-      activation_limit(deck, layout, states, stages, device_memory_bytes));
+  layout.schedule =
+      plan_within(deck, layout, activation_limit(deck, layout, states, stages, device_memory_bytes));
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const int slots = parallel::peak_slots(layout.schedule, static_cast<int>(s));
     layout.memory_of_stage.push_back(
