@@ -1,5 +1,8 @@
 #include "io/deck_origins.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -7,13 +10,25 @@ namespace tenax::io {
 using kernels::Error;
 using kernels::Scope;
 
+namespace {
+
+/// Messages quote what the user wrote, line ends included.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }, ' ');
+  return text;
+}
+
+}  // namespace
+
 void Origins::fail_at(Position position, const std::string& message) const {
-  throw Error(Scope::usage, deck_label_ + ":" + std::to_string(position.line) + ":" +
-                                std::to_string(position.column) + ": " + message);
+  const std::string place =
+      deck_label_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
+  throw Error(Scope::usage, place + ": " + one_line(message));
 }
 
 void Origins::fail_on_command_line(const std::string& key, const std::string& message) {
-  throw Error(Scope::usage, "command line: " + key + ": " + message);
+  throw Error(Scope::usage, "command line: " + one_line(key) + ": " + one_line(message));
 }
 
 void Origins::fail(const std::vector<std::string>& keys, const std::string& message) const {

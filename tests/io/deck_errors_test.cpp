@@ -86,6 +86,9 @@ std::vector<Mistake> mistakes_of_types() {
       {kSmallDeck, {"run.seed=1\nname = 2"}, "command line: run.seed: \"1\\nname = 2\" is not an integer"},
       {kSmallDeck, {"run.tensorboard=yes"}, "command line: run.tensorboard: \"yes\" is not true or false"},
       {edited("= 20", "= = 20"), {}, "DECK:2:15: not TOML: "},
+      {edited("= 20", "= fals\n"), {}, "DECK:2:19: not TOML: "},
+      {edited("train_steps", "\xFFtrain_steps"), {}, "DECK:"},
+      {kSmallDeck, {"run.se\ned=2"}, "command line: run.se ed=2: expected section.key=value"},
       {edited("train_steps = 20", "train_steps = 20\ntrain_steps = 21"), {}, "DECK:3:"},
   };
 }
