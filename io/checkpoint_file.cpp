@@ -5,15 +5,16 @@
 //
 // Why so. HDF5 lays the file out; then the place of each dataset is known (H5Dget_offset) and its elements
 // need no library: ranks pwrite() them concurrently, from a background thread that makes no MPI-IO calls, and
-// a full disk is an errno instead of an HDF5 file that cannot be closed any more. HDF5 writes into an
-// anonymous memory file in which the datasets are holes, so even its few metadata bytes reach the disk by us.
+// a full disk is an errno instead of an HDF5 file that cannot be closed any more. HDF5 writes into a
+// nameless file in /dev/shm in which the datasets are holes, so even its few metadata bytes reach the disk by us.
 // The reader does the same in reverse.
 #include "io/checkpoint_file.hpp"
 
-#include <sys/mman.h>
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "io/checkpoint_seal.hpp"
@@ -34,13 +35,14 @@ constexpr char kChecksumMeaning[] =
     ">> 30; "
     "x *= 0xBF58476D1CE4E5B9; x ^= x >> 27; x *= 0x94D049BB133111EB; x ^= x >> 31";
 
-PosixFile open_memory_file() {
-  const int descriptor = memfd_create("tenax-checkpoint", MFD_CLOEXEC);
-  if (descriptor < 0) {
-    throw Error(Scope::rank,
-                std::string("cannot lay out a checkpoint in memory: memfd_create: ") + std::strerror(errno));
-  }
-  return PosixFile::adopt(descriptor, "/proc/self/fd/" + std::to_string(descriptor));
+/// An empty file in memory (or wherever temporary files go). HDF5 wants a name, so no memfd.
+PosixFile create_scratch_file() {
+  std::error_code none;
+  const fs::path directory = fs::is_directory("/dev/shm", none) ? "/dev/shm" : fs::temp_directory_path();
+  std::string name = (directory / "tenax-layout-XXXXXX").string();
+  const int descriptor = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) throw Error(Scope::rank, "cannot write " + name + ": " + std::strerror(errno));
+  return PosixFile::adopt(descriptor, name);
 }
 
 /// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words.
@@ -93,6 +95,7 @@ void write_root_attributes(hid_t file, const CheckpointInfo& info) {
 void lay_out(const fs::path& path, CheckpointInfo& info) {
   const Hdf5Session session;
   Hdf5Id file = create_hdf5(path);
+  fs::remove(path);  // its descriptors suffice from here on
   write_root_attributes(file, info);
   {
     const Hdf5Id optimizer(TENAX_HDF5(H5Gcreate2(file, "/optimizer", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
@@ -201,12 +204,13 @@ void read_parameters(hid_t file, std::vector<StoredParameter>& parameters) {
 }  // namespace
 
 CheckpointInfo create_checkpoint_file(const fs::path& path, CheckpointInfo info) {
-  const PosixFile memory = open_memory_file();
-  lay_out(memory.path(), info);
-  info.file_bytes = memory.size();
+  const PosixFile scratch = create_scratch_file();
+  const TemporaryPath cleanup(scratch.path());
+  lay_out(scratch.path(), info);
+  info.file_bytes = scratch.size();
   const PosixFile file = PosixFile::create(path);
   file.reserve(info.file_bytes);
-  copy_metadata(memory, file, info);
+  copy_metadata(scratch, file, info);
   return info;
 }
 

@@ -35,8 +35,8 @@ constexpr char kMagic[] = "tenax checkpoint 1\n";
 Seal parse(const std::string& text) {
   long long file_bytes = 0;
   unsigned long long checksum = 0;
-  std::sscanf(text.c_str(), "tenax checkpoint 1\nfile_bytes %18lld\nchecksum %16llx\n", &file_bytes,
-              &checksum);
+  constexpr char kForm[] = "tenax checkpoint 1\nfile_bytes %18lld\nchecksum %16llx\n";
+  if (std::sscanf(text.c_str(), kForm, &file_bytes, &checksum) != 2) return {};
   return {file_bytes, checksum};
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
 
 namespace tenax::resilience {
@@ -13,7 +12,7 @@ namespace tenax::resilience {
 CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                                      std::vector<io::StateRange> ranges)
     : options_(std::move(options)), group_(std::move(group)), ranges_(std::move(ranges)) {
-  agree(*group_, [&] {
+  group_->agree([&] {
     if (group_->rank() == 0) prepare_checkpoint_directory(options_.directory);
   });
 }

@@ -25,7 +25,7 @@ CheckpointReader::CheckpointReader(comm::ControlGroup& group, std::filesystem::p
 
 void CheckpointReader::verify() {
   io::Seal seal;
-  agree(group_, [&] { seal = io::read_seal(file_); });
+  group_.agree([&] { seal = io::read_seal(file_); });
   io::ByteRange rest = io::share_of_file(seal, group_.rank(), group_.size());
   std::uint64_t mine = 0;
   agree_in_rounds(group_, [&] {
@@ -36,19 +36,19 @@ void CheckpointReader::verify() {
   });
   std::uint64_t sum = 0;
   for (const std::string& part : group_.all_gather(io::checksum_text(mine))) sum += io::parse_checksum(part);
-  io::check_seal(file_, seal, sum);
+  group_.agree([&] { io::check_seal(file_, seal, sum); });
 }
 
 void CheckpointReader::read(std::span<const io::StateRange> ranges) {
   std::optional<io::RangeReader> reader;
-  agree(group_, [&] { reader.emplace(file_, info_, ranges); });
+  group_.agree([&] { reader.emplace(file_, info_, ranges); });
   agree_in_rounds(group_, [&] { return reader->read_some(kRoundBytes); });
 }
 
 io::CheckpointInfo restore_checkpoint(comm::ControlGroup& group, const std::filesystem::path& file,
                                       std::span<const io::StateRange> ranges, const io::ModelSizes& wanted) {
   CheckpointReader reader(group, file);
-  reader.check_model(wanted);
+  group.agree([&] { reader.check_model(wanted); });
   reader.read(ranges);
   return reader.info();
 }

@@ -39,7 +39,7 @@ class Save {
   /// The file's attributes need the checksums of whole tensors before anything is written.
   void gather_checksums() {
     const auto answers = agreed_answers(group_, [&] { return io::to_text(io::contributions_of(ranges_)); });
-    agree(group_, [&] {
+    group_.agree([&] {
       if (!is_root()) return;
       std::vector<std::vector<io::StoredParameter>> of_rank;
       for (const std::string& answer : answers) of_rank.push_back(io::parse_parameters(answer));
@@ -60,7 +60,7 @@ class Save {
   /// Returns the checksum of all tensors' bytes.
   std::uint64_t write() {
     std::optional<io::RangeWriter> writer;
-    agree(group_, [&] { writer.emplace(temporary_, info_, ranges_); });
+    group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
     agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
     std::uint64_t sum = 0;
     for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
@@ -70,7 +70,7 @@ class Save {
   }
 
   void seal(std::uint64_t checksum) {
-    agree(group_, [&] {
+    group_.agree([&] {
       if (!is_root()) return;
       io::seal_checkpoint(temporary_, info_, checksum, target_);
       remove_old_checkpoints(request_.directory, request_.keep, request_.step);
@@ -95,7 +95,7 @@ SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request
   report.file = checkpoint_name(request.directory, request.step);
   try {
     report.bytes = Save(group, request, ranges).run();
-  } catch (const AgreedError& error) {
+  } catch (const comm::AgreedError& error) {
     report.failure = error.what();
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
