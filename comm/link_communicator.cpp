@@ -21,6 +21,8 @@ constexpr std::size_t kSmallBytes = 32 * 1024;
 /// A larger one is cut into parts of this size per rank, so that one part is gathered while the next is summed.
 constexpr std::int64_t kPartBytesPerRank = 2 * 1024 * 1024;
 
+constexpr const char* kAllReduce = "all_reduce";
+
 class LinkCommunicator final : public Communicator {
  public:
   LinkCommunicator(std::string name, std::unique_ptr<Endpoint> endpoint, kernels::Device& device,
@@ -52,13 +54,14 @@ class LinkCommunicator final : public Communicator {
   TransferPtr start_reduce_scatter(Stream& stream, const Tensor& tensor) override {
     assert(tensor.size() % size() == 0);
     if (is_nothing(tensor)) return std::make_unique<DoneTransfer>();
-    return std::make_unique<LinkReduceScatter>(group_, stream, tensor, ReduceOp::sum, next_tag());
+    return std::make_unique<LinkReduceScatter>(group_, stream, tensor, ReduceOp::sum, "reduce_scatter",
+                                               next_tag());
   }
 
   TransferPtr start_all_gather(Stream& stream, const Tensor& tensor) override {
     assert(tensor.size() % size() == 0);
     if (is_nothing(tensor)) return std::make_unique<DoneTransfer>();
-    return std::make_unique<LinkAllGather>(group_, stream, tensor, next_tag());
+    return std::make_unique<LinkAllGather>(group_, stream, tensor, "all_gather", next_tag());
   }
 
  private:
@@ -71,9 +74,9 @@ class LinkCommunicator final : public Communicator {
     TransferPtr gather;
     for (std::int64_t begin = 0; begin < tensor.size(); begin += part_elements) {
       const Tensor part = tensor.part(begin, {std::min(part_elements, tensor.size() - begin)});
-      LinkReduceScatter(group_, stream, part, op, next_tag()).wait(deadline);
+      LinkReduceScatter(group_, stream, part, op, kAllReduce, next_tag()).wait(deadline);
       if (gather) gather->wait(deadline);
-      gather = std::make_unique<LinkAllGather>(group_, stream, part, next_tag());
+      gather = std::make_unique<LinkAllGather>(group_, stream, part, kAllReduce, next_tag());
     }
     gather->wait(deadline);
   }

@@ -7,8 +7,9 @@ namespace tenax::comm {
 
 class LinkAllGather final : public LinkCollective {
  public:
-  LinkAllGather(LinkGroup& group, kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag)
-      : LinkCollective(group, stream, tensor, "all_gather", tag) {
+  LinkAllGather(LinkGroup& group, kernels::Stream& stream, const kernels::Tensor& tensor, const char* what,
+                Tag tag)
+      : LinkCollective(group, stream, tensor, what, tag) {
     for (int step = 1; step < group.size(); ++step) {
       const int source = group.size() - step;  // as a step backwards from this rank
       if (piece(peer_at(source)).size() > 0)

@@ -13,8 +13,8 @@ constexpr std::int64_t kChunkBytes = 512 * 1024;
 }  // namespace
 
 LinkReduceScatter::LinkReduceScatter(LinkGroup& group, kernels::Stream& stream, const kernels::Tensor& tensor,
-                                     ReduceOp op, Tag tag)
-    : LinkCollective(group, stream, tensor, op == ReduceOp::sum ? "sum" : "maximum", tag),
+                                     ReduceOp op, const char* what, Tag tag)
+    : LinkCollective(group, stream, tensor, what, tag),
       op_(op),
       own_(piece(group.rank())),
       chunk_elements_(kChunkBytes / static_cast<std::int64_t>(bytes_of(tensor.dtype))) {

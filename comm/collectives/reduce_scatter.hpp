@@ -14,7 +14,7 @@ namespace tenax::comm {
 class LinkReduceScatter final : public LinkCollective {
  public:
   LinkReduceScatter(LinkGroup& group, kernels::Stream& stream, const kernels::Tensor& tensor, ReduceOp op,
-                    Tag tag);
+                    const char* what, Tag tag);
   bool done() override;
 
  private:

@@ -37,8 +37,8 @@ std::uint64_t ChunkEngine::enqueue(Kind kind, const Tensor& tensor, ReduceOp op)
   return next.end;
 }
 
-/// Summing and collecting come first: what they read was written last and is still in cache.
-bool ChunkEngine::step() { return try_collect() || try_reduce() || try_publish(); }
+/// Publishing comes first: the other ranks wait for it.
+bool ChunkEngine::step() { return try_publish() || try_reduce() || try_collect(); }
 
 const ChunkEngine::Collective& ChunkEngine::collective_of(std::uint64_t chunk) const {
   const auto found =

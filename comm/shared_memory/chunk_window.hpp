@@ -24,10 +24,11 @@ class ChunkWindow {
 
   ChunkWindow(std::byte* data, int ranks) : data_(data), ranks_(static_cast<std::size_t>(ranks)) {}
 
-  /// Blocks are whole cache lines; all of a rank's blocks together hold at most 256 KB (they should stay in
-  /// its second-level cache), and the window at most 8 MB.
+  /// Blocks are whole cache lines. All of a rank's blocks together hold at most 512 KB: smaller chunks are as
+  /// fast while every rank has a core, but cost a change of process each where ranks share one. The window
+  /// holds at most 8 MB.
   static constexpr std::size_t block_bytes(int ranks) {
-    constexpr std::size_t kRow = 256 * 1024, kWindow = 8 * 1024 * 1024;
+    constexpr std::size_t kRow = 512 * 1024, kWindow = 8 * 1024 * 1024;
     const auto n = static_cast<std::size_t>(ranks);
     const std::size_t row = kWindow / (kSlots * n) < kRow ? kWindow / (kSlots * n) : kRow;
     return row / n < 64 ? 64 : row / n / 64 * 64;

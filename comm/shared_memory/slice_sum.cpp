@@ -44,18 +44,35 @@ void combine(Sum* __restrict sum, const T* __restrict x, std::int64_t count, Red
     for (std::int64_t i = 0; i < count; ++i) sum[i] = widen(x[i]) > sum[i] ? widen(x[i]) : sum[i];
 }
 
+/// The common case of two ranks, in one pass. `destination` may be `a` or `b`: each element is read before it
+/// is written, which is what ivdep promises.
+template <class T>
+void add_two(const T* a, const T* b, T* destination, std::int64_t count) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = Narrow<T>::from(widen(a[i]) + widen(b[i]));
+}
+
+template <class T>
+void reduce_block(ReduceOp op, std::span<const void* const> contributions, T* destination, std::int64_t begin,
+                  std::int64_t count) {
+  std::array<decltype(widen(T{})), kBlock> sum;
+  const T* __restrict first = static_cast<const T*>(contributions[0]) + begin;
+  for (std::int64_t i = 0; i < count; ++i) sum[i] = widen(first[i]);
+  for (const void* contribution : contributions.subspan(1))
+    combine(sum.data(), static_cast<const T*>(contribution) + begin, count, op);
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = Narrow<T>::from(sum[i]);
+}
+
 template <class T>
 void reduce(ReduceOp op, std::span<const void* const> contributions, T* destination, T* copy,
             std::int64_t elements) {
-  using Sum = decltype(widen(T{}));
-  std::array<Sum, kBlock> sum;
   for (std::int64_t begin = 0; begin < elements; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, elements - begin);
-    const T* __restrict first = static_cast<const T*>(contributions[0]) + begin;
-    for (std::int64_t i = 0; i < count; ++i) sum[i] = widen(first[i]);
-    for (const void* contribution : contributions.subspan(1))
-      combine(sum.data(), static_cast<const T*>(contribution) + begin, count, op);
-    for (std::int64_t i = 0; i < count; ++i) destination[begin + i] = Narrow<T>::from(sum[i]);
+    if (op == ReduceOp::sum && contributions.size() == 2)
+      add_two(static_cast<const T*>(contributions[0]) + begin,
+              static_cast<const T*>(contributions[1]) + begin, destination + begin, count);
+    else
+      reduce_block(op, contributions, destination + begin, begin, count);
     if (copy != nullptr) std::copy_n(destination + begin, count, copy + begin);
   }
 }
