@@ -1,6 +1,7 @@
 #include "kernels/cpu/matmul.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/cpu/matmul_convert.hpp"
 #include "kernels/cpu/matmul_fp64.hpp"
@@ -10,19 +11,24 @@
 namespace tenax::kernels {
 namespace {
 
-// oneDNN blocks badly for matrices of a vocabulary's extent. In pieces of about 2048, measured on Zen 5, the head's
-// three products keep 93 to 97 % of the peak instead of 70 to 92 (tests/bench/matmul_bench).
-constexpr std::int64_t kLongestPiece = 4096, kPiece = 2048;
+// oneDNN blocks badly for some extents and layouts. Pieces of these sizes, measured on one core of Zen 5
+// (tests/bench/matmul_bench), cost it nothing elsewhere; in brackets what they gain.
+constexpr std::int64_t kUncut = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kVocabulary = 4096, kVocabularyPiece = 2048;  // the head's products [2 to 40 %]
+constexpr std::int64_t kTransposedRows = 384;                        // weight gradients [5 to 25 %]
+constexpr std::int64_t kPlainColumnsFp32 = 512;                      // forward, fp32 [0 to 15 %]
+constexpr std::int64_t kPlainRowsBf16 = 256;                         // forward, bf16 [0 to 9 %]
 
-std::int64_t piece_of(std::int64_t extent) {
-  if (extent <= kLongestPiece) return extent;
-  const std::int64_t pieces = (extent + kPiece - 1) / kPiece;
-  return ((extent + pieces - 1) / pieces + 63) / 64 * 64;
+// The same size for all pieces but the last, of whole vectors.
+std::int64_t piece_of(std::int64_t extent, std::int64_t longest) {
+  if (extent <= longest) return extent;
+  const std::int64_t pieces = (extent + longest - 1) / longest;
+  return ((extent + pieces - 1) / pieces + 31) / 32 * 32;
 }
 
 template <class Body>
-void for_each_piece(std::int64_t extent, const Body& body) {
-  const std::int64_t piece = piece_of(extent);
+void for_each_piece(std::int64_t extent, std::int64_t longest, const Body& body) {
+  const std::int64_t piece = piece_of(extent, longest);
   for (std::int64_t begin = 0; begin < extent; begin += piece) body(begin, std::min(piece, extent - begin));
 }
 
@@ -74,32 +80,43 @@ CpuMatmul::~CpuMatmul() = default;
 void CpuMatmul::run(const MatmulArgs& args) {
   const MatrixView a = view_of(args.a, args.transpose_a), b = view_of(args.b, args.transpose_b);
   const MatrixView c = view_of(args.c, false);
-  const std::int64_t inner = a.columns;
-  if (c.columns >= c.rows && c.columns >= inner)
-    for_each_piece(c.columns, [&](std::int64_t begin, std::int64_t count) {
-      product(a, b.columns_part(begin, count), c.columns_part(begin, count), args.accumulate,
-              offset(args.bias.data, begin, a.dtype));
-    });
-  else if (c.rows >= inner)
-    for_each_piece(c.rows, [&](std::int64_t begin, std::int64_t count) {
-      product(a.rows_part(begin, count), b, c.rows_part(begin, count), args.accumulate, args.bias.data);
-    });
-  else
+  if (a.columns > kVocabulary)
     cut_inner(a, b, c, args.accumulate, args.bias.data);
+  else
+    for_each_piece(c.columns, c.columns > kVocabulary ? kVocabularyPiece : kUncut,
+                   [&](std::int64_t begin, std::int64_t count) {
+                     cut_outer(a, b.columns_part(begin, count), c.columns_part(begin, count), args.accumulate,
+                               offset(args.bias.data, begin, a.dtype));
+                   });
 }
 
 // Pieces of the inner index add up in c, or in fp32 beside it where c is narrower.
 void CpuMatmul::cut_inner(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                           const void* bias) {
-  const bool whole = piece_of(a.columns) == a.columns;
-  const bool beside = !whole && c.dtype == DType::bf16;
+  const bool beside = c.dtype == DType::bf16;
   const MatrixView sums = beside ? Library::dense(library_->sums, c.rows, c.columns) : c;
   if (beside && accumulate) convert_to_fp32(c, sums);
-  for_each_piece(a.columns, [&](std::int64_t begin, std::int64_t count) {
-    product(a.columns_part(begin, count), b.rows_part(begin, count), sums, accumulate || begin > 0,
-            begin == 0 ? bias : nullptr);
+  for_each_piece(a.columns, kVocabularyPiece, [&](std::int64_t begin, std::int64_t count) {
+    cut_outer(a.columns_part(begin, count), b.rows_part(begin, count), sums, accumulate || begin > 0,
+              begin == 0 ? bias : nullptr);
   });
   if (beside) round_to_bf16(sums, c);
+}
+
+void CpuMatmul::cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                          const void* bias) {
+  const bool plain = !a.transposed && !b.transposed;
+  const std::int64_t rows = a.transposed                      ? kTransposedRows
+                            : plain && a.dtype == DType::bf16 ? kPlainRowsBf16
+                                                              : kUncut;
+  const std::int64_t columns = plain && a.dtype == DType::f32 ? kPlainColumnsFp32 : kUncut;
+  for_each_piece(c.rows, rows, [&](std::int64_t row, std::int64_t row_count) {
+    for_each_piece(c.columns, columns, [&](std::int64_t column, std::int64_t column_count) {
+      product(a.rows_part(row, row_count), b.columns_part(column, column_count),
+              c.rows_part(row, row_count).columns_part(column, column_count), accumulate,
+              offset(bias, column, a.dtype));
+    });
+  });
 }
 
 void CpuMatmul::product(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,

@@ -42,6 +42,8 @@ class CpuMatmul {
  private:
   void cut_inner(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                  const void* bias);
+  void cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                 const void* bias);
   void product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                        const void* bias);
 
