@@ -1,0 +1,73 @@
+# Functions shared by cpu.sh and split.sh. To be sourced.
+
+bench_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$bench_folder/../../app/setup.sh"
+bench_work=$tenax_build/bench
+
+# Builds build/tenax and writes the random tokens that the decks of this folder read.
+prepare_bench() {
+  ensure_packages "${run_packages[@]}"
+  configure -DTENAX_NATIVE=ON
+  build_target tenax
+  mkdir -p "$bench_work"
+  local vocab
+  for vocab in 256 8192 50257 50304; do
+    [ -e "$bench_work/random-$vocab.bin" ] ||
+      perl -e "srand($vocab); print pack('v*', map { int rand $vocab } 1 .. 1000000)" \
+        >"$bench_work/random-$vocab.bin"
+  done
+}
+
+median() { sort -g | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'; }
+
+# Per cent of all cores that are busy right now.
+busy_percent() {
+  local before after
+  read -ra before < <(grep '^cpu ' /proc/stat); sleep 1; read -ra after < <(grep '^cpu ' /proc/stat)
+  local total=0 i
+  for i in 1 2 3 4 5 6 7 8; do total=$((total + after[i] - before[i])); done
+  echo $((100 - 100 * (after[4] + after[5] - before[4] - before[5]) / (total > 0 ? total : 1)))
+}
+
+warn_if_busy() {
+  local busy
+  busy=$(busy_percent)
+  [ "$busy" -lt 5 ] || say "warning: the machine is not idle ($busy % busy); figures will be low and uneven"
+}
+
+descendants() {
+  local child
+  echo "$1"
+  for child in $(pgrep -P "$1"); do descendants "$child"; done
+}
+
+# pss_peak_mib PID: until that process ends, samples the proportional set size (a page shared by n processes counts
+# 1/n in each) of it and all its descendants, and prints the largest sum in MiB.
+pss_peak_mib() {
+  local peak=0 sum pid
+  while kill -0 "$1" 2>/dev/null; do
+    sum=$(for pid in $(descendants "$1"); do cat "/proc/$pid/smaps_rollup"; done 2>/dev/null |
+      awk '/^Pss:/ { sum += $2 } END { print int(sum / 1024) }')
+    [ "$sum" -le "$peak" ] || peak=$sum
+    sleep 0.3
+  done
+  echo "$peak"
+}
+
+# tenax_command RANKS DECK [section.key=value ...]: the words of one run in build/bench/run.
+tenax_command() {
+  local ranks=$1 deck=$2
+  shift 2
+  echo "mpirun -q -n $ranks $tenax_build/tenax $bench_folder/$deck.toml run.output_dir=$bench_work/run run.resume=never $*"
+}
+
+# tenax_rate RANKS DECK [section.key=value ...]: the median tokens/s over the last two thirds of its steps.
+# `prefix` (words) goes before mpirun; build/bench/run.log holds what the run printed.
+prefix=
+tenax_rate() {
+  rm -rf "$bench_work/run"
+  $prefix $(tenax_command "$@") >"$bench_work/run.log" 2>&1 ||
+    { cat "$bench_work/run.log" >&2; die "tenax failed: $*"; }
+  sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' "$bench_work/run/metrics.jsonl" >"$bench_work/rates"
+  tail -n +$(($(wc -l <"$bench_work/rates") / 3 + 1)) "$bench_work/rates" | median
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Training speed and memory of tenax and of PyTorch on this machine's cores, measured in turn; same model, batch and step.
+#
+#   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15]
+#
+# PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-pthread). PyTorch runs with
+# two threads and the settings that make it fastest (see `best_pytorch`). tenax runs on 2 ranks in the fastest of the layouts below, which a
+# first round finds. An idle machine is needed; the figures are medians over the rounds of median steps.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16" python=/usr/bin/python3 seconds=15
+while [ $# -gt 0 ]; do
+  case $1 in
+    --rounds) rounds=$2 ;; --sizes) sizes=$2 ;; --dtypes) dtypes=$2 ;; --python) python=$2 ;; --seconds) seconds=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+
+data2="parallel.data_parallel_size=2 parallel.tensor_parallel_size=1"
+tensor2="parallel.data_parallel_size=1 parallel.tensor_parallel_size=2"
+layouts_of() {
+  case $1 in
+    tiny) printf '%s\n' "$data2 batch.micro_batch_size=4" "$data2 batch.micro_batch_size=2" ;;
+    small) printf '%s\n' "$data2 batch.micro_batch_size=2" "$data2 batch.micro_batch_size=1" "$tensor2 batch.micro_batch_size=4" ;;
+    gpt2-124m) printf '%s\n' "$tensor2" ;;
+  esac
+}
+
+best_pytorch() {  # this processor's BLAS and ATen kernels, no page returned to the system between steps, huge pages
+  env OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 MALLOC_MMAP_MAX_=0 \
+    MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=268435456 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
+    OMP_NUM_THREADS=2 "$python" -W ignore "$bench_folder/pytorch_gpt.py" --threads 2 "$@"
+}
+
+field() { sed -n "s/.*\"$1\": *\([0-9.e+]*\).*/\1/p"; }
+pytorch_rate() { best_pytorch --size "$1" --dtype "$2" --seconds "$seconds" | field tokens_per_second; }
+
+pytorch_memory() {
+  best_pytorch --size "$1" --dtype "$2" --seconds 5 >/dev/null &
+  pss_peak_mib $!
+  wait
+}
+
+tenax_memory() {
+  rm -rf "$bench_work/run"
+  $(tenax_command 2 "$@") >/dev/null 2>&1 &
+  pss_peak_mib $!
+  wait
+}
+
+# Sets `layout` to the fastest of the layouts of size $1 in type $2.
+find_layout() {
+  local candidate rate best=0
+  while read -r candidate; do
+    rate=$(tenax_rate 2 "$1" model.compute_dtype="$2" $candidate)
+    if awk "BEGIN { exit !($rate > $best) }"; then best=$rate layout=$candidate; fi
+  done < <(layouts_of "$1")
+}
+
+measure() {  # SIZE DTYPE
+  local size=$1 dtype=$2 round tenax pytorch peak flop
+  find_layout "$size" "$dtype"
+  local options="model.compute_dtype=$dtype $layout"
+  : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
+  for ((round = 1; round <= rounds; ++round)); do
+    warn_if_busy
+    tenax_rate 2 "$size" $options >>"$bench_work/tenax.rates"
+    pytorch_rate "$size" "$dtype" >>"$bench_work/pytorch.rates"
+  done
+  tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
+  peak=$(sed -n 's/.*measured at \([0-9.]*\) \([GT]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
+    awk '{ print $1 * ($2 == "T" ? 1000 : 1) }')
+  flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | field flop_per_token)
+  printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" \
+    "$(awk "BEGIN { print $tenax / $pytorch }")" "$peak" "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" \
+    "$(tenax_memory "$size" $options)" "$(pytorch_memory "$size" "$dtype")" "$layout"
+}
+
+with_build_lock prepare_bench
+export_mpi_environment
+"$python" -c 'import torch; print("PyTorch", torch.__version__)' || die "no PyTorch in $python (Debian: python3-torch libopenblas0-pthread)"
+grep -m1 'model name' /proc/cpuinfo
+echo "tokens/s, medians of $rounds rounds; peak memory in MiB (proportional set size, all processes)"
+printf '%-10s %-5s %9s %9s %6s %9s %7s %9s %9s   %s\n' size type tenax PyTorch ratio GFLOP/s 'of peak' tenax-MiB torch-MiB layout
+for size in $sizes; do
+  for dtype in $dtypes; do measure "$size" "$dtype"; done
+done

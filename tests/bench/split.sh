@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# What a second rank on a second core brings: tokens/s of two ranks against one rank, same deck and batch.
+#
+#   bash tests/bench/split.sh [--rounds 3] [--dtype fp32|bf16]
+#
+# Each split may choose its micro-batch size; the single rank uses the best of all of them.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+rounds=3 dtype=fp32
+while [ $# -gt 0 ]; do
+  case $1 in
+    --rounds) rounds=$2 ;; --dtype) dtype=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+
+one="parallel.data_parallel_size=1 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=1"
+
+# rate RANKS DECK MICRO_BATCH_SIZE LAYOUT…: median over the rounds.
+rate() {
+  local ranks=$1 deck=$2 micro=$3 round
+  shift 3
+  for ((round = 0; round < rounds; ++round)); do
+    tenax_rate "$ranks" "$deck" model.compute_dtype=$dtype batch.global_batch_size=8 batch.micro_batch_size="$micro" $one "$@"
+  done | median
+}
+
+best() { sort -g | tail -n 1; }
+
+compare() {  # NAME DECK GOAL LAYOUT MICRO_BATCH_SIZES…
+  local name=$1 deck=$2 goal=$3 layout=$4 micro single split
+  shift 4
+  warn_if_busy
+  split=$(for micro in "$@"; do rate 2 "$deck" "$micro" "$layout"; done | best)
+  single=$(for micro in 8 4 2 1; do rate 1 "$deck" "$micro"; done | best)
+  printf '%-34s %9.0f %9.0f %6.2f   %s\n' "$name" "$single" "$split" "$(awk "BEGIN { print $split / $single }")" "$goal"
+}
+
+with_build_lock prepare_bench
+export_mpi_environment
+printf '%-34s %9s %9s %6s   %s\n' "tokens/s, $dtype, batch 8" '1 rank' '2 ranks' ratio goal
+compare 'data 2, small' small 1.7 parallel.data_parallel_size=2 4 2
+compare 'tensor 2, small' small 1.6 parallel.tensor_parallel_size=2 8 4
+compare 'pipeline 2, deep, 8 micro-batches' deep 1.6 parallel.pipeline_parallel_size=2 1

@@ -1,0 +1,107 @@
+// step_breakdown DECK [--steps N] [section.key=value …], under mpirun: where the time of a training step goes on
+// rank 0, by operation and collective, over random tokens. The rest of a step is waiting for pipeline neighbours and
+// votes, and what lies between operations.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <vector>
+
+#include "app/initial_weights.hpp"
+#include "app/layout.hpp"
+#include "app/machine_rate.hpp"
+#include "app/replica.hpp"
+#include "io/deck.hpp"
+#include "kernels/random.hpp"
+#include "tests/bench/timed_device.hpp"
+#include "tests/bench/timed_world.hpp"
+
+namespace tenax::bench {
+namespace {
+
+using Entry = std::pair<std::string, Stopwatch::Sum>;
+
+std::vector<std::int32_t> random_windows(const io::Deck& deck, const app::Layout& layout) {
+  const kernels::CounterRandom random(1, "tokens");
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(
+      layout.microbatches * deck.batch.micro_batch_size * (deck.model.seq_length + 1)));
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<std::int32_t>(random.bits(i) % static_cast<std::uint64_t>(deck.model.vocab_size));
+  return tokens;
+}
+
+void step(app::Replica& replica, const io::Deck& deck, const std::vector<std::int32_t>& windows, int number) {
+  replica.compute_gradients(
+      replica.reads_tokens() ? std::span<const std::int32_t>(windows) : std::span<const std::int32_t>(),
+      nullptr);
+  const app::Vote vote = replica.vote({});
+  replica.update(deck.optimizer, deck.optimizer.lr, number, vote.grad_norm);
+}
+
+void print(const Stopwatch& stopwatch, double step_s, int steps, double tokens, double rate) {
+  std::vector<Entry> entries(stopwatch.sums().begin(), stopwatch.sums().end());
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.second.seconds > b.second.seconds; });
+  std::printf("step %.3f ms, %.0f tokens/s; matrix products alone run at %.0f GFLOP/s on a rank\n",
+              1e3 * step_s, tokens / step_s, rate / 1e9);
+  std::printf("%-30s %8s %10s %7s\n", "operation", "calls", "ms a step", "share");
+  double rest_s = step_s;
+  for (const auto& [name, sum] : entries) {
+    const double seconds = sum.seconds / steps;
+    rest_s -= seconds;
+    std::printf("%-30s %8ld %10.3f %6.1f%%\n", name.c_str(), sum.calls / steps, 1e3 * seconds,
+                100 * seconds / step_s);
+  }
+  std::printf("%-30s %8s %10.3f %6.1f%%\n", "rest", "", 1e3 * rest_s, 100 * rest_s / step_s);
+}
+
+void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps) {
+  const io::Deck deck = io::read_deck(file, overrides);
+  const auto cpu = kernels::create_cpu_device();
+  Stopwatch stopwatch;
+  TimedDevice device(*cpu, stopwatch);
+  TimedWorld timed_world(world, *cpu, stopwatch);
+  constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
+  const app::Layout layout =
+      app::plan_layout(deck, kAnyRate, cpu->memory_bytes() / static_cast<std::size_t>(world.ranks_on_host()));
+  app::Replica replica(deck, layout, timed_world, device);
+  app::initialise(replica.state(), layout.config, 1);
+  replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
+  const double rate = app::measure_matmul_rate(*cpu, layout.config.compute_dtype);
+
+  const auto windows = random_windows(deck, layout);
+  constexpr int kWarmUp = 3;
+  for (int i = 1; i <= kWarmUp; ++i) step(replica, deck, windows, i);
+  replica.control().barrier();
+  stopwatch.reset();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 1; i <= steps; ++i) step(replica, deck, windows, kWarmUp + i);
+  const double step_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
+  const auto tokens = static_cast<double>(deck.batch.global_batch_size * deck.model.seq_length);
+  if (world.rank() == 0) print(stopwatch, step_s, steps, tokens, rate);
+}
+
+}  // namespace
+}  // namespace tenax::bench
+
+int main(int argc, char** argv) {
+  int steps = 10;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (const auto option = std::find(words.begin(), words.end(), "--steps"); words.end() - option >= 2) {
+    steps = std::atoi(option[1].c_str());
+    words.erase(option, option + 2);
+  }
+  if (words.empty() || steps < 1) {
+    std::fprintf(stderr, "usage: mpirun -n N step_breakdown DECK [--steps N] [section.key=value ...]\n");
+    return 2;
+  }
+  const auto world = tenax::comm::start_mpi_world({});
+  try {
+    tenax::bench::run(*world, words[0], {words.begin() + 1, words.end()}, steps);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "step_breakdown: %s\n", error.what());
+    world->abort(1);
+  }
+  return 0;
+}

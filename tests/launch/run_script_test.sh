@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# app/run.sh with the quickstart deck in small: as a user calls it, from another folder and without MPI variables.
+set -u
+deck=$TENAX_SOURCE/inputs/quickstart.toml
+directory=$PWD/run
+options=(run.output_dir="$directory" run.eval_interval=0 run.log_interval=1 batch.global_batch_size=4
+         batch.micro_batch_size=2)
+
+fail() { echo "FAILED: $*"; echo "--- stdout"; cat stdout; echo "--- stderr"; cat stderr; exit 1; }
+run_script=(env -i PATH="$PATH" HOME="$HOME" bash "$TENAX_SOURCE/app/run.sh")
+run() { "${run_script[@]}" "$@" >stdout 2>stderr; }
+expect_status() { [ "$status" = "$1" ] || fail "status $status, not $1: $2"; }
+training_steps() { grep -c '"loss"' "$directory/metrics.jsonl"; }
+
+# A wrong deck or command line: status 2 and one message, before any rank starts.
+run "$deck" "${options[@]}" model.num_layer=4; status=$?
+expect_status 2 "an unknown key"
+[ "$(wc -l <stderr)" = 1 ] && grep -q 'model.num_layers' stderr || fail "one line that names the nearest key"
+[ ! -e "$directory" ] || fail "a refused run leaves no directory"
+run no-such-deck.toml; status=$?
+expect_status 2 "a deck that is not there"
+
+# SIGTERM to the script: a checkpoint at the next step, then status 0.
+"${run_script[@]}" "$deck" "${options[@]}" run.train_steps=100000 >stdout 2>stderr &
+script=$!
+for _ in $(seq 600); do [ "$(training_steps 2>/dev/null || echo 0)" -ge 2 ] && break; sleep 0.2; done
+kill -TERM $script
+wait $script; status=$?
+expect_status 0 "SIGTERM stops a run in good order"
+grep '"end"' "$directory/events.jsonl" | grep -q '"signal"' || fail "the end's reason is a signal"
+steps=$(training_steps)
+[ -e "$directory/checkpoints/step-$(printf %06d "$steps").h5" ] || fail "a checkpoint of the last step"
+
+# The same call goes on from there and finishes; once more, it says so and does nothing.
+run "$deck" "${options[@]}" run.train_steps=$((steps + 2)); status=$?
+expect_status 0 "resuming"
+[ "$(training_steps)" = $((steps + 2)) ] || fail "every step once"
+grep -q "$directory" stdout stderr || fail "the end names the run directory"
+before=$(cat "$directory/metrics.jsonl")
+run "$deck" "${options[@]}" run.train_steps=$((steps + 2)); status=$?
+expect_status 0 "a finished run"
+[ "$(cat "$directory/metrics.jsonl")" = "$before" ] || fail "a finished run trains no more"
+grep -qi 'finished' stdout stderr || fail "a finished run says so"
