@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/error_message.hpp"
 #include "app/file_commands.hpp"
 #include "app/generate_command.hpp"
 #include "app/help.hpp"
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
   try {
     return run(Arguments(argv + 1, argv + argc));
   } catch (const Error& error) {
-    std::fprintf(stderr, "tenax: %s\n", error.what());
+    tenax::app::print_error(error);
     return error.exit_status();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tenax: %s\n", error.what());

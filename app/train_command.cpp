@@ -9,6 +9,7 @@
 
 #include "app/banner.hpp"
 #include "app/console.hpp"
+#include "app/error_message.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
 #include "app/run_start.hpp"
@@ -221,7 +222,7 @@ int train_command(const std::string& deck, const std::vector<std::string>& overr
     run.read_deck(deck, overrides);
     return run.train();
   } catch (const comm::AgreedError& error) {
-    if (world->rank() == 0) std::fprintf(stderr, "tenax: %s\n", error.what());
+    if (world->rank() == 0) print_error(error);
     return error.exit_status();
   } catch (const std::exception& error) {
     // The others do not know: tell the user from here and end them.

@@ -162,8 +162,9 @@ void TrainingLoop::log_save(const resilience::SaveReport& report) {
       event(report.step, "checkpoint", details.add("seconds", report.seconds).add("bytes", report.bytes));
       return;
     }
-    parts_.console.warn(format("checkpoint of step %lld failed, training goes on: %s",
-                               static_cast<long long>(report.step), report.failure.c_str()));
+    if (step_ < parts_.deck.run.train_steps && end_reason_ == "completed")
+      parts_.console.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
+                                 static_cast<long long>(report.step), report.failure.c_str()));
     event(report.step, "checkpoint_failed", details.add("reason", report.failure));
   });
 }

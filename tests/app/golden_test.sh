@@ -1,0 +1,25 @@
+# The golden run (tests/golden) in every layout, schedule and micro-batch size against the fp64 reference.
+source "$(dirname "$0")/common.sh"
+
+matches_reference() {  # NAME
+  claim expected "runs/$1/metrics.jsonl" "$golden/expected.json" 2e-5 1e-3
+  "$TENAX" export "runs/$1/checkpoints/step-000020.h5" --out "$1.safetensors" >/dev/null
+  claim weights "$1.safetensors" "$golden/final.safetensors" 2e-5
+}
+
+run_case() {  # TENSOR PIPELINE DATA SCHEDULE MICRO_BATCH
+  local name=t$1p$2d$3-$4-$5
+  must_train "$(ranks_of $1 $2 $3)" "$golden/golden.toml" run.name=$name $(layout $1 $2 $3) pipeline.schedule=$4 \
+    batch.micro_batch_size=$5
+  matches_reference $name
+  [ $name = t1p1d1-zero_bubble-1 ] || claim close runs/$name/metrics.jsonl runs/t1p1d1-zero_bubble-1/metrics.jsonl 1e-5
+  echo "ok $name"
+}
+
+run_case 1 1 1 zero_bubble 1
+for tensor in 1 2; do for pipeline in 1 2; do for data in 1 2; do
+  [ $tensor$pipeline$data = 111 ] || run_case $tensor $pipeline $data zero_bubble 1
+done; done; done
+run_case 1 4 1 zero_bubble 1
+for schedule in gpipe 1f1b adaptive; do run_case 1 4 1 $schedule 1; run_case 2 2 2 $schedule 1; done
+for micro in 2 4; do run_case 1 1 1 zero_bubble $micro; run_case 2 2 1 1f1b $micro; run_case 1 2 2 zero_bubble $micro; done

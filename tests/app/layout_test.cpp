@@ -1,0 +1,85 @@
+#include "app/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+namespace {
+
+constexpr double kFlopPerSecond = 1e11;
+constexpr std::size_t kPlenty = std::size_t{1} << 40;
+
+io::Deck deck(int tensor, int pipeline, int data) {
+  io::Deck result;
+  result.model.num_layers = 8;
+  result.model.hidden_size = 64;
+  result.model.num_attention_heads = 4;
+  result.model.ffn_hidden_size = 256;
+  result.model.seq_length = 32;
+  result.model.vocab_size = 500;
+  result.batch.global_batch_size = 24;
+  result.parallel = {tensor, pipeline, data, 1};
+  return result;
+}
+
+TEST(Layout, stages_hold_consecutive_blocks_and_every_parameter_once) {
+  for (const int tensor : {1, 2}) {
+    const Layout layout = plan_layout(deck(tensor, 4, 1), kFlopPerSecond, kPlenty);
+    std::int64_t next = 0;
+    for (const model::StageSpan& span : layout.spans) {
+      EXPECT_EQ(span.first_layer, next);
+      next = span.end_layer;
+    }
+    EXPECT_EQ(next, 8);
+    EXPECT_TRUE(layout.spans.front().has_embedding && layout.spans.back().has_head);
+  }
+  const Layout alone = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const std::int64_t padding = (alone.config.padded_vocab_size(1) - 500) * 64;
+  EXPECT_EQ(alone.parameters_of_stage.front(), alone.config.parameters() + padding);
+}
+
+TEST(Layout, the_optimizer_is_sharded_over_the_data_group) {
+  const Layout one = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const Layout four = plan_layout(deck(1, 1, 4), kFlopPerSecond, kPlenty);
+  const double ratio = static_cast<double>(one.memory_of_stage[0].state.optimizer) /
+                       static_cast<double>(four.memory_of_stage[0].state.optimizer);
+  EXPECT_NEAR(ratio, 4, 0.1);
+  EXPECT_EQ(four.microbatches, 6);
+  EXPECT_EQ(one.traffic_of_stage[0].data, 0);
+  EXPECT_GT(four.traffic_of_stage[0].data, 0);
+}
+
+TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
+  io::Deck limited = deck(1, 4, 1);
+  limited.pipeline.activation_limit = {3};
+  for (const RankMemory& memory : plan_layout(limited, kFlopPerSecond, kPlenty).memory_of_stage)
+    EXPECT_LE(memory.slots, 3);
+  const Layout roomy = plan_layout(deck(1, 4, 1), kFlopPerSecond, kPlenty);
+  EXPECT_EQ(roomy.memory_of_stage.front().slots, 7);  // 2S - 1
+  const std::size_t two_slots = roomy.memory_of_stage.front().state.total() +
+                                roomy.memory_of_stage.front().scratch +
+                                roomy.memory_of_stage.front().activations * 2 / 7;
+  const Layout tight = plan_layout(deck(1, 4, 1), kFlopPerSecond, two_slots);
+  EXPECT_EQ(tight.memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machines) {
+  io::Deck gpipe = deck(1, 4, 1);
+  gpipe.pipeline.schedule = "gpipe";
+  const auto status = [](const io::Deck& d, std::size_t memory) {
+    try {
+      plan_layout(d, kFlopPerSecond, memory);
+    } catch (const kernels::Error& error) {
+      return error.exit_status();
+    }
+    return 0;
+  };
+  EXPECT_EQ(status(gpipe, kPlenty), 0);
+  EXPECT_EQ(status(gpipe, 1 << 20), 1);
+  gpipe.pipeline.activation_limit = {2};
+  EXPECT_EQ(status(gpipe, kPlenty), 2);
+}
+
+}  // namespace
+}  // namespace tenax::app

@@ -1,0 +1,65 @@
+# The same deck and layout give the same bits; stopped and resumed runs give those of an uninterrupted one.
+source "$(dirname "$0")/common.sh"
+deck=$golden/golden.toml
+common="data.order=shuffled"
+
+tensors() { h5dump -d /model/wte.weight -d /optimizer/exp_avg_sq/h.1.mlp.c_fc.weight "$1" | grep -v '^HDF5'; }
+same_checkpoint() { tensors "$1" >a.txt; tensors "$2" >b.txt; cmp a.txt b.txt || fail "$1 differs from $2"; }
+
+for sizes in "2 2 2" "1 1 1"; do
+  set -- $sizes
+  ranks=$(ranks_of $sizes)
+  for name in first second; do must_train $ranks $deck run.name=$name$1 $(layout $sizes) $common; done
+  claim same runs/first$1/metrics.jsonl runs/second$1/metrics.jsonl
+  same_checkpoint runs/first$1/checkpoints/step-000020.h5 runs/second$1/checkpoints/step-000020.h5
+done
+echo "ok two runs are equal"
+
+# SIGUSR1 at some step, then resumed. Many small steps, so that the signal lands in the middle.
+long="run.train_steps=3000 run.log_interval=1000 optimizer.lr_decay_steps=3000 $common"
+must_train 2 $deck run.name=whole $(layout 1 2 1) $long checkpoint.interval=1000
+mpirun -q -n 2 "$TENAX" $deck run.name=stopped $(layout 1 2 1) $long >out.log 2>err.log </dev/null &
+job=$!
+for _ in $(seq 300); do
+  [ -f runs/stopped/metrics.jsonl ] && [ "$(wc -l <runs/stopped/metrics.jsonl)" -gt 200 ] && break
+  sleep 0.05
+done
+kill -USR1 $job
+wait $job || fail "a signalled run ends with status $?"
+grep -q '"reason": "signal"' runs/stopped/events.jsonl || fail "the end event has no reason signal"
+[ "$(grep -c '"loss"' runs/stopped/metrics.jsonl)" -lt 3000 ] || fail "the signal came too late to test anything"
+must_train 2 $deck run.name=stopped $(layout 1 2 1) $long
+claim steps runs/stopped/metrics.jsonl 3000
+claim same runs/stopped/metrics.jsonl runs/whole/metrics.jsonl
+echo "ok stopped by a signal and resumed"
+
+# SIGKILL after a checkpoint.
+mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=500 >out.log 2>err.log </dev/null &
+job=$!
+for _ in $(seq 300); do
+  ls runs/killed/checkpoints/step-*.h5 >/dev/null 2>&1 && break
+  sleep 0.05
+done
+kill -KILL $job
+wait $job 2>/dev/null && fail "a killed mpirun has status 0"
+sleep 2  # its ranks die within a second
+must_train 2 $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=500
+grep -q '"event": "resume"' runs/killed/events.jsonl || fail "the killed run did not resume"
+claim steps runs/killed/metrics.jsonl 3000
+claim same runs/killed/metrics.jsonl runs/whole/metrics.jsonl
+echo "ok killed and resumed"
+
+# A checkpoint of one layout continues in others.
+must_train 8 $deck run.name=half $(layout 2 2 2) run.train_steps=10 optimizer.lr_decay_steps=20 $common
+must_train 8 $deck run.name=reference $(layout 2 2 2) $common
+for sizes in "1 1 1" "1 4 1" "2 1 1"; do
+  set -- $sizes
+  must_train "$(ranks_of $sizes)" $deck run.name=from$1$2$3 $(layout $sizes) $common \
+    run.resume=$PWD/runs/half/checkpoints/step-000010.h5
+  claim close runs/from$1$2$3/metrics.jsonl runs/reference/metrics.jsonl 1e-5
+done
+echo "ok a checkpoint continues in other layouts"
+
+train 8 $deck run.name=first2 $(layout 2 2 2) $common || fail "calling a finished run again: status $?"
+grep -q 'is finished' out.log || fail "a finished run does not say so"
+echo "ok a finished run says so"

@@ -1,0 +1,144 @@
+// Compares what runs wrote, for the scripts beside this file. Status 0 if the claim holds, else 1 and why on stderr.
+//
+//   run_check expected METRICS.jsonl EXPECTED.json LOSS_TOLERANCE NORM_TOLERANCE   relative, every step
+//   run_check close METRICS_A METRICS_B TOLERANCE                                   losses of the steps both have
+//   run_check same METRICS_A METRICS_B                                              losses and norms, to the last bit
+//   run_check steps METRICS COUNT                                                   each step 0 … COUNT − 1 once
+//   run_check weights A.safetensors B.safetensors TOLERANCE                         absolute; keys of c_attn.bias left out
+//   run_check below METRICS LIMIT                                                   the last validation loss
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "io/safetensors.hpp"
+
+namespace {
+
+using nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+struct Step {
+  std::string loss_text, norm_text;  // as written: shortest round-trip form, so equal text is equal bits
+  double loss = 0, norm = 0;
+};
+
+[[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
+
+std::map<long, Step> read_metrics(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) fail("cannot open " + file);
+  std::map<long, Step> steps;
+  for (std::string line; std::getline(stream, line);) {
+    const json entry = json::parse(line);
+    if (!entry.contains("loss")) continue;
+    const long step = entry.at("step");
+    Step value{entry.at("loss").dump(), entry.at("grad_norm").dump()};
+    value.loss = entry.at("loss").is_null() ? NAN : entry.at("loss").get<double>();
+    value.norm = entry.at("grad_norm").is_null() ? NAN : entry.at("grad_norm").get<double>();
+    if (!steps.emplace(step, value).second) fail(file + " has step " + std::to_string(step) + " twice");
+  }
+  if (steps.empty()) fail(file + " has no training steps");
+  return steps;
+}
+
+void check(const char* what, long step, double got, double wanted, double tolerance) {
+  if (std::abs(got - wanted) <= tolerance * std::abs(wanted)) return;
+  char text[200];
+  std::snprintf(text, sizeof text, "%s of step %ld is %.12g, wanted %.12g within %g", what, step, got, wanted,
+                tolerance);
+  fail(text);
+}
+
+void expected(const Arguments& a) {
+  const auto steps = read_metrics(a.at(0));
+  const json wanted = json::parse(std::ifstream(a.at(1)));
+  if (steps.size() != wanted.at("loss").size()) fail("another number of steps");
+  for (const auto& [step, value] : steps) {
+    const auto i = static_cast<std::size_t>(step);
+    check("loss", step, value.loss, wanted.at("loss").at(i), std::stod(a.at(2)));
+    check("gradient norm", step, value.norm, wanted.at("grad_norm").at(i), std::stod(a.at(3)));
+  }
+}
+
+void close_losses(const Arguments& a) {
+  const auto first = read_metrics(a.at(0)), second = read_metrics(a.at(1));
+  int compared = 0;
+  for (const auto& [step, value] : first)
+    if (const auto other = second.find(step); other != second.end()) {
+      check("loss", step, value.loss, other->second.loss, std::stod(a.at(2)));
+      ++compared;
+    }
+  if (compared == 0) fail("no step in common");
+}
+
+void same(const Arguments& a) {
+  const auto first = read_metrics(a.at(0)), second = read_metrics(a.at(1));
+  if (first.size() != second.size()) fail("another number of steps");
+  for (const auto& [step, value] : first) {
+    const Step& other = second.at(step);
+    if (value.loss_text != other.loss_text || value.norm_text != other.norm_text)
+      fail("step " + std::to_string(step) + ": " + value.loss_text + " is not " + other.loss_text);
+  }
+}
+
+void steps(const Arguments& a) {
+  const auto found = read_metrics(a.at(0));
+  const long count = std::stol(a.at(1));
+  if (static_cast<long>(found.size()) != count || found.begin()->first != 0 ||
+      found.rbegin()->first != count - 1)
+    fail("has " + std::to_string(found.size()) + " steps up to " + std::to_string(found.rbegin()->first));
+}
+
+void weights(const Arguments& a) {
+  const tenax::io::SafetensorsReader first(a.at(0)), second(a.at(1));
+  if (first.entries().size() != second.entries().size()) fail("another number of tensors");
+  for (const auto& entry : first.entries()) {
+    const auto other = std::find_if(second.entries().begin(), second.entries().end(),
+                                    [&](const auto& candidate) { return candidate.name == entry.name; });
+    if (other == second.entries().end()) fail("no tensor " + entry.name);
+    std::size_t size = 1;
+    for (const auto extent : entry.shape) size *= static_cast<std::size_t>(extent);
+    std::vector<float> x(size), y(size);
+    first.read(entry, 0, x);
+    second.read(*other, 0, y);
+    const bool has_key = entry.name.ends_with("c_attn.bias");
+    for (std::size_t i = 0; i < size; ++i) {
+      if (has_key && i >= size / 3 && i < 2 * (size / 3)) continue;
+      if (!(std::abs(x[i] - y[i]) <= std::stod(a.at(2))))
+        fail(entry.name + "[" + std::to_string(i) + "] is " + std::to_string(x[i]) + ", wanted " +
+             std::to_string(y[i]));
+    }
+  }
+}
+
+void below(const Arguments& a) {
+  std::ifstream stream(a.at(0));
+  double last = NAN;
+  for (std::string line; std::getline(stream, line);)
+    if (const json entry = json::parse(line); entry.contains("validation_loss"))
+      last = entry.at("validation_loss");
+  if (!(last < std::stod(a.at(1)))) fail("the last validation loss is " + std::to_string(last));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, std::function<void(const Arguments&)>> claims = {
+      {"expected", expected}, {"close", close_losses},     {"same", same},
+      {"steps", steps},       {"weights", weights}, {"below", below}};
+  try {
+    const Arguments arguments(argv + 1, argv + argc);
+    claims.at(arguments.at(0))(Arguments(arguments.begin() + 1, arguments.end()));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "run_check %s: %s\n", argc > 1 ? argv[1] : "", error.what());
+    return 1;
+  }
+}

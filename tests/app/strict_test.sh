@@ -1,0 +1,66 @@
+# Bad input ends with the contract's status, one clear message on stderr and no output that was not there before.
+source "$(dirname "$0")/common.sh"
+deck=$golden/golden.toml
+
+# refuses STATUS RANKS PATTERN deck override…: one message that matches, nothing hangs, no run directory is left.
+refuses() {
+  local status=$1 ranks=$2 pattern=$3 got=0
+  shift 3
+  rm -rf runs
+  train "$ranks" "$@" || got=$?
+  [ $got = "$status" ] || { cat err.log >&2; fail "status $got instead of $status: $*"; }
+  grep -qE "$pattern" err.log || { cat err.log >&2; fail "no message like '$pattern': $*"; }
+  [ "$(grep -cE "$pattern" err.log)" = 1 ] || { cat err.log >&2; fail "said more than once: $*"; }
+  [ "$(ls runs/*/checkpoints/* 2>/dev/null | wc -l)" = 0 ] || fail "left a checkpoint: $*"
+  echo "ok $pattern"
+}
+
+sed 's/train_steps/train_stepz/' $deck >unknown.toml
+refuses 2 2 'unknown.toml:[0-9]+:[0-9]+: .*train_stepz.*train_steps' unknown.toml
+refuses 2 2 'command line: run.train_steps: .*integer' $deck run.train_steps=many
+refuses 2 2 'absent.toml.*' absent.toml
+two="parallel.tensor_parallel_size"
+refuses 2 3 'num_attention_heads.*(divisible|multiple)' $deck $two=3
+refuses 2 5 'num_layers' $deck parallel.pipeline_parallel_size=5
+refuses 2 1 'global_batch_size' $deck batch.micro_batch_size=3
+refuses 2 2 'mpirun -n 4' $deck $(layout 2 2 1)
+refuses 1 2 'absent.bin' $deck $two=2 data.train=absent.bin
+: >empty.bin
+refuses 1 2 'empty.bin.*empty' $deck $two=2 data.train=$PWD/empty.bin
+head -c 1001 $golden/tokens.bin >odd.bin
+refuses 1 2 'odd.bin' $deck $two=2 data.train=$PWD/odd.bin
+refuses 1 2 'tokens.bin.*(vocab|token)' $deck $two=2 model.vocab_size=100 model.init_weights=
+refuses 1 2 'initial.safetensors.*' $deck $two=2 model.hidden_size=96
+
+head -c 400000 $golden/initial.safetensors >short.safetensors
+refuses 1 2 'short.safetensors' $deck $two=2 model.init_weights=$PWD/short.safetensors
+{ printf '\377\377\377\377\377\377\377\177'; tail -c +9 $golden/initial.safetensors; } >lying.safetensors
+refuses 1 2 'lying.safetensors' $deck $two=2 model.init_weights=$PWD/lying.safetensors
+
+rm -rf runs
+must_train 1 $deck run.name=good run.train_steps=2
+good=$PWD/good.h5
+cp runs/good/checkpoints/step-000002.h5 $good
+size=$(stat -c %s $good)
+head -c $((size / 2)) $good >cut.h5
+refuses 1 2 'cut.h5.*truncated' $deck $two=2 run.resume=$PWD/cut.h5
+for at in 600 $((size / 3)) $((size - 9)); do
+  cp $good flipped.h5
+  byte=$(od -An -tu1 -j $at -N 1 $good)
+  printf "\\$(printf %03o $((byte ^ 4)))" | dd of=flipped.h5 bs=1 seek=$at conv=notrunc status=none
+  refuses 1 2 'flipped.h5.*damaged' $deck $two=2 run.resume=$PWD/flipped.h5
+done
+refuses 1 2 'good.h5.*num_layers' $deck $two=2 run.resume=$good model.num_layers=2 model.init_weights=
+refuses 1 2 'absent.h5' $deck $two=2 run.resume=$PWD/absent.h5
+
+: >file
+refuses 1 2 "$PWD/file" $deck $two=2 run.output_dir=$PWD/file/run
+echo "ok all refusals"
+
+[ "$(id -u)" = 0 ] && mkdir -p small && mount -t tmpfs -o size=600k tmpfs small 2>/dev/null ||
+  { echo "the full-disk part is skipped: no tmpfs can be mounted here"; exit 0; }
+trap 'umount small' EXIT
+refuses 1 2 'No space left|full' $deck $two=2 checkpoint.dir=$PWD/small/checkpoints run.output_dir=$PWD/out
+[ "$(ls -A small/checkpoints | wc -l)" = 0 ] || fail "half a checkpoint is left on the full disk: $(ls -A small/checkpoints)"
+grep -q '"event": "checkpoint_failed"' out/events.jsonl || fail "no event checkpoint_failed"
+grep -q '"reason": "failed"' out/events.jsonl || fail "no event end with reason failed"
