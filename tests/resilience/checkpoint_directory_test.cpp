@@ -1,0 +1,61 @@
+#include "resilience/checkpoint_directory.hpp"
+
+#include "../io/checkpoint_fixture.hpp"
+#include "io/posix_file.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class CheckpointDirectory : public io::DirectoryTest {
+ protected:
+  void touch(const Names& names) {
+    for (const std::string& name : names) io::write_file(directory_ / name, "");
+  }
+};
+
+TEST_F(CheckpointDirectory, names_have_six_digits_or_more) {
+  EXPECT_EQ(checkpoint_name("d", 20), "d/step-000020.h5");
+  EXPECT_EQ(checkpoint_name("d", 12345678), "d/step-12345678.h5");
+}
+
+TEST_F(CheckpointDirectory, newest_is_the_highest_step_whatever_else_lies_there) {
+  EXPECT_FALSE(newest_complete(directory_).has_value());
+  EXPECT_FALSE(newest_complete(directory_ / "absent").has_value());
+  touch({"step-000009.h5", "step-1000000.h5", "step-999999.h5", "step-99999999.h5.bak", "step-2.h5",
+         "step-00000x.h5", "step--00001.h5", ".step-90000000.h5.tmp-host-1", "best.h5", "step-.h5",
+         "step-99999999999999999999.h5"});
+  EXPECT_EQ(newest_complete(directory_), directory_ / "step-1000000.h5");
+  EXPECT_EQ(list_checkpoints(directory_).size(), 3U);
+}
+
+TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
+  touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000010.h5", "step-1.h5", "notes"});
+  remove_old_checkpoints(directory_, 0, 10);
+  EXPECT_EQ(list_checkpoints(directory_).size(), 4U);
+  remove_old_checkpoints(directory_, 2, 10);
+  EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-000010.h5", "step-1.h5"}));
+  remove_old_checkpoints(directory_, 1, 3);  // a run that went back to an earlier checkpoint
+  EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-1.h5"}));
+}
+
+TEST_F(CheckpointDirectory, preparing_removes_what_a_killed_run_left_half_written) {
+  const std::string ours = io::temporary_name("step-000007.h5").filename().string();
+  touch({ours, "step-000006.h5", ".step-7.tmp-x", ".other.h5.tmp-host-1", "step-000007.h5.tmp-1"});
+  prepare_checkpoint_directory(directory_);
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{".other.h5.tmp-host-1", ".step-7.tmp-x", "step-000006.h5", "step-000007.h5.tmp-1"}));
+  prepare_checkpoint_directory(directory_ / "a/b");
+  EXPECT_TRUE(std::filesystem::is_directory(directory_ / "a/b"));
+}
+
+TEST_F(CheckpointDirectory, that_cannot_be_is_refused_by_name) {
+  touch({"file"});
+  const std::string error =
+      io::error_of([&] { prepare_checkpoint_directory(directory_ / "file/checkpoints"); });
+  EXPECT_NE(error.find("file/checkpoints: Not a directory"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace tenax::resilience
