@@ -79,5 +79,5 @@ plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
 choose_launcher "$ranks"
 run_job "${launcher[@]}" "$tenax_build/tenax" "$@"
 explain_signal
-[ -z "$run_directory" ] || [ ! -d "$run_directory" ] || say "run directory: $run_directory"
+[ ! -d "$run_directory" ] || echo "run directory: $run_directory"
 exit $status

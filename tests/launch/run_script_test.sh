@@ -3,14 +3,14 @@
 set -u
 deck=$TENAX_SOURCE/inputs/quickstart.toml
 directory=$PWD/run
-options=(run.output_dir="$directory" run.eval_interval=0 run.log_interval=1 batch.global_batch_size=4
+options=(run.output_dir="$directory" run.eval_interval=0 optimizer.lr_decay_steps=10 batch.global_batch_size=4
          batch.micro_batch_size=2)
 
 fail() { echo "FAILED: $*"; echo "--- stdout"; cat stdout; echo "--- stderr"; cat stderr; exit 1; }
 run_script=(env -i PATH="$PATH" HOME="$HOME" bash "$TENAX_SOURCE/app/run.sh")
 run() { "${run_script[@]}" "$@" >stdout 2>stderr; }
 expect_status() { [ "$status" = "$1" ] || fail "status $status, not $1: $2"; }
-training_steps() { grep -c '"loss"' "$directory/metrics.jsonl"; }
+training_steps() { cat "$directory/metrics.jsonl" 2>/dev/null | grep -c '"loss"'; }
 
 # A wrong deck or command line: status 2 and one message, before any rank starts.
 run "$deck" "${options[@]}" model.num_layer=4; status=$?
@@ -23,7 +23,7 @@ expect_status 2 "a deck that is not there"
 # SIGTERM to the script: a checkpoint at the next step, then status 0.
 "${run_script[@]}" "$deck" "${options[@]}" run.train_steps=100000 >stdout 2>stderr &
 script=$!
-for _ in $(seq 600); do [ "$(training_steps 2>/dev/null || echo 0)" -ge 2 ] && break; sleep 0.2; done
+for _ in $(seq 600); do [ "$(training_steps)" -ge 2 ] && break; sleep 0.2; done
 kill -TERM $script
 wait $script; status=$?
 expect_status 0 "SIGTERM stops a run in good order"
@@ -35,7 +35,8 @@ steps=$(training_steps)
 run "$deck" "${options[@]}" run.train_steps=$((steps + 2)); status=$?
 expect_status 0 "resuming"
 [ "$(training_steps)" = $((steps + 2)) ] || fail "every step once"
-grep -q "$directory" stdout stderr || fail "the end names the run directory"
+[ "$(tail -n 1 stdout)" = "run directory: $directory" ] || fail "the last line names the run directory"
+[ ! -s stderr ] || fail "a good run has nothing to complain about"
 before=$(cat "$directory/metrics.jsonl")
 run "$deck" "${options[@]}" run.train_steps=$((steps + 2)); status=$?
 expect_status 0 "a finished run"
