@@ -13,12 +13,12 @@ expect_status() { [ "$status" = "$1" ] || fail "status $status, not $1: $2"; }
 training_steps() { cat "$directory/metrics.jsonl" 2>/dev/null | grep -c '"loss"'; }
 
 # A wrong deck or command line: status 2 and one message, before any rank starts.
+run no-such-deck.toml; status=$?
+expect_status 2 "a deck that is not there"
 run "$deck" "${options[@]}" model.num_layer=4; status=$?
 expect_status 2 "an unknown key"
 [ "$(wc -l <stderr)" = 1 ] && grep -q 'model.num_layers' stderr || fail "one line that names the nearest key"
 [ ! -e "$directory" ] || fail "a refused run leaves no directory"
-run no-such-deck.toml; status=$?
-expect_status 2 "a deck that is not there"
 
 # SIGTERM to the script: a checkpoint at the next step, then status 0.
 "${run_script[@]}" "$deck" "${options[@]}" run.train_steps=100000 >stdout 2>stderr &
