@@ -30,10 +30,11 @@ void reduce_row(const T* x, std::int64_t count, A* maximum, A* sum) {
     const std::int64_t n = std::min(kChunk, count - begin);
     const A m = maximum_of(chunk, n, running_max);
     if (m > running_max) {
-      running_sum *= exponential(running_max - m);
+      running_sum *= exponential_up_to_one(running_max - m);
       running_max = m;
     }
-    running_sum += sum_of<A>(n, [=](std::int64_t i) { return exponential(widen(chunk[i]) - running_max); });
+    running_sum +=
+        sum_of<A>(n, [=](std::int64_t i) { return exponential_up_to_one(widen(chunk[i]) - running_max); });
   }
   *maximum = running_max;
   *sum = running_sum;
@@ -43,7 +44,7 @@ template <class T, class A = Accumulator<T>>
 void gradient_row(const T* logits, A log_sum_exp, A scale, T* d_logits, std::int64_t valid) {
 #pragma omp simd
   for (std::int64_t i = 0; i < valid; ++i)
-    d_logits[i] = narrow<T>(scale * exponential(widen(logits[i]) - log_sum_exp));
+    d_logits[i] = narrow<T>(scale * exponential_up_to_one(widen(logits[i]) - log_sum_exp));
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ void CpuKernels::cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs& a
     const A *const local = args.local_max.as<A>(), *const global = args.global_max.as<A>();
     A* const sum = args.row_sum.as<A>();
     for_blocks(args.row_sum.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) sum[i] *= exponential(local[i] - global[i]);
+      for (std::int64_t i = begin; i < end; ++i) sum[i] *= exponential_up_to_one(local[i] - global[i]);
     });
   });
 }
@@ -112,7 +113,7 @@ void CpuKernels::cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&
       const bool here = target >= 0 && target < valid;
       const A at_target = here ? A(widen(x[target])) : A(0);  // read before d, which may be the same memory
       gradient_row(x, log_sum_exp[row], scale, d, valid);
-      if (here) d[target] = narrow<T>(scale * (exponential(at_target - log_sum_exp[row]) - A(1)));
+      if (here) d[target] = narrow<T>(scale * (exponential_up_to_one(at_target - log_sum_exp[row]) - A(1)));
       std::fill(d + valid, d + columns, T{});
     });
   });

@@ -18,20 +18,19 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
-/// Within 1 ulp where exp(x) is a normal number; 0 below; at most about 2.4e38 above; NaN for NaN. exp(x) = 2^n · exp(r)
-/// with n the integer nearest to x/ln 2, so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
-/// No branch and no call: it vectorises wherever it is used, which std::exp does not.
-inline float exponential(float x) {
-  constexpr float kLowest = -88.02969f, kHighest = 88.37626f;  // so n stays within -127 … 127
+// Where 2^n, for n the integer nearest to x/ln 2, has an exponent field of 0 (and is then taken for 0) to 254.
+inline constexpr float kLowestExponent = -88.02969f, kHighestExponent = 88.37626f;
+
+/// exp(x) within 1 ulp for x in [kLowestExponent, kHighestExponent], 0 where it is no normal number; NaN for NaN.
+/// exp(x) = 2^n · exp(r), so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
+inline float exponential_in_range(float x) {
   constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
   // Between 2^23 and 2^24 the spacing of floats is 1: adding this rounds to an integer and leaves n + 127 in the low
-  // bits, which is the exponent field of 2^n. At n = -127 the field is 0 and so is the factor.
+  // bits, which is the exponent field of 2^n.
   constexpr float kRound = 12582912.0f + 127.0f;
-  const float not_too_low = x < kLowest ? kLowest : x;
-  const float clamped = not_too_low > kHighest ? kHighest : not_too_low;
-  const float shifted = multiply_add(clamped, kLog2E, kRound);
+  const float shifted = multiply_add(x, kLog2E, kRound);
   const float n = shifted - kRound;
-  const float r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, clamped));
+  const float r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, x));
   float p = 1.9875691500e-4f;
   p = multiply_add(p, r, 1.3981999507e-3f);
   p = multiply_add(p, r, 8.3334519073e-3f);
@@ -42,7 +41,20 @@ inline float exponential(float x) {
   return multiply_add(multiply_add(p, r * r, r), power_of_two, power_of_two);
 }
 
+/// exp(x) for x <= 0 (or slightly above), as in a softmax; 0 below the normal numbers; NaN for NaN.
+/// No branch and no call: these vectorise wherever they are used, which std::exp does not.
+inline float exponential_up_to_one(float x) {
+  return exponential_in_range(x < kLowestExponent ? kLowestExponent : x);
+}
+
+/// exp(x) for any x: at most about 2.4e38; 0 below the normal numbers. NaN gives anything where NaN is compiled out.
+inline float exponential(float x) {
+  const float not_too_low = x < kLowestExponent ? kLowestExponent : x;
+  return exponential_in_range(not_too_low > kHighestExponent ? kHighestExponent : not_too_low);
+}
+
 /// fp64 serves tests of gradients: exact rather than fast.
 inline double exponential(double x) { return std::exp(x); }
+inline double exponential_up_to_one(double x) { return std::exp(x); }
 
 }  // namespace tenax::kernels

@@ -144,7 +144,7 @@ void embedding_backward(benchmark::State& state, DType type) {
 
 // Forward and backward together, the gradients of `rows` rows into another tensor, so that each repeat sees logits.
 void cross_entropy(benchmark::State& state, DType type) {
-  constexpr std::int64_t kSomeRows = 256;
+  constexpr std::int64_t kSomeRows = 64;
   Bench bench;
   const Tensor logits = bench.tensor(type, {kSomeRows, kVocab}), targets = bench.tokens({kSomeRows});
   const Tensor maximum = bench.tensor(DType::f32, {kSomeRows}), sum = bench.tensor(DType::f32, {kSomeRows});

@@ -197,6 +197,19 @@ TEST_P(LayerNormBackward, may_overwrite_any_of_its_inputs) {
   EXPECT_EQ(backward(in, in.x, d_y(), d_residual2, d_residual2), apart);
 }
 
+TEST_P(LayerNormBackward, and_forward_pass_on_what_is_not_a_number) {
+  Values x = normal_values("x", 2 * 40), d_y = normal_values("d_y", 2 * 40);
+  x[13] = d_y[50] = std::nan("");
+  Inputs in = make(2, 40);
+  in.x = tensor({2, 40}, x);
+  forward(in);
+  const Gradients actual = backward(in, in.x, tensor({2, 40}, d_y), {}, output({2, 40}));
+  EXPECT_TRUE(std::isnan(values(in.y)[0]) && std::isnan(values(in.mean)[0]));
+  EXPECT_TRUE(std::isfinite(values(in.y)[40]) && std::isfinite(values(in.mean)[1]));
+  EXPECT_TRUE(std::isnan(actual.d_x[0]) && std::isnan(actual.d_x[40]));
+  EXPECT_TRUE(std::isnan(actual.d_gamma[0]) && std::isnan(actual.d_beta[10]));
+}
+
 TEST_P(LayerNormBackward, of_no_rows_has_zero_parameter_gradients) {
   const Inputs in = make(0, 7);
   forward(in);
