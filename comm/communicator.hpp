@@ -39,8 +39,9 @@ struct CommOptions {
   double deadline_s = 60;
 };
 
-/// Collectives over the links of `endpoint` (CPU back end, and the staged path of GPUs that share a device).
-/// `device` gives staging memory and sums. Both must outlive the communicator.
+/// Collectives over the links of `endpoint`. `device` gives staging memory and sums, and must outlive the
+/// communicator. Throws Error(operation) for a device whose memory the host cannot read (a group of one
+/// excepted: it moves nothing).
 std::unique_ptr<Communicator> create_link_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
                                                        kernels::Device& device, CommOptions options);
 

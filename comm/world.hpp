@@ -11,7 +11,12 @@
 namespace tenax::comm {
 
 /// RAII of the message-passing library; one a process. Used by the thread that created it, but a ControlGroup
-/// may be handed to another thread.
+/// may be handed to another thread. Outlives all that it made.
+///
+/// Destroying it ends MPI in order. When an exception destroys it, it waits 2 s for the other ranks to come as
+/// well (after ControlGroup::agree they do); else it leaves MPI as it is, for the process to end with its own
+/// status and the launcher to end the other ranks. So print an error before the World is gone: the launcher
+/// may end this rank as soon as another one has left.
 class World {
  public:
   virtual ~World() = default;
@@ -34,9 +39,9 @@ class World {
   [[noreturn]] virtual void abort(int status) = 0;
 };
 
-/// True inside a process that mpirun or srun started.
+/// True inside a process that mpirun or srun started. Ask before start_mpi_world: MPI sets the same marks.
 bool launched_by_mpi();
-/// Starts MPI. Throws Error(job) if it cannot.
+/// Starts MPI; a process that no launcher started becomes a world of one rank. Throws Error(job) if it cannot.
 std::unique_ptr<World> start_mpi_world(CommOptions options);
 
 /// Ranks as threads, for tests: `size` worlds of one process, world i to be used by thread i.
