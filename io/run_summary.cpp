@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "io/deck.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -101,10 +102,23 @@ std::string counted_events(const std::vector<json>& events) {
   return text;
 }
 
+/// The resolved deck says where; a run without one keeps them in the usual place.
+fs::path checkpoint_directory(const fs::path& run) {
+  std::ifstream stream(run / "deck.toml");
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  try {
+    const fs::path stated = parse_resolved_deck(text).checkpoint.dir;
+    std::error_code none;
+    if (fs::is_directory(stated, none)) return stated;
+  } catch (const kernels::Error&) {  // absent, or of another version
+  }
+  return run / "checkpoints";
+}
+
 std::string checkpoints(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory / "checkpoints", none)) {
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("step-") && name.ends_with(".h5")) names.push_back(name);
   }
@@ -113,7 +127,7 @@ std::string checkpoints(const fs::path& directory) {
   });
   std::string text;
   for (const std::string& name : names) text += row(text.empty() ? "checkpoints" : "", name);
-  return text.empty() ? row("checkpoints", "none in " + (directory / "checkpoints").string()) : text;
+  return text.empty() ? row("checkpoints", "none in " + directory.string()) : text;
 }
 
 }  // namespace
@@ -127,7 +141,7 @@ std::string summarise_run(const fs::path& directory) {
   }
   const std::vector<json> events = read_lines(directory / "events.jsonl");
   return directory.string() + ": a run of tenax\n" + ending(events) + last_metrics(directory) +
-         counted_events(events) + checkpoints(directory);
+         counted_events(events) + checkpoints(checkpoint_directory(directory));
 }
 
 }  // namespace tenax::io
