@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "app/units.hpp"
@@ -11,6 +13,9 @@
 namespace tenax::app {
 
 namespace {
+
+// printf shows the sign of a not-a-number; people need not.
+double shown(double value) { return std::isnan(value) ? std::abs(value) : value; }
 
 constexpr int kLinesPerHeader = 40;
 constexpr int kBarWidth = 40;
