@@ -1,4 +1,5 @@
-// Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11, section 3.3.
+// Philox4x32-10: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11, section
+// 3.3.
 #pragma once
 
 #include <array>
@@ -9,7 +10,8 @@ namespace tenax::kernels {
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-/// The 128 random bits of one counter under one key: a bijection of counters, so no two counters share a block.
+/// The 128 random bits of one counter under one key: a bijection of counters, so no two counters share a
+/// block.
 constexpr PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = 0xD2511F53ull * counter[0];

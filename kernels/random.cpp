@@ -9,8 +9,8 @@
 namespace tenax::kernels {
 namespace {
 
-// FNV-1a over the name, then the finaliser of splitmix64 over both: keys of similar names and small seeds differ in
-// all bits.
+// FNV-1a over the name, then the finaliser of splitmix64 over both: keys of similar names and small seeds
+// differ in all bits.
 std::uint64_t key_of(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;

@@ -1,5 +1,5 @@
-# Gives the target tenax_dnnl (oneDNN). Not by its package file: Debian's asks for OpenCL headers that libdnnl-dev does
-# not depend on, though the CPU engine needs none.
+# Gives the target tenax_dnnl (oneDNN). Not by its package file: Debian's asks for OpenCL headers that
+# libdnnl-dev does not depend on, though the CPU engine needs none.
 find_path(TENAX_DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp DOC "Directory that holds oneapi/dnnl/dnnl.hpp")
 find_library(TENAX_DNNL_LIBRARY dnnl DOC "oneDNN library")
 if(NOT TENAX_DNNL_INCLUDE_DIR OR NOT TENAX_DNNL_LIBRARY)

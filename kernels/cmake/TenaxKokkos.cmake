@@ -1,6 +1,6 @@
-# Gives the target tenax_kokkos for whatever Kokkos the machine has: a vanilla install (any version, any host back
-# end), or Debian's libtrilinos-kokkos-dev, whose Kokkos::kokkos names include directories that do not exist.
-# No version is asked for: 3.4's package file refuses 4.x and the reverse.
+# Gives the target tenax_kokkos for whatever Kokkos the machine has: a vanilla install (any version, any host
+# back end), or Debian's libtrilinos-kokkos-dev, whose Kokkos::kokkos names include directories that do not
+# exist. No version is asked for: 3.4's package file refuses 4.x and the reverse.
 find_package(Kokkos REQUIRED)
 add_library(tenax_kokkos INTERFACE)
 if(TARGET trilinos_kokkoscore)

@@ -1,5 +1,5 @@
-// Vocabulary-parallel cross entropy (Shoeybi et al. 2019, section 3). Compiled with NaN and Inf in their full meaning: a
-// row with a non-finite logit must give a non-finite loss, on which the step is skipped.
+// Vocabulary-parallel cross entropy (Shoeybi et al. 2019, section 3). Compiled with NaN and Inf in their full
+// meaning: a row with a non-finite logit must give a non-finite loss, on which the step is skipped.
 #include <cmath>
 #include <limits>
 
@@ -21,7 +21,8 @@ A maximum_of(const T* x, std::int64_t count, A start) {
   return m;
 }
 
-// The maximum and Σ exp(x − maximum) in one pass over memory: a chunk that raises the maximum rescales the sum so far.
+// The maximum and Σ exp(x − maximum) in one pass over memory: a chunk that raises the maximum rescales the
+// sum so far.
 template <class T, class A = Accumulator<T>>
 void reduce_row(const T* x, std::int64_t count, A* maximum, A* sum) {
   A running_max = std::numeric_limits<A>::lowest(), running_sum = 0;

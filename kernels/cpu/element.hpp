@@ -19,8 +19,8 @@ inline float widen(bf16_t value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
-/// Rounds to nearest even; NaN stays NaN. Integer arithmetic: it vectorises on any processor, and as fast as the
-/// instructions made for it.
+/// Rounds to nearest even; NaN stays NaN. Integer arithmetic: it vectorises on any processor, and as fast as
+/// the instructions made for it.
 inline bf16_t to_bf16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;

@@ -18,15 +18,16 @@ inline float multiply_add(float a, float b, float c) {
 #endif
 }
 
-// Where 2^n, for n the integer nearest to x/ln 2, has an exponent field of 0 (and is then taken for 0) to 254.
+// Where 2^n, for n the integer nearest to x/ln 2, has an exponent field of 0 (and is then taken for 0) to
+// 254.
 inline constexpr float kLowestExponent = -88.02969f, kHighestExponent = 88.37626f;
 
-/// exp(x) within 1 ulp for x in [kLowestExponent, kHighestExponent], 0 where it is no normal number; NaN for NaN.
-/// exp(x) = 2^n · exp(r), so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
+/// exp(x) within 1 ulp for x in [kLowestExponent, kHighestExponent], 0 where it is no normal number; NaN for
+/// NaN. exp(x) = 2^n · exp(r), so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
 inline float exponential_in_range(float x) {
   constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
-  // Between 2^23 and 2^24 the spacing of floats is 1: adding this rounds to an integer and leaves n + 127 in the low
-  // bits, which is the exponent field of 2^n.
+  // Between 2^23 and 2^24 the spacing of floats is 1: adding this rounds to an integer and leaves n + 127 in
+  // the low bits, which is the exponent field of 2^n.
   constexpr float kRound = 12582912.0f + 127.0f;
   const float shifted = multiply_add(x, kLog2E, kRound);
   const float n = shifted - kRound;
@@ -47,7 +48,8 @@ inline float exponential_up_to_one(float x) {
   return exponential_in_range(x < kLowestExponent ? kLowestExponent : x);
 }
 
-/// exp(x) for any x: at most about 2.4e38; 0 below the normal numbers. NaN gives anything where NaN is compiled out.
+/// exp(x) for any x: at most about 2.4e38; 0 below the normal numbers. NaN gives anything where NaN is
+/// compiled out.
 inline float exponential(float x) {
   const float not_too_low = x < kLowestExponent ? kLowestExponent : x;
   return exponential_in_range(not_too_low > kHighestExponent ? kHighestExponent : not_too_low);

@@ -7,8 +7,8 @@
 
 namespace tenax::kernels {
 
-/// Makes this thread take denormal inputs for zero and round denormal results to zero: some processors need a hundred
-/// cycles for each, and moments of dead units are full of them. Cheap when already set.
+/// Makes this thread take denormal inputs for zero and round denormal results to zero: some processors need a
+/// hundred cycles for each, and moments of dead units are full of them. Cheap when already set.
 inline void flush_denormals() {
 #if defined(__SSE2__)
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;

@@ -1,5 +1,5 @@
-// gelu(x) = x/2 · (1 + tanh u) with u = sqrt(2/π) (x + 0.044715 x³), computed as x · s with s = 1 / (1 + exp(−2u)):
-// the same function, and an exponential vectorises where tanh does not.
+// gelu(x) = x/2 · (1 + tanh u) with u = sqrt(2/π) (x + 0.044715 x³), computed as x · s with s = 1 / (1 +
+// exp(−2u)): the same function, and an exponential vectorises where tanh does not.
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/element.hpp"
 #include "kernels/cpu/exponential.hpp"

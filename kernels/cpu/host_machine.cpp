@@ -28,8 +28,8 @@ std::size_t limit_in(const std::string& file, std::size_t otherwise) {
   return stream >> bytes ? std::min(bytes, otherwise) : otherwise;
 }
 
-// The smallest limit of a group and its ancestors. Inside a container the path that the kernel reports may lie above
-// what is mounted: then only the mount's own root is found, which is the container's group.
+// The smallest limit of a group and its ancestors. Inside a container the path that the kernel reports may
+// lie above what is mounted: then only the mount's own root is found, which is the container's group.
 std::size_t group_limit(const std::string& mount, std::string group, const std::string& file,
                         std::size_t otherwise) {
   std::size_t limit = limit_in(mount + "/" + file, otherwise);

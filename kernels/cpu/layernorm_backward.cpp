@@ -1,5 +1,5 @@
-// With x̂ = (x − mean) · rstd and g = d_y ∘ gamma: d_x = rstd · (g − mean(g) − x̂ · mean(g ∘ x̂)), d_gamma = Σ_rows d_y ∘ x̂,
-// d_beta = Σ_rows d_y.
+// With x̂ = (x − mean) · rstd and g = d_y ∘ gamma: d_x = rstd · (g − mean(g) − x̂ · mean(g ∘ x̂)), d_gamma =
+// Σ_rows d_y ∘ x̂, d_beta = Σ_rows d_y.
 #include <memory>
 
 #include "kernels/cpu/cpu_kernels.hpp"

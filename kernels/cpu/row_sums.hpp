@@ -7,7 +7,8 @@
 
 namespace tenax::kernels {
 
-/// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its own latency.
+/// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its own
+/// latency.
 template <class A, class Term>
 A sum_of(std::int64_t count, const Term f) {
   const std::int64_t quarter = count / 4;

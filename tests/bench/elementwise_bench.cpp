@@ -1,5 +1,5 @@
-// Nanoseconds an element of every operation that is not a matrix product or attention, at GPT-2 124M's sizes (1024
-// tokens, width 768). Run it on an idle machine, one process a core: build/elementwise_bench.
+// Nanoseconds an element of every operation that is not a matrix product or attention, at GPT-2 124M's sizes
+// (1024 tokens, width 768). Run it on an idle machine, one process a core: build/tests/bench/elementwise_bench.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -51,7 +51,7 @@ template <class Operation>
 void measure(benchmark::State& state, std::int64_t elements, const Operation& operation) {
   operation();
   for (auto _ : state) operation();
-  // As an inverted rate the counter is seconds an element; the console prints it with its unit prefix (n = nano).
+  // As an inverted rate the counter is seconds an element, printed with a unit's prefix (n: nano, p: pico).
   state.counters["s_per_element"] =
       benchmark::Counter(static_cast<double>(elements) * static_cast<double>(state.iterations()),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
@@ -142,7 +142,8 @@ void embedding_backward(benchmark::State& state, DType type) {
   measure(state, kRows * kHidden, [&] { bench.kernels().embedding_backward(bench.stream(), args); });
 }
 
-// Forward and backward together, the gradients of `rows` rows into another tensor, so that each repeat sees logits.
+// Forward and backward together, in place, on as many rows as the last-level cache holds. (From memory, the
+// three passes over the logits cost what their traffic costs.)
 void cross_entropy(benchmark::State& state, DType type) {
   constexpr std::int64_t kSomeRows = 64;
   Bench bench;

@@ -22,7 +22,8 @@ class CrossEntropy : public OperationTest {
     std::int64_t vocab_begin, valid_columns;
   };
 
-  // Columns [begin, begin + columns) of the logits, of which those from `vocab` on are padding with wild values.
+  // Columns [begin, begin + columns) of the logits, of which those from `vocab` on are padding with wild
+  // values.
   Shard shard(const Values& logits, std::int64_t vocab, std::int64_t begin, std::int64_t columns) {
     const std::int64_t rows = static_cast<std::int64_t>(logits.size()) / vocab;
     Values part;

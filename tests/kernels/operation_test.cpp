@@ -9,7 +9,8 @@
 namespace tenax::kernels::test {
 namespace {
 
-// Written apart from the kernels' own conversion: bf16 is the nearest of the two neighbours, the even one on a tie.
+// Written apart from the kernels' own conversion: bf16 is the nearest of the two neighbours, the even one on
+// a tie.
 std::uint16_t nearest_bf16(double value) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   const std::uint32_t rest = bits & 0xffffu, low = bits >> 16;

@@ -1,4 +1,5 @@
-// What a test of one operation needs: tensors made of doubles on any device, in any compute type, and tolerances.
+// What a test of one operation needs: tensors made of doubles on any device, in any compute type, and
+// tolerances.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +21,8 @@ using Values = std::vector<double>;
 /// `count` normal numbers around `mean`, the same for the same name.
 Values normal_values(const std::string& name, std::int64_t count, double mean = 0.0, double deviation = 1.0);
 
-/// A device, a stream and tensors on it. Reads and writes go through pinned memory, so that device memory need not be
-/// the host's.
+/// A device, a stream and tensors on it. Reads and writes go through pinned memory, so that device memory
+/// need not be the host's.
 class Workbench {
  public:
   explicit Workbench(const std::string& back_end);
@@ -76,8 +77,8 @@ class OperationTest : public testing::TestWithParam<std::tuple<std::string, DTyp
 
 std::string name_of_parameters(const testing::TestParamInfo<OperationTest::ParamType>& info);
 
-/// Each |actual − expected| within `tolerance` of max(1, |expected|), or of `scale` where results are larger than 1 and
-/// cancel.
+/// Each |actual − expected| within `tolerance` of max(1, |expected|), or of `scale` where results are larger
+/// than 1 and cancel.
 void expect_near(const Values& actual, const Values& expected, double tolerance, double scale = 1.0);
 
 /// Central differences of f at x, one element at a time.

@@ -7,7 +7,8 @@
 namespace tenax::kernels {
 namespace {
 
-// The logical flat index of each local element, or -1 for padding: the definition in words, element by element.
+// The logical flat index of each local element, or -1 for padding: the definition in words, element by
+// element.
 std::vector<std::int64_t> logical_indices(const ShardLayout& layout) {
   const Shape local = layout.local();
   const bool matrix = layout.logical.rank() == 2;
