@@ -63,8 +63,8 @@ void Console::report(const StepReport& r) {
                "model FLOP/s", "peak", "ETA"));
   const std::string step =
       format("%lld/%lld", static_cast<long long>(r.step), static_cast<long long>(r.train_steps));
-  say(format("%14s %10.5f %10.4f %10.3e %12.0f %16s %5.1f%% %10s", step.c_str(), r.loss, r.grad_norm,
-             r.learning_rate, r.tokens_per_second, rate_text(r.flop_per_second).c_str(),
+  say(format("%14s %10.5f %10.4f %10.3e %12.0f %16s %5.1f%% %10s", step.c_str(), shown(r.loss),
+             shown(r.grad_norm), r.learning_rate, r.tokens_per_second, rate_text(r.flop_per_second).c_str(),
              100 * r.peak_fraction, duration_text(r.eta_s).c_str()));
 }
 
