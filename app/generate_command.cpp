@@ -16,6 +16,8 @@ namespace tenax::app {
 using kernels::Error;
 using kernels::Scope;
 
+constexpr std::int64_t kByteVocabulary = 256;
+
 namespace {
 
 std::string read_prompt(const CommandLine& line) {
@@ -55,6 +57,8 @@ int generate_command(const std::vector<std::string>& arguments) {
       throw Error(Scope::usage, "generate: the prompt holds byte " + std::to_string(token) +
                                     ", which the model's vocabulary of " +
                                     std::to_string(generator.config().vocab_size) + " does not");
+  if (generator.config().vocab_size > kByteVocabulary)
+    std::fprintf(stderr, "tenax: the model has tokens that are not bytes; they are shown as '?'\n");
   const auto begin = std::chrono::steady_clock::now();
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     std::vector<std::int32_t> tokens = tokens_of_text(prompt);

@@ -183,7 +183,10 @@ int Run::run_loop(Replica& replica, std::int64_t first_step) {
   try {
     reason = loop.run();
   } catch (const comm::AgreedError& error) {
-    end("failed", error.what());
+    try {
+      end("failed", error.what());
+    } catch (const comm::AgreedError&) {  // the disk that ended the run: the first error says more
+    }
     throw;
   }
   end(reason, "");

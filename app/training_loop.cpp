@@ -121,7 +121,7 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
 // Mean loss over the first eval_steps global batches of the validation file, the same ones each time.
 void TrainingLoop::evaluate() {
   const io::Deck& deck = parts_.deck;
-  if (deck.data.validation.empty() || deck.run.eval_steps == 0 || last_validated_ == step_) return;
+  if (deck.data.validation.empty() || deck.run.eval_interval == 0 || last_validated_ == step_) return;
   double sum = 0;
   for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch)
     sum += parts_.replica.evaluate(parts_.validation ? parts_.validation->load(batch)

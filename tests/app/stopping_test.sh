@@ -1,0 +1,46 @@
+# Every way a run can end early: signal to a rank, time limit, divergence, a disk that fills up.
+source "$(dirname "$0")/common.sh"
+deck=$golden/golden.toml
+long="run.train_steps=100000 run.log_interval=1000 optimizer.lr_decay_steps=100000"
+
+ended() { grep -q "\"event\": \"end\".*\"reason\": \"$2\"" "runs/$1/events.jsonl" || fail "$1 did not end by $2"; }
+steps_done() { grep -c '"loss"' "runs/$1/metrics.jsonl"; }
+has_checkpoint() {
+  [ -f "$(printf 'runs/%s/checkpoints/step-%06d.h5' "$1" "$(steps_done "$1")")" ] || fail "$1 left no checkpoint of its last step"
+}
+
+must_train 2 $deck run.name=late $(layout 2 1 1) $long run.max_minutes=0.02
+ended late time_limit
+has_checkpoint late
+echo "ok time limit"
+
+mpirun -q -n 2 "$TENAX" $deck run.name=terminated $(layout 1 1 2) $long >out.log 2>err.log </dev/null &
+job=$!
+for _ in $(seq 300); do
+  [ -f runs/terminated/metrics.jsonl ] && [ "$(steps_done terminated)" -gt 50 ] && break
+  sleep 0.05
+done
+pkill -TERM -P $job -n  # one of the two ranks, as srun would
+wait $job || fail "a rank asked to stop ends with status $?"
+ended terminated signal
+has_checkpoint terminated
+echo "ok SIGTERM to one rank"
+
+got=0
+train 2 $deck run.name=diverged $(layout 2 1 1) optimizer.lr=1e38 run.train_steps=100 optimizer.lr_decay_steps=100 || got=$?
+[ $got = 1 ] || fail "a diverged run has status $got"
+[ "$(grep -c '"event": "skip"' runs/diverged/events.jsonl)" = 10 ] || fail "not ten skips"
+[ "$(grep -c 'diverged' err.log)" = 1 ] || fail "not one message: $(cat err.log)"
+ended diverged failed
+[ ! -e runs/diverged/checkpoints/step-000011.h5 ] || fail "a diverged run wrote a checkpoint"
+echo "ok divergence"
+
+[ "$(id -u)" = 0 ] && mkdir -p small && mount -t tmpfs -o size=40k tmpfs small 2>/dev/null ||
+  { echo "the full-disk part is skipped: no tmpfs can be mounted here"; exit 0; }
+trap 'umount small' EXIT
+got=0
+train 2 $deck run.name=full $(layout 2 1 1) $long run.output_dir=$PWD/small/run checkpoint.interval=-1 || got=$?
+[ $got = 1 ] || fail "a run on a full disk has status $got"
+[ "$(grep -c 'No space left' err.log)" = 1 ] || fail "not one message: $(cat err.log)"
+tail -c 1 small/run/metrics.jsonl | od -An -c | grep -q '\\n' || fail "half a line is left in metrics.jsonl"
+echo "ok full disk"
