@@ -35,7 +35,8 @@ class RangeCursor {
 /// One rank's side of writing. The ranges' memory must stay as it is until done.
 class RangeWriter {
  public:
-  /// Takes the primary ones of `ranges`. `file`: as created by create_checkpoint_file.
+  /// Takes the primary ones of `ranges`. `file`: as created by create_checkpoint_file, which returned `info`;
+  /// `info` must outlive this object.
   RangeWriter(const std::filesystem::path& file, const CheckpointInfo& info,
               std::span<const StateRange> ranges);
   /// Writes about `bytes` more and brings them to the disk. False once all are there.
@@ -54,7 +55,8 @@ class RangeWriter {
 /// (null) are skipped.
 class RangeReader {
  public:
-  /// Throws kernels::Error(rank) if the file lacks a parameter or holds it in another shape.
+  /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or holds it
+  /// in another shape.
   RangeReader(const std::filesystem::path& file, const CheckpointInfo& info,
               std::span<const StateRange> ranges);
   bool read_some(std::int64_t bytes);

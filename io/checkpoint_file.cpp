@@ -9,10 +9,10 @@
 // nameless file in /dev/shm in which the datasets are holes, so even its few metadata bytes reach the disk by
 // us. The reader does the same in reverse.
 //
-// Measured (tests/bench/checkpoint_bench, GPT-2 124M with moments = 1.5 GB, 4 ranks on 2 busy cores, one disk,
-// three rounds, fsync and checksums included): 6.5 / 4.2 / 2.8 s; collective parallel HDF5 19.2 / 11.2 / 6.8,
-// independent 14.3 / 6.2 / 3.4, one shard a rank 8.6 / 6.6 / 5.3. So shards behind a virtual dataset would
-// gain nothing and cost a folder of files that can be separated from their master.
+// Measured (tests/bench/checkpoint_bench, GPT-2 124M with moments = 1.5 GB, 4 ranks on 2 busy cores, one
+// disk, three rounds, fsync and checksums included): 6.5 / 4.2 / 2.8 s; collective parallel HDF5 19.2 / 11.2
+// / 6.8, independent 14.3 / 6.2 / 3.4, one shard a rank 8.6 / 6.6 / 5.3. So shards behind a virtual dataset
+// would gain nothing and cost a folder of files that can be separated from their master.
 #include "io/checkpoint_file.hpp"
 
 #include <fcntl.h>

@@ -7,7 +7,8 @@
 namespace tenax::io {
 
 /// A checkpoint: verifies the seal and every tensor's checksum, then lists step, model and tensors. A run
-/// directory: how it ended, its last metrics, its checkpoints (names only). Throws kernels::Error(rank) if it is neither or damaged.
+/// directory: how it ended, its last metrics, its checkpoints (names only). Throws
+/// kernels::Error(rank) if it is neither or damaged.
 std::string inspect(const std::filesystem::path& path);
 
 /// Reads a checkpoint completely: seal, structure, and each dataset's checksum attribute.

@@ -32,7 +32,8 @@ ByteRange share_of_file(const Seal& seal, int rank, int ranks);
 /// What these bytes of the file contribute to the checksum.
 std::uint64_t checksum_of_file(const std::filesystem::path& file, ByteRange range);
 
-/// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes, is the seal's.
+/// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes, is the
+/// seal's.
 void check_seal(const std::filesystem::path& file, const Seal& seal, std::uint64_t checksum);
 
 /// All of the above by one thread.

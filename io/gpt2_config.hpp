@@ -12,8 +12,8 @@ namespace tenax::io {
 /// What `tenax export` writes: loads as GPT2LMHeadModel.
 std::string gpt2_config_text(const ModelSizes& sizes, const std::string& dtype);
 
-/// The sizes in `directory`/config.json, those it does not state being 0; nothing if there is no such file. Throws
-/// kernels::Error(rank) if it is not JSON or describes a model that tenax does not compute.
+/// The sizes in `directory`/config.json, those it does not state being 0; nothing if there is no such file.
+/// Throws kernels::Error(rank) if it is not JSON or describes a model that tenax does not compute.
 std::optional<ModelSizes> read_gpt2_config(const std::filesystem::path& directory);
 
 }  // namespace tenax::io

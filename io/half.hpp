@@ -1,4 +1,5 @@
-// The 16-bit floating-point formats of files, as bits, from and to float. Rounding is to nearest, ties to even.
+// The 16-bit floating-point formats of files, as bits, from and to float. Rounding is to nearest, ties to
+// even.
 #pragma once
 
 #include <bit>

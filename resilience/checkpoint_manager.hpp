@@ -28,7 +28,8 @@ struct CheckpointOptions {
 class CheckpointManager {
  public:
   /// `ranges`: this rank's training state; its memory must live as long as the manager. Creates the directory
-  /// and clears it of what killed runs left half written. Throws kernels::Error(rank) on every rank if it cannot be written.
+  /// and clears it of what killed runs left half written. Throws kernels::Error(rank) on every rank
+  /// if it cannot be written.
   CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                     std::vector<io::StateRange> ranges);
   ~CheckpointManager();  ///< waits for a save under way
