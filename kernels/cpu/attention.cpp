@@ -75,7 +75,7 @@ struct CpuAttention::Workers {
   AttentionBackwardHead<Bf16Tile> backward_bf16;
 };
 
-CpuAttention::CpuAttention(CpuMatmul&) : workers_(std::make_unique<Workers>()) {}
+CpuAttention::CpuAttention() : workers_(std::make_unique<Workers>()) {}
 CpuAttention::~CpuAttention() = default;
 
 void CpuAttention::forward(const AttentionForwardArgs& args) {

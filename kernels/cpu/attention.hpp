@@ -3,16 +3,15 @@
 
 #include <memory>
 
-#include "kernels/cpu/matmul.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels {
 
 /// Layouts and aliasing as in AttentionForwardArgs and AttentionBackwardArgs. Keeps scratch for one head
-/// between calls. Belongs to one thread at a time, the one of `matmul`, which must outlive it.
+/// between calls. Belongs to one thread at a time.
 class CpuAttention {
  public:
-  explicit CpuAttention(CpuMatmul& matmul);
+  CpuAttention();
   ~CpuAttention();
   CpuAttention(const CpuAttention&) = delete;
   CpuAttention& operator=(const CpuAttention&) = delete;

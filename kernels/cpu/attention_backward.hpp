@@ -1,8 +1,9 @@
 // Backward attention of one head of one sequence.
 //
-// Weights are recomputed from the log-sum-exp, a tile of queries × keys at a time (Dao et al., "FlashAttention",
-// 2022, algorithm 4): blocks of keys outside, so that d_k and d_v of a block stay in the cache until they are
-// complete, blocks of queries from the diagonal on inside, with d_q summed over the whole head.
+// Weights are recomputed from the log-sum-exp, a tile of queries × keys at a time (Dao et al.,
+// "FlashAttention", 2022, algorithm 4): blocks of keys outside, so that d_k and d_v of a block stay in the
+// cache until they are complete, blocks of queries from the diagonal on inside, with d_q summed over the
+// whole head.
 #pragma once
 
 #include "kernels/cpu/attention_exp.hpp"

@@ -1,5 +1,5 @@
-// Copies between rows of one head in the activations and the unit layouts of attention_tile.hpp. Rows and columns
-// beyond the data are zero, so that products may run over whole blocks.
+// Copies between rows of one head in the activations and the unit layouts of attention_tile.hpp. Rows and
+// columns beyond the data are zero, so that products may run over whole blocks.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace tenax::kernels {
 
-/// The bits of the nearest bf16, ties to even, in the upper half; the lower half is rubbish. For results of arithmetic:
-/// their NaNs survive.
+/// The bits of the nearest bf16, ties to even, in the upper half; the lower half is rubbish. For results of
+/// arithmetic: their NaNs survive.
 inline std::uint32_t rounded_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   return bits + 0x7FFFu + ((bits >> 16) & 1u);
@@ -47,7 +47,8 @@ void pack_rows(const HeadRows<const Element>& rows, std::ptrdiff_t stride, typen
   }
 }
 
-/// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows swap corners.
+/// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows swap
+/// corners.
 template <class Tile>
 void transpose_square(const typename Tile::Unit* from, std::ptrdiff_t from_stride, typename Tile::Unit* to,
                       std::ptrdiff_t to_stride) {
@@ -77,8 +78,8 @@ void transpose_square(const typename Tile::Unit* from, std::ptrdiff_t from_strid
   for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_stride, &rows[i], kVectorBytes);
 }
 
-/// units[row][step] → result[step][row]: from operand a to its transpose as operand b. Whole blocks of rows, and of
-/// steps in vectors; `stride` units from step to step of the result.
+/// units[row][step] → result[step][row]: from operand a to its transpose as operand b. Whole blocks of rows,
+/// and of steps in vectors; `stride` units from step to step of the result.
 template <class Tile>
 void transpose_units(const typename Tile::Unit* units, std::ptrdiff_t rows, std::ptrdiff_t steps,
                      std::ptrdiff_t stride, typename Tile::Unit* result) {
@@ -87,8 +88,8 @@ void transpose_units(const typename Tile::Unit* units, std::ptrdiff_t rows, std:
       transpose_square<Tile>(units + i * steps + k, steps, result + k * stride + i, stride);
 }
 
-/// rows → units[step][column], the inner index running over rows: operand b. `width` ≥ columns units a step; filled up
-/// with zero steps to a whole block, which weights of zero may meet.
+/// rows → units[step][column], the inner index running over rows: operand b. `width` ≥ columns units a step;
+/// filled up with zero steps to a whole block, which weights of zero may meet.
 template <class Tile, class Element>
 void pack_steps(const HeadRows<const Element>& rows, std::ptrdiff_t width, typename Tile::Unit* units) {
   for (std::ptrdiff_t i = 0; i < rows.count; i += Tile::kNumbersPerUnit, units += width) {

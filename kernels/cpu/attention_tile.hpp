@@ -1,8 +1,8 @@
 // The products of attention, as register tiles: c[M, V vectors] (+)= Σ_k a(i, k) · b[k, :].
 //
-// Both operands consist of units, one unit per row and step of the inner index: a number for fp32 and fp64, a pair
-// of consecutive bf16 numbers for the dot-product instruction. b lies as [step][column]; a as [row][step] or,
-// transposed, as [step][row]: a is only ever broadcast, so that either order costs the same.
+// Both operands consist of units, one unit per row and step of the inner index: a number for fp32 and fp64, a
+// pair of consecutive bf16 numbers for the dot-product instruction. b lies as [step][column]; a as
+// [row][step] or, transposed, as [step][row]: a is only ever broadcast, so that either order costs the same.
 #pragma once
 
 #include <cstddef>
@@ -128,8 +128,8 @@ void multiply_tiles(const TileProduct<Tile>& whole, std::ptrdiff_t rows, const R
 }
 
 /// The product over `rows` (rounded up to whole tiles) and `columns` (rounded up to whole vectors), at most
-/// `kPanel` vectors wide at a time. range(i, j) says which part of the inner index rows [i, j) need; where it is
-/// empty, c stays as it is.
+/// `kPanel` vectors wide at a time. range(i, j) says which part of the inner index rows [i, j) need; where it
+/// is empty, c stays as it is.
 template <class Tile, bool kTransposedA, int kPanel = kMaxTileVectors, class Range>
 void multiply(TileProduct<Tile> p, std::ptrdiff_t rows, std::ptrdiff_t columns, const Range& range) {
   constexpr int kWidest = kPanel < kMaxTileVectors ? kPanel : kMaxTileVectors;

@@ -22,7 +22,7 @@ CpuMatmul& CpuStream::matmul() {
 }
 
 CpuAttention& CpuStream::attention() {
-  if (!attention_) attention_ = std::make_unique<CpuAttention>(matmul());
+  if (!attention_) attention_ = std::make_unique<CpuAttention>();
   return *attention_;
 }
 

@@ -47,6 +47,8 @@ dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t 
   return {{rows, columns}, type_of(dtype), strides};
 }
 
+constexpr std::size_t kMostPrepared = 1024;
+
 // A rank is one thread; the OpenMP runtime that oneDNN may have brought along must agree, whatever the
 // environment says. The setting belongs to the calling thread.
 void use_one_thread() {
@@ -119,8 +121,11 @@ void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixV
                 a.transposed, b.transposed, accumulate, bias != nullptr, a.dtype,      c.dtype};
   try {
     auto found = state_->prepared_of_key.find(key);
-    if (found == state_->prepared_of_key.end())
+    if (found == state_->prepared_of_key.end()) {
+      // Training needs some dozens; text that grows by a token at a time would fill the memory.
+      if (state_->prepared_of_key.size() >= kMostPrepared) state_->prepared_of_key.clear();
       found = state_->prepared_of_key.emplace(key, state_->prepare(key)).first;
+    }
     State::Prepared& prepared = found->second;
     state_->scratch.reserve(static_cast<std::ptrdiff_t>(prepared.scratch_bytes));
     prepared.a.set_data_handle(a.data);

@@ -1,5 +1,5 @@
-// Attention of one layer, forward and backward, one thread. Time per layer; GFLOP/s counts the causal half of the
-// seven products (2 forward, 5 backward).
+// Attention of one layer, forward and backward, one thread. Time per layer; GFLOP/s counts the causal half of
+// the seven products (2 forward, 5 backward).
 #include <benchmark/benchmark.h>
 
 #include <vector>

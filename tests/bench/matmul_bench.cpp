@@ -1,6 +1,6 @@
-// The matrix products of one layer, one thread: forward, input gradient and weight gradient of every linear of the
-// three reference models, and "peak", multiply-adds on registers alone. GFLOP/s are per second of processor time: other
-// programs on the machine then disturb caches and clock only.
+// The matrix products of one layer, one thread: forward, input gradient and weight gradient of every linear
+// of the three reference models, and "peak", multiply-adds on registers alone. GFLOP/s are per second of
+// processor time: other programs on the machine then disturb caches and clock only.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -33,8 +33,7 @@ struct Head {
 class Attention : public ::testing::Test {
  protected:
   std::unique_ptr<Device> device_ = create_cpu_device();  // starts Kokkos
-  CpuMatmul matmul_;
-  CpuAttention attention_{matmul_};
+  CpuAttention attention_;
 
   void forward(const Size& size, const Values& qkv, Values& out, Values& log_sum_exp) {
     attention_.forward({qkv.tensor({size.sequences, size.length, 3 * size.hidden()}),
