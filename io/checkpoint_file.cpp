@@ -16,11 +16,13 @@
 #include "io/checkpoint_file.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "io/checkpoint_seal.hpp"
 #include "io/checksum.hpp"
@@ -44,19 +46,23 @@ constexpr char kChecksumMeaning[] =
 PosixFile create_scratch_file() {
   std::error_code none;
   const fs::path directory = fs::is_directory("/dev/shm", none) ? "/dev/shm" : fs::temp_directory_path();
-  std::string name = (directory / "tenax-layout-XXXXXX").string();
+  std::string name = (directory / ("tenax-layout-" + std::to_string(getpid()) + "-XXXXXX")).string();
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) throw Error(Scope::rank, "cannot write " + name + ": " + std::strerror(errno));
   return PosixFile::adopt(descriptor, name);
 }
 
-/// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words.
-Hdf5Id create_hdf5(const fs::path& path) {
+/// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words. The
+/// file has a name only as long as it takes to create, lest a killed process leave it behind.
+std::pair<PosixFile, Hdf5Id> create_hdf5() {
   const Hdf5Id creation(TENAX_HDF5(H5Pcreate(H5P_FILE_CREATE)), H5Pclose);
   TENAX_HDF5(H5Pset_userblock(creation, kSealBytes));
   const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
   TENAX_HDF5(H5Pset_alignment(access, 1, 64));
-  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access)), H5Fclose};
+  PosixFile scratch = create_scratch_file();
+  const TemporaryPath name(scratch.path());
+  Hdf5Id file(TENAX_HDF5(H5Fcreate(name.path().c_str(), H5F_ACC_TRUNC, creation, access)), H5Fclose);
+  return {std::move(scratch), std::move(file)};
 }
 
 /// Contiguous, its space reserved at once, nothing written into it, no time stamp (same state, same bytes).
@@ -97,10 +103,10 @@ void write_root_attributes(hid_t file, const CheckpointInfo& info) {
   for (const auto& [name, member] : kModelSizes) write_attribute(file, name, info.model.*member);
 }
 
-void lay_out(const fs::path& path, CheckpointInfo& info) {
+/// Fills in offsets and file_bytes; returns the file, its datasets being holes.
+PosixFile lay_out(CheckpointInfo& info) {
   const Hdf5Session session;
-  Hdf5Id file = create_hdf5(path);
-  fs::remove(path);  // its descriptors suffice from here on
+  auto [scratch, file] = create_hdf5();
   write_root_attributes(file, info);
   {
     const Hdf5Id optimizer(TENAX_HDF5(H5Gcreate2(file, "/optimizer", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
@@ -113,6 +119,8 @@ void lay_out(const fs::path& path, CheckpointInfo& info) {
       parameter.offset[part] = create_dataset(group, parameter, part);
   }
   TENAX_HDF5(file.close());
+  info.file_bytes = scratch.size();
+  return std::move(scratch);
 }
 
 /// The bytes that are neither seal nor elements, in file order.
@@ -144,10 +152,7 @@ void copy_metadata(const PosixFile& from, const PosixFile& to, CheckpointInfo& i
 }  // namespace
 
 CheckpointInfo create_checkpoint_file(const fs::path& path, CheckpointInfo info) {
-  const PosixFile scratch = create_scratch_file();
-  const TemporaryPath cleanup(scratch.path());
-  lay_out(scratch.path(), info);
-  info.file_bytes = scratch.size();
+  const PosixFile scratch = lay_out(info);
   const PosixFile file = PosixFile::create(path);
   file.reserve(info.file_bytes);
   copy_metadata(scratch, file, info);
