@@ -7,38 +7,58 @@
 
 namespace tenax::kernels {
 
-/// a·b + c with one rounding where the processor has it; elsewhere two, and never reassociated.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define TENAX_HAS_FMA 1
+#else
+#define TENAX_HAS_FMA 0
+#endif
+
+/// a·b + c, with one rounding where the processor has that.
 inline float multiply_add(float a, float b, float c) {
-#if defined(__FMA__)
+#if TENAX_HAS_FMA
   return __builtin_fmaf(a, b, c);
-#elif defined(__GNUC__) && !defined(__clang__)
-  return __builtin_assoc_barrier(__builtin_assoc_barrier(a * b) + c);
 #else
   return a * b + c;
 #endif
 }
 
-// Where 2^n, for n the integer nearest to x/ln 2, has an exponent field of 0 (and is then taken for 0) to
-// 254.
-inline constexpr float kLowestExponent = -88.02969f, kHighestExponent = 88.37626f;
+/// x = n · ln 2 + r with n the nearest integer.
+struct ExponentAndRest {
+  float power_of_two, r;  ///< 2^n, and |r| <= ln(2)/2
+};
 
-/// exp(x) within 1 ulp for x in [kLowestExponent, kHighestExponent], 0 where it is no normal number; NaN for
-/// NaN. exp(x) = 2^n · exp(r), so |r| <= ln(2)/2, and a polynomial for exp(r) (coefficients: Cephes' expf).
-inline float exponential_in_range(float x) {
+inline ExponentAndRest split_exponent(float x) {
+#if TENAX_HAS_FMA
   constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
   // Between 2^23 and 2^24 the spacing of floats is 1: adding this rounds to an integer and leaves n + 127 in
-  // the low bits, which is the exponent field of 2^n.
+  // the low bits, which is the exponent field of 2^n. No fused operation is ever reassociated.
   constexpr float kRound = 12582912.0f + 127.0f;
   const float shifted = multiply_add(x, kLog2E, kRound);
   const float n = shifted - kRound;
-  const float r = multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, x));
+  return {std::bit_cast<float>(std::bit_cast<std::uint32_t>(shifted) << 23),
+          multiply_add(n, -kLn2Low, multiply_add(n, -kLn2High, x))};
+#else
+  // Products and sums apart may be regrouped by the compiler, which would ruin both tricks above.
+  const auto n = static_cast<std::int32_t>(x * 1.44269504f + std::copysign(0.5f, x));
+  const double r = static_cast<double>(x) - static_cast<double>(n) * 0.69314718055994530942;
+  return {std::bit_cast<float>(static_cast<std::uint32_t>(n + 127) << 23), static_cast<float>(r)};
+#endif
+}
+
+// Where the exponent field of 2^n is between 0 (which is then taken for the number 0) and 254.
+inline constexpr float kLowestExponent = -88.02969f, kHighestExponent = 88.37626f;
+
+/// exp(x) for x in [kLowestExponent, kHighestExponent] within 1 ulp (1.5 without fused multiply-add); 0 where
+/// it is no normal number; NaN for NaN. exp(x) = 2^n · exp(r), with a polynomial for exp(r) (coefficients:
+/// Cephes' expf).
+inline float exponential_in_range(float x) {
+  const auto [power_of_two, r] = split_exponent(x);
   float p = 1.9875691500e-4f;
   p = multiply_add(p, r, 1.3981999507e-3f);
   p = multiply_add(p, r, 8.3334519073e-3f);
   p = multiply_add(p, r, 4.1665795894e-2f);
   p = multiply_add(p, r, 1.6666665459e-1f);
   p = multiply_add(p, r, 5.0000001201e-1f);
-  const float power_of_two = std::bit_cast<float>(std::bit_cast<std::uint32_t>(shifted) << 23);
   return multiply_add(multiply_add(p, r * r, r), power_of_two, power_of_two);
 }
 

@@ -28,11 +28,12 @@ double worst_error(float lowest, float highest, const Function& f) {
   return worst;
 }
 
-TEST(Exponential, is_within_one_ulp) {
+TEST(Exponential, is_within_one_ulp_or_one_and_a_half_without_fused_multiply_add) {
+  const double allowed = TENAX_HAS_FMA ? 1.0 : 1.5;
   const double any = worst_error(-87.3f, 88.3f, [](float x) { return exponential(x); });
   const double up_to_one = worst_error(-87.3f, 0.1f, [](float x) { return exponential_up_to_one(x); });
-  EXPECT_LE(any, 1.0);
-  EXPECT_LE(up_to_one, 1.0);
+  EXPECT_LE(any, allowed);
+  EXPECT_LE(up_to_one, allowed);
   EXPECT_GT(any, 0.4) << "a float cannot be closer than half a unit: the measure itself is wrong";
 }
 
