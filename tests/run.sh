@@ -14,4 +14,4 @@ prepare() {
 
 with_build_lock prepare
 export_mpi_environment
-exec ctest --test-dir "$tenax_build" --output-on-failure --parallel "$(nproc)" "$@"
+exec ctest --test-dir "$tenax_build" --output-on-failure --parallel "$(env -u OMP_NUM_THREADS nproc)" "$@"
