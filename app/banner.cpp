@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/generator.hpp"
+#include "app/console.hpp"
 #include "app/text_tokens.hpp"
 #include "app/units.hpp"
 #include "parallel/timeline.hpp"
@@ -62,8 +62,8 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
   return text;
 }
 
-void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason,
-                         Console& console) {
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
+  Console console(true);
   console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
                      static_cast<long long>(steps_done), deck.run.output_dir.c_str()));
   const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "app/console.hpp"
 #include "app/layout.hpp"
 #include "kernels/device.hpp"
 
@@ -14,7 +13,6 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
                    double machine_flop_per_second);
 
 /// Where the files are, and a sample if the model writes text.
-void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason,
-                         Console& console);
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
 
 }  // namespace tenax::app

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -25,7 +26,8 @@ std::string read_prompt(const CommandLine& line) {
   const std::string file = line.text("prompt-file", "");
   std::ifstream stream(file, std::ios::binary);
   std::istream& source = file == "-" ? std::cin : stream;
-  if (!source) throw Error(Scope::rank, file + ": cannot open the prompt file");
+  if (file != "-" && (!source || std::filesystem::is_directory(file)))
+    throw Error(Scope::rank, file + ": cannot read the prompt file");
   return {std::istreambuf_iterator<char>(source), {}};
 }
 
@@ -62,7 +64,7 @@ int generate_command(const std::vector<std::string>& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     std::vector<std::int32_t> tokens = tokens_of_text(prompt);
-    std::printf("%s", prompt.c_str());
+    std::fwrite(prompt.data(), 1, prompt.size(), stdout);
     generator.generate(tokens, count, settings, seed, sample, [](std::int32_t token) {
       std::fputs(printable(token).c_str(), stdout);
       std::fflush(stdout);

@@ -56,11 +56,17 @@ int run(const Arguments& arguments) {
   return run_command(first, Arguments(arguments.begin() + 1, arguments.end()));
 }
 
+// Output that could not be written (a full disk behind a redirection) is a failure too.
+int flushed(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  throw Error(Scope::rank, "cannot write to standard output: is the disk full?");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(Arguments(argv + 1, argv + argc));
+    return flushed(run(Arguments(argv + 1, argv + argc)));
   } catch (const Error& error) {
     tenax::app::print_error(error);
     return error.exit_status();

@@ -1,18 +1,29 @@
 #include "app/run_start.hpp"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "io/events_reader.hpp"
+#include "io/model_sizes.hpp"
+#include "io/run_files.hpp"
 #include "resilience/checkpoint_directory.hpp"
 
 namespace tenax::app {
 
 namespace {
 
-bool completed(const io::Deck& deck) {
+// The steps of the run that its directory says is complete; -1 if it does not.
+std::int64_t completed_steps(const io::Deck& deck) {
   const auto last = io::last_event(deck.run.output_dir);
-  return last && last->event == "end" && last->reason == "completed" && last->step >= deck.run.train_steps;
+  return last && last->event == "end" && last->reason == "completed" ? last->step : -1;
+}
+
+void check_model(const io::Deck& deck) {
+  const std::filesystem::path file = std::filesystem::path(deck.run.output_dir) / "deck.toml";
+  std::string text;
+  if (io::read_text_file(file, text) != 0) return;  // nothing to compare with
+  io::check_same_model(file, io::sizes_of(io::parse_resolved_deck(text).model), io::sizes_of(deck.model));
 }
 
 // "section.key" -> value, of the settings that decide what is learnt but not what the model is.
@@ -34,13 +45,18 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
 }  // namespace
 
 RunStart decide_start(const io::Deck& deck) {
-  if (deck.run.resume == "never") return {};
-  if (deck.run.resume != "auto") return {false, deck.run.resume};
+  RunStart start;
+  if (deck.run.resume == "never") return start;
+  if (deck.run.resume != "auto") {
+    start.checkpoint = deck.run.resume;
+    return start;
+  }
   const auto checkpoints = resilience::list_checkpoints(deck.checkpoint.dir);
-  if (completed(deck) || (!checkpoints.empty() && checkpoints.back().step >= deck.run.train_steps))
-    return {true, {}};
-  if (checkpoints.empty()) return {};
-  return {false, checkpoints.back().path};
+  if (!checkpoints.empty()) start.checkpoint = checkpoints.back().path;
+  start.steps = std::max(completed_steps(deck), checkpoints.empty() ? 0 : checkpoints.back().step);
+  start.finished = start.steps >= deck.run.train_steps;
+  if (start.finished) check_model(deck);
+  return start;
 }
 
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck) {

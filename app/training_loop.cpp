@@ -109,8 +109,8 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
   if ((metrics.step + 1) % deck.run.log_interval == 0 || metrics.step + 1 == deck.run.train_steps) {
     const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
     const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
-    parts_.console.report({metrics.step, deck.run.train_steps, metrics.loss, metrics.grad_norm, metrics.lr,
-                           tokens_per_second, flop_per_second,
+    parts_.console.report({metrics.step + 1, deck.run.train_steps, metrics.loss, metrics.grad_norm,
+                           metrics.lr, tokens_per_second, flop_per_second,
                            flop_per_second / parts_.machine_flop_per_second, eta_s});
     logged_seconds_ = 0;
     logged_steps_ = 0;

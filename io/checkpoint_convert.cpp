@@ -95,7 +95,7 @@ CheckpointInfo import_safetensors(const fs::path& in, const fs::path& out,
   info.model = complete_sizes(in, weights, heads);
   const ImportedState state(gpt2_parameters(info.model), weights);
   write_checkpoint(out, info, state.ranges);
-  return info;
+  return open_checkpoint(out);
 }
 
 void export_safetensors(const fs::path& checkpoint, const fs::path& out, const std::string& dtype) {

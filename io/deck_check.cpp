@@ -66,11 +66,9 @@ void check_batch(const Deck& deck, const Origins& origins) {
                    std::to_string(batch.micro_batch_size) + " x " + std::to_string(data_size));
 }
 
-void check_optimizer(const Deck& deck, const Origins& origins) {
-  if (deck.optimizer.min_lr <= deck.optimizer.lr) return;
-  origins.fail({"optimizer.min_lr", "optimizer.lr"},
-               "optimizer.min_lr = " + number_text(deck.optimizer.min_lr) +
-                   " is greater than optimizer.lr = " + number_text(deck.optimizer.lr));
+void check_resume(const Deck& deck, const Origins& origins) {
+  if (!deck.run.resume.empty()) return;
+  origins.fail({"run.resume"}, "run.resume is empty: it must be \"auto\", \"never\" or a checkpoint");
 }
 
 void check_pipeline(const Deck& deck, const Origins& origins) {
@@ -83,7 +81,7 @@ void check_pipeline(const Deck& deck, const Origins& origins) {
 }
 
 /// One list of token files, `key` = "data.train" or "data.validation".
-void check_token_files(const Deck& deck, const std::vector<DataSource>& sources, const std::string& key,
+void check_token_files(const std::vector<DataSource>& sources, const std::string& key,
                        const Origins& origins) {
   if (sources.size() > 1)
     origins.fail({key}, not_supported("a list of files in " + key, "it reads one file"));
@@ -96,19 +94,14 @@ void check_token_files(const Deck& deck, const std::vector<DataSource>& sources,
     origins.fail({key}, key + " = " + json_string(sources.front().file) +
                             " must end in .txt (text) or .bin (little-endian uint16 tokens)");
   }
-  constexpr std::int64_t kBytes = 256;
-  if (extension == ".txt" && deck.data.tokenizer == "bytes" && deck.model.vocab_size < kBytes) {
-    origins.fail({"model.vocab_size", key}, "model.vocab_size = " + std::to_string(deck.model.vocab_size) +
-                                                " is less than the 256 tokens of the bytes in " + key);
-  }
 }
 
 void check_data(const Deck& deck, const Origins& origins) {
   if (deck.data.train.empty() && deck.device.kind != "emulated") {
     origins.fail({"data.train"}, "data.train is required, for example train = \"train.txt\" in [data]");
   }
-  check_token_files(deck, deck.data.train, "data.train", origins);
-  check_token_files(deck, deck.data.validation, "data.validation", origins);
+  check_token_files(deck.data.train, "data.train", origins);
+  check_token_files(deck.data.validation, "data.validation", origins);
 }
 
 }  // namespace
@@ -118,7 +111,7 @@ void check_deck(const Deck& deck, const Origins& origins) {
   check_data(deck, origins);
   check_model(deck, origins);
   check_batch(deck, origins);
-  check_optimizer(deck, origins);
+  check_resume(deck, origins);
   check_pipeline(deck, origins);
   if (deck.run.name.find('/') != std::string::npos || deck.run.name == "." || deck.run.name == "..") {
     origins.fail({"run.name"}, "run.name = " + json_string(deck.run.name) + " cannot name a folder");

@@ -21,7 +21,9 @@ using kernels::Scope;
 
 bool holds_run(const fs::path& directory) {
   std::error_code ignored;
-  return fs::exists(directory / "events.jsonl", ignored) || fs::exists(directory / "metrics.jsonl", ignored);
+  for (const char* name : {"deck.toml", "events.jsonl", "metrics.jsonl", "checkpoints"})
+    if (fs::exists(directory / name, ignored)) return true;
+  return false;
 }
 
 fs::path move_aside(const fs::path& directory) {

@@ -44,17 +44,19 @@ class MappedTokens final : public TokenFile {
     std::copy_n(tokens_.begin() + begin, out.size(), out.begin());
   }
 
-  std::int64_t find_at_least(std::int64_t limit) const override {
-    if (limit > std::numeric_limits<Token>::max()) return size();
-    constexpr std::size_t kBlock = 1 << 14;
-    for (std::size_t begin = 0; begin < tokens_.size(); begin += kBlock) {
-      const auto block = tokens_.subspan(begin, std::min(kBlock, tokens_.size() - begin));
+  std::int64_t find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const override {
+    assert(begin >= 0 && begin <= end && end <= size());
+    if (limit > std::numeric_limits<Token>::max()) return end;
+    constexpr std::int64_t kBlock = 1 << 14;
+    for (std::int64_t at = begin; at < end; at += kBlock) {
+      const auto block =
+          tokens_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(std::min(kBlock, end - at)));
       if (largest(block) < limit) continue;
       const auto found =
           std::find_if(block.begin(), block.end(), [&](Token token) { return token >= limit; });
-      return static_cast<std::int64_t>(begin) + (found - block.begin());
+      return at + (found - block.begin());
     }
-    return size();
+    return end;
   }
 
  private:
@@ -78,6 +80,17 @@ std::unique_ptr<TokenFile> map_tokens(const std::filesystem::path& file, const s
 
 }  // namespace
 
+void check_tokens(const TokenFile& tokens, const std::filesystem::path& file, std::int64_t vocab_size,
+                  std::int64_t begin, std::int64_t end) {
+  const std::int64_t position = tokens.find_at_least(vocab_size, begin, end);
+  if (position == end) return;
+  std::int32_t token = 0;
+  tokens.read(position, {&token, 1});
+  throw Error(Scope::rank, "token file " + file.string() + ": token " + std::to_string(token) +
+                               " at position " + std::to_string(position) +
+                               " is not below model.vocab_size = " + std::to_string(vocab_size));
+}
+
 std::unique_ptr<TokenFile> TokenFile::open(const std::filesystem::path& file, const std::string& tokenizer,
                                            const TokenDemands& demands) {
   auto tokens = map_tokens(file, tokenizer);
@@ -89,13 +102,7 @@ std::unique_ptr<TokenFile> TokenFile::open(const std::filesystem::path& file, co
          std::to_string(demands.seq_length + 1) + " tokens, but it has " + std::to_string(tokens->size()));
   }
   if (!demands.scan) return tokens;
-  const std::int64_t position = tokens->find_at_least(demands.vocab_size);
-  if (position < tokens->size()) {
-    std::int32_t token = 0;
-    tokens->read(position, {&token, 1});
-    fail("token " + std::to_string(token) + " at position " + std::to_string(position) +
-         " is not below model.vocab_size = " + std::to_string(demands.vocab_size));
-  }
+  check_tokens(*tokens, file, demands.vocab_size, 0, tokens->size());
   return tokens;
 }
 

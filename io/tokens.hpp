@@ -13,7 +13,7 @@ namespace tenax::io {
 struct TokenDemands {
   std::int64_t seq_length = 0;  ///< the file has at least one more token than this
   std::int64_t vocab_size = 0;  ///< every token is below it
-  bool scan = true;             ///< false where another rank looks at every token of the same file
+  bool scan = true;             ///< false where the caller looks at every token itself (check_tokens)
 };
 
 /// Immutable; may be used from several threads. The file must not change while it is open.
@@ -30,8 +30,12 @@ class TokenFile {
   virtual std::int64_t size() const = 0;  ///< tokens
   /// tokens[begin, begin + out.size()). Asserts that they exist.
   virtual void read(std::int64_t begin, std::span<std::int32_t> out) const = 0;
-  /// The first position whose token is at least `limit`; size() if there is none. Reads the whole file.
-  virtual std::int64_t find_at_least(std::int64_t limit) const = 0;
+  /// The first position in [begin, end) whose token is at least `limit`; `end` if there is none.
+  virtual std::int64_t find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const = 0;
 };
+
+/// Throws Error(rank) naming the first token of [begin, end) that is not below vocab_size.
+void check_tokens(const TokenFile& tokens, const std::filesystem::path& file, std::int64_t vocab_size,
+                  std::int64_t begin, std::int64_t end);
 
 }  // namespace tenax::io

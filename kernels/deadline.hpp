@@ -11,14 +11,16 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// Longer than kForever_s is for ever (the clock's numbers end there).
   static Deadline after_s(double seconds) {
-    return Deadline(Clock::now() +
-                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+    return Deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(std::min(seconds, kForever_s))));
   }
   bool expired() const { return Clock::now() >= when_; }
   Clock::time_point when() const { return when_; }
 
  private:
+  static constexpr double kForever_s = 1e9;
   explicit Deadline(Clock::time_point when) : when_(when) {}
   Clock::time_point when_;
 };

@@ -71,7 +71,7 @@ class Device {
 };
 
 /// `index`: which of the host's devices; ignored by the CPU. A back end that was not compiled in throws
-/// Error(usage) naming the CMake option.
+/// Error(rank) naming the CMake option.
 std::unique_ptr<Device> create_cpu_device();
 std::unique_ptr<Device> create_cuda_device(int index);
 

@@ -63,10 +63,19 @@ std::vector<CheckpointFile> list_checkpoints(const fs::path& directory) {
   return files;
 }
 
-std::optional<fs::path> newest_complete(const fs::path& directory) {
-  const std::vector<CheckpointFile> files = list_checkpoints(directory);
-  if (files.empty()) return {};
-  return files.back().path;
+std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int64_t after_step) {
+  std::vector<fs::path> moved;
+  for (const CheckpointFile& file : list_checkpoints(directory)) {
+    if (file.step <= after_step) continue;
+    std::error_code error;
+    fs::path target;
+    for (int number = 1; target.empty() || fs::exists(target, error); ++number)
+      target = file.path.string() + "." + std::to_string(number);
+    fs::rename(file.path, target, error);
+    if (error) fail(directory, "cannot rename " + file.path.string() + ": " + error.message());
+    moved.push_back(target);
+  }
+  return moved;
 }
 
 void prepare_checkpoint_directory(const fs::path& directory) {

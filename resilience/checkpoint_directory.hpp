@@ -18,8 +18,10 @@ struct CheckpointFile {
 /// By increasing step; empty if there is no such directory.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& directory);
 
-/// The checkpoint with the highest step. Not verified: restoring does that.
-std::optional<std::filesystem::path> newest_complete(const std::filesystem::path& directory);
+/// Renames the checkpoints of more than `after_step` steps to "<name>.1" (.2, …), so that they no longer count: the run
+/// that goes on from there will write its own. Returns the new names. Throws kernels::Error(rank).
+std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::path& directory,
+                                                         std::int64_t after_step);
 
 /// Creates the directory, checks that it can be written, and removes what killed runs left half written.
 /// Throws kernels::Error(rank).

@@ -5,7 +5,7 @@ namespace tenax::kernels {
 
 std::unique_ptr<Device> create_cuda_device(int) {
   throw Error(
-      Scope::usage,
+      Scope::rank,
       "this build has no CUDA back end: configure with -DTENAX_CUDA=ON (it needs the CUDA toolkit, cuDNN "
       "and NCCL), or set device.kind = \"cpu\"");
 }

@@ -60,6 +60,22 @@ for sizes in "1 1 1" "1 4 1" "2 1 1"; do
 done
 echo "ok a checkpoint continues in other layouts"
 
+# Going back to an earlier checkpoint starts a branch: the later ones are kept aside and never resumed from.
+must_train 1 $deck run.name=branch $common checkpoint.interval=5
+must_train 1 $deck run.name=branch $common checkpoint.interval=5 run.resume=$PWD/runs/branch/checkpoints/step-000010.h5 \
+  run.train_steps=12 optimizer.lr_decay_steps=20
+must_train 1 $deck run.name=branch $common checkpoint.interval=5
+claim steps runs/branch/metrics.jsonl 20
+claim same runs/branch/metrics.jsonl runs/first1/metrics.jsonl
+ls runs/branch/checkpoints/step-000020.h5.1 >/dev/null || fail "the later checkpoint was lost"
+
+# A fresh run beside old checkpoints of another directory does not mistake them for its own.
+must_train 1 $deck run.name=old $common checkpoint.dir=$PWD/shared run.train_steps=6
+must_train 1 $deck run.name=old $common checkpoint.dir=$PWD/shared run.train_steps=3 run.resume=never
+must_train 1 $deck run.name=old $common checkpoint.dir=$PWD/shared run.train_steps=8
+claim steps runs/old/metrics.jsonl 8
+echo "ok branches and fresh starts"
+
 train 8 $deck run.name=first2 $(layout 2 2 2) $common || fail "calling a finished run again: status $?"
 grep -q 'is finished' out.log || fail "a finished run does not say so"
 echo "ok a finished run says so"

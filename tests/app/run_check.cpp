@@ -131,8 +131,8 @@ void below(const Arguments& a) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(const Arguments&)>> claims = {
-      {"expected", expected}, {"close", close_losses},     {"same", same},
-      {"steps", steps},       {"weights", weights}, {"below", below}};
+      {"expected", expected}, {"close", close_losses}, {"same", same},
+      {"steps", steps},       {"weights", weights},    {"below", below}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     claims.at(arguments.at(0))(Arguments(arguments.begin() + 1, arguments.end()));

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernels/error.hpp"
+
 namespace tenax::app {
 namespace {
 
@@ -22,6 +24,7 @@ class RunStartTest : public testing::Test {
     deck_.run.output_dir = directory_;
     deck_.checkpoint.dir = directory_ / "checkpoints";
     deck_.run.train_steps = 20;
+    deck_.model.num_layers = 2;
   }
   ~RunStartTest() override { fs::remove_all(directory_); }
   void write(const std::string& name, const std::string& text) const {
@@ -63,6 +66,14 @@ TEST_F(RunStartTest, a_completed_run_without_checkpoints_is_finished_too) {
   EXPECT_TRUE(decide_start(deck_).finished);
   write("events.jsonl", "{\"event\": \"end\", \"step\": 7, \"reason\": \"signal\"}\n");
   EXPECT_FALSE(decide_start(deck_).finished);
+}
+
+TEST_F(RunStartTest, another_models_finished_run_is_an_error) {
+  io::Deck other = deck_;
+  other.model.num_layers = deck_.model.num_layers + 1;
+  write("deck.toml", io::to_toml(other));
+  write("checkpoints/step-000020.h5", "");
+  EXPECT_THROW(decide_start(deck_), kernels::Error);
 }
 
 TEST_F(RunStartTest, names_what_has_changed_since_the_checkpoint) {

@@ -2,7 +2,7 @@
 source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 
-# refuses STATUS RANKS PATTERN deck override…: one message that matches, nothing hangs, no run directory is left.
+# refuses STATUS RANKS PATTERN deck override…: one line on stderr, which matches; no output; nothing on disk; no hang.
 refuses() {
   local status=$1 ranks=$2 pattern=$3 got=0
   shift 3
@@ -10,8 +10,9 @@ refuses() {
   train "$ranks" "$@" || got=$?
   [ $got = "$status" ] || { cat err.log >&2; fail "status $got instead of $status: $*"; }
   grep -qE "$pattern" err.log || { cat err.log >&2; fail "no message like '$pattern': $*"; }
-  [ "$(grep -cE "$pattern" err.log)" = 1 ] || { cat err.log >&2; fail "said more than once: $*"; }
-  [ "$(ls runs/*/checkpoints/* 2>/dev/null | wc -l)" = 0 ] || fail "left a checkpoint: $*"
+  [ "$(grep -vc '^$' err.log)" = 1 ] || { cat err.log >&2; fail "not one line: $*"; }
+  [ ! -s out.log ] || { cat out.log >&2; fail "output before the error: $*"; }
+  [ ! -e runs ] || fail "left a run directory: $*"
   echo "ok $pattern"
 }
 
@@ -23,6 +24,9 @@ two="parallel.tensor_parallel_size"
 refuses 2 3 'num_attention_heads.*(divisible|multiple)' $deck $two=3
 refuses 2 5 'num_layers' $deck parallel.pipeline_parallel_size=5
 refuses 2 1 'global_batch_size' $deck batch.micro_batch_size=3
+refuses 2 2 'command line: run.resume' $deck $two=2 run.resume=
+refuses 2 2 'activation_limit|at most|hold' $deck parallel.pipeline_parallel_size=2 pipeline.schedule=gpipe pipeline.activation_limit=1
+refuses 1 2 'TENAX_CUDA' $deck $two=2 device.kind=cuda
 refuses 2 2 'mpirun -n 4' $deck $(layout 2 2 1)
 refuses 1 2 'absent.bin' $deck $two=2 data.train=absent.bin
 : >empty.bin
@@ -60,7 +64,10 @@ echo "ok all refusals"
 [ "$(id -u)" = 0 ] && mkdir -p small && mount -t tmpfs -o size=600k tmpfs small 2>/dev/null ||
   { echo "the full-disk part is skipped: no tmpfs can be mounted here"; exit 0; }
 trap 'umount small' EXIT
-refuses 1 2 'No space left|full' $deck $two=2 checkpoint.dir=$PWD/small/checkpoints run.output_dir=$PWD/out
+got=0
+train 2 $deck $two=2 checkpoint.dir=$PWD/small/checkpoints run.output_dir=$PWD/out || got=$?
+[ $got = 1 ] || fail "status $got instead of 1 on a full disk"
+[ "$(grep -c 'No space left' err.log)" = 1 ] || { cat err.log >&2; fail "not one message of a full disk"; }
 [ "$(ls -A small/checkpoints | wc -l)" = 0 ] || fail "half a checkpoint is left on the full disk: $(ls -A small/checkpoints)"
 grep -q '"event": "checkpoint_failed"' out/events.jsonl || fail "no event checkpoint_failed"
 grep -q '"reason": "failed"' out/events.jsonl || fail "no event end with reason failed"

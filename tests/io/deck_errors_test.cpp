@@ -162,16 +162,11 @@ std::vector<Mistake> contradictions() {
       {with("[parallel]\ndata_parallel_size = 2\n"),
        {"batch.micro_batch_size=8"},
        "command line: batch.micro_batch_size: batch.global_batch_size = 8 is not a multiple of"},
-      {with("min_lr = 2e-3\n"),
-       {},
-       "DECK:15:1: optimizer.min_lr = 0.002 is greater than optimizer.lr = 0.001"},
+      {kSmallDeck, {"run.resume="}, "command line: run.resume: run.resume is empty"},
       {with("[pipeline]\nactivation_limit = [1, 2]\n"),
        {},
        "DECK:16:1: pipeline.activation_limit has 2 entries; it must be one number, or 1, one per stage"},
       {edited("text.txt", "text.csv"), {}, "DECK:10:1: data.train = "},
-      {edited("= 256", "= 255"),
-       {},
-       "DECK:8:1: model.vocab_size = 255 is less than the 256 tokens of the bytes in data.train"},
       {kSmallDeck, {"run.name=a/b"}, "command line: run.name: run.name = \"a/b\" cannot name a folder"},
   };
 }

@@ -55,9 +55,9 @@ TEST(TokenFile, finds_the_first_token_that_is_too_large_wherever_it_is) {
     tokens[position] = 256;
     const auto path = folder.write("a.bin", as_uint16(tokens));
     const auto file = TokenFile::open(path, "bytes", kAnything);
-    EXPECT_EQ(file->find_at_least(256), static_cast<std::int64_t>(position));
-    EXPECT_EQ(file->find_at_least(257), 40000);
-    EXPECT_EQ(file->find_at_least(65536), 40000);
+    EXPECT_EQ(file->find_at_least(256, 0, file->size()), static_cast<std::int64_t>(position));
+    EXPECT_EQ(file->find_at_least(257, 0, file->size()), 40000);
+    EXPECT_EQ(file->find_at_least(65536, 0, file->size()), 40000);
     tokens[position] = 255;
   }
 }

@@ -21,13 +21,21 @@ TEST_F(CheckpointDirectory, names_have_six_digits_or_more) {
 }
 
 TEST_F(CheckpointDirectory, newest_is_the_highest_step_whatever_else_lies_there) {
-  EXPECT_FALSE(newest_complete(directory_).has_value());
-  EXPECT_FALSE(newest_complete(directory_ / "absent").has_value());
+  EXPECT_TRUE(list_checkpoints(directory_).empty());
+  EXPECT_TRUE(list_checkpoints(directory_ / "absent").empty());
   touch({"step-000009.h5", "step-1000000.h5", "step-999999.h5", "step-99999999.h5.bak", "step-2.h5",
          "step-00000x.h5", "step--00001.h5", ".step-90000000.h5.tmp-host-1", "best.h5", "step-.h5",
          "step-99999999999999999999.h5"});
-  EXPECT_EQ(newest_complete(directory_), directory_ / "step-1000000.h5");
+  EXPECT_EQ(list_checkpoints(directory_).back().path, directory_ / "step-1000000.h5");
   EXPECT_EQ(list_checkpoints(directory_).size(), 3U);
+}
+
+TEST_F(CheckpointDirectory, later_checkpoints_are_set_aside_and_none_is_lost) {
+  touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000003.h5.1"});
+  EXPECT_EQ(set_aside_checkpoints(directory_, 1).size(), 2U);
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{"step-000001.h5", "step-000002.h5.1", "step-000003.h5.1", "step-000003.h5.2"}));
+  EXPECT_TRUE(set_aside_checkpoints(directory_ / "absent", -1).empty());
 }
 
 TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {

@@ -1,0 +1,224 @@
+#include "app/training_run.hpp"
+
+#include <array>
+
+#include "app/banner.hpp"
+#include "app/initial_weights.hpp"
+#include "app/machine_rate.hpp"
+#include "app/training_loop.hpp"
+#include "app/units.hpp"
+#include "resilience/agreement.hpp"
+#include "resilience/checkpoint_directory.hpp"
+#include "resilience/checkpoint_restore.hpp"
+
+namespace tenax::app {
+
+using kernels::Deadline;
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+// A save may wait for a slow file system where training must not wait for a peer.
+constexpr double kCheckpointDeadline_s = 3600;
+
+std::unique_ptr<kernels::Device> create_device(const std::string& kind) {
+  return kind == "cuda" ? kernels::create_cuda_device(0) : kernels::create_cpu_device();
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(comm::World& world, StopSignals& signals)
+    : world_(world), signals_(signals), control_(world.control_group()), console_(world.rank() == 0) {}
+
+void TrainingRun::read_deck(const std::string& file, const std::vector<std::string>& overrides) {
+  std::string resolved;
+  control_->agree([&] {
+    if (first()) resolved = io::to_toml(io::read_deck(file, overrides));
+  });
+  deck_ = io::parse_resolved_deck(control_->broadcast(resolved, 0));
+  world_.set_options({deck_.comm.deadline_s});
+  control_ = world_.control_group();
+}
+
+std::function<void()> TrainingRun::train() {
+  check_ranks();
+  const RunStart start = agree_on_start();
+  if (start.finished) return already_finished(start.steps);
+  control_->agree([&] { device_ = create_device(deck_.device.kind); });
+  measure_machine();
+  const Layout layout = agree_on_layout();
+  Replica replica(deck_, layout, world_, *device_);
+  auto training = open_tokens(replica, deck_.data.train, io::sample_order(deck_.data.order));
+  auto validation = open_tokens(replica, deck_.data.validation, io::SampleOrder::sequential);
+  const std::int64_t steps_done = load_state(replica, start.checkpoint);
+  if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
+  open_run_directory(start, steps_done);
+  console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
+  return run_loop(replica, training, validation, steps_done);
+}
+
+void TrainingRun::check_ranks() const {
+  const io::ParallelSection& p = deck_.parallel;
+  if (world_.size() == p.ranks()) return;
+  throw comm::AgreedError(
+      Scope::usage,
+      format("the deck asks for %lld ranks (tensor %lld x pipeline %lld x data %lld), but %d %s started: "
+             "use mpirun -n %lld, or bash app/run.sh, which works it out",
+             static_cast<long long>(p.ranks()), static_cast<long long>(p.tensor_parallel_size),
+             static_cast<long long>(p.pipeline_parallel_size), static_cast<long long>(p.data_parallel_size),
+             world_.size(), world_.size() == 1 ? "was" : "were", static_cast<long long>(p.ranks())));
+}
+
+// Rank 0 looks at the directories; everybody does as it says.
+RunStart TrainingRun::agree_on_start() {
+  RunStart start;
+  control_->agree([&] {
+    if (first()) start = decide_start(deck_);
+  });
+  start.finished = control_->broadcast(start.finished ? "finished" : "", 0) == "finished";
+  start.steps = std::stoll(control_->broadcast(std::to_string(start.steps), 0));
+  start.checkpoint = control_->broadcast(start.checkpoint.string(), 0);
+  return start;
+}
+
+std::function<void()> TrainingRun::already_finished(std::int64_t steps) const {
+  if (!first()) return {};
+  return [directory = deck_.run.output_dir, steps] {
+    Console(true).say(
+        format("the run in %s is finished (%lld steps done); to go on, give it more run.train_steps, "
+               "another run.name, or run.resume=never",
+               directory.c_str(), static_cast<long long>(steps)));
+  };
+}
+
+void TrainingRun::measure_machine() {
+  rank_flop_per_second_ = measure_matmul_rate(*device_, gpt_config(deck_.model).compute_dtype);
+  std::array<double, 1> sum = {rank_flop_per_second_};
+  control_->all_reduce_sum(sum);
+  machine_flop_per_second_ = sum[0];
+  rank_flop_per_second_ = sum[0] / world_.size();  // equal on all ranks: the layout follows from it
+}
+
+Layout TrainingRun::agree_on_layout() {
+  std::array<double, 1> least = {-static_cast<double>(device_->memory_bytes()) / world_.ranks_on_host()};
+  control_->all_reduce_max(least);
+  Layout layout;
+  control_->agree(
+      [&] { layout = plan_layout(deck_, rank_flop_per_second_, static_cast<std::size_t>(-least[0])); });
+  return layout;
+}
+
+std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
+                                                    const std::vector<io::DataSource>& sources,
+                                                    io::SampleOrder order) {
+  if (sources.empty()) return {};
+  const std::string file = sources.front().file;
+  std::unique_ptr<io::TokenFile> tokens;
+  control_->agree([&] {
+    tokens = io::TokenFile::open(file, deck_.data.tokenizer,
+                                 {deck_.model.seq_length, deck_.model.vocab_size, false});
+  });
+  scan(*tokens, file);
+  if (!replica.reads_tokens()) return {};
+  const io::WindowOrder windows(order, deck_.run.seed, tokens->size(), deck_.model.seq_length);
+  const auto plan = parallel::BatchPlan::uniform(deck_.batch.global_batch_size, deck_.batch.micro_batch_size,
+                                                 replica.layout().grid.data, replica.coordinates().data);
+  return BatchLoader(std::move(tokens), windows, plan, deck_.model.seq_length);
+}
+
+// Every rank looks at its share of the tokens, some at a time, so that nobody waits long for the slowest disk.
+void TrainingRun::scan(const io::TokenFile& tokens, const std::string& file) {
+  constexpr std::int64_t kTokensARound = 1 << 26;
+  const std::int64_t rank = world_.rank(), ranks = world_.size();
+  const std::int64_t end =
+      tokens.size() / ranks * (rank + 1) + (rank + 1 == ranks ? tokens.size() % ranks : 0);
+  std::int64_t at = tokens.size() / ranks * rank;
+  resilience::agree_in_rounds(*control_, [&] {
+    const std::int64_t next = std::min(end, at + kTokensARound);
+    io::check_tokens(tokens, file, deck_.model.vocab_size, at, next);
+    at = next;
+    return at < end;
+  });
+}
+
+// The steps done before this run. Reads files, writes none.
+std::int64_t TrainingRun::load_state(Replica& replica, const std::filesystem::path& checkpoint) {
+  std::int64_t steps_done = 0;
+  if (!checkpoint.empty()) {
+    const io::CheckpointInfo info = resilience::restore_checkpoint(
+        *control_, checkpoint, state_ranges(replica.state()), io::sizes_of(deck_.model));
+    for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
+    steps_done = info.step;
+  } else {
+    control_->agree([&] {
+      initialise(replica.state(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed));
+      if (!deck_.model.init_weights.empty()) load_initial_weights(replica.state(), deck_.model);
+    });
+  }
+  replica.state().publish_weights(Deadline::after_s(deck_.comm.deadline_s));
+  return steps_done;
+}
+
+void TrainingRun::open_run_directory(const RunStart& start, std::int64_t steps_done) {
+  control_->agree([&] {
+    if (!first()) return;
+    if (const auto moved = io::prepare_run_directory(deck_))
+      console_.say("moved the previous run to " + moved->string());
+    // Checkpoints of a future that this run does not have would be taken for its own at the next resume.
+    const std::int64_t latest = start.checkpoint.empty() ? -1 : steps_done;
+    for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, latest))
+      console_.warn("an older run's checkpoint is kept as " + file.string());
+    io::write_resolved_deck(deck_);
+    io::JsonObject details;
+    details.add("ranks", world_.size()).add("name", deck_.run.name);
+    if (!start.checkpoint.empty()) {
+      details.add("checkpoint", start.checkpoint.string());
+      console_.say(format("resuming from %s after %lld steps", start.checkpoint.c_str(),
+                          static_cast<long long>(steps_done)));
+    }
+    write_event(start.checkpoint.empty() ? "start" : "resume", steps_done, details);
+  });
+}
+
+void TrainingRun::write_event(const std::string& event, std::int64_t step,
+                              const io::JsonObject& details) const {
+  io::RunEvent entry;
+  entry.step = step;
+  entry.name = event;
+  entry.host = world_.host();
+  entry.details = details;
+  io::EventsWriter(deck_.run.output_dir).write(entry);
+}
+
+std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<BatchLoader>& training,
+                                            std::optional<BatchLoader>& validation, std::int64_t first_step) {
+  world_.set_options({std::max(kCheckpointDeadline_s, deck_.comm.deadline_s)});
+  auto saving = world_.control_group();
+  world_.set_options({deck_.comm.deadline_s});
+  resilience::CheckpointManager checkpoints(
+      {deck_.checkpoint.dir, deck_.checkpoint.keep, io::sizes_of(deck_.model)}, std::move(saving),
+      state_ranges(replica.state()));
+  TrainingLoop loop({deck_, replica, training, validation, checkpoints, signals_, console_,
+                     machine_flop_per_second_, started_},
+                    first_step);
+  std::string reason;
+  try {
+    reason = loop.run();
+  } catch (const Error& error) {
+    try {  // alone: the others may be gone. The first error says more than one about this event.
+      if (first())
+        write_event("end", loop.steps_done(),
+                    io::JsonObject{}.add("reason", "failed").add("error", error.what()));
+    } catch (const Error&) {
+    }
+    throw;
+  }
+  control_->agree([&] {
+    if (first()) write_event("end", loop.steps_done(), io::JsonObject{}.add("reason", reason));
+  });
+  if (!first()) return {};
+  return [deck = deck_, steps = loop.steps_done(), reason] { write_closing_lines(deck, steps, reason); };
+}
+
+}  // namespace tenax::app

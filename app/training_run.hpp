@@ -1,0 +1,59 @@
+// TrainingRun: how a run is put together from a deck: device, layout, data and state; then TrainingLoop trains.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/batch_loader.hpp"
+#include "app/console.hpp"
+#include "app/replica.hpp"
+#include "app/run_start.hpp"
+#include "app/stop_signals.hpp"
+#include "io/json.hpp"
+
+namespace tenax::app {
+
+/// One rank's view. Everything that can be wrong is found before the run directory is touched. Every call is
+/// collective; what one rank cannot do, all throw as comm::AgreedError.
+class TrainingRun {
+ public:
+  /// `world` and `signals` must outlive the run.
+  TrainingRun(comm::World& world, StopSignals& signals);
+
+  /// Rank 0 reads and checks, then broadcasts.
+  void read_deck(const std::string& file, const std::vector<std::string>& overrides);
+  /// Trains to the end, a signal or the time limit. Returns what is left to say or do after the ranks have parted; empty
+  /// on all but rank 0.
+  std::function<void()> train();
+
+ private:
+  bool first() const { return world_.rank() == 0; }
+  void check_ranks() const;
+  RunStart agree_on_start();
+  void measure_machine();
+  Layout agree_on_layout();
+  std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<io::DataSource>& sources,
+                                         io::SampleOrder order);
+  void scan(const io::TokenFile& tokens, const std::string& file);
+  std::int64_t load_state(Replica& replica, const std::filesystem::path& checkpoint);
+  void open_run_directory(const RunStart& start, std::int64_t steps_done);
+  void log(const std::string& event, std::int64_t step, const io::JsonObject& details);
+  void write_event(const std::string& event, std::int64_t step, const io::JsonObject& details) const;
+  std::function<void()> run_loop(Replica& replica, std::optional<BatchLoader>& training,
+                                 std::optional<BatchLoader>& validation, std::int64_t first_step);
+  std::function<void()> already_finished(std::int64_t steps) const;
+
+  const kernels::Deadline::Clock::time_point started_ = kernels::Deadline::Clock::now();
+  comm::World& world_;
+  StopSignals& signals_;
+  std::unique_ptr<comm::ControlGroup> control_;
+  Console console_;
+  io::Deck deck_;
+  std::unique_ptr<kernels::Device> device_;
+  double rank_flop_per_second_ = 0, machine_flop_per_second_ = 0;
+};
+
+}  // namespace tenax::app
