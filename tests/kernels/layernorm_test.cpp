@@ -96,6 +96,31 @@ TEST_P(LayerNorm, residual_sum_and_norm_match_plain_loops) {
   expect_norm_of(values(sum), in);  // of the sum as it was stored, which is what the backward pass reads
 }
 
+TEST_P(LayerNorm, a_back_ends_fusion_gives_what_the_plain_operations_give) {
+  const std::int64_t rows = 7, columns = 65;
+  const Inputs fused = make(rows, columns), composed = make(rows, columns);
+  ResidualLayerNormForwardArgs args{.x = fused.x,
+                                    .delta = tensor({rows, columns}, normal_values("delta", rows * columns)),
+                                    .bias = tensor({columns}, normal_values("bias", columns)),
+                                    .sum = output({rows, columns}),
+                                    .gamma = fused.gamma,
+                                    .beta = fused.beta,
+                                    .y = fused.y,
+                                    .mean = fused.mean,
+                                    .rstd = fused.rstd};
+  kernels().residual_layernorm_forward(stream(), args);
+  const Values sum = values(args.sum);
+  args.sum = output({rows, columns});
+  args.y = composed.y;
+  args.mean = composed.mean;
+  args.rstd = composed.rstd;
+  kernels().Kernels::residual_layernorm_forward(stream(), args);
+  EXPECT_EQ(values(args.sum), sum);
+  expect_near(values(composed.y), values(fused.y), tolerance(), 3.0);
+  expect_near(values(composed.mean), values(fused.mean), accumulation_tolerance());
+  expect_near(values(composed.rstd), values(fused.rstd), accumulation_tolerance());
+}
+
 TEST_P(LayerNorm, residual_sum_may_overwrite_either_term) {
   const std::int64_t rows = 9, columns = 65;
   const Inputs in = make(rows, columns);
