@@ -3,7 +3,7 @@
 #
 #   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15]
 #
-# PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-pthread). PyTorch runs with
+# PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-openmp). PyTorch runs with
 # two threads and the settings that make it fastest (see `best_pytorch`). tenax runs on 2 ranks in the fastest of the layouts below, which a
 # first round finds. An idle machine is needed; the figures are medians over the rounds of median steps.
 set -u
@@ -28,8 +28,11 @@ layouts_of() {
   esac
 }
 
-best_pytorch() {  # this processor's BLAS and ATen kernels, no page returned to the system between steps, huge pages
-  env OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 MALLOC_MMAP_MAX_=0 \
+# This processor's BLAS and ATen kernels, one pool of threads for both (with Debian's pthread OpenBLAS, PyTorch's own
+# threads and OpenBLAS' fight for the cores: half the speed), no page returned to the system between steps, huge pages.
+best_pytorch() {
+  env LD_LIBRARY_PATH="/usr/lib/$(uname -m)-linux-gnu/openblas-openmp:${LD_LIBRARY_PATH:-}" \
+    OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 MALLOC_MMAP_MAX_=0 \
     MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=268435456 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
     OMP_NUM_THREADS=2 "$python" -W ignore "$bench_folder/pytorch_gpt.py" --threads 2 "$@"
 }
@@ -80,7 +83,7 @@ measure() {  # SIZE DTYPE
 
 with_build_lock prepare_bench
 export_mpi_environment
-"$python" -c 'import torch; print("PyTorch", torch.__version__)' || die "no PyTorch in $python (Debian: python3-torch libopenblas0-pthread)"
+"$python" -c 'import torch; print("PyTorch", torch.__version__)' || die "no PyTorch in $python (Debian: python3-torch libopenblas0-openmp)"
 grep -m1 'model name' /proc/cpuinfo
 echo "tokens/s, medians of $rounds rounds; peak memory in MiB (proportional set size, all processes)"
 printf '%-10s %-5s %9s %9s %6s %9s %7s %9s %9s   %s\n' size type tenax PyTorch ratio GFLOP/s 'of peak' tenax-MiB torch-MiB layout
