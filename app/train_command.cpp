@@ -17,7 +17,10 @@ namespace {
 void end_alone(comm::World& world, StopSignals& signals, const char* what) {
   constexpr double kTurn_s = 0.5, kLongest_s = 5;
   const auto turn = kernels::Deadline::after_s(std::min(kTurn_s * world.rank(), kLongest_s));
-  while (!turn.expired() && !signals.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const bool stop_was_asked =
+      signals.requested();  // then a signal does not tell that another rank has spoken
+  while (!turn.expired() && (stop_was_asked || !signals.requested()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (!turn.expired()) std::_Exit(1);
   std::fprintf(stderr, "tenax: rank %d on %s: %s\n", world.rank(), world.host().c_str(), what);
   world.abort(1);

@@ -5,7 +5,6 @@
 //   run_check same METRICS_A METRICS_B                                              losses and norms, to the last bit
 //   run_check steps METRICS COUNT                                                   each step 0 … COUNT − 1 once
 //   run_check weights A.safetensors B.safetensors TOLERANCE                         absolute; keys of c_attn.bias left out
-//   run_check below METRICS LIMIT                                                   the last validation loss
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -118,21 +117,14 @@ void weights(const Arguments& a) {
   }
 }
 
-void below(const Arguments& a) {
-  std::ifstream stream(a.at(0));
-  double last = NAN;
-  for (std::string line; std::getline(stream, line);)
-    if (const json entry = json::parse(line); entry.contains("validation_loss"))
-      last = entry.at("validation_loss");
-  if (!(last < std::stod(a.at(1)))) fail("the last validation loss is " + std::to_string(last));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, std::function<void(const Arguments&)>> claims = {
-      {"expected", expected}, {"close", close_losses}, {"same", same},
-      {"steps", steps},       {"weights", weights},    {"below", below}};
+  const std::map<std::string, std::function<void(const Arguments&)>> claims = {{"expected", expected},
+                                                                               {"close", close_losses},
+                                                                               {"same", same},
+                                                                               {"steps", steps},
+                                                                               {"weights", weights}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     claims.at(arguments.at(0))(Arguments(arguments.begin() + 1, arguments.end()));
