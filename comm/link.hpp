@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/signal.hpp"
 #include "comm/transfer.hpp"
 
 namespace tenax::comm {
@@ -24,6 +25,8 @@ class Link {
   virtual TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
   /// Posts a receive into `tensor`. Does not block.
   virtual TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
+  /// Notified whenever a transfer of this link may have become done; null where only polling tells (MPI).
+  virtual Signal* signal() { return nullptr; }
   virtual std::string describe() const = 0;  ///< "rank 1 (hostA) - rank 2 (hostB)", in world ranks
 };
 

@@ -2,10 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
+
+/// When a received message travelled, for measuring links. Unknown parts are absent.
+struct TransferTiming {
+  std::optional<double> started_s;  ///< transmission began, sender's steady clock
+  std::optional<double> arrived_s;  ///< complete at this rank, own steady clock
+};
 
 /// Owned by whoever started it; the tensors it reads or writes must outlive it. Used by one thread.
 /// Destroying a transfer that is not done is allowed only while an error unwinds the stack.
@@ -20,6 +27,8 @@ class Transfer {
   /// Later operations of `stream` see the result. Blocks the host only where the back end has no other way
   /// (CPU).
   virtual void order_before(kernels::Stream& stream, kernels::Deadline deadline) = 0;
+  /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
+  virtual TransferTiming timing() const { return {}; }
 };
 using TransferPtr = std::unique_ptr<Transfer>;
 

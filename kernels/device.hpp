@@ -36,6 +36,9 @@ class Stream {
   virtual void record(Event& event) = 0;
   /// Later operations of this stream start after `event` is done; the calling thread does not block.
   virtual void wait(const Event& event) = 0;
+  /// Later operations of this stream have an input that arrived at `time_s` (steady clock) and start no earlier. For
+  /// devices that emulate time; elsewhere the calling order says it all.
+  virtual void input_arrived(double time_s) { static_cast<void>(time_s); }
   /// Blocks the calling thread until the stream is empty. Throws Error(rank) on expiry.
   virtual void synchronize(Deadline deadline) = 0;
 };

@@ -1,0 +1,47 @@
+// Delegated point-to-point: the CPU side of a slow link (PipeMorph, NSDI 2026, section 5.2). Threads of this rank carry
+// the messages over connections of their own, so that no transfer ever holds up the device's streams or the thread that
+// launches operations.
+#pragma once
+
+#include <memory>
+
+#include "comm/connection.hpp"
+#include "comm/link.hpp"
+
+namespace tenax::comm {
+
+struct DelegateOptions {
+  int delegates = 4;       ///< threads, each with a queue and a connection of its own, per direction; ≥ 1
+  double deadline_s = 60;  ///< for a peer that neither takes nor gives anything
+};
+
+/// The sum of what a link's delegates have done: for measuring and for choosing how many are needed.
+struct DelegateStatistics {
+  std::uint64_t messages_sent = 0;
+  double sending_s = 0;   ///< in transmission, summed over the sending delegates
+  double queueing_s = 0;  ///< between send() and the start of transmission, summed
+  int reconnections = 0;
+};
+
+class DelegatedLink : public Link {
+ public:
+  /// How many delegates serve each direction from the next message on (both ends call it with the same number, while no
+  /// transfer is under way). New connections are made at once.
+  virtual void set_delegates(int delegates) = 0;
+  virtual DelegateStatistics statistics() const = 0;
+};
+
+/// Both ends make it at the same time with the same `name` (unique among the links of the two ranks). The rank with the
+/// lower number connects, the other accepts, on the peer's addresses in order; a broken connection is made again on the
+/// next address, and what was not acknowledged is sent again: nothing is lost, doubled or reordered within a tag. When no
+/// address answers within the deadline, transfers throw Error(link) naming link, ranks and hosts.
+///
+/// Messages go to the delegates in turn (round-robin). On a device whose memory the host cannot read, each passes through
+/// a ring of page-aligned pinned buffers: copy, completion event, transmission; the receiver's delegates fetch eagerly
+/// and copy to the device. On the CPU they send from and receive into the tensors themselves.
+/// `transport` and `device` must outlive the link.
+std::unique_ptr<DelegatedLink> create_delegated_link(const std::string& name, const Peer& me,
+                                                     const Peer& peer, Transport& transport,
+                                                     kernels::Device& device, DelegateOptions options);
+
+}  // namespace tenax::comm

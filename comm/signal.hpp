@@ -1,0 +1,49 @@
+// Signal: what a thread sleeps on while it waits for any of several things that other threads bring about.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "kernels/deadline.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: any thread may notify, one waits. Whoever changes what the waiter looks at notifies afterwards.
+class Signal {
+ public:
+  void notify() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++changes_;
+    }
+    changed_.notify_all();
+  }
+
+  /// Sleeps until `ready` is true (looked at again after every notify); false if the deadline came first. `ready` runs
+  /// without the signal's lock held.
+  template <class Ready>
+  bool wait_until(Ready ready, kernels::Deadline deadline) {
+    for (;;) {
+      const std::uint64_t seen = changes();
+      if (ready()) return true;
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_until(lock, deadline.when(), [&] { return changes_ != seen; })) {
+        lock.unlock();
+        return ready();
+      }
+    }
+  }
+
+ private:
+  std::uint64_t changes() {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,32 @@
+// The transports there are, and how ranks learn each other's addresses.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/connection.hpp"
+#include "comm/control_group.hpp"
+
+namespace tenax::comm {
+
+struct TransportOptions {
+  std::string kind = "auto";  ///< "tcp", "shm", or "auto": shared memory within a host, else TCP
+  std::vector<std::string>
+      interfaces;  ///< network interfaces (names or addresses) to listen on; none = all that are up
+  double deadline_s = 60;
+};
+
+/// Listens from now on; a thread accepts. Throws Error(rank) when no address can be listened on.
+std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options);
+/// Rings in POSIX shared memory with futexes: peers on this host only.
+std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options);
+/// What options.kind says; "auto" offers the addresses of both, shared memory first.
+std::unique_ptr<Transport> create_transport(const TransportOptions& options);
+
+/// Collective over `control`: every rank's Peer, by the group's rank (addresses of another host's shared memory left
+/// out). `host`: this rank's; `world_rank`: its number for people.
+std::vector<Peer> exchange_peers(comm::ControlGroup& control, const Transport& transport, int world_rank,
+                                 const std::string& host);
+
+}  // namespace tenax::comm

@@ -1,0 +1,40 @@
+// EmulatedStage: a pipeline stage whose passes take their configured time on an emulated device.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/emulated_device.hpp"
+#include "model/pipeline_stage.hpp"
+
+namespace tenax::model {
+
+struct EmulatedStageCosts {
+  double forward_s = 0, backward_input_s = 0, backward_weight_s = 0;  ///< one microbatch
+  std::size_t activation_bytes = 0;  ///< of a boundary tensor, either direction
+};
+
+class EmulatedStage final : public PipelineStage {
+ public:
+  /// `device` and `stream` (one of its own) must outlive the stage.
+  EmulatedStage(const EmulatedStageCosts& costs, bool first, bool last, kernels::EmulatedDevice& device,
+                kernels::Stream& stream);
+
+  kernels::Stream& stream() override { return stream_; }
+  /// activation_bytes long, without data; absent on the first stage / the last.
+  kernels::Tensor input(int slot) override;
+  kernels::Tensor output(int slot) override;
+  void forward(int slot, int microbatch) override;
+  void backward_input(int slot) override;
+  void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
+
+ private:
+  kernels::Tensor boundary() const;
+
+  EmulatedStageCosts costs_;
+  bool first_, last_;
+  kernels::EmulatedDevice& device_;
+  kernels::Stream& stream_;
+};
+
+}  // namespace tenax::model
