@@ -26,7 +26,8 @@ std::string Shape::to_string() const {
 }
 
 Tensor Buffer::tensor(DType dtype, Shape shape, std::size_t byte_offset) const {
-  const Tensor view{static_cast<std::byte*>(data()) + byte_offset, dtype, shape};
+  auto* const begin = static_cast<std::byte*>(data());
+  const Tensor view{begin ? begin + byte_offset : nullptr, dtype, shape};
   assert(byte_offset % bytes_of(dtype) == 0 && byte_offset + view.bytes() <= bytes());
   return view;
 }

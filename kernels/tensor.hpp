@@ -74,9 +74,10 @@ struct Tensor {
     assert(other.size() == size());
     return {data, dtype, other};
   }
-  /// Elements [begin, begin + other.size()) of the flattened tensor, as `other`.
+  /// Elements [begin, begin + other.size()) of the flattened tensor, as `other`. What has no data has none in parts.
   Tensor part(std::int64_t begin, Shape other) const {
     assert(begin >= 0 && begin + other.size() <= size());
+    if (!data) return {nullptr, dtype, other};
     return {static_cast<std::byte*>(data) + static_cast<std::size_t>(begin) * bytes_of(dtype), dtype, other};
   }
   std::span<std::byte> raw() const { return {static_cast<std::byte*>(data), bytes()}; }

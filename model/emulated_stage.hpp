@@ -11,9 +11,10 @@ namespace tenax::model {
 
 struct EmulatedStageCosts {
   double forward_s = 0, backward_input_s = 0, backward_weight_s = 0;  ///< one microbatch
-  std::size_t activation_bytes = 0;  ///< of a boundary tensor, either direction
+  std::size_t activation_bytes = 0;  ///< of a boundary tensor, either direction; rounded up to an even number
 };
 
+/// All its gradients count as one parameter row, number 0, which is final after the last backward_weight.
 class EmulatedStage final : public PipelineStage {
  public:
   /// `device` and `stream` (one of its own) must outlive the stage.

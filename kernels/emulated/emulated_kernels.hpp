@@ -1,0 +1,40 @@
+// The operations of the emulated device: none takes time or touches data, but copies between host and device.
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+namespace tenax::kernels {
+
+class EmulatedKernels final : public Kernels {
+ public:
+  explicit EmulatedKernels(double copy_s) : copy_s_(copy_s) {}
+
+  void matmul(Stream&, const MatmulArgs&) override {}
+  void bias_gradient(Stream&, const BiasGradientArgs&) override {}
+  void gelu_forward(Stream&, const GeluForwardArgs&) override {}
+  void gelu_backward(Stream&, const GeluBackwardArgs&) override {}
+  void layernorm_forward(Stream&, const LayerNormForwardArgs&) override {}
+  void layernorm_backward(Stream&, const LayerNormBackwardArgs&) override {}
+  void residual_add(Stream&, const ResidualAddArgs&) override {}
+  void attention_forward(Stream&, const AttentionForwardArgs&) override {}
+  void attention_backward(Stream&, const AttentionBackwardArgs&) override {}
+  void embedding_forward(Stream&, const EmbeddingForwardArgs&) override {}
+  void embedding_backward(Stream&, const EmbeddingBackwardArgs&) override {}
+  void cross_entropy_forward(Stream&, const CrossEntropyForwardArgs&) override {}
+  void cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs&) override {}
+  void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override {}
+  void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override {}
+  void adamw(Stream&, const AdamWArgs&) override {}
+  void sum_of_squares(Stream&, const SumOfSquaresArgs&) override {}
+  void zero(Stream&, Tensor) override {}
+  void cast(Stream&, Tensor, Tensor) override {}
+  void add(Stream&, Tensor, Tensor) override {}
+  void maximum(Stream&, Tensor, Tensor) override {}
+
+  void copy(Stream& stream, Tensor source, Tensor destination) override;
+
+ private:
+  double copy_s_;
+};
+
+}  // namespace tenax::kernels
