@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "io/deck_check.hpp"
+#include "io/deck_fault_check.hpp"
 #include "io/deck_reader.hpp"
 #include "io/deck_resolve.hpp"
 #include "io/run_files.hpp"
@@ -30,7 +31,9 @@ Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>
   DeckReader reader(file.string());
   reader.read(text);
   for (const auto& override_text : overrides) reader.apply_override(override_text);
-  return finish(reader, file);
+  Deck deck = finish(reader, file);
+  check_traces(deck, reader.origins());
+  return deck;
 }
 
 Deck parse_resolved_deck(const std::string& toml) {

@@ -30,6 +30,8 @@ struct ModelSection {
   std::int64_t seq_length = 0, vocab_size = 0;
   std::string compute_dtype = "fp32";
   std::string init_weights;  ///< absolute path or empty
+  /// An emulated run without a model: the sizes only suit the layout, and the resolved deck leaves them out.
+  bool is_placeholder = false;
 };
 
 struct DataSource {
@@ -78,7 +80,9 @@ struct DeviceSection {
   // Of the emulated device alone: times of one microbatch, one number or one per stage.
   std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
   std::string direct_model = "send_queue";
-  std::int64_t send_queue_depth = 1, activation_bytes = 0, gradient_bytes = 0;
+  std::int64_t send_queue_depth = 1;
+  std::int64_t activation_bytes = 0;  ///< of a boundary tensor; resolved: the model's for 0, if there is one
+  std::int64_t gradient_bytes = 0;    ///< of one rank's weight gradients; resolved likewise
   double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
 };
 
@@ -116,10 +120,11 @@ struct Deck {
 /// Reads, overrides, checks and resolves a deck. `overrides`: "section.key=value" each. Relative paths become
 /// absolute (files: relative to the deck; output_dir: to the working directory). Throws kernels::Error(usage)
 /// with "DECK:LINE:COLUMN: message" or "command line: section.key: message"; a deck that cannot be opened
-/// included.
+/// included. A delay trace that cannot be read is an Error(rank) at its key.
 Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The resolved deck as TOML: every key, in table order; reading it back gives the same Deck.
+/// The resolved deck as TOML: every key (but a placeholder model's), in table order; reading it back gives
+/// the same Deck.
 std::string to_toml(const Deck& deck);
 /// The resolved deck for rank 0 to broadcast: parses what to_toml wrote.
 Deck parse_resolved_deck(const std::string& toml);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "io/deck_device_check.hpp"
+#include "io/deck_fault_check.hpp"
 #include "io/deck_key.hpp"
 #include "io/deck_text.hpp"
 #include "io/json.hpp"
@@ -26,9 +28,6 @@ void check_later_keys(const Deck& deck, const Origins& origins) {
                                       [&](const auto& choice) { return json_string(choice) == value; });
     const std::string name = key.full_name();
     if (is_refused) origins.fail({name}, not_supported(name + " = " + value, key.later.reason));
-  }
-  if (!deck.inject.empty()) {
-    origins.fail({"inject.0"}, not_supported("[[inject]]", "it injects no faults"));
   }
 }
 
@@ -71,15 +70,6 @@ void check_resume(const Deck& deck, const Origins& origins) {
   origins.fail({"run.resume"}, "run.resume is empty: it must be \"auto\", \"never\" or a checkpoint");
 }
 
-void check_pipeline(const Deck& deck, const Origins& origins) {
-  const auto stages = static_cast<std::size_t>(deck.parallel.pipeline_parallel_size);
-  const auto given = deck.pipeline.activation_limit.size();
-  if (given <= 1 || given == stages) return;
-  origins.fail({"pipeline.activation_limit", "parallel.pipeline_parallel_size"},
-               "pipeline.activation_limit has " + std::to_string(given) +
-                   " entries; it must be one number, or " + std::to_string(stages) + ", one per stage");
-}
-
 /// One list of token files, `key` = "data.train" or "data.validation".
 void check_token_files(const std::vector<DataSource>& sources, const std::string& key,
                        const Origins& origins) {
@@ -112,7 +102,10 @@ void check_deck(const Deck& deck, const Origins& origins) {
   check_model(deck, origins);
   check_batch(deck, origins);
   check_resume(deck, origins);
-  check_pipeline(deck, origins);
+  check_per_stage(deck, origins, "pipeline.activation_limit", deck.pipeline.activation_limit.size());
+  check_kinds(deck, origins);
+  check_device(deck, origins);
+  check_faults(deck, origins);
   if (deck.run.name.find('/') != std::string::npos || deck.run.name == "." || deck.run.name == "..") {
     origins.fail({"run.name"}, "run.name = " + json_string(deck.run.name) + " cannot name a folder");
   }

@@ -97,6 +97,11 @@ DeckKey& DeckKey::zero_when_empty() {
   return *this;
 }
 
+DeckKey& DeckKey::of_kind(std::string value) {
+  kind = std::move(value);
+  return *this;
+}
+
 DeckKey& DeckKey::comes_later(std::string reason, std::vector<std::string> values) {
   later = {std::move(values), std::move(reason)};
   return *this;

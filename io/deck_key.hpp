@@ -47,6 +47,7 @@ struct DeckKey {
   bool is_required = false;
   bool empty_is_zero = false;  ///< an empty list is written 0
   Later later;
+  std::string kind;  ///< honoured only where the section's key `kind` has this value; empty = always
 
   std::string full_name() const { return section + "." + name; }
   std::string type_text() const;          ///< "integer", "list of strings", …
@@ -61,6 +62,7 @@ struct DeckKey {
   DeckKey& one_of(std::vector<std::string> values);
   DeckKey& in(std::string unit_text);
   DeckKey& zero_when_empty();
+  DeckKey& of_kind(std::string value);
   DeckKey& comes_later(std::string reason, std::vector<std::string> values = {});
 };
 

@@ -21,10 +21,25 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+std::string Origins::place_at(Position position) const {
+  return deck_label_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column) + ": ";
+}
+
+std::string Origins::place_of(const std::vector<std::string>& keys) const {
+  std::optional<Position> in_deck;
+  for (const auto& key : keys) {
+    const auto found = position_of_key_.find(key);
+    if (found == position_of_key_.end()) continue;
+    if (!found->second) return "command line: " + one_line(key) + ": ";
+    if (!in_deck) in_deck = found->second;
+  }
+  const auto header = position_of_key_.find(keys.front().substr(0, keys.front().rfind('.')));
+  if (!in_deck && header != position_of_key_.end()) in_deck = header->second;
+  return place_at(in_deck.value_or(Position{}));
+}
+
 void Origins::fail_at(Position position, const std::string& message) const {
-  const std::string place =
-      deck_label_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
-  throw Error(Scope::usage, place + ": " + one_line(message));
+  throw Error(Scope::usage, place_at(position) + one_line(message));
 }
 
 void Origins::fail_on_command_line(const std::string& key, const std::string& message) {
@@ -32,16 +47,7 @@ void Origins::fail_on_command_line(const std::string& key, const std::string& me
 }
 
 void Origins::fail(const std::vector<std::string>& keys, const std::string& message) const {
-  std::optional<Position> in_deck;
-  for (const auto& key : keys) {
-    const auto found = position_of_key_.find(key);
-    if (found == position_of_key_.end()) continue;
-    if (!found->second) fail_on_command_line(key, message);
-    if (!in_deck) in_deck = found->second;
-  }
-  const auto header = position_of_key_.find(keys.front().substr(0, keys.front().rfind('.')));
-  if (!in_deck && header != position_of_key_.end()) in_deck = header->second;
-  fail_at(in_deck.value_or(Position{}), message);
+  throw Error(Scope::usage, place_of(keys) + one_line(message));
 }
 
 }  // namespace tenax::io

@@ -23,6 +23,8 @@ class Origins {
   void set_on_command_line(const std::string& key) { position_of_key_[key] = std::nullopt; }
   bool is_set(const std::string& key) const { return position_of_key_.contains(key); }
 
+  /// "DECK:LINE:COLUMN: " or "command line: section.key: ", as fail() begins.
+  std::string place_of(const std::vector<std::string>& keys) const;
   /// Throws Error(usage) at the first of `keys` that an override set, else the first that the deck set, else
   /// at the header of the first one's section, else at the start of the deck.
   [[noreturn]] void fail(const std::vector<std::string>& keys, const std::string& message) const;
@@ -30,6 +32,8 @@ class Origins {
   [[noreturn]] static void fail_on_command_line(const std::string& key, const std::string& message);
 
  private:
+  std::string place_at(Position position) const;
+
   std::string deck_label_;
   std::map<std::string, std::optional<Position>> position_of_key_;  ///< nothing = the command line
 };

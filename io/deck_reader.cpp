@@ -120,10 +120,19 @@ void DeckReader::apply_override(const std::string& text) {
   origins_.set_on_command_line(name);
 }
 
+bool DeckReader::may_be_absent(const DeckKey& key) const {
+  if (key.section == "inject" || key.full_name() == "data.train") return true;
+  if (deck_.device.kind != "emulated") return false;
+  const auto& keys = deck_keys();
+  const bool says_model = std::any_of(keys.begin(), keys.end(), [&](const DeckKey& other) {
+    return other.section == "model" && origins_.is_set(other.full_name());
+  });
+  return key.section == "optimizer" || (key.section == "model" && !says_model);
+}
+
 void DeckReader::require_all() const {
   for (const auto& key : deck_keys()) {
-    const bool is_set = origins_.is_set(key.full_name());
-    if (!key.is_required || is_set || key.section == "inject" || key.full_name() == "data.train") continue;
+    if (!key.is_required || origins_.is_set(key.full_name()) || may_be_absent(key)) continue;
     origins_.fail({key.full_name()}, key.full_name() + " is required, for example " + key.name + " = " +
                                          key.example_toml + " in [" + key.section + "]");
   }

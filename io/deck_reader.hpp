@@ -18,7 +18,8 @@ class DeckReader {
   void read(const std::string& text);
   /// Throws Error(usage) "command line: …".
   void apply_override(const std::string& text);
-  /// Throws Error(usage) at the section of a required key that was not set. data.train is left to check().
+  /// Throws Error(usage) at the section of a required key that was not set. What [[inject]], [device] and
+  /// data.train need is left to check_deck().
   void require_all() const;
 
   Deck& deck() { return deck_; }
@@ -32,6 +33,7 @@ class DeckReader {
   void add_faults(const toml::node& node, std::vector<Entry>& entries);
   [[noreturn]] void fail_unknown_section(const toml::key& name, const toml::node& node) const;
   void store(const Entry& entry);
+  bool may_be_absent(const DeckKey& key) const;
 
   std::string label_;
   Origins origins_;

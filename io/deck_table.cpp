@@ -134,10 +134,10 @@ Keys build_table() {
 const std::vector<DeckSection>& deck_sections() {
   static const std::vector<DeckSection> sections = {
       {"run", "What to do and where to write it."},
-      {"model", "A GPT-2 of these sizes."},
-      {"data", "Where tokens come from and in what order."},
+      {"model", "A GPT-2 of these sizes. The emulated device needs none: all of this section, or nothing."},
+      {"data", "Where tokens come from and in what order. The emulated device reads none."},
       {"batch", "How many sequences a step has."},
-      {"optimizer", "AdamW and its learning rate."},
+      {"optimizer", "AdamW and its learning rate. The emulated device needs none of it."},
       {"parallel", "How the work is split; tensor x pipeline x data ranks."},
       {"pipeline", "The order of work in a pipeline."},
       {"comm", "How ranks talk to each other."},

@@ -6,6 +6,9 @@
 namespace tenax::io {
 namespace {
 
+/// Beyond this a link's threads only fight for cores.
+constexpr double kMaxSockets = 256;
+
 void add_parallel(Keys& keys) {
   using S = ParallelSection;
   Rows<S> parallel(keys, "parallel", &Deck::parallel);
@@ -24,11 +27,15 @@ void add_pipeline(Keys& keys) {
   Rows<S> pipeline(keys, "pipeline", &Deck::pipeline);
   pipeline("schedule", &S::schedule, "Order of the passes; adaptive plans it for the measured delays.")
       .one_of({"gpipe", "1f1b", "zero_bubble", "adaptive"});
-  pipeline("p2p", &S::p2p, "How stages exchange tensors: the device's own path, or by threads of the host.")
-      .one_of({"direct", "delegated", "auto"})
-      .comes_later("stages exchange tensors directly", {"delegated"});
+  pipeline(
+      "p2p", &S::p2p,
+      "How stages exchange tensors: the device's own path, or by threads of the host; auto = by the device's "
+      "own path until a link is slow.")
+      .one_of({"direct", "delegated", "auto"});
   pipeline("activation_limit", &S::activation_limit,
-           "Live activations that a stage may hold, a number or one per stage; 0 = what memory allows.")
+           "Live activations that a stage may hold, a number or one per stage; 0 = what memory allows "
+           "(emulated: any "
+           "number).")
       .within(kCount)
       .in("microbatches")
       .zero_when_empty();
@@ -37,66 +44,70 @@ void add_pipeline(Keys& keys) {
 void add_comm(Keys& keys) {
   using S = CommSection;
   Rows<S> comm(keys, "comm", &Deck::comm);
-  comm("transport", &S::transport, "What carries delegated messages and gradients between replicas.")
+  comm("transport", &S::transport,
+       "What carries delegated messages and gradients between replicas; auto = shared memory within a host "
+       "and TCP beyond.")
       .one_of({"auto", "tcp", "shm", "verbs"})
-      .comes_later("all traffic is MPI's", {"tcp", "shm", "verbs"});
+      .comes_later("it has no RDMA transport", {"verbs"});
   comm("deadline_s", &S::deadline_s, "Longest wait for a peer before the run fails.").above(0).in("seconds");
-  comm("interfaces", &S::interfaces, "Network interfaces to use; none = all.")
-      .example("[\"eth0\"]")
-      .comes_later("MPI chooses the interfaces");
-  comm("sockets_per_link", &S::sockets_per_link, "TCP connections of one link; 0 = automatic.")
-      .within(kCount)
-      .comes_later("all traffic is MPI's");
+  comm("interfaces", &S::interfaces, "Network interfaces to use, by name or address; none = all that are up.")
+      .example("[\"eth0\"]");
+  comm("sockets_per_link", &S::sockets_per_link,
+       "Connections, each with a thread, of a delegated link and direction; 0 = as many as it needs.")
+      .within({0, kMaxSockets, false, false});
 }
 
 void add_device(Keys& keys) {
   using S = DeviceSection;
-  const std::string later = "it has no emulated device";
   Rows<S> device(keys, "device", &Deck::device);
-  device("kind", &S::kind, "What computes; auto = cuda where there is one, else cpu.")
-      .one_of({"auto", "cpu", "cuda", "emulated"})
-      .comes_later(later, {"emulated"});
-  const auto emulated_times = [&](const char* name, std::vector<double> S::*member, const char* pass) {
-    device(name, member, std::string("Emulated: time of one ") + pass + "; a number or one per stage.")
-        .at_least(0)
-        .in("ms")
-        .example("10.0")
-        .comes_later(later);
+  device("kind", &S::kind,
+         "What computes; auto = cuda where there is one, else cpu; emulated = nothing, passes only take "
+         "their time.")
+      .one_of({"auto", "cpu", "cuda", "emulated"});
+  const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
+    return device(name, member, "Emulated: " + sentence).of_kind("emulated");
   };
-  emulated_times("forward_ms", &S::forward_ms, "forward pass");
-  emulated_times("backward_input_ms", &S::backward_input_ms, "backward pass of the activations");
-  emulated_times("backward_weight_ms", &S::backward_weight_ms, "backward pass of the weights");
-  device("direct_model", &S::direct_model, "Emulated: what holds up a delayed direct send.")
-      .one_of({"send_queue", "shared_channel"})
-      .comes_later(later);
-  device("send_queue_depth", &S::send_queue_depth, "Emulated: messages a send queue has room for.")
-      .within(kSize)
-      .comes_later(later);
-  device("activation_bytes", &S::activation_bytes,
-         "Emulated: size of an activation message; 0 = the model's.")
-      .at_least(0)
-      .in("bytes")
-      .comes_later(later);
-  device("gradient_bytes", &S::gradient_bytes, "Emulated: size of a gradient message; 0 = the model's.")
-      .at_least(0)
-      .in("bytes")
-      .comes_later(later);
-  device("link_gbps", &S::link_gbps, "Emulated: bandwidth of a link; 0 = infinite.")
-      .at_least(0)
-      .in("Gbit/s")
-      .comes_later(later);
-  device("copy_ms", &S::copy_ms, "Emulated: time of a copy between device and host, each way.")
+  const std::string per_stage = "; a number or one per stage. Required.";
+  emulated("forward_ms", &S::forward_ms, "time of one forward pass" + per_stage)
       .at_least(0)
       .in("ms")
-      .comes_later(later);
-  device("optimizer_ms", &S::optimizer_ms, "Emulated: time of the optimizer.")
+      .example("10.0");
+  emulated("backward_input_ms", &S::backward_input_ms,
+           "time of one backward pass of the activations" + per_stage)
       .at_least(0)
       .in("ms")
-      .comes_later(later);
-  device("jitter_percent", &S::jitter_percent, "Emulated: seeded spread of all times.")
+      .example("10.0");
+  emulated("backward_weight_ms", &S::backward_weight_ms,
+           "time of one backward pass of the weights" + per_stage)
       .at_least(0)
-      .in("%")
-      .comes_later(later);
+      .in("ms")
+      .example("10.0");
+  emulated(
+      "direct_model", &S::direct_model,
+      "what a delayed direct send holds up: the sender's queue, and once that is full its compute; or both "
+      "directions of its link.")
+      .one_of({"send_queue", "shared_channel"});
+  emulated("send_queue_depth", &S::send_queue_depth,
+           "messages a send queue has room for, the one in transit included.")
+      .within(kSize);
+  emulated("activation_bytes", &S::activation_bytes,
+           "size of a message between stages; 0 = the model's, or nothing without a model.")
+      .at_least(0)
+      .in("bytes");
+  emulated(
+      "gradient_bytes", &S::gradient_bytes,
+      "size of one rank's weight gradients, which the pipelines sum; 0 = the model's, or nothing without a "
+      "model.")
+      .at_least(0)
+      .in("bytes");
+  emulated("link_gbps", &S::link_gbps, "bandwidth of a link; 0 = infinite.").at_least(0).in("Gbit/s");
+  emulated("copy_ms", &S::copy_ms, "time of a delegated message's copy between device and host, each way.")
+      .at_least(0)
+      .in("ms");
+  emulated("optimizer_ms", &S::optimizer_ms, "time of the optimizer.").at_least(0).in("ms");
+  emulated("jitter_percent", &S::jitter_percent, "seeded spread of all times.")
+      .within({0, 100, false, false})
+      .in("%");
 }
 
 void add_checkpoint(Keys& keys) {
@@ -120,15 +131,28 @@ void add_inject(Keys& keys) {
   inject("kind", &S::kind, "What goes wrong.").one_of({"link_delay", "link_down"}).required("\"link_delay\"");
   inject("from_step", &S::from_step, "First step of the fault.").within(kCount);
   inject("to_step", &S::to_step, "First step without it again; 0 = none.").within(kCount);
-  inject("stages", &S::stages, "The link: two neighbouring stages.").within(kCount).example("[0, 1]");
+  inject("stages", &S::stages,
+         "The link: two neighbouring stages, bound at launch to the ranks that hold them.")
+      .within(kCount)
+      .example("[0, 1]");
   inject("ranks", &S::ranks, "The link: two ranks.").within(kCount).example("[0, 1]");
-  inject("data", &S::data, "Which pipeline's link; -1 = all.").within({-1, kMaxSize, false, false});
-  inject("delay_ms", &S::delay_ms, "link_delay: how much later a message arrives.").at_least(0).in("ms");
-  inject("per_packet_ms", &S::per_packet_ms, "link_delay: the same for each packet.").at_least(0).in("ms");
-  inject("packet_bytes", &S::packet_bytes, "link_delay: size of such a packet.").at_least(0).in("bytes");
-  inject("trace", &S::trace, "link_delay: a CSV file of seconds,delay_ms, relative to the deck.")
+  inject("data", &S::data, "With stages: which pipeline's link; -1 = all.")
+      .within({-1, kMaxSize, false, false});
+  const auto delay = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
+    return inject(name, member, "link_delay: " + sentence).of_kind("link_delay");
+  };
+  delay("delay_ms", &S::delay_ms, "how much later a message arrives, in either direction.")
+      .at_least(0)
+      .in("ms");
+  delay("per_packet_ms", &S::per_packet_ms, "the same for each packet of a message.").at_least(0).in("ms");
+  delay("packet_bytes", &S::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
+  delay("trace", &S::trace,
+        "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
+        "that delay.")
       .example("\"delays.csv\"");
-  inject("path", &S::path, "link_down: \"direct\" or an address.").example("\"direct\"");
+  inject("path", &S::path, "link_down: \"direct\", or an address of either end.")
+      .of_kind("link_down")
+      .example("\"direct\"");
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ std::string to_toml(const Deck& deck) {
   Deck copy = deck;  // slots point into a Deck that may be written
   std::ostringstream out;
   for (const auto& section : deck_sections()) {
+    if (section.name == "model" && copy.model.is_placeholder) continue;
     if (section.name != "inject") write_section(out, section.name, "[" + section.name + "]", copy, 0);
   }
   for (std::size_t i = 0; i < copy.inject.size(); ++i) write_section(out, "inject", "[[inject]]", copy, i);

@@ -4,23 +4,6 @@
 namespace tenax::io::test {
 namespace {
 
-struct Mistake {
-  std::string deck;  ///< edits of kSmallDeck: see edited()
-  std::vector<std::string> overrides;
-  std::string message;  ///< how it begins; DECK stands for the deck's path
-};
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const auto at = text.find(from);
-  if (at == std::string::npos) throw std::logic_error("no " + from);
-  return text.replace(at, from.size(), to);
-}
-
-/// The small deck with the first `from` replaced.
-std::string edited(const std::string& from, const std::string& to) { return replaced(kSmallDeck, from, to); }
-/// The small deck with more lines, the first of which is line 15.
-std::string with(const std::string& lines) { return kSmallDeck + lines; }
-
 std::vector<Mistake> mistakes_of_names() {
   return {
       {edited("train_steps", "trian_steps"),
@@ -179,30 +162,8 @@ std::vector<Mistake> keys_of_later_versions() {
        {"parallel.replicas=2"},
        "command line: parallel.replicas: parallel.replicas = 2" + refused},
       {kSmallDeck,
-       {"pipeline.p2p=delegated"},
-       "command line: pipeline.p2p: pipeline.p2p = \"delegated\"" + refused},
-      {kSmallDeck,
-       {"comm.transport=tcp"},
-       "command line: comm.transport: comm.transport = \"tcp\"" + refused},
-      {kSmallDeck,
-       {"comm.transport=shm"},
-       "command line: comm.transport: comm.transport = \"shm\"" + refused},
-      {kSmallDeck,
        {"comm.transport=verbs"},
        "command line: comm.transport: comm.transport = \"verbs\"" + refused},
-      {kSmallDeck,
-       {"comm.interfaces=[ib0, ib1]"},
-       "command line: comm.interfaces: comm.interfaces = [\"ib0\", \"ib1\"]" + refused},
-      {kSmallDeck,
-       {"comm.sockets_per_link=2"},
-       "command line: comm.sockets_per_link: comm.sockets_per_link = 2" + refused},
-      {kSmallDeck,
-       {"device.kind=emulated"},
-       "command line: device.kind: device.kind = \"emulated\"" + refused},
-      {with("[device]\nforward_ms = [1, 2]\n"), {}, "DECK:16:1: device.forward_ms = [1.0, 2.0]" + refused},
-      {kSmallDeck,
-       {"device.send_queue_depth=2"},
-       "command line: device.send_queue_depth: device.send_queue_depth = 2" + refused},
       {kSmallDeck,
        {"run.tensorboard=true"},
        "command line: run.tensorboard: run.tensorboard = true" + refused},
@@ -213,29 +174,12 @@ std::vector<Mistake> keys_of_later_versions() {
       {edited("\"text.txt\"", "[{file = \"a.txt\"}, {file = \"b.txt\"}]"),
        {},
        "DECK:10:1: a list of files in data.train" + refused},
-      {with("[[inject]]\nkind = \"link_delay\"\nstages = [0, 1]\ndelay_ms = 30\n"),
-       {},
-       "DECK:15:1: [[inject]]" + refused},
-      {with("[[inject]]\nkind = \"link_down\"\n"),
-       {"inject.0.delay_ms=30"},
-       "DECK:15:1: [[inject]]" + refused},
-      {kSmallDeck, {"inject.0.delay_ms=30"}, "command line: inject.0: [[inject]]" + refused},
   };
 }
 
 class DeckMistakes : public testing::TestWithParam<Mistake> {};
 
-TEST_P(DeckMistakes, is_one_message_with_its_place_and_status_2) {
-  const TemporaryFolder folder;
-  const Mistake& mistake = GetParam();
-  const auto file = folder.write("d.toml", mistake.deck);
-  const auto [message, status] = error_of([&] { read_deck(file, mistake.overrides); });
-  const std::string expected =
-      mistake.message.starts_with("DECK") ? file.string() + mistake.message.substr(4) : mistake.message;
-  EXPECT_EQ(message.substr(0, expected.size()), expected);
-  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  EXPECT_EQ(status, 2);
-}
+TEST_P(DeckMistakes, is_one_message_with_its_place_and_status_2) { expect_refused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(names, DeckMistakes, testing::ValuesIn(mistakes_of_names()));
 INSTANTIATE_TEST_SUITE_P(types, DeckMistakes, testing::ValuesIn(mistakes_of_types()));

@@ -60,6 +60,31 @@ inline const char* const kSmallDeck =
     "[optimizer]\n"              // 13
     "lr = 1e-3\n";               // 14
 
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos) throw std::logic_error("no " + from);
+  return text.replace(at, from.size(), to);
+}
+
+/// The small deck with the first `from` replaced.
+inline std::string edited(const std::string& from, const std::string& to) {
+  return replaced(kSmallDeck, from, to);
+}
+/// The small deck with more lines, the first of which is line 15.
+inline std::string with(const std::string& lines) { return kSmallDeck + lines; }
+
+/// All that an emulated run needs; 9 lines.
+inline const char* const kEmulatedDeck =
+    "[run]\n"
+    "train_steps = 2\n"
+    "[batch]\n"
+    "global_batch_size = 12\n"
+    "[device]\n"
+    "kind = \"emulated\"\n"
+    "forward_ms = 10\n"
+    "backward_input_ms = 10\n"
+    "backward_weight_ms = 10\n";
+
 /// The message and status of what `work` throws; fails the test if it throws nothing.
 template <class Work>
 std::pair<std::string, int> error_of(const Work& work) {
@@ -70,6 +95,25 @@ std::pair<std::string, int> error_of(const Work& work) {
   }
   ADD_FAILURE() << "no error";
   return {};
+}
+
+/// A deck that is refused.
+struct Mistake {
+  std::string deck;
+  std::vector<std::string> overrides;
+  std::string message;  ///< how it begins; DECK stands for the deck's path
+};
+
+/// Expects one line, with its place, and status 2.
+inline void expect_refused(const Mistake& mistake) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("d.toml", mistake.deck);
+  const auto [message, status] = error_of([&] { read_deck(file, mistake.overrides); });
+  const std::string expected =
+      mistake.message.starts_with("DECK") ? file.string() + mistake.message.substr(4) : mistake.message;
+  EXPECT_EQ(message.substr(0, expected.size()), expected);
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  EXPECT_EQ(status, 2);
 }
 
 }  // namespace tenax::io::test

@@ -107,9 +107,11 @@ TEST(Deck, takes_an_activation_limit_of_zero_as_none) {
 TEST(Deck, accepts_every_choice_this_version_honours) {
   for (const char* choice :
        {"pipeline.schedule=gpipe", "pipeline.schedule=1f1b", "pipeline.schedule=zero_bubble",
-        "pipeline.p2p=direct", "device.kind=cpu", "device.kind=cuda", "model.compute_dtype=bf16",
-        "optimizer.lr_schedule=constant", "optimizer.lr_schedule=linear", "run.resume=never",
-        "checkpoint.interval=-1", "checkpoint.keep=0", "optimizer.clip_grad=0", "model.vocab_size=50257"}) {
+        "pipeline.p2p=direct", "pipeline.p2p=delegated", "comm.transport=tcp", "comm.transport=shm",
+        "comm.interfaces=[ib0, 10.0.0.1]", "comm.sockets_per_link=4", "device.kind=cpu", "device.kind=cuda",
+        "model.compute_dtype=bf16", "optimizer.lr_schedule=constant", "optimizer.lr_schedule=linear",
+        "run.resume=never", "checkpoint.interval=-1", "checkpoint.keep=0", "optimizer.clip_grad=0",
+        "model.vocab_size=50257"}) {
     EXPECT_NO_THROW(read(kSmallDeck, {choice})) << choice;
   }
 }

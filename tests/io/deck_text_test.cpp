@@ -24,14 +24,30 @@ TEST(ReferenceDeck, is_a_deck) {
   EXPECT_EQ(deck.data.train.front().file, folder.path() / "train.txt");
 }
 
+/// Beside which keys an example makes sense.
+std::vector<std::string> context_of(const DeckKey& key) {
+  if (key.kind == "emulated")
+    return {"device.kind=emulated", "device.forward_ms=1", "device.backward_input_ms=1",
+            "device.backward_weight_ms=1"};
+  if (key.section != "inject") return {};
+  std::vector<std::string> context = {"parallel.pipeline_parallel_size=2", "inject.0.kind=link_delay"};
+  if (key.name != "ranks") context.emplace_back("inject.0.stages=[0, 1]");
+  if (key.name != "trace" && key.name != "path") context.emplace_back("inject.0.delay_ms=1");
+  if (key.kind == "link_down") context[1] = "inject.0.kind=link_down";
+  return context;
+}
+
 TEST(ReferenceDeck, has_examples_that_are_right_or_refused_as_of_a_later_version) {
   const TemporaryFolder folder;
   const auto file = folder.write("reference.toml", reference_toml());
+  folder.write("delays.csv", "0,1\n");
   for (const auto& key : deck_keys()) {
     if (key.example_toml.empty()) continue;
     const std::string section = key.section == "inject" ? "inject.0" : key.section;
+    std::vector<std::string> overrides = context_of(key);
+    overrides.push_back(section + "." + key.name + "=" + key.example_toml);
     try {
-      read_deck(file, {section + "." + key.name + "=" + key.example_toml});
+      read_deck(file, overrides);
     } catch (const kernels::Error& error) {
       EXPECT_NE(std::string(error.what()).find(" is not supported by this version"), std::string::npos)
           << error.what();
