@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "parallel/dependency_walk.hpp"
+#include "parallel/transfer_clockwork.hpp"
 
 namespace tenax::parallel {
 namespace {
@@ -75,12 +76,8 @@ double bubble_rate_of(const std::vector<OpTime>& ops) {
   return std::max(0.0, 1 - busy_s / (ops.back().end_s - ops.front().start_s));
 }
 
-}  // namespace
-
-Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs) {
-  assert(costs.stage_count() == schedule.stages());
-  assert(costs.link_delay_s.empty() || static_cast<int>(costs.link_delay_s.size()) == schedule.stages() - 1);
-  Timeline timeline{.ops_of_stage = Clockwork(schedule, costs).run(), .makespan_s = 0, .bubble_rate = {}};
+Timeline summary_of(std::vector<std::vector<OpTime>> times) {
+  Timeline timeline{.ops_of_stage = std::move(times), .makespan_s = 0, .bubble_rate = {}};
   double first_start_s = std::numeric_limits<double>::infinity(), last_end_s = -first_start_s;
   for (const auto& ops : timeline.ops_of_stage) {
     timeline.bubble_rate.push_back(bubble_rate_of(ops));
@@ -90,6 +87,22 @@ Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs) 
   }
   timeline.makespan_s = std::max(0.0, last_end_s - first_start_s);
   return timeline;
+}
+
+}  // namespace
+
+Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs) {
+  return simulate(schedule, costs, TransferModel{});
+}
+
+Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
+                  const TransferModel& transfers) {
+  assert(costs.stage_count() == schedule.stages());
+  assert(costs.link_delay_s.empty() || static_cast<int>(costs.link_delay_s.size()) == schedule.stages() - 1);
+  if (transfers.kind == TransferModel::Kind::latency) return summary_of(Clockwork(schedule, costs).run());
+  const int microbatches = microbatches_of(schedule);
+  DependencyWalk(schedule, microbatches).run([](int, int) {});
+  return summary_of(TransferClockwork(schedule, microbatches, costs, transfers).run());
 }
 
 std::string draw_gantt(const PipelineSchedule& schedule, const Timeline& timeline, int width) {
