@@ -20,7 +20,8 @@ namespace {
 /// What has been computed for each microbatch of one stage, op by op.
 class StageChecker {
  public:
-  StageChecker(int stage, int microbatches) : stage_(stage), done_(static_cast<std::size_t>(microbatches)) {}
+  StageChecker(int stage, int microbatches, WeightOrder weight_order)
+      : stage_(stage), weight_order_(weight_order), done_(static_cast<std::size_t>(microbatches)) {}
 
   void add(const PipelineOp& op) {
     if (op.microbatch < 0 || op.microbatch >= static_cast<int>(done_.size()))
@@ -56,7 +57,7 @@ class StageChecker {
   void add_weight_gradient(const PipelineOp& op, Done& done) {
     if (!done.input) refuse(stage_, to_string(op) + " comes before its B");
     if (done.weight) refuse(stage_, to_string(op) + " repeats a weight gradient");
-    if (op.microbatch != next_weight_)
+    if (weight_order_ == WeightOrder::by_microbatch && op.microbatch != next_weight_)
       refuse(stage_, to_string(op) + " comes where the weight gradient of microbatch " +
                          std::to_string(next_weight_) + " is due: they are added in microbatch order");
     done.weight = true;
@@ -64,6 +65,7 @@ class StageChecker {
   }
 
   int stage_;
+  WeightOrder weight_order_;
   int next_weight_ = 0;
   std::vector<Done> done_;
 };
@@ -91,9 +93,10 @@ int ActivationLimit::microbatches(int stage) const {
   return microbatches_of_stage.at(static_cast<std::size_t>(stage));
 }
 
-void validate(const PipelineSchedule& schedule, int microbatches, const ActivationLimit& limit) {
+void validate(const PipelineSchedule& schedule, int microbatches, const ActivationLimit& limit,
+              WeightOrder weight_order) {
   for (int stage = 0; stage < schedule.stages(); ++stage) {
-    StageChecker checker(stage, microbatches);
+    StageChecker checker(stage, microbatches, weight_order);
     for (const PipelineOp& op : schedule.ops_of_stage[static_cast<std::size_t>(stage)]) checker.add(op);
     checker.finish();
   }

@@ -51,11 +51,15 @@ struct ActivationLimit {
   int microbatches(int stage) const;
 };
 
+/// Must W's come in microbatch order? Running a schedule wants that (equal bits whatever the schedule); asking how
+/// long an order takes does not.
+enum class WeightOrder { by_microbatch, any };
+
 /// Throws Error(operation), naming stage and op, unless every stage computes F and either B and W or BW of
 /// each microbatch 0 … microbatches − 1 exactly once, F before B before W; adds weight gradients in
-/// microbatch order (equal bits whatever the schedule); stays within the limit; and no stages wait for each
-/// other for ever.
-void validate(const PipelineSchedule& schedule, int microbatches, const ActivationLimit& limit = {});
+/// the order asked for; stays within the limit; and no stages wait for each other for ever.
+void validate(const PipelineSchedule& schedule, int microbatches, const ActivationLimit& limit = {},
+              WeightOrder weight_order = WeightOrder::by_microbatch);
 
 /// The most activations that `stage` holds at any moment, counted as ActivationLimit says.
 double peak_activations(const PipelineSchedule& schedule, int stage, double weight_share = 1);

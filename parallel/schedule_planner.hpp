@@ -6,15 +6,9 @@
 
 #include "parallel/pipeline_costs.hpp"
 #include "parallel/pipeline_schedule.hpp"
+#include "parallel/plan_budget.hpp"
 
 namespace tenax::parallel {
-
-/// Whichever ends first; evaluations alone make the result independent of the machine's speed.
-struct PlanBudget {
-  double seconds = 0.1;
-  std::int64_t evaluations =
-      0;  ///< simulated schedules; 0 = bounded by time alone, > 0 = by evaluations alone
-};
 
 struct PlanRequest {
   int microbatches = 1;
@@ -42,5 +36,8 @@ PipelineSchedule plan_initial(int microbatches, const PipelineCosts& costs, cons
 
 /// No schedule of these costs and this limit is faster.
 double makespan_lower_bound_s(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
+
+/// Of a makespan and a bound on it: equal but for rounding to nanoseconds.
+bool meets_bound(double makespan_s, double lower_bound_s);
 
 }  // namespace tenax::parallel

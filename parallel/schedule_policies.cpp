@@ -5,6 +5,8 @@
 
 #include "kernels/error.hpp"
 #include "parallel/schedule_generator.hpp"
+#include "parallel/schedule_planner.hpp"
+#include "parallel/warmup_counts.hpp"
 
 namespace tenax::parallel {
 namespace {
@@ -33,6 +35,22 @@ void check_fits(const char* policy, const PipelineSchedule& schedule, const Acti
   }
 }
 
+// Bounded by evaluations, so that every rank finds the same plan, however fast it is: about a tenth of a second.
+PlanBudget planning_budget(int stages, int microbatches) {
+  constexpr std::int64_t kPasses = 20'000'000, kLeast = 100, kMost = 50'000;
+  const std::int64_t passes = 3LL * stages * microbatches;
+  return {.seconds = 0, .evaluations = std::clamp(kPasses / passes, kLeast, kMost)};
+}
+
+PipelineSchedule plan_for_links(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit) {
+  const bool delayed = std::any_of(costs.link_delay_s.begin(), costs.link_delay_s.end(),
+                                   [](double delay_s) { return delay_s > 0; });
+  if (!delayed) return plan_initial(microbatches, costs, limit);
+  const PlanBudget budget = planning_budget(costs.stage_count(), microbatches);
+  return plan_adaptive({.microbatches = microbatches, .costs = costs, .limit = limit, .budget = budget})
+      .schedule;
+}
+
 }  // namespace
 
 SchedulePolicy policy_of_name(const std::string& name) {
@@ -56,17 +74,8 @@ PipelineSchedule plan_one_f_one_b(int stages, int microbatches) {
 }
 
 std::vector<int> initial_warmup(int stages, int microbatches, const ActivationLimit& limit) {
-  const int first = std::min({2 * stages - 1, microbatches, limit.microbatches(0)});
-  std::vector<int> warmup{first};
-  int even = first;  // Algorithm 1's x_i: slackness spread evenly, the larger ones first
-  for (int stage = 1; stage < stages; ++stage) {
-    even -= (first - 1) / (stages - 1) + (stage <= (first - 1) % (stages - 1) ? 1 : 0);
-    // Algorithm 1 supposes x_0 ≥ S. Below that it would put neighbours at one warm-up forward each, which
-    // run one microbatch at a time; S − s of them (1F1B's) keep the pipeline filled at the same x_0.
-    const int filling = std::min(stages - stage, first);
-    warmup.push_back(std::min({std::max(even, filling), warmup.back(), limit.microbatches(stage)}));
-  }
-  return warmup;
+  const PlanningProblem timeless(microbatches, PipelineCosts::uniform(stages, {}), limit);
+  return even_warmup(timeless, std::min(2 * stages - 1, timeless.most_live(0)));
 }
 
 PipelineSchedule plan_zero_bubble(int microbatches, const PipelineCosts& costs,
@@ -95,8 +104,10 @@ PipelineSchedule plan_schedule(SchedulePolicy policy, int microbatches, const Pi
       check_fits("1f1b", schedule, limit);
       break;
     case SchedulePolicy::zero_bubble:
-    case SchedulePolicy::adaptive:
       schedule = plan_zero_bubble(microbatches, costs, limit);
+      break;
+    case SchedulePolicy::adaptive:
+      schedule = plan_for_links(microbatches, costs, limit);
       break;
   }
   validate(schedule, microbatches, limit);

@@ -2,10 +2,10 @@
 //
 //   gpipe        all F, then all BW (Huang et al., NeurIPS 2019); holds every microbatch
 //   1f1b         S − s forwards ahead, then one F, one BW (PipeDream-flush, Narayanan et al., ICML 2021)
-//   zero_bubble  B and W apart (Qi et al., ICLR 2024), warm-up forwards by Algorithm 1 of the PipeMorph
-//   paper,
+//   zero_bubble  B and W apart (Qi et al., ICLR 2024), warm-up forwards by Algorithm 1 of the PipeMorph paper,
 //                planned for no link delay
-//   adaptive     zero_bubble until link delays are measured
+//   adaptive     planned for the link delays (plan_adaptive); without any, the largest uniform slackness that the
+//                limit allows (plan_initial)
 //
 // Pure and deterministic: equal arguments give equal schedules on every rank.
 #pragma once

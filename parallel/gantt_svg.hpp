@@ -1,0 +1,17 @@
+// A schedule as a picture: for `tenax schedule --svg` and `tenax plan`.
+#pragma once
+
+#include <string>
+
+#include "parallel/pipeline_schedule.hpp"
+#include "parallel/timeline.hpp"
+
+namespace tenax::parallel {
+
+/// A self-contained SVG: a row a stage, its passes to scale in time, coloured by kind and numbered by microbatch where
+/// that fits; what is left of a row's background between them is its bubbles. With title, legend and an axis in
+/// milliseconds; follows the viewer's light or dark scheme.
+std::string draw_gantt_svg(const PipelineSchedule& schedule, const Timeline& timeline,
+                           const std::string& title);
+
+}  // namespace tenax::parallel
