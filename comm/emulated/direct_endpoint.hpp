@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "comm/connection.hpp"
@@ -9,23 +10,36 @@
 
 namespace tenax::comm {
 
-/// send_queue: every send enters this rank's one in-order queue (all neighbours, both directions), with room for `depth`
-///   messages, the one in transit included; one message at a time is in transit. A send blocks the calling thread, and so
-///   the launch of later compute, while the queue is full.
-/// shared_channel: both directions between two ranks share one in-order channel, one transfer at a time, first come first
-///   served; a send does not block. Transfers marked as pairs (1F1B's fused send/receive) run both ways at once.
+/// send_queue: every send enters this rank's one in-order queue (all neighbours, both directions), with room
+/// for `depth` messages, the one in transit included; one message at a time is in transit. A send blocks the
+/// calling thread, and so the launch of later compute, while the queue is full.
+///
+/// shared_channel: both directions between two ranks share one in-order channel, one transfer at a time, first
+/// come first served; a send does not block. Paired (1F1B's fused send/receive): one such channel per direction.
 enum class DirectModel { send_queue, shared_channel };
 
 struct DirectOptions {
   DirectModel model = DirectModel::send_queue;
   int depth = 1;
-  bool paired = false;   ///< shared_channel: opposite transfers of a pair do not wait for each other
+  bool paired = false;   ///< shared_channel: opposite transfers do not wait for each other
   double link_gbps = 0;  ///< a message occupies its place for bytes / bandwidth as well; 0 = infinite
   double deadline_s = 60;
 };
 
-/// An Endpoint whose links go to `neighbours` (the ranks before and after in a pipeline; others assert). Both ends of a
-/// link make it at the same time with the same `name`. Messages are real, dataless ones headers alone.
+/// The purposes of its connections (Transport::connect) begin with these, followed by the endpoint's name:
+/// messages, and the requests and grants of a shared channel, which stand for what the network card does by
+/// itself: fault injection leaves the latter alone.
+inline constexpr std::string_view kDirectPurpose = "direct ";
+inline constexpr std::string_view kChannelControlPurpose = "control ";
+
+/// An Endpoint whose links go to `neighbours` (ranks of `group`: those before and after in a pipeline or a
+/// ring; others assert). Both ends of a link make it at the same time with the same `name`. Messages are
+/// real, dataless ones headers alone. A transfer that sends a dataless message is done when the message has
+/// its place in the queue: there is no memory to wait for; one that sends data when its transmission has
+/// ended. A link that breaks throws its Error(link) from then on, from receives under way too; messages that
+/// had arrived before can still be received.
+///
+/// `transport` and `device` must outlive the endpoint, whose destructor waits for the messages in its queues.
 std::unique_ptr<Endpoint> create_emulated_direct_endpoint(const std::string& name,
                                                           const std::vector<Peer>& group, int rank,
                                                           const std::vector<int>& neighbours,

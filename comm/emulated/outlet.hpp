@@ -1,0 +1,33 @@
+// Outlet: where the messages of emulated direct links wait for their turn on the wire.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include "comm/connection.hpp"
+
+namespace tenax::comm {
+
+class DirectLink;
+
+/// A message on its way to the wire of `link`.
+struct Outgoing {
+  MessageHeader header;
+  std::span<const std::byte> payload;
+  std::unique_ptr<kernels::Event> ready;    ///< done when what is sent exists
+  std::shared_ptr<std::atomic<bool>> sent;  ///< set when the memory is free
+  DirectLink* link = nullptr;
+};
+
+/// Thread rule: enter() from one thread, the rank's. Transmission happens in threads of the outlet's own. The
+/// destructor waits until all messages have been transmitted, or dropped because their link has failed.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  /// Returns when the message has its place. Where that took time, `stream` is told (Stream::input_arrived)
+  /// until when the calling thread was held up. Throws Error(link).
+  virtual void enter(Outgoing message, kernels::Stream& stream) = 0;
+};
+
+}  // namespace tenax::comm

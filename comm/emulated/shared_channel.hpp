@@ -1,0 +1,53 @@
+// SharedChannel: the wire between two ranks when both directions share it, one transfer at a time.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "comm/emulated/channel_arbiter.hpp"
+#include "comm/emulated/outlet.hpp"
+#include "comm/failure.hpp"
+
+namespace tenax::comm {
+
+/// One end of it. Messages wait in a queue without bounds. The ends talk over `control`, a connection of
+/// their own: the upper end asks the lower one, where the arbiter is, for each message, and says when its
+/// transfer has ended.
+class SharedChannel final : public Outlet {
+ public:
+  SharedChannel(ChannelEnd end, bool paired, std::unique_ptr<Connection> control, double deadline_s);
+  ~SharedChannel() override;
+  /// Does not block.
+  void enter(Outgoing message, kernels::Stream& stream) override;
+
+ private:
+  enum Kind : std::int32_t { request, release, grant };
+
+  void transmit_messages();
+  bool wait_for_grant(std::unique_lock<std::mutex>& lock);
+  void listen();
+  // With the mutex held:
+  void post(Kind kind);
+  void arbitrate(Kind kind, ChannelEnd from);
+  void tell_other_end(Kind kind);
+  void take_grant();
+  void break_down(std::exception_ptr error);
+
+  const ChannelEnd end_;
+  const double deadline_s_;
+  std::unique_ptr<Connection> control_;
+  std::mutex mutex_;  ///< of all below, and of sending on the control connection
+  std::condition_variable changed_;
+  std::deque<Outgoing> messages_;  ///< the first is in transit or the next to go
+  ChannelArbiter arbiter_;         ///< used at the lower end alone
+  int grants_ = 0;                 ///< not used yet
+  bool closing_ = false;
+  std::optional<Failure> failure_;  ///< of the control connection: no grant will come any more
+  std::thread sender_, listener_;   ///< after what they use
+};
+
+}  // namespace tenax::comm
