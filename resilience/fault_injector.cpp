@@ -1,0 +1,33 @@
+#include "resilience/fault_injector.hpp"
+
+#include "resilience/injected_connection.hpp"
+#include "resilience/injected_transport.hpp"
+#include "resilience/injected_world.hpp"
+
+namespace tenax::resilience {
+
+FaultInjector::FaultInjector(std::vector<LinkFault> faults)
+    : faults_(std::move(faults)), connections_(std::make_unique<ConnectionRegistry>()) {}
+
+FaultInjector::~FaultInjector() = default;
+
+void FaultInjector::begin_step(std::int64_t step) {
+  faults_.begin_step(step);
+  connections_->cut_what_is_down();
+}
+
+std::unique_ptr<comm::World> FaultInjector::wrap(comm::World& world, comm::CommOptions options) {
+  return std::make_unique<InjectedWorld>(world, faults_, options);
+}
+
+std::unique_ptr<comm::Transport> FaultInjector::wrap(std::unique_ptr<comm::Transport> transport, int rank) {
+  return std::make_unique<InjectedTransport>(std::move(transport), rank, faults_, *connections_);
+}
+
+std::unique_ptr<FaultInjector> create_fault_injector(const std::vector<io::InjectEntry>& entries,
+                                                     const parallel::ProcessGrid& grid) {
+  if (entries.empty()) return nullptr;
+  return std::make_unique<FaultInjector>(bind_faults(entries, grid));
+}
+
+}  // namespace tenax::resilience
