@@ -12,11 +12,22 @@ struct CommandHelp {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<CommandHelp, 5> kCommands = {{
+constexpr std::array<CommandHelp, 6> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
      "link.\n"},
+    {"schedule",
+     "tenax schedule INSTANCE.json --policy gpipe|1f1b|zero_bubble|adaptive --out FILE.json [--svg FILE]\n"
+     "               [--budget-ms 100 | --budget-evaluations N] [--seed S] [--json]\n"
+     "       tenax schedule INSTANCE.json --evaluate FILE.json [--send-queue Q] [--svg FILE] [--json]",
+     "Plans the order of a pipeline's passes, or says how long a given order takes. The first three\n"
+     "policies are planned for links without delay, adaptive for the instance's: within the budget, and for\n"
+     "a seed and a budget in evaluations always the same. --svg draws the result. --send-queue Q: messages\n"
+     "pass through one in-order queue of Q places a stage, one at a time; a full queue blocks the stage.\n"
+     "INSTANCE.json: {\"stages\": S, \"microbatches\": N, \"forward\": [S times in ms],\n"
+     "\"backward_input\": [S], \"backward_weight\": [S], \"link_delay\": [S - 1],\n"
+     "\"activation_limit\": null or [S], \"weight_share\": 0}\n"},
     {"generate",
      "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
      "               [--top-p P] [--samples M] [--seed S]",
@@ -32,8 +43,7 @@ constexpr std::array<CommandHelp, 5> kCommands = {{
      "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
 }};
 
-constexpr std::array<std::string_view, 6> kLater = {"launch",   "schedule", "tokenize",
-                                                    "evaluate", "report",   "trace"};
+constexpr std::array<std::string_view, 5> kLater = {"launch", "tokenize", "evaluate", "report", "trace"};
 
 }  // namespace
 

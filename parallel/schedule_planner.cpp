@@ -23,9 +23,10 @@ bool meets_bound(double makespan_s, double lower_bound_s) {
 }
 
 Plan plan_adaptive(const PlanRequest& request) {
+  BudgetMeter budget(request.budget);
   const PlanningProblem problem(request.microbatches, request.costs, request.limit);
   const Nanoseconds bound = lower_bound(problem);
-  ScheduleSearch search(problem, request.budget, request.seed, bound);
+  ScheduleSearch search(problem, budget, request.seed, bound);
   // The baselines come first, so that however small the budget the plan is never worse than they are.
   search.offer(order_of(plan_zero_bubble(request.microbatches, request.costs, request.limit), problem));
   search.offer(order_of(plan_gpipe(problem.stages(), request.microbatches), problem));

@@ -25,7 +25,7 @@ std::vector<StageRule> rules_for(const PlanningProblem& problem, const std::vect
 
 }  // namespace
 
-ScheduleSearch::ScheduleSearch(const PlanningProblem& problem, const PlanBudget& budget, std::uint64_t seed,
+ScheduleSearch::ScheduleSearch(const PlanningProblem& problem, BudgetMeter& budget, std::uint64_t seed,
                                Nanoseconds target)
     : problem_(problem),
       budget_(budget),
@@ -33,7 +33,7 @@ ScheduleSearch::ScheduleSearch(const PlanningProblem& problem, const PlanBudget&
       target_(target),
       evaluator_(problem),
       scheduler_(problem),
-      local_search_(problem, budget_, target) {}
+      local_search_(problem, budget, target) {}
 
 void ScheduleSearch::offer(PassOrder order) {
   budget_.spend();

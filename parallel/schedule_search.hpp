@@ -10,9 +10,8 @@ namespace tenax::parallel {
 
 class ScheduleSearch {
  public:
-  /// The problem must outlive it. Ends early at a makespan of `target`, which no order beats.
-  ScheduleSearch(const PlanningProblem& problem, const PlanBudget& budget, std::uint64_t seed,
-                 Nanoseconds target);
+  /// Problem and budget must outlive it. Ends early at a makespan of `target`, which no order beats.
+  ScheduleSearch(const PlanningProblem& problem, BudgetMeter& budget, std::uint64_t seed, Nanoseconds target);
 
   /// An order to start from; counted as one evaluation. Orders that break the limit or deadlock are passed over.
   void offer(PassOrder order);
@@ -28,7 +27,7 @@ class ScheduleSearch {
   void keep(ScoredOrder scored);
 
   const PlanningProblem& problem_;
-  BudgetMeter budget_;
+  BudgetMeter& budget_;
   SearchRandom random_;
   Nanoseconds target_;
   OrderEvaluator evaluator_;
