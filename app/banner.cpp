@@ -33,6 +33,14 @@ std::string pipeline_line(const Layout& layout, const io::Deck& deck) {
                 blocks.c_str(), 100 * bubble);
 }
 
+std::string emulated_lines(const io::Deck& deck, const Layout& layout, const kernels::Device& device) {
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  std::string text = layout_line(layout, deck) + "\n";
+  if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
+  text += format("predicted %.4g ms an iteration where no link is slow\n", 1e3 * timeline.makespan_s);
+  return text + format("device   %s: passes take their time and compute nothing", device.name().c_str());
+}
+
 }  // namespace
 
 std::string banner(const io::Deck& deck, const Layout& layout, const kernels::Device& device,
@@ -41,6 +49,7 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
   const auto largest = std::max_element(layout.memory_of_stage.begin(), layout.memory_of_stage.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
   std::string text = format("tenax    %s\n", deck.run.name.c_str());
+  if (!layout.has_data) return text + emulated_lines(deck, layout, device);
   text += format(
       "model    GPT-2, %lld layers, %lld heads, width %lld, T %lld, vocabulary %lld: %s parameters, %s\n",
       static_cast<long long>(c.num_layers), static_cast<long long>(c.num_attention_heads),
@@ -67,7 +76,7 @@ void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const st
   console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
                      static_cast<long long>(steps_done), deck.run.output_dir.c_str()));
   const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
-  if (deck.checkpoint.interval < 0) return;
+  if (deck.checkpoint.interval < 0 || deck.device.kind == "emulated") return;
   console.say("checkpoint: " + checkpoint.string());
   if (reason != "completed" || !writes_text(deck)) return;
   console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");

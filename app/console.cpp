@@ -58,14 +58,21 @@ void Console::warn(const std::string& line) {
 }
 
 void Console::report(const StepReport& r) {
-  if (++lines_since_header_ % kLinesPerHeader == 0)
-    say(format("%14s %10s %10s %10s %12s %16s %6s %10s", "step", "loss", "grad norm", "lr", "tokens/s",
-               "model FLOP/s", "peak", "ETA"));
+  const bool with_header = ++lines_since_header_ % kLinesPerHeader == 0;
   const std::string step =
       format("%lld/%lld", static_cast<long long>(r.step), static_cast<long long>(r.train_steps));
+  const std::string eta = duration_text(r.eta_s);
+  if (!r.has_data) {
+    if (with_header) say(format("%14s %14s %10s", "step", "iteration/ms", "ETA"));
+    say(format("%14s %14.2f %10s", step.c_str(), 1e3 * r.iteration_s, eta.c_str()));
+    return;
+  }
+  if (with_header)
+    say(format("%14s %10s %10s %10s %12s %16s %6s %10s", "step", "loss", "grad norm", "lr", "tokens/s",
+               "model FLOP/s", "peak", "ETA"));
   say(format("%14s %10.5f %10.4f %10.3e %12.0f %16s %5.1f%% %10s", step.c_str(), shown(r.loss),
              shown(r.grad_norm), r.learning_rate, r.tokens_per_second, rate_text(r.flop_per_second).c_str(),
-             100 * r.peak_fraction, duration_text(r.eta_s).c_str()));
+             100 * r.peak_fraction, eta.c_str()));
 }
 
 void Console::progress(std::int64_t steps_done, std::int64_t train_steps, double eta_s) {

@@ -14,6 +14,8 @@ struct StepReport {
   double flop_per_second = 0;  ///< model FLOP
   double peak_fraction = 0;    ///< of the measured matrix-product rate
   double eta_s = 0;
+  double iteration_s = 0;
+  bool has_data = true;  ///< false: the iteration's time is all there is
 };
 
 /// Silent where `speaks` is false (every rank but 0).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/emulated_layout.hpp"
 #include "kernels/error.hpp"
 #include "parallel/schedule_policies.hpp"
 #include "parallel/stage_partition.hpp"
@@ -46,25 +47,32 @@ StepTraffic stage_traffic(const Layout& layout, const model::StageSpan& span,
   return traffic;
 }
 
-// What the deck allows, else what memory holds: for the zero-bubble schedules no more than the 2S - 1 microbatches that
-// their warm-up uses, beyond which they would only defer weight passes.
+// How many of its microbatches a stage may hold when the deck leaves that to memory, which has room for `fits`.
+int limit_of_memory(const std::string& schedule, std::int64_t fits, std::int64_t stages,
+                    std::int64_t microbatches) {
+  // What zero_bubble's warm-up uses; beyond it would only defer weight passes.
+  const std::int64_t warmup = std::min(2 * stages - 1, microbatches);
+  std::int64_t limit = microbatches;
+  if (schedule == "zero_bubble") limit = warmup;
+  // The slack for delays that have not happened yet takes half of what is left.
+  if (schedule == "adaptive") limit = stages == 1 ? 1 : std::clamp((fits + warmup) / 2, warmup, microbatches);
+  return static_cast<int>(std::clamp<std::int64_t>(fits, 1, limit));
+}
+
 parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout,
                                            const std::vector<parallel::StateMemory>& states,
                                            const std::vector<model::StageMemory>& stages,
                                            std::size_t device_bytes) {
-  const bool zero_bubble = deck.pipeline.schedule == "zero_bubble" || deck.pipeline.schedule == "adaptive";
-  const std::int64_t useful =
-      zero_bubble ? std::min(2 * layout.grid.pipeline - 1, layout.microbatches) : layout.microbatches;
   const auto& given = deck.pipeline.activation_limit;
   parallel::ActivationLimit limit;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : s];
     const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
     const std::size_t room = device_bytes > fixed ? device_bytes - fixed : 0;
-    const auto fits =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(room / stages[s].slot_bytes), 1, useful);
+    const auto fits = static_cast<std::int64_t>(room / stages[s].slot_bytes);
     limit.microbatches_of_stage.push_back(
-        static_cast<int>(asked > 0 ? std::min<std::int64_t>(asked, layout.microbatches) : fits));
+        asked > 0 ? static_cast<int>(std::min<std::int64_t>(asked, layout.microbatches))
+                  : limit_of_memory(deck.pipeline.schedule, fits, layout.grid.pipeline, layout.microbatches));
   }
   return limit;
 }
@@ -96,6 +104,7 @@ model::GptConfig gpt_config(const io::ModelSection& section) {
 }
 
 Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes) {
+  if (deck.device.kind == "emulated") return plan_emulated_layout(deck);
   Layout layout;
   layout.config = gpt_config(deck.model);
   layout.grid = {static_cast<int>(deck.parallel.tensor_parallel_size),
@@ -126,8 +135,8 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t dev
     stages.push_back(model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch));
     layout.traffic_of_stage.push_back(stage_traffic(layout, span, shards));
   }
-  layout.schedule =
-      plan_within(deck, layout, activation_limit(deck, layout, states, stages, device_memory_bytes));
+  layout.limit = activation_limit(deck, layout, states, stages, device_memory_bytes);
+  layout.schedule = plan_within(deck, layout, layout.limit);
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const int slots = parallel::peak_slots(layout.schedule, static_cast<int>(s));
     layout.memory_of_stage.push_back(

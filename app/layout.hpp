@@ -37,7 +37,9 @@ struct Layout {
   int microbatches = 0;  ///< of each pipeline
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< of one rank
-  parallel::PipelineCosts costs;                  ///< predicted, at `flop_per_second` a rank
+  bool has_data = true;                           ///< false: the emulated device's
+  parallel::PipelineCosts costs;    ///< predicted, at `flop_per_second` a rank; or the deck's own
+  parallel::ActivationLimit limit;  ///< of the schedule, and of every later one
   parallel::PipelineSchedule schedule;
   std::vector<RankMemory> memory_of_stage;
   std::vector<StepTraffic> traffic_of_stage;

@@ -8,6 +8,7 @@
 #include "app/machine_rate.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
+#include "kernels/emulated_device.hpp"
 #include "parallel/timeline.hpp"
 
 namespace tenax::app {
@@ -96,8 +97,9 @@ void print_text(const io::Deck& deck, const Layout& layout, const kernels::Devic
                 bytes_text(t.data).c_str());
   }
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
-  std::printf("\npredicted iteration %.4g ms at this machine's matrix-product rate on every rank\n",
-              timeline.makespan_s * 1e3);
+  std::printf(
+      "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
+      layout.has_data ? "at this machine's matrix-product rate on every rank" : "by the deck's times");
   for (std::size_t s = 0; s < timeline.bubble_rate.size(); ++s)
     std::printf("%s%.1f%%", s == 0 ? "bubble rate of the stages: " : ", ", 100 * timeline.bubble_rate[s]);
   std::printf("\n");
@@ -106,6 +108,11 @@ void print_text(const io::Deck& deck, const Layout& layout, const kernels::Devic
     std::printf("link %zu-%zu tolerates a delay of %.4g ms at 1%% loss\n", link, link + 1,
                 1e3 * tolerances[link]);
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
+}
+
+std::unique_ptr<kernels::Device> create_device(const io::Deck& deck) {
+  if (deck.device.kind == "emulated") return kernels::create_emulated_device({});
+  return kernels::create_cpu_device();
 }
 
 }  // namespace
@@ -119,8 +126,9 @@ int plan_command(const std::vector<std::string>& arguments) {
     std::printf("%lld\n%s\n", static_cast<long long>(deck.parallel.ranks()), deck.run.output_dir.c_str());
     return 0;
   }
-  const auto device = kernels::create_cpu_device();
-  const double rate = measure_matmul_rate(*device, gpt_config(deck.model).compute_dtype);
+  const auto device = create_device(deck);
+  const double rate =
+      device->has_data() ? measure_matmul_rate(*device, gpt_config(deck.model).compute_dtype) : 0;
   const auto ranks = static_cast<std::size_t>(deck.parallel.ranks());
   const Layout layout = plan_layout(deck, rate, device->memory_bytes() / std::max<std::size_t>(ranks, 1));
   if (line.has("json"))

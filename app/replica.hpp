@@ -1,19 +1,21 @@
-// Replica: this rank's part of a training replica: its groups, its stage of the model, its state, and one step.
+// Replica: this rank's part of a training replica: its groups, its pipeline stage, its state, and one step. GptReplica
+// trains; EmulatedReplica takes the time that training would.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
 #include "app/layout.hpp"
 #include "comm/world.hpp"
 #include "io/deck.hpp"
-#include "model/gpt_stage.hpp"
-#include "parallel/gradient_reducer.hpp"
 #include "parallel/process_grid.hpp"
-#include "parallel/schedule_executor.hpp"
-#include "parallel/training_state.hpp"
+#include "parallel/schedule_observer.hpp"
+#include "resilience/adaptation_decision.hpp"
 
 namespace tenax::app {
+
+class PipelineRunner;
 
 /// What a rank would like to happen at a step's end; in a vote: what some rank would like.
 struct Wishes {
@@ -24,52 +26,65 @@ struct Wishes {
 
 /// What all ranks agree on at a step's end. Equal on every rank.
 struct Vote {
-  double loss = 0;       ///< mean cross entropy over the global batch, nats
-  double grad_norm = 0;  ///< global, before clipping
-  bool finite = true;    ///< false: nobody updates
+  double loss = 0;           ///< mean cross entropy over the global batch, nats; NaN where there is no data
+  double grad_norm = 0;      ///< global, before clipping; NaN where there is no data
+  bool finite = true;        ///< false: nobody updates
+  bool path_failed = false;  ///< some rank's direct path broke in this iteration
+  bool has_events = false;   ///< some pipeline has adaptations to report
   Wishes wishes;
 };
 
 class Replica {
  public:
-  /// Collective. `world` and `device` must outlive the replica; `layout` is copied.
-  Replica(const io::Deck& deck, const Layout& layout, comm::World& world, kernels::Device& device);
+  virtual ~Replica() = default;
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
 
   const Layout& layout() const { return layout_; }
   const parallel::GridCoordinates& coordinates() const { return coordinates_; }
-  parallel::TrainingState& state() { return *state_; }
   comm::ControlGroup& control() { return *control_; }
-  bool reads_tokens() const { return span_.has_embedding || span_.has_head; }
+  virtual bool reads_tokens() const = 0;
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
   /// is false), then the data-parallel sum of the gradients. Afterwards each rank's owned gradients are sums over the
   /// global batch.
-  void compute_gradients(std::span<const std::int32_t> windows, parallel::ScheduleObserver* observer);
+  virtual void compute_gradients(std::span<const std::int32_t> windows,
+                                 parallel::ScheduleObserver* observer) = 0;
   /// Loss, norm and wishes of all ranks.
   Vote vote(const Wishes& wishes);
   /// AdamW for update number `update` (from 1), with clipping to `clip_grad` (0 = off).
-  void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
-              double grad_norm);
+  virtual void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
+                      double grad_norm) = 0;
   /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
-  double evaluate(std::span<const std::int32_t> windows);
+  virtual double evaluate(std::span<const std::int32_t> windows) = 0;
+  /// At a training step's end: measures the pipelines and bends them. What was done, on rank 0 alone and as soon as it
+  /// knows of it: with several pipelines that is a step later.
+  std::vector<resilience::AdaptationEvent> adapt(std::int64_t step, const Vote& vote);
+  /// After the last step: what adapt() has not yet given.
+  std::vector<resilience::AdaptationEvent> last_adaptations();
 
- private:
-  double local_loss();
+ protected:
+  /// Collective. `world` must outlive the replica; `layout` is copied.
+  Replica(const io::Deck& deck, const Layout& layout, comm::World& world);
+
+  /// This rank's contributions to the sums of a vote.
+  struct Sums {
+    double loss = 0, squares = 0;
+  };
+  virtual Sums local_sums() = 0;
+  virtual PipelineRunner& pipeline() = 0;
+  std::unique_ptr<comm::Communicator> split(comm::World& world, parallel::GroupKind kind,
+                                            kernels::Device& device) const;
+  double global_tokens() const;
 
   Layout layout_;
-  kernels::Device& device_;
   double deadline_s_;
-  std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<comm::ControlGroup> control_;
   parallel::ProcessGrid grid_;
   parallel::GridCoordinates coordinates_;
-  model::StageSpan span_;
-  std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
-  std::unique_ptr<comm::Endpoint> pipeline_;
-  std::unique_ptr<model::GptStage> stage_;
-  std::unique_ptr<parallel::TrainingState> state_;
-  std::unique_ptr<parallel::GradientReducer> reducer_;
-  std::unique_ptr<parallel::ScheduleExecutor> training_, evaluation_;
+
+ private:
+  std::vector<resilience::AdaptationEvent> gather_adaptations(bool last);
 };
 
 }  // namespace tenax::app

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/adaptation_text.hpp"
 #include "app/learning_rate.hpp"
 #include "app/units.hpp"
 
@@ -50,6 +51,7 @@ std::string TrainingLoop::run() {
   write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
               parts_.replica.coordinates(), parts_.replica.control());
   final_checkpoint();
+  log_adaptations(parts_.replica.last_adaptations());
   agree_on_failures();
   return end_reason_;
 }
@@ -59,6 +61,7 @@ bool TrainingLoop::step() {
   const io::Deck& deck = parts_.deck;
   const auto begin = Deadline::Clock::now();
   profile_ = StepProfile{};
+  if (parts_.injector) parts_.injector->begin_step(step_);
   const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
   parts_.replica.compute_gradients(windows, &profile_);
   const bool signalled = parts_.signals.requested(), late = time_is_up();
@@ -67,7 +70,9 @@ bool TrainingLoop::step() {
   if (vote.wishes.failure) agree_on_failures();
   const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
   if (vote.finite) parts_.replica.update(deck.optimizer, learning_rate, step_ + 1, vote.grad_norm);
+  const auto adaptations = parts_.replica.adapt(step_, vote);
   record(vote, learning_rate, seconds_since(begin));
+  log_adaptations(adaptations);
   ++step_;
   log_saves();
   if (skipped_in_a_row_ == kMaxSkippedInARow)
@@ -111,7 +116,8 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
     const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
     parts_.console.report({metrics.step + 1, deck.run.train_steps, metrics.loss, metrics.grad_norm,
                            metrics.lr, tokens_per_second, flop_per_second,
-                           flop_per_second / parts_.machine_flop_per_second, eta_s});
+                           flop_per_second / parts_.machine_flop_per_second, eta_s, step_s,
+                           parts_.replica.layout().has_data});
     logged_seconds_ = 0;
     logged_steps_ = 0;
   }
@@ -134,24 +140,27 @@ void TrainingLoop::evaluate() {
 }
 
 void TrainingLoop::checkpoint() {
-  parts_.checkpoints.save_async(step_, io::to_toml(parts_.deck));
+  if (!parts_.checkpoints) return;
+  parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
   last_saved_ = step_;
   log_saves();
 }
 
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
 void TrainingLoop::final_checkpoint() {
-  parts_.checkpoints.wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
+  if (!parts_.checkpoints) return;
+  parts_.checkpoints->wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
   log_saves();
   if (parts_.deck.checkpoint.interval < 0) return;
-  const resilience::SaveReport report = parts_.checkpoints.save(step_, io::to_toml(parts_.deck));
+  const resilience::SaveReport report = parts_.checkpoints->save(step_, io::to_toml(parts_.deck));
   log_save(report);
   if (!report.saved())
     throw comm::AgreedError(Scope::job, "the last checkpoint could not be written: " + report.failure);
 }
 
 void TrainingLoop::log_saves() {
-  while (const auto report = parts_.checkpoints.poll()) log_save(*report);
+  if (!parts_.checkpoints) return;
+  while (const auto report = parts_.checkpoints->poll()) log_save(*report);
 }
 
 void TrainingLoop::log_save(const resilience::SaveReport& report) {
@@ -166,6 +175,15 @@ void TrainingLoop::log_save(const resilience::SaveReport& report) {
       parts_.console.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
                                  static_cast<long long>(report.step), report.failure.c_str()));
     event(report.step, "checkpoint_failed", details.add("reason", report.failure));
+  });
+}
+
+void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {
+  on_first_rank([&] {
+    for (const resilience::AdaptationEvent& adaptation : adaptations) {
+      event(adaptation.step, resilience::name_of(adaptation.kind), adaptation_details(adaptation));
+      parts_.console.say(adaptation_line(adaptation));
+    }
   });
 }
 

@@ -14,6 +14,7 @@
 #include "app/stop_signals.hpp"
 #include "io/run_files.hpp"
 #include "resilience/checkpoint_manager.hpp"
+#include "resilience/fault_injector.hpp"
 
 namespace tenax::app {
 
@@ -23,7 +24,8 @@ struct TrainingParts {
   Replica& replica;
   std::optional<BatchLoader>& training;
   std::optional<BatchLoader>& validation;
-  resilience::CheckpointManager& checkpoints;
+  resilience::CheckpointManager* checkpoints;  ///< null where there is nothing to save
+  resilience::FaultInjector* injector;         ///< null where the deck injects no faults
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< measured matrix-product rate of all ranks together
@@ -47,6 +49,7 @@ class TrainingLoop {
   void final_checkpoint();
   void log_saves();
   void log_save(const resilience::SaveReport& report);
+  void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
   bool time_is_up() const;
   bool is_first_rank() { return parts_.replica.control().rank() == 0; }

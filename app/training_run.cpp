@@ -3,10 +3,13 @@
 #include <array>
 
 #include "app/banner.hpp"
+#include "app/emulated_replica.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
+#include "comm/transport/transports.hpp"
+#include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
 #include "resilience/checkpoint_restore.hpp"
@@ -22,8 +25,14 @@ namespace {
 // A save may wait for a slow file system where training must not wait for a peer.
 constexpr double kCheckpointDeadline_s = 3600;
 
-std::unique_ptr<kernels::Device> create_device(const std::string& kind) {
-  return kind == "cuda" ? kernels::create_cuda_device(0) : kernels::create_cpu_device();
+kernels::EmulatedOptions emulated_options(const io::Deck& deck, int rank) {
+  constexpr double kSecondsPerMs = 1e-3;
+  kernels::EmulatedOptions options;
+  options.copy_s = deck.device.copy_ms * kSecondsPerMs;
+  options.jitter_percent = deck.device.jitter_percent;
+  options.seed = kernels::CounterRandom(static_cast<std::uint64_t>(deck.run.seed), "jitter")
+                     .bits(static_cast<std::uint64_t>(rank));
+  return options;
 }
 
 }  // namespace
@@ -45,17 +54,56 @@ std::function<void()> TrainingRun::train() {
   check_ranks();
   const RunStart start = agree_on_start();
   if (start.finished) return already_finished(start.steps);
-  control_->agree([&] { device_ = create_device(deck_.device.kind); });
-  measure_machine();
+  create_device();
   const Layout layout = agree_on_layout();
-  Replica replica(deck_, layout, world_, *device_);
+  const PipelinePlace place = create_place(layout);
+  return emulated_ ? emulate(layout, place, start) : train(layout, place, start);
+}
+
+void TrainingRun::create_device() {
+  control_->agree([&] {
+    if (deck_.device.kind == "emulated")
+      device_ = emulated_ = kernels::create_emulated_device(emulated_options(deck_, world_.rank()));
+    else
+      device_ = deck_.device.kind == "cuda" ? kernels::create_cuda_device(0) : kernels::create_cpu_device();
+  });
+  if (device_->has_data()) measure_machine();
+}
+
+// The world with the faults that the deck injects, and what pipelines need besides MPI.
+PipelinePlace TrainingRun::create_place(const Layout& layout) {
+  control_->agree([&] {
+    injector_ = resilience::create_fault_injector(deck_.inject, parallel::ProcessGrid(layout.grid));
+    if (injector_) injected_world_ = injector_->wrap(world_, {deck_.comm.deadline_s});
+    const bool delegates = layout.grid.pipeline > 1 && deck_.pipeline.p2p != "direct";
+    if (!delegates && (!emulated_ || layout.grid.pipeline * layout.grid.data == 1)) return;
+    transport_ = comm::create_transport({deck_.comm.transport, deck_.comm.interfaces, deck_.comm.deadline_s});
+    if (injector_) transport_ = injector_->wrap(std::move(transport_), world_.rank());
+  });
+  if (transport_) peers_ = comm::exchange_peers(*control_, *transport_, world_.rank(), world_.host());
+  return {deck_, injected_world_ ? *injected_world_ : world_, *device_, transport_.get(), peers_};
+}
+
+std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelinePlace& place,
+                                           const RunStart& start) {
+  EmulatedReplica replica(layout, place, *emulated_);
+  std::optional<BatchLoader> none;
+  open_run_directory(start, 0);
+  console_.say(banner(deck_, layout, *device_, 0));
+  return run_loop(replica, none, none, nullptr, 0);
+}
+
+std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePlace& place,
+                                         const RunStart& start) {
+  GptReplica replica(layout, place);
   auto training = open_tokens(replica, deck_.data.train, io::sample_order(deck_.data.order));
   auto validation = open_tokens(replica, deck_.data.validation, io::SampleOrder::sequential);
   const std::int64_t steps_done = load_state(replica, start.checkpoint);
   if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
   open_run_directory(start, steps_done);
   console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
-  return run_loop(replica, training, validation, steps_done);
+  const auto checkpoints = create_checkpoints(replica);
+  return run_loop(replica, training, validation, checkpoints.get(), steps_done);
 }
 
 void TrainingRun::check_ranks() const {
@@ -143,7 +191,7 @@ void TrainingRun::scan(const io::TokenFile& tokens, const std::string& file) {
 }
 
 // The steps done before this run. Reads files, writes none.
-std::int64_t TrainingRun::load_state(Replica& replica, const std::filesystem::path& checkpoint) {
+std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem::path& checkpoint) {
   std::int64_t steps_done = 0;
   if (!checkpoint.empty()) {
     const io::CheckpointInfo info = resilience::restore_checkpoint(
@@ -191,15 +239,20 @@ void TrainingRun::write_event(const std::string& event, std::int64_t step,
   io::EventsWriter(deck_.run.output_dir).write(entry);
 }
 
-std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<BatchLoader>& training,
-                                            std::optional<BatchLoader>& validation, std::int64_t first_step) {
+std::unique_ptr<resilience::CheckpointManager> TrainingRun::create_checkpoints(GptReplica& replica) {
   world_.set_options({std::max(kCheckpointDeadline_s, deck_.comm.deadline_s)});
   auto saving = world_.control_group();
   world_.set_options({deck_.comm.deadline_s});
-  resilience::CheckpointManager checkpoints(
-      {deck_.checkpoint.dir, deck_.checkpoint.keep, io::sizes_of(deck_.model)}, std::move(saving),
-      state_ranges(replica.state()));
-  TrainingLoop loop({deck_, replica, training, validation, checkpoints, signals_, console_,
+  return std::make_unique<resilience::CheckpointManager>(
+      resilience::CheckpointOptions{deck_.checkpoint.dir, deck_.checkpoint.keep, io::sizes_of(deck_.model)},
+      std::move(saving), state_ranges(replica.state()));
+}
+
+std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<BatchLoader>& training,
+                                            std::optional<BatchLoader>& validation,
+                                            resilience::CheckpointManager* checkpoints,
+                                            std::int64_t first_step) {
+  TrainingLoop loop({deck_, replica, training, validation, checkpoints, injector_.get(), signals_, console_,
                      machine_flop_per_second_, started_},
                     first_step);
   std::string reason;

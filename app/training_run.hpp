@@ -9,10 +9,13 @@
 
 #include "app/batch_loader.hpp"
 #include "app/console.hpp"
-#include "app/replica.hpp"
+#include "app/gpt_replica.hpp"
 #include "app/run_start.hpp"
 #include "app/stop_signals.hpp"
 #include "io/json.hpp"
+#include "kernels/emulated_device.hpp"
+#include "resilience/checkpoint_manager.hpp"
+#include "resilience/fault_injector.hpp"
 
 namespace tenax::app {
 
@@ -33,17 +36,23 @@ class TrainingRun {
   bool first() const { return world_.rank() == 0; }
   void check_ranks() const;
   RunStart agree_on_start();
+  void create_device();
   void measure_machine();
+  PipelinePlace create_place(const Layout& layout);
+  std::function<void()> emulate(const Layout& layout, const PipelinePlace& place, const RunStart& start);
+  std::function<void()> train(const Layout& layout, const PipelinePlace& place, const RunStart& start);
+  std::unique_ptr<resilience::CheckpointManager> create_checkpoints(GptReplica& replica);
   Layout agree_on_layout();
   std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<io::DataSource>& sources,
                                          io::SampleOrder order);
   void scan(const io::TokenFile& tokens, const std::string& file);
-  std::int64_t load_state(Replica& replica, const std::filesystem::path& checkpoint);
+  std::int64_t load_state(GptReplica& replica, const std::filesystem::path& checkpoint);
   void open_run_directory(const RunStart& start, std::int64_t steps_done);
   void log(const std::string& event, std::int64_t step, const io::JsonObject& details);
   void write_event(const std::string& event, std::int64_t step, const io::JsonObject& details) const;
   std::function<void()> run_loop(Replica& replica, std::optional<BatchLoader>& training,
-                                 std::optional<BatchLoader>& validation, std::int64_t first_step);
+                                 std::optional<BatchLoader>& validation,
+                                 resilience::CheckpointManager* checkpoints, std::int64_t first_step);
   std::function<void()> already_finished(std::int64_t steps) const;
 
   const kernels::Deadline::Clock::time_point started_ = kernels::Deadline::Clock::now();
@@ -52,7 +61,12 @@ class TrainingRun {
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;
-  std::unique_ptr<kernels::Device> device_;
+  std::shared_ptr<kernels::Device> device_;
+  std::shared_ptr<kernels::EmulatedDevice> emulated_;  // the same, where it is that
+  std::unique_ptr<resilience::FaultInjector> injector_;
+  std::unique_ptr<comm::World> injected_world_;
+  std::unique_ptr<comm::Transport> transport_;
+  std::vector<comm::Peer> peers_;
   double rank_flop_per_second_ = 0, machine_flop_per_second_ = 0;
 };
 

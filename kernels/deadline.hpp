@@ -25,6 +25,11 @@ class Deadline {
   Clock::time_point when_;
 };
 
+/// Seconds of the steady clock, from its own beginning: what events, transfers and measurements count in.
+inline double steady_now_s() {
+  return std::chrono::duration<double>(Deadline::Clock::now().time_since_epoch()).count();
+}
+
 /// How a waiting thread spends its time between two polls: a short spell of yields (a peer on another core
 /// answers within microseconds), then sleeps that grow to 0.2 ms, so that long waits leave the core to
 /// others.

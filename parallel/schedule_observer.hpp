@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "parallel/pipeline_schedule.hpp"
 
@@ -20,11 +21,15 @@ struct TransferRecord {
   TransferKind kind = TransferKind::send_activation;
   int microbatch = 0;
   std::size_t bytes = 0;
-  double begin_s = 0;  ///< posted
-  double end_s = 0;    ///< found complete
+  double begin_s = 0;  ///< posted; of a send: its tensor was ready
+  double end_s = 0;    ///< complete; where the link cannot tell, when it was found so
+  /// Of a receive: transmission began, in the sender's steady clock, where the link can tell.
+  std::optional<double> started_s;
+  /// Of a receive: end_s is when it arrived, not when a busy rank came to look.
+  bool prompt = false;
 };
 
-/// Called by the executing thread after the last op of a step, in op order.
+/// Called by the executing thread after the last op of a step, in the order the ops ran in.
 class ScheduleObserver {
  public:
   virtual ~ScheduleObserver() = default;

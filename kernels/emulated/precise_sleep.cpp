@@ -9,10 +9,6 @@
 
 namespace tenax::kernels {
 
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void sleep_until_s(double time_s) {
   if (steady_now_s() >= time_s) return;
   // Linux may let a timer fire 50 us late to save wake-ups. Each thread must ask for less; asking again costs

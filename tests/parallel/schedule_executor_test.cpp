@@ -85,7 +85,7 @@ PipelineNeighbours neighbours_of(comm::Endpoint& endpoint) {
   return {p > 0 ? &endpoint.link(p - 1) : nullptr, p + 1 < endpoint.size() ? &endpoint.link(p + 1) : nullptr};
 }
 
-void run_schedule(const PipelineSchedule& schedule, int microbatches) {
+void run_schedule(const PipelineSchedule& schedule, int microbatches, double patience_s) {
   const int stages = schedule.stages();
   const auto worlds = comm::create_thread_worlds(stages, {60});
   std::vector<std::thread> threads;
@@ -93,11 +93,11 @@ void run_schedule(const PipelineSchedule& schedule, int microbatches) {
     threads.emplace_back([&, stage] {
       const auto device = kernels::create_cpu_device();
       const auto endpoint = worlds[static_cast<std::size_t>(stage)]->split_endpoint(0, stage);
-      const SlotPlan slots = plan_slots(schedule, stage);
+      const int slots = peak_slots(schedule, stage);
       const auto& row = schedule.ops_of_stage[static_cast<std::size_t>(stage)];
       for (int step = 0; step < 2; ++step) {
-        CountingStage counting(*device, stage, stages, slots.slots);
-        ScheduleExecutor executor(counting, *device, neighbours_of(*endpoint), row, slots.slot_of_op, 60);
+        CountingStage counting(*device, stage, stages, slots);
+        ScheduleExecutor executor(counting, *device, neighbours_of(*endpoint), row, {slots, 60, patience_s});
         int ready = 0;
         CountingObserver observer;
         executor.run([&](int, int) { ++ready; }, {}, &observer);
@@ -122,7 +122,14 @@ class ScheduleExecutorRuns : public testing::TestWithParam<Case> {};
 TEST_P(ScheduleExecutorRuns, every_pass_finds_its_own_microbatch) {
   const Case c = GetParam();
   const PipelineCosts costs = PipelineCosts::uniform(c.stages, {1, 1, 1});
-  run_schedule(plan_schedule(policy_of_name(c.policy), c.microbatches, costs), c.microbatches);
+  run_schedule(plan_schedule(policy_of_name(c.policy), c.microbatches, costs), c.microbatches,
+               std::numeric_limits<double>::infinity());
+}
+
+TEST_P(ScheduleExecutorRuns, bending_rows_find_theirs_too_and_keep_the_weight_order) {
+  const Case c = GetParam();
+  const PipelineCosts costs = PipelineCosts::uniform(c.stages, {1, 1, 1});
+  run_schedule(plan_schedule(policy_of_name(c.policy), c.microbatches, costs), c.microbatches, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, ScheduleExecutorRuns,
@@ -145,7 +152,7 @@ TEST(ScheduleExecutor, a_silent_neighbour_ends_in_an_error_that_names_it) {
   other.join();
   CountingStage stage(*device, 1, 2, 1);
   const std::vector<PipelineOp> row = {{Pass::forward, 0}, {Pass::backward, 0}};
-  ScheduleExecutor executor(stage, *device, neighbours_of(*endpoint), row, {0, 0}, 0.2);
+  ScheduleExecutor executor(stage, *device, neighbours_of(*endpoint), row, {1, 0.2, 60});
   try {
     executor.run();
     FAIL() << "no error";

@@ -1,0 +1,68 @@
+#include "app/gpt_replica.hpp"
+
+#include <array>
+#include <numeric>
+
+namespace tenax::app {
+
+using kernels::Deadline;
+using parallel::GroupKind;
+
+GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
+    : Replica(place.deck, layout, place.world),
+      span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
+      stream_(place.device.create_stream()),
+      tensor_group_(split(place.world, GroupKind::tensor, place.device)),
+      data_group_(split(place.world, GroupKind::data, place.device)),
+      embedding_group_(split(place.world, GroupKind::embedding, place.device)) {
+  control_->agree([&] {
+    stage_ = std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, place.device, *stream_);
+    state_ =
+        std::make_unique<parallel::TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
+                                                  *data_group_, *embedding_group_, place.device, *stream_);
+    stage_->bind(state_->weights(), state_->gradients());
+    reducer_ = std::make_unique<parallel::GradientReducer>(state_->shards(), state_->gradients(),
+                                                           *data_group_, *stream_);
+  });
+  pipeline_ = std::make_unique<PipelineRunner>(layout_, grid_, place, *stage_, [this](int slots) {
+    stage_->allocate(layout_.microbatch, slots, layout_.microbatches);
+  });
+}
+
+void GptReplica::compute_gradients(std::span<const std::int32_t> windows,
+                                   parallel::ScheduleObserver* observer) {
+  if (reads_tokens()) stage_->set_batch(windows);
+  reducer_->begin_step();
+  pipeline_->train([this](int begin, int end) { reducer_->rows_ready(begin, end); }, observer);
+  reducer_->finish(Deadline::after_s(deadline_s_));
+  state_->sum_tied_gradient();
+}
+
+// One rank of each last stage speaks for its pipeline.
+double GptReplica::local_loss() {
+  if (!span_.has_head || coordinates_.tensor != 0) return 0;
+  const std::vector<double> losses = stage_->microbatch_losses(Deadline::after_s(deadline_s_));
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
+}
+
+Replica::Sums GptReplica::local_sums() {
+  return {local_loss(), state_->sum_of_squares(Deadline::after_s(deadline_s_))};
+}
+
+void GptReplica::update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
+                        double grad_norm) {
+  const double clip = optimizer.clip_grad > 0 ? std::min(1.0, optimizer.clip_grad / (grad_norm + 1e-6)) : 1.0;
+  const parallel::AdamWSettings settings{optimizer.adam_beta1, optimizer.adam_beta2, optimizer.adam_eps,
+                                         optimizer.weight_decay};
+  state_->update(settings, learning_rate, update, clip / global_tokens(), Deadline::after_s(deadline_s_));
+}
+
+double GptReplica::evaluate(std::span<const std::int32_t> windows) {
+  if (reads_tokens()) stage_->set_batch(windows);
+  pipeline_->evaluate();
+  std::array<double, 1> sum = {local_loss()};
+  control_->all_reduce_sum(sum);
+  return sum[0];
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,42 @@
+// GptReplica: a rank that trains a stage of a GPT.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "app/pipeline_runner.hpp"
+#include "app/replica.hpp"
+#include "model/gpt_stage.hpp"
+#include "parallel/gradient_reducer.hpp"
+#include "parallel/training_state.hpp"
+
+namespace tenax::app {
+
+class GptReplica final : public Replica {
+ public:
+  /// Collective. `place` and what it refers to must outlive the replica.
+  GptReplica(const Layout& layout, const PipelinePlace& place);
+
+  parallel::TrainingState& state() { return *state_; }
+  bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
+  void compute_gradients(std::span<const std::int32_t> windows,
+                         parallel::ScheduleObserver* observer) override;
+  void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
+              double grad_norm) override;
+  double evaluate(std::span<const std::int32_t> windows) override;
+
+ private:
+  Sums local_sums() override;
+  PipelineRunner& pipeline() override { return *pipeline_; }
+  double local_loss();
+
+  model::StageSpan span_;
+  std::unique_ptr<kernels::Stream> stream_;
+  std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
+  std::unique_ptr<model::GptStage> stage_;
+  std::unique_ptr<parallel::TrainingState> state_;
+  std::unique_ptr<parallel::GradientReducer> reducer_;
+  std::unique_ptr<PipelineRunner> pipeline_;
+};
+
+}  // namespace tenax::app

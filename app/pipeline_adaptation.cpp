@@ -1,0 +1,164 @@
+#include "app/pipeline_adaptation.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace tenax::app {
+
+using comm::Path;
+using resilience::AdaptationKind;
+using resilience::LinkPath;
+
+namespace {
+
+/// How long a boundary waits for a plan: most are found within it, the others are taken at the next boundary.
+constexpr auto kPlanningPause = std::chrono::milliseconds(5);
+/// Steps between two attempts at a direct path that broke.
+constexpr std::int64_t kRetrySteps = 10;
+
+resilience::AdaptationSettings settings_of(const io::Deck& deck, int microbatches) {
+  resilience::AdaptationSettings settings;
+  settings.paths = deck.pipeline.p2p == "direct"      ? resilience::PathChoice::direct_only
+                   : deck.pipeline.p2p == "delegated" ? resilience::PathChoice::delegated_only
+                                                      : resilience::PathChoice::automatic;
+  settings.reschedule = deck.pipeline.schedule == "adaptive";
+  settings.direct.kind = parallel::TransferModel::Kind::send_queue;
+  settings.direct.queue_depth = 2 * microbatches;  // MPI takes what it is given
+  settings.seed = static_cast<std::uint64_t>(deck.run.seed);
+  if (deck.device.kind != "emulated") return settings;
+  settings.direct.queue_depth = static_cast<int>(deck.device.send_queue_depth);
+  if (deck.device.direct_model == "shared_channel")
+    settings.direct.kind = parallel::TransferModel::Kind::shared_channel;
+  settings.direct.paired = deck.pipeline.schedule == "1f1b";
+  settings.delegate_overhead_s = 2e-3 * deck.device.copy_ms;
+  return settings;
+}
+
+}  // namespace
+
+PipelineAdaptation::PipelineAdaptation(const Layout& layout, const parallel::ProcessGrid& grid,
+                                       const PipelinePlace& place, PipelineLinks& links)
+    : layout_(layout), links_(links) {
+  const parallel::GridCoordinates me = grid.coordinates_of(place.world.rank());
+  const parallel::GroupSplit part = grid.split(parallel::GroupKind::pipeline, place.world.rank());
+  control_ = place.world.control_endpoint(part.color, part.key);
+  const int place_in_pipeline = me.pipeline * layout.grid.tensor + me.tensor;
+  group_ = comm::create_control_group(place.world.control_endpoint(me.data, place_in_pipeline),
+                                      {place.deck.comm.deadline_s});
+  resilience::MonitorOptions options;
+  options.lane = me.tensor;
+  options.deadline_s = place.deck.comm.deadline_s;
+  monitor_ = std::make_unique<resilience::PipelineMonitor>(layout.microbatches, *control_, *group_, options);
+  const auto link_count = static_cast<std::size_t>(layout.grid.pipeline - 1);
+  paths_.assign(link_count, {place.deck.pipeline.p2p == "delegated", 0});
+  broken_.assign(link_count, 0);
+  if (leads())
+    controller_ = std::make_unique<resilience::AdaptationController>(
+        layout.microbatches, layout.limit, layout.schedule, settings_of(place.deck, layout.microbatches));
+}
+
+// A plan that nobody waits for any more is let run out: it takes a tenth of a second.
+PipelineAdaptation::~PipelineAdaptation() = default;
+
+std::optional<parallel::PipelineSchedule> PipelineAdaptation::finish_step(std::int64_t step, bool path_failed,
+                                                                          comm::ControlGroup& world) {
+  if (path_failed) settle_failures(step, world);
+  const resilience::PipelineMeasurement measurement = monitor_->finish_step();
+  std::string text;
+  if (leads()) text = resilience::to_text(decide(step, measurement));
+  const auto decision = resilience::decision_of_text(group_->broadcast(text, 0));
+  if (links_.adaptable()) apply_paths(decision.links);
+  if (leads()) {  // told once, with what they achieved
+    events_.insert(events_.end(), decision.achieved.begin(), decision.achieved.end());
+    std::erase_if(awaited_, [&](const auto& event) { return event.step < step; });
+    awaited_.insert(awaited_.end(), decision.events.begin(), decision.events.end());
+  }
+  if (world_has_broken_ && step > broken_since_ && (step - broken_since_) % kRetrySteps == 0)
+    retry_direct(step, world);
+  return decision.schedule;
+}
+
+resilience::AdaptationDecision PipelineAdaptation::decide(
+    std::int64_t step, const resilience::PipelineMeasurement& measurement) {
+  std::vector<resilience::LinkCondition> conditions;
+  for (std::size_t i = 0; i < paths_.size(); ++i)
+    conditions.push_back({paths_[i].delegated, broken_[i] == 0});
+  controller_->observe(step, measurement, conditions);
+  if (controller_->wants_plan() && !planning_.valid()) look_for_plan();
+  if (!planning_.valid() || planning_.wait_for(kPlanningPause) != std::future_status::ready)
+    return controller_->decide();
+  const parallel::Plan plan = planning_.get();
+  return controller_->decide(&plan);
+}
+
+void PipelineAdaptation::look_for_plan() {
+  planning_ = std::async(std::launch::async,
+                         [request = controller_->request()] { return parallel::plan_adaptive(request); });
+}
+
+void PipelineAdaptation::apply_paths(const std::vector<LinkPath>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    LinkPath wanted = paths[i];
+    wanted.delegated = wanted.delegated || broken_[i];
+    if (wanted == paths_[i]) continue;
+    links_.set_path(static_cast<int>(i), wanted.delegated ? Path::delegated : Path::direct, wanted.delegates);
+    paths_[i] = wanted;
+  }
+}
+
+// Everybody learns which direct paths broke; their links are delegated from now on.
+void PipelineAdaptation::settle_failures(std::int64_t step, comm::ControlGroup& world) {
+  std::vector<double> failed(broken_.size(), 0);
+  for (std::size_t i = 0; i < failed.size(); ++i)
+    failed[i] = links_.failure(static_cast<int>(i)).empty() ? 0 : 1;
+  group_->all_reduce_max(failed);
+  for (std::size_t i = 0; i < failed.size(); ++i) {
+    if (failed[i] == 0) continue;
+    broken_[i] = 1;
+    paths_[i].delegated = true;
+    links_.set_path(static_cast<int>(i), Path::delegated, paths_[i].delegates);
+    note(AdaptationKind::delegate, step, static_cast<int>(i));
+  }
+  static_cast<void>(world);
+  world_has_broken_ = true;
+  broken_since_ = step;
+}
+
+void PipelineAdaptation::retry_direct(std::int64_t step, comm::ControlGroup& world) {
+  std::vector<double> unusable(broken_.size(), 0);
+  const std::vector<char> usable = links_.rebuild_direct();
+  for (std::size_t i = 0; i < unusable.size(); ++i) unusable[i] = usable[i] ? 0 : 1;
+  group_->all_reduce_max(unusable);
+  double still_broken = 0;
+  for (std::size_t i = 0; i < unusable.size(); ++i) {
+    if (broken_[i] && unusable[i] == 0) {
+      broken_[i] = 0;
+      paths_[i] = {false, 0};
+      links_.set_path(static_cast<int>(i), Path::direct, 0);
+      note(AdaptationKind::direct, step, static_cast<int>(i));
+    }
+    still_broken += broken_[i];
+  }
+  world.all_reduce_max({&still_broken, 1});
+  world_has_broken_ = still_broken > 0;
+}
+
+void PipelineAdaptation::note(AdaptationKind kind, std::int64_t step, int link) {
+  if (!leads()) return;
+  resilience::AdaptationEvent event;
+  event.kind = kind;
+  event.step = step;
+  event.link = link;
+  events_.push_back(event);
+}
+
+std::vector<resilience::AdaptationEvent> PipelineAdaptation::take_events(bool last) {
+  if (last) {
+    const auto awaited = std::exchange(awaited_, {});
+    events_.insert(events_.end(), awaited.begin(), awaited.end());
+  }
+  return std::exchange(events_, {});
+}
+
+}  // namespace tenax::app

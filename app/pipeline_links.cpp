@@ -1,0 +1,149 @@
+#include "app/pipeline_links.hpp"
+
+#include <algorithm>
+
+#include "app/units.hpp"
+#include "comm/emulated/direct_endpoint.hpp"
+
+namespace tenax::app {
+
+using comm::Path;
+
+namespace {
+
+constexpr int kDefaultDelegates = 4;
+/// How long a direct path that is tried again may take for a small message.
+constexpr double kProbe_s = 1;
+
+comm::DirectOptions direct_options(const io::Deck& deck, double deadline_s) {
+  comm::DirectOptions options;
+  options.model = deck.device.direct_model == "shared_channel" ? comm::DirectModel::shared_channel
+                                                               : comm::DirectModel::send_queue;
+  options.depth = static_cast<int>(deck.device.send_queue_depth);
+  options.paired = deck.pipeline.schedule == "1f1b";
+  options.link_gbps = deck.device.link_gbps;
+  options.deadline_s = deadline_s;
+  return options;
+}
+
+}  // namespace
+
+PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& grid,
+                             const PipelinePlace& place)
+    : layout_(layout),
+      grid_(grid),
+      place_(place),
+      stage_(grid.coordinates_of(place.world.rank()).pipeline),
+      ranks_(grid.group(parallel::GroupKind::pipeline, place.world.rank())),
+      adaptable_(place.transport && place.deck.pipeline.p2p != "direct" && layout.grid.pipeline > 1),
+      direct_(make_direct(place.deck.comm.deadline_s)) {
+  const parallel::GroupSplit part = grid.split(parallel::GroupKind::pipeline, place.world.rank());
+  if (adaptable_) control_ = place.world.control_endpoint(part.color, part.key);
+  const auto neighbour = [&](int stage) -> comm::Link* {
+    if (stage < 0 || stage >= layout.grid.pipeline) return nullptr;
+    if (!adaptable_) return &direct_->link(stage);
+    auto& link = stage < stage_ ? up_ : down_;
+    link = std::make_unique<comm::FailoverLink>(
+        direct_->link(stage), control_->link(stage), [this, stage] { return make_delegated(stage); },
+        place_.device, comm::FailoverOptions{2 * layout_.microbatches, place_.deck.comm.deadline_s});
+    return link.get();
+  };
+  neighbours_ = {neighbour(stage_ - 1), neighbour(stage_ + 1)};
+  if (adaptable_ && place.deck.pipeline.p2p == "delegated")
+    for (int link = 0; link + 1 < layout.grid.pipeline; ++link) set_path(link, Path::delegated, 0);
+}
+
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(double deadline_s) {
+  const parallel::GroupSplit part = grid_.split(parallel::GroupKind::pipeline, place_.world.rank());
+  if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
+    return place_.world.split_endpoint(part.color, part.key);
+  std::vector<comm::Peer> group;
+  for (const int rank : ranks_) group.push_back(place_.peers[static_cast<std::size_t>(rank)]);
+  std::vector<int> neighbours;
+  if (stage_ > 0) neighbours.push_back(stage_ - 1);
+  if (stage_ + 1 < layout_.grid.pipeline) neighbours.push_back(stage_ + 1);
+  return comm::create_emulated_direct_endpoint(format("direct.%d.%d", part.color, generation_), group, stage_,
+                                               neighbours, *place_.transport, place_.device,
+                                               direct_options(place_.deck, deadline_s));
+}
+
+std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour) {
+  const auto peer_of = [this](int stage) {
+    return place_.peers[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(stage)])];
+  };
+  const auto sockets = static_cast<int>(place_.deck.comm.sockets_per_link);
+  return comm::create_delegated_link(
+      format("delegated.%d", std::min(stage_, neighbour)), peer_of(stage_), peer_of(neighbour),
+      *place_.transport, place_.device,
+      {sockets > 0 ? sockets : kDefaultDelegates, place_.deck.comm.deadline_s});
+}
+
+comm::FailoverLink* PipelineLinks::at(int link) const {
+  if (link == stage_ - 1) return up_.get();
+  if (link == stage_) return down_.get();
+  return nullptr;
+}
+
+void PipelineLinks::set_path(int link, Path path, int delegates) {
+  comm::FailoverLink* mine = at(link);
+  if (!mine) return;
+  const auto sockets = static_cast<int>(place_.deck.comm.sockets_per_link);
+  mine->set_path(path, sockets > 0 ? sockets : delegates > 0 ? delegates : kDefaultDelegates);
+}
+
+void PipelineLinks::finish_iteration() {
+  for (comm::FailoverLink* link : {up_.get(), down_.get()})
+    if (link) link->finish_iteration();
+}
+
+std::string PipelineLinks::failure(int link) const {
+  const comm::FailoverLink* mine = at(link);
+  return mine ? mine->failure() : std::string();
+}
+
+bool PipelineLinks::path_failed() const {
+  return (up_ && !up_->failure().empty()) || (down_ && !down_->failure().empty());
+}
+
+std::vector<char> PipelineLinks::rebuild_direct() {
+  std::vector<char> usable(static_cast<std::size_t>(layout_.grid.pipeline - 1), 1);
+  const auto neighbour_links = [&] {
+    std::vector<int> links;
+    if (up_) links.push_back(stage_ - 1);
+    if (down_) links.push_back(stage_);
+    return links;
+  }();
+  ++generation_;
+  std::unique_ptr<comm::Endpoint> fresh;
+  try {
+    fresh = make_direct(kProbe_s);
+  } catch (const kernels::Error&) {
+    for (const int link : neighbour_links) usable[static_cast<std::size_t>(link)] = 0;
+    return usable;
+  }
+  for (const int link : neighbour_links) {
+    comm::Link& direct = fresh->link(link == stage_ ? stage_ + 1 : stage_ - 1);
+    usable[static_cast<std::size_t>(link)] = carries(direct) ? 1 : 0;
+    at(link)->set_direct(direct);
+  }
+  direct_ = std::move(fresh);
+  return usable;
+}
+
+// One small message each way.
+bool PipelineLinks::carries(comm::Link& link) const {
+  try {
+    const auto stream = place_.device.create_stream();
+    const auto memory = place_.device.allocate(2 * sizeof(float));
+    const comm::Tag tag = 2 * layout_.microbatches;
+    auto receive = link.receive(*stream, memory->tensor(kernels::DType::f32, {1}), tag);
+    auto send = link.send(*stream, memory->tensor(kernels::DType::f32, {1}, sizeof(float)), tag);
+    receive->wait(kernels::Deadline::after_s(kProbe_s));
+    send->wait(kernels::Deadline::after_s(kProbe_s));
+    return true;
+  } catch (const kernels::Error&) {
+    return false;
+  }
+}
+
+}  // namespace tenax::app

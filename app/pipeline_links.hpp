@@ -1,0 +1,65 @@
+// PipelineLinks: a rank's links to the stages before and after it, and which way each goes.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/layout.hpp"
+#include "comm/connection.hpp"
+#include "comm/failover/failover_link.hpp"
+#include "comm/world.hpp"
+#include "io/deck.hpp"
+#include "parallel/process_grid.hpp"
+#include "parallel/schedule_executor.hpp"
+
+namespace tenax::app {
+
+/// What a pipeline is built in. Everything outlives it.
+struct PipelinePlace {
+  const io::Deck& deck;
+  comm::World& world;  ///< with the deck's faults, if it injects any
+  kernels::Device& device;
+  comm::Transport* transport;            ///< null: direct links over MPI are all there is
+  const std::vector<comm::Peer>& peers;  ///< by world rank; empty without a transport
+};
+
+/// Collective over the world, as all calls but neighbours(). Direct links are MPI's, on the emulated device its own. With
+/// pipeline.p2p = "direct" they are used as they are; else each is a FailoverLink.
+class PipelineLinks {
+ public:
+  PipelineLinks(const Layout& layout, const parallel::ProcessGrid& grid, const PipelinePlace& place);
+
+  parallel::PipelineNeighbours neighbours() { return neighbours_; }
+  bool adaptable() const { return adaptable_; }
+
+  /// Of pipeline link `link` (stages link, link + 1); nothing to do for ranks that are not at its ends.
+  void set_path(int link, comm::Path path, int delegates);
+  void finish_iteration();
+  /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
+  std::string failure(int link) const;
+  bool path_failed() const;
+  /// Builds direct paths anew and sees which of them carry a message both ways: per link, 0 where this rank is an end
+  /// and could not. Those that nobody objects to may be used (set_path).
+  std::vector<char> rebuild_direct();
+
+ private:
+  comm::FailoverLink* at(int link) const;
+  std::unique_ptr<comm::Endpoint> make_direct(double deadline_s);
+  bool carries(comm::Link& link) const;
+  std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
+
+  const Layout& layout_;
+  const parallel::ProcessGrid& grid_;
+  PipelinePlace place_;
+  int stage_;
+  std::vector<int> ranks_;  // of this pipeline, by stage
+  bool adaptable_;
+  int generation_ = 0;
+  std::unique_ptr<comm::Endpoint> direct_, control_;
+  std::unique_ptr<comm::FailoverLink> up_, down_;
+  parallel::PipelineNeighbours neighbours_;
+};
+
+}  // namespace tenax::app

@@ -1,0 +1,99 @@
+#include "app/pipeline_runner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace tenax::app {
+
+namespace {
+
+std::vector<parallel::PipelineOp> forward_row(int microbatches) {
+  std::vector<parallel::PipelineOp> row;
+  for (int m = 0; m < microbatches; ++m) row.push_back({parallel::Pass::forward, m});
+  return row;
+}
+
+/// A late input is waited for during this share of a pass before another op goes first.
+constexpr double kPatience = 0.1;
+
+double mean_pass_s(const parallel::PipelineCosts& costs) {
+  double sum_s = 0;
+  for (const parallel::StageCosts& stage : costs.stages)
+    sum_s += stage.forward_s + stage.backward_input_s + stage.backward_weight_s;
+  return sum_s / (3.0 * costs.stage_count());
+}
+
+/// Tells two observers.
+class BothObservers : public parallel::ScheduleObserver {
+ public:
+  BothObservers(parallel::ScheduleObserver* a, parallel::ScheduleObserver* b) : observers_{a, b} {}
+  void on_pass(const parallel::PassRecord& record) override {
+    for (parallel::ScheduleObserver* observer : observers_)
+      if (observer) observer->on_pass(record);
+  }
+  void on_transfer(const parallel::TransferRecord& record) override {
+    for (parallel::ScheduleObserver* observer : observers_)
+      if (observer) observer->on_transfer(record);
+  }
+
+ private:
+  std::array<parallel::ScheduleObserver*, 2> observers_;
+};
+
+}  // namespace
+
+PipelineRunner::PipelineRunner(const Layout& layout, const parallel::ProcessGrid& grid,
+                               const PipelinePlace& place, model::PipelineStage& stage, Allocate allocate)
+    : layout_(layout),
+      place_(place),
+      stage_index_(grid.coordinates_of(place.world.rank()).pipeline),
+      stage_(stage),
+      allocate_(std::move(allocate)),
+      links_(layout, grid, place) {
+  if (layout.grid.pipeline > 1 && (place.deck.pipeline.schedule == "adaptive" || links_.adaptable()))
+    adaptation_ = std::make_unique<PipelineAdaptation>(layout, grid, place, links_);
+  set_schedule(layout.schedule);
+}
+
+void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
+  const int needed = parallel::peak_slots(schedule, stage_index_);
+  if (needed > slots_) {
+    allocate_(needed);
+    slots_ = needed;
+  }
+  const double deadline_s = place_.deck.comm.deadline_s;
+  const double patience_s = place_.deck.pipeline.schedule == "adaptive"
+                                ? kPatience * mean_pass_s(layout_.costs)
+                                : std::numeric_limits<double>::infinity();
+  training_ = std::make_unique<parallel::ScheduleExecutor>(
+      stage_, place_.device, links_.neighbours(),
+      schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)],
+      parallel::ExecutorOptions{slots_, deadline_s, patience_s});
+  // Two slots, so that a send overlaps the next pass.
+  evaluation_ = std::make_unique<parallel::ScheduleExecutor>(
+      stage_, place_.device, links_.neighbours(), forward_row(layout_.microbatches),
+      parallel::ExecutorOptions{std::min(slots_, 2), deadline_s, std::numeric_limits<double>::infinity()});
+}
+
+void PipelineRunner::train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer) {
+  BothObservers observers(observer, adaptation_ ? &adaptation_->monitor() : nullptr);
+  training_->run(ready, {}, &observers);
+  links_.finish_iteration();
+}
+
+void PipelineRunner::evaluate() {
+  evaluation_->run();
+  links_.finish_iteration();
+}
+
+void PipelineRunner::adapt(std::int64_t step, bool path_failed, comm::ControlGroup& world) {
+  if (!adaptation_) return;
+  if (const auto schedule = adaptation_->finish_step(step, path_failed, world)) set_schedule(*schedule);
+}
+
+std::vector<resilience::AdaptationEvent> PipelineRunner::take_events(bool last) {
+  return adaptation_ ? adaptation_->take_events(last) : std::vector<resilience::AdaptationEvent>{};
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# The figures of the PipeMorph paper (NSDI 2026) on the emulated device: what an iteration takes with each system, predicted
+# by the evaluator beside measured on real ranks, and a picture of each schedule.
+#
+#   bash tests/bench/pipemorph.sh [--figures "14 15 16 17 18 21 22 1200"] [--steps 8] [--out build/pipemorph]
+#
+# Systems, by the paper's names: 1F1B, ZB and PM-CPU (fixed zero-bubble order, direct or delegated), PipeMorph (adaptive, links
+# delegated when slow). Measured: median of the last half of the steps. Needs an idle machine of two cores or more.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+figures="14 15 16 17 21 18 1200 22" steps=8 out=$tenax_build/pipemorph
+while [ $# -gt 0 ]; do
+  case $1 in
+    --figures) figures=$2 ;; --steps) steps=$2 ;; --out) out=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+decks=$tenax_root/inputs/pipemorph
+
+options_of() {  # SYSTEM: its deck keys
+  case $1 in
+    1F1B) echo "pipeline.schedule=1f1b pipeline.p2p=direct" ;;
+    ZB) echo "pipeline.schedule=zero_bubble pipeline.p2p=direct" ;;
+    PM-CPU) echo "pipeline.schedule=zero_bubble pipeline.p2p=delegated" ;;
+    PipeMorph) echo "pipeline.schedule=adaptive pipeline.p2p=auto" ;;
+  esac
+}
+
+field() { sed -n "s/.*\"$1\": *\([0-9.e+-]*\).*/\1/p"; }
+# The seconds of every step of the last run, one a line.
+step_seconds() { field seconds <"$out/run/metrics.jsonl"; }
+divide() { awk "BEGIN { printf \"%.3f\", $1 / $2 }"; }
+
+# measure DECK OPTIONS…: runs it; the median iteration of the last half of its steps in ms.
+measure() {
+  local deck=$1 ranks
+  shift
+  ranks=$("$tenax_build/tenax" plan "$deck" --ranks "$@" | head -n 1)
+  rm -rf "$out/run"
+  mpirun -q -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never \
+    run.train_steps="$steps" "$@" >"$out/run.log" 2>&1 || { cat "$out/run.log" >&2; die "tenax failed: $deck $*"; }
+  step_seconds | tail -n $((steps / 2)) | median | awk '{ printf "%.1f", 1000 * $1 }'
+}
+
+# row FIGURE SETTING SYSTEM DECK OPTIONS…: one line of the table; leaves the measured ms in $last.
+row() {
+  local figure=$1 setting=$2 system=$3 deck=$4 predicted bound
+  shift 4
+  read -r predicted bound < <("$tenax_build/tests/bench/pipemorph_predict" "$deck" "$@" $(options_of "$system"))
+  last=$(measure "$deck" "$@" $(options_of "$system"))
+  printf '%-5s %-28s %-10s %10.1f %10.1f %7s %10.1f\n' "$figure" "$setting" "$system" "$predicted" "$last" \
+    "$(divide "$last" "$predicted")" "$bound"
+  [ -s "$out/run/trace.json" ] && cp "$out/run/trace.json" "$out/figure-$figure-$system-${setting//[^A-Za-z0-9]/_}.json"
+}
+
+systems="1F1B ZB PM-CPU PipeMorph"
+
+figure_14() {
+  row 14 "7B, healthy" ZB "$decks/7b.toml" inject.0.delay_ms=0
+  for system in $systems; do row 14 "7B, link 2, 30 ms" "$system" "$decks/7b.toml"; done
+}
+
+figure_15() {
+  local delay system
+  for delay in 0 10 20 30 40 50 60; do
+    for system in $systems; do row 15 "14B, link 6, $delay ms" "$system" "$decks/14b.toml" inject.0.delay_ms=$delay; done
+  done
+}
+
+figure_16() {
+  local delay system
+  for delay in 30 60; do
+    for system in $systems; do
+      row 16 "7B, first, $delay ms" "$system" "$decks/7b.toml" inject.0.delay_ms=$delay inject.0.stages="[0, 1]"
+      row 16 "7B, last, $delay ms" "$system" "$decks/7b.toml" inject.0.delay_ms=$delay
+      row 16 "14B, first, $delay ms" "$system" "$decks/14b.toml" inject.0.delay_ms=$delay inject.0.stages="[0, 1]"
+      row 16 "14B, last, $delay ms" "$system" "$decks/14b.toml" inject.0.delay_ms=$delay
+    done
+  done
+}
+
+figure_17() {
+  local setting system
+  for setting in adjacent skip ends three; do
+    for system in $systems; do row 17 "14B, $setting, 30 ms" "$system" "$decks/14b-$setting.toml"; done
+  done
+}
+
+# All links over delegates, nothing slow: what the way through the host costs. The copies of a 60B model: 1.2 % of an
+# iteration to the host and 4.4 % back (Figure 21, left), for the 48 messages of a stage.
+figure_21() {
+  row 21 "7B, healthy" ZB "$decks/7b.toml" inject.0.delay_ms=0
+  row 21 "7B, healthy" PM-CPU "$decks/7b.toml" inject.0.delay_ms=0
+  row 21 "14B, healthy" ZB "$decks/14b.toml" inject.0.delay_ms=0
+  row 21 "14B, healthy" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0
+  row 21 "14B, copies of a 60B" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0 device.copy_ms=0.9
+}
+
+build_all() {
+  prepare_bench
+  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  build_target pipemorph_predict
+}
+with_build_lock build_all
+export_mpi_environment
+mkdir -p "$out"
+printf '%-5s %-28s %-10s %10s %10s %7s %10s\n' figure setting system 'predict/ms' 'measure/ms' ratio 'bound/ms'
+for figure in $figures; do
+  warn_if_busy
+  "figure_$figure"
+done

@@ -1,0 +1,85 @@
+// pipemorph_predict DECK [--step K] [section.key=value …]: what an iteration of an emulated deck should take at step K
+// (default: the first), given the constant delays that the deck injects then: by the evaluator, nothing is run. Prints
+// "predicted_ms bound_ms", the second being a lower bound of any schedule's time with links as pure latency.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "app/layout.hpp"
+#include "io/deck.hpp"
+#include "parallel/schedule_planner.hpp"
+#include "parallel/timeline.hpp"
+
+namespace tenax::bench {
+namespace {
+
+constexpr double kSecondsPerMs = 1e-3;
+
+double delay_s(const io::InjectEntry& entry, std::int64_t bytes) {
+  if (entry.packet_bytes == 0) return entry.delay_ms * kSecondsPerMs;
+  const std::int64_t packets =
+      std::max<std::int64_t>(1, (bytes + entry.packet_bytes - 1) / entry.packet_bytes);
+  return entry.per_packet_ms * static_cast<double>(packets) * kSecondsPerMs;
+}
+
+// The delays between stages at a step, added to what the links need anyway.
+std::vector<double> link_delays(const io::Deck& deck, const parallel::PipelineCosts& costs,
+                                std::int64_t step) {
+  std::vector<double> delays = costs.link_delay_s;
+  delays.resize(static_cast<std::size_t>(costs.stage_count() - 1));
+  for (const io::InjectEntry& entry : deck.inject)
+    if (entry.kind == "link_delay" && !entry.stages.empty() && step >= entry.from_step &&
+        (entry.to_step == 0 || step < entry.to_step))
+      delays[static_cast<std::size_t>(entry.stages.front())] += delay_s(entry, deck.device.activation_bytes);
+  return delays;
+}
+
+parallel::TransferModel direct_model(const io::Deck& deck) {
+  parallel::TransferModel model;
+  if (deck.pipeline.p2p != "direct") return model;
+  model.kind = deck.device.direct_model == "shared_channel" ? parallel::TransferModel::Kind::shared_channel
+                                                            : parallel::TransferModel::Kind::send_queue;
+  model.queue_depth = static_cast<int>(deck.device.send_queue_depth);
+  model.paired = deck.pipeline.schedule == "1f1b";
+  return model;
+}
+
+void predict(const std::string& file, std::int64_t step, const std::vector<std::string>& overrides) {
+  const io::Deck deck = io::read_deck(file, overrides);
+  const app::Layout layout = app::plan_layout(deck, 1, 0);
+  parallel::PipelineCosts costs = layout.costs;
+  costs.link_delay_s = link_delays(deck, costs, step);
+  const double copies_s = deck.pipeline.p2p == "delegated" ? 2 * deck.device.copy_ms * kSecondsPerMs : 0;
+  for (double& delay : costs.link_delay_s) delay += copies_s;
+  parallel::PipelineSchedule schedule = layout.schedule;
+  if (deck.pipeline.schedule == "adaptive")
+    schedule = parallel::plan_adaptive({layout.microbatches, costs, layout.limit, {}, 1}).schedule;
+  std::printf("%.2f %.2f\n", 1e3 * parallel::simulate(schedule, costs, direct_model(deck)).makespan_s,
+              1e3 * parallel::makespan_lower_bound_s(layout.microbatches, costs, layout.limit));
+}
+
+}  // namespace
+}  // namespace tenax::bench
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: pipemorph_predict DECK [--step K] [section.key=value ...]\n");
+    return 2;
+  }
+  try {
+    std::vector<std::string> overrides(argv + 2, argv + argc);
+    std::int64_t step = 0;
+    if (overrides.size() >= 2 && overrides[0] == "--step") {
+      step = std::atoll(overrides[1].c_str());
+      overrides.erase(overrides.begin(), overrides.begin() + 2);
+    }
+    tenax::bench::predict(argv[1], step, overrides);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pipemorph_predict: %s\n", error.what());
+    return 1;
+  }
+}
