@@ -47,11 +47,12 @@ class Connection {
   virtual std::string describe() const = 0;  ///< "tcp 10.0.0.1:4000 - 10.0.0.2:3000", for errors
 };
 
-/// A rank as others reach it: world rank, name for people, and its addresses in the order they should be tried.
+/// A rank as others reach it: world rank, name for people, and its addresses in the order they should be tried. An
+/// address ends in the random identity of its rank's transport, so that whoever else may answer there is found out.
 struct Peer {
   int rank = 0;
   std::string name;                    ///< "rank 2 (hostB)"
-  std::vector<std::string> addresses;  ///< "shm:/tenax.123.4", "tcp:10.0.0.5:41234"
+  std::vector<std::string> addresses;  ///< "shm:tenax.123.4#<identity>", "tcp:10.0.0.5:41234#<identity>"
 };
 
 /// Makes connections of one or more kinds. Thread rule: any thread.
@@ -64,7 +65,8 @@ class Transport {
   /// that are open at a time) is what accept() at the other end asks for. Throws Error(link).
   virtual std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                               const std::string& purpose, kernels::Deadline deadline) = 0;
-  /// Waits for the connection that `peer` makes for `purpose`. Throws Error(link) on expiry.
+  /// Waits for the connection that `peer` makes for `purpose`; the newest, if one was made again before it was accepted.
+  /// Throws Error(link) on expiry.
   virtual std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                              kernels::Deadline deadline) = 0;
 };

@@ -16,26 +16,36 @@
 namespace tenax::comm {
 
 /// Thread rule: one rank's thread posts; any number of reader threads deliver.
+///
+/// Where the host can read the device's memory, a message that is expected is read straight into its tensor. Else it is
+/// read into pinned memory and copied to the device as soon as its receive is posted, on a stream of the inbox.
 class Inbox {
  public:
   /// `device` gives the buffers of early messages (pinned host memory) and copies them to where they belong; `signal`
-  /// is notified when a receive becomes done. Both must outlive the inbox. `me`, `peer`: for errors.
-  Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer);
+  /// is notified when a receive becomes done. Both must outlive the inbox. `me`, `peer`: for errors. `emulate_copies`:
+  /// on a device without data, whether messages come through host memory, so that each costs a copy (Kernels::copy).
+  Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer,
+        bool emulate_copies = false);
+  /// Nobody delivers any more. Receives that are not done throw.
   ~Inbox();
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  /// Receives of a tag are matched with its messages in order, by MessageHeader::number.
+  /// Receives of a tag are matched with its messages in order, by MessageHeader::number. TransferTiming::arrived_s is
+  /// when the message was where the receive wants it, a copy to the device included. A transfer that is destroyed
+  /// before it is done first lets go of its tensor: it waits for a reader that is writing there.
   TransferPtr post(const kernels::Tensor& tensor, Tag tag);
 
   /// What a reader thread does with one message: `read` fills header.payload_bytes bytes of host memory (not called for
-  /// an empty payload), then the message is arrived. A number that was delivered before is read and dropped.
+  /// an empty payload), then the message is arrived. A number that was delivered before is read and dropped. What
+  /// `read` throws leaves here, and the message may be delivered again. The tensor's contents are unspecified meanwhile.
   using Read = std::function<void(std::span<std::byte>)>;
   void deliver(const MessageHeader& header, const Read& read);
-  /// Every receive that is not done, and every later one, throws `error`.
+  /// Every receive whose message has not arrived, now or when it is posted, throws `error`. The first error counts.
   void fail(std::exception_ptr error);
 
  private:
+  friend class InboxReceive;
   struct State;
   std::shared_ptr<State> state_;
 };

@@ -1,8 +1,9 @@
 // Signal: what a thread sleeps on while it waits for any of several things that other threads bring about.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #include "kernels/deadline.hpp"
@@ -18,7 +19,10 @@ class Signal {
       ++changes_;
     }
     changed_.notify_all();
+    if (Signal* listener = listener_.load()) listener->notify();
   }
+  /// Whoever waits on `listener` hears of this signal too. `listener` must outlive it or be taken back (null).
+  void pass_on_to(Signal* listener) { listener_ = listener; }
 
   /// Sleeps until `ready` is true (looked at again after every notify); false if the deadline came first. `ready` runs
   /// without the signal's lock held.
@@ -44,6 +48,7 @@ class Signal {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;
+  std::atomic<Signal*> listener_ = nullptr;
 };
 
 }  // namespace tenax::comm

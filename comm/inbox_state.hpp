@@ -1,0 +1,88 @@
+// The inside of Inbox, shared with the transfers it gave.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "comm/failure.hpp"
+#include "comm/host_staging.hpp"
+#include "comm/inbox.hpp"
+#include "comm/worker.hpp"
+
+namespace tenax::comm {
+
+struct Inbox::State {
+  State(kernels::Device& device, Signal& its_signal, std::string its_me, std::string its_peer,
+        bool emulate_copies)
+      : signal(its_signal),
+        me(std::move(its_me)),
+        peer(std::move(its_peer)),
+        copies(device.has_data() ? !device.is_host_memory() : emulate_copies),
+        staging(std::make_unique<HostStaging>(device)),
+        copier(std::make_unique<Worker>()) {}
+
+  /// waiting: for its message; filling: a thread writes into its tensor; copying: the copy into its tensor is enqueued.
+  enum class Phase { waiting, filling, copying, done, failed };
+
+  struct Receive {
+    kernels::Tensor tensor;
+    Tag tag = 0;
+    std::uint64_t number = 0;
+    Phase phase = Phase::waiting;
+    const kernels::Event* copied = nullptr;  ///< while copying
+    TransferTiming timing;
+    Failure failure;
+  };
+  using ReceivePtr = std::shared_ptr<Receive>;
+
+  /// A message that is here; `slot` holds what must be copied to the receive's tensor, if anything.
+  struct Message {
+    MessageHeader header;
+    HostStaging::Slot slot;
+    double arrived_s = 0;
+  };
+
+  struct Tally {  // of one tag
+    std::uint64_t posted = 0;
+    std::uint64_t delivered_below = 0;  ///< all these numbers have been delivered, and
+    std::set<std::uint64_t> delivered;  ///< these beyond them
+  };
+  using Key = std::pair<Tag, std::uint64_t>;
+
+  ReceivePtr post(const kernels::Tensor& tensor, Tag tag);
+  void deliver(const MessageHeader& header, const Read& read);
+  void fail(const Failure& error);
+  void withdraw(Receive& receive);
+  void close();
+  std::string describe(const Receive& receive) const;
+
+  Signal& signal;
+  const std::string me, peer;
+  std::mutex mutex;  ///< guards all below but the staging, and every Receive
+
+ private:
+  ReceivePtr claim(const Key& key, const MessageHeader& header);
+  void unclaim(const Key& key, const ReceivePtr& receive);
+  Message fetch(const MessageHeader& header, const Read& read, double* arrived_s);
+  void mark_delivered(const Key& key);
+  bool was_delivered(const Key& key);
+  void place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message);
+  void copy(Receive& receive, Message message);
+  void end(Receive& receive, const Message& message, double arrived_s);
+
+  const bool copies;  ///< messages reach their tensors by a copy to the device
+  std::unique_ptr<HostStaging> staging;
+  std::unique_ptr<Worker> copier;  ///< of messages whose receive was posted later
+  std::condition_variable changed;
+  std::map<Tag, Tally> tallies;
+  std::map<Key, ReceivePtr> posted;
+  std::map<Key, Message> early;
+  std::set<Key> arriving;
+  std::optional<Failure> failure;
+};
+
+}  // namespace tenax::comm
