@@ -54,9 +54,11 @@ void resolve(Deck& deck, const fs::path& deck_file) {
   if (run.name.empty()) run.name = deck_file.stem().string();
   if (run.output_dir.empty()) run.output_dir = (fs::path("runs") / run.name).string();
   if (deck.checkpoint.dir.empty()) deck.checkpoint.dir = (fs::path(run.output_dir) / "checkpoints").string();
-  if (deck.device.kind == "emulated" && !has_sizes(deck.model)) stand_in_for_model(deck.model, deck.parallel);
+  const bool is_emulated = deck.device.kind == "emulated";
+  if (is_emulated) deck.checkpoint.interval = -1;  // there is nothing to save
+  if (is_emulated && !has_sizes(deck.model)) stand_in_for_model(deck.model, deck.parallel);
   if (deck.model.ffn_hidden_size == 0) deck.model.ffn_hidden_size = 4 * deck.model.hidden_size;
-  if (deck.device.kind == "emulated" && !deck.model.is_placeholder) weigh_messages(deck);
+  if (is_emulated && !deck.model.is_placeholder) weigh_messages(deck);
   if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
   auto& limit = deck.pipeline.activation_limit;
   if (limit.size() == 1 && limit.front() == 0) limit.clear();

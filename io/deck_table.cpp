@@ -142,7 +142,7 @@ const std::vector<DeckSection>& deck_sections() {
       {"pipeline", "The order of work in a pipeline."},
       {"comm", "How ranks talk to each other."},
       {"device", "What computes."},
-      {"checkpoint", "Saving the state of training."},
+      {"checkpoint", "Saving the state of training. The emulated device has none to save."},
       {"inject", "A fault to inject, one [[inject]] each."},
   };
   return sections;

@@ -21,6 +21,11 @@ TEST(EmulatedDeck, needs_neither_model_nor_data_nor_optimizer) {
   EXPECT_EQ(deck.device.forward_ms, std::vector<double>{10.0});
 }
 
+TEST(EmulatedDeck, saves_no_checkpoint_whatever_its_interval) {
+  EXPECT_EQ(read(kEmulatedDeck).checkpoint.interval, -1);
+  EXPECT_EQ(read(kEmulatedDeck, {"checkpoint.interval=5"}).checkpoint.interval, -1);
+}
+
 TEST(EmulatedDeck, takes_a_whole_model_or_none) {
   const std::string deck = std::string(kEmulatedDeck) +
                            "[model]\nnum_layers = 4\nhidden_size = 64\nnum_attention_heads = 4\n"
