@@ -25,15 +25,13 @@ struct Prefix {
   Nanoseconds time;
 };
 
-/// A long prefix is taken as a block but for its last passes: valid, nearly as tight, and linear in the microbatches.
-constexpr int kExactPasses = 64;
-
-/// The earliest end of all passes of three prefixes on one machine, by keys as release times.
-Nanoseconds earliest_end(const std::array<Prefix, 3>& sets) {
+/// The earliest end of all passes of three prefixes on one machine, by keys as release times. But for its last `exact`
+/// passes a prefix is taken as a block: valid, nearly as tight, and linear in the microbatches.
+Nanoseconds earliest_end(const std::array<Prefix, 3>& sets, int exact) {
   std::array<int, 3> next{};
   Nanoseconds first = kNever, block = 0;
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    next[i] = std::max(0, sets[i].count - kExactPasses);
+    next[i] = std::max(0, sets[i].count - exact);
     block += next[i] * sets[i].time;
     if (sets[i].count > 0) first = std::min(first, sets[i].key[0]);
   }
@@ -65,10 +63,15 @@ class Bounder {
   }
 
   Nanoseconds run() {
-    constexpr int kRounds = 20;  // each is valid; later ones add little
-    for (int round = 0; round < kRounds && grow_heads(); ++round) {
+    // Any number of rounds is valid. Only memory makes later passes act on earlier stages: without it, one round is
+    // all; with it, later rounds add little, and the largest problems get few.
+    constexpr int kRoundsTimesPasses = 300'000;
+    const bool limited = std::any_of(needed_.begin(), needed_.end(),
+                                     [](const auto& needed) { return needed.first.back() > 0; });
+    const int rounds = limited ? std::clamp(kRoundsTimesPasses / (stages_ * count_), 3, 20) : 1;
+    for (int round = 0; round < rounds && grow_heads(); ++round) {
     }
-    for (int round = 0; round < kRounds && grow_tails(); ++round) {
+    for (int round = 0; round < rounds && grow_tails(); ++round) {
     }
     Nanoseconds bound = 0;
     for (std::size_t s = 0; s < heads_.size(); ++s) bound = std::max(bound, stage_bound(s));
@@ -100,6 +103,16 @@ class Bounder {
     return raised;
   }
 
+  /// The end of so many passes of each kind on stage `s`, by its heads, or by its tails as seen from the end.
+  Nanoseconds end_of_all(const StageKeys& keys, int s, int forwards, int backwards, int weights) const {
+    constexpr int kExactTimesPasses = 500'000;
+    const StageTimes& time = problem_.times[u(s)];
+    return earliest_end({{{keys.forward.data(), forwards, time.forward},
+                          {keys.backward.data(), backwards, time.backward},
+                          {keys.weight.data(), weights, time.weight}}},
+                        std::clamp(kExactTimesPasses / (stages_ * count_), 16, 64));
+  }
+
   Nanoseconds end_of(const Times& heads, int index, Nanoseconds time) const {
     return index < 0 ? 0 : heads[u(index)] + time;
   }
@@ -123,34 +136,24 @@ class Bounder {
                                                problem_.delay[u(s - 1)]);
       grown |= raise(head.forward[u(k)], end_of(head.forward, k - 1, time.forward));
       if (b == 0) continue;  // the machine rule adds nothing to the chain of forwards
-      grown |= raise(head.forward[u(k)], earliest_end({{{head.forward.data(), k, time.forward},
-                                                        {head.backward.data(), b, time.backward},
-                                                        {head.weight.data(), w, time.weight}}}));
+      grown |= raise(head.forward[u(k)], end_of_all(head, s, k, b, w));
     }
     return grown;
   }
 
   bool grow_backward_heads(int s) {
     StageKeys& head = heads_[u(s)];
-    const StageTimes& time = problem_.times[u(s)];
+    const std::vector<int>& weights = needed_[u(s)].second;  // before the k-th F, and so before its B
     bool grown = false;
     for (int k = 0; k < count_; ++k) {
-      const int w = weights_before_forward(s, k);
       if (s + 1 < stages_)
         grown |= raise(head.backward[u(k)], heads_[u(s + 1)].backward[u(k)] +
                                                 problem_.times[u(s + 1)].backward + problem_.delay[u(s)]);
-      grown |= raise(head.backward[u(k)], earliest_end({{{head.forward.data(), k + 1, time.forward},
-                                                         {head.backward.data(), k, time.backward},
-                                                         {head.weight.data(), w, time.weight}}}));
-      grown |= raise(head.weight[u(k)], earliest_end({{{head.forward.data(), k + 1, time.forward},
-                                                       {head.backward.data(), k + 1, time.backward},
-                                                       {head.weight.data(), k, time.weight}}}));
+      grown |= raise(head.backward[u(k)], end_of_all(head, s, k + 1, k, weights[u(k)]));
+      grown |= raise(head.weight[u(k)], end_of_all(head, s, k + 1, k + 1, k));
     }
     return grown;
   }
-
-  /// W's that must precede the k-th F, and so whatever follows it.
-  int weights_before_forward(int s, int k) const { return needed_[u(s)].second[u(k)]; }
 
   bool grow_tails() {
     bool grown = false;
@@ -164,15 +167,6 @@ class Bounder {
     return static_cast<int>(std::upper_bound(needed.begin(), needed.end(), done) - needed.begin());
   }
 
-  // What follows a pass on its own stage: the last `forwards`, `backwards` and `weights` of each kind.
-  Nanoseconds after(int s, int forwards, int backwards, int weights) const {
-    const StageKeys& tail = tails_[u(s)];
-    const StageTimes& time = problem_.times[u(s)];
-    return earliest_end({{{tail.forward.data(), forwards, time.forward},
-                          {tail.backward.data(), backwards, time.backward},
-                          {tail.weight.data(), weights, time.weight}}});
-  }
-
   bool grow_backward_tails(int s) {
     StageKeys& tail = tails_[u(s)];
     const auto& [backwards, weights] = needed_[u(s)];
@@ -181,9 +175,9 @@ class Bounder {
       const int behind = count_ - 1 - k;
       const int after_weight = count_ - first_dependent(weights, k);
       const int after_backward = count_ - first_dependent(backwards, k);
-      grown |= raise(tail.weight[mirrored(k)], after(s, after_weight, after_weight, behind));
+      grown |= raise(tail.weight[mirrored(k)], end_of_all(tail, s, after_weight, after_weight, behind));
       grown |= raise(tail.backward[mirrored(k)],
-                     after(s, after_backward, std::max(behind, after_backward), behind + 1));
+                     end_of_all(tail, s, after_backward, std::max(behind, after_backward), behind + 1));
       if (s > 0)
         grown |=
             raise(tail.backward[mirrored(k)], problem_.delay[u(s - 1)] + problem_.times[u(s - 1)].backward +
@@ -197,7 +191,7 @@ class Bounder {
     bool grown = false;
     for (int k = count_ - 1; k >= 0; --k) {
       const int behind = count_ - 1 - k;
-      grown |= raise(tail.forward[mirrored(k)], after(s, behind, behind + 1, behind + 1));
+      grown |= raise(tail.forward[mirrored(k)], end_of_all(tail, s, behind, behind + 1, behind + 1));
       if (s + 1 < stages_)
         grown |= raise(tail.forward[mirrored(k)], problem_.delay[u(s)] + problem_.times[u(s + 1)].forward +
                                                       tails_[u(s + 1)].forward[mirrored(k)]);

@@ -59,24 +59,39 @@ void ScheduleSearch::run() {
   assert(!elite_.empty());
 }
 
+// What does best most often comes first, and a little of it whatever the budget: for problems so large that the budget
+// allows no more.
 void ScheduleSearch::construct() {
-  std::vector<std::vector<int>> warmups;
-  const auto add = [&](std::vector<int> warmup) {
-    if (std::find(warmups.begin(), warmups.end(), warmup) == warmups.end())
-      warmups.push_back(std::move(warmup));
+  struct Choice {
+    std::vector<int> warmup;
+    Preference preference;
+    int surplus;
+    double patience;
   };
-  for (const int extra : {0, 1, 2}) {
-    add(adapted_warmup(problem_, 2, extra));
-    add(period_warmup(problem_, 2, extra));
-    add(period_warmup(problem_, 1, extra));
+  const auto period = [&](int least, int extra) { return period_warmup(problem_, least, extra); };
+  const int most = problem_.most_live(0), all = problem_.microbatches;
+  const std::vector<Choice> first = {{period(2, 0), Preference::backward, all, 0},
+                                     {adapted_warmup(problem_, 2, 0), Preference::alternate, 0, 0},
+                                     {period(2, 1), Preference::alternate, 0, 0},
+                                     {period(1, 0), Preference::forward, 0, 1},
+                                     {period(1, 0), Preference::forward, 0, 0.5},
+                                     {period(1, 0), Preference::backward, 0, 1},
+                                     {adapted_warmup(problem_, 2, 0), Preference::forward, 0, 0},
+                                     {even_warmup(problem_, most), Preference::forward, 0, 0},
+                                     {period(1, 1), Preference::forward, 1, 1}};
+  constexpr std::size_t kAlways = 4;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (met() || (i >= kAlways && !budget_.left())) return;
+    offer(scheduler_.build(
+        rules_for(problem_, first[i].warmup, first[i].preference, first[i].surplus, first[i].patience)));
   }
-  const int most = problem_.most_live(0);
-  for (const int first : {most, std::min(2 * problem_.stages() - 1, most), (most + 1) / 2})
-    add(even_warmup(problem_, first));
-  for (const std::vector<int>& warmup : warmups) {
-    if (done()) return;
-    construct_with(warmup);
-  }
+  std::vector<std::vector<int>> warmups;
+  for (const int extra : {0, 1, 2})
+    for (auto& warmup : {adapted_warmup(problem_, 2, extra), period(2, extra), period(1, extra)})
+      if (std::find(warmups.begin(), warmups.end(), warmup) == warmups.end()) warmups.push_back(warmup);
+  for (const int count : {most, std::min(2 * problem_.stages() - 1, most), (most + 1) / 2})
+    warmups.push_back(even_warmup(problem_, count));
+  for (const std::vector<int>& warmup : warmups) construct_with(warmup);
 }
 
 void ScheduleSearch::construct_with(const std::vector<int>& warmup) {
@@ -91,12 +106,15 @@ void ScheduleSearch::construct_with(const std::vector<int>& warmup) {
   }
 }
 
+// The constants were tuned on random problems of S 8, N 32 (tests/bench/planner_bench.cpp).
 void ScheduleSearch::improve() {
+  constexpr std::int64_t kStepsPerPass = 40;
+  constexpr double kHot = 0.003, kCold = 0.0002;  // of the best makespan when annealing begins
+  constexpr std::size_t kStarts = 4;
   const double scale = static_cast<double>(elite_.front().makespan);
-  const std::int64_t steps = 40 * problem_.ops();
   for (std::size_t round = 0; !done(); ++round) {
-    const ScoredOrder start = elite_[round % std::min<std::size_t>(elite_.size(), 4)];
-    keep(local_search_.anneal(start, random_, steps, 0.01 * scale, 0.0002 * scale));
+    const ScoredOrder start = elite_[round % std::min(elite_.size(), kStarts)];
+    keep(local_search_.anneal(start, random_, kStepsPerPass * problem_.ops(), kHot * scale, kCold * scale));
   }
 }
 

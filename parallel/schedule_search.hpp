@@ -20,7 +20,8 @@ class ScheduleSearch {
   const ScoredOrder& best() const { return elite_.front(); }
 
  private:
-  bool done() const { return !budget_.left() || (!elite_.empty() && elite_.front().makespan <= target_); }
+  bool met() const { return !elite_.empty() && elite_.front().makespan <= target_; }
+  bool done() const { return met() || !budget_.left(); }
   void construct();
   void construct_with(const std::vector<int>& warmup);
   void improve();
