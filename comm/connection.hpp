@@ -25,6 +25,7 @@ struct MessageHeader {
   std::uint64_t bytes = 0;          ///< of the tensor
   std::uint64_t payload_bytes = 0;  ///< that follow: `bytes`, or 0 where the device has no data
   double started_s = 0;             ///< when its transmission began (queueing over), sender's steady clock
+  double late_s = 0;  ///< by how much later it really began: the sending thread woke late (emulated device)
 };
 
 /// Thread rule: one thread sends while another receives; shut_down() from any thread.

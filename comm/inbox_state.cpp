@@ -50,7 +50,7 @@ void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
   try {
     if (direct) {
       read(direct->tensor.raw());
-      arrived_s = steady_now_s();
+      arrived_s = steady_now_s() - header.late_s;
     } else {
       message = fetch(header, read, &arrived_s);
     }
@@ -113,7 +113,7 @@ Inbox::State::Message Inbox::State::fetch(const MessageHeader& header, const Rea
     staging->give_back(std::move(message.slot));
     throw;
   }
-  *arrived_s = steady_now_s();
+  *arrived_s = steady_now_s() - header.late_s;
   return message;
 }
 

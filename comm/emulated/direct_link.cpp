@@ -1,5 +1,7 @@
 #include "comm/emulated/direct_link.hpp"
 
+#include <algorithm>
+
 #include "comm/prompt_thread.hpp"
 #include "comm/wording.hpp"
 #include "kernels/emulated/precise_sleep.hpp"
@@ -12,6 +14,9 @@ using kernels::Deadline;
 using kernels::Error;
 using kernels::Scope;
 using kernels::Tensor;
+
+/// A host thread that comes later than this was not just slow to wake.
+constexpr double kWaking_s = 2e-3;
 
 std::string describe_send(const MessageHeader& header) {
   return "send of " + std::to_string(header.bytes) + " bytes (tag " + std::to_string(header.tag) + ")";
@@ -43,6 +48,11 @@ class DirectSend final : public Transfer {
 };
 
 }  // namespace
+
+double Outgoing::due_s() const {
+  const double ready_s = ready->time_s();
+  return asked_s - ready_s > kWaking_s ? asked_s : ready_s;
+}
 
 DirectLink::DirectLink(std::unique_ptr<Connection> connection, kernels::Device& device, Signal& signal,
                        Outlet& outlet, Settings settings)
@@ -76,6 +86,8 @@ TransferPtr DirectLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
   outlet_.enter({.header = header,
                  .payload = dataless ? std::span<const std::byte>{} : tensor.raw(),
                  .ready = std::move(ready),
+                 .asked_s = kernels::steady_now_s(),
+                 .turn_s = 0,
                  .sent = std::move(sent),
                  .link = this},
                 stream);
@@ -87,21 +99,24 @@ TransferPtr DirectLink::receive(kernels::Stream&, const Tensor& tensor, Tag tag)
   return inbox_.post(tensor, tag);
 }
 
-void DirectLink::transmit(Outgoing& message) {
-  if (failed()) return;
+double DirectLink::transmit(Outgoing& message) {
+  if (failed()) return kernels::steady_now_s();
+  MessageHeader& header = message.header;
   try {
     message.ready->wait(Deadline::after_s(settings_.deadline_s));
-    message.header.started_s = kernels::steady_now_s();
-    if (settings_.link_gbps > 0) {
-      const double bits = 8 * static_cast<double>(message.header.bytes);
-      kernels::sleep_until_s(message.header.started_s + bits / (settings_.link_gbps * 1e9));
-    }
-    connection_->send(message.header, message.payload, Deadline::after_s(settings_.deadline_s));
+    header.started_s = std::max(message.due_s(), message.turn_s);
+    const double bits = 8 * static_cast<double>(header.bytes);
+    const double due_s =
+        header.started_s + (settings_.link_gbps > 0 ? bits / (settings_.link_gbps * 1e9) : 0);
+    kernels::sleep_until_s(due_s);
+    header.late_s = kernels::steady_now_s() - due_s;
+    connection_->send(header, message.payload, Deadline::after_s(settings_.deadline_s));
     message.sent->store(true);
     signal_.notify();
   } catch (...) {
     fail(std::current_exception());
   }
+  return kernels::steady_now_s() - header.late_s;
 }
 
 void DirectLink::give_up_sending(const MessageHeader& header, double waited_s) const {

@@ -33,9 +33,9 @@ class DirectLink final : public Link {
   Signal* signal() override { return &signal_; }
   std::string describe() const override { return settings_.me + " - " + settings_.peer; }
 
-  /// For the outlet's thread: puts the message on the wire and returns when its transmission has ended, or at
-  /// once when the link has failed. Never throws: a failure becomes the link's.
-  void transmit(Outgoing& message);
+  /// For the outlet's thread: puts the message on the wire and waits until its transmission has ended; at once
+  /// when the link has failed. Returns when that should have been. Never throws: a failure becomes the link's.
+  double transmit(Outgoing& message);
   /// For the outlet: throws the Error(link) of a message that found no place in time.
   [[noreturn]] void give_up_sending(const MessageHeader& header, double waited_s) const;
   /// From any thread: this link is broken; the first reason counts.

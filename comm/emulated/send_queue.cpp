@@ -2,7 +2,6 @@
 
 #include "comm/emulated/direct_link.hpp"
 #include "comm/prompt_thread.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
 
 namespace tenax::comm {
 
@@ -42,9 +41,9 @@ void SendQueue::run() {
     entered_.wait(lock, [this] { return closing_ || !messages_.empty(); });
     if (messages_.empty()) return;
     Outgoing& message = messages_.front();  // stays where it is while others enter
+    message.turn_s = last_left_s_;
     lock.unlock();
-    message.link->transmit(message);
-    const double left_s = kernels::steady_now_s();
+    const double left_s = message.link->transmit(message);
     lock.lock();
     last_left_s_ = left_s;
     messages_.pop_front();

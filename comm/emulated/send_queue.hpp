@@ -28,7 +28,7 @@ class SendQueue final : public Outlet {
   std::mutex mutex_;
   std::condition_variable entered_, left_;
   std::deque<Outgoing> messages_;  ///< the first is in transit
-  double last_left_s_ = 0;         ///< when the queue last got room, steady clock
+  double last_left_s_ = 0;         ///< when the wire became free and the queue last got room, steady clock
   bool closing_ = false;
   std::thread thread_;  ///< after what it uses
 };

@@ -2,6 +2,7 @@
 
 #include "comm/emulated/direct_link.hpp"
 #include "comm/prompt_thread.hpp"
+#include "kernels/emulated/precise_sleep.hpp"
 
 namespace tenax::comm {
 
@@ -29,8 +30,9 @@ SharedChannel::~SharedChannel() {
 
 void SharedChannel::enter(Outgoing message, kernels::Stream&) {
   const std::lock_guard lock(mutex_);
+  const double due_s = message.due_s();
   messages_.push_back(std::move(message));
-  post(request);
+  post(request, due_s);
   changed_.notify_all();
 }
 
@@ -39,24 +41,26 @@ void SharedChannel::transmit_messages() {
   for (;;) {
     changed_.wait(lock, [this] { return closing_ || !messages_.empty(); });
     if (messages_.empty()) return;
-    const bool granted = wait_for_grant(lock);
+    const std::optional<double> granted_s = wait_for_grant(lock);
     Outgoing& message = messages_.front();  // stays where it is while others enter
+    message.turn_s = granted_s.value_or(0);
     lock.unlock();
-    message.link->transmit(message);
+    const double left_s = message.link->transmit(message);
     lock.lock();
     messages_.pop_front();
-    if (granted) post(release);
+    if (granted_s) post(release, left_s);
   }
 }
 
-// False when none will come: then the link of the first message has failed.
-bool SharedChannel::wait_for_grant(std::unique_lock<std::mutex>& lock) {
+// Nothing when none will come: then the link of the first message has failed.
+std::optional<double> SharedChannel::wait_for_grant(std::unique_lock<std::mutex>& lock) {
   const Stopwatch stopwatch;
   changed_.wait_until(lock, Deadline::after_s(deadline_s_).when(),
-                      [this] { return grants_ > 0 || failure_; });
-  if (grants_ > 0) {
-    --grants_;
-    return true;
+                      [this] { return !grants_s_.empty() || failure_; });
+  if (!grants_s_.empty()) {
+    const double granted_s = grants_s_.front();
+    grants_s_.pop_front();
+    return granted_s;
   }
   const Outgoing& message = messages_.front();
   try {
@@ -65,7 +69,7 @@ bool SharedChannel::wait_for_grant(std::unique_lock<std::mutex>& lock) {
   } catch (...) {
     message.link->fail(std::current_exception());
   }
-  return false;
+  return std::nullopt;
 }
 
 void SharedChannel::listen() {
@@ -74,10 +78,11 @@ void SharedChannel::listen() {
       const auto header = control_->receive(Deadline::after_s(deadline_s_));
       const std::lock_guard lock(mutex_);
       if (!header) continue;  // silence is no fault
+      const double time_s = kernels::steady_now_s() - header->late_s;
       if (header->kind == grant)
-        take_grant();
+        take_grant(time_s);
       else
-        arbitrate(static_cast<Kind>(header->kind), ChannelEnd::upper);
+        arbitrate(static_cast<Kind>(header->kind), ChannelEnd::upper, time_s);
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -85,38 +90,39 @@ void SharedChannel::listen() {
   }
 }
 
-void SharedChannel::post(Kind kind) {
+void SharedChannel::post(Kind kind, double time_s) {
   if (end_ == ChannelEnd::lower)
-    arbitrate(kind, ChannelEnd::lower);
+    arbitrate(kind, ChannelEnd::lower, time_s);
   else
-    tell_other_end(kind);
+    tell_other_end(kind, time_s);
 }
 
-void SharedChannel::arbitrate(Kind kind, ChannelEnd from) {
+void SharedChannel::arbitrate(Kind kind, ChannelEnd from, double time_s) {
   if (kind == request)
-    arbiter_.request(from);
+    arbiter_.request(from, time_s);
   else
-    arbiter_.release(from);
+    arbiter_.release(from, time_s);
   while (const auto next = arbiter_.grant())
-    if (*next == ChannelEnd::lower)
-      take_grant();
+    if (next->end == ChannelEnd::lower)
+      take_grant(next->time_s);
     else
-      tell_other_end(grant);
+      tell_other_end(grant, next->time_s);
 }
 
-void SharedChannel::tell_other_end(Kind kind) {
+void SharedChannel::tell_other_end(Kind kind, double time_s) {
   if (failure_) return;
   try {
     MessageHeader header;
     header.kind = kind;
+    header.late_s = kernels::steady_now_s() - time_s;
     control_->send(header, {}, Deadline::after_s(deadline_s_));
   } catch (...) {
     break_down(std::current_exception());
   }
 }
 
-void SharedChannel::take_grant() {
-  ++grants_;
+void SharedChannel::take_grant(double time_s) {
+  grants_s_.push_back(time_s);
   changed_.notify_all();
 }
 

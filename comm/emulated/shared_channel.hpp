@@ -28,13 +28,13 @@ class SharedChannel final : public Outlet {
   enum Kind : std::int32_t { request, release, grant };
 
   void transmit_messages();
-  bool wait_for_grant(std::unique_lock<std::mutex>& lock);
+  std::optional<double> wait_for_grant(std::unique_lock<std::mutex>& lock);
   void listen();
-  // With the mutex held:
-  void post(Kind kind);
-  void arbitrate(Kind kind, ChannelEnd from);
-  void tell_other_end(Kind kind);
-  void take_grant();
+  // With the mutex held; `time_s` is when it should have happened, whatever threads woke late:
+  void post(Kind kind, double time_s);
+  void arbitrate(Kind kind, ChannelEnd from, double time_s);
+  void tell_other_end(Kind kind, double time_s);
+  void take_grant(double time_s);
   void break_down(std::exception_ptr error);
 
   const ChannelEnd end_;
@@ -44,7 +44,7 @@ class SharedChannel final : public Outlet {
   std::condition_variable changed_;
   std::deque<Outgoing> messages_;  ///< the first is in transit or the next to go
   ChannelArbiter arbiter_;         ///< used at the lower end alone
-  int grants_ = 0;                 ///< not used yet
+  std::deque<double> grants_s_;    ///< not used yet: from when on
   bool closing_ = false;
   std::optional<Failure> failure_;  ///< of the control connection: no grant will come any more
   std::thread sender_, listener_;   ///< after what they use
