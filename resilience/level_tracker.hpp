@@ -1,0 +1,55 @@
+// LevelTracker: follows one measured quantity over iterations: averages noise away, answers a clear change at
+// once, and tells a quantity that has moved from one that keeps moving.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+namespace tenax::resilience {
+
+/// Pure; no clock: an iteration is the unit of time.
+class LevelTracker {
+ public:
+  struct Options {
+    std::size_t window = 16;        ///< iterations that are remembered
+    std::size_t memory = 8;         ///< iterations that the average forgets over
+    std::size_t restless_from = 3;  ///< so many changes within the window: restless
+    double quantile = 0.5;          ///< of the window's values, that a restless quantity is planned for
+  };
+
+  explicit LevelTracker(Options options) : options_(options) {}
+
+  /// The value of one iteration. It is another level, not noise, when it is further than `threshold` from the
+  /// present one, even less `uncertainty` (of this value), or when the iteration before was too, on the same
+  /// side.
+  void add(double value, double uncertainty, double threshold);
+
+  bool known() const { return !window_.empty(); }
+  /// The average since the last change.
+  double level() const { return level_; }
+  /// The last add() was a change, and not one of many.
+  bool changed() const { return known() && window_.back().change && !restless(); }
+  /// It changes so often that the last value says little about the next.
+  bool restless() const { return changes_ >= options_.restless_from; }
+  /// What to expect of the next iterations: the level, a restless quantity's quantile. A fall counts after
+  /// two iterations, a rise at once: a plan made for too much delay costs little, one for too little much.
+  double expected() const;
+  /// The latest value first, age < count().
+  double value(std::size_t age) const { return window_[window_.size() - 1 - age].value; }
+  std::size_t count() const { return window_.size(); }
+
+ private:
+  struct Entry {
+    double value = 0;
+    bool change = false;
+  };
+
+  Options options_;
+  std::deque<Entry> window_;
+  std::size_t changes_ = 0;  // in the window
+  double level_ = 0, previous_level_ = 0;
+  std::size_t averaged_ = 0;  // values in the level
+  int suspicion_ = 0;         // the side on which the last value was off without being clear
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,32 @@
+// PassTimes: what the passes of one stage take, from the records of an iteration.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "parallel/schedule_observer.hpp"
+#include "resilience/link_samples.hpp"
+
+namespace tenax::resilience {
+
+/// Medians over microbatches. A fused backward shows its two parts where it sent the gradient on between
+/// them; where it did not (the first stage) they are taken to be in the proportion last seen, at first equal.
+class PassTimes {
+ public:
+  void add(const parallel::PassRecord& pass);
+  /// A gradient left the stage: of `microbatch`, at `ready_s`. In any order relative to the passes.
+  void gradient_sent(int microbatch, double ready_s);
+  /// Of what was added since the last call; a kind of pass that did not run keeps its last value.
+  StageMeasurement take();
+
+ private:
+  void split_fused();
+
+  std::vector<double> forward_s_, backward_input_s_, backward_weight_s_;
+  std::vector<parallel::PassRecord> fused_;
+  std::vector<std::optional<double>> sent_s_;  // by microbatch
+  double input_share_ = 0.5;
+  StageMeasurement last_;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,62 @@
+// PipelineForecast: what to expect of a pipeline's next iterations, from the measurements of the last ones.
+#pragma once
+
+#include <vector>
+
+#include "parallel/pipeline_costs.hpp"
+#include "resilience/level_tracker.hpp"
+#include "resilience/link_samples.hpp"
+
+namespace tenax::resilience {
+
+struct ForecastOptions {
+  LevelTracker::Options links;
+  LevelTracker::Options passes;
+  double material_share = 0.05;  ///< of the mean pass: less delay than that does not matter
+  double floor_s = 3e-4;         ///< nor does less than this: what waking a thread takes
+  double level_share = 0.15;     ///< of a link's level: less change than that is noise
+};
+
+/// Pure. Both directions of a link count as its slower one.
+class PipelineForecast {
+ public:
+  PipelineForecast(int stages, ForecastOptions options);
+
+  void add(const PipelineMeasurement& measurement);
+
+  bool known() const { return passes_.front().forward.known(); }
+  int links() const { return static_cast<int>(links_.size()); }
+  /// Expected pass times, and delays from start of transmission to arrival.
+  parallel::PipelineCosts costs() const;
+  /// costs() alone while no link is restless; else the expected pass times with the delays of each iteration
+  /// remembered.
+  std::vector<parallel::PipelineCosts> scenarios() const;
+  double delay_s(int link) const { return links_[static_cast<std::size_t>(link)].delay.expected(); }
+  /// What the link's present path adds to the delay (host copies of a delegate).
+  double overhead_s(int link) const { return links_[static_cast<std::size_t>(link)].overhead_s; }
+  bool is_restless(int link) const { return links_[static_cast<std::size_t>(link)].delay.restless(); }
+  /// Some link or stage clearly changed in the last iteration.
+  bool changed() const;
+  /// A link's delay matters from here on.
+  double material_s() const;
+  /// F, B and W of one microbatch.
+  double stage_s(int stage) const;
+
+ private:
+  struct Link {
+    LevelTracker delay;
+    double overhead_s = 0;
+  };
+  struct Stage {
+    LevelTracker forward, backward_input, backward_weight;
+  };
+
+  void add_link(Link& link, const LinkMeasurement& down, const LinkMeasurement& up);
+  std::vector<parallel::StageCosts> pass_times() const;
+
+  ForecastOptions options_;
+  std::vector<Link> links_;
+  std::vector<Stage> passes_;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,293 @@
+#include "resilience/adaptation_controller.hpp"
+
+#include <gtest/gtest.h>
+
+#include "emulated_pipeline.hpp"
+#include "kernels/error.hpp"
+#include "parallel/schedule_policies.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::PipelineCosts;
+
+PipelineCosts ten_ms(int stages) { return PipelineCosts::uniform(stages, {0.01, 0.01, 0.01}); }
+
+parallel::ActivationLimit limit_of(int stages, int microbatches) {
+  return {.microbatches_of_stage = std::vector(static_cast<std::size_t>(stages), microbatches)};
+}
+
+TEST(AdaptationController, leaves_a_healthy_pipeline_alone) {
+  for (const int stages : {2, 4, 8}) {
+    EmulatedPipeline pipeline(3 * stages, ten_ms(stages));
+    pipeline.run(100);
+    EXPECT_TRUE(pipeline.events.empty()) << stages << " stages: " << name_of(pipeline.events.front().kind);
+    EXPECT_EQ(pipeline.reschedules, 0);
+    EXPECT_LE(pipeline.plans, 3);
+  }
+}
+
+TEST(AdaptationController, answers_a_slow_link_at_the_next_boundary_and_goes_back_when_it_heals) {
+  for (const int link : {1, 2}) {
+    EmulatedPipeline pipeline(12, ten_ms(4));
+    const parallel::PipelineSchedule initial = pipeline.controller.running();
+    pipeline.run(5);
+    pipeline.truth.link_delay_s[static_cast<std::size_t>(link)] = 0.030;
+    pipeline.run(3);
+    EXPECT_EQ(pipeline.count(AdaptationKind::straggler, link), 1);
+    EXPECT_EQ(pipeline.count(AdaptationKind::delegate, link), 1);
+    EXPECT_EQ(pipeline.count(AdaptationKind::reschedule), 1);
+    for (const AdaptationEvent& event : pipeline.events) {
+      EXPECT_EQ(event.step, 5);
+      EXPECT_NEAR(event.delay_s, 0.030, 0.001);
+    }
+    // The figure for the adapted plan, of which 1 % is the controller's tolerance.
+    EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.420 * 1.01);
+    for (const LinkPath& path : pipeline.paths())
+      EXPECT_EQ(path.delegated, &path == &pipeline.paths()[static_cast<std::size_t>(link)]);
+    pipeline.truth.link_delay_s.assign(3, 0.0);
+    pipeline.run(4);
+    EXPECT_EQ(pipeline.count(AdaptationKind::direct, link), 1);
+    EXPECT_EQ(pipeline.controller.running(), initial);
+    EXPECT_EQ(pipeline.count(AdaptationKind::straggler), 1);
+    EXPECT_EQ(pipeline.reschedules, 2);
+    pipeline.run(50);
+    EXPECT_EQ(pipeline.reschedules, 2);
+    EXPECT_EQ(pipeline.events.size(), 5U);
+  }
+}
+
+TEST(AdaptationController, keeps_a_schedule_whose_slackness_absorbs_the_delay) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(5);
+  pipeline.truth.link_delay_s[0] = 0.030;
+  pipeline.run(5);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 0), 1);
+  EXPECT_EQ(pipeline.reschedules, 0);
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.420 * 1.01);
+}
+
+TEST(AdaptationController, takes_a_plan_that_comes_an_iteration_late) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(5);
+  pipeline.truth.link_delay_s[2] = 0.030;
+  for (int i = 0; i < 2; ++i) pipeline.step(true);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 2), 1);
+  EXPECT_EQ(pipeline.count(AdaptationKind::reschedule), 1);
+  EXPECT_EQ(pipeline.events.back().step, 6);
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.420 * 1.01);
+}
+
+TEST(AdaptationController, tells_what_it_expects_and_what_came_of_it) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(5);
+  pipeline.truth.link_delay_s[0] = 0.060;
+  pipeline.run(1);
+  ASSERT_FALSE(pipeline.events.empty());
+  EXPECT_TRUE(pipeline.achieved.empty());
+  pipeline.run(1);
+  ASSERT_EQ(pipeline.achieved.size(), pipeline.events.size());
+  for (const AdaptationEvent& event : pipeline.achieved) {
+    EXPECT_NEAR(event.predicted_s, pipeline.true_s(pipeline.controller.running()), 0.02 * event.predicted_s);
+    EXPECT_EQ(event.achieved_s, pipeline.iteration_s.back());
+    EXPECT_EQ(event.before_s, pipeline.iteration_s[5]);
+  }
+}
+
+TEST(AdaptationController, does_not_chase_a_delay_that_flaps_every_iteration) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(5);
+  for (int i = 0; i < 50; ++i) {
+    pipeline.truth.link_delay_s[1] = i % 2 == 0 ? 0.030 : 0.0;
+    pipeline.run(1);
+  }
+  EXPECT_LE(pipeline.reschedules, 4);
+  EXPECT_GE(pipeline.reschedules, 1);
+  EXPECT_LE(pipeline.plans, 6);
+  EXPECT_LE(pipeline.count(AdaptationKind::delegate) + pipeline.count(AdaptationKind::direct), 3);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, answers_several_slow_links) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.truth.link_delay_s = {0.060, 0.060, 0.060};
+  pipeline.run(3);
+  for (const int link : {0, 1, 2}) {
+    EXPECT_EQ(pipeline.count(AdaptationKind::straggler, link), 1);
+    EXPECT_TRUE(pipeline.paths()[static_cast<std::size_t>(link)].delegated);
+  }
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.670 * 1.01);
+}
+
+TEST(AdaptationController, heals_one_of_two_links_and_keeps_the_other_delegated) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.truth.link_delay_s = {0.030, 0.0, 0.060};
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[0] = 0;
+  pipeline.run(5);
+  EXPECT_FALSE(pipeline.paths()[0].delegated);
+  EXPECT_TRUE(pipeline.paths()[2].delegated);
+}
+
+TEST(AdaptationController, stays_within_the_memory_limit) {
+  const auto limit = limit_of(4, 5);
+  EmulatedPipeline pipeline(12, ten_ms(4), limit);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[1] = 0.030;
+  pipeline.run(5);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 1), 1);
+  EXPECT_NO_THROW(parallel::validate(pipeline.controller.running(), 12, limit));
+  pipeline.run(30);
+  EXPECT_LE(pipeline.plans, 4);
+}
+
+TEST(AdaptationController, replans_for_a_stage_that_became_slow_and_goes_back) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  const parallel::PipelineSchedule initial = pipeline.controller.running();
+  pipeline.run(3);
+  pipeline.truth.stages[2] = {0.020, 0.020, 0.020};
+  pipeline.run(5);
+  ASSERT_EQ(pipeline.count(AdaptationKind::straggler), 1);
+  EXPECT_EQ(pipeline.events.front().stage, 2);
+  EXPECT_NEAR(pipeline.events.front().delay_s, 0.030, 0.002);
+  const double bound_s = parallel::makespan_lower_bound_s(12, pipeline.truth, {});
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), bound_s * 1.02);
+  pipeline.truth.stages[2] = {0.010, 0.010, 0.010};
+  pipeline.run(15);
+  EXPECT_EQ(pipeline.controller.running(), initial);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler), 1);
+}
+
+TEST(AdaptationController, ignores_a_machine_that_is_slow_as_a_whole) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  for (parallel::StageCosts& stage : pipeline.truth.stages) stage = {0.015, 0.015, 0.015};
+  pipeline.run(10);
+  EXPECT_TRUE(pipeline.events.empty());
+}
+
+TEST(AdaptationController, never_delegates_where_only_direct_paths_are_allowed_but_replans) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.paths = PathChoice::direct_only;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  const parallel::PipelineSchedule initial = pipeline.controller.running();
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[2] = 0.015;
+  pipeline.run(5);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 2), 1);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate), 0);
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), pipeline.true_s(initial));
+}
+
+TEST(AdaptationController, keeps_the_schedule_where_rescheduling_is_off) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.reschedule = false;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[2] = 0.030;
+  pipeline.run(5);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 2), 1);
+  EXPECT_EQ(pipeline.plans, 0);
+  EXPECT_EQ(pipeline.reschedules, 0);
+}
+
+TEST(AdaptationController, delegates_a_link_whose_direct_path_broke_until_it_is_mended) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.direct_usable[1] = 0;
+  pipeline.run(1);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  pipeline.run(20);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  pipeline.direct_usable[1] = 1;
+  pipeline.run(1);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, takes_as_many_delegates_as_keep_up_with_production) {
+  EmulatedPipeline pipeline(24, ten_ms(4));
+  pipeline.run(3);
+  pipeline.truth.link_delay_s = {0.015, 0.0, 0.060};
+  pipeline.run(3);
+  EXPECT_EQ(pipeline.paths()[0].delegates, 3);
+  EXPECT_GE(pipeline.paths()[2].delegates, 7);
+  EXPECT_LE(pipeline.paths()[2].delegates, 8);
+}
+
+TEST(AdaptationController, tells_the_copies_of_delegates_from_the_delay_of_the_network) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.delegate_overhead_s = 0.010;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[1] = 0.030;
+  pipeline.run(4);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  EXPECT_NEAR(pipeline.achieved.back().predicted_s, pipeline.true_s(pipeline.controller.running()), 0.01);
+  pipeline.truth.link_delay_s[1] = 0;
+  pipeline.run(4);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, leaves_a_link_direct_whose_copies_would_cost_more_than_its_queue) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.delegate_overhead_s = 0.100;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[1] = 0.008;
+  pipeline.run(4);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 1), 1);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, does_not_believe_one_iteration_in_which_messages_disagree) {
+  AdaptationController controller(12, {}, parallel::plan_initial(12, ten_ms(4), {}),
+                                  EmulatedPipeline::deterministic());
+  PipelineMeasurement measured{.stages = std::vector<StageMeasurement>(4, {0.01, 0.01, 0.01}),
+                               .down = std::vector<LinkMeasurement>(3, {.delay_s = 1e-4, .samples = 12}),
+                               .up = std::vector<LinkMeasurement>(3, {.delay_s = 1e-4, .samples = 12}),
+                               .iteration_s = 0.39};
+  const std::vector<LinkCondition> conditions(3);
+  const auto events_after = [&](std::int64_t step, double delay_s) {
+    measured.down[1] = {.delay_s = delay_s, .spread_s = 0.020, .samples = 12};
+    controller.observe(step, measured, conditions);
+    return controller.decide().events.size();
+  };
+  EXPECT_EQ(events_after(0, 1e-4), 0U);
+  EXPECT_EQ(events_after(1, 0.018), 0U);
+  EXPECT_EQ(events_after(2, 1e-4), 0U);
+  EXPECT_EQ(events_after(3, 0.018), 0U);
+  EXPECT_GE(events_after(4, 0.018), 1U);
+}
+
+TEST(AdaptationController, refuses_a_plan_that_breaks_the_memory_limit) {
+  AdaptationController controller(12, limit_of(4, 4),
+                                  parallel::plan_zero_bubble(12, ten_ms(4), limit_of(4, 4)),
+                                  EmulatedPipeline::deterministic());
+  parallel::Plan plan;
+  plan.schedule = parallel::plan_gpipe(4, 12);
+  EXPECT_THROW(controller.decide(&plan), kernels::Error);
+}
+
+TEST(AdaptationDecision, reads_back_equal) {
+  AdaptationDecision decision;
+  decision.schedule = parallel::plan_gpipe(2, 3);
+  decision.links = {{true, 4}, {false, 1}};
+  decision.predicted_s = 1.0 / 3;
+  decision.events = {
+      {.kind = AdaptationKind::straggler, .step = 12, .link = 2, .delay_s = 0.1, .before_s = 0.7}};
+  decision.achieved = {
+      {.kind = AdaptationKind::direct, .step = 3, .stage = 1, .predicted_s = 2e-9, .achieved_s = 1e300}};
+  EXPECT_EQ(decision_of_text(to_text(decision)), decision);
+  EXPECT_EQ(decision_of_text(to_text(AdaptationDecision{})), AdaptationDecision{});
+}
+
+TEST(AdaptationDecision, refuses_what_it_did_not_write) {
+  for (const std::string text : {"nonsense", "predicted x", "link 1", "stage F", "stage X3",
+                                 "event straggler 1", "event dance 1 2 3 4 5 6 -", "predicted 1e"})
+    EXPECT_THROW(decision_of_text(text), kernels::Error) << text;
+}
+
+}  // namespace
+}  // namespace tenax::resilience
