@@ -1,0 +1,56 @@
+// A rank's card, as it travels: world rank, host and addresses, one a line.
+#include <algorithm>
+#include <sstream>
+
+#include "comm/transport/shared_memory_door.hpp"
+#include "comm/transport/transports.hpp"
+#include "comm/wording.hpp"
+
+namespace tenax::comm {
+namespace {
+
+struct Card {
+  int world_rank = 0;
+  std::string host;
+  std::vector<std::string> addresses;
+};
+
+std::string write(const Card& card) {
+  std::string text = std::to_string(card.world_rank) + "\n" + card.host + "\n";
+  for (const std::string& address : card.addresses) text += address + "\n";
+  return text;
+}
+
+Card read(const std::string& text) {
+  std::istringstream lines(text);
+  Card card;
+  std::string line;
+  std::getline(lines, line);
+  card.world_rank = std::stoi(line);
+  std::getline(lines, card.host);
+  while (std::getline(lines, line)) card.addresses.push_back(line);
+  return card;
+}
+
+/// Where a rank of another host cannot be: its loopback means this host.
+bool is_loopback(const std::string& address) {
+  return address.rfind("tcp:127.", 0) == 0 || address.rfind("tcp:[::1]", 0) == 0;
+}
+
+}  // namespace
+
+std::vector<Peer> exchange_peers(comm::ControlGroup& control, const Transport& transport, int world_rank,
+                                 const std::string& host) {
+  std::vector<Peer> peers;
+  for (const std::string& text : control.all_gather(write({world_rank, host, transport.addresses()}))) {
+    Card card = read(text);
+    std::erase_if(card.addresses, [&](const std::string& address) {
+      if (is_shared_memory_address(address)) return !is_reachable_in_shared_memory(address);
+      return card.host != host && is_loopback(address);
+    });
+    peers.push_back({card.world_rank, describe_rank(card.world_rank, card.host), std::move(card.addresses)});
+  }
+  return peers;
+}
+
+}  // namespace tenax::comm

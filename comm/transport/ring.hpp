@@ -1,0 +1,58 @@
+// Ring: a stream of bytes from one process to another through memory that both have mapped.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "kernels/deadline.hpp"
+
+namespace tenax::comm {
+
+/// The shared part; zeros at first. The bytes follow it.
+struct RingControl {
+  /// What one end sleeps on: a futex that the other end changes and wakes.
+  struct Bell {
+    alignas(64) std::atomic<std::uint32_t> rings{0};
+    std::atomic<std::uint32_t> has_waiter{0};
+  };
+  alignas(64) std::atomic<std::uint64_t> written{0};  ///< bytes since the beginning
+  alignas(64) std::atomic<std::uint64_t> read{0};
+  Bell data, space;
+  alignas(64) std::atomic<std::uint32_t> closed{0};
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// One end of a ring. Thread rule: one thread writes (in one process), one reads (in the same or another), any closes.
+/// Nobody spins: who has to wait sleeps on a futex.
+class Ring {
+ public:
+  static constexpr std::size_t kCapacity = std::size_t{1} << 20;  ///< stays in the processor's cache
+  static constexpr std::size_t kMemory = sizeof(RingControl) + kCapacity;
+
+  enum class Outcome { done, closed, deadline };
+  /// Asked now and then while waiting: is the other process still there?
+  using Alive = std::function<bool()>;
+
+  /// `memory`: kMemory bytes, aligned to 64.
+  explicit Ring(std::byte* memory)
+      : control_(*reinterpret_cast<RingControl*>(memory)), bytes_(memory + sizeof(RingControl)) {}
+
+  Outcome write(std::span<const std::byte> bytes, kernels::Deadline deadline, const Alive& alive);
+  /// Waits until that many bytes can be read; they can be even when the ring was closed after them.
+  Outcome wait_for(std::size_t bytes, kernels::Deadline deadline, const Alive& alive);
+  /// Some of the bytes may have been read when it does not end with `done`.
+  Outcome read(std::span<std::byte> bytes, kernels::Deadline deadline, const Alive& alive);
+  /// No more is written; wakes both ends.
+  void close() noexcept;
+
+ private:
+  std::uint64_t readable() const;
+
+  RingControl& control_;
+  std::byte* bytes_;
+};
+
+}  // namespace tenax::comm

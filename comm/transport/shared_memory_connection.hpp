@@ -1,0 +1,23 @@
+// A connection between two processes of one host, through memory that both have mapped.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/connection.hpp"
+#include "comm/transport/socket.hpp"
+
+namespace tenax::comm {
+
+/// A new segment for one connection, as an open file without a name: it is gone with the last process that has it, however
+/// that ends. Throws Error(link) when the host has no memory for it.
+FileDescriptor create_connection_memory(const std::string& where);
+
+enum class ConnectionEnd { connecting, accepting };
+
+/// Maps the segment in `memory`. `socket`: a Unix socket to the other process, which tells when that is gone; no message
+/// goes over it. Throws Error(link) when the segment is not as create_connection_memory made it.
+std::unique_ptr<Connection> create_shared_memory_connection(FileDescriptor memory, FileDescriptor socket,
+                                                            std::string address, ConnectionEnd end);
+
+}  // namespace tenax::comm

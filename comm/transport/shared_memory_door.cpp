@@ -1,0 +1,130 @@
+// Connections are arranged over Unix sockets in the abstract name space (nothing in a file system that a crash could leave
+// behind): the connecting end makes the memory and sends its descriptor along with the greeting. Two processes reach each
+// other so exactly when they are on one host and share its network name space.
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "comm/transport/door.hpp"
+#include "comm/transport/doorkeeper.hpp"
+#include "comm/transport/shared_memory_connection.hpp"
+#include "comm/transport/shared_memory_door.hpp"
+#include "comm/wording.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+constexpr const char* kPrefix = "shm:";
+constexpr int kBacklog = 256;
+constexpr time_t kPatience_s = 2;
+
+struct UnixAddress {
+  sockaddr_un address{};
+  socklen_t bytes = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// Of a name like "tenax.123.4": abstract, so the path begins with a zero byte.
+UnixAddress abstract(const std::string& name) {
+  UnixAddress result;
+  result.address.sun_family = AF_UNIX;
+  if (name.size() + 1 > sizeof result.address.sun_path) throw_link_error(name, "too long for an address");
+  std::copy(name.begin(), name.end(), result.address.sun_path + 1);
+  result.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return result;
+}
+
+std::string name_in(const std::string& address) {
+  return plain_address(address).substr(std::strlen(kPrefix));
+}
+
+std::vector<ListeningSocket> listen_as(Identity me) {
+  const std::string name = "tenax." + std::to_string(getpid()) + "." + me.suffix().substr(1);
+  const UnixAddress address = abstract(name);
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket || bind(socket.get(), address.get(), address.bytes) != 0 || listen(socket.get(), kBacklog) != 0)
+    throw kernels::Error(kernels::Scope::rank, "cannot listen for processes of " + this_host() + " (" +
+                                                   std::strerror(errno) + "); use comm.transport = \"tcp\"");
+  std::vector<ListeningSocket> sockets;
+  sockets.push_back({std::move(socket), kPrefix + name + me.suffix()});
+  return sockets;
+}
+
+FileDescriptor connect_to(const std::string& address) {
+  const UnixAddress there = abstract(name_in(address));
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience{kPatience_s, 0};  // where the queue of a stopped process is full
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (socket && ::connect(socket.get(), there.get(), there.bytes) == 0) return socket;
+  throw_link_error(plain_address(address), "no such process on this host, or it has left", errno);
+}
+
+void send_greeting(int socket, const std::string& where, const Greeting& greeting, int memory) {
+  iovec part{const_cast<Greeting*>(&greeting), sizeof greeting};  // sendmsg only reads
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* const item = CMSG_FIRSTHDR(&message);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(sizeof memory);
+  std::memcpy(CMSG_DATA(item), &memory, sizeof memory);
+  if (sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof greeting))
+    throw_link_error(where, "cannot greet", errno);
+}
+
+class SharedMemoryDoor final : public Door {
+ public:
+  SharedMemoryDoor(Identity me, Lobby& lobby)
+      : doorkeeper_(listen_as(me), me, [&lobby](Visitor visitor) {
+          const int socket = visitor.socket.get();
+          auto connection =
+              create_shared_memory_connection(std::move(visitor.attached), std::move(visitor.socket),
+                                              visitor.address, ConnectionEnd::accepting);
+          send_welcome(socket, visitor.address);
+          lobby.enter(visitor.greeting.from, visitor.greeting.purpose_text(), std::move(connection));
+        }) {}
+
+  std::vector<std::string> addresses() const override { return {doorkeeper_.sockets().front().address}; }
+  bool leads_to(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
+
+  std::unique_ptr<Connection> connect(const std::string& address, const Greeting& greeting,
+                                      kernels::Deadline deadline) override {
+    const std::string where = plain_address(address);
+    FileDescriptor memory = create_connection_memory(where);
+    FileDescriptor socket = connect_to(address);
+    send_greeting(socket.get(), where, greeting, memory.get());
+    await_welcome(socket.get(), where, deadline);
+    return create_shared_memory_connection(std::move(memory), std::move(socket), address,
+                                           ConnectionEnd::connecting);
+  }
+
+ private:
+  Doorkeeper doorkeeper_;
+};
+
+}  // namespace
+
+bool is_reachable_in_shared_memory(const std::string& address) {
+  try {
+    return static_cast<bool>(connect_to(address));
+  } catch (const kernels::Error&) {
+    return false;
+  }
+}
+
+std::unique_ptr<Door> create_shared_memory_door(Identity me, Lobby& lobby) {
+  return std::make_unique<SharedMemoryDoor>(me, lobby);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,75 @@
+#include "comm/transport/socket.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "comm/transport/greeting.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+/// What is left until the deadline, as ppoll wants it.
+timespec remaining(kernels::Deadline deadline) {
+  using std::chrono::nanoseconds;
+  const auto left =
+      std::chrono::duration_cast<nanoseconds>(deadline.when() - kernels::Deadline::Clock::now());
+  const std::int64_t count = std::max<std::int64_t>(left.count(), 0);
+  return {static_cast<time_t>(count / 1000000000), static_cast<long>(count % 1000000000)};
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+int FileDescriptor::release() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  return descriptor;
+}
+
+bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline) {
+  for (;;) {
+    pollfd entry{descriptor, events, 0};
+    const timespec left = remaining(deadline);
+    const int ready = ppoll(&entry, 1, &left, nullptr);
+    if (ready > 0) return true;
+    if (ready == 0) return false;
+    if (errno != EINTR) throw_link_error("waiting for a socket", "poll failed", errno);
+  }
+}
+
+void await_welcome(int socket, const std::string& where, kernels::Deadline deadline) {
+  char answer = 0;
+  if (!wait_for_socket(socket, POLLIN, deadline))
+    throw_link_error(where, "the process there does not answer; it may be stopped");
+  const ssize_t got = recv(socket, &answer, 1, MSG_DONTWAIT);
+  if (got != 1 || answer != kWelcome)
+    throw_link_error(where, "refused: another process than the rank looked for answers there");
+}
+
+void send_welcome(int socket, const std::string& where) {
+  if (send(socket, &kWelcome, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+    throw_link_error(where, "a visitor left before it was welcomed", errno);
+}
+
+void throw_link_error(const std::string& where, const std::string& what, int error_number) {
+  const std::string reason =
+      error_number == 0 ? "" : " (" + std::generic_category().message(error_number) + ")";
+  throw kernels::Error(kernels::Scope::link, where + ": " + what + reason);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,39 @@
+// What every socket of the transports needs: an owner, waits with a deadline, errors in words.
+#pragma once
+
+#include <string>
+
+#include "kernels/deadline.hpp"
+
+namespace tenax::comm {
+
+/// Owns a file descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  ~FileDescriptor();
+  FileDescriptor(FileDescriptor&& other) noexcept : descriptor_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  int get() const { return descriptor_; }
+  int release();
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Blocks until poll() reports one of `events` (or an error, for the next call on the socket to say); false if the
+/// deadline came first.
+bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline);
+
+/// At the connecting end, after the greeting: waits for the answer to it. Throws Error(link), naming `where`, when the
+/// visitor is refused or the deadline comes.
+void await_welcome(int socket, const std::string& where, kernels::Deadline deadline);
+/// The answer.
+void send_welcome(int socket, const std::string& where);
+
+/// Error(link): "<where>: <what> (<text of the error number>)". Say what to do in `what`.
+[[noreturn]] void throw_link_error(const std::string& where, const std::string& what, int error_number = 0);
+
+}  // namespace tenax::comm

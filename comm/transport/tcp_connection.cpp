@@ -1,0 +1,155 @@
+// On the wire: a MessageHeader as it lies in memory (both ends are builds of one program for one kind of processor),
+// then its payload.
+#include "comm/transport/tcp_connection.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+
+namespace tenax::comm {
+namespace {
+
+/// "10.0.0.1:4000"
+std::string text_of(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.ss_family == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
+    return std::string(text.data()) + ":" + std::to_string(ntohs(ipv4.sin_port));
+  }
+  const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
+  inet_ntop(AF_INET6, &ipv6.sin6_addr, text.data(), text.size());
+  return "[" + std::string(text.data()) + "]:" + std::to_string(ntohs(ipv6.sin6_port));
+}
+
+std::string describe_socket(int socket) {
+  sockaddr_storage here{}, there{};
+  socklen_t bytes = sizeof here;
+  const bool has_here = getsockname(socket, reinterpret_cast<sockaddr*>(&here), &bytes) == 0;
+  bytes = sizeof there;
+  const bool has_there = getpeername(socket, reinterpret_cast<sockaddr*>(&there), &bytes) == 0;
+  return "tcp " + (has_here ? text_of(here) : "?") + " - " + (has_there ? text_of(there) : "?");
+}
+
+/// Without these a message waits for others to share a packet, and a dead network interface is noticed after hours.
+void set_options(int socket, double silence_s) {
+  const int silence = std::max(1, static_cast<int>(silence_s));
+  const auto set = [socket](int level, int option, int value) {
+    setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, silence / 2));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, std::max(2, silence - silence / 2));
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
+}
+
+class TcpConnection final : public Connection {
+ public:
+  TcpConnection(FileDescriptor socket, std::string address, double silence_s)
+      : socket_(std::move(socket)), address_(std::move(address)), name_(describe_socket(socket_.get())) {
+    set_options(socket_.get(), silence_s);
+  }
+
+  void send(const MessageHeader& header, std::span<const std::byte> payload,
+            kernels::Deadline deadline) override {
+    assert(header.payload_bytes == payload.size());
+    MessageHeader copy = header;
+    std::array<iovec, 2> parts = {iovec{&copy, sizeof copy}, iovec{const_cast<std::byte*>(payload.data()),
+                                                                   payload.size()}};  // sendmsg only reads
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = payload.empty() ? 1 : 2;
+    while (message.msg_iovlen > 0) skip(message, send_some(message, deadline));
+  }
+
+  std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
+    auto* const bytes = reinterpret_cast<std::byte*>(&incoming_);
+    while (incoming_bytes_ < sizeof incoming_) {
+      const std::size_t got =
+          receive_some({bytes + incoming_bytes_, sizeof incoming_ - incoming_bytes_}, deadline);
+      if (got == 0) return std::nullopt;
+      incoming_bytes_ += got;
+    }
+    incoming_bytes_ = 0;
+    return incoming_;
+  }
+
+  void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
+    while (!payload.empty()) {
+      const std::size_t got = receive_some(payload, deadline);
+      if (got == 0)
+        throw_link_error(name_, "a message stopped half-way and did not go on before the deadline");
+      payload = payload.subspan(got);
+    }
+  }
+
+  void shut_down() noexcept override {
+    is_shut_down_ = true;
+    shutdown(socket_.get(), SHUT_RDWR);
+  }
+  const std::string& address() const override { return address_; }
+  std::string describe() const override { return name_; }
+
+ private:
+  std::size_t send_some(const msghdr& message, kernels::Deadline deadline) {
+    for (;;) {
+      const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent >= 0) return static_cast<std::size_t>(sent);
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) throw_link_error(name_, lost(), errno);
+      if (!wait_for_socket(socket_.get(), POLLOUT, deadline))
+        throw_link_error(name_, "the other end took nothing more before the deadline");
+    }
+  }
+
+  /// 0 if the deadline came first.
+  std::size_t receive_some(std::span<std::byte> memory, kernels::Deadline deadline) {
+    for (;;) {
+      const ssize_t got = recv(socket_.get(), memory.data(), memory.size(), MSG_DONTWAIT);
+      if (got > 0) return static_cast<std::size_t>(got);
+      if (got == 0) throw_link_error(name_, lost());
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) throw_link_error(name_, lost(), errno);
+      if (!wait_for_socket(socket_.get(), POLLIN, deadline)) return 0;
+    }
+  }
+
+  static void skip(msghdr& message, std::size_t bytes) {
+    while (message.msg_iovlen > 0 && bytes >= message.msg_iov->iov_len) {
+      bytes -= message.msg_iov->iov_len;
+      ++message.msg_iov;
+      --message.msg_iovlen;
+    }
+    if (message.msg_iovlen == 0) return;
+    message.msg_iov->iov_base = static_cast<std::byte*>(message.msg_iov->iov_base) + bytes;
+    message.msg_iov->iov_len -= bytes;
+  }
+
+  std::string lost() const { return is_shut_down_ ? "shut down" : "the connection is lost"; }
+
+  FileDescriptor socket_;
+  std::string address_, name_;
+  std::atomic<bool> is_shut_down_{false};
+  MessageHeader incoming_;  // of which the first incoming_bytes_ are here
+  std::size_t incoming_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Connection> create_tcp_connection(FileDescriptor socket, std::string address,
+                                                  double silence_s) {
+  return std::make_unique<TcpConnection>(std::move(socket), std::move(address), silence_s);
+}
+
+}  // namespace tenax::comm
