@@ -13,6 +13,10 @@ namespace tenax::comm {
 struct DelegateOptions {
   int delegates = 4;       ///< threads, each with a queue and a connection of its own, per direction; ≥ 1
   double deadline_s = 60;  ///< for a peer that neither takes nor gives anything
+  /// On a device whose memory the host reads: copy messages out too, so that a send is done, and its tensor free, without
+  /// waiting for a slow link. (Where messages pass through pinned memory it is always so.)
+  bool copy_out = false;
+  Signal* signal = nullptr;  ///< what the link notifies, for a waiter of several links; none = one of its own
 };
 
 /// The sum of what a link's delegates have done: for measuring and for choosing how many are needed.
@@ -39,9 +43,20 @@ class DelegatedLink : public Link {
 /// Messages go to the delegates in turn (round-robin). On a device whose memory the host cannot read, each passes through
 /// a ring of page-aligned pinned buffers: copy, completion event, transmission; the receiver's delegates fetch eagerly
 /// and copy to the device. On the CPU they send from and receive into the tensors themselves.
-/// `transport` and `device` must outlive the link.
+///
+/// A send is done when its tensor may change: on the CPU when the peer has acknowledged it, else when it is copied out
+/// (the buffer then answers for its delivery). A receive whose message comes first takes it when it is posted, however
+/// late: the receiver fetches everything, so a late receive never holds up the messages behind it.
+///
+/// Making a link does not wait for the peer; the first transfers do. The destructor waits (at most the deadline) until all
+/// that was sent has arrived and tells the peer, whose transfers that can no longer complete then throw Error(link);
+/// unwinding from an error it tells the peer without waiting. `transport` and `device` must outlive the link.
 std::unique_ptr<DelegatedLink> create_delegated_link(const std::string& name, const Peer& me,
                                                      const Peer& peer, Transport& transport,
                                                      kernels::Device& device, DelegateOptions options);
+
+/// How many delegates keep pace with a producer: each carries one message at a time, which takes `transfer_s`, and one is
+/// made every `production_interval_s` (PipeMorph, section 5.2). At least 1, at most 64.
+int delegates_needed(double transfer_s, double production_interval_s);
 
 }  // namespace tenax::comm

@@ -1,0 +1,30 @@
+// What the threads of a delegated link's channels tell the link.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "comm/delegates/outgoing_message.hpp"
+#include "comm/failure.hpp"
+
+namespace tenax::comm {
+
+/// Called from the channels' threads, without locks held.
+class ChannelListener {
+ public:
+  virtual ~ChannelListener() = default;
+  /// The peer has received, of each of our outgoing channels, that many messages.
+  virtual void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) = 0;
+  /// The peer has left, and will send no more.
+  virtual void on_farewell() = 0;
+  /// A message was acknowledged, and its memory is not read any more.
+  virtual void on_delivered(const OutgoingPtr& message) = 0;
+  /// Incoming channels have news to acknowledge, or a new connection, over which it must be said again.
+  virtual void on_arrival() = 0;
+  /// A transmission took `sending_s` after `queueing_s`.
+  virtual void on_sent(double queueing_s, double sending_s) = 0;
+  /// The link cannot go on.
+  virtual void on_failure(const Failure& failure) = 0;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,237 @@
+// The parts of a delegated link, per rank:
+//
+//   send() -> [Copier ->] OutgoingChannel 0 … k-1 ==connections==> IncomingChannel 0 … k-1 -> Inbox -> receive()
+//                                                 <=============== Acknowledger
+//
+// and the same the other way, over connections of its own. Message j of a direction goes to channel j mod k; a channel
+// keeps its order and loses nothing; the number that each message has within its tag brings it to its receive.
+#include "comm/delegates/delegated_link.hpp"
+
+#include <cassert>
+#include <exception>
+#include <map>
+
+#include "comm/delegates/acknowledger.hpp"
+#include "comm/delegates/copier.hpp"
+#include "comm/delegates/outgoing_channel.hpp"
+#include "comm/delegates/send_transfer.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Scope;
+
+/// Enough that a delegate never waits for one while acknowledgements travel, at two link delays each way.
+constexpr int kSlotsPerDelegate = 8;
+
+class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener {
+ public:
+  ThreadedDelegatedLink(const std::string& name, const Peer& me, const Peer& peer, Transport& transport,
+                        kernels::Device& device, DelegateOptions options)
+      : parties_{name, me, peer, transport, options.deadline_s},
+        device_(device),
+        copies_out_(device.has_data() ? !device.is_host_memory() || options.copy_out : true),
+        signal_(options.signal ? *options.signal : own_signal_),
+        inbox_(device, signal_, me.name, peer.name, true),
+        acknowledger_(parties_, [this] { return incoming(); }),
+        copier_(device, kSlotsPerDelegate * options.delegates, options.deadline_s,
+                {[this](const OutgoingPtr& message) {
+                   dispatch(message);
+                   signal_.notify();
+                 },
+                 [this](const Failure& failure) { on_failure(failure); }}) {
+    assert(me.rank != peer.rank);
+    set_delegates(options.delegates);
+  }
+  ~ThreadedDelegatedLink() override;
+
+  TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
+  TransferPtr receive(kernels::Stream&, const kernels::Tensor& tensor, Tag tag) override {
+    return inbox_.post(tensor, tag);
+  }
+  Signal* signal() override { return &signal_; }
+  std::string describe() const override { return parties_.describe(); }
+  void set_delegates(int delegates) override;
+  DelegateStatistics statistics() const override;
+
+ private:
+  void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) override;
+  void on_farewell() override;
+  void on_delivered(const OutgoingPtr& message) override;
+  void on_arrival() override { acknowledger_.notify(); }
+  void on_sent(double queueing_s, double sending_s) override;
+  void on_failure(const Failure& failure) override;
+
+  void dispatch(const OutgoingPtr& message);
+  void flush();
+  void stop_channels();
+  Acknowledger::Channels incoming() const;
+  std::vector<OutgoingChannel*> outgoing() const;
+
+  const LinkParties parties_;
+  kernels::Device& device_;
+  const bool copies_out_;
+  const int exceptions_ = std::uncaught_exceptions();
+  Signal own_signal_;
+  Signal& signal_;
+  std::shared_ptr<LinkFailure> failure_ = std::make_shared<LinkFailure>();
+  std::map<Tag, std::uint64_t> numbers_;
+
+  mutable std::mutex mutex_;  // guards these and the channels
+  std::condition_variable changed_;
+  int delegates_ = 0;
+  std::uint64_t turn_ = 0;
+  std::uint64_t undelivered_ = 0;
+  DelegateStatistics statistics_;
+
+  Inbox inbox_;
+  Acknowledger acknowledger_;
+  Copier copier_;
+  std::vector<std::unique_ptr<OutgoingChannel>> outgoing_;  // last: their threads use all else
+  std::vector<std::unique_ptr<IncomingChannel>> incoming_;
+};
+
+ThreadedDelegatedLink::~ThreadedDelegatedLink() {
+  if (std::uncaught_exceptions() == exceptions_) flush();
+  acknowledger_.leave();
+  failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
+  copier_.stop();
+  stop_channels();  // all at once; each then ends without waiting for others
+  for (OutgoingChannel* channel : outgoing()) channel->end();
+  for (IncomingChannel* channel : incoming()) channel->end();
+}
+
+TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
+  assert(tag >= 0 && tag < kMaxTag);
+  const auto message = std::make_shared<OutgoingMessage>();
+  message->header.kind = static_cast<std::int32_t>(MessageKind::data);
+  message->header.tag = tag;
+  message->header.number = numbers_[tag]++;
+  message->header.bytes = tensor.bytes();
+  message->header.payload_bytes = device_.has_data() ? tensor.bytes() : 0;
+  message->tensor = tensor;
+  message->ready = device_.create_event();
+  message->queued_s = steady_now_s();
+  stream.record(*message->ready);
+  {
+    const std::lock_guard lock(mutex_);
+    ++undelivered_;
+    ++statistics_.messages_sent;
+  }
+  auto transfer =
+      std::make_unique<SendTransfer>(message, failure_, signal_, parties_.me.name, parties_.peer.name);
+  if (copies_out_) {
+    copier_.add(message);
+  } else {
+    message->payload = tensor.raw();
+    dispatch(message);
+  }
+  return transfer;
+}
+
+void ThreadedDelegatedLink::dispatch(const OutgoingPtr& message) {
+  OutgoingChannel* channel = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = outgoing_[turn_++ % static_cast<std::uint64_t>(delegates_)].get();
+  }
+  channel->add(message);
+}
+
+/// Channels that are not used any more stay, asleep: the next set_delegates may want them again.
+void ThreadedDelegatedLink::set_delegates(int delegates) {
+  assert(delegates >= 1);
+  copier_.set_slots(kSlotsPerDelegate * delegates);
+  const std::lock_guard lock(mutex_);
+  for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
+    outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
+    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, *this));
+  }
+  delegates_ = delegates;
+  turn_ = 0;
+}
+
+DelegateStatistics ThreadedDelegatedLink::statistics() const {
+  const std::lock_guard lock(mutex_);
+  DelegateStatistics sum = statistics_;
+  for (const auto& channel : outgoing_) sum.reconnections += std::max(0, channel->connections_made() - 1);
+  for (const auto& channel : incoming_) sum.reconnections += std::max(0, channel->connections_made() - 1);
+  return sum;
+}
+
+void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) {
+  const auto channels = outgoing();
+  for (std::size_t i = 0; i < std::min(channels.size(), arrived_of_channel.size()); ++i)
+    channels[i]->acknowledge(arrived_of_channel[i]);
+}
+
+void ThreadedDelegatedLink::on_delivered(const OutgoingPtr& message) {
+  if (message->slot) copier_.give_back(*message);
+  message->release();
+  {
+    const std::lock_guard lock(mutex_);
+    --undelivered_;
+  }
+  changed_.notify_all();
+  signal_.notify();
+}
+
+void ThreadedDelegatedLink::on_sent(double queueing_s, double sending_s) {
+  const std::lock_guard lock(mutex_);
+  statistics_.queueing_s += queueing_s;
+  statistics_.sending_s += sending_s;
+}
+
+/// The peer has received all that it waited for, or it is in trouble. What it had sent is here.
+void ThreadedDelegatedLink::on_farewell() {
+  on_failure({Scope::link, "delegated link " + parties_.name + " (" + describe() +
+                               "): " + parties_.peer.name +
+                               " has closed it; if it has failed, its own message says why"});
+  stop_channels();
+}
+
+void ThreadedDelegatedLink::on_failure(const Failure& failure) {
+  failure_->set(failure);
+  inbox_.fail(std::make_exception_ptr(kernels::Error(failure.scope, failure.sentence)));
+  {
+    const std::lock_guard lock(mutex_);  // flush() looks and then sleeps
+  }
+  changed_.notify_all();
+  signal_.notify();
+}
+
+/// Until all that was sent has arrived.
+void ThreadedDelegatedLink::flush() {
+  const kernels::Deadline deadline = kernels::Deadline::after_s(parties_.deadline_s);
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline.when(), [&] { return undelivered_ == 0 || failure_->is_set(); });
+}
+
+void ThreadedDelegatedLink::stop_channels() {
+  for (OutgoingChannel* channel : outgoing()) channel->stop();
+  for (IncomingChannel* channel : incoming()) channel->stop();
+}
+
+Acknowledger::Channels ThreadedDelegatedLink::incoming() const {
+  const std::lock_guard lock(mutex_);
+  Acknowledger::Channels channels;
+  for (const auto& channel : incoming_) channels.push_back(channel.get());
+  return channels;
+}
+
+std::vector<OutgoingChannel*> ThreadedDelegatedLink::outgoing() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<OutgoingChannel*> channels;
+  for (const auto& channel : outgoing_) channels.push_back(channel.get());
+  return channels;
+}
+
+}  // namespace
+
+std::unique_ptr<DelegatedLink> create_delegated_link(const std::string& name, const Peer& me,
+                                                     const Peer& peer, Transport& transport,
+                                                     kernels::Device& device, DelegateOptions options) {
+  return std::make_unique<ThreadedDelegatedLink>(name, me, peer, transport, device, options);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,80 @@
+#include "comm/delegates/incoming_channel.hpp"
+
+#include <vector>
+
+#include "comm/prompt_thread.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has an end so that none is without
+
+}  // namespace
+
+IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox,
+                                 ChannelListener& listener)
+    : parties_(parties),
+      inbox_(inbox),
+      listener_(listener),
+      reconnector_(parties,
+                   parties.name + "/" + std::to_string(parties.peer.rank) + "." + std::to_string(index)) {
+  thread_ = start_prompt_thread([this] { run(); });
+}
+
+void IncomingChannel::end() noexcept {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<Connection> IncomingChannel::connection() const {
+  const std::lock_guard lock(mutex_);
+  return connection_;
+}
+
+void IncomingChannel::set_connection(std::shared_ptr<Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  connection_ = std::move(connection);
+}
+
+void IncomingChannel::run() {
+  try {
+    while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
+      set_connection(connection);
+      if (reconnector_.made() > 1) listener_.on_arrival();  // the last acknowledgement may be lost
+      read(*connection);
+      set_connection(nullptr);
+    }
+  } catch (...) {
+    listener_.on_failure(failure_of(std::current_exception()));
+  }
+}
+
+/// Returns when the connection is broken.
+void IncomingChannel::read(Connection& connection) {
+  try {
+    for (;;)
+      if (const auto header = connection.receive(kernels::Deadline::after_s(kIdle_s)))
+        take(connection, *header);
+  } catch (const kernels::Error& error) {
+    if (error.scope() != kernels::Scope::link) throw;
+  }
+}
+
+void IncomingChannel::take(Connection& connection, const MessageHeader& header) {
+  const auto read_payload = [&](std::span<std::byte> memory) {
+    connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
+  };
+  if (header.sequence > arrived_)
+    throw kernels::Error(kernels::Scope::link, connection.describe() + ": a message is missing");
+  if (header.sequence == arrived_) {
+    inbox_.deliver(header, read_payload);
+    ++arrived_;
+  } else if (header.payload_bytes > 0) {  // sent again, though it had arrived
+    std::vector<std::byte> dropped(header.payload_bytes);
+    read_payload(dropped);
+  }
+  listener_.on_arrival();
+}
+
+}  // namespace tenax::comm

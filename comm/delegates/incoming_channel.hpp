@@ -1,0 +1,51 @@
+// IncomingChannel: one receiving delegate: a thread that fetches what the peer's delegate of the same number sends, as
+// soon as it comes.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "comm/delegates/channel_listener.hpp"
+#include "comm/delegates/reconnector.hpp"
+#include "comm/inbox.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: any thread; but one at a time sends on connection().
+class IncomingChannel {
+ public:
+  /// `parties`, `inbox` and `listener` must outlive the channel.
+  IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, ChannelListener& listener);
+  ~IncomingChannel() { end(); }
+  IncomingChannel(const IncomingChannel&) = delete;
+  IncomingChannel& operator=(const IncomingChannel&) = delete;
+
+  /// How many messages have been given to the inbox: what the peer is told.
+  std::uint64_t arrived() const { return arrived_; }
+  /// For messages back to the peer's delegate; null while there is none.
+  std::shared_ptr<Connection> connection() const;
+  /// Receives nothing more; does not wait for the thread.
+  void stop() noexcept { reconnector_.close(); }
+  /// stop(), and waits.
+  void end() noexcept;
+  int connections_made() const { return reconnector_.made(); }
+
+ private:
+  void run();
+  void read(Connection& connection);
+  void take(Connection& connection, const MessageHeader& header);
+  void set_connection(std::shared_ptr<Connection> connection);
+
+  const LinkParties& parties_;
+  Inbox& inbox_;
+  ChannelListener& listener_;
+  Reconnector reconnector_;
+  std::atomic<std::uint64_t> arrived_{0};
+  mutable std::mutex mutex_;
+  std::shared_ptr<Connection> connection_;
+  std::thread thread_;
+};
+
+}  // namespace tenax::comm

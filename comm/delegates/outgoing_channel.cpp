@@ -1,0 +1,180 @@
+// A message stays in the queue until it is acknowledged; a new connection starts again at the first that is not. The
+// receiver drops what it has already. So nothing is lost, doubled or reordered within a channel.
+#include "comm/delegates/outgoing_channel.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <vector>
+
+#include "comm/prompt_thread.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+
+OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, ChannelListener& listener)
+    : parties_(parties),
+      listener_(listener),
+      reconnector_(parties,
+                   parties.name + "/" + std::to_string(parties.me.rank) + "." + std::to_string(index)) {
+  sender_ = start_prompt_thread([this] { run_sender(); });
+  reader_ = start_prompt_thread([this] { run_reader(); });
+}
+
+void OutgoingChannel::end() noexcept {
+  stop();
+  if (sender_.joinable()) sender_.join();
+  if (reader_.joinable()) reader_.join();
+}
+
+void OutgoingChannel::stop() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  changed_.notify_all();
+  reconnector_.close();
+}
+
+void OutgoingChannel::add(OutgoingPtr message) {
+  {
+    const std::lock_guard lock(mutex_);
+    message->header.sequence = sequences_++;
+    messages_.push_back(std::move(message));
+  }
+  changed_.notify_all();
+}
+
+void OutgoingChannel::acknowledge(std::uint64_t arrived) {
+  std::vector<OutgoingPtr> delivered;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!messages_.empty() && messages_.front()->header.sequence < arrived) {
+      const OutgoingPtr message = messages_.front();
+      messages_.pop_front();
+      if (next_ > 0) --next_;
+      message->is_acknowledged = true;
+      if (!message->is_sending)
+        delivered.push_back(message);  // else a second copy is on its way: run_sender ends it
+    }
+  }
+  for (const OutgoingPtr& message : delivered) listener_.on_delivered(message);
+}
+
+void OutgoingChannel::run_sender() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return is_stopped_ || (connection_ && next_ < messages_.size()); });
+    if (is_stopped_) return;
+    const OutgoingPtr message = messages_[next_++];
+    const std::shared_ptr<Connection> connection = connection_;
+    message->is_sending = true;
+    message->started_s = steady_now_s();
+    lock.unlock();
+    const bool is_sent = transmit(*connection, *message);
+    if (!is_sent) lose(connection);
+    lock.lock();
+    message->is_sending = false;
+    if (!message->is_acknowledged) continue;
+    lock.unlock();
+    listener_.on_delivered(message);
+    lock.lock();
+  }
+}
+
+/// False when the connection, or the link, is broken.
+bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message) {
+  try {
+    if (!message.slot) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
+    MessageHeader header = message.header;
+    header.started_s = steady_now_s();
+    const bool is_sent = transmit_payload(connection, message, header);
+    listener_.on_sent(header.started_s - message.queued_s, steady_now_s() - header.started_s);
+    return is_sent;
+  } catch (const kernels::Error& error) {
+    if (error.scope() != kernels::Scope::link) fail(failure_of(std::current_exception()));
+  } catch (...) {
+    fail(failure_of(std::current_exception()));
+  }
+  return false;
+}
+
+bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& message,
+                                       const MessageHeader& header) {
+  const kernels::Deadline deadline = kernels::Deadline::after_s(parties_.deadline_s);
+  if (message.slot) {
+    connection.send(header, message.payload, deadline);
+    return true;
+  }
+  if (!message.begin_reading()) {
+    fail({kernels::Scope::link, "delegated link " + parties_.name + " (" + parties_.describe() +
+                                    "): a send was given up before it was done"});
+    return false;
+  }
+  try {
+    connection.send(header, message.payload, deadline);
+  } catch (...) {
+    message.end_reading();
+    throw;
+  }
+  message.end_reading();
+  return true;
+}
+
+/// Not the connection's fault: another one would not help.
+void OutgoingChannel::fail(const Failure& failure) {
+  listener_.on_failure(failure);
+  stop();
+}
+
+/// The reader makes the next one.
+void OutgoingChannel::lose(const std::shared_ptr<Connection>& connection) {
+  connection->shut_down();
+  const std::lock_guard lock(mutex_);
+  if (connection_ == connection) connection_.reset();
+}
+
+void OutgoingChannel::run_reader() {
+  try {
+    while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
+      {
+        const std::lock_guard lock(mutex_);
+        connection_ = connection;
+        next_ = 0;
+      }
+      changed_.notify_all();
+      read(*connection);
+      lose(connection);
+    }
+  } catch (...) {
+    listener_.on_failure(failure_of(std::current_exception()));
+  }
+}
+
+/// Returns when the connection is broken.
+void OutgoingChannel::read(Connection& connection) {
+  const double look_s = std::clamp(parties_.deadline_s / 4, 0.05, 5.0);
+  std::vector<std::uint64_t> arrived;
+  try {
+    for (;;) {
+      const auto header = connection.receive(kernels::Deadline::after_s(look_s));
+      if (!header && peer_is_silent()) return;
+      if (!header) continue;
+      arrived.resize(header->payload_bytes / sizeof(std::uint64_t));
+      connection.receive_payload(std::as_writable_bytes(std::span(arrived)),
+                                 kernels::Deadline::after_s(parties_.deadline_s));
+      listener_.on_acknowledged(arrived);
+      if (header->kind == static_cast<std::int32_t>(MessageKind::farewell)) listener_.on_farewell();
+    }
+  } catch (const kernels::Error& error) {
+    if (error.scope() != kernels::Scope::link) throw;
+  }
+}
+
+/// A connection may be dead without knowing it.
+bool OutgoingChannel::peer_is_silent() {
+  const std::lock_guard lock(mutex_);
+  if (messages_.empty() || next_ == 0) return false;
+  return steady_now_s() - messages_.front()->started_s > parties_.deadline_s;
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,57 @@
+// OutgoingChannel: one sending delegate: a thread with a queue and a connection of its own, and a second thread that reads
+// the peer's acknowledgements and makes the connection again when it breaks.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "comm/delegates/channel_listener.hpp"
+#include "comm/delegates/reconnector.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: any thread.
+class OutgoingChannel {
+ public:
+  /// `parties` and `listener` must outlive the channel.
+  OutgoingChannel(const LinkParties& parties, int index, ChannelListener& listener);
+  ~OutgoingChannel() { end(); }
+  OutgoingChannel(const OutgoingChannel&) = delete;
+  OutgoingChannel& operator=(const OutgoingChannel&) = delete;
+
+  void add(OutgoingPtr message);
+  /// The first `arrived` messages of this channel are at the peer.
+  void acknowledge(std::uint64_t arrived);
+  /// Sends nothing more; does not wait for the threads.
+  void stop() noexcept;
+  /// stop(), and waits.
+  void end() noexcept;
+  int connections_made() const { return reconnector_.made(); }
+
+ private:
+  void run_sender();
+  bool transmit(Connection& connection, OutgoingMessage& message);
+  bool transmit_payload(Connection& connection, OutgoingMessage& message, const MessageHeader& header);
+  void fail(const Failure& failure);
+  void run_reader();
+  void read(Connection& connection);
+  bool peer_is_silent();
+  void lose(const std::shared_ptr<Connection>& connection);
+
+  const LinkParties& parties_;
+  ChannelListener& listener_;
+  Reconnector reconnector_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::deque<OutgoingPtr> messages_;  // not acknowledged yet, by sequence
+  std::size_t next_ = 0;              // which of them goes next
+  std::uint64_t sequences_ = 0;
+  std::shared_ptr<Connection> connection_;  // null while it is being made
+  bool is_stopped_ = false;
+  std::thread sender_, reader_;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,37 @@
+#include "comm/delegates/outgoing_message.hpp"
+
+namespace tenax::comm {
+
+bool OutgoingMessage::begin_reading() {
+  const std::lock_guard lock(mutex_);
+  if (is_abandoned_) return false;
+  is_read_ = true;
+  return true;
+}
+
+void OutgoingMessage::end_reading() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_read_ = false;
+  }
+  changed_.notify_all();
+}
+
+void OutgoingMessage::release() {
+  const std::lock_guard lock(mutex_);
+  is_released_ = true;
+}
+
+bool OutgoingMessage::is_released() const {
+  const std::lock_guard lock(mutex_);
+  return is_released_;
+}
+
+void OutgoingMessage::abandon() {
+  std::unique_lock lock(mutex_);
+  if (is_released_) return;
+  is_abandoned_ = true;
+  changed_.wait(lock, [&] { return !is_read_; });
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,44 @@
+// Reconnector: makes one connection of a delegated link, and makes it again when it breaks.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "comm/delegates/link_parties.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: one thread calls next(), any thread the others. `parties` must outlive it.
+class Reconnector {
+ public:
+  Reconnector(const LinkParties& parties, std::string purpose)
+      : parties_(parties), purpose_(std::move(purpose)) {}
+
+  /// Gives up the connection it made last, and makes one: on the address after the last one's, trying all of the peer's in
+  /// turn. Null once close() was called. Throws Error(link) naming the link, its ranks and hosts when none answers within
+  /// the deadline.
+  std::shared_ptr<Connection> next();
+  void close() noexcept;
+  int made() const;  ///< connections so far
+
+ private:
+  std::unique_ptr<Connection> attempt(kernels::Deadline deadline);
+  std::shared_ptr<Connection> adopt(std::unique_ptr<Connection> connection);
+  void give_up_current();
+  void pause_until(kernels::Deadline when);
+  bool is_closed() const;
+
+  const LinkParties& parties_;
+  const std::string purpose_;
+  std::size_t address_ = 0;                                     // which is tried next
+  kernels::Deadline earliest_ = kernels::Deadline::after_s(0);  // of the next attempt
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<Connection> current_;
+  bool closed_ = false;
+  int made_ = 0;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,31 @@
+#include "comm/delegates/send_transfer.hpp"
+
+#include "comm/wording.hpp"
+
+namespace tenax::comm {
+
+SendTransfer::SendTransfer(OutgoingPtr message, std::shared_ptr<const LinkFailure> failure, Signal& signal,
+                           std::string me, std::string peer)
+    : message_(std::move(message)),
+      failure_(std::move(failure)),
+      signal_(signal),
+      me_(std::move(me)),
+      peer_(std::move(peer)) {}
+
+SendTransfer::~SendTransfer() { message_->abandon(); }
+
+bool SendTransfer::done() {
+  if (message_->is_released()) return true;
+  failure_->raise_if_set();
+  return false;
+}
+
+void SendTransfer::wait(kernels::Deadline deadline) {
+  if (done()) return;  // also when link and signal are gone
+  if (signal_.wait_until([this] { return done(); }, deadline)) return;
+  const std::string what = "delegated send of " + std::to_string(message_->header.bytes) + " bytes (tag " +
+                           std::to_string(message_->header.tag) + ")";
+  throw kernels::Error(kernels::Scope::link, gave_up(what, me_, stopwatch_.elapsed_s(), peer_));
+}
+
+}  // namespace tenax::comm
