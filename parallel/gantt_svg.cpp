@@ -10,18 +10,22 @@ namespace {
 
 constexpr double kLeft = 70, kChartWidth = 1180, kRight = 20, kTop = 64, kRowHeight = 26, kRowGap = 6,
                  kAxis = 40;
-constexpr double kDigitWidth = 6.2;   // of the labels' font
+constexpr double kDigitWidth = 4.8;   // of the labels' font
 constexpr int kMostTooltips = 20000;  // beyond, the file would be mostly tooltips
 
+// Plain colours, for viewers without CSS variables; every rule under .gantt, for pages that hold several pictures.
 constexpr const char* kStyle = R"(<style>
-  .gantt { font: 11px system-ui, sans-serif; --ink: #1c2530; --paper: #ffffff; --bubble: #e4e8ed; --grid: #c3cad3;
-    --f: #2f6fb5; --b: #2b8a57; --w: #d98a1f; --bw: #7d5bb5; }
-  @media (prefers-color-scheme: dark) { .gantt { --ink: #e6eaf0; --paper: #14181d; --bubble: #2a313a;
-    --grid: #4a545f; --f: #5b9be0; --b: #4fb37f; --w: #e8a94d; --bw: #a88be0; } }
-  .paper { fill: var(--paper); } .bubble { fill: var(--bubble); } .grid { stroke: var(--grid); }
-  .F { fill: var(--f); } .B { fill: var(--b); } .W { fill: var(--w); } .BW { fill: var(--bw); }
-  text { fill: var(--ink); } .op { fill: var(--paper); text-anchor: middle; font-size: 10px; }
-  .title { font-size: 15px; font-weight: 600; } .tick { text-anchor: middle; } .stage { text-anchor: end; }
+  .gantt { font: 11px system-ui, sans-serif; }
+  .gantt .paper { fill: #ffffff; } .gantt text { fill: #1c2530; } .gantt .grid { stroke: #8b96a3; }
+  .gantt .bubble { fill: #e4e8ed; } .gantt .op { fill: #ffffff; text-anchor: middle; font-size: 8.5px; }
+  .gantt .F { fill: #2f6fb5; } .gantt .B { fill: #2b8a57; } .gantt .W { fill: #c2730b; } .gantt .BW { fill: #7d5bb5; }
+  .gantt .title { font-size: 15px; font-weight: 600; } .gantt .tick { text-anchor: middle; }
+  .gantt .stage { text-anchor: end; }
+  @media (prefers-color-scheme: dark) {
+    .gantt .paper { fill: #14181d; } .gantt text { fill: #e6eaf0; } .gantt .grid { stroke: #77828f; }
+    .gantt .bubble { fill: #2a313a; } .gantt .op { fill: #10141a; }
+    .gantt .F { fill: #6aa9ea; } .gantt .B { fill: #5cc28d; } .gantt .W { fill: #eeb055; } .gantt .BW { fill: #b39aea; }
+  }
 </style>
 )";
 
@@ -74,6 +78,10 @@ class Chart {
       ops_ += ops.size();
       if (!ops.empty()) end_s_ = std::max(end_s_, ops.back().end_s);
     }
+    for (const auto& ops : schedule.ops_of_stage)
+      for (const PipelineOp& op : ops)
+        longest_label_ = std::max(
+            longest_label_, kDigitWidth * static_cast<double>(std::to_string(op.microbatch).size()) + 0.7);
   }
 
   std::string draw(const std::string& title) const {
@@ -131,8 +139,7 @@ class Chart {
       // A hairline between passes, where they are wide enough to spare it.
       text += rectangle(code_of(op.pass), x, y, width > 4 ? width - 0.7 : width, tooltip(op, time));
       const std::string label = std::to_string(op.microbatch);
-      if (width > kDigitWidth * static_cast<double>(label.size()) + 2)
-        text += words("op", x + width / 2, middle, label);
+      if (width > longest_label_) text += words("op", x + width / 2, middle, label);
     }
     return text;
   }
@@ -162,7 +169,7 @@ class Chart {
   const PipelineSchedule& schedule_;
   const Timeline& timeline_;
   std::size_t ops_ = 0;
-  double end_s_ = 0;
+  double end_s_ = 0, longest_label_ = 0;  // every microbatch's number fits, or none is shown
 };
 
 }  // namespace
