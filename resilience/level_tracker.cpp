@@ -33,7 +33,7 @@ void LevelTracker::add(double value, double uncertainty, double threshold) {
 double LevelTracker::expected() const {
   if (!restless()) return std::max(level_, previous_level_);
   std::vector<double> values;
-  for (const Entry& entry : window_) values.push_back(entry.value);
+  for (std::size_t age = 0; age < telling(); ++age) values.push_back(value(age));
   return quantile(values, options_.quantile);
 }
 

@@ -2,6 +2,7 @@
 // once, and tells a quantity that has moved from one that keeps moving.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 
@@ -14,7 +15,8 @@ class LevelTracker {
     std::size_t window = 16;        ///< iterations that are remembered
     std::size_t memory = 8;         ///< iterations that the average forgets over
     std::size_t restless_from = 3;  ///< so many changes within the window: restless
-    double quantile = 0.5;          ///< of the window's values, that a restless quantity is planned for
+    std::size_t recent = 4;         ///< iterations that tell what a restless quantity does next
+    double quantile = 0.5;          ///< of their values, that it is planned for
   };
 
   explicit LevelTracker(Options options) : options_(options) {}
@@ -34,9 +36,10 @@ class LevelTracker {
   /// What to expect of the next iterations: the level, a restless quantity's quantile. A fall counts after
   /// two iterations, a rise at once: a plan made for too much delay costs little, one for too little much.
   double expected() const;
-  /// The latest value first, age < count().
+  /// The latest value first, age < telling().
   double value(std::size_t age) const { return window_[window_.size() - 1 - age].value; }
-  std::size_t count() const { return window_.size(); }
+  /// How many values tell what comes next: one, of a restless quantity the recent ones.
+  std::size_t telling() const { return restless() ? std::min(options_.recent, window_.size()) : 1; }
 
  private:
   struct Entry {

@@ -71,15 +71,13 @@ parallel::PipelineCosts PipelineForecast::costs() const {
 }
 
 std::vector<parallel::PipelineCosts> PipelineForecast::scenarios() const {
-  std::size_t remembered = 0;
-  for (const Link& link : links_)
-    if (link.delay.restless()) remembered = std::max(remembered, link.delay.count());
-  if (remembered == 0) return {costs()};
-  std::vector<parallel::PipelineCosts> scenarios(remembered, costs());
-  for (std::size_t age = 0; age < remembered; ++age)
+  std::size_t telling = 1;
+  for (const Link& link : links_) telling = std::max(telling, link.delay.telling());
+  std::vector<parallel::PipelineCosts> scenarios(telling, costs());
+  for (std::size_t age = 0; age < telling; ++age)
     for (std::size_t link = 0; link < links_.size(); ++link) {
       const LevelTracker& delay = links_[link].delay;
-      if (delay.restless() && age < delay.count()) scenarios[age].link_delay_s[link] = delay.value(age);
+      if (delay.restless() && age < delay.telling()) scenarios[age].link_delay_s[link] = delay.value(age);
     }
   return scenarios;
 }

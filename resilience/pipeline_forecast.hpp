@@ -10,7 +10,8 @@
 namespace tenax::resilience {
 
 struct ForecastOptions {
-  LevelTracker::Options links;
+  /// Of restless links: the quantile that needs the fewest plans at equal times (tests/bench/adaptation_traces).
+  LevelTracker::Options links{.quantile = 0.75};
   LevelTracker::Options passes;
   double material_share = 0.05;  ///< of the mean pass: less delay than that does not matter
   double floor_s = 3e-4;         ///< nor does less than this: what waking a thread takes
@@ -28,8 +29,8 @@ class PipelineForecast {
   int links() const { return static_cast<int>(links_.size()); }
   /// Expected pass times, and delays from start of transmission to arrival.
   parallel::PipelineCosts costs() const;
-  /// costs() alone while no link is restless; else the expected pass times with the delays of each iteration
-  /// remembered.
+  /// costs() alone while no link is restless; else the expected pass times with the delays of each recent
+  /// iteration.
   std::vector<parallel::PipelineCosts> scenarios() const;
   double delay_s(int link) const { return links_[static_cast<std::size_t>(link)].delay.expected(); }
   /// What the link's present path adds to the delay (host copies of a delegate).

@@ -4,6 +4,7 @@
 // planned for.
 //
 //   adaptation_traces [ITERATIONS (200) [EVALUATIONS (300)]]
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -24,6 +25,7 @@ struct Setting {
   int stages = 4, microbatches = 12;
   parallel::PipelineCosts costs;
   std::vector<DelayTrace> traces;
+  parallel::ActivationLimit limit = {};
 };
 
 struct Outcome {
@@ -44,6 +46,7 @@ parallel::PlanRequest request_of(const Setting& setting, std::vector<double> del
   request.microbatches = setting.microbatches;
   request.costs = setting.costs;
   request.costs.link_delay_s = std::move(delays_s);
+  request.limit = setting.limit;
   request.budget.evaluations = evaluations;
   return request;
 }
@@ -60,7 +63,7 @@ double fixed_s(const Setting& setting, const parallel::PipelineSchedule& schedul
 /// meet, and runs the best by the trace itself.
 double informed_s(const Setting& setting, int iterations, std::int64_t evaluations) {
   double time_s = 0;
-  auto running = parallel::plan_zero_bubble(setting.microbatches, setting.costs);
+  auto running = parallel::plan_zero_bubble(setting.microbatches, setting.costs, setting.limit);
   for (int i = 0; i < iterations; ++i) {
     TracedIteration best = run_traced(running, setting.costs, setting.microbatches, setting.traces, time_s);
     const TracedIteration met = best;
@@ -87,7 +90,8 @@ double informed_s(const Setting& setting, int iterations, std::int64_t evaluatio
 Outcome adapted(const Setting& setting, const resilience::AdaptationSettings& settings, int iterations) {
   const auto links = static_cast<std::size_t>(setting.stages - 1);
   resilience::AdaptationController controller(
-      setting.microbatches, {}, parallel::plan_initial(setting.microbatches, setting.costs, {}), settings);
+      setting.microbatches, setting.limit,
+      parallel::plan_initial(setting.microbatches, setting.costs, setting.limit), settings);
   const std::vector<resilience::LinkCondition> conditions(links, {.delegated = true});
   Outcome outcome;
   double time_s = 0;
@@ -115,22 +119,24 @@ Outcome adapted(const Setting& setting, const resilience::AdaptationSettings& se
 
 void compare(const Setting& setting, int iterations, std::int64_t evaluations) {
   constexpr double kMs = 1e3;
-  const double zero_bubble_s =
-      fixed_s(setting, parallel::plan_zero_bubble(setting.microbatches, setting.costs), iterations);
+  const double zero_bubble_s = fixed_s(
+      setting, parallel::plan_zero_bubble(setting.microbatches, setting.costs, setting.limit), iterations);
   const double one_f_one_b_s =
       fixed_s(setting, parallel::plan_one_f_one_b(setting.stages, setting.microbatches), iterations);
+  const double initial_s = fixed_s(
+      setting, parallel::plan_initial(setting.microbatches, setting.costs, setting.limit), iterations);
   const double best_s = informed_s(setting, iterations, evaluations);
-  std::printf("%s: zero-bubble %.1f ms, 1F1B %.1f ms, knowing the trace %.1f ms\n", setting.name.c_str(),
-              zero_bubble_s * kMs, one_f_one_b_s * kMs, best_s * kMs);
-  for (const std::size_t window : {std::size_t{8}, std::size_t{16}, std::size_t{32}})
-    for (const double q : {0.5, 0.6, 0.75, 0.9}) {
+  std::printf("%s: zero-bubble %.1f ms, 1F1B %.1f ms, initial plan %.1f ms, knowing the trace %.1f ms\n",
+              setting.name.c_str(), zero_bubble_s * kMs, one_f_one_b_s * kMs, initial_s * kMs, best_s * kMs);
+  for (const std::size_t recent : {std::size_t{2}, std::size_t{4}, std::size_t{8}})
+    for (const double q : {0.5, 0.75}) {
       resilience::AdaptationSettings settings;
       settings.paths = resilience::PathChoice::delegated_only;
       settings.budget.evaluations = evaluations;
-      settings.forecast.links.window = window;
+      settings.forecast.links.recent = recent;
       settings.forecast.links.quantile = q;
       const Outcome outcome = adapted(setting, settings, iterations);
-      std::printf("  window %2zu, quantile %.2f: %.1f ms, %+.2f %%; %d plans, %d reschedules\n", window, q,
+      std::printf("  recent %2zu, quantile %.2f: %.1f ms, %+.2f %%; %d plans, %d reschedules\n", recent, q,
                   outcome.mean_s * kMs, (outcome.mean_s / best_s - 1) * 100, outcome.plans,
                   outcome.reschedules);
     }
@@ -151,16 +157,25 @@ int main(int count, char** arguments) {
   const std::int64_t evaluations = count > 2 ? std::atoi(arguments[2]) : 300;
   const double length_s = iterations * 1.0;
   std::mt19937 random(1);
-  Setting setting{
-      .name = {}, .costs = tenax::parallel::PipelineCosts::uniform(4, {0.01, 0.01, 0.01}), .traces = {}};
-  const auto run = [&](const std::string& name, const std::function<DelayTrace()>& make) {
-    setting.name = name;
-    setting.traces = traces_of(setting.stages - 1, make);
-    compare(setting, iterations, evaluations);
-  };
-  run("A (50-100 ms)", [&] { return resampled_trace(0.050, 0.100, length_s, random); });
-  run("B (100-200 ms)", [&] { return resampled_trace(0.100, 0.200, length_s, random); });
-  run("C (200-400 ms)", [&] { return resampled_trace(0.200, 0.400, length_s, random); });
-  run("bursty", [&] { return bursty_trace(1.0, length_s, random); });
+  for (const auto [stages, microbatches, live] :
+       {std::array{4, 12, 0}, std::array{4, 12, 7}, std::array{8, 24, 12}}) {
+    Setting setting;
+    setting.stages = stages;
+    setting.microbatches = microbatches;
+    setting.costs = tenax::parallel::PipelineCosts::uniform(stages, {0.01, 0.01, 0.01});
+    if (live > 0) setting.limit.microbatches_of_stage.assign(static_cast<std::size_t>(stages), live);
+    const auto run = [&](const std::string& name, const std::function<DelayTrace()>& make) {
+      setting.name =
+          "S " + std::to_string(setting.stages) + ", N " + std::to_string(setting.microbatches) + ", " + name;
+      if (!setting.limit.none())
+        setting.name += ", at most " + std::to_string(setting.limit.microbatches(0)) + " live";
+      setting.traces = traces_of(setting.stages - 1, make);
+      compare(setting, iterations, evaluations);
+    };
+    run("A (50-100 ms)", [&] { return resampled_trace(0.050, 0.100, length_s, random); });
+    run("B (100-200 ms)", [&] { return resampled_trace(0.100, 0.200, length_s, random); });
+    run("C (200-400 ms)", [&] { return resampled_trace(0.200, 0.400, length_s, random); });
+    run("bursty", [&] { return bursty_trace(1.0, length_s, random); });
+  }
   return 0;
 }
