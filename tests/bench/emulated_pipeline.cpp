@@ -1,6 +1,6 @@
-// emulated_pipeline [STAGES [MICROBATCHES [MS [WAY]]]]: an iteration on the emulated device beside what simulate()
-// predicts, for the zero-bubble order (4 stages, 12 microbatches, passes of 10 ms), every way of transfer and
-// link delays of 0, 20 and 30 ms on each link. Ranks are threads, connections are in memory. Exit status 1
+// emulated_pipeline [STAGES [MICROBATCHES [MS [WAY [POLICY]]]]]: an iteration on the emulated device beside what
+// simulate() predicts, for the zero-bubble order (4 stages, 12 microbatches, passes of 10 ms), every way of
+// transfer and link delays of 0, 20 and 30 ms on each link. Ranks are threads, connections are in memory. Exit status 1
 // when one is more than 3 % off.
 #include <cmath>
 #include <cstdio>
@@ -158,9 +158,11 @@ int main(int argc, char** argv) {
   const Ways ways[] = {{"latency", {}},
                        {"send_queue 1", {.kind = Kind::send_queue, .queue_depth = 1}},
                        {"send_queue 2", {.kind = Kind::send_queue, .queue_depth = 2}},
-                       {"shared_channel", {.kind = Kind::shared_channel}}};
+                       {"shared_channel", {.kind = Kind::shared_channel}},
+                       {"paired_channel", {.kind = Kind::shared_channel, .paired = true}}};
   auto costs = parallel::PipelineCosts::uniform(stages, {pass_s, pass_s, pass_s});
-  const parallel::PipelineSchedule schedule = parallel::plan_zero_bubble(microbatches, costs);
+  const parallel::SchedulePolicy policy = parallel::policy_of_name(argc > 5 ? argv[5] : "zero_bubble");
+  const parallel::PipelineSchedule schedule = parallel::plan_schedule(policy, microbatches, costs);
   const std::string only = argc > 4 ? argv[4] : "";
   double worst = 0;
   std::printf("%-16s %5s %9s %12s %12s %8s\n", "transfers", "link", "delay ms", "predicted ms", "measured ms",

@@ -1,13 +1,9 @@
-// The emulated device's direct links, ranks as threads over a network whose messages the tests hold and
-// delay.
+// The emulated device's direct links in every model, ranks as threads over a network that delays messages.
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <thread>
 
-#include "comm/emulated/direct_endpoint.hpp"
-#include "kernels/emulated_device.hpp"
-#include "tests/comm/emulated_network.hpp"
+#include "tests/comm/emulated_ranks.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -15,89 +11,6 @@ namespace {
 using kernels::Deadline;
 using kernels::DType;
 using kernels::Tensor;
-
-constexpr double kPatience_s = 20;  // for what happens unless something is broken
-const Tensor kDataless{nullptr, DType::f32, {250}};
-
-Deadline soon() { return Deadline::after_s(kPatience_s); }
-
-/// Holds the messages on the network until it is opened, and counts them.
-class Gate {
- public:
-  void pass() {
-    std::unique_lock lock(mutex_);
-    most_ = std::max(most_, ++inside_);
-    changed_.notify_all();
-    EXPECT_TRUE(changed_.wait_until(lock, soon().when(), [this] { return open_; }));
-    --inside_;
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  bool wait_for_messages(int inside) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, soon().when(), [&] { return inside_ >= inside; });
-  }
-  int most() {
-    const std::lock_guard lock(mutex_);
-    return most_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-  int inside_ = 0, most_ = 0;
-};
-
-bool is_message(const std::string& purpose) { return purpose.starts_with(kDirectPurpose); }
-
-OnSend hold_at(Gate& gate) {
-  return [&gate](int, int, const std::string& purpose, const MessageHeader&) {
-    if (is_message(purpose)) gate.pass();
-  };
-}
-
-OnSend delay_by(double seconds) {
-  return [seconds](int, int, const std::string& purpose, const MessageHeader&) {
-    if (is_message(purpose)) kernels::sleep_until_s(kernels::steady_now_s() + seconds);
-  };
-}
-
-/// A rank with a device of its own.
-struct Rank {
-  Rank(LocalNetwork& network, int rank, DirectOptions options) {
-    std::vector<int> neighbours;
-    const int size = static_cast<int>(network.peers().size());
-    if (rank > 0) neighbours.push_back(rank - 1);
-    if (rank + 1 < size) neighbours.push_back(rank + 1);
-    endpoint = create_emulated_direct_endpoint("pipeline", network.peers(), rank, neighbours,
-                                               network.transport(rank), *device, options);
-  }
-  std::unique_ptr<kernels::EmulatedDevice> device = kernels::create_emulated_device({});
-  std::unique_ptr<kernels::Stream> stream = device->create_stream();
-  std::unique_ptr<Endpoint> endpoint;
-
-  TransferPtr send(int peer, Tag tag = 0) { return endpoint->link(peer).send(*stream, kDataless, tag); }
-  TransferPtr receive(int peer, Tag tag = 0) { return endpoint->link(peer).receive(*stream, kDataless, tag); }
-  double mark_s() {
-    const auto event = device->create_event();
-    stream->record(*event);
-    return event->time_s();
-  }
-};
-
-std::vector<std::unique_ptr<Rank>> make_ranks(LocalNetwork& network, DirectOptions options) {
-  std::vector<std::unique_ptr<Rank>> ranks(network.peers().size());
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    threads.emplace_back(
-        [&, rank] { ranks[rank] = std::make_unique<Rank>(network, static_cast<int>(rank), options); });
-  for (std::thread& thread : threads) thread.join();
-  return ranks;
-}
 
 class EveryModel : public testing::TestWithParam<DirectOptions> {};
 
@@ -228,98 +141,6 @@ INSTANTIATE_TEST_SUITE_P(EmulatedDirect, EveryModel,
                              return "send_queue_" + std::to_string(options.depth);
                            return std::string(options.paired ? "paired_channel" : "shared_channel");
                          });
-
-TEST(SendQueue, blocks_the_sender_while_it_is_full_and_says_until_when) {
-  Gate gate;
-  LocalNetwork network(2, hold_at(gate));
-  const auto ranks = make_ranks(network, {.depth = 2});
-  const double begin_s = ranks[0]->mark_s();
-  std::atomic<int> sent{0};
-  std::thread sender([&] {
-    for (int i = 0; i < 3; ++i) {
-      ranks[0]->send(1);
-      ++sent;
-    }
-  });
-  EXPECT_TRUE(gate.wait_for_messages(1));
-  kernels::sleep_until_s(kernels::steady_now_s() + 0.05);
-  EXPECT_EQ(sent, 2) << "one in transit and one behind it";
-  gate.open();
-  sender.join();
-  EXPECT_GE(ranks[0]->mark_s(), begin_s + 0.05) << "the host could not launch earlier";
-}
-
-TEST(SendQueue, takes_messages_of_all_neighbours_one_at_a_time) {
-  std::atomic<int> inside{0}, most{0};
-  LocalNetwork network(3, [&](int, int, const std::string&, const MessageHeader&) {
-    most = std::max(most.load(), ++inside);
-    kernels::sleep_until_s(kernels::steady_now_s() + 0.005);
-    --inside;
-  });
-  const auto ranks = make_ranks(network, {.depth = 8});
-  std::vector<TransferPtr> receives;
-  for (int i = 0; i < 4; ++i) {
-    receives.push_back(ranks[0]->receive(1));
-    receives.push_back(ranks[2]->receive(1));
-    ranks[1]->send(0);
-    ranks[1]->send(2);
-  }
-  for (const TransferPtr& receive : receives) receive->wait(soon());
-  EXPECT_EQ(most, 1);
-}
-
-TEST(SendQueue, gives_up_on_a_queue_that_never_gets_room) {
-  Gate gate;
-  LocalNetwork network(2, hold_at(gate));
-  const auto ranks = make_ranks(network, {.depth = 1, .deadline_s = 0.1});
-  ranks[0]->send(1, 7);
-  try {
-    ranks[0]->send(1, 8);
-    ADD_FAILURE() << "there was no room";
-  } catch (const kernels::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("send of 1000 bytes (tag 8): rank 0"), std::string::npos)
-        << error.what();
-  }
-  gate.open();
-}
-
-TEST(SharedChannel, carries_one_message_at_a_time_in_both_directions_together) {
-  std::atomic<int> inside{0}, most{0};
-  LocalNetwork network(2, [&](int, int, const std::string& purpose, const MessageHeader&) {
-    if (!is_message(purpose)) return;
-    most = std::max(most.load(), ++inside);
-    kernels::sleep_until_s(kernels::steady_now_s() + 0.003);
-    --inside;
-  });
-  const auto ranks = make_ranks(network, {.model = DirectModel::shared_channel});
-  std::vector<TransferPtr> receives;
-  for (int i = 0; i < 10; ++i)
-    for (const int me : {0, 1}) {
-      receives.push_back(ranks[static_cast<std::size_t>(me)]->receive(1 - me));
-      ranks[static_cast<std::size_t>(me)]->send(1 - me);
-    }
-  for (const TransferPtr& receive : receives) receive->wait(soon());
-  EXPECT_EQ(most, 1);
-}
-
-TEST(SharedChannel, does_not_block_the_sender) {
-  Gate gate;
-  LocalNetwork network(2, hold_at(gate));
-  const auto ranks = make_ranks(network, {.model = DirectModel::shared_channel});
-  for (int i = 0; i < 10; ++i) ranks[0]->send(1);
-  gate.open();
-}
-
-TEST(SharedChannel, lets_paired_transfers_run_at_once) {
-  Gate gate;
-  LocalNetwork network(2, hold_at(gate));
-  const auto ranks = make_ranks(network, {.model = DirectModel::shared_channel, .paired = true});
-  for (int i = 0; i < 2; ++i)
-    for (const int me : {0, 1}) ranks[static_cast<std::size_t>(me)]->send(1 - me);
-  EXPECT_TRUE(gate.wait_for_messages(2));
-  gate.open();
-  EXPECT_EQ(gate.most(), 2);
-}
 
 }  // namespace
 }  // namespace tenax::comm
