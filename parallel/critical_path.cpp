@@ -11,14 +11,16 @@ CriticalPath::CriticalPath(const PlanningProblem& problem)
 }
 
 void CriticalPath::index(const PassOrder& order) {
-  for (int s = 0; s < problem_.stages(); ++s) {
-    int count[3] = {0, 0, 0};
-    const std::uint8_t* word = order.word(s);
-    for (int i = 0; i < problem_.ops_per_stage(); ++i) {
-      const int microbatch = count[word[i]]++;
-      microbatch_[at(s, i)] = microbatch;
-      if (word[i] != kWeight) position_[word[i]][at(s, microbatch)] = i;
-    }
+  for (int s = 0; s < problem_.stages(); ++s) index(order, s);
+}
+
+void CriticalPath::index(const PassOrder& order, int stage) {
+  int count[3] = {0, 0, 0};
+  const std::uint8_t* word = order.word(stage);
+  for (int i = 0; i < problem_.ops_per_stage(); ++i) {
+    const int microbatch = count[word[i]]++;
+    microbatch_[at(stage, i)] = microbatch;
+    if (word[i] != kWeight) position_[word[i]][at(stage, microbatch)] = i;
   }
 }
 
@@ -29,7 +31,6 @@ std::pair<int, int> CriticalPath::source_of(int s, std::uint8_t letter, int micr
 }
 
 void CriticalPath::trace(const PassOrder& order, const OrderEvaluator& evaluator, SearchRandom& random) {
-  index(order);
   const int last = problem_.ops_per_stage() - 1;
   const auto end_of = [&](int s, int i) {
     return evaluator.starts(s)[i] + problem_.times[static_cast<std::size_t>(s)].of(order.word(s)[i]);

@@ -19,7 +19,11 @@ class CriticalPath {
  public:
   explicit CriticalPath(const PlanningProblem& problem);
 
-  /// One of the critical paths, at random, of the order that `evaluator` evaluated last.
+  /// Makes `order` known, or the new word of one of its stages.
+  void index(const PassOrder& order);
+  void index(const PassOrder& order, int stage);
+
+  /// One of the critical paths, at random, of the order that `evaluator` evaluated last and that was indexed last.
   void trace(const PassOrder& order, const OrderEvaluator& evaluator, SearchRandom& random);
 
   /// A random move within, out of or into a block: passes of one stage that follow each other on the path without a gap.
@@ -30,7 +34,6 @@ class CriticalPath {
   struct Block {
     int stage, first, last;  // positions in the stage's word
   };
-  void index(const PassOrder& order);
   /// Position of the pass of the stage before or after whose result (s, i) waited for, as (stage, position).
   std::pair<int, int> source_of(int s, std::uint8_t letter, int microbatch) const;
   std::size_t at(int s, int i) const {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
 
 namespace tenax::parallel {
 namespace {
@@ -30,7 +29,6 @@ void ListScheduler::reset() {
   std::fill(forward_arrival_.begin(), forward_arrival_.begin() + problem_.microbatches, 0);
   std::fill(forward_arrival_.begin() + problem_.microbatches, forward_arrival_.end(), kNever);
   std::fill(backward_arrival_.begin(), backward_arrival_.end(), kNever);
-  wakes_.clear();
 }
 
 PassOrder ListScheduler::build(const std::vector<StageRule>& rules, SearchRandom* random, int rarity) {
@@ -38,18 +36,37 @@ PassOrder ListScheduler::build(const std::vector<StageRule>& rules, SearchRandom
   random_ = random;
   rarity_ = rarity;
   PassOrder order(problem_.stages(), problem_.ops_per_stage());
-  for (wake(0, 0); !wakes_.empty();) {
-    const auto [now, s] = wakes_.front();
-    std::pop_heap(wakes_.begin(), wakes_.end(), std::greater<>());
-    wakes_.pop_back();
-    if (now < stages_[static_cast<std::size_t>(s)].busy_until) continue;
-    const int letter = choose(s, rules[static_cast<std::size_t>(s)], now);
+  stages_[0].decides_at = 0;
+  for (int s = 0; s >= 0; s = next_to_decide()) {
+    Stage& stage = stages_[static_cast<std::size_t>(s)];
+    const StageRule& rule = rules[static_cast<std::size_t>(s)];
+    const Nanoseconds now = stage.decides_at;
+    stage.decides_at = kNever;
+    const int letter = choose(s, rule, now);
     if (letter != kWait) start(s, static_cast<std::uint8_t>(letter), now, order);
+    // Without a W to fill in, the stage sleeps until its next pass can start; deliver() wakes it for other news.
+    const auto [forward, backward] = next_arrivals(s, rule);
+    const bool can_fill = letter != kWait && stage.weights < stage.backwards;
+    const Nanoseconds next = can_fill ? 0 : std::min(forward, backward);
+    if (next < kNever) stage.decides_at = std::min(stage.decides_at, std::max(stage.busy_until, next));
   }
   for ([[maybe_unused]] const Stage& stage : stages_)
     assert(stage.weights == problem_.microbatches &&
            "every stage finishes: warm-up is non-increasing and fits");
   return order;
+}
+
+// In the order of time, at the same moment from the first stage on; −1 when nothing is left to decide.
+int ListScheduler::next_to_decide() const {
+  Nanoseconds earliest = kNever;
+  int chosen = -1;
+  for (int s = 0; s < problem_.stages(); ++s) {
+    const Nanoseconds time = stages_[static_cast<std::size_t>(s)].decides_at;
+    if (time >= earliest) continue;
+    earliest = time;
+    chosen = s;
+  }
+  return chosen;
 }
 
 std::pair<Nanoseconds, Nanoseconds> ListScheduler::next_arrivals(int s, const StageRule& rule) const {
@@ -99,17 +116,12 @@ void ListScheduler::start(int s, std::uint8_t letter, Nanoseconds now, PassOrder
   } else {
     ++stage.weights;
   }
-  wake(s, stage.busy_until);
 }
 
 void ListScheduler::deliver(std::vector<Nanoseconds>& arrivals, int s, int microbatch, Nanoseconds time) {
   arrivals[at(s, microbatch)] = time;
-  wake(s, time);
-}
-
-void ListScheduler::wake(int s, Nanoseconds time) {
-  wakes_.emplace_back(time, s);
-  std::push_heap(wakes_.begin(), wakes_.end(), std::greater<>());
+  Stage& stage = stages_[static_cast<std::size_t>(s)];
+  stage.decides_at = std::min(stage.decides_at, std::max(stage.busy_until, time));
 }
 
 }  // namespace tenax::parallel

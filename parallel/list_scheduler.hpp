@@ -37,22 +37,21 @@ class ListScheduler {
   struct Stage {
     int forwards = 0, backwards = 0, weights = 0;  // started
     Nanoseconds busy_until = 0;
+    Nanoseconds decides_at = kNever;  // when there may be something to choose
   };
-  using Wake = std::pair<Nanoseconds, int>;  // time, stage
 
   void reset();
+  int next_to_decide() const;
   /// When the stage's next F or B can start, kNever where its rule or its room forbids one now.
   std::pair<Nanoseconds, Nanoseconds> next_arrivals(int s, const StageRule& rule) const;
   int choose(int s, const StageRule& rule, Nanoseconds now);
   void start(int s, std::uint8_t letter, Nanoseconds now, PassOrder& order);
-  void wake(int s, Nanoseconds time);
   void deliver(std::vector<Nanoseconds>& arrivals, int s, int microbatch, Nanoseconds time);
   std::size_t at(int s, int microbatch) const;
 
   const PlanningProblem& problem_;
   std::vector<Stage> stages_;
   std::vector<Nanoseconds> forward_arrival_, backward_arrival_;  // [stage][microbatch], once known
-  std::vector<Wake> wakes_;                                      // a heap, earliest first
   SearchRandom* random_ = nullptr;
   int rarity_ = 8;
 };

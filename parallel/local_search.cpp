@@ -21,6 +21,7 @@ ScoredOrder LocalSearch::anneal(const ScoredOrder& start, SearchRandom& random, 
                                 double hot, double cold) {
   ScoredOrder current = start, best = start;
   evaluator_.evaluate(current.order);
+  path_.index(current.order);
   path_.trace(current.order, evaluator_, random);
   double temperature = hot;
   const double cooling = std::pow(cold / hot, 1.0 / static_cast<double>(std::max<std::int64_t>(steps, 1)));
@@ -40,6 +41,7 @@ ScoredOrder LocalSearch::anneal(const ScoredOrder& start, SearchRandom& random, 
     }
     current.makespan = makespan;
     if (makespan < best.makespan) best = current;
+    path_.index(current.order, move.stage);
     path_.trace(current.order, evaluator_, random);
   }
   return best;
