@@ -246,7 +246,7 @@ void ScheduleExecutor::execute(Op& entry, const model::GradientsReady& ready) {
   entry.done = true;
   executed_.push_back(static_cast<int>(&entry - ops_.data()));
   if (op.pass == Pass::forward) send(microbatch.output, TransferKind::send_activation, op);
-  if (op.pass == Pass::backward_input) send(microbatch.d_input, TransferKind::send_gradient, op);
+  if (gives_input_gradient(op.pass)) send(microbatch.d_input, TransferKind::send_gradient, op);
   if (forward_only_ || gives_weight_gradient(op.pass)) release(microbatch);
 }
 
@@ -263,8 +263,6 @@ void ScheduleExecutor::compute(const Op& entry, Microbatch& microbatch, const mo
     ++gradients_.next;
   }
   if (!gives_weight_gradient(op.pass)) return;
-  if (op.pass == Pass::backward)
-    send(microbatch.d_input, TransferKind::send_gradient, op);  // need not wait for W
   const bool first = weights_.next == 0, last = weights_.next + 1 == weights_.ops.size();
   // The first microbatch's weight gradients overwrite: nobody has to zero them.
   stage_.backward_weight(microbatch.slot, !first, last ? ready : model::GradientsReady{});

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The figures of the PipeMorph paper (NSDI 2026) on the emulated device: what an iteration takes with each system, predicted
-# by the evaluator beside measured on real ranks, and a picture of each schedule.
+# by the evaluator beside measured on real ranks, and a picture of each schedule and of what was measured.
 #
 #   bash tests/bench/pipemorph.sh [--figures "14 15 16 17 18 21 22 1200"] [--steps 8] [--out build/pipemorph]
 #
@@ -46,13 +46,14 @@ measure() {
 
 # row FIGURE SETTING SYSTEM DECK OPTIONS…: one line of the table; leaves the measured ms in $last.
 row() {
-  local figure=$1 setting=$2 system=$3 deck=$4 predicted bound
+  local figure=$1 setting=$2 system=$3 deck=$4 predicted bound picture
   shift 4
-  read -r predicted bound < <("$tenax_build/tests/bench/pipemorph_predict" "$deck" "$@" $(options_of "$system"))
+  picture="$out/figure-$figure-${setting//[^A-Za-z0-9]/_}-$system"
+  read -r predicted bound < <("$tenax_build/tests/bench/pipemorph_predict" "$deck" --svg "$picture.svg" "$@" $(options_of "$system"))
   last=$(measure "$deck" "$@" $(options_of "$system"))
   printf '%-5s %-28s %-10s %10.1f %10.1f %7s %10.1f\n' "$figure" "$setting" "$system" "$predicted" "$last" \
     "$(divide "$last" "$predicted")" "$bound"
-  [ -s "$out/run/trace.json" ] && cp "$out/run/trace.json" "$out/figure-$figure-$system-${setting//[^A-Za-z0-9]/_}.json"
+  [ -s "$out/run/trace.json" ] && cp "$out/run/trace.json" "$picture.trace.json"
 }
 
 systems="1F1B ZB PM-CPU PipeMorph"
@@ -97,6 +98,41 @@ figure_21() {
   row 21 "14B, healthy" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0
   row 21 "14B, copies of a 60B" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0 device.copy_ms=0.9
 }
+
+# run_whole DECK SYSTEM OPTIONS…: all steps of the deck; leaves the mean iteration in ms in $last. (A system without delegates
+# cannot outlive a direct path that breaks: it is run up to there.)
+run_whole() {
+  local deck=$1 system=$2 ranks status=0
+  shift 2
+  ranks=$("$tenax_build/tenax" plan "$deck" --ranks "$@" | head -n 1)
+  rm -rf "$out/run"
+  mpirun -q -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never run.log_interval=1000000 \
+    $(options_of "$system") "$@" >"$out/run.log" 2>&1 || status=$?
+  [ $status = 0 ] || say "$deck, $system: $(tail -n 1 "$out/run.log")"
+  last=$(step_seconds | awk '{ sum += $1 } END { printf "%.1f", 1000 * sum / NR }')
+}
+
+# whole FIGURE SETTING DECK: the systems over a trace, in throughput against the baselines.
+whole() {
+  local figure=$1 setting=$2 deck=$3 system
+  declare -A mean
+  shift 3
+  for system in 1F1B ZB PipeMorph; do
+    run_whole "$deck" "$system" "$@"
+    mean[$system]=$last
+    printf '%-5s %-28s %-10s %10s %10.1f   %d iterations, %d schedules\n' "$figure" "$setting" "$system" "" "$last" \
+      "$(step_seconds | wc -l)" "$(grep -c '"reschedule"' "$out/run/events.jsonl")"
+  done
+  printf '%-5s %-28s PipeMorph: %s x ZB, %s x 1F1B\n' "$figure" "$setting" "$(divide "${mean[ZB]}" "${mean[PipeMorph]}")" \
+    "$(divide "${mean[1F1B]}" "${mean[PipeMorph]}")"
+}
+
+figure_18() {
+  local trace
+  for trace in a b c; do whole 18 "7B, trace $trace" "$decks/7b-trace-$trace.toml"; done
+}
+figure_1200() { whole 1200 "14B, 300 of 1200 iterations" "$decks/1200.toml"; }
+figure_22() { whole 22 "8 stages, an hour / 10" "$decks/hour.toml"; }
 
 build_all() {
   prepare_bench

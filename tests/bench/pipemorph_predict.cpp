@@ -1,6 +1,6 @@
-// pipemorph_predict DECK [--step K] [section.key=value …]: what an iteration of an emulated deck should take at step K
+// pipemorph_predict DECK [--step K] [--svg FILE] [section.key=value …]: what an iteration of an emulated deck should take at step K
 // (default: the first), given the constant delays that the deck injects then: by the evaluator, nothing is run. Prints
-// "predicted_ms bound_ms", the second being a lower bound of any schedule's time with links as pure latency.
+// "predicted_ms bound_ms", the second being a lower bound of any schedule's time with links as pure latency, and draws it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +10,8 @@
 
 #include "app/layout.hpp"
 #include "io/deck.hpp"
+#include "io/schedule_file.hpp"
+#include "parallel/gantt_svg.hpp"
 #include "parallel/schedule_planner.hpp"
 #include "parallel/timeline.hpp"
 
@@ -47,18 +49,39 @@ parallel::TransferModel direct_model(const io::Deck& deck) {
   return model;
 }
 
-void predict(const std::string& file, std::int64_t step, const std::vector<std::string>& overrides) {
-  const io::Deck deck = io::read_deck(file, overrides);
+struct Options {
+  std::int64_t step = 0;
+  std::string svg;
+  std::vector<std::string> overrides;
+};
+
+Options parse(std::vector<std::string> words) {
+  Options options;
+  std::size_t i = 0;
+  for (; i + 1 < words.size() && words[i].starts_with("--"); i += 2) {
+    if (words[i] == "--step") options.step = std::stoll(words[i + 1]);
+    if (words[i] == "--svg") options.svg = words[i + 1];
+  }
+  options.overrides.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+  return options;
+}
+
+void predict(const std::string& file, const Options& options) {
+  const io::Deck deck = io::read_deck(file, options.overrides);
   const app::Layout layout = app::plan_layout(deck, 1, 0);
   parallel::PipelineCosts costs = layout.costs;
-  costs.link_delay_s = link_delays(deck, costs, step);
+  costs.link_delay_s = link_delays(deck, costs, options.step);
   const double copies_s = deck.pipeline.p2p == "delegated" ? 2 * deck.device.copy_ms * kSecondsPerMs : 0;
   for (double& delay : costs.link_delay_s) delay += copies_s;
   parallel::PipelineSchedule schedule = layout.schedule;
   if (deck.pipeline.schedule == "adaptive")
     schedule = parallel::plan_adaptive({layout.microbatches, costs, layout.limit, {}, 1}).schedule;
-  std::printf("%.2f %.2f\n", 1e3 * parallel::simulate(schedule, costs, direct_model(deck)).makespan_s,
+  const parallel::Timeline timeline = parallel::simulate(schedule, costs, direct_model(deck));
+  std::printf("%.2f %.2f\n", 1e3 * timeline.makespan_s,
               1e3 * parallel::makespan_lower_bound_s(layout.microbatches, costs, layout.limit));
+  if (options.svg.empty()) return;
+  const std::string title = deck.run.name + ", " + deck.pipeline.schedule + ", " + deck.pipeline.p2p;
+  io::write_text_file(options.svg, parallel::draw_gantt_svg(schedule, timeline, title));
 }
 
 }  // namespace
@@ -66,17 +89,11 @@ void predict(const std::string& file, std::int64_t step, const std::vector<std::
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: pipemorph_predict DECK [--step K] [section.key=value ...]\n");
+    std::fprintf(stderr, "usage: pipemorph_predict DECK [--step K] [--svg FILE] [section.key=value ...]\n");
     return 2;
   }
   try {
-    std::vector<std::string> overrides(argv + 2, argv + argc);
-    std::int64_t step = 0;
-    if (overrides.size() >= 2 && overrides[0] == "--step") {
-      step = std::atoll(overrides[1].c_str());
-      overrides.erase(overrides.begin(), overrides.begin() + 2);
-    }
-    tenax::bench::predict(argv[1], step, overrides);
+    tenax::bench::predict(argv[1], tenax::bench::parse({argv + 2, argv + argc}));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "pipemorph_predict: %s\n", error.what());
