@@ -72,13 +72,15 @@ struct Result {
 // Sums of decimal milliseconds, freed of the last digits that binary seconds add.
 double milliseconds(double seconds) { return std::round(seconds * 1e12) / 1e9; }
 
+/// `bound_s`: the lower bound where it is known already, else 0.
 Result examine(parallel::PipelineSchedule schedule, const Instance& instance,
-               const parallel::TransferModel& transfers) {
+               const parallel::TransferModel& transfers, double bound_s = 0) {
   Result result;
   result.timeline = parallel::simulate(schedule, instance.costs, transfers);
   const double makespan_s = result.timeline.makespan_s;
-  const double bound_s = std::min(
-      makespan_s, parallel::makespan_lower_bound_s(instance.microbatches, instance.costs, instance.limit));
+  if (bound_s <= 0)
+    bound_s = parallel::makespan_lower_bound_s(instance.microbatches, instance.costs, instance.limit);
+  bound_s = std::min(makespan_s, bound_s);
   result.makespan_ms = milliseconds(makespan_s);
   result.lower_bound_ms = milliseconds(bound_s);
   result.optimal = parallel::meets_bound(makespan_s, bound_s);
@@ -134,29 +136,50 @@ void check_options(const CommandLine& line) {
       wrong(std::string("--") + option + " needs a file");
 }
 
-parallel::PipelineSchedule plan(const CommandLine& line, const Instance& instance) {
+/// The command line's numbers and names, all checked before any file is read.
+struct Options {
+  parallel::SchedulePolicy policy = parallel::SchedulePolicy::adaptive;
+  parallel::PlanBudget budget;
+  std::uint64_t seed = 1;
+  parallel::TransferModel transfers;
+};
+
+Options read_options(const CommandLine& line) {
   constexpr double kLongest_ms = 1e7;
-  const auto policy = parallel::policy_of_name(line.text("policy", ""));
-  parallel::PlanRequest request{instance.microbatches, instance.costs, instance.limit, {}, 1};
-  request.budget.seconds = line.real("budget-ms", 100, 0.001, kLongest_ms) * 1e-3;
-  request.budget.evaluations = line.integer("budget-evaluations", 0, 1, INT64_MAX);
-  request.seed = static_cast<std::uint64_t>(line.integer("seed", 1, 0, INT64_MAX));
-  if (policy == parallel::SchedulePolicy::adaptive) return parallel::plan_adaptive(request).schedule;
+  check_options(line);
+  Options options;
+  if (line.has("policy")) options.policy = parallel::policy_of_name(line.text("policy", ""));
+  options.budget.seconds = line.real("budget-ms", 100, 0.001, kLongest_ms) * 1e-3;
+  options.budget.evaluations = line.integer("budget-evaluations", 0, 1, INT64_MAX);
+  options.seed = static_cast<std::uint64_t>(line.integer("seed", 1, 0, INT64_MAX));
+  if (line.has("send-queue")) options.transfers.kind = parallel::TransferModel::Kind::send_queue;
+  options.transfers.queue_depth = static_cast<int>(line.integer("send-queue", 1, 1, INT32_MAX));
+  return options;
+}
+
+Result plan(const Options& options, const Instance& instance, const std::string& file) {
+  if (options.policy == parallel::SchedulePolicy::adaptive) {
+    parallel::Plan adapted = parallel::plan_adaptive(
+        {instance.microbatches, instance.costs, instance.limit, options.budget, options.seed});
+    return examine(std::move(adapted.schedule), instance, {}, adapted.lower_bound_s);
+  }
   try {
-    return parallel::plan_schedule(policy, instance.microbatches, instance.costs, instance.limit);
+    return examine(
+        parallel::plan_schedule(options.policy, instance.microbatches, instance.costs, instance.limit),
+        instance, {});
   } catch (const Error& error) {  // what does not fit is the instance's limit: a file's fault
-    throw Error(Scope::rank, line.positional().front() + ": " + error.what());
+    throw Error(Scope::rank, file + ": " + error.what());
   }
 }
 
-parallel::PipelineSchedule check(const std::string& file, const Instance& instance) {
+Result evaluate(const Options& options, const Instance& instance, const std::string& file) {
   parallel::PipelineSchedule schedule = load_schedule(file, instance);
   try {
     parallel::validate(schedule, instance.microbatches, instance.limit, parallel::WeightOrder::any);
   } catch (const Error& error) {
     throw Error(Scope::rank, file + ": " + error.what());
   }
-  return schedule;
+  return examine(std::move(schedule), instance, options.transfers);
 }
 
 }  // namespace
@@ -169,18 +192,11 @@ int schedule_command(const std::vector<std::string>& arguments) {
        1,
        1},
       arguments);
-  check_options(line);
-  parallel::TransferModel transfers;
-  if (line.has("send-queue")) {
-    transfers.kind = parallel::TransferModel::Kind::send_queue;
-    transfers.queue_depth = static_cast<int>(line.integer("send-queue", 1, 1, INT32_MAX));
-  }
+  const Options options = read_options(line);
   const std::string& file = line.positional().front();
-  if (line.has("policy")) (void)parallel::policy_of_name(line.text("policy", ""));  // before any file
   const Instance instance = load_instance(file);
-  const Result result =
-      examine(line.has("policy") ? plan(line, instance) : check(line.text("evaluate", ""), instance),
-              instance, transfers);
+  const Result result = line.has("policy") ? plan(options, instance, file)
+                                           : evaluate(options, instance, line.text("evaluate", ""));
   if (line.has("out")) io::write_text_file(line.text("out", ""), json_of(result) + "\n");
   if (line.has("svg")) {
     const std::string title = format("%s, %d microbatches: %.6g ms", line.text("policy", "schedule").c_str(),
