@@ -57,7 +57,7 @@ void AdaptationController::observe(std::int64_t step, const PipelineMeasurement&
     fruitless_plans_ = 0;
     quiet_until_ = step;
   }
-  if (something_moved()) assess();
+  if (something_moved()) assess(measurement);
 }
 
 void AdaptationController::settle(std::int64_t step, double iteration_s) {
@@ -83,7 +83,8 @@ bool AdaptationController::something_moved() const {
   return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay, forecast_.material_s());
 }
 
-void AdaptationController::assess() {
+void AdaptationController::assess(const PipelineMeasurement& measurement) {
+  compare_with_evaluator(measurement);
   const PipelineCosts costs = forecast_.costs();
   assessed_ = costs;
   assessed_now_ = true;
@@ -118,11 +119,14 @@ bool AdaptationController::makes_slow(const PipelineSchedule& schedule, const Pi
   alone.link_delay_s = none.link_delay_s;
   alone.link_delay_s[index] = costs.link_delay_s[index];
   others.link_delay_s[index] = 0;
-  const double limit = 1 + (links_[index].slow ? settings_.gain / 2 : settings_.gain);
+  const double share = links_[index].slow ? 0.5 : 1;
   const auto time_s = [&](const PipelineCosts& of) {
     return predict_s(schedule, of, settings_.direct, delegated);
   };
-  return time_s(alone) > limit * time_s(none) || time_s(costs) > limit * time_s(others);
+  const auto costs_much = [&](double with_s, double without_s) {
+    return with_s > without_s + share * least_gain_s(without_s);
+  };
+  return costs_much(time_s(alone), time_s(none)) || costs_much(time_s(costs), time_s(others));
 }
 
 // A stage is slow when it has become slower than it was, and more so than the others: a machine that is slow
@@ -141,7 +145,9 @@ void AdaptationController::find_slow_stages() {
   const double common = sorted[(sorted.size() - 1) / 2];
   for (std::size_t index = 0; index < stages_.size(); ++index) {
     Stage& stage = stages_[index];
-    stage.slow = slowdown[index] > (stage.slow ? kLeave : kEnter) * common;
+    const double lost_s = microbatches_ * (slowdown[index] - common) * stage.normal_s;
+    stage.slow = slowdown[index] > (stage.slow ? kLeave : kEnter) * common &&
+                 (stage.slow || lost_s > least_gain_s(iteration_s_));
     if (!stage.slow) stage.reported = false;
   }
 }
@@ -152,7 +158,7 @@ bool AdaptationController::plan_may_pay() const {
   if (planned_ && !differ_materially(costs, *planned_, kReplanPass, kReplanDelay, forecast_.material_s()))
     return false;
   const double bound_s = parallel::makespan_lower_bound_s(microbatches_, costs, limit_);
-  return judge().mean_s(running_) > (1 + settings_.gain) * bound_s;
+  return judge().mean_s(running_) > bound_s + least_gain_s(bound_s);
 }
 
 parallel::PlanRequest AdaptationController::request() {
@@ -200,15 +206,15 @@ const PipelineSchedule& AdaptationController::best_schedule(const PlanJudge& jud
   double best_s = running_s;
   if (plan && settings_.reschedule) {
     const double plan_s = judge.mean_s(plan->schedule);
-    if (plan_s * (1 + settings_.gain) < running_s) {
+    if (plan_s + least_gain_s(plan_s) < running_s) {
       best = &plan->schedule;
       best_s = plan_s;
     }
   }
   if (running_ == home_ && best == &running_) return running_;
   const double home_s = judge.mean_s(home_);
-  const bool returns = healthy() ? home_s <= best_s * (1 + kReturnShare * settings_.gain)
-                                 : home_s * (1 + settings_.gain) < best_s;
+  const bool returns = healthy() ? home_s <= best_s + kReturnShare * least_gain_s(best_s)
+                                 : home_s + least_gain_s(home_s) < best_s;
   return returns ? home_ : *best;
 }
 

@@ -76,7 +76,9 @@ class AdaptationController {
 
   void settle(std::int64_t step, double iteration_s);
   bool something_moved() const;
-  void assess();
+  void assess(const PipelineMeasurement& measurement);
+  void compare_with_evaluator(const PipelineMeasurement& measurement);
+  double least_gain_s(double iteration_s) const;
   void find_slow_links(const parallel::PipelineCosts& costs);
   bool makes_slow(const parallel::PipelineSchedule& schedule, const parallel::PipelineCosts& costs, int link,
                   const std::vector<char>& delegated) const;
@@ -108,6 +110,9 @@ class AdaptationController {
   std::int64_t step_ = 0, quiet_until_ = 0;
   int observed_ = 0, fruitless_plans_ = 0;
   double iteration_s_ = 0, predicted_s_ = 0;
+  double unexplained_s_ =
+      0;  // by how much iterations differ from what the evaluator makes of their measurements
+  int compared_ = 0;
   bool assessed_now_ = false, wants_plan_ = false, planning_ = false;
 };
 

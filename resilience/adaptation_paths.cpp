@@ -1,5 +1,6 @@
-// AdaptationController: which links go over delegates, and over how many.
+// AdaptationController: which links go over delegates, over how many, and how far the evaluator is believed.
 #include <algorithm>
+#include <cmath>
 
 #include "comm/delegates/delegated_link.hpp"
 #include "resilience/adaptation_controller.hpp"
@@ -54,6 +55,33 @@ PipelineMeasurement AdaptationController::without_copies(PipelineMeasurement mea
     }
   }
   return measurement;
+}
+
+// What the evaluator cannot explain it cannot mend: where ranks share cores, say, iterations take longer than
+// passes and messages make them. Only gains beyond that are believed.
+void AdaptationController::compare_with_evaluator(const PipelineMeasurement& measurement) {
+  constexpr int kMemory = 4;
+  PipelineCosts costs{.stages = {}, .link_delay_s = forecast_.costs().link_delay_s};
+  for (const StageMeasurement& stage : measurement.stages)
+    costs.stages.push_back({stage.forward_s, stage.backward_input_s, stage.backward_weight_s});
+  std::vector<char> delegated;
+  for (std::size_t link = 0; link < links_.size(); ++link) {
+    delegated.push_back(links_[link].condition.delegated);
+    double delay_s = 0;
+    for (const LinkMeasurement& direction : {measurement.down[link], measurement.up[link]})
+      if (direction.samples > 0 && !direction.at_most)
+        delay_s = std::max(delay_s, direction.delay_s + (delegated.back() ? direction.overhead_s : 0));
+    if (delay_s > 0) costs.link_delay_s[link] = delay_s;
+  }
+  const double difference_s =
+      measurement.iteration_s - predict_s(running_, costs, settings_.direct, delegated);
+  if (!std::isfinite(difference_s) || measurement.iteration_s <= 0) return;
+  compared_ = std::min(compared_ + 1, kMemory);
+  unexplained_s_ += (difference_s - unexplained_s_) / compared_;
+}
+
+double AdaptationController::least_gain_s(double iteration_s) const {
+  return std::max(settings_.gain * iteration_s, std::abs(unexplained_s_));
 }
 
 }  // namespace tenax::resilience

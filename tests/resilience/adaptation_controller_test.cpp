@@ -168,6 +168,19 @@ TEST(AdaptationController, ignores_a_machine_that_is_slow_as_a_whole) {
   EXPECT_TRUE(pipeline.events.empty());
 }
 
+// Ranks that share cores: iterations take twice what passes and messages make them, and messages wait for a core.
+TEST(AdaptationController, does_not_act_on_gains_below_what_the_evaluator_cannot_explain) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.unexplained_s = 0.3;
+  pipeline.delay_noise_s = 0.008;
+  pipeline.pass_jitter = 0.3;
+  pipeline.run(50);
+  EXPECT_TRUE(pipeline.events.empty()) << pipeline.events.size();
+  pipeline.truth.link_delay_s[2] = 0.060;
+  pipeline.run(3);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 2), 1);
+}
+
 TEST(AdaptationController, never_delegates_where_only_direct_paths_are_allowed_but_replans) {
   AdaptationSettings settings = EmulatedPipeline::deterministic();
   settings.paths = PathChoice::direct_only;

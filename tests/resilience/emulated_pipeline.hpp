@@ -77,7 +77,7 @@ class EmulatedPipeline {
 
   parallel::PipelineCosts truth;
   AdaptationController controller;
-  double pass_jitter = 0.03, delay_noise_s = 5e-5;
+  double pass_jitter = 0.03, delay_noise_s = 5e-5, unexplained_s = 0;
   std::vector<char> direct_usable;
   std::int64_t steps = 0;
   int plans = 0, reschedules = 0;
@@ -106,7 +106,7 @@ class EmulatedPipeline {
       measured.down.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
       measured.up.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
     }
-    measured.iteration_s = jittered(true_s(controller.running()));
+    measured.iteration_s = jittered(true_s(controller.running())) + unexplained_s;
     return measured;
   }
   std::vector<LinkCondition> conditions() const {
