@@ -7,20 +7,24 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <unordered_map>
+
+#include "exact_bounds.hpp"
 
 namespace tenax::parallel {
 namespace {
 
-using Time = std::int64_t;
 constexpr Time kUnknown = std::numeric_limits<Time>::max() / 4;
-enum Kind { kF = 0, kB = 1, kW = 2 };
 
 class Solver {
  public:
   Solver(const ExactProblem& problem, Time above, std::int64_t nodes)
-      : p_(problem), S_(problem.stages()), N_(problem.microbatches), best_(above), nodes_left_(nodes) {
+      : p_(problem),
+        S_(problem.stages()),
+        N_(problem.microbatches),
+        best_(above),
+        nodes_left_(nodes),
+        tail_(exact_tails(problem)) {
     for (int s = 0; s < S_; ++s) {
       const auto u = static_cast<std::size_t>(s);
       time_.push_back({p_.forward[u], p_.backward[u], p_.weight[u]});
@@ -31,7 +35,6 @@ class Solver {
     std::fill(forward_arrival_[0].begin(), forward_arrival_[0].end(), 0);
     done_.assign(static_cast<std::size_t>(S_), {0, 0, 0});
     free_at_.assign(static_cast<std::size_t>(S_), 0);
-    compute_tails();
   }
 
   std::optional<Time> run() {
@@ -53,36 +56,6 @@ class Solver {
   };
 
   std::size_t u(int i) const { return static_cast<std::size_t>(i); }
-
-  // What must follow the end of a pass: the chain up or down the stages, and the passes of its kind after it.
-  void compute_tails() {
-    tail_.assign(u(S_), {});
-    for (auto& stage : tail_)
-      for (auto& kind : stage.of) kind.assign(u(N_), 0);
-    for (int s = 0; s < S_; ++s)
-      for (int k = N_ - 1; k >= 0; --k) {
-        auto& tail = tail_[u(s)];
-        const auto& time = time_[u(s)].time;
-        tail.of[kW][u(k)] = (N_ - 1 - k) * time[kW];
-        tail.of[kB][u(k)] = (N_ - 1 - k) * time[kB] + (N_ - k) * time[kW];
-        if (k + 1 < N_) tail.of[kB][u(k)] = std::max(tail.of[kB][u(k)], time[kB] + tail.of[kB][u(k + 1)]);
-        if (s > 0)
-          tail.of[kB][u(k)] = std::max(tail.of[kB][u(k)], p_.delay[u(s - 1)] + time_[u(s - 1)].time[kB] +
-                                                              tail_[u(s - 1)].of[kB][u(k)]);
-      }
-    for (int s = S_ - 1; s >= 0; --s)
-      for (int k = N_ - 1; k >= 0; --k) {
-        auto& tail = tail_[u(s)];
-        const auto& time = time_[u(s)].time;
-        Time& forward = tail.of[kF][u(k)];
-        forward = std::max((N_ - 1 - k) * time[kF] + (N_ - k) * (time[kB] + time[kW]),
-                           time[kB] + tail.of[kB][u(k)]);
-        if (k + 1 < N_) forward = std::max(forward, time[kF] + tail.of[kF][u(k + 1)]);
-        if (s + 1 < S_)
-          forward =
-              std::max(forward, p_.delay[u(s)] + time_[u(s + 1)].time[kF] + tail_[u(s + 1)].of[kF][u(k)]);
-      }
-  }
 
   bool has_room(int s) const {
     if (p_.limit.empty()) return true;
@@ -130,10 +103,6 @@ class Solver {
     }
   }
 
-  struct Job {
-    Time head, time, tail;
-  };
-
   Time stage_bound(int s) {
     jobs_.clear();
     const auto& done = done_[u(s)].of;
@@ -148,24 +117,7 @@ class Solver {
       jobs_.push_back({head, time[kW], tail.of[kW][u(k)]});
     }
     if (jobs_.empty()) return free_at_[u(s)];
-    std::sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
-    std::priority_queue<std::pair<Time, Time>> waiting;
-    Time now = 0, bound = 0;
-    for (std::size_t next = 0; next < jobs_.size() || !waiting.empty();) {
-      if (waiting.empty()) now = std::max(now, jobs_[next].head);
-      for (; next < jobs_.size() && jobs_[next].head <= now; ++next)
-        waiting.emplace(jobs_[next].tail, jobs_[next].time);
-      auto [longest, left] = waiting.top();
-      waiting.pop();
-      const Time until = next < jobs_.size() ? std::min(now + left, jobs_[next].head) : now + left;
-      left -= until - now;
-      now = until;
-      if (left > 0)
-        waiting.emplace(longest, left);
-      else
-        bound = std::max(bound, now + longest);
-    }
-    return bound;
+    return preemptive_bound(jobs_);
   }
 
   // All that the future depends on: per stage its earliest next start, and what is under way to it.
@@ -262,20 +214,16 @@ class Solver {
     --done_[u(s)].of[candidate.kind];
   }
 
-  struct Tails {
-    std::vector<Time> of[3];
-  };
-
   const ExactProblem& p_;
   int S_, N_;
   Time best_;
   std::int64_t nodes_left_;
+  std::vector<ExactTails> tail_;
   std::vector<Row> time_;
-  std::vector<Tails> tail_;
   std::vector<Counts> done_;
   std::vector<Time> free_at_;
   std::vector<std::vector<Time>> forward_arrival_, backward_arrival_, forward_head_, backward_head_;
-  std::vector<Job> jobs_;
+  std::vector<ExactJob> jobs_;
   std::unordered_map<std::uint64_t, std::vector<std::vector<Time>>> seen_;
 };
 
