@@ -12,8 +12,9 @@ namespace tenax::comm {
 /// The two ends of a channel: the ranks with the lower and the higher number.
 enum class ChannelEnd { lower, upper };
 
-/// First come first served, one transfer at a time; `paired`: one at a time in each direction. Times are seconds
-/// of one clock; among the requests that are known the earliest counts as the first, whichever was heard first.
+/// First come first served, one transfer at a time; `paired`: one at a time in each direction. Times are
+/// seconds of one clock; among the requests that are known the earliest counts as the first, whichever was
+/// heard first.
 class ChannelArbiter {
  public:
   explicit ChannelArbiter(bool paired) : paired_(paired) {}

@@ -15,7 +15,8 @@ namespace tenax::comm {
 /// calling thread, and so the launch of later compute, while the queue is full.
 ///
 /// shared_channel: both directions between two ranks share one in-order channel, one transfer at a time, first
-/// come first served; a send does not block. Paired (1F1B's fused send/receive): one such channel per direction.
+/// come first served; a send does not block. Paired (1F1B's fused send/receive): one such channel per
+/// direction.
 enum class DirectModel { send_queue, shared_channel };
 
 struct DirectOptions {

@@ -1,7 +1,7 @@
 // emulated_pipeline [STAGES [MICROBATCHES [MS [WAY [POLICY]]]]]: an iteration on the emulated device beside what
-// simulate() predicts, for the zero-bubble order (4 stages, 12 microbatches, passes of 10 ms), every way of
-// transfer and link delays of 0, 20 and 30 ms on each link. Ranks are threads, connections are in memory. Exit status 1
-// when one is more than 3 % off.
+// simulate() predicts: 4 stages, 12 microbatches, passes of 10 ms, the zero-bubble order, every way of transfer
+// (or those that begin with WAY), link delays of 0, 20 and 30 ms on each link. Ranks are threads, connections
+// are in memory. Exit status 1 when one is more than 3 % off.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
