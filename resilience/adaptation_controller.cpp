@@ -106,7 +106,10 @@ void AdaptationController::find_slow_links(const PipelineCosts& costs) {
         material && makes_slow(schedule, costs, index, link.slow ? without(delegated, index) : delegated);
     link.healthy_iterations = slow || !link.slow ? 0 : link.healthy_iterations + 1;
     if (slow) link.slow = true;
-    if (link.healthy_iterations >= settings_.healing_iterations) link.slow = link.reported = false;
+    if (link.healthy_iterations >= settings_.healing_iterations) {
+      link.slow = false;
+      link.reported_s = 0;
+    }
   }
 }
 

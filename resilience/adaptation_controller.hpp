@@ -64,7 +64,8 @@ class AdaptationController {
 
  private:
   struct Link {
-    bool slow = false, reported = false;
+    bool slow = false;
+    double reported_s = 0;       // the delay of the last straggler event; 0 = none since it was healthy
     int healthy_iterations = 0;  // while slow
     LinkPath path, told;         // chosen now; in the last decision
     LinkCondition condition;

@@ -36,12 +36,14 @@ PlanJudge AdaptationController::judge() const {
 void AdaptationController::report_stragglers(std::vector<AdaptationEvent>& events) {
   for (std::size_t index = 0; index < links_.size(); ++index) {
     Link& link = links_[index];
-    if (!link.slow || link.reported) continue;
-    link.reported = true;
+    const double delay_s = forecast_.delay_s(static_cast<int>(index));
+    // Reported again when it has become much slower still.
+    if (!link.slow || delay_s <= 2 * link.reported_s) continue;
+    link.reported_s = delay_s;
     events.push_back({.kind = AdaptationKind::straggler,
                       .step = step_,
                       .link = static_cast<int>(index),
-                      .delay_s = forecast_.delay_s(static_cast<int>(index)),
+                      .delay_s = delay_s,
                       .before_s = iteration_s_,
                       .predicted_s = predicted_s_});
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "emulated_pipeline.hpp"
 #include "kernels/error.hpp"
 #include "parallel/schedule_policies.hpp"
@@ -118,6 +120,23 @@ TEST(AdaptationController, answers_several_slow_links) {
     EXPECT_TRUE(pipeline.paths()[static_cast<std::size_t>(link)].delegated);
   }
   EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.670 * 1.01);
+}
+
+TEST(AdaptationController, reports_a_slow_link_again_when_it_has_become_much_slower) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  for (const double delay_s : {0.012, 0.015, 0.040}) {
+    pipeline.truth.link_delay_s[1] = delay_s;
+    pipeline.run(3);
+  }
+  ASSERT_EQ(pipeline.count(AdaptationKind::straggler, 1), 2);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 1), 1);
+  const auto last =
+      std::find_if(pipeline.events.rbegin(), pipeline.events.rend(),
+                   [](const AdaptationEvent& event) { return event.kind == AdaptationKind::straggler; });
+  EXPECT_GE(last->step, 9);
+  EXPECT_LE(last->step, 10);  // the third change in nine iterations: the link counts as restless
+  EXPECT_NEAR(last->delay_s, 0.040, 0.001);
 }
 
 TEST(AdaptationController, heals_one_of_two_links_and_keeps_the_other_delegated) {
