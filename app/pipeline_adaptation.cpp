@@ -14,23 +14,31 @@ namespace {
 
 /// How long a boundary waits for a plan: most are found within it, the others are taken at the next boundary.
 constexpr auto kPlanningPause = std::chrono::milliseconds(5);
+/// Where ranks compute on the cores that also wake them, waking takes up to this: less delay means nothing.
+constexpr double kCpuWaking_s = 5e-3;
 /// Steps between two attempts at a direct path that broke.
 constexpr std::int64_t kRetrySteps = 10;
 
-resilience::AdaptationSettings settings_of(const io::Deck& deck, int microbatches) {
+resilience::AdaptationSettings settings_of(const io::Deck& deck) {
   resilience::AdaptationSettings settings;
   settings.paths = deck.pipeline.p2p == "direct"      ? resilience::PathChoice::direct_only
                    : deck.pipeline.p2p == "delegated" ? resilience::PathChoice::delegated_only
                                                       : resilience::PathChoice::automatic;
   settings.reschedule = deck.pipeline.schedule == "adaptive";
-  settings.direct.kind = parallel::TransferModel::Kind::send_queue;
-  settings.direct.queue_depth = 2 * microbatches;  // MPI takes what it is given
+  // MPI takes what it is given; a link carries one message after the other in each direction.
+  settings.direct.kind = parallel::TransferModel::Kind::shared_channel;
+  settings.direct.paired = true;
   settings.seed = static_cast<std::uint64_t>(deck.run.seed);
-  if (deck.device.kind != "emulated") return settings;
-  settings.direct.queue_depth = static_cast<int>(deck.device.send_queue_depth);
-  if (deck.device.direct_model == "shared_channel")
-    settings.direct.kind = parallel::TransferModel::Kind::shared_channel;
+  if (deck.device.kind != "emulated") {
+    settings.forecast.floor_s = kCpuWaking_s;
+    return settings;
+  }
+  settings.skipped_iterations = 0;
   settings.direct.paired = deck.pipeline.schedule == "1f1b";
+  if (deck.device.direct_model == "send_queue") {
+    settings.direct.kind = parallel::TransferModel::Kind::send_queue;
+    settings.direct.queue_depth = static_cast<int>(deck.device.send_queue_depth);
+  }
   settings.delegate_overhead_s = 2e-3 * deck.device.copy_ms;
   return settings;
 }
@@ -51,11 +59,11 @@ PipelineAdaptation::PipelineAdaptation(const Layout& layout, const parallel::Pro
   options.deadline_s = place.deck.comm.deadline_s;
   monitor_ = std::make_unique<resilience::PipelineMonitor>(layout.microbatches, *control_, *group_, options);
   const auto link_count = static_cast<std::size_t>(layout.grid.pipeline - 1);
-  paths_.assign(link_count, {place.deck.pipeline.p2p == "delegated", 0});
+  paths_.assign(link_count, {place.deck.pipeline.p2p == "delegated", 1});
   broken_.assign(link_count, 0);
   if (leads())
     controller_ = std::make_unique<resilience::AdaptationController>(
-        layout.microbatches, layout.limit, layout.schedule, settings_of(place.deck, layout.microbatches));
+        layout.microbatches, layout.limit, layout.schedule, settings_of(place.deck));
 }
 
 // A plan that nobody waits for any more is let run out: it takes a tenth of a second.
@@ -134,7 +142,7 @@ void PipelineAdaptation::retry_direct(std::int64_t step, comm::ControlGroup& wor
   for (std::size_t i = 0; i < unusable.size(); ++i) {
     if (broken_[i] && unusable[i] == 0) {
       broken_[i] = 0;
-      paths_[i] = {false, 0};
+      paths_[i] = {false, 1};
       links_.set_path(static_cast<int>(i), Path::direct, 0);
       note(AdaptationKind::direct, step, static_cast<int>(i));
     }

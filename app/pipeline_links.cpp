@@ -12,8 +12,8 @@ using comm::Path;
 namespace {
 
 constexpr int kDefaultDelegates = 4;
-/// How long a direct path that is tried again may take for a small message.
-constexpr double kProbe_s = 1;
+/// How long a direct path that is tried again may take for a small message, and later for any.
+constexpr double kProbe_s = 5;
 
 comm::DirectOptions direct_options(const io::Deck& deck, double deadline_s) {
   comm::DirectOptions options;

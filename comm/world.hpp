@@ -31,7 +31,9 @@ class World {
   /// point-to- point messages, or for collectives.
   virtual std::unique_ptr<Endpoint> split_endpoint(int color, int key) = 0;
   /// As split_endpoint, for small messages of the control plane: never delayed by injected faults.
-  virtual std::unique_ptr<Endpoint> control_endpoint(int color, int key) { return split_endpoint(color, key); }
+  virtual std::unique_ptr<Endpoint> control_endpoint(int color, int key) {
+    return split_endpoint(color, key);
+  }
   /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared memory within a host).
   virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                            kernels::Device& device) = 0;

@@ -55,13 +55,25 @@ TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
   limited.pipeline.activation_limit = {3};
   for (const RankMemory& memory : plan_layout(limited, kFlopPerSecond, kPlenty).memory_of_stage)
     EXPECT_LE(memory.slots, 3);
-  const Layout roomy = plan_layout(deck(1, 4, 1), kFlopPerSecond, kPlenty);
+  io::Deck fixed = deck(1, 4, 1);
+  fixed.pipeline.schedule = "zero_bubble";
+  const Layout roomy = plan_layout(fixed, kFlopPerSecond, kPlenty);
   EXPECT_EQ(roomy.memory_of_stage.front().slots, 7);  // 2S - 1
   const std::size_t two_slots = roomy.memory_of_stage.front().state.total() +
                                 roomy.memory_of_stage.front().scratch +
                                 roomy.memory_of_stage.front().activations * 2 / 7;
-  const Layout tight = plan_layout(deck(1, 4, 1), kFlopPerSecond, two_slots);
+  const Layout tight = plan_layout(fixed, kFlopPerSecond, two_slots);
   EXPECT_EQ(tight.memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, an_adaptive_pipeline_takes_the_slack_that_memory_has_room_for) {
+  const Layout roomy = plan_layout(deck(1, 4, 1), kFlopPerSecond, kPlenty);
+  EXPECT_EQ(roomy.memory_of_stage.front().slots, roomy.microbatches);
+  const RankMemory& first = roomy.memory_of_stage.front();
+  const std::size_t eleven_slots =
+      first.state.total() + first.scratch + first.activations * 11 / static_cast<std::size_t>(first.slots);
+  const Layout tighter = plan_layout(deck(1, 4, 1), kFlopPerSecond, eleven_slots);
+  EXPECT_EQ(tighter.limit.microbatches(0), 9);  // the 2S - 1 of zero_bubble, and half of the rest
 }
 
 TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machines) {

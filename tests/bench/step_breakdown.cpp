@@ -7,10 +7,10 @@
 #include <exception>
 #include <vector>
 
+#include "app/gpt_replica.hpp"
 #include "app/initial_weights.hpp"
 #include "app/layout.hpp"
 #include "app/machine_rate.hpp"
-#include "app/replica.hpp"
 #include "io/deck.hpp"
 #include "kernels/random.hpp"
 #include "tests/bench/timed_device.hpp"
@@ -64,7 +64,8 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
   const app::Layout layout =
       app::plan_layout(deck, kAnyRate, cpu->memory_bytes() / static_cast<std::size_t>(world.ranks_on_host()));
-  app::Replica replica(deck, layout, timed_world, device);
+  const std::vector<comm::Peer> no_peers;
+  app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
   app::initialise(replica.state(), layout.config, 1);
   replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
   const double rate = app::measure_matmul_rate(*cpu, layout.config.compute_dtype);
