@@ -96,6 +96,11 @@ void PipelineLinks::finish_iteration() {
     if (link) link->finish_iteration();
 }
 
+void PipelineLinks::release_memory() {
+  for (comm::FailoverLink* link : {up_.get(), down_.get()})
+    if (link) link->release_memory();
+}
+
 std::string PipelineLinks::failure(int link) const {
   const comm::FailoverLink* mine = at(link);
   return mine ? mine->failure() : std::string();

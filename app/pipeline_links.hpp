@@ -37,6 +37,8 @@ class PipelineLinks {
   /// Of pipeline link `link` (stages link, link + 1); nothing to do for ranks that are not at its ends.
   void set_path(int link, comm::Path path, int delegates);
   void finish_iteration();
+  /// Between iterations: no transfer reads the stage's memory any more.
+  void release_memory();
   /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
   std::string failure(int link) const;
   bool path_failed() const;

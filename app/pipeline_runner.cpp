@@ -59,6 +59,7 @@ PipelineRunner::PipelineRunner(const Layout& layout, const parallel::ProcessGrid
 void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
   const int needed = parallel::peak_slots(schedule, stage_index_);
   if (needed > slots_) {
+    links_.release_memory();
     allocate_(needed);
     slots_ = needed;
   }

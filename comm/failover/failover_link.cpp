@@ -73,7 +73,12 @@ FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_deleg
   set_direct(direct);
 }
 
+// Delegates may still read the memory that the other members own.
 FailoverLink::~FailoverLink() {
+  lingering_.clear();
+  sent_.clear();
+  received_.clear();
+  delegated_.reset();
   if (direct_->signal()) direct_->signal()->pass_on_to(nullptr);
 }
 
@@ -147,7 +152,7 @@ bool FailoverLink::poll(FailoverMessage& message) {
   if (message.complete) return true;
   serve();
   if (message.complete) return true;
-  message.complete = poll_inner(message);
+  message.complete = poll_inner(message) || (message.outgoing && acknowledged(message));
   if (message.complete && !message.outgoing) control_.acknowledge(message.tag);
   return message.complete;
 }
@@ -163,6 +168,13 @@ bool FailoverLink::poll_inner(FailoverMessage& message) {
     leave(error.what());
     return message.complete;
   }
+}
+
+// The peer has it: what a delegate would send again would be dropped there, so its memory is free before the delegate's own
+// acknowledgement has come back over the slow link.
+bool FailoverLink::acknowledged(FailoverMessage& message) {
+  message.acknowledged = message.acknowledged || control_.acknowledged(message.tag);
+  return message.acknowledged;
 }
 
 /// Hears the peer.
@@ -200,7 +212,7 @@ void FailoverLink::join_peer(const std::vector<std::int32_t>& here) {
     if (here[static_cast<std::size_t>(message->tag)] != 0 || message->inner) continue;
     kernels::Tensor bytes = message->tensor;
     if (message->kept) bytes = message->kept->tensor(message->tensor.dtype, message->tensor.shape);
-    resent_.push_back(delegated_->send(*message->stream, bytes, message->tag));
+    message->inner = delegated_->send(*message->stream, bytes, message->tag);
   }
 }
 
@@ -222,13 +234,10 @@ void FailoverLink::set_path(Path path, int delegates) {
 
 bool FailoverLink::all_here() {
   serve();
-  const auto acknowledged = [this](const auto& message) {
-    message->acknowledged = message->acknowledged || control_.acknowledged(message->tag);
-    return message->acknowledged;
-  };
+  const auto has_it = [this](const auto& message) { return acknowledged(*message); };
   const auto here = [this](const auto& message) { return poll(*message); };
   return std::all_of(received_.begin(), received_.end(), here) &&
-         std::all_of(sent_.begin(), sent_.end(), acknowledged) && control_.flush();
+         std::all_of(sent_.begin(), sent_.end(), has_it) && control_.flush();
 }
 
 void FailoverLink::finish_iteration() {
@@ -240,13 +249,19 @@ void FailoverLink::finish_iteration() {
                                    (failure_.empty() ? "" : "; before that: " + failure_));
     std::this_thread::sleep_for(kPause);
   }
-  for (const TransferPtr& transfer : resent_) transfer->wait(Deadline::after_s(options_.deadline_s));
-  for (const auto& message : sent_)
+  for (const auto& message : sent_) {
     if (message->kept) spare_.push_back(std::move(message->kept));
-  resent_.clear();
+    if (message->inner) lingering_.push_back(std::move(message->inner));
+  }
+  std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
   ++iteration_;
+}
+
+void FailoverLink::release_memory() {
+  for (const TransferPtr& transfer : lingering_) transfer->wait(Deadline::after_s(options_.deadline_s));
+  lingering_.clear();
 }
 
 DelegateStatistics FailoverLink::delegate_statistics() const {

@@ -50,6 +50,8 @@ class FailoverLink final : public Link {
   void set_direct(Link& direct);
   /// Returns when the peer has all messages of this iteration and this end its own. Throws Error(link) on expiry.
   void finish_iteration();
+  /// Between iterations: nothing reads the memory of earlier sends any more once it returns.
+  void release_memory();
   /// Why the direct path was given up in the last iteration; empty if it was not. The next set_path decides.
   const std::string& failure() const { return failure_; }
   /// Of the delegates, if there have been any.
@@ -64,6 +66,7 @@ class FailoverLink final : public Link {
   bool poll_inner(FailoverMessage& message);
   void start(FailoverMessage& message);
   void keep(FailoverMessage& message);
+  bool acknowledged(FailoverMessage& message);
   void serve();
   void leave(const std::string& reason);
   void join_peer(const std::vector<std::int32_t>& here);
@@ -82,7 +85,8 @@ class FailoverLink final : public Link {
   std::string failure_;
   std::uint64_t iteration_ = 0;
   Messages sent_, received_;  // of this iteration
-  std::vector<TransferPtr> resent_;
+  std::vector<TransferPtr>
+      lingering_;  // delegated sends that the peer has and their delegates do not know it yet
   std::vector<std::unique_ptr<kernels::Buffer>> spare_;  // kept bytes' memory, for reuse
 };
 
