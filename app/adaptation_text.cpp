@@ -12,6 +12,11 @@ namespace {
 constexpr double kMsPerSecond = 1e3;
 
 std::string whom(const AdaptationEvent& event) {
+  if (event.data >= 0) {
+    AdaptationEvent alone = event;
+    alone.data = -1;
+    return format("pipeline %d: ", event.data) + whom(alone);
+  }
   if (event.link >= 0) return format("link %d-%d", event.link, event.link + 1);
   if (event.stage >= 0) return format("stage %d", event.stage);
   return "the pipeline";
@@ -49,6 +54,7 @@ std::string adaptation_line(const AdaptationEvent& event) {
 
 io::JsonObject adaptation_details(const AdaptationEvent& event) {
   io::JsonObject details;
+  if (event.data >= 0) details.add("data", event.data);
   if (event.link >= 0) details.add("stages", std::vector<double>{1.0 * event.link, event.link + 1.0});
   if (event.stage >= 0) details.add("stage", event.stage);
   if (event.delay_s > 0) details.add("measured_delay_ms", event.delay_s * kMsPerSecond);

@@ -60,8 +60,12 @@ std::vector<resilience::AdaptationEvent> Replica::gather_adaptations(bool last) 
   resilience::AdaptationDecision mine;
   mine.events = pipeline().take_events(last);
   std::vector<resilience::AdaptationEvent> all;
-  for (const std::string& text : control_->all_gather(resilience::to_text(mine)))
-    for (const auto& event : resilience::decision_of_text(text).events) all.push_back(event);
+  const std::vector<std::string> texts = control_->all_gather(resilience::to_text(mine));
+  for (std::size_t rank = 0; rank < texts.size(); ++rank)
+    for (auto event : resilience::decision_of_text(texts[rank]).events) {
+      if (layout_.grid.data > 1) event.data = grid_.coordinates_of(static_cast<int>(rank)).data;
+      all.push_back(event);
+    }
   return all;
 }
 

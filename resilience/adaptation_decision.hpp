@@ -21,12 +21,12 @@ struct AdaptationEvent {
   std::int64_t step = 0;  ///< after which it was decided
   int link = -1;          ///< between stages link and link + 1; −1: not about one link
   int stage = -1;         ///< of a slow stage; −1: not about one stage
-  double delay_s =
-      0;  ///< measured: of the link, of the slowest link; of a slow stage: by how much an F, B and W grew
+  /// Measured: of the link, of the slowest link; of a slow stage: by how much an F, B and W grew.
+  double delay_s = 0;
   double before_s = 0;     ///< the iteration time measured last
   double predicted_s = 0;  ///< the iteration time that the evaluator expects from now on
-  std::optional<double> achieved_s =
-      std::nullopt;  ///< the first iteration time under the decision, once known
+  std::optional<double> achieved_s = std::nullopt;  ///< the first one under the decision, once known
+  int data = -1;  ///< of which pipeline, where there are several; set by who gathers events, not told as text
 
   bool operator==(const AdaptationEvent&) const = default;
 };
