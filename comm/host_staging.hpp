@@ -35,7 +35,7 @@ class HostStaging {
   /// Starts the copy of `source` (device memory) into the slot once `ready` is passed.
   void copy_out(Slot& slot, const kernels::Tensor& source, const kernels::Event& ready,
                 kernels::Deadline deadline);
-  /// Starts the copy of the slot's message, which came at `arrived_s` (steady clock), to `destination`.
+  /// Starts the copy of the slot's message to `destination`; both were there at `arrived_s` (steady clock).
   void copy_in(Slot& slot, const kernels::Tensor& destination, double arrived_s);
   /// Waits for the slot's copy; returns when it ended (steady clock).
   double finish(Slot& slot, kernels::Deadline deadline) const;

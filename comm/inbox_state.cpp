@@ -1,5 +1,6 @@
 #include "comm/inbox_state.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace tenax::comm {
@@ -14,6 +15,7 @@ Inbox::State::ReceivePtr Inbox::State::post(const kernels::Tensor& tensor, Tag t
   const auto receive = std::make_shared<Receive>();
   receive->tensor = tensor;
   receive->tag = tag;
+  receive->posted_s = steady_now_s();
   receive->number = tallies[tag].posted++;
   const Key key(tag, receive->number);
   if (const auto found = early.find(key); found != early.end()) {
@@ -144,7 +146,7 @@ void Inbox::State::place(std::unique_lock<std::mutex>& lock, Receive& receive, M
 
 void Inbox::State::copy(Receive& receive, Message message) {
   try {
-    staging->copy_in(message.slot, receive.tensor, message.arrived_s);
+    staging->copy_in(message.slot, receive.tensor, std::max(message.arrived_s, receive.posted_s));
     if (copies) {
       {
         const std::lock_guard lock(mutex);

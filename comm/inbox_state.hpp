@@ -32,6 +32,7 @@ struct Inbox::State {
     kernels::Tensor tensor;
     Tag tag = 0;
     std::uint64_t number = 0;
+    double posted_s = 0;
     Phase phase = Phase::waiting;
     const kernels::Event* copied = nullptr;  ///< while copying
     TransferTiming timing;

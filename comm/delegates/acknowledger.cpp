@@ -20,9 +20,12 @@ void Acknowledger::notify() {
   changed_.notify_all();
 }
 
-void Acknowledger::leave() noexcept {
+/// A link may be closed before its first connection is made.
+void Acknowledger::leave(double patience_s) noexcept {
   stop();
-  tell(MessageKind::farewell);
+  const kernels::Deadline deadline = kernels::Deadline::after_s(patience_s);
+  while (!tell(MessageKind::farewell) && !deadline.expired())
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 void Acknowledger::stop() {

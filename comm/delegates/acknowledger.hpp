@@ -24,8 +24,8 @@ class Acknowledger {
   Acknowledger& operator=(const Acknowledger&) = delete;
 
   void notify();
-  /// Ends the thread, then says farewell, if there is a connection to say it on.
-  void leave() noexcept;
+  /// Ends the thread, then says farewell, if there is a connection to say it on within `patience_s`.
+  void leave(double patience_s) noexcept;
 
  private:
   void run();

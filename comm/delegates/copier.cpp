@@ -51,7 +51,8 @@ void Copier::copy(const OutgoingPtr& message) {
   try {
     message->slot = staging_.take(message->header.payload_bytes);
     staging_.copy_out(message->slot, message->tensor, *message->ready, deadline);
-    staging_.finish(message->slot, deadline);
+    const double copied_s = staging_.finish(message->slot, deadline);
+    if (!device_.has_data()) message->ready_s = copied_s;
   } catch (...) {
     message->end_reading();
     throw;

@@ -7,6 +7,7 @@
 // keeps its order and loses nothing; the number that each message has within its tag brings it to its receive.
 #include "comm/delegates/delegated_link.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <exception>
 #include <map>
@@ -23,6 +24,8 @@ using kernels::Scope;
 
 /// Enough that a delegate never waits for one while acknowledgements travel, at two link delays each way.
 constexpr int kSlotsPerDelegate = 8;
+/// For the first connection, where a link is closed at once.
+constexpr double kFarewell_s = 2;
 
 class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener {
  public:
@@ -92,8 +95,9 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
 };
 
 ThreadedDelegatedLink::~ThreadedDelegatedLink() {
-  if (std::uncaught_exceptions() == exceptions_) flush();
-  acknowledger_.leave();
+  const bool unwinds = std::uncaught_exceptions() > exceptions_;
+  if (!unwinds) flush();
+  acknowledger_.leave(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
   copier_.stop();
   stop_channels();  // all at once; each then ends without waiting for others

@@ -10,6 +10,11 @@
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
+namespace {
+
+constexpr double kLatestWaking_s = 0.002;  // what is later has other reasons, such as a connection being made
+
+}  // namespace
 
 OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, ChannelListener& listener)
     : parties_(parties),
@@ -86,9 +91,10 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
   try {
     if (!message.slot) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
     MessageHeader header = message.header;
-    header.started_s = steady_now_s();
+    stamp(message, header);
     const bool is_sent = transmit_payload(connection, message, header);
-    listener_.on_sent(header.started_s - message.queued_s, steady_now_s() - header.started_s);
+    last_left_s_ = steady_now_s() - header.late_s;
+    listener_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s);
     return is_sent;
   } catch (const kernels::Error& error) {
     if (error.scope() != kernels::Scope::link) fail(failure_of(std::current_exception()));
@@ -96,6 +102,15 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
     fail(failure_of(std::current_exception()));
   }
   return false;
+}
+
+/// In emulated time a message starts when it could, and by how much this thread woke later is not the link's doing.
+void OutgoingChannel::stamp(const OutgoingMessage& message, MessageHeader& header) const {
+  const double now_s = steady_now_s();
+  const double due_s = message.ready_s > 0 ? std::max(message.ready_s, last_left_s_) : now_s;
+  const double late_s = std::clamp(now_s - due_s, 0.0, kLatestWaking_s);
+  header.started_s = now_s - late_s;
+  header.late_s = late_s;
 }
 
 bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& message,

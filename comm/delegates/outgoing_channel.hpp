@@ -34,6 +34,7 @@ class OutgoingChannel {
  private:
   void run_sender();
   bool transmit(Connection& connection, OutgoingMessage& message);
+  void stamp(const OutgoingMessage& message, MessageHeader& header) const;
   bool transmit_payload(Connection& connection, OutgoingMessage& message, const MessageHeader& header);
   void fail(const Failure& failure);
   void run_reader();
@@ -51,6 +52,7 @@ class OutgoingChannel {
   std::uint64_t sequences_ = 0;
   std::shared_ptr<Connection> connection_;  // null while it is being made
   bool is_stopped_ = false;
+  double last_left_s_ = 0;  // the sender's own
   std::thread sender_, reader_;
 };
 

@@ -1,0 +1,114 @@
+// A transport between tests and the network that can break connections and hold messages.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <set>
+
+#include "comm/connection.hpp"
+
+namespace tenax::comm {
+
+class MeddlingTransport final : public Transport {
+ public:
+  explicit MeddlingTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
+
+  /// Called in the sending thread before each message.
+  void on_send(std::function<void(const MessageHeader&)> hook) { on_send_ = std::move(hook); }
+  /// Shuts down a random one of the connections that are open. False if there is none.
+  bool break_one(std::mt19937& random) {
+    const std::lock_guard lock(mutex_);
+    if (open_.empty()) return false;
+    auto victim = open_.begin();
+    std::advance(victim, random() % open_.size());
+    (*victim)->shut_down();
+    return true;
+  }
+  std::set<std::string> addresses_used() const {
+    const std::lock_guard lock(mutex_);
+    return used_;
+  }
+
+  std::vector<std::string> addresses() const override { return inner_->addresses(); }
+  std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
+                                      const std::string& purpose, kernels::Deadline deadline) override {
+    return meddle(inner_->connect(peer, address, purpose, deadline));
+  }
+  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
+                                     kernels::Deadline deadline) override {
+    return meddle(inner_->accept(peer, purpose, deadline));
+  }
+
+ private:
+  class Meddled final : public Connection {
+   public:
+    Meddled(MeddlingTransport& owner, std::unique_ptr<Connection> inner)
+        : owner_(owner), inner_(std::move(inner)) {}
+    ~Meddled() override {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.open_.erase(inner_.get());
+    }
+    void send(const MessageHeader& header, std::span<const std::byte> payload,
+              kernels::Deadline deadline) override {
+      if (owner_.on_send_) owner_.on_send_(header);
+      inner_->send(header, payload, deadline);
+    }
+    std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
+      return inner_->receive(deadline);
+    }
+    void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
+      inner_->receive_payload(payload, deadline);
+    }
+    void shut_down() noexcept override { inner_->shut_down(); }
+    const std::string& address() const override { return inner_->address(); }
+    std::string describe() const override { return inner_->describe(); }
+
+   private:
+    MeddlingTransport& owner_;
+    std::unique_ptr<Connection> inner_;
+  };
+
+  std::unique_ptr<Connection> meddle(std::unique_ptr<Connection> connection) {
+    const std::lock_guard lock(mutex_);
+    open_.insert(connection.get());
+    used_.insert(connection->address());
+    return std::make_unique<Meddled>(*this, std::move(connection));
+  }
+
+  std::unique_ptr<Transport> inner_;
+  std::function<void(const MessageHeader&)> on_send_;
+  mutable std::mutex mutex_;
+  std::set<Connection*> open_;
+  std::set<std::string> used_;
+};
+
+/// Holds whoever comes through until it is opened, and counts them.
+class Gate {
+ public:
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return is_open_; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  /// Whether so many came.
+  bool wait_for(int count, double seconds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return inside_ >= count; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool is_open_ = false;
+};
+
+}  // namespace tenax::comm
