@@ -135,7 +135,7 @@ void PipelineAdaptation::settle_failures(std::int64_t step, comm::ControlGroup& 
 
 void PipelineAdaptation::retry_direct(std::int64_t step, comm::ControlGroup& world) {
   std::vector<double> unusable(broken_.size(), 0);
-  const std::vector<char> usable = links_.rebuild_direct();
+  const std::vector<char> usable = links_.rebuild_direct(broken_);
   for (std::size_t i = 0; i < unusable.size(); ++i) unusable[i] = usable[i] ? 0 : 1;
   group_->all_reduce_max(unusable);
   double still_broken = 0;

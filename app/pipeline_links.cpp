@@ -35,16 +35,19 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
       place_(place),
       stage_(grid.coordinates_of(place.world.rank()).pipeline),
       ranks_(grid.group(parallel::GroupKind::pipeline, place.world.rank())),
-      adaptable_(place.transport && place.deck.pipeline.p2p != "direct" && layout.grid.pipeline > 1),
-      direct_(make_direct(place.deck.comm.deadline_s)) {
+      adaptable_(place.transport && place.deck.pipeline.p2p != "direct" && layout.grid.pipeline > 1) {
+  std::vector<int> links;
+  if (stage_ > 0) links.push_back(stage_ - 1);
+  if (stage_ + 1 < layout.grid.pipeline) links.push_back(stage_);
+  direct_.push_back(make_direct(place.deck.comm.deadline_s, links));
   const parallel::GroupSplit part = grid.split(parallel::GroupKind::pipeline, place.world.rank());
   if (adaptable_) control_ = place.world.control_endpoint(part.color, part.key);
   const auto neighbour = [&](int stage) -> comm::Link* {
     if (stage < 0 || stage >= layout.grid.pipeline) return nullptr;
-    if (!adaptable_) return &direct_->link(stage);
+    if (!adaptable_) return &direct_.front()->link(stage);
     auto& link = stage < stage_ ? up_ : down_;
     link = std::make_unique<comm::FailoverLink>(
-        direct_->link(stage), control_->link(stage), [this, stage] { return make_delegated(stage); },
+        direct_.front()->link(stage), control_->link(stage), [this, stage] { return make_delegated(stage); },
         place_.device, comm::FailoverOptions{2 * layout_.microbatches, place_.deck.comm.deadline_s});
     return link.get();
   };
@@ -53,15 +56,14 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
     for (int link = 0; link + 1 < layout.grid.pipeline; ++link) set_path(link, Path::delegated, 0);
 }
 
-std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(double deadline_s) {
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(double deadline_s, const std::vector<int>& links) {
   const parallel::GroupSplit part = grid_.split(parallel::GroupKind::pipeline, place_.world.rank());
   if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
     return place_.world.split_endpoint(part.color, part.key);
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(place_.peers[static_cast<std::size_t>(rank)]);
   std::vector<int> neighbours;
-  if (stage_ > 0) neighbours.push_back(stage_ - 1);
-  if (stage_ + 1 < layout_.grid.pipeline) neighbours.push_back(stage_ + 1);
+  for (const int link : links) neighbours.push_back(link == stage_ ? stage_ + 1 : stage_ - 1);
   return comm::create_emulated_direct_endpoint(format("direct.%d.%d", part.color, generation_), group, stage_,
                                                neighbours, *place_.transport, place_.device,
                                                direct_options(place_.deck, deadline_s));
@@ -110,28 +112,29 @@ bool PipelineLinks::path_failed() const {
   return (up_ && !up_->failure().empty()) || (down_ && !down_->failure().empty());
 }
 
-std::vector<char> PipelineLinks::rebuild_direct() {
-  std::vector<char> usable(static_cast<std::size_t>(layout_.grid.pipeline - 1), 1);
-  const auto neighbour_links = [&] {
-    std::vector<int> links;
-    if (up_) links.push_back(stage_ - 1);
-    if (down_) links.push_back(stage_);
-    return links;
-  }();
+std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken) {
+  std::vector<char> usable(broken.size(), 1);
+  std::vector<int> links;
+  for (const int link : {stage_ - 1, stage_})
+    if (at(link) && broken[static_cast<std::size_t>(link)]) links.push_back(link);
   ++generation_;
   std::unique_ptr<comm::Endpoint> fresh;
   try {
-    fresh = make_direct(kProbe_s);
+    fresh = make_direct(kProbe_s, links);
   } catch (const kernels::Error&) {
-    for (const int link : neighbour_links) usable[static_cast<std::size_t>(link)] = 0;
+    for (const int link : links) usable[static_cast<std::size_t>(link)] = 0;
     return usable;
   }
-  for (const int link : neighbour_links) {
+  bool any = false;
+  for (const int link : links) {
     comm::Link& direct = fresh->link(link == stage_ ? stage_ + 1 : stage_ - 1);
-    usable[static_cast<std::size_t>(link)] = carries(direct) ? 1 : 0;
+    const bool carries_both_ways = carries(direct);
+    usable[static_cast<std::size_t>(link)] = carries_both_ways ? 1 : 0;
+    if (!carries_both_ways) continue;
     at(link)->set_direct(direct);
+    any = true;
   }
-  direct_ = std::move(fresh);
+  if (any) direct_.push_back(std::move(fresh));
   return usable;
 }
 

@@ -42,13 +42,14 @@ class PipelineLinks {
   /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
   std::string failure(int link) const;
   bool path_failed() const;
-  /// Builds direct paths anew and sees which of them carry a message both ways: per link, 0 where this rank is an end
-  /// and could not. Those that nobody objects to may be used (set_path).
-  std::vector<char> rebuild_direct();
+  /// Builds the direct paths of links that are `broken` (equal on all ranks of the pipeline) anew and sees which carry a
+  /// message both ways: per link, 0 where this rank is an end of a broken one and could not. Those that nobody objects to
+  /// may be used (set_path).
+  std::vector<char> rebuild_direct(const std::vector<char>& broken);
 
  private:
   comm::FailoverLink* at(int link) const;
-  std::unique_ptr<comm::Endpoint> make_direct(double deadline_s);
+  std::unique_ptr<comm::Endpoint> make_direct(double deadline_s, const std::vector<int>& links);
   bool carries(comm::Link& link) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
 
@@ -59,7 +60,8 @@ class PipelineLinks {
   std::vector<int> ranks_;  // of this pipeline, by stage
   bool adaptable_;
   int generation_ = 0;
-  std::unique_ptr<comm::Endpoint> direct_, control_;
+  std::vector<std::unique_ptr<comm::Endpoint>> direct_;  // the first one, and what was built anew
+  std::unique_ptr<comm::Endpoint> control_;
   std::unique_ptr<comm::FailoverLink> up_, down_;
   parallel::PipelineNeighbours neighbours_;
 };
