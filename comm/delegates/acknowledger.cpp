@@ -24,6 +24,7 @@ void Acknowledger::notify() {
 void Acknowledger::leave(double patience_s) noexcept {
   stop();
   const kernels::Deadline deadline = kernels::Deadline::after_s(patience_s);
+  for (IncomingChannel* channel : channels_()) channel->settle(deadline);
   while (!tell(MessageKind::farewell) && !deadline.expired())
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }

@@ -50,6 +50,31 @@ void IncomingChannel::run() {
   }
 }
 
+void IncomingChannel::settle(kernels::Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, deadline.when(), [&] { return !is_delivering_; });
+}
+
+void IncomingChannel::set_delivering(bool is_delivering) {
+  {
+    const std::lock_guard lock(mutex_);
+    is_delivering_ = is_delivering;
+  }
+  changed_.notify_all();
+}
+
+void IncomingChannel::deliver(const MessageHeader& header, const Inbox::Read& read_payload) {
+  set_delivering(true);
+  try {
+    inbox_.deliver(header, read_payload);
+  } catch (...) {
+    set_delivering(false);
+    throw;
+  }
+  ++arrived_;
+  set_delivering(false);
+}
+
 /// Returns when the connection is broken.
 void IncomingChannel::read(Connection& connection) {
   try {
@@ -68,8 +93,7 @@ void IncomingChannel::take(Connection& connection, const MessageHeader& header) 
   if (header.sequence > arrived_)
     throw kernels::Error(kernels::Scope::link, connection.describe() + ": a message is missing");
   if (header.sequence == arrived_) {
-    inbox_.deliver(header, read_payload);
-    ++arrived_;
+    deliver(header, read_payload);
   } else if (header.payload_bytes > 0) {  // sent again, though it had arrived
     std::vector<std::byte> dropped(header.payload_bytes);
     read_payload(dropped);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -24,6 +25,8 @@ class IncomingChannel {
 
   /// How many messages have been given to the inbox: what the peer is told.
   std::uint64_t arrived() const { return arrived_; }
+  /// Waits until arrived() counts every message whose receive is done: a receive is done a moment earlier.
+  void settle(kernels::Deadline deadline);
   /// For messages back to the peer's delegate; null while there is none.
   std::shared_ptr<Connection> connection() const;
   /// Receives nothing more; does not wait for the thread.
@@ -36,6 +39,8 @@ class IncomingChannel {
   void run();
   void read(Connection& connection);
   void take(Connection& connection, const MessageHeader& header);
+  void deliver(const MessageHeader& header, const Inbox::Read& read_payload);
+  void set_delivering(bool is_delivering);
   void set_connection(std::shared_ptr<Connection> connection);
 
   const LinkParties& parties_;
@@ -44,7 +49,9 @@ class IncomingChannel {
   Reconnector reconnector_;
   std::atomic<std::uint64_t> arrived_{0};
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
   std::shared_ptr<Connection> connection_;
+  bool is_delivering_ = false;
   std::thread thread_;
 };
 

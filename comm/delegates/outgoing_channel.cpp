@@ -58,6 +58,7 @@ void OutgoingChannel::acknowledge(std::uint64_t arrived) {
       messages_.pop_front();
       if (next_ > 0) --next_;
       message->is_acknowledged = true;
+      message->mark_arrived();
       if (!message->is_sending)
         delivered.push_back(message);  // else a second copy is on its way: run_sender ends it
     }

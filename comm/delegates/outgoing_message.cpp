@@ -27,6 +27,16 @@ bool OutgoingMessage::is_released() const {
   return is_released_;
 }
 
+void OutgoingMessage::mark_arrived() {
+  const std::lock_guard lock(mutex_);
+  has_arrived_ = true;
+}
+
+bool OutgoingMessage::has_arrived() const {
+  const std::lock_guard lock(mutex_);
+  return has_arrived_;
+}
+
 void OutgoingMessage::abandon() {
   std::unique_lock lock(mutex_);
   if (is_released_) return;

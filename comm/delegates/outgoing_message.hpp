@@ -20,6 +20,9 @@ class OutgoingMessage {
   /// The tensor may change from now on: the send is done.
   void release();
   bool is_released() const;
+  /// The peer has it: whatever becomes of the link, it is released as soon as nobody reads it.
+  void mark_arrived();
+  bool has_arrived() const;
   /// For a send that nobody will wait for: returns once nobody reads the tensor, now or later.
   void abandon();
 
@@ -39,7 +42,7 @@ class OutgoingMessage {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_read_ = false, is_released_ = false, is_abandoned_ = false;
+  bool is_read_ = false, is_released_ = false, has_arrived_ = false, is_abandoned_ = false;
 };
 using OutgoingPtr = std::shared_ptr<OutgoingMessage>;
 

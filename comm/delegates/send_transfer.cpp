@@ -16,8 +16,8 @@ SendTransfer::~SendTransfer() { message_->abandon(); }
 
 bool SendTransfer::done() {
   if (message_->is_released()) return true;
-  failure_->raise_if_set();
-  return false;
+  if (!message_->has_arrived()) failure_->raise_if_set();
+  return message_->is_released();
 }
 
 void SendTransfer::wait(kernels::Deadline deadline) {
