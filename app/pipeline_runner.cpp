@@ -64,9 +64,10 @@ void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
     slots_ = needed;
   }
   const double deadline_s = place_.deck.comm.deadline_s;
-  const double patience_s = place_.deck.pipeline.schedule == "adaptive"
-                                ? kPatience * mean_pass_s(layout_.costs)
-                                : std::numeric_limits<double>::infinity();
+  // Tensor ranks must run the same ops in the same order: their collectives pair up by it.
+  const bool bends = place_.deck.pipeline.schedule == "adaptive" && layout_.grid.tensor == 1;
+  const double patience_s =
+      bends ? kPatience * mean_pass_s(layout_.costs) : std::numeric_limits<double>::infinity();
   training_ = std::make_unique<parallel::ScheduleExecutor>(
       stage_, place_.device, links_.neighbours(),
       schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)],

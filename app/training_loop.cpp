@@ -50,8 +50,8 @@ std::string TrainingLoop::run() {
   if (end_reason_ == "completed") evaluate();
   write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
               parts_.replica.coordinates(), parts_.replica.control());
-  final_checkpoint();
   log_adaptations(parts_.replica.last_adaptations());
+  final_checkpoint();
   agree_on_failures();
   return end_reason_;
 }

@@ -1,7 +1,6 @@
 // Signal: what a thread sleeps on while it waits for any of several things that other threads bring about.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -19,10 +18,14 @@ class Signal {
       ++changes_;
     }
     changed_.notify_all();
-    if (Signal* listener = listener_.load()) listener->notify();
+    const std::lock_guard lock(listener_mutex_);
+    if (listener_) listener_->notify();
   }
   /// Whoever waits on `listener` hears of this signal too. `listener` must outlive it or be taken back (null).
-  void pass_on_to(Signal* listener) { listener_ = listener; }
+  void pass_on_to(Signal* listener) {
+    const std::lock_guard lock(listener_mutex_);
+    listener_ = listener;
+  }
 
   /// Sleeps until `ready` is true (looked at again after every notify); false if the deadline came first. `ready` runs
   /// without the signal's lock held.
@@ -48,7 +51,8 @@ class Signal {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 0;
-  std::atomic<Signal*> listener_ = nullptr;
+  std::mutex listener_mutex_;  // held while the listener is told: once taken back, nobody tells it any more
+  Signal* listener_ = nullptr;
 };
 
 }  // namespace tenax::comm

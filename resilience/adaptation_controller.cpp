@@ -148,10 +148,12 @@ void AdaptationController::find_slow_stages() {
   const double common = sorted[(sorted.size() - 1) / 2];
   for (std::size_t index = 0; index < stages_.size(); ++index) {
     Stage& stage = stages_[index];
+    const bool was_slow = stage.slow;
     const double lost_s = microbatches_ * (slowdown[index] - common) * stage.normal_s;
     stage.slow = slowdown[index] > (stage.slow ? kLeave : kEnter) * common &&
                  (stage.slow || lost_s > least_gain_s(iteration_s_));
-    if (!stage.slow) stage.reported = false;
+    if (stage.slow != was_slow) stage.changed_at = step_;
+    if (!stage.slow && step_ - stage.changed_at >= kLasting) stage.reported = false;
   }
 }
 

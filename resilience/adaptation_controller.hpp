@@ -73,7 +73,11 @@ class AdaptationController {
   struct Stage {
     double normal_s = 0;  // the least F + B + W so far
     bool slow = false, reported = false;
+    std::int64_t changed_at = 0;  // the step after which `slow` became what it is
   };
+  /// A stage is reported when it has been slow for this long, and again only after it has been healthy for as long: what
+  /// else a busy machine does comes and goes.
+  static constexpr std::int64_t kLasting = 8;
 
   void settle(std::int64_t step, double iteration_s);
   bool something_moved() const;

@@ -49,7 +49,7 @@ void AdaptationController::report_stragglers(std::vector<AdaptationEvent>& event
   }
   for (std::size_t index = 0; index < stages_.size(); ++index) {
     Stage& stage = stages_[index];
-    if (!stage.slow || stage.reported) continue;
+    if (!stage.slow || stage.reported || step_ - stage.changed_at < kLasting) continue;
     stage.reported = true;
     events.push_back({.kind = AdaptationKind::straggler,
                       .step = step_,

@@ -28,11 +28,12 @@ class FailoverTransfer final : public Transfer {
       : link_(link), message_(std::move(message)) {}
 
   bool done() override { return link_.poll(*message_); }
-  // A direct transfer that misses its deadline is one that failed: the delegates get as long again.
+  // A direct transfer that misses its deadline is one that failed: the delegates get as long again, also when the other end
+  // noticed first.
   void wait(Deadline deadline) override {
     if (waited(deadline)) return;
-    if (message_->inner && link_.state_ == FailoverLink::State::direct && link_.path_ == Path::direct) {
-      link_.leave(describe() + " missed its deadline");
+    if (link_.path_ == Path::direct) {
+      if (link_.state_ == FailoverLink::State::direct) link_.leave(describe() + " missed its deadline");
       if (waited(Deadline::after_s(link_.options_.deadline_s))) return;
     }
     throw Error(Scope::link, describe() + " on " + link_.describe() + ": no answer within " +
@@ -76,6 +77,7 @@ FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_deleg
 // Delegates may still read the memory that the other members own.
 FailoverLink::~FailoverLink() {
   lingering_.clear();
+  abandoned_.clear();
   sent_.clear();
   received_.clear();
   delegated_.reset();
@@ -139,8 +141,12 @@ void FailoverLink::keep(FailoverMessage& message) {
 void FailoverLink::start(FailoverMessage& message) {
   if (path_ == Path::direct && state_ == State::leaving) return;
   Link& link = path_ == Path::delegated || state_ == State::left ? *delegated_ : *direct_;
+  // A direct send reads the bytes that are kept anyway: given up, it may go on reading.
+  const bool from_kept = &link == direct_ && message.kept;
+  const kernels::Tensor bytes =
+      from_kept ? message.kept->tensor(message.tensor.dtype, message.tensor.shape) : message.tensor;
   try {
-    message.inner = message.outgoing ? link.send(*message.stream, message.tensor, message.tag)
+    message.inner = message.outgoing ? link.send(*message.stream, bytes, message.tag)
                                      : link.receive(*message.stream, message.tensor, message.tag);
   } catch (const Error& error) {
     if (error.scope() != Scope::link || &link != direct_) throw;
@@ -196,7 +202,7 @@ void FailoverLink::leave(const std::string& reason) {
     if (!message->complete) message->inner.reset();
   }
   for (const auto& message : sent_) {
-    message->inner.reset();
+    message->abandoned = std::move(message->inner);
     message->complete = true;  // its bytes are kept, or it has none
   }
   control_.notify(iteration_, here);
@@ -250,12 +256,17 @@ void FailoverLink::finish_iteration() {
     std::this_thread::sleep_for(kPause);
   }
   for (const auto& message : sent_) {
-    if (message->kept) spare_.push_back(std::move(message->kept));
+    if (message->abandoned)
+      abandoned_.push_back(message);
+    else if (message->kept)
+      spare_.push_back(std::move(message->kept));
     if (message->inner) lingering_.push_back(std::move(message->inner));
   }
   std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
+  // The peer was through before it heard of it: the path is given up by set_path, or in the next iteration.
+  if (state_ == State::leaving) state_ = State::direct;
   ++iteration_;
 }
 

@@ -85,6 +85,7 @@ class FailoverLink final : public Link {
   std::string failure_;
   std::uint64_t iteration_ = 0;
   Messages sent_, received_;  // of this iteration
+  Messages abandoned_;  // direct sends of iterations that left the direct path, with the bytes that they read
   std::vector<TransferPtr>
       lingering_;  // delegated sends that the peer has and their delegates do not know it yet
   std::vector<std::unique_ptr<kernels::Buffer>> spare_;  // kept bytes' memory, for reuse

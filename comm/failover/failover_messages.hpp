@@ -19,8 +19,9 @@ struct FailoverMessage {
   kernels::Stream* stream = nullptr;
   TransferPtr inner;                      ///< on the path it is on now; null while that is unknown
   std::unique_ptr<kernels::Buffer> kept;  ///< outgoing, direct: its bytes, until acknowledged
-  bool complete = false;                  ///< incoming: here; outgoing: its memory is free
-  bool acknowledged = false;              ///< outgoing: the peer has it
+  TransferPtr abandoned;  ///< outgoing: on the direct path when that was given up; may read `kept` to its end
+  bool complete = false;  ///< incoming: here; outgoing: its memory is free
+  bool acknowledged = false;  ///< outgoing: the peer has it
   TransferTiming timing;
 };
 
