@@ -13,7 +13,7 @@ using resilience::LinkPath;
 namespace {
 
 /// How long a boundary waits for a plan: most are found within it, the others are taken at the next boundary.
-constexpr auto kPlanningPause = std::chrono::milliseconds(5);
+constexpr auto kPlanningPause = std::chrono::milliseconds(20);
 /// Where ranks compute on the cores that also wake them, waking takes up to this: less delay means nothing.
 constexpr double kCpuWaking_s = 5e-3;
 /// Steps between two attempts at a direct path that broke.

@@ -36,13 +36,11 @@ echo "ok losses are those of an undisturbed run"
 
 detected=$(event slow141 delegate | grep '"stages": \[1.*"measured_delay_ms": [23][0-9]\.' | step_of)
 [ -n "$detected" ] && [ "$detected" -ge 10 ] && [ "$detected" -le 12 ] || fail "the slow link was delegated after step '$detected'"
-event slow141 reschedule >/dev/null || fail "no other schedule for a slow link"
 healed=$(event slow141 direct | grep '"stages": \[1' | step_of)
 [ -n "$healed" ] && [ "$healed" -ge 25 ] || fail "the link went back after step '$healed'"
 echo "ok delegated within 3 iterations, and direct again"
 
-cut=$(event cut141 delegate | grep '"stages": \[1' | step_of)
-[ "$cut" = 10 ] || fail "the cut link was delegated after step '$cut'"
+event cut141 delegate | grep -q '"step": 10, .*"stages": \[1' || fail "the cut link was not delegated after step 10"
 event cut141 direct | grep -q '"stages": \[1' || fail "the direct path was not built anew"
 [ "$(grep -c '"event": "start"' runs/cut141/events.jsonl)" = 1 ] || fail "the cut run was restarted"
 echo "ok a cut path ends nothing"
