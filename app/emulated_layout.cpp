@@ -41,16 +41,8 @@ parallel::ActivationLimit emulated_limit(const io::Deck& deck, int microbatches)
 }  // namespace
 
 Layout plan_emulated_layout(const io::Deck& deck) {
-  Layout layout;
+  Layout layout = begin_layout(deck);
   layout.has_data = false;
-  layout.config = gpt_config(deck.model);
-  layout.grid = {static_cast<int>(deck.parallel.tensor_parallel_size),
-                 static_cast<int>(deck.parallel.pipeline_parallel_size),
-                 static_cast<int>(deck.parallel.data_parallel_size)};
-  layout.microbatch = {deck.batch.micro_batch_size, deck.model.seq_length};
-  layout.microbatches = parallel::BatchPlan::uniform(deck.batch.global_batch_size,
-                                                     deck.batch.micro_batch_size, layout.grid.data, 0)
-                            .microbatches();
   layout.costs = emulated_costs(deck);
   layout.limit = emulated_limit(deck, layout.microbatches);
   layout.schedule = parallel::plan_schedule(parallel::policy_of_name(deck.pipeline.schedule),

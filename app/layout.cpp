@@ -103,8 +103,7 @@ model::GptConfig gpt_config(const io::ModelSection& section) {
           section.compute_dtype == "bf16" ? DType::bf16 : DType::f32};
 }
 
-Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes) {
-  if (deck.device.kind == "emulated") return plan_emulated_layout(deck);
+Layout begin_layout(const io::Deck& deck) {
   Layout layout;
   layout.config = gpt_config(deck.model);
   layout.grid = {static_cast<int>(deck.parallel.tensor_parallel_size),
@@ -114,6 +113,12 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t dev
   layout.microbatches = parallel::BatchPlan::uniform(deck.batch.global_batch_size,
                                                      deck.batch.micro_batch_size, layout.grid.data, 0)
                             .microbatches();
+  return layout;
+}
+
+Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes) {
+  if (deck.device.kind == "emulated") return plan_emulated_layout(deck);
+  Layout layout = begin_layout(deck);
   const parallel::LayerCosts costs = parallel::estimate_layer_costs(
       layout.config, static_cast<double>(layout.microbatch.rows()), layout.grid.tensor, flop_per_second);
   layout.spans = parallel::partition_stages(layout.config, layout.grid.pipeline, costs);

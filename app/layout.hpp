@@ -45,6 +45,9 @@ struct Layout {
   std::vector<StepTraffic> traffic_of_stage;
 };
 
+/// What follows from the deck's sizes alone: model, grid, microbatches.
+Layout begin_layout(const io::Deck& deck);
+
 /// flop_per_second: the matrix-product rate of one rank. device_memory_bytes: what one rank may fill; bounds the
 /// activations when the deck's activation_limit is 0. Throws Error(usage) for what the deck cannot have.
 Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes);

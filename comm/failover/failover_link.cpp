@@ -275,8 +275,4 @@ void FailoverLink::release_memory() {
   lingering_.clear();
 }
 
-DelegateStatistics FailoverLink::delegate_statistics() const {
-  return delegated_ ? delegated_->statistics() : DelegateStatistics{};
-}
-
 }  // namespace tenax::comm

@@ -54,8 +54,6 @@ class FailoverLink final : public Link {
   void release_memory();
   /// Why the direct path was given up in the last iteration; empty if it was not. The next set_path decides.
   const std::string& failure() const { return failure_; }
-  /// Of the delegates, if there have been any.
-  DelegateStatistics delegate_statistics() const;
 
  private:
   friend class FailoverTransfer;
