@@ -14,6 +14,7 @@
 #include "app/schedule_command.hpp"
 #include "app/train_command.hpp"
 #include "io/deck.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 
 namespace {
@@ -27,7 +28,11 @@ int print(const std::string& text) {
   return 0;
 }
 
-std::string version() { return "tenax " TENAX_VERSION "\nback ends: " TENAX_BACK_ENDS "\n"; }
+std::string version() {
+  const std::string cuda = tenax::kernels::cuda_versions();
+  return "tenax " TENAX_VERSION "\nback ends: cpu, emulated" + (cuda.empty() ? "" : ", cuda (" + cuda + ")") +
+         "\n";
+}
 
 int run_command(const std::string& command, const Arguments& arguments) {
   static const std::map<std::string, std::function<int(const Arguments&)>> commands = {

@@ -9,6 +9,7 @@
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/transports.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
@@ -65,7 +66,7 @@ void TrainingRun::create_device() {
     if (deck_.device.kind == "emulated")
       device_ = emulated_ = kernels::create_emulated_device(emulated_options(deck_, world_.rank()));
     else
-      device_ = deck_.device.kind == "cuda" ? kernels::create_cuda_device(0) : kernels::create_cpu_device();
+      device_ = deck_.device.kind == "cuda" ? kernels::create_cuda_device({}) : kernels::create_cpu_device();
   });
   if (device_->has_data()) measure_machine();
 }

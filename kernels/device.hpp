@@ -2,7 +2,8 @@
 //
 // Thread rule: a Device may be used from several threads; a Stream belongs to one thread at a time. On the
 // CPU back end an operation runs in the calling thread before the call returns, so its streams are always
-// idle.
+// idle. On an asynchronous device (CUDA) the call only enqueues, and whoever reuses memory or reads it on the host has
+// to order that by events.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,23 @@ class Event {
   virtual double time_s() const = 0;
 };
 
+/// A counter in pinned host memory that streams and host threads set and wait for: how a stream waits for what the
+/// network brings without the thread that launched it (CUDA: cuStreamWaitValue32, cuStreamWriteValue32). Asynchronous
+/// devices only. Values only grow.
+class Flag {
+ public:
+  virtual ~Flag() = default;
+  /// Thread rule: any thread. Whoever reads `v` here sees what was written before it was set to `v`.
+  virtual std::uint32_t value() const = 0;
+  virtual void set(std::uint32_t value) = 0;
+};
+
+/// Operations that were captured instead of run, to be launched together (a CUDA graph).
+class Graph {
+ public:
+  virtual ~Graph() = default;
+};
+
 /// An in-order queue of operations.
 class Stream {
  public:
@@ -39,6 +57,17 @@ class Stream {
   /// Later operations of this stream have an input that arrived at `time_s` (steady clock) and start no earlier. For
   /// devices that emulate time; elsewhere the calling order says it all.
   virtual void input_arrived(double time_s) { static_cast<void>(time_s); }
+  /// Asynchronous devices: sets `flag` once the stream gets there / later operations start once flag.value() ≥ value.
+  /// The flag must outlive both.
+  virtual void set(Flag& flag, std::uint32_t value);
+  virtual void wait(const Flag& flag, std::uint32_t value);
+  /// Where Device::can_capture(): what is enqueued between the two, here and on streams that wait for it, becomes a
+  /// graph instead of running; nothing in between may look at events or wait on the host.
+  virtual void begin_capture();
+  virtual std::unique_ptr<Graph> end_capture();
+  virtual void launch(Graph& graph);
+  /// The library's own handle (cudaStream_t), for libraries that enqueue work of their own (NCCL); else null.
+  virtual void* native_handle() { return nullptr; }
   /// Blocks the calling thread until the stream is empty. Throws Error(rank) on expiry.
   virtual void synchronize(Deadline deadline) = 0;
 };
@@ -66,16 +95,20 @@ class Device {
   virtual bool has_data() const = 0;
   /// True where device pointers can be dereferenced by the host.
   virtual bool is_host_memory() const = 0;
+  /// True where operations run after the call that enqueued them has returned.
+  virtual bool is_asynchronous() const { return false; }
+  virtual bool can_capture() const { return false; }
+  /// What tells one physical device of a host from another ("0000:3b:00.0"); empty where ranks cannot share one.
+  virtual std::string bus_id() const { return {}; }
   /// Throws Error(rank) naming the bytes asked for when there is no such memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind = MemoryKind::device) = 0;
   virtual std::unique_ptr<Stream> create_stream() = 0;
   virtual std::unique_ptr<Event> create_event() = 0;
+  /// Starts at 0. Asynchronous devices only.
+  virtual std::unique_ptr<Flag> create_flag();
   virtual Kernels& kernels() = 0;
 };
 
-/// `index`: which of the host's devices; ignored by the CPU. A back end that was not compiled in throws
-/// Error(rank) naming the CMake option.
 std::unique_ptr<Device> create_cpu_device();
-std::unique_ptr<Device> create_cuda_device(int index);
 
 }  // namespace tenax::kernels

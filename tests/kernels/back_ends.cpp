@@ -2,12 +2,13 @@
 
 #include <iostream>
 
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::test {
 
 std::unique_ptr<Device> create_device(const std::string& back_end) {
-  return back_end == "cuda" ? create_cuda_device(0) : create_cpu_device();
+  return back_end == "cuda" ? create_cuda_device({}) : create_cpu_device();
 }
 
 std::vector<std::string> back_ends() {

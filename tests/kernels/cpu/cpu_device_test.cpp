@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
 
@@ -78,7 +79,7 @@ TEST(CpuDevice, events_tell_when_they_were_recorded) {
 TEST(CudaDevice, of_a_build_without_cuda_names_the_option) {
 #ifdef TENAX_TEST_WITHOUT_CUDA
   try {
-    create_cuda_device(0);
+    create_cuda_device({});
     FAIL() << "there is no CUDA in this build";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_status(), 1) << "another build could honour the deck";

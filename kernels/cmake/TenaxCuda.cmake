@@ -1,0 +1,56 @@
+# Sets TENAX_HAVE_CUDA, and where it is true gives the targets tenax_cuda_options (how .cu files are compiled), tenax_cuda
+# (runtime, cuBLASLt, cuDNN, NVTX) and tenax_nccl. Nothing of it needs libcuda to start: a machine without a driver runs
+# the same executable on its CPU.
+set(TENAX_HAVE_CUDA OFF)
+if(TENAX_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+set(tenax_cuda_missing "")
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90a CACHE STRING "Hopper unless the site says otherwise")
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit)
+else()
+  list(APPEND tenax_cuda_missing "nvcc")
+endif()
+
+# cuDNN and NCCL of a site, of the toolkit's folder, or of Python wheels (which bring no unversioned .so).
+find_path(TENAX_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds cudnn.h")
+find_library(TENAX_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR} DOC "cuDNN 9")
+find_path(TENAX_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds nccl.h")
+find_library(TENAX_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} DOC "NCCL 2.19 or newer")
+find_library(TENAX_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR}
+  DOC "cuBLASLt")
+foreach(part CUDNN_INCLUDE_DIR CUDNN_LIBRARY NCCL_INCLUDE_DIR NCCL_LIBRARY CUBLASLT_LIBRARY)
+  if(NOT TENAX_${part})
+    list(APPEND tenax_cuda_missing TENAX_${part})
+  endif()
+endforeach()
+if(tenax_cuda_missing)
+  list(JOIN tenax_cuda_missing ", " tenax_cuda_missing)
+  if(TENAX_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "The CUDA back end needs what was not found: ${tenax_cuda_missing}")
+  endif()
+  message(STATUS "No CUDA back end: not found are ${tenax_cuda_missing}")
+  return()
+endif()
+set(TENAX_HAVE_CUDA ON)
+message(STATUS "CUDA back end: ${CUDAToolkit_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
+
+# CMake 3.25 ignores CMAKE_CUDA_STANDARD 20 for this nvcc.
+add_library(tenax_cuda_options INTERFACE)
+target_compile_options(tenax_cuda_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>)
+target_link_libraries(tenax_cuda_options INTERFACE tenax_cuda)
+
+add_library(tenax_cuda INTERFACE)
+target_include_directories(tenax_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${TENAX_CUDNN_INCLUDE_DIR})
+target_link_libraries(tenax_cuda INTERFACE ${TENAX_CUDNN_LIBRARY} ${TENAX_CUBLASLT_LIBRARY} CUDA::cudart_static)
+
+add_library(tenax_nccl INTERFACE)
+target_include_directories(tenax_nccl SYSTEM INTERFACE ${TENAX_NCCL_INCLUDE_DIR})
+target_link_libraries(tenax_nccl INTERFACE ${TENAX_NCCL_LIBRARY} tenax_cuda)
