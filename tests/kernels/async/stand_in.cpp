@@ -1,0 +1,62 @@
+#include "tests/kernels/async/stand_in.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/kernels/async/stand_in_kernels.hpp"
+
+namespace tenax::kernels::test {
+namespace {
+
+class StandIn final : public Device {
+ public:
+  explicit StandIn(const StandInOptions& options) : options_(options) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::string name() const override { return "cuda 0 (stand-in on " + cpu_->name() + ")"; }
+  std::size_t memory_bytes() const override { return cpu_->memory_bytes(); }
+  bool has_data() const override { return true; }
+  bool is_host_memory() const override { return false; }
+  bool is_asynchronous() const override { return true; }
+  std::string bus_id() const override { return "0000:00:00.0"; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
+    return kind == MemoryKind::pinned_host ? cpu_->allocate(bytes, kind) : memory_.allocate(bytes);
+  }
+  std::unique_ptr<Stream> create_stream() override;
+  std::unique_ptr<Event> create_event() override { return std::make_unique<StandInEvent>(); }
+  std::unique_ptr<Flag> create_flag() override { return std::make_unique<StandInFlag>(); }
+  Kernels& kernels() override { return kernels_; }
+
+ private:
+  void drain();
+
+  const StandInOptions options_;
+  std::unique_ptr<Device> cpu_ = create_cpu_device();
+  StandInMemory memory_{*cpu_, [this] { drain(); }};
+  StandInKernels kernels_{cpu_->kernels(), memory_};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<StreamQueue>> queues_;
+};
+
+std::unique_ptr<Stream> StandIn::create_stream() {
+  const std::lock_guard lock(mutex_);
+  StandInOptions options = options_;
+  options.seed += queues_.size();
+  queues_.push_back(std::make_shared<StreamQueue>(*cpu_, options));
+  return std::make_unique<StandInStream>(queues_.back());
+}
+
+// Streams that are gone have run all they were given.
+void StandIn::drain() {
+  constexpr double kPatience_s = 120;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(queues_, [](const auto& queue) { return queue.use_count() == 1 && queue->is_empty(); });
+  for (const auto& queue : queues_) queue->wait_until_empty(Deadline::after_s(kPatience_s));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> create_stand_in(const StandInOptions& options) {
+  return std::make_unique<StandIn>(options);
+}
+
+}  // namespace tenax::kernels::test

@@ -1,0 +1,26 @@
+// A stand-in for a GPU: the CPU's operations behind CUDA's rules, so that machines without one check everything of an
+// asynchronous device but the kernels themselves: the order of streams, staging, failures.
+//
+// - A call only enqueues. Each stream is a thread that runs what it was given in order, a random moment later.
+// - Device memory has addresses at which the host finds nothing: touching it is a segmentation fault.
+// - What only streams and events put in order is not put in order by accident: a host thread learns nothing from a stream
+//   but through events, flags and synchronize(), so the thread sanitizer sees what is missing.
+// - Freeing memory waits for all streams, as cudaFree does.
+// - A stream that waits for two minutes ends the process.
+#pragma once
+
+#include <memory>
+
+#include "kernels/device.hpp"
+
+namespace tenax::kernels::test {
+
+struct StandInOptions {
+  int jitter_us = 0;  ///< each op starts up to this much later
+  std::uint64_t seed = 1;
+};
+
+/// kind() is cuda; all its ranks say to share one GPU.
+std::unique_ptr<Device> create_stand_in(const StandInOptions& options = {});
+
+}  // namespace tenax::kernels::test

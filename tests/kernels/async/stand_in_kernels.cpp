@@ -1,0 +1,135 @@
+#include "tests/kernels/async/stand_in_kernels.hpp"
+
+namespace tenax::kernels::test {
+namespace {
+
+void enqueue(Stream& stream, StreamQueue::Work work) {
+  dynamic_cast<StandInStream&>(stream).enqueue(std::move(work));
+}
+
+}  // namespace
+
+template <class Args, class... Tensors>
+void StandInKernels::run(Stream& stream, void (Kernels::*op)(Stream&, const Args&), Args args,
+                         Tensors Args::*... tensors) {
+  ((args.*tensors = memory_.behind(args.*tensors)), ...);
+  enqueue(stream, [this, op, args](Stream& inner) { (cpu_.*op)(inner, args); });
+}
+
+void StandInKernels::run(Stream& stream, void (Kernels::*op)(Stream&, Tensor, Tensor), Tensor source,
+                         Tensor destination) {
+  enqueue(stream, [this, op, source = memory_.behind(source), destination = memory_.behind(destination)](
+                      Stream& inner) { (cpu_.*op)(inner, source, destination); });
+}
+
+void StandInKernels::matmul(Stream& s, const MatmulArgs& args) {
+  using A = MatmulArgs;
+  run(s, &Kernels::matmul, args, &A::a, &A::b, &A::c, &A::bias);
+}
+void StandInKernels::linear_forward(Stream& s, const LinearForwardArgs& args) {
+  using A = LinearForwardArgs;
+  run(s, &Kernels::linear_forward, args, &A::x, &A::weight, &A::bias, &A::y);
+}
+void StandInKernels::linear_gelu_forward(Stream& s, const LinearGeluForwardArgs& args) {
+  using A = LinearGeluForwardArgs;
+  run(s, &Kernels::linear_gelu_forward, args, &A::x, &A::weight, &A::bias, &A::pre, &A::y);
+}
+void StandInKernels::linear_backward_input(Stream& s, const LinearBackwardInputArgs& args) {
+  using A = LinearBackwardInputArgs;
+  run(s, &Kernels::linear_backward_input, args, &A::d_y, &A::weight, &A::d_x);
+}
+void StandInKernels::linear_gelu_backward_input(Stream& s, const LinearGeluBackwardInputArgs& args) {
+  using A = LinearGeluBackwardInputArgs;
+  run(s, &Kernels::linear_gelu_backward_input, args, &A::d_y, &A::weight, &A::pre, &A::d_pre, &A::scratch);
+}
+void StandInKernels::linear_backward_weight(Stream& s, const LinearBackwardWeightArgs& args) {
+  using A = LinearBackwardWeightArgs;
+  run(s, &Kernels::linear_backward_weight, args, &A::x, &A::d_y, &A::d_weight, &A::d_bias);
+}
+void StandInKernels::bias_gradient(Stream& s, const BiasGradientArgs& args) {
+  run(s, &Kernels::bias_gradient, args, &BiasGradientArgs::d_y, &BiasGradientArgs::d_bias);
+}
+void StandInKernels::gelu_forward(Stream& s, const GeluForwardArgs& args) {
+  run(s, &Kernels::gelu_forward, args, &GeluForwardArgs::x, &GeluForwardArgs::y);
+}
+void StandInKernels::gelu_backward(Stream& s, const GeluBackwardArgs& args) {
+  using A = GeluBackwardArgs;
+  run(s, &Kernels::gelu_backward, args, &A::x, &A::d_y, &A::d_x);
+}
+void StandInKernels::layernorm_forward(Stream& s, const LayerNormForwardArgs& args) {
+  using A = LayerNormForwardArgs;
+  run(s, &Kernels::layernorm_forward, args, &A::x, &A::gamma, &A::beta, &A::y, &A::mean, &A::rstd);
+}
+void StandInKernels::residual_layernorm_forward(Stream& s, const ResidualLayerNormForwardArgs& args) {
+  using A = ResidualLayerNormForwardArgs;
+  run(s, &Kernels::residual_layernorm_forward, args, &A::x, &A::delta, &A::bias, &A::sum, &A::gamma, &A::beta,
+      &A::y, &A::mean, &A::rstd);
+}
+void StandInKernels::layernorm_backward(Stream& s, const LayerNormBackwardArgs& args) {
+  using A = LayerNormBackwardArgs;
+  run(s, &Kernels::layernorm_backward, args, &A::x, &A::mean, &A::rstd, &A::gamma, &A::d_y, &A::d_residual,
+      &A::d_x, &A::d_gamma, &A::d_beta);
+}
+void StandInKernels::residual_add(Stream& s, const ResidualAddArgs& args) {
+  using A = ResidualAddArgs;
+  run(s, &Kernels::residual_add, args, &A::x, &A::delta, &A::bias, &A::out);
+}
+void StandInKernels::attention_forward(Stream& s, const AttentionForwardArgs& args) {
+  using A = AttentionForwardArgs;
+  run(s, &Kernels::attention_forward, args, &A::qkv, &A::out, &A::log_sum_exp);
+}
+void StandInKernels::attention_backward(Stream& s, const AttentionBackwardArgs& args) {
+  using A = AttentionBackwardArgs;
+  run(s, &Kernels::attention_backward, args, &A::qkv, &A::out, &A::d_out, &A::log_sum_exp, &A::d_qkv);
+}
+void StandInKernels::embedding_forward(Stream& s, const EmbeddingForwardArgs& args) {
+  using A = EmbeddingForwardArgs;
+  run(s, &Kernels::embedding_forward, args, &A::tokens, &A::wte, &A::wpe, &A::out);
+}
+void StandInKernels::embedding_backward(Stream& s, const EmbeddingBackwardArgs& args) {
+  using A = EmbeddingBackwardArgs;
+  run(s, &Kernels::embedding_backward, args, &A::tokens, &A::d_x, &A::d_wte, &A::d_wpe);
+}
+void StandInKernels::cross_entropy_forward(Stream& s, const CrossEntropyForwardArgs& args) {
+  using A = CrossEntropyForwardArgs;
+  run(s, &Kernels::cross_entropy_forward, args, &A::logits, &A::targets, &A::row_max, &A::row_sum,
+      &A::target_logit);
+}
+void StandInKernels::cross_entropy_rescale(Stream& s, const CrossEntropyRescaleArgs& args) {
+  using A = CrossEntropyRescaleArgs;
+  run(s, &Kernels::cross_entropy_rescale, args, &A::local_max, &A::global_max, &A::row_sum);
+}
+void StandInKernels::cross_entropy_loss(Stream& s, const CrossEntropyLossArgs& args) {
+  using A = CrossEntropyLossArgs;
+  run(s, &Kernels::cross_entropy_loss, args, &A::row_max, &A::row_sum, &A::target_logit, &A::log_sum_exp,
+      &A::losses);
+}
+void StandInKernels::cross_entropy_backward(Stream& s, const CrossEntropyBackwardArgs& args) {
+  using A = CrossEntropyBackwardArgs;
+  run(s, &Kernels::cross_entropy_backward, args, &A::logits, &A::targets, &A::log_sum_exp, &A::d_logits);
+}
+void StandInKernels::adamw(Stream& s, const AdamWArgs& args) {
+  using A = AdamWArgs;
+  run(s, &Kernels::adamw, args, &A::master, &A::gradient, &A::exp_avg, &A::exp_avg_sq, &A::compute);
+}
+void StandInKernels::sum_of_squares(Stream& s, const SumOfSquaresArgs& args) {
+  run(s, &Kernels::sum_of_squares, args, &SumOfSquaresArgs::x);
+}
+void StandInKernels::zero(Stream& s, Tensor destination) {
+  enqueue(
+      s, [this, destination = memory_.behind(destination)](Stream& inner) { cpu_.zero(inner, destination); });
+}
+void StandInKernels::copy(Stream& s, Tensor source, Tensor destination) {
+  run(s, &Kernels::copy, source, destination);
+}
+void StandInKernels::cast(Stream& s, Tensor source, Tensor destination) {
+  run(s, &Kernels::cast, source, destination);
+}
+void StandInKernels::add(Stream& s, Tensor source, Tensor destination) {
+  run(s, &Kernels::add, source, destination);
+}
+void StandInKernels::maximum(Stream& s, Tensor source, Tensor destination) {
+  run(s, &Kernels::maximum, source, destination);
+}
+
+}  // namespace tenax::kernels::test

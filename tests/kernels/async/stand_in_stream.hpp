@@ -1,0 +1,91 @@
+// Streams, events and flags of the stand-in. No lock joins a stream's thread and the one that enqueues: a lock would put
+// in order what events must.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "kernels/kernels.hpp"
+#include "tests/kernels/async/stand_in.hpp"
+
+namespace tenax::kernels::test {
+
+/// What a stream's marks and a host's questions share; kept alive by both.
+struct Mark {
+  std::atomic<std::uint64_t> passed = 0;  ///< how many recordings have been passed
+  std::atomic<double> time_s = 0;
+};
+
+class StandInEvent final : public Event {
+ public:
+  bool done() const override;
+  void wait(Deadline deadline) const override;
+  double time_s() const override;
+
+  const std::shared_ptr<Mark>& mark() const { return mark_; }
+  std::uint64_t recorded() const { return recorded_.load(std::memory_order_acquire); }
+  std::uint64_t record_again() { return recorded_.fetch_add(1, std::memory_order_acq_rel) + 1; }
+
+ private:
+  std::shared_ptr<Mark> mark_ = std::make_shared<Mark>();
+  std::atomic<std::uint64_t> recorded_ = 0;
+};
+
+class StandInFlag final : public Flag {
+ public:
+  std::uint32_t value() const override { return word_->load(std::memory_order_acquire); }
+  void set(std::uint32_t value) override { word_->store(value, std::memory_order_release); }
+  const std::shared_ptr<std::atomic<std::uint32_t>>& word() const { return word_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::uint32_t>> word_ = std::make_shared<std::atomic<std::uint32_t>>(0);
+};
+
+/// The thread of a stream, and what it has still to run. Only one thread at a time pushes.
+class StreamQueue {
+ public:
+  using Work = std::function<void(Stream& inner)>;
+
+  StreamQueue(Device& cpu, const StandInOptions& options);
+  ~StreamQueue();  ///< runs what is there first
+  void push(Work work);
+  bool is_empty() const;
+  void wait_until_empty(Deadline deadline) const;
+
+ private:
+  struct Node {
+    Work work;
+    std::atomic<Node*> next = nullptr;
+  };
+  void run();
+  void perform(Node& node);
+
+  std::unique_ptr<Stream> inner_;
+  const int jitter_us_;
+  std::mt19937_64 random_;
+  Node* head_;  // the stream's thread takes what comes after it
+  Node* tail_;  // the caller appends to it
+  std::atomic<std::uint64_t> pushed_ = 0, done_ = 0;
+  std::thread thread_;
+};
+
+class StandInStream final : public Stream {
+ public:
+  explicit StandInStream(std::shared_ptr<StreamQueue> queue) : queue_(std::move(queue)) {}
+
+  void enqueue(StreamQueue::Work work) { queue_->push(std::move(work)); }
+
+  void record(Event& event) override;
+  void wait(const Event& event) override;
+  void set(Flag& flag, std::uint32_t value) override;
+  void wait(const Flag& flag, std::uint32_t value) override;
+  void synchronize(Deadline deadline) override { queue_->wait_until_empty(deadline); }
+
+ private:
+  std::shared_ptr<StreamQueue> queue_;
+};
+
+}  // namespace tenax::kernels::test
