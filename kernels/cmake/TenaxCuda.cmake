@@ -44,7 +44,9 @@ message(STATUS "CUDA back end: ${CUDAToolkit_VERSION}, for ${CMAKE_CUDA_ARCHITEC
 
 # CMake 3.25 ignores CMAKE_CUDA_STANDARD 20 for this nvcc.
 add_library(tenax_cuda_options INTERFACE)
-target_compile_options(tenax_cuda_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>)
+set(tenax_nvcc_options -std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow
+  $<$<BOOL:${TENAX_WERROR}>:-Werror=all-warnings> $<$<BOOL:${TENAX_WERROR}>:-Xcompiler=-Werror>)
+target_compile_options(tenax_cuda_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${tenax_nvcc_options}>")
 target_link_libraries(tenax_cuda_options INTERFACE tenax_cuda)
 
 add_library(tenax_cuda INTERFACE)

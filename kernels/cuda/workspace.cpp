@@ -1,0 +1,39 @@
+#include "kernels/cuda/workspace.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::kernels::cuda {
+namespace {
+
+/// What cuBLASLt wants on Hopper (32 MiB), and room for most operations: a stream seldom grows twice.
+constexpr std::size_t kFirst_bytes = std::size_t{64} << 20;
+
+}  // namespace
+
+Workspace::~Workspace() {
+  // A failure here has been, or will be, reported by the stream's own calls.
+  for (void* memory : outgrown_) cudaFree(memory);
+  cudaFree(memory_);
+}
+
+void* Workspace::take(std::size_t bytes) {
+  if (bytes <= bytes_) return memory_;
+  if (capturing_)
+    throw Error(Scope::rank, "an operation that is being captured needs " + std::to_string(bytes) +
+                                 " bytes of scratch memory, its stream has " + std::to_string(bytes_) +
+                                 ": run it once with these shapes before the capture");
+  // At least doubling keeps all that was outgrown below what is in use.
+  const std::size_t grown = std::max({bytes, 2 * bytes_, kFirst_bytes});
+  void* memory = nullptr;
+  TENAX_CUDA_CHECK(cudaMalloc(&memory, grown));
+  if (memory_) outgrown_.push_back(memory_);
+  memory_ = memory;
+  bytes_ = grown;
+  return memory_;
+}
+
+}  // namespace tenax::kernels::cuda
