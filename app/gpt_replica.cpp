@@ -20,6 +20,7 @@ GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
     state_ =
         std::make_unique<parallel::TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
                                                   *data_group_, *embedding_group_, place.device, *stream_);
+    mirror_ = std::make_unique<parallel::StateMirror>(*state_, place.device, *stream_);
     stage_->bind(state_->weights(), state_->gradients());
     reducer_ = std::make_unique<parallel::GradientReducer>(state_->shards(), state_->gradients(),
                                                            *data_group_, *stream_);

@@ -8,7 +8,7 @@
 #include "app/replica.hpp"
 #include "model/gpt_stage.hpp"
 #include "parallel/gradient_reducer.hpp"
-#include "parallel/training_state.hpp"
+#include "parallel/state_mirror.hpp"
 
 namespace tenax::app {
 
@@ -18,6 +18,7 @@ class GptReplica final : public Replica {
   GptReplica(const Layout& layout, const PipelinePlace& place);
 
   parallel::TrainingState& state() { return *state_; }
+  parallel::StateMirror& mirror() { return *mirror_; }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
   void compute_gradients(std::span<const std::int32_t> windows,
                          parallel::ScheduleObserver* observer) override;
@@ -35,6 +36,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
   std::unique_ptr<model::GptStage> stage_;
   std::unique_ptr<parallel::TrainingState> state_;
+  std::unique_ptr<parallel::StateMirror> mirror_;
   std::unique_ptr<parallel::GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
 };

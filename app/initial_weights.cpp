@@ -10,7 +10,7 @@ namespace tenax::app {
 
 using model::Initialisation;
 
-std::vector<io::StateRange> state_ranges(const parallel::TrainingState& state) {
+std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state) {
   std::vector<io::StateRange> ranges;
   for (const parallel::OwnedState& owned : state.owned()) {
     const model::ParameterRow& row = state.table().row(owned.row);
@@ -30,7 +30,7 @@ double standard_deviation(Initialisation kind, const model::GptConfig& config) {
 
 }  // namespace
 
-void initialise(const parallel::TrainingState& state, const model::GptConfig& config, std::uint64_t seed) {
+void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed) {
   for (const parallel::OwnedState& owned : state.owned()) {
     const model::ParameterRow& row = state.table().row(owned.row);
     auto* weights = owned.master.as<float>();
@@ -49,7 +49,7 @@ void initialise(const parallel::TrainingState& state, const model::GptConfig& co
   }
 }
 
-void load_initial_weights(const parallel::TrainingState& state, const io::ModelSection& section) {
+void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section) {
   const io::Gpt2Weights weights(section.init_weights);
   weights.check_model(io::sizes_of(section));
   for (const io::StateRange& range : state_ranges(state)) weights.read(range);

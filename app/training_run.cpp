@@ -196,15 +196,16 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
   std::int64_t steps_done = 0;
   if (!checkpoint.empty()) {
     const io::CheckpointInfo info = resilience::restore_checkpoint(
-        *control_, checkpoint, state_ranges(replica.state()), io::sizes_of(deck_.model));
+        *control_, checkpoint, state_ranges(replica.mirror()), io::sizes_of(deck_.model));
     for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
     steps_done = info.step;
   } else {
     control_->agree([&] {
-      initialise(replica.state(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed));
-      if (!deck_.model.init_weights.empty()) load_initial_weights(replica.state(), deck_.model);
+      initialise(replica.mirror(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed));
+      if (!deck_.model.init_weights.empty()) load_initial_weights(replica.mirror(), deck_.model);
     });
   }
+  replica.mirror().store(Deadline::after_s(deck_.comm.deadline_s));
   replica.state().publish_weights(Deadline::after_s(deck_.comm.deadline_s));
   return steps_done;
 }
@@ -244,9 +245,14 @@ std::unique_ptr<resilience::CheckpointManager> TrainingRun::create_checkpoints(G
   world_.set_options({std::max(kCheckpointDeadline_s, deck_.comm.deadline_s)});
   auto saving = world_.control_group();
   world_.set_options({deck_.comm.deadline_s});
-  return std::make_unique<resilience::CheckpointManager>(
-      resilience::CheckpointOptions{deck_.checkpoint.dir, deck_.checkpoint.keep, io::sizes_of(deck_.model)},
-      std::move(saving), state_ranges(replica.state()));
+  resilience::CheckpointOptions options{deck_.checkpoint.dir, deck_.checkpoint.keep,
+                                        io::sizes_of(deck_.model)};
+  if (replica.mirror().is_copy())
+    options.fetch = [&replica, deadline_s = deck_.comm.deadline_s] {
+      replica.mirror().fetch(Deadline::after_s(deadline_s));
+    };
+  return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
+                                                         state_ranges(replica.mirror()));
 }
 
 std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<BatchLoader>& training,

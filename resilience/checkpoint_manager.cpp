@@ -27,14 +27,15 @@ SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) cons
 
 void CheckpointManager::save_async(std::int64_t step, std::string deck) {
   if (running_.valid()) collect();
-  stage();
+  snapshot();
   running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck))] {
-    return save_checkpoint(*group_, job, staged_);
+    return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_);
   });
 }
 
 SaveReport CheckpointManager::save(std::int64_t step, std::string deck) {
   if (running_.valid()) collect();
+  if (options_.fetch) options_.fetch();
   return save_checkpoint(*group_, request(step, std::move(deck)), ranges_);
 }
 
@@ -56,6 +57,13 @@ void CheckpointManager::wait(kernels::Deadline deadline) {
 }
 
 void CheckpointManager::collect() { reports_.push_back(running_.get()); }
+
+void CheckpointManager::snapshot() {
+  if (options_.fetch)
+    options_.fetch();
+  else
+    stage();
+}
 
 void CheckpointManager::stage() {
   if (!staging_) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@ struct CheckpointOptions {
   std::filesystem::path directory;  ///< shared by all ranks; created if absent
   std::int64_t keep = 3;            ///< 0 = all
   io::ModelSizes model;
+  /// Brings the state into the ranges, where they are a copy that nobody else writes; empty where they are the state.
+  std::function<void()> fetch = {};
 };
 
 class CheckpointManager {
@@ -50,6 +53,7 @@ class CheckpointManager {
 
  private:
   SaveRequest request(std::int64_t step, std::string deck) const;
+  void snapshot();
   void stage();
   void collect();  ///< moves the result of a finished save to reports_
 

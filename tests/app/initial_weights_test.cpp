@@ -35,9 +35,10 @@ Weights initialised(int tensor, int data, std::uint64_t seed) {
       model::GptStage stage(kConfig, {0, kConfig.num_layers, true, true}, *tensor_group, *device, *stream);
       parallel::TrainingState state(stage.parameters(), kConfig.compute_dtype, *data_group, *alone, *device,
                                     *stream);
-      initialise(state, kConfig, seed);
+      const parallel::StateMirror mirror(state, *device, *stream);
+      initialise(mirror, kConfig, seed);
       const std::scoped_lock lock(mutex);
-      for (const io::StateRange& range : state_ranges(state)) {
+      for (const io::StateRange& range : state_ranges(mirror)) {
         if (!range.primary) continue;
         auto& values = weights[range.name];
         values.resize(static_cast<std::size_t>(range.layout.logical.size()), NAN);

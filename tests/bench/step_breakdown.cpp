@@ -66,7 +66,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
       app::plan_layout(deck, kAnyRate, cpu->memory_bytes() / static_cast<std::size_t>(world.ranks_on_host()));
   const std::vector<comm::Peer> no_peers;
   app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
-  app::initialise(replica.state(), layout.config, 1);
+  app::initialise(replica.mirror(), layout.config, 1);
   replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
   const double rate = app::measure_matmul_rate(*cpu, layout.config.compute_dtype);
 
