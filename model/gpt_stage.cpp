@@ -9,9 +9,21 @@ using kernels::MemoryKind;
 using kernels::Shape;
 using kernels::Tensor;
 
+namespace {
+
+/// Work of a whole step may stand before the copy of its tokens.
+constexpr double kCopyDeadline_s = 600;
+
+}  // namespace
+
 GptStage::GptStage(const GptConfig& config, const StageSpan& span, comm::Communicator& tensor_group,
                    kernels::Device& device, kernels::Stream& stream)
-    : config_(config), span_(span), tensor_group_(tensor_group), device_(device), stream_(stream) {
+    : config_(config),
+      span_(span),
+      tensor_group_(tensor_group),
+      device_(device),
+      stream_(stream),
+      batch_copied_(device.create_event()) {
   kernels::Kernels& kernels = device.kernels();
   if (span.has_embedding) embedding_.emplace(config, tensor_group, kernels, table_);
   for (std::int64_t layer = span.first_layer; layer < span.end_layer; ++layer)
@@ -94,6 +106,8 @@ void GptStage::set_batch(std::span<const std::int32_t> windows) {
   assert(sequences % shape_.sequences == 0);
   microbatches_ = static_cast<int>(sequences / shape_.sequences);
   const std::int64_t rows = sequences * length;
+  batch_copied_->wait(
+      kernels::Deadline::after_s(kCopyDeadline_s));  // the batch before may still be on its way
   const Tensor staging = batch_staging_->tensor(DType::i32, {2, rows});
   auto* inputs = staging.as<std::int32_t>();
   for (std::int64_t s = 0; s < sequences; ++s) {
@@ -103,6 +117,7 @@ void GptStage::set_batch(std::span<const std::int32_t> windows) {
   }
   const Tensor batch = batch_memory_->tensor(DType::i32, {2, rows});
   device_.kernels().copy(stream_, staging, batch);
+  stream_.record(*batch_copied_);
   inputs_ = batch.part(0, {rows});
   targets_ = batch.part(rows, {rows});
   losses_ = loss_memory_->tensor(kernels::accumulation_of(config_.compute_dtype), {rows});

@@ -95,9 +95,10 @@ class GptStage : public PipelineStage {
   std::vector<Slot> slots_;
   Scratch scratch_;
   std::unique_ptr<kernels::Buffer> batch_memory_, batch_staging_, loss_memory_, loss_staging_;
-  kernels::Tensor inputs_, targets_;  // i32 [microbatches · rows] each
-  kernels::Tensor losses_;            // [microbatches · rows], accumulation type
-  int microbatches_ = 0;              // of the current batch
+  std::unique_ptr<kernels::Event> batch_copied_;  // to the device
+  kernels::Tensor inputs_, targets_;              // i32 [microbatches · rows] each
+  kernels::Tensor losses_;                        // [microbatches · rows], accumulation type
+  int microbatches_ = 0;                          // of the current batch
 };
 
 }  // namespace tenax::model
