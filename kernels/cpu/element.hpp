@@ -1,4 +1,4 @@
-// Element types inside loops: loading, storing, and choosing a loop by DType.
+// Element types inside loops: loading, storing, and choosing a loop by DType. What is constexpr runs on GPUs too.
 #pragma once
 
 #include <bit>
@@ -13,15 +13,15 @@ namespace tenax::kernels {
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-inline double widen(double value) { return value; }
-inline float widen(float value) { return value; }
-inline float widen(bf16_t value) {
+constexpr double widen(double value) { return value; }
+constexpr float widen(float value) { return value; }
+constexpr float widen(bf16_t value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
 /// Rounds to nearest even; NaN stays NaN. Integer arithmetic: it vectorises on any processor, and as fast as
 /// the instructions made for it.
-inline bf16_t to_bf16(float value) {
+constexpr bf16_t to_bf16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const std::uint32_t quiet_nan = (bits >> 16) | 0x40u;
@@ -29,7 +29,7 @@ inline bf16_t to_bf16(float value) {
 }
 
 template <class To, class From>
-To narrow(From value) {
+constexpr To narrow(From value) {
   if constexpr (std::is_same_v<To, bf16_t>)
     return to_bf16(static_cast<float>(value));
   else

@@ -13,6 +13,13 @@
 #define TENAX_HOST_DEVICE inline
 #endif
 
+// Before a loop whose arrays have to stay in registers. Nothing where the host's compiler reads it.
+#ifdef __CUDA_ARCH__
+#define TENAX_UNROLL _Pragma("unroll")
+#else
+#define TENAX_UNROLL
+#endif
+
 namespace tenax::kernels {
 
 /// One thread: how tests run a body on the host.

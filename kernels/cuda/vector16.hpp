@@ -1,0 +1,163 @@
+// Eight elements at a time, or one: how own kernels read and write memory. Eight of bf16 are one 16-byte access, eight
+// of fp32 two. Rows that cannot be read so (their length no multiple of 8, or not aligned) and fp64 are read one by one,
+// by the same bodies.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/element.hpp"
+#include "kernels/cuda/group.hpp"
+
+namespace tenax::kernels::cuda {
+
+/// How many elements a thread moves together where memory allows.
+inline constexpr int kWidth = 8;
+
+#ifdef __CUDACC__
+using Words16 = uint4;  // the type that the compiler never splits into smaller accesses
+#else
+struct alignas(16) Words16 {
+  std::uint32_t x, y, z, w;
+};
+#endif
+
+/// kCount elements in registers, as they lie in memory: half the registers of a Pack where T is bf16.
+template <class T, int kCount>
+struct Raw {
+  static_assert(kCount == kWidth && sizeof(T) <= 4);
+  Words16 words[kCount * sizeof(T) / 16];
+};
+template <class T>
+struct Raw<T, 1> {
+  T value;
+};
+
+/// kCount numbers in registers. Index it with constants only (unrolled loops), or it moves to local memory.
+template <class A, int kCount>
+struct Pack {
+  A at[kCount];
+};
+
+/// The kCount elements from `source`, which must be aligned to 16 bytes where kCount is 8.
+template <int kCount, class T>
+TENAX_HOST_DEVICE Raw<T, kCount> load_raw(const T* source) {
+  Raw<T, kCount> raw;
+  if constexpr (kCount == 1) {
+    raw.value = *source;
+  } else {
+    constexpr int kWords = sizeof(raw.words) / 16;
+    TENAX_UNROLL
+    for (int i = 0; i < kWords; ++i) raw.words[i] = reinterpret_cast<const Words16*>(source)[i];
+  }
+  return raw;
+}
+
+/// `word`: a float, or two bf16, the first in the low half.
+template <class T>
+TENAX_HOST_DEVICE void widen_word(std::uint32_t word, float* to) {
+  if constexpr (sizeof(T) == 2) {
+    to[0] = std::bit_cast<float>(word << 16);
+    to[1] = std::bit_cast<float>(word & 0xffff0000u);
+  } else {
+    to[0] = std::bit_cast<float>(word);
+  }
+}
+
+template <class T>
+TENAX_HOST_DEVICE std::uint32_t narrow_word(const float* from) {
+  if constexpr (sizeof(T) == 4) {
+    return std::bit_cast<std::uint32_t>(from[0]);
+  } else {
+#ifdef __CUDA_ARCH__
+    std::uint32_t pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(from[1]), "f"(from[0]));
+    return pair;
+#else
+    return to_bf16(from[0]).bits | static_cast<std::uint32_t>(to_bf16(from[1]).bits) << 16;
+#endif
+  }
+}
+
+template <class T, int kCount>
+TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> widened(const Raw<T, kCount>& raw) {
+  Pack<Accumulator<T>, kCount> result;
+  if constexpr (kCount == 1) {
+    result.at[0] = widen(raw.value);
+  } else {
+    constexpr int kWords = sizeof(raw.words) / 16, kPerWord = 4 / sizeof(T);
+    TENAX_UNROLL
+    for (int i = 0; i < kWords; ++i) {
+      float* const to = result.at + i * 4 * kPerWord;
+      widen_word<T>(raw.words[i].x, to);
+      widen_word<T>(raw.words[i].y, to + kPerWord);
+      widen_word<T>(raw.words[i].z, to + 2 * kPerWord);
+      widen_word<T>(raw.words[i].w, to + 3 * kPerWord);
+    }
+  }
+  return result;
+}
+
+/// Rounded to the nearest T.
+template <class T, class A, int kCount>
+TENAX_HOST_DEVICE Raw<T, kCount> narrowed(const Pack<A, kCount>& values) {
+  Raw<T, kCount> raw;
+  if constexpr (kCount == 1) {
+    raw.value = narrow<T>(values.at[0]);
+  } else {
+    constexpr int kWords = sizeof(raw.words) / 16, kPerWord = 4 / sizeof(T);
+    TENAX_UNROLL
+    for (int i = 0; i < kWords; ++i) {
+      const float* const from = values.at + i * 4 * kPerWord;
+      raw.words[i] = {narrow_word<T>(from), narrow_word<T>(from + kPerWord),
+                      narrow_word<T>(from + 2 * kPerWord), narrow_word<T>(from + 3 * kPerWord)};
+    }
+  }
+  return raw;
+}
+
+template <int kCount, class T>
+TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> load(const T* source) {
+  return widened(load_raw<kCount>(source));
+}
+
+template <class T, int kCount>
+TENAX_HOST_DEVICE void store_raw(T* destination, const Raw<T, kCount>& raw) {
+  if constexpr (kCount == 1) {
+    *destination = raw.value;
+  } else {
+    constexpr int kWords = sizeof(raw.words) / 16;
+    TENAX_UNROLL
+    for (int i = 0; i < kWords; ++i) reinterpret_cast<Words16*>(destination)[i] = raw.words[i];
+  }
+}
+
+template <class T, class A, int kCount>
+TENAX_HOST_DEVICE void store(T* destination, const Pack<A, kCount>& values) {
+  store_raw(destination, narrowed<T>(values));
+}
+
+/// Calls use(at, load_at(at)) for each pack of kCount elements [at, at + kCount) of [0, columns) that is this thread's.
+/// Loads kBatch packs before it uses the first, so that as many reads are under way: load_at should return what is Raw.
+/// columns: a multiple of kCount.
+template <int kCount, int kBatch, class Group, class Load, class Use>
+TENAX_HOST_DEVICE void for_packs(Group group, std::int64_t columns, const Load& load_at, const Use& use) {
+  const std::int64_t step = static_cast<std::int64_t>(group.size()) * kCount;
+  for (std::int64_t first = static_cast<std::int64_t>(group.rank()) * kCount; first < columns;
+       first += kBatch * step) {
+    decltype(load_at(std::int64_t{})) packs[kBatch];
+    TENAX_UNROLL
+    for (int i = 0; i < kBatch; ++i)
+      if (first + i * step < columns) packs[i] = load_at(first + i * step);
+    TENAX_UNROLL
+    for (int i = 0; i < kBatch; ++i)
+      if (first + i * step < columns) use(first + i * step, packs[i]);
+  }
+}
+
+/// True where all of them may be read eight elements at a time (or are absent).
+template <class... Pointers>
+bool are_aligned(Pointers... pointers) {
+  return (... && (reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0));
+}
+
+}  // namespace tenax::kernels::cuda
