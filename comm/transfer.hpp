@@ -27,6 +27,10 @@ class Transfer {
   /// Later operations of `stream` see the result. Blocks the host only where the back end has no other way
   /// (CPU).
   virtual void order_before(kernels::Stream& stream, kernels::Deadline deadline) = 0;
+  /// True when order_before would return at once though the transfer is not done: the device does the waiting. If the
+  /// transfer fails later, `stream` goes on with whatever the memory holds: nobody may use what it computes before done()
+  /// was true.
+  virtual bool orders_without_blocking() const { return false; }
   /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }
 };
