@@ -14,7 +14,7 @@ namespace tenax::kernels::cuda {
 inline constexpr int kWidth = 8;
 
 #ifdef __CUDACC__
-using Words16 = uint4;  // the type that the compiler never splits into smaller accesses
+using Words16 = uint4;
 #else
 struct alignas(16) Words16 {
   std::uint32_t x, y, z, w;
@@ -120,6 +120,17 @@ TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> load(const T* source) {
   return widened(load_raw<kCount>(source));
 }
 
+TENAX_HOST_DEVICE void store_words(Words16* destination, const Words16& words) {
+#ifdef __CUDA_ARCH__
+  // Plain assignments are split into four accesses of 4 bytes wherever the compiler loses sight of the alignment.
+  asm volatile("st.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(destination), "r"(words.x), "r"(words.y),
+               "r"(words.z), "r"(words.w)
+               : "memory");
+#else
+  *destination = words;
+#endif
+}
+
 template <class T, int kCount>
 TENAX_HOST_DEVICE void store_raw(T* destination, const Raw<T, kCount>& raw) {
   if constexpr (kCount == 1) {
@@ -127,7 +138,7 @@ TENAX_HOST_DEVICE void store_raw(T* destination, const Raw<T, kCount>& raw) {
   } else {
     constexpr int kWords = sizeof(raw.words) / 16;
     TENAX_UNROLL
-    for (int i = 0; i < kWords; ++i) reinterpret_cast<Words16*>(destination)[i] = raw.words[i];
+    for (int i = 0; i < kWords; ++i) store_words(reinterpret_cast<Words16*>(destination) + i, raw.words[i]);
   }
 }
 
