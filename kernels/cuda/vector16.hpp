@@ -24,7 +24,7 @@ struct alignas(16) Words16 {
 /// kCount elements in registers, as they lie in memory: half the registers of a Pack where T is bf16.
 template <class T, int kCount>
 struct Raw {
-  static_assert(kCount == kWidth && sizeof(T) <= 4);
+  static_assert(kCount * sizeof(T) % 16 == 0 && sizeof(T) <= 4);
   Words16 words[kCount * sizeof(T) / 16];
 };
 template <class T>
@@ -38,7 +38,7 @@ struct Pack {
   A at[kCount];
 };
 
-/// The kCount elements from `source`, which must be aligned to 16 bytes where kCount is 8.
+/// The kCount elements from `source`, which must be aligned to 16 bytes unless kCount is 1.
 template <int kCount, class T>
 TENAX_HOST_DEVICE Raw<T, kCount> load_raw(const T* source) {
   Raw<T, kCount> raw;
