@@ -17,8 +17,20 @@ std::size_t whole_pages(std::size_t bytes) {
 
 }  // namespace
 
+std::size_t HostStaging::room_for(std::size_t bytes) const {
+  return device_.has_data() ? whole_pages(bytes) : kPage;
+}
+
+HostStaging::Slot HostStaging::make(std::size_t room) {
+  Slot slot;
+  slot.buffer = device_.allocate(room, kernels::MemoryKind::pinned_host);
+  if (!device_.is_asynchronous()) slot.stream = device_.create_stream();
+  slot.copied = device_.create_event();
+  return slot;
+}
+
 HostStaging::Slot HostStaging::take(std::size_t bytes) {
-  const std::size_t room = device_.has_data() ? whole_pages(bytes) : kPage;
+  const std::size_t room = room_for(bytes);
   {
     const std::lock_guard lock(mutex_);
     auto best = free_.end();
@@ -31,11 +43,16 @@ HostStaging::Slot HostStaging::take(std::size_t bytes) {
       return slot;
     }
   }
-  Slot slot;
-  slot.buffer = device_.allocate(room, kernels::MemoryKind::pinned_host);
-  slot.stream = device_.create_stream();
-  slot.copied = device_.create_event();
-  return slot;
+  return make(room);
+}
+
+void HostStaging::stock(std::size_t bytes, int count) {
+  const std::size_t room = room_for(bytes);
+  std::unique_lock lock(mutex_);
+  auto missing = count - std::count_if(free_.begin(), free_.end(),
+                                       [&](const Slot& slot) { return slot.buffer->bytes() >= room; });
+  lock.unlock();
+  for (; missing > 0; --missing) give_back(make(room));
 }
 
 void HostStaging::give_back(Slot slot) {

@@ -20,8 +20,9 @@ class HostStaging {
   /// A buffer, and a stream on which copies overlap with whatever else the device does.
   struct Slot {
     std::unique_ptr<kernels::Buffer> buffer;
-    std::unique_ptr<kernels::Stream> stream;
-    std::unique_ptr<kernels::Event> copied;  ///< passed when the last copy_in or copy_out has run
+    std::unique_ptr<kernels::Stream>
+        stream;  ///< null on an asynchronous device: Landing and StreamCopier have one each
+    std::unique_ptr<kernels::Event> copied;  ///< passed when the last copy in or out has run
     explicit operator bool() const { return buffer != nullptr; }
     std::span<std::byte> memory(std::size_t bytes) const {
       return {static_cast<std::byte*>(buffer->data()), bytes};
@@ -31,7 +32,10 @@ class HostStaging {
   /// data any size fits into one page.
   Slot take(std::size_t bytes);
   void give_back(Slot slot);
+  /// At least `count` free slots of that room, so that as many calls of take() need nothing of the device.
+  void stock(std::size_t bytes, int count);
 
+  // Not for asynchronous devices:
   /// Starts the copy of `source` (device memory) into the slot once `ready` is passed.
   void copy_out(Slot& slot, const kernels::Tensor& source, const kernels::Event& ready,
                 kernels::Deadline deadline);
@@ -41,6 +45,8 @@ class HostStaging {
   double finish(Slot& slot, kernels::Deadline deadline) const;
 
  private:
+  std::size_t room_for(std::size_t bytes) const;
+  Slot make(std::size_t room);
   kernels::Tensor view(const Slot& slot, const kernels::Tensor& like) const;
 
   kernels::Device& device_;

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "comm/inbox_state.hpp"
+#include "comm/landing_receive.hpp"
 #include "comm/poll.hpp"
 #include "comm/wording.hpp"
 
@@ -60,7 +61,13 @@ Inbox::~Inbox() { state_->close(); }
 
 TransferPtr Inbox::post(const kernels::Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < kMaxTag);
-  return std::make_unique<InboxReceive>(state_, state_->post(tensor, tag));
+  return std::make_unique<InboxReceive>(state_, state_->post(nullptr, tensor, tag));
+}
+
+TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
+  if (!state_->landing) return post(tensor, tag);
+  assert(tag >= 0 && tag < kMaxTag);
+  return std::make_unique<LandingReceive>(state_, state_->post(&stream, tensor, tag));
 }
 
 void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }

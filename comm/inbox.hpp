@@ -19,6 +19,11 @@ namespace tenax::comm {
 ///
 /// Where the host can read the device's memory, a message that is expected is read straight into its tensor. Else it is
 /// read into pinned memory and copied to the device as soon as its receive is posted, on a stream of the inbox.
+///
+/// On an asynchronous device the posting thread alone enqueues those copies: when it looks (done()) and the message is
+/// here, or, with order_before, before it has come; it is never blocked. Copies run in the order in which they were enqueued:
+/// a message that comes early may wait for one that a stream waits for. If a message fails to come, because the link has
+/// failed or the receive is given up, the streams that wait for it go on all the same, and done() throws.
 class Inbox {
  public:
   /// `device` gives the buffers of early messages (pinned host memory) and copies them to where they belong; `signal`
@@ -35,6 +40,8 @@ class Inbox {
   /// when the message was where the receive wants it, a copy to the device included. A transfer that is destroyed
   /// before it is done first lets go of its tensor: it waits for a reader that is writing there.
   TransferPtr post(const kernels::Tensor& tensor, Tag tag);
+  /// On an asynchronous device: the tensor is written once `stream` has passed what is enqueued on it now.
+  TransferPtr post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag);
 
   /// What a reader thread does with one message: `read` fills header.payload_bytes bytes of host memory (not called for
   /// an empty payload), then the message is arrived. A number that was delivered before is read and dropped. What
@@ -46,6 +53,7 @@ class Inbox {
 
  private:
   friend class InboxReceive;
+  friend class LandingReceive;
   struct State;
   std::shared_ptr<State> state_;
 };

@@ -7,15 +7,29 @@ namespace tenax::comm {
 namespace {
 
 constexpr double kCopyDeadline_s = 60;  // a device that takes longer to copy a message is broken
+constexpr int kEarlySlots = 4;          // for messages that come before their receive is posted
 
 }  // namespace
 
-Inbox::State::ReceivePtr Inbox::State::post(const kernels::Tensor& tensor, Tag tag) {
-  std::unique_lock lock(mutex);
+/// What needs the device comes first, without the lock.
+Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const kernels::Tensor& tensor,
+                                               Tag tag) {
   const auto receive = std::make_shared<Receive>();
   receive->tensor = tensor;
   receive->tag = tag;
   receive->posted_s = steady_now_s();
+  if (!landing) return receive;
+  assert(stream && "an asynchronous device orders a receive after what its tensor was used for");
+  receive->writable = device.create_event();
+  stream->record(*receive->writable);
+  receive->slot = staging->take(tensor.bytes());
+  staging->stock(tensor.bytes(), kEarlySlots);
+  return receive;
+}
+
+Inbox::State::ReceivePtr Inbox::State::post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag) {
+  const ReceivePtr receive = prepare(stream, tensor, tag);
+  std::unique_lock lock(mutex);
   receive->number = tallies[tag].posted++;
   const Key key(tag, receive->number);
   if (const auto found = early.find(key); found != early.end()) {
@@ -51,7 +65,7 @@ void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
   double arrived_s = 0;
   try {
     if (direct) {
-      read(direct->tensor.raw());
+      read(memory_of(*direct));
       arrived_s = steady_now_s() - header.late_s;
     } else {
       message = fetch(header, read, &arrived_s);
@@ -78,6 +92,10 @@ void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
   }
   arriving.erase(key);
   changed.notify_all();
+}
+
+std::span<std::byte> Inbox::State::memory_of(const Receive& receive) const {
+  return landing ? receive.slot.memory(receive.tensor.bytes()) : receive.tensor.raw();
 }
 
 /// The receive that the payload can be read into as it comes.
@@ -133,6 +151,7 @@ void Inbox::State::mark_delivered(const Key& key) {
 /// Brings a message that is here to its receive, which is in nobody else's hands. Unlocks while it copies.
 void Inbox::State::place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message) {
   const bool fits = message.header.bytes == receive.tensor.bytes();
+  if (landing && message.slot && fits) return land(receive, std::move(message));
   if (message.slot && fits) {
     receive.phase = Phase::filling;
     lock.unlock();
@@ -171,8 +190,11 @@ void Inbox::State::copy(Receive& receive, Message message) {
 
 void Inbox::State::end(Receive& receive, const Message& message, double arrived_s) {
   receive.copied = nullptr;
-  if (message.header.bytes == receive.tensor.bytes()) {
-    receive.phase = Phase::done;
+  if (failure && receive.turn != 0) {  // its copy did not wait to the end
+    receive.phase = Phase::failed;
+    receive.failure = *failure;
+  } else if (message.header.bytes == receive.tensor.bytes()) {
+    receive.phase = landing ? Phase::landed : Phase::done;
     receive.timing = {message.header.started_s, arrived_s};
   } else {
     receive.phase = Phase::failed;
@@ -180,6 +202,7 @@ void Inbox::State::end(Receive& receive, const Message& message, double arrived_
                                                  std::to_string(message.header.bytes) + " bytes to " + me +
                                                  "; both ends must name the same count"};
   }
+  if (receive.turn != 0) landing->arrive(receive.turn);
   changed.notify_all();
   signal.notify();
 }
@@ -193,6 +216,7 @@ void Inbox::State::fail(const Failure& error) {
     receive->failure = error;
   }
   posted.clear();
+  if (landing) landing->open();
   changed.notify_all();
   signal.notify();
 }
@@ -210,6 +234,7 @@ void Inbox::State::withdraw(Receive& receive) {
 void Inbox::State::close() {
   copier.reset();
   fail({kernels::Scope::link, "the link between " + me + " and " + peer + " was closed"});
+  landing.reset();
   const std::lock_guard lock(mutex);
   assert(arriving.empty() && "readers end before the inbox");
   early.clear();

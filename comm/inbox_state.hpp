@@ -11,22 +11,26 @@
 #include "comm/failure.hpp"
 #include "comm/host_staging.hpp"
 #include "comm/inbox.hpp"
+#include "comm/landing.hpp"
 #include "comm/worker.hpp"
 
 namespace tenax::comm {
 
 struct Inbox::State {
-  State(kernels::Device& device, Signal& its_signal, std::string its_me, std::string its_peer,
+  State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
         bool emulate_copies)
       : signal(its_signal),
         me(std::move(its_me)),
         peer(std::move(its_peer)),
-        copies(device.has_data() ? !device.is_host_memory() : emulate_copies),
-        staging(std::make_unique<HostStaging>(device)),
+        device(its_device),
+        landing(its_device.is_asynchronous() ? std::make_unique<Landing>(its_device) : nullptr),
+        copies(!landing && (its_device.has_data() ? !its_device.is_host_memory() : emulate_copies)),
+        staging(std::make_unique<HostStaging>(its_device)),
         copier(std::make_unique<Worker>()) {}
 
-  /// waiting: for its message; filling: a thread writes into its tensor; copying: the copy into its tensor is enqueued.
-  enum class Phase { waiting, filling, copying, done, failed };
+  /// waiting: for its message; filling: a thread writes into its memory; landed (asynchronous devices): the message is in
+  /// its slot, and the posting thread does the rest; copying (others): the copy into its tensor is enqueued.
+  enum class Phase { waiting, filling, landed, copying, done, failed };
 
   struct Receive {
     kernels::Tensor tensor;
@@ -37,6 +41,10 @@ struct Inbox::State {
     const kernels::Event* copied = nullptr;  ///< while copying
     TransferTiming timing;
     Failure failure;
+    // Asynchronous devices:
+    HostStaging::Slot slot;  ///< where the message lands
+    std::uint32_t turn = 0;  ///< Landing's, if the copy was enqueued before the message came
+    std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
   };
   using ReceivePtr = std::shared_ptr<Receive>;
 
@@ -54,18 +62,28 @@ struct Inbox::State {
   };
   using Key = std::pair<Tag, std::uint64_t>;
 
-  ReceivePtr post(const kernels::Tensor& tensor, Tag tag);
+  ReceivePtr post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   void deliver(const MessageHeader& header, const Read& read);
   void fail(const Failure& error);
   void withdraw(Receive& receive);
+  // For LandingReceive (landing_receive.cpp):
+  bool take_turn(Receive& receive);
+  void abandon(Receive& receive);
+  Landing& landing_or_throw();
+  void give_back(HostStaging::Slot slot);
   void close();
   std::string describe(const Receive& receive) const;
 
   Signal& signal;
   const std::string me, peer;
-  std::mutex mutex;  ///< guards all below but the staging, and every Receive
+  kernels::Device& device;
+  std::unique_ptr<Landing> landing;  ///< on an asynchronous device
+  std::mutex mutex;                  ///< guards all below but the staging, and every Receive
 
  private:
+  ReceivePtr prepare(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
+  void land(Receive& receive, Message message);
+  std::span<std::byte> memory_of(const Receive& receive) const;
   ReceivePtr claim(const Key& key, const MessageHeader& header);
   void unclaim(const Key& key, const ReceivePtr& receive);
   Message fetch(const MessageHeader& header, const Read& read, double* arrived_s);

@@ -1,49 +1,40 @@
-// Copier: copies messages out of the tensors they are sent from, into a ring of pinned buffers.
+// Copier: copies messages out of the tensors they are sent from, into pinned buffers.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <memory>
 
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
-#include "comm/worker.hpp"
 
 namespace tenax::comm {
 
-/// One message after the other, in the order they were sent, on a thread of its own: on some devices a copy takes the
-/// thread that asks for it. Thread rule: any thread.
+/// One message after the other, in the order they were sent. Thread rule: add() from the sending thread, the others from
+/// any.
 class Copier {
  public:
-  /// Called on the copier's thread: with a message that is in its slot, or with what went wrong.
+  /// Called on a thread of the copier: with a message that is in its slot, or with what went wrong.
   struct Events {
     std::function<void(const OutgoingPtr&)> copied;
     std::function<void(const Failure&)> failed;
   };
-  /// `slots`: how many messages may be copied out and not yet given back.
-  Copier(kernels::Device& device, int slots, double deadline_s, Events events);
-  ~Copier() { stop(); }
+  virtual ~Copier() = default;
   /// Drops what it has not begun, and ends the thread.
-  void stop();
+  virtual void stop() = 0;
 
-  void add(OutgoingPtr message);
+  virtual void add(const OutgoingPtr& message) = 0;
   /// The message was delivered: its buffer is free for the next one.
-  void give_back(OutgoingMessage& message);
-  void set_slots(int slots);
-
- private:
-  bool wait_for_slot();
-  void copy(const OutgoingPtr& message);
-
-  kernels::Device& device_;
-  HostStaging staging_;
-  const double deadline_s_;
-  Events events_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int slots_, used_ = 0;
-  bool is_stopped_ = false;
-  std::unique_ptr<Worker> worker_ = std::make_unique<Worker>();
+  virtual void give_back(OutgoingMessage& message) = 0;
+  virtual void set_slots(int slots) = 0;
 };
+
+/// For devices whose copies the calling thread waits for: a thread of its own asks for them. `slots`: how many messages
+/// may be copied out and not yet given back. `device` must outlive the copier.
+std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int slots, double deadline_s,
+                                             Copier::Events events);
+/// For asynchronous devices (stream_copier.cpp). Here add() enqueues the copy, so that no other thread ever asks anything
+/// of the device, and takes a buffer at once, so that it does not wait either: what a slow link has not carried yet is in
+/// pinned memory, however much it is.
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Copier::Events events);
 
 }  // namespace tenax::comm

@@ -37,20 +37,15 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
         signal_(options.signal ? *options.signal : own_signal_),
         inbox_(device, signal_, me.name, peer.name, true),
         acknowledger_(parties_, [this] { return incoming(); }),
-        copier_(device, kSlotsPerDelegate * options.delegates, options.deadline_s,
-                {[this](const OutgoingPtr& message) {
-                   dispatch(message);
-                   signal_.notify();
-                 },
-                 [this](const Failure& failure) { on_failure(failure); }}) {
+        copier_(make_copier(options)) {
     assert(me.rank != peer.rank);
     set_delegates(options.delegates);
   }
   ~ThreadedDelegatedLink() override;
 
   TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
-  TransferPtr receive(kernels::Stream&, const kernels::Tensor& tensor, Tag tag) override {
-    return inbox_.post(tensor, tag);
+  TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
+    return inbox_.post(stream, tensor, tag);
   }
   Signal* signal() override { return &signal_; }
   std::string describe() const override { return parties_.describe(); }
@@ -65,6 +60,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
   void on_sent(double queueing_s, double sending_s) override;
   void on_failure(const Failure& failure) override;
 
+  std::unique_ptr<Copier> make_copier(const DelegateOptions& options);
   void dispatch(const OutgoingPtr& message);
   void flush();
   void stop_channels();
@@ -89,7 +85,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
 
   Inbox inbox_;
   Acknowledger acknowledger_;
-  Copier copier_;
+  std::unique_ptr<Copier> copier_;
   std::vector<std::unique_ptr<OutgoingChannel>> outgoing_;  // last: their threads use all else
   std::vector<std::unique_ptr<IncomingChannel>> incoming_;
 };
@@ -99,10 +95,20 @@ ThreadedDelegatedLink::~ThreadedDelegatedLink() {
   if (!unwinds) flush();
   acknowledger_.leave(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
-  copier_.stop();
+  copier_->stop();
   stop_channels();  // all at once; each then ends without waiting for others
   for (OutgoingChannel* channel : outgoing()) channel->end();
   for (IncomingChannel* channel : incoming()) channel->end();
+}
+
+std::unique_ptr<Copier> ThreadedDelegatedLink::make_copier(const DelegateOptions& options) {
+  const Copier::Events events = {[this](const OutgoingPtr& message) {
+                                   dispatch(message);
+                                   signal_.notify();
+                                 },
+                                 [this](const Failure& failure) { on_failure(failure); }};
+  if (device_.is_asynchronous()) return create_stream_copier(device_, events);
+  return create_thread_copier(device_, kSlotsPerDelegate * options.delegates, options.deadline_s, events);
 }
 
 TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
@@ -125,7 +131,7 @@ TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::
   auto transfer =
       std::make_unique<SendTransfer>(message, failure_, signal_, parties_.me.name, parties_.peer.name);
   if (copies_out_) {
-    copier_.add(message);
+    copier_->add(message);
   } else {
     message->payload = tensor.raw();
     dispatch(message);
@@ -145,7 +151,7 @@ void ThreadedDelegatedLink::dispatch(const OutgoingPtr& message) {
 /// Channels that are not used any more stay, asleep: the next set_delegates may want them again.
 void ThreadedDelegatedLink::set_delegates(int delegates) {
   assert(delegates >= 1);
-  copier_.set_slots(kSlotsPerDelegate * delegates);
+  copier_->set_slots(kSlotsPerDelegate * delegates);
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
     outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
@@ -170,7 +176,7 @@ void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arriv
 }
 
 void ThreadedDelegatedLink::on_delivered(const OutgoingPtr& message) {
-  if (message->slot) copier_.give_back(*message);
+  if (message->slot) copier_->give_back(*message);
   message->release();
   {
     const std::lock_guard lock(mutex_);

@@ -29,7 +29,8 @@ class OutgoingMessage {
   // Set before any other thread sees the message.
   MessageHeader header;
   kernels::Tensor tensor;
-  std::unique_ptr<kernels::Event> ready;  ///< passed when the tensor's contents are there
+  std::unique_ptr<kernels::Event> ready;   ///< passed when the tensor's contents are there
+  std::unique_ptr<kernels::Event> copied;  ///< asynchronous devices: passed when they were copied out
   double queued_s = 0;
 
   // Of whoever has the message at the time: sender, copier, then its channel (under the channel's mutex).

@@ -28,4 +28,11 @@ void SendTransfer::wait(kernels::Deadline deadline) {
   throw kernels::Error(kernels::Scope::link, gave_up(what, me_, stopwatch_.elapsed_s(), peer_));
 }
 
+void SendTransfer::order_before(kernels::Stream& stream, kernels::Deadline deadline) {
+  if (!message_->copied)
+    wait(deadline);
+  else if (!done())
+    stream.wait(*message_->copied);
+}
+
 }  // namespace tenax::comm

@@ -47,7 +47,8 @@ class SendTransfer final : public Transfer {
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;
-  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
+  void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
+  bool orders_without_blocking() const override { return message_->copied != nullptr; }
 
  private:
   OutgoingPtr message_;

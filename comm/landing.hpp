@@ -1,0 +1,51 @@
+// Landing: the last leg of messages to an asynchronous device, from pinned memory into their tensors.
+//
+// Who does what keeps it from deadlock. The thread that posts receives enqueues everything, on one stream; threads that
+// read the network only write pinned memory and the flag: a driver may make a caller wait while another's stream is stuck.
+// The stream is made to wait for a message only right before an op that needs it is launched. Whatever that message
+// depends on was enqueued before, at this rank and at others, so that neither full launch queues, nor streams that share a
+// hardware queue, nor allocations that wait for the device can hold up what the wait is for. Order between streams is by
+// events, which the device's scheduler knows of; flags are set by the host alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "comm/host_staging.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: as each function says.
+class Landing {
+ public:
+  /// `device` must outlive it.
+  explicit Landing(kernels::Device& device);
+  /// open(), and waits until the stream is empty.
+  ~Landing();
+  Landing(const Landing&) = delete;
+  Landing& operator=(const Landing&) = delete;
+
+  /// Posting thread: copies from `slot` to `tensor` once `writable` is passed; slot.copied is passed when that is done.
+  void copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable);
+  /// Posting thread: what is enqueued from now on waits for the message of this turn. Turns are drawn in the order in which
+  /// they are waited for.
+  std::uint32_t take_turn() { return ++turns_; }
+  void hold(std::uint32_t turn) { stream_->wait(*arrived_, turn); }
+  /// Any thread: the message of `turn` is in its slot.
+  void arrive(std::uint32_t turn);
+  /// Any thread: nothing is waited for any more, whether or not it has come.
+  void open();
+
+ private:
+  kernels::Device& device_;
+  std::unique_ptr<kernels::Stream> stream_;
+  std::unique_ptr<kernels::Flag> arrived_;  // all turns up to its value have
+  std::uint32_t turns_ = 0;                 // the posting thread's
+  std::mutex mutex_;
+  std::uint32_t arrived_to_ = 0;
+  std::set<std::uint32_t> arrived_beyond_;
+};
+
+}  // namespace tenax::comm
