@@ -28,11 +28,19 @@ GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
   pipeline_ = std::make_unique<PipelineRunner>(layout_, grid_, place, *stage_, [this](int slots) {
     stage_->allocate(layout_.microbatch, slots, layout_.microbatches);
   });
+  if (place.deck.device.cuda_graph && place.device.can_capture()) graph_.emplace(*stream_);
 }
 
 void GptReplica::compute_gradients(std::span<const std::int32_t> windows,
                                    parallel::ScheduleObserver* observer) {
   if (reads_tokens()) stage_->set_batch(windows);
+  if (graph_ && !observer)
+    graph_->run([this] { run_passes(nullptr); });
+  else
+    run_passes(observer);
+}
+
+void GptReplica::run_passes(parallel::ScheduleObserver* observer) {
   reducer_->begin_step();
   pipeline_->train([this](int begin, int end) { reducer_->rows_ready(begin, end); }, observer);
   reducer_->finish(Deadline::after_s(deadline_s_));

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "app/pipeline_runner.hpp"
 #include "app/replica.hpp"
+#include "app/step_graph.hpp"
 #include "model/gpt_stage.hpp"
 #include "parallel/gradient_reducer.hpp"
 #include "parallel/state_mirror.hpp"
@@ -29,6 +31,7 @@ class GptReplica final : public Replica {
  private:
   Sums local_sums() override;
   PipelineRunner& pipeline() override { return *pipeline_; }
+  void run_passes(parallel::ScheduleObserver* observer);
   double local_loss();
 
   model::StageSpan span_;
@@ -39,6 +42,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<parallel::StateMirror> mirror_;
   std::unique_ptr<parallel::GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
+  std::optional<StepGraph> graph_;  // absent: the passes are launched one by one
 };
 
 }  // namespace tenax::app

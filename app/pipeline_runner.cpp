@@ -1,7 +1,6 @@
 #include "app/pipeline_runner.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace tenax::app {
@@ -24,21 +23,22 @@ double mean_pass_s(const parallel::PipelineCosts& costs) {
   return sum_s / (3.0 * costs.stage_count());
 }
 
-/// Tells two observers.
+/// Tells `a`, if there is one, and `b`.
 class BothObservers : public parallel::ScheduleObserver {
  public:
-  BothObservers(parallel::ScheduleObserver* a, parallel::ScheduleObserver* b) : observers_{a, b} {}
+  BothObservers(parallel::ScheduleObserver* a, parallel::ScheduleObserver& b) : a_(a), b_(b) {}
   void on_pass(const parallel::PassRecord& record) override {
-    for (parallel::ScheduleObserver* observer : observers_)
-      if (observer) observer->on_pass(record);
+    if (a_) a_->on_pass(record);
+    b_.on_pass(record);
   }
   void on_transfer(const parallel::TransferRecord& record) override {
-    for (parallel::ScheduleObserver* observer : observers_)
-      if (observer) observer->on_transfer(record);
+    if (a_) a_->on_transfer(record);
+    b_.on_transfer(record);
   }
 
  private:
-  std::array<parallel::ScheduleObserver*, 2> observers_;
+  parallel::ScheduleObserver* a_;
+  parallel::ScheduleObserver& b_;
 };
 
 }  // namespace
@@ -79,8 +79,12 @@ void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
 }
 
 void PipelineRunner::train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer) {
-  BothObservers observers(observer, adaptation_ ? &adaptation_->monitor() : nullptr);
-  training_->run(ready, {}, &observers);
+  if (adaptation_) {
+    BothObservers observers(observer, adaptation_->monitor());
+    training_->run(ready, {}, &observers);
+  } else {
+    training_->run(ready, {}, observer);
+  }
   links_.finish_iteration();
 }
 

@@ -21,7 +21,7 @@ class PipelineRunner {
   PipelineRunner(const Layout& layout, const parallel::ProcessGrid& grid, const PipelinePlace& place,
                  model::PipelineStage& stage, Allocate allocate);
 
-  /// One iteration's passes, all messages delivered.
+  /// One iteration's passes, all messages delivered. `observer` may be null: then nothing is waited for to report it.
   void train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer);
   /// Forward passes alone.
   void evaluate();

@@ -5,6 +5,7 @@
 
 #include "app/banner.hpp"
 #include "app/command_line.hpp"
+#include "app/device_choice.hpp"
 #include "app/machine_rate.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
@@ -110,9 +111,9 @@ void print_text(const io::Deck& deck, const Layout& layout, const kernels::Devic
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
 }
 
-std::unique_ptr<kernels::Device> create_device(const io::Deck& deck) {
-  if (deck.device.kind == "emulated") return kernels::create_emulated_device({});
-  return kernels::create_cpu_device();
+DeviceChoice choose(const io::Deck& deck, int ranks) {
+  if (deck.device.kind == "emulated") return {kernels::create_emulated_device({}), {}, ranks};
+  return choose_device(deck, ranks);
 }
 
 }  // namespace
@@ -126,11 +127,10 @@ int plan_command(const std::vector<std::string>& arguments) {
     std::printf("%lld\n%s\n", static_cast<long long>(deck.parallel.ranks()), deck.run.output_dir.c_str());
     return 0;
   }
-  const auto device = create_device(deck);
+  const auto [device, note, sharing] = choose(deck, static_cast<int>(deck.parallel.ranks()));
   const double rate =
       device->has_data() ? measure_matmul_rate(*device, gpt_config(deck.model).compute_dtype) : 0;
-  const auto ranks = static_cast<std::size_t>(deck.parallel.ranks());
-  const Layout layout = plan_layout(deck, rate, device->memory_bytes() / std::max<std::size_t>(ranks, 1));
+  const Layout layout = plan_layout(deck, rate, device->memory_bytes() / static_cast<std::size_t>(sharing));
   if (line.has("json"))
     std::printf("%s\n", plan_json(deck, layout, rate).c_str());
   else

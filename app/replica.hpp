@@ -47,7 +47,7 @@ class Replica {
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
   /// is false), then the data-parallel sum of the gradients. Afterwards each rank's owned gradients are sums over the
-  /// global batch.
+  /// global batch. `observer` may be null.
   virtual void compute_gradients(std::span<const std::int32_t> windows,
                                  parallel::ScheduleObserver* observer) = 0;
   /// Loss, norm and wishes of all ranks.
@@ -62,6 +62,8 @@ class Replica {
   std::vector<resilience::AdaptationEvent> adapt(std::int64_t step, const Vote& vote);
   /// After the last step: what adapt() has not yet given.
   std::vector<resilience::AdaptationEvent> last_adaptations();
+  /// The same of this rank's own pipeline alone, without asking anybody: after a failure.
+  std::vector<resilience::AdaptationEvent> own_last_adaptations();
 
  protected:
   /// Collective. `world` must outlive the replica; `layout` is copied.

@@ -63,7 +63,7 @@ bool TrainingLoop::step() {
   profile_ = StepProfile{};
   if (parts_.injector) parts_.injector->begin_step(step_);
   const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
-  parts_.replica.compute_gradients(windows, &profile_);
+  parts_.replica.compute_gradients(windows, is_observed(step_) ? &profile_ : nullptr);
   const bool signalled = parts_.signals.requested(), late = time_is_up();
   const Vote vote =
       parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
@@ -86,6 +86,15 @@ bool TrainingLoop::step() {
   else if (vote.wishes.time_limit)
     end_reason_ = "time_limit";
   return vote.wishes.signal || vote.wishes.time_limit;
+}
+
+// Every step may turn out to be the last, whose trace is kept; but passes that are launched as one graph cannot be observed, so
+// there only the steps that the deck wants profiled are.
+bool TrainingLoop::is_observed(std::int64_t step) const {
+  const io::Deck& deck = parts_.deck;
+  if (!deck.device.cuda_graph) return true;
+  const std::int64_t interval = deck.run.profile_interval;
+  return step + 1 == deck.run.train_steps || (interval > 0 && (step + 1) % interval == 0);
 }
 
 void TrainingLoop::record(const Vote& vote, double learning_rate, double seconds) {

@@ -39,9 +39,12 @@ class TrainingLoop {
   /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the reason of the end.
   std::string run();
   std::int64_t steps_done() const { return step_; }
+  /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits for any more.
+  void log_open_adaptations() { log_adaptations(parts_.replica.own_last_adaptations()); }
 
  private:
   bool step();
+  bool is_observed(std::int64_t step) const;
   void record(const Vote& vote, double learning_rate, double seconds);
   void report(const io::TrainingMetrics& metrics);
   void evaluate();

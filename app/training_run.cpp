@@ -3,13 +3,13 @@
 #include <array>
 
 #include "app/banner.hpp"
+#include "app/device_choice.hpp"
 #include "app/emulated_replica.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/transports.hpp"
-#include "kernels/cuda_device.hpp"
 #include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
@@ -62,19 +62,24 @@ std::function<void()> TrainingRun::train() {
 }
 
 void TrainingRun::create_device() {
-  control_->agree([&] {
-    if (deck_.device.kind == "emulated")
+  if (deck_.device.kind == "emulated") {
+    control_->agree([&] {
       device_ = emulated_ = kernels::create_emulated_device(emulated_options(deck_, world_.rank()));
-    else
-      device_ = deck_.device.kind == "cuda" ? kernels::create_cuda_device({}) : kernels::create_cpu_device();
-  });
-  if (device_->has_data()) measure_machine();
+    });
+    return;
+  }
+  DeviceChoice choice = choose_device(deck_, world_, *control_);
+  device_ = std::move(choice.device);
+  device_note_ = choice.note;
+  ranks_sharing_device_ = choice.ranks_sharing;
+  measure_machine();
 }
 
 // The world with the faults that the deck injects, and what pipelines need besides MPI.
 PipelinePlace TrainingRun::create_place(const Layout& layout) {
   control_->agree([&] {
-    injector_ = resilience::create_fault_injector(deck_.inject, parallel::ProcessGrid(layout.grid));
+    injector_ = resilience::create_fault_injector(deck_.inject, parallel::ProcessGrid(layout.grid),
+                                                  layout.microbatches);
     if (injector_) injected_world_ = injector_->wrap(world_, {deck_.comm.deadline_s});
     const bool delegates = layout.grid.pipeline > 1 && deck_.pipeline.p2p != "direct";
     if (!delegates && (!emulated_ || layout.grid.pipeline * layout.grid.data == 1)) return;
@@ -103,6 +108,7 @@ std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePla
   if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
   open_run_directory(start, steps_done);
   console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
+  if (!device_note_.empty()) console_.say("note     " + device_note_);
   const auto checkpoints = create_checkpoints(replica);
   return run_loop(replica, training, validation, checkpoints.get(), steps_done);
 }
@@ -150,7 +156,7 @@ void TrainingRun::measure_machine() {
 }
 
 Layout TrainingRun::agree_on_layout() {
-  std::array<double, 1> least = {-static_cast<double>(device_->memory_bytes()) / world_.ranks_on_host()};
+  std::array<double, 1> least = {-static_cast<double>(device_->memory_bytes()) / ranks_sharing_device_};
   control_->all_reduce_max(least);
   Layout layout;
   control_->agree(
@@ -267,9 +273,11 @@ std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<Batc
     reason = loop.run();
   } catch (const Error& error) {
     try {  // alone: the others may be gone. The first error says more than one about this event.
-      if (first())
+      if (first()) {
+        loop.log_open_adaptations();
         write_event("end", loop.steps_done(),
                     io::JsonObject{}.add("reason", "failed").add("error", error.what()));
+      }
     } catch (const Error&) {
     }
     throw;

@@ -62,6 +62,8 @@ class TrainingRun {
   Console console_;
   io::Deck deck_;
   std::shared_ptr<kernels::Device> device_;
+  std::string device_note_;
+  int ranks_sharing_device_ = 1;
   std::shared_ptr<kernels::EmulatedDevice> emulated_;  // the same, where it is that
   std::unique_ptr<resilience::FaultInjector> injector_;
   std::unique_ptr<comm::World> injected_world_;

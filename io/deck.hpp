@@ -77,6 +77,8 @@ struct CommSection {
 
 struct DeviceSection {
   std::string kind = "auto";
+  bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
+  std::string recompute = "none";
   // Of the emulated device alone: times of one microbatch, one number or one per stage.
   std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
   std::string direct_model = "send_queue";

@@ -36,6 +36,10 @@ void check_kinds(const Deck& deck, const Origins& origins) {
 
 void check_device(const Deck& deck, const Origins& origins) {
   const auto& device = deck.device;
+  if (device.cuda_graph && deck.parallel.ranks() * deck.parallel.replicas > 1)
+    origins.fail({"device.cuda_graph", "parallel.data_parallel_size"},
+                 "device.cuda_graph = true needs a run of one rank: what several ranks say to each other "
+                 "cannot be captured");
   if (device.kind != "emulated") return;
   const auto check_times = [&](const char* name, const std::vector<double>& times) {
     const std::string key = std::string("device.") + name;

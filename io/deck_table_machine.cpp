@@ -64,6 +64,15 @@ void add_device(Keys& keys) {
          "What computes; auto = cuda where there is one, else cpu; emulated = nothing, passes only take "
          "their time.")
       .one_of({"auto", "cpu", "cuda", "emulated"});
+  device("deterministic", &S::deterministic,
+         "Equal runs give equal bits; false allows a GPU faster kernels whose sums depend on timing.");
+  device("stochastic_rounding", &S::stochastic_rounding,
+         "CUDA: weights are rounded to bf16 at random, seeded, without bias, instead of to the nearest.");
+  device("recompute", &S::recompute,
+         "Activations that are computed again in the backward pass instead of kept: less memory, more time.")
+      .one_of({"none", "gelu_layernorm"});
+  device("cuda_graph", &S::cuda_graph,
+         "CUDA, one rank: the passes of a step are captured once and launched as one graph.");
   const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
     return device(name, member, "Emulated: " + sentence).of_kind("emulated");
   };

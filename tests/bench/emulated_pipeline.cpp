@@ -113,10 +113,10 @@ void run_rank(int rank, const parallel::PipelineSchedule& schedule, const parall
   parallel::PipelineNeighbours neighbours;
   if (rank > 0) neighbours.upstream = links.up ? links.up.get() : &links.endpoint->link(rank - 1);
   if (rank < last) neighbours.downstream = links.down ? links.down.get() : &links.endpoint->link(rank + 1);
-  const parallel::SlotPlan slots = parallel::plan_slots(schedule, rank);
+  const int slots = parallel::peak_slots(schedule, rank);
   parallel::ScheduleExecutor executor(stage, *device, neighbours,
                                       schedule.ops_of_stage[static_cast<std::size_t>(rank)],
-                                      {.slots = slots.slots, .deadline_s = kDeadline_s});
+                                      {.slots = slots, .deadline_s = kDeadline_s});
   const auto end = device->create_event();
   for (int i = 0; i < kIterations; ++i) {
     stream->input_arrived(iteration.begin());

@@ -7,6 +7,7 @@
 #include <exception>
 #include <vector>
 
+#include "app/device_choice.hpp"
 #include "app/gpt_replica.hpp"
 #include "app/initial_weights.hpp"
 #include "app/layout.hpp"
@@ -19,7 +20,11 @@
 namespace tenax::bench {
 namespace {
 
-using Entry = std::pair<std::string, Stopwatch::Sum>;
+using Entry = std::pair<std::string, OpMeter::Sum>;
+
+struct Rates {
+  double flop_per_s = 0, bytes_per_s = 0;
+};
 
 std::vector<std::int32_t> random_windows(const io::Deck& deck, const app::Layout& layout) {
   const kernels::CounterRandom random(1, "tokens");
@@ -38,49 +43,91 @@ void step(app::Replica& replica, const io::Deck& deck, const std::vector<std::in
   replica.update(deck.optimizer, deck.optimizer.lr, number, vote.grad_norm);
 }
 
-void print(const Stopwatch& stopwatch, double step_s, int steps, double tokens, double rate) {
-  std::vector<Entry> entries(stopwatch.sums().begin(), stopwatch.sums().end());
+// A device-to-device copy much larger than any cache; bytes read plus bytes written.
+double measure_copy_rate(kernels::Device& device) {
+  constexpr std::int64_t kFloats = 64 << 20;
+  constexpr int kCopies = 10;
+  constexpr double kWait_s = 60;
+  const auto stream = device.create_stream();
+  const auto memory = device.allocate(2 * kFloats * sizeof(float));
+  const auto half = [&](std::size_t i) {
+    return memory->tensor(kernels::DType::f32, {kFloats}, i * kFloats * sizeof(float));
+  };
+  const auto begin = device.create_event(), end = device.create_event();
+  device.kernels().copy(*stream, half(0), half(1));
+  stream->record(*begin);
+  for (int i = 0; i < kCopies; ++i) device.kernels().copy(*stream, half(0), half(1));
+  stream->record(*end);
+  end->wait(kernels::Deadline::after_s(kWait_s));
+  return kCopies * 2.0 * static_cast<double>(half(0).bytes()) / (end->time_s() - begin->time_s());
+}
+
+void print_row(const std::string& name, const OpMeter::Sum& sum, double step_s, int steps,
+               const Rates& rates) {
+  const double seconds = sum.seconds / steps;
+  const double bound_s =
+      std::max(sum.cost.flop / rates.flop_per_s, sum.cost.bytes / rates.bytes_per_s) / steps;
+  std::printf("%-30s %8ld %10.3f %6.1f%% %10.3f %6.0f%% %s\n", name.c_str(), sum.calls / steps, 1e3 * seconds,
+              100 * seconds / step_s, 1e3 * bound_s, 100 * bound_s / seconds,
+              sum.cost.flop / rates.flop_per_s > sum.cost.bytes / rates.bytes_per_s ? "FLOP" : "bytes");
+}
+
+void print(const OpMeter& meter, const Stopwatch& stopwatch, double step_s, int steps, double tokens,
+           const Rates& rates) {
+  std::vector<Entry> entries(meter.sums().begin(), meter.sums().end());
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.second.seconds > b.second.seconds; });
-  std::printf("step %.3f ms, %.0f tokens/s; matrix products alone run at %.0f GFLOP/s on a rank\n",
-              1e3 * step_s, tokens / step_s, rate / 1e9);
-  std::printf("%-30s %8s %10s %7s\n", "operation", "calls", "ms a step", "share");
+  std::printf(
+      "step %.3f ms, %.0f tokens/s; matrix products alone run at %.0f GFLOP/s, copies at %.1f GB/s on a "
+      "rank\n",
+      1e3 * step_s, tokens / step_s, rates.flop_per_s / 1e9, rates.bytes_per_s / 1e9);
+  std::printf("%-30s %8s %10s %7s %10s %7s\n", "operation", "calls", "ms a step", "share", "bound/ms",
+              "of it");
   double rest_s = step_s;
   for (const auto& [name, sum] : entries) {
-    const double seconds = sum.seconds / steps;
-    rest_s -= seconds;
-    std::printf("%-30s %8ld %10.3f %6.1f%%\n", name.c_str(), sum.calls / steps, 1e3 * seconds,
-                100 * seconds / step_s);
+    rest_s -= sum.seconds / steps;
+    print_row(name, sum, step_s, steps, rates);
+  }
+  for (const auto& [name, sum] : stopwatch.sums()) {
+    rest_s -= sum.seconds / steps;
+    std::printf("%-30s %8ld %10.3f %6.1f%%\n", name.c_str(), sum.calls / steps, 1e3 * sum.seconds / steps,
+                100 * sum.seconds / steps / step_s);
   }
   std::printf("%-30s %8s %10.3f %6.1f%%\n", "rest", "", 1e3 * rest_s, 100 * rest_s / step_s);
 }
 
 void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps) {
   const io::Deck deck = io::read_deck(file, overrides);
-  const auto cpu = kernels::create_cpu_device();
+  const auto control = world.control_group();
+  const app::DeviceChoice choice = app::choose_device(deck, world, *control);
   Stopwatch stopwatch;
-  TimedDevice device(*cpu, stopwatch);
-  TimedWorld timed_world(world, *cpu, stopwatch);
+  OpMeter meter(*choice.device);
+  TimedDevice device(*choice.device, meter);
+  TimedWorld timed_world(world, *choice.device, stopwatch);
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
-  const app::Layout layout =
-      app::plan_layout(deck, kAnyRate, cpu->memory_bytes() / static_cast<std::size_t>(world.ranks_on_host()));
+  const app::Layout layout = app::plan_layout(
+      deck, kAnyRate, device.memory_bytes() / static_cast<std::size_t>(choice.ranks_sharing));
   const std::vector<comm::Peer> no_peers;
   app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
   app::initialise(replica.mirror(), layout.config, 1);
+  replica.mirror().store(kernels::Deadline::after_s(deck.comm.deadline_s));
   replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
-  const double rate = app::measure_matmul_rate(*cpu, layout.config.compute_dtype);
+  const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
+                    measure_copy_rate(*choice.device)};
 
   const auto windows = random_windows(deck, layout);
   constexpr int kWarmUp = 3;
   for (int i = 1; i <= kWarmUp; ++i) step(replica, deck, windows, i);
   replica.control().barrier();
   stopwatch.reset();
+  meter.reset();
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 1; i <= steps; ++i) step(replica, deck, windows, kWarmUp + i);
+  meter.collect();
   const double step_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
   const auto tokens = static_cast<double>(deck.batch.global_batch_size * deck.model.seq_length);
-  if (world.rank() == 0) print(stopwatch, step_s, steps, tokens, rate);
+  if (world.rank() == 0) print(meter, stopwatch, step_s, steps, tokens, rates);
 }
 
 }  // namespace

@@ -1,21 +1,20 @@
-// TimedDevice: another device, with a stopwatch around every operation. For devices whose operations run in the
-// calling thread (the CPU); on others it would time the enqueuing.
+// TimedDevice: another device, with events before and after every operation.
 #pragma once
 
 #include "kernels/device.hpp"
 #include "kernels/kernels.hpp"
-#include "tests/bench/stopwatch.hpp"
+#include "tests/bench/op_meter.hpp"
 
 namespace tenax::bench {
 
 class TimedKernels : public kernels::Kernels {
  public:
   /// Both must outlive this.
-  TimedKernels(kernels::Kernels& inner, Stopwatch& stopwatch) : inner_(inner), stopwatch_(stopwatch) {}
+  TimedKernels(kernels::Kernels& inner, OpMeter& meter) : inner_(inner), meter_(meter) {}
 
-#define TENAX_TIMED(operation, Args)                                            \
-  void operation(kernels::Stream& stream, const kernels::Args& args) override { \
-    stopwatch_.time(#operation, [&] { inner_.operation(stream, args); });       \
+#define TENAX_TIMED(operation, Args)                                                            \
+  void operation(kernels::Stream& stream, const kernels::Args& args) override {                 \
+    meter_.measure(#operation, cost_of(args), stream, [&] { inner_.operation(stream, args); }); \
   }
   TENAX_TIMED(matmul, MatmulArgs)
   TENAX_TIMED(linear_forward, LinearForwardArgs)
@@ -43,40 +42,44 @@ class TimedKernels : public kernels::Kernels {
 #undef TENAX_TIMED
 
   void zero(kernels::Stream& stream, kernels::Tensor destination) override {
-    stopwatch_.time("zero", [&] { inner_.zero(stream, destination); });
+    meter_.measure("zero", cost_of_elementwise({}, destination, false), stream,
+                   [&] { inner_.zero(stream, destination); });
   }
 
-#define TENAX_TIMED(operation)                                                                            \
+#define TENAX_TIMED(operation, accumulates)                                                               \
   void operation(kernels::Stream& stream, kernels::Tensor source, kernels::Tensor destination) override { \
-    stopwatch_.time(#operation, [&] { inner_.operation(stream, source, destination); });                  \
+    meter_.measure(#operation, cost_of_elementwise(source, destination, accumulates), stream,             \
+                   [&] { inner_.operation(stream, source, destination); });                               \
   }
-  TENAX_TIMED(copy)
-  TENAX_TIMED(cast)
-  TENAX_TIMED(add)
-  TENAX_TIMED(maximum)
+  TENAX_TIMED(copy, false)
+  TENAX_TIMED(cast, false)
+  TENAX_TIMED(add, true)
+  TENAX_TIMED(maximum, true)
 #undef TENAX_TIMED
 
  private:
   kernels::Kernels& inner_;
-  Stopwatch& stopwatch_;
+  OpMeter& meter_;
 };
 
 class TimedDevice : public kernels::Device {
  public:
   /// Both must outlive this.
-  TimedDevice(kernels::Device& inner, Stopwatch& stopwatch)
-      : inner_(inner), kernels_(inner.kernels(), stopwatch) {}
+  TimedDevice(kernels::Device& inner, OpMeter& meter) : inner_(inner), kernels_(inner.kernels(), meter) {}
 
   kernels::DeviceKind kind() const override { return inner_.kind(); }
   std::string name() const override { return inner_.name(); }
   std::size_t memory_bytes() const override { return inner_.memory_bytes(); }
   bool has_data() const override { return inner_.has_data(); }
   bool is_host_memory() const override { return inner_.is_host_memory(); }
+  bool is_asynchronous() const override { return inner_.is_asynchronous(); }
+  std::string bus_id() const override { return inner_.bus_id(); }
   std::unique_ptr<kernels::Buffer> allocate(std::size_t bytes, kernels::MemoryKind kind) override {
     return inner_.allocate(bytes, kind);
   }
   std::unique_ptr<kernels::Stream> create_stream() override { return inner_.create_stream(); }
   std::unique_ptr<kernels::Event> create_event() override { return inner_.create_event(); }
+  std::unique_ptr<kernels::Flag> create_flag() override { return inner_.create_flag(); }
   kernels::Kernels& kernels() override { return kernels_; }
 
  private:

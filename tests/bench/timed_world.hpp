@@ -72,6 +72,7 @@ class TimedWorld : public comm::World {
   int size() const override { return inner_.size(); }
   const std::string& host() const override { return inner_.host(); }
   int ranks_on_host() const override { return inner_.ranks_on_host(); }
+  int rank_on_host() const override { return inner_.rank_on_host(); }
   void set_options(comm::CommOptions options) override { inner_.set_options(options); }
   std::unique_ptr<comm::Endpoint> split_endpoint(int color, int key) override {
     return inner_.split_endpoint(color, key);

@@ -1,0 +1,26 @@
+// DeviceChoice: which device a rank computes on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/world.hpp"
+#include "io/deck.hpp"
+#include "kernels/device.hpp"
+
+namespace tenax::app {
+
+struct DeviceChoice {
+  std::unique_ptr<kernels::Device> device;
+  std::string note;       ///< one line for people: why it is not what one might expect; may be empty
+  int ranks_sharing = 1;  ///< how many ranks of this host have its memory
+};
+
+/// The deck's kind ("auto", "cpu", "cuda"). Collective: "auto" is CUDA only if every rank's host has a GPU. Ranks of a host
+/// take its GPUs in turn. Throws AgreedError for a machine, or a device, that cannot do what the deck asks for.
+DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control);
+
+/// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
+DeviceChoice choose_device(const io::Deck& deck, int ranks);
+
+}  // namespace tenax::app
