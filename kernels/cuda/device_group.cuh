@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/group.hpp"
+#include "kernels/cuda/vector16.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -24,11 +25,22 @@ struct Larger {
   }
 };
 
+template <class T>
+__device__ __forceinline__ T from_partner(T value, int distance) {
+  return __shfl_xor_sync(0xffffffffu, value, distance);
+}
+template <class A, int kCount>
+__device__ __forceinline__ Pack<A, kCount> from_partner(Pack<A, kCount> values, int distance) {
+  TENAX_UNROLL
+  for (int i = 0; i < kCount; ++i) values.at[i] = from_partner(values.at[i], distance);
+  return values;
+}
+
 template <class T, class Combine>
 __device__ __forceinline__ T over_warp(T value, Combine combine) {
   TENAX_UNROLL
   for (int distance = kWarp / 2; distance > 0; distance /= 2)
-    value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    value = combine(value, from_partner(value, distance));
   return value;
 }
 
@@ -40,7 +52,7 @@ class DeviceGroup {
   __device__ __forceinline__ int size() const { return static_cast<int>(blockDim.x); }
   template <class T>
   __device__ __forceinline__ T sum(T value) const {
-    return combined(value, Plus{}, T(0));
+    return combined(value, Plus{}, T{});
   }
   template <class T>
   __device__ __forceinline__ T max(T value) const {
@@ -68,20 +80,21 @@ class DeviceGroup {
   }
 };
 
-/// The blockDim.y threads that share one threadIdx.x: each x stands for columns of its own. At most 32 by 32.
+/// The kRows = blockDim.y threads that share one threadIdx.x, of 32: each x stands for columns of its own.
+template <int kRows>
 class ColumnGroup {
  public:
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.y); }
-  __device__ __forceinline__ int size() const { return static_cast<int>(blockDim.y); }
-  /// In the order of ranks.
+  __device__ __forceinline__ int size() const { return kRows; }
+  /// In the order of ranks. All threads of the block must call it.
   template <class T>
   __device__ __forceinline__ T sum(T value) const {
-    __shared__ T parts[kWarp][kWarp];
+    __shared__ T parts[kRows][kWarp];
     __syncthreads();
     parts[threadIdx.y][threadIdx.x] = value;
     __syncthreads();
     T total = parts[0][threadIdx.x];
-    for (unsigned y = 1; y < blockDim.y; ++y) total += parts[y][threadIdx.x];
+    for (int y = 1; y < kRows; ++y) total = total + parts[y][threadIdx.x];
     return total;
   }
 };

@@ -38,6 +38,21 @@ struct Pack {
   A at[kCount];
 };
 
+template <class A, int kCount>
+TENAX_HOST_DEVICE Pack<A, kCount> operator+(Pack<A, kCount> a, const Pack<A, kCount>& b) {
+  TENAX_UNROLL
+  for (int i = 0; i < kCount; ++i) a.at[i] += b.at[i];
+  return a;
+}
+
+template <class A, int kCount>
+TENAX_HOST_DEVICE A total_of(const Pack<A, kCount>& values) {
+  A total = values.at[0];
+  TENAX_UNROLL
+  for (int i = 1; i < kCount; ++i) total += values.at[i];
+  return total;
+}
+
 /// The kCount elements from `source`, which must be aligned to 16 bytes unless kCount is 1.
 template <int kCount, class T>
 TENAX_HOST_DEVICE Raw<T, kCount> load_raw(const T* source) {
@@ -147,22 +162,36 @@ TENAX_HOST_DEVICE void store(T* destination, const Pack<A, kCount>& values) {
   store_raw(destination, narrowed<T>(values));
 }
 
-/// Calls use(at, load_at(at)) for each pack of kCount elements [at, at + kCount) of [0, columns) that is this thread's.
-/// Loads kBatch packs before it uses the first, so that as many reads are under way: load_at should return what is Raw.
-/// columns: a multiple of kCount.
-template <int kCount, int kBatch, class Group, class Load, class Use>
-TENAX_HOST_DEVICE void for_packs(Group group, std::int64_t columns, const Load& load_at, const Use& use) {
+/// Visits the packs of kCount elements [at, at + kCount) of [0, columns) that are this thread's, kSlots at a time: first
+/// load(slot, at) for each of them, then use(slot, at), so that kSlots reads are under way. What load leaves in an array
+/// at [slot] stays in registers. columns: a multiple of kCount.
+template <int kCount, int kSlots, class Group, class Load, class Use>
+TENAX_HOST_DEVICE void for_slots(Group group, std::int64_t columns, const Load& load, const Use& use) {
   const std::int64_t step = static_cast<std::int64_t>(group.size()) * kCount;
   for (std::int64_t first = static_cast<std::int64_t>(group.rank()) * kCount; first < columns;
-       first += kBatch * step) {
-    decltype(load_at(std::int64_t{})) packs[kBatch];
+       first += kSlots * step) {
     TENAX_UNROLL
-    for (int i = 0; i < kBatch; ++i)
-      if (first + i * step < columns) packs[i] = load_at(first + i * step);
+    for (int slot = 0; slot < kSlots; ++slot)
+      if (first + slot * step < columns) load(slot, first + slot * step);
     TENAX_UNROLL
-    for (int i = 0; i < kBatch; ++i)
-      if (first + i * step < columns) use(first + i * step, packs[i]);
+    for (int slot = 0; slot < kSlots; ++slot)
+      if (first + slot * step < columns) use(slot, first + slot * step);
   }
+}
+
+/// The same with use(at, load_at(at)): load_at should return what is Raw.
+template <int kCount, int kBatch, class Group, class Load, class Use>
+TENAX_HOST_DEVICE void for_packs(Group group, std::int64_t columns, const Load& load_at, const Use& use) {
+  decltype(load_at(std::int64_t{})) packs[kBatch];
+  for_slots<kCount, kBatch>(
+      group, columns, [&](int slot, std::int64_t at) { packs[slot] = load_at(at); },
+      [&](int slot, std::int64_t at) { use(at, packs[slot]); });
+}
+
+/// True where one visit of for_slots covers a row, so that what was loaded once need not be loaded again.
+template <int kCount, int kSlots, class Group>
+TENAX_HOST_DEVICE bool fits_in_slots(Group group, std::int64_t columns) {
+  return columns <= static_cast<std::int64_t>(group.size()) * kCount * kSlots;
 }
 
 /// True where all of them may be read eight elements at a time (or are absent).
