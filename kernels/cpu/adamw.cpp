@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/adamw_coefficients.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/element.hpp"
 #include "kernels/cpu/parallel_blocks.hpp"
@@ -7,25 +8,8 @@
 namespace tenax::kernels {
 namespace {
 
-// The scalars of one update, as torch.optim.AdamW forms them (in fp64, then rounded once).
-template <class A>
-struct Coefficients {
-  A gradient_scale, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, step_size, root_scale, epsilon;
-
-  explicit Coefficients(const AdamWArgs& args)
-      : gradient_scale(A(args.gradient_scale)),
-        beta1(A(args.beta1)),
-        one_minus_beta1(A(1 - args.beta1)),
-        beta2(A(args.beta2)),
-        one_minus_beta2(A(1 - args.beta2)),
-        decay(A(1 - args.learning_rate * args.weight_decay)),
-        step_size(A(args.learning_rate / (1 - std::pow(args.beta1, static_cast<double>(args.step))))),
-        root_scale(A(1 / std::sqrt(1 - std::pow(args.beta2, static_cast<double>(args.step))))),
-        epsilon(A(args.epsilon)) {}
-};
-
 template <bool copy, class T, class A>
-void update(const Coefficients<A> c, A* master, const A* gradient, A* exp_avg, A* exp_avg_sq, T* compute,
+void update(const AdamWCoefficients<A> c, A* master, const A* gradient, A* exp_avg, A* exp_avg_sq, T* compute,
             std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
@@ -42,7 +26,7 @@ void update(const Coefficients<A> c, A* master, const A* gradient, A* exp_avg, A
 
 template <bool copy, class T, class A>
 void run(const AdamWArgs& args) {
-  const Coefficients<A> coefficients(args);
+  const AdamWCoefficients<A> coefficients(args);
   A *const master = args.master.as<A>(), *const exp_avg = args.exp_avg.as<A>();
   A* const exp_avg_sq = args.exp_avg_sq.as<A>();
   const A* const gradient = args.gradient.as<A>();
