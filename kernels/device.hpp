@@ -107,6 +107,9 @@ class Device {
   /// Starts at 0. Asynchronous devices only.
   virtual std::unique_ptr<Flag> create_flag();
   virtual Kernels& kernels() = 0;
+  /// For ranges.hpp: where a profiler can show them.
+  virtual void push_range(const char* name) { static_cast<void>(name); }
+  virtual void pop_range() {}
 };
 
 std::unique_ptr<Device> create_cpu_device();

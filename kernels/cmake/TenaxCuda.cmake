@@ -42,7 +42,9 @@ endif()
 set(TENAX_HAVE_CUDA ON)
 message(STATUS "CUDA back end: ${CUDAToolkit_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
 
-# CMake 3.25 ignores CMAKE_CUDA_STANDARD 20 for this nvcc.
+# CMake 3.25 knows no C++20 for this nvcc, and would give it CMAKE_CXX_STANDARD: it gets the option by hand.
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
 add_library(tenax_cuda_options INTERFACE)
 set(tenax_nvcc_options -std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow
   $<$<BOOL:${TENAX_WERROR}>:-Werror=all-warnings> $<$<BOOL:${TENAX_WERROR}>:-Xcompiler=-Werror>)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/cuda_context.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
@@ -14,22 +15,25 @@ constexpr std::size_t kFirst_bytes = std::size_t{64} << 20;
 
 }  // namespace
 
+Workspace::Workspace(std::shared_ptr<CudaContext> context, cudaStream_t stream)
+    : context_(std::move(context)), stream_(stream) {}
+
 Workspace::~Workspace() {
-  // A failure here has been, or will be, reported by the stream's own calls.
-  for (void* memory : outgrown_) cudaFree(memory);
-  cudaFree(memory_);
+  for (void* memory : outgrown_) context_->release(memory);
+  if (memory_) context_->release(memory_);
 }
 
 void* Workspace::take(std::size_t bytes) {
   if (bytes <= bytes_) return memory_;
-  if (capturing_)
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  TENAX_CUDA_CHECK(cudaStreamIsCapturing(stream_, &capture));
+  if (capture != cudaStreamCaptureStatusNone)
     throw Error(Scope::rank, "an operation that is being captured needs " + std::to_string(bytes) +
                                  " bytes of scratch memory, its stream has " + std::to_string(bytes_) +
                                  ": run it once with these shapes before the capture");
   // At least doubling keeps all that was outgrown below what is in use.
   const std::size_t grown = std::max({bytes, 2 * bytes_, kFirst_bytes});
-  void* memory = nullptr;
-  TENAX_CUDA_CHECK(cudaMalloc(&memory, grown));
+  void* const memory = context_->allocate(grown);
   if (memory_) outgrown_.push_back(memory_);
   memory_ = memory;
   bytes_ = grown;

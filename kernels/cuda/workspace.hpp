@@ -1,15 +1,20 @@
 // Scratch memory of a stream, for what an operation needs between its own kernels.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace tenax::kernels::cuda {
 
-/// Thread rule: its stream's. Memory comes from cudaMalloc, on the device that is current when it grows.
+class CudaContext;
+
+/// Thread rule: its stream's.
 class Workspace {
  public:
-  Workspace() = default;
+  Workspace(std::shared_ptr<CudaContext> context, cudaStream_t stream);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -20,15 +25,13 @@ class Workspace {
   /// has to have run once with these shapes. Throws Error(rank) otherwise, and when the device is full.
   void* take(std::size_t bytes);
 
-  void begin_capture() { capturing_ = true; }
-  void end_capture() { capturing_ = false; }
-
  private:
+  std::shared_ptr<CudaContext> context_;
+  cudaStream_t stream_;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
   /// Operations already enqueued, and graphs, still use what was outgrown.
   std::vector<void*> outgrown_;
-  bool capturing_ = false;
 };
 
 }  // namespace tenax::kernels::cuda

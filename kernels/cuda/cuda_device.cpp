@@ -1,0 +1,78 @@
+// The CUDA back end as a Device.
+#include "kernels/cuda_device.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/cuda_context.hpp"
+#include "kernels/cuda/cuda_event.hpp"
+#include "kernels/cuda/cuda_flag.hpp"
+#include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/cuda_memory.hpp"
+#include "kernels/cuda/cuda_stream.hpp"
+#include "kernels/cuda/range.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::kernels {
+namespace cuda {
+namespace {
+
+/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, and scratch memory of streams.
+constexpr std::size_t kReserve_bytes = std::size_t{1} << 30;
+
+std::string bus_id_of(int index) {
+  char bus_id[32] = "";
+  TENAX_CUDA_CHECK(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, index));
+  return bus_id;
+}
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(const CudaOptions& options)
+      : context_(std::make_shared<CudaContext>(options.index)),
+        bus_id_(bus_id_of(options.index)),
+        kernels_(options) {
+    const std::size_t free_bytes = context_->free_bytes();
+    memory_bytes_ = free_bytes - std::min(kReserve_bytes, free_bytes / 2);
+  }
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::string name() const override { return context_->name(); }
+  std::size_t memory_bytes() const override { return memory_bytes_; }
+  bool has_data() const override { return true; }
+  bool is_host_memory() const override { return false; }
+  bool is_asynchronous() const override { return true; }
+  bool can_capture() const override { return true; }
+  std::string bus_id() const override { return bus_id_; }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
+    return allocate_memory(context_, bytes, kind);
+  }
+  std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
+  std::unique_ptr<Event> create_event() override { return std::make_unique<CudaEvent>(context_); }
+  std::unique_ptr<Flag> create_flag() override { return std::make_unique<CudaFlag>(context_); }
+  Kernels& kernels() override { return kernels_; }
+  void push_range(const char* name) override { cuda::push_range(name); }
+  void pop_range() override { cuda::pop_range(); }
+
+ private:
+  std::shared_ptr<CudaContext> context_;
+  std::string bus_id_;
+  CudaKernels kernels_;
+  std::size_t memory_bytes_ = 0;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<Device> create_cuda_device(const CudaOptions& options) {
+  const CudaPresence presence = cuda_presence();
+  if (presence.devices == 0)
+    throw Error(Scope::rank, "no CUDA device: " + presence.reason +
+                                 "; set device.kind = \"cpu\", or \"auto\" to use what is there");
+  if (options.index < 0 || options.index >= presence.devices)
+    throw Error(Scope::rank, "there is no CUDA device " + std::to_string(options.index) + ": this host has " +
+                                 std::to_string(presence.devices) + " (see CUDA_VISIBLE_DEVICES)");
+  return std::make_unique<cuda::CudaDevice>(options);
+}
+
+}  // namespace tenax::kernels

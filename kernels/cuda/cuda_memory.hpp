@@ -1,0 +1,15 @@
+// Memory of a CUDA device, and pinned memory of its host.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cuda/cuda_context.hpp"
+#include "kernels/device.hpp"
+
+namespace tenax::kernels::cuda {
+
+/// Zeroed when this returns. Pinned memory has one address for host and devices. Throws Error(rank) where it is full.
+std::unique_ptr<Buffer> allocate_memory(std::shared_ptr<CudaContext> context, std::size_t bytes,
+                                        MemoryKind kind);
+
+}  // namespace tenax::kernels::cuda

@@ -1,0 +1,47 @@
+// When events were passed, on the host's steady clock.
+//
+// CUDA tells only the time between two events, in milliseconds as a float: exact to 4 us up to 131 s, worse beyond. And the
+// GPU's oscillator is not the host's: 10 ppm apart they lose 0.3 ms in 30 s. So times are told from an anchor: an event
+// on a stream of its own, recorded between two readings of the host's clock. Of several tries the one with the closest
+// readings counts (the device passed the mark somewhere between them: half their distance is the error, a few us on an idle
+// machine). An anchor older than kAnchorLife_s is replaced, so errors neither grow nor add up over days; two times told
+// from different anchors may be wrong against each other by the sum of both errors.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <mutex>
+
+namespace tenax::kernels::cuda {
+
+/// Thread rule: any thread, with the clock's device current.
+class EventClock {
+ public:
+  /// For the device that is current.
+  EventClock();
+  ~EventClock();
+  EventClock(const EventClock&) = delete;
+  EventClock& operator=(const EventClock&) = delete;
+
+  /// Seconds of std::chrono::steady_clock at which `event`, which is done, was passed.
+  double time_s(cudaEvent_t event);
+
+ private:
+  struct Anchor {
+    cudaEvent_t event = nullptr;
+    double time_s = 0, error_s = 0;
+  };
+  /// False when the device did not pass the mark soon.
+  bool drop(Anchor& anchor) const;
+  /// Where the device is too busy for that, the old anchor has to do for another while.
+  void renew();
+
+  static constexpr double kAnchorLife_s = 30;
+  std::mutex mutex_;
+  cudaStream_t stream_ = nullptr;
+  Anchor anchor_;
+  Anchor trial_;  ///< its event takes turns with the anchor's
+  double renewed_s_ = 0;
+};
+
+}  // namespace tenax::kernels::cuda
