@@ -1,0 +1,92 @@
+#include "kernels/cuda/matmul_search.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/matmul_call.hpp"
+#include "kernels/cuda/matmul_trials.hpp"
+#include "kernels/cuda/trial_bench.hpp"
+
+namespace tenax::kernels::cuda {
+namespace {
+
+constexpr std::size_t kOperand_bytes = std::size_t{512} << 20;
+constexpr int kRounds = 3, kRunsInRound = 2, kInPlaceRuns = 3;
+
+class MatmulSearch {
+ public:
+  MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan)
+      : handle_(handle), plan_(narrowed(plan, kOperand_bytes)), bench_(plan_) {}
+
+  bool has_memory() const { return bench_.has_memory(); }
+  Trial trial_of(const cublasLtMatmulAlgo_t& algorithm);
+  bool works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::uint64_t expected_bits);
+
+ private:
+  double seconds_of(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm);
+
+  cublasLtHandle_t handle_;
+  MatmulPlan plan_;
+  TrialBench bench_;
+};
+
+Trial MatmulSearch::trial_of(const cublasLtMatmulAlgo_t& algorithm) {
+  MatmulCall call(plan_, bench_.operands());
+  Trial trial;
+  if (!call.admits(handle_, algorithm)) return trial;
+  bench_.reset_outputs();
+  if (call.run(handle_, algorithm, bench_.workspace(), bench_.stream()) != CUBLAS_STATUS_SUCCESS)
+    return trial;
+  trial.ran = true;
+  trial.bits = bench_.checksum_of_outputs();
+  trial.seconds = seconds_of(call, algorithm);
+  return trial;
+}
+
+// The least of several rounds: whatever else runs on the GPU only adds.
+double MatmulSearch::seconds_of(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm) {
+  double least = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const double seconds = bench_.seconds_of([&] {
+      for (int run = 0; run < kRunsInRound; ++run)
+        TENAX_CUBLAS_CHECK(call.run(handle_, algorithm, bench_.workspace(), bench_.stream()));
+    });
+    least = round == 0 ? seconds : std::min(least, seconds);
+  }
+  return least;
+}
+
+bool MatmulSearch::works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::uint64_t expected_bits) {
+  MatmulOperands operands = bench_.operands();
+  operands.aux = operands.d;
+  MatmulCall call(plan_, operands);
+  for (int run = 0; run < kInPlaceRuns; ++run) {
+    bench_.copy_aux_to_d();
+    if (call.run(handle_, algorithm, bench_.workspace(), bench_.stream()) != CUBLAS_STATUS_SUCCESS)
+      return false;
+    if (bench_.checksum_of_outputs() != expected_bits) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
+                              std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits) {
+  MatmulChoice choice{proposals.front().algo};
+  MatmulSearch search(handle, plan);
+  if (!search.has_memory()) return choice;
+  std::vector<Trial> trials;
+  for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
+    trials.push_back(search.trial_of(proposal.algo));
+  const std::size_t best = best_of(trials, same_bits);
+  choice.algorithm = proposals[best].algo;
+  if (plan.epilogue == Epilogue::d_gelu && trials[best].ran)
+    choice.aux_in_place = search.works_in_place(choice.algorithm, trials[best].bits);
+  return choice;
+}
+
+}  // namespace tenax::kernels::cuda
