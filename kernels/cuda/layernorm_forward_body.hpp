@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/cuda/residual_body.hpp"
 #include "kernels/cuda/vector16.hpp"
 
 namespace tenax::kernels::cuda {
@@ -21,17 +22,6 @@ struct NormRows {
   A epsilon;
   std::int64_t columns;
 };
-
-// x + (delta + bias), as stored: one order and rounding wherever the sum is formed.
-template <class T, int kCount>
-TENAX_HOST_DEVICE Raw<T, kCount> residual_sum(const Raw<T, kCount>& x, const Raw<T, kCount>& delta,
-                                              const T* bias) {
-  auto sum = widened(x);
-  const auto d = widened(delta), b = load<kCount>(bias);
-  TENAX_UNROLL
-  for (int i = 0; i < kCount; ++i) sum.at[i] += d.at[i] + b.at[i];
-  return narrowed<T>(sum);
-}
 
 /// Writes sum (where residual), y, mean and rstd of `row`. The variance is summed around the mean, after it: sums of
 /// squares would cancel.
