@@ -32,6 +32,10 @@ class Communicator {
   virtual TransferPtr start_reduce_scatter(kernels::Stream& stream, const kernels::Tensor& tensor) = 0;
   /// The reverse: every rank contributes its rank()-th piece in place and receives all others.
   virtual TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) = 0;
+
+  /// Throws what went wrong with operations that the device waited for itself (NCCL): to be asked once the streams ordered
+  /// after them have been waited for, before anything they computed is used.
+  virtual void check() {}
 };
 
 /// What the waits inside a communicator obey.

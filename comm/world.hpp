@@ -24,6 +24,7 @@ class World {
   virtual int size() const = 0;
   virtual const std::string& host() const = 0;
   virtual int ranks_on_host() const = 0;  ///< this rank included
+  virtual int rank_on_host() const = 0;   ///< among them, from 0 in the order of rank()
   /// For groups created from now on (the deck's deadline is known only after MPI has started).
   virtual void set_options(CommOptions options) = 0;
 
@@ -35,6 +36,7 @@ class World {
     return split_endpoint(color, key);
   }
   /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared memory within a host).
+  /// Tensors whose memory the host cannot read go through copies (comm/staged).
   virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                            kernels::Device& device) = 0;
   /// A control group of all ranks, independent of every other one (each call makes a new one; collective).

@@ -40,6 +40,7 @@ class InjectedWorld final : public comm::World {
   int size() const override { return world_.size(); }
   const std::string& host() const override { return world_.host(); }
   int ranks_on_host() const override { return world_.ranks_on_host(); }
+  int rank_on_host() const override { return world_.rank_on_host(); }
   void set_options(comm::CommOptions options) override;
 
   std::unique_ptr<comm::Endpoint> split_endpoint(int color, int key) override;

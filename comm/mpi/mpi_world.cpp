@@ -9,6 +9,7 @@
 #include "comm/mpi/mpi_endpoint.hpp"
 #include "comm/poll.hpp"
 #include "comm/shared_memory/shared_memory_communicator.hpp"
+#include "comm/staged/staged_communicator.hpp"
 #include "comm/wording.hpp"
 #include "comm/world.hpp"
 #include "kernels/error.hpp"
@@ -44,6 +45,7 @@ class MpiWorld final : public World {
   int size() const override { return size_; }
   const std::string& host() const override { return host_; }
   int ranks_on_host() const override { return ranks_on_host_; }
+  int rank_on_host() const override { return rank_on_host_; }
   void set_options(CommOptions options) override { options_ = options; }
 
   std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
@@ -57,11 +59,12 @@ class MpiWorld final : public World {
   std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                    kernels::Device& device) override {
     std::unique_ptr<Endpoint> endpoint = split_endpoint(color, key);
-    if (endpoint->size() > 1 && device.is_host_memory()) {
-      auto communicator = try_create_shared_memory_communicator(name, *endpoint, options_);
-      if (communicator) return communicator;
-    }
-    return create_link_communicator(name, std::move(endpoint), device, options_);
+    const auto make = [&](kernels::Device& memory) {
+      return create_communicator(name, std::move(endpoint), memory);
+    };
+    if (endpoint->size() > 1 && needs_staging(device))
+      return create_staged_communicator(device, options_, make);
+    return make(device);
   }
   std::unique_ptr<ControlGroup> control_group() override {
     return create_control_group(split_endpoint(0, rank_), options_);
@@ -74,6 +77,16 @@ class MpiWorld final : public World {
 
  private:
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+  std::unique_ptr<Communicator> create_communicator(const std::string& name,
+                                                    std::unique_ptr<Endpoint> endpoint,
+                                                    kernels::Device& device) const {
+    if (endpoint->size() > 1 && device.is_host_memory()) {
+      auto communicator = try_create_shared_memory_communicator(name, *endpoint, options_);
+      if (communicator) return communicator;
+    }
+    return create_link_communicator(name, std::move(endpoint), device, options_);
+  }
 
   void start() const {
     int provided = MPI_THREAD_SINGLE, initialized = 0;
@@ -99,7 +112,9 @@ class MpiWorld final : public World {
     for (int rank = 0; rank < size_; ++rank) {
       const std::string host = all.data() + kLength * index(rank);
       names_.push_back(describe_rank(rank, host));
-      if (host == mine.data()) ++ranks_on_host_;
+      if (host != mine.data()) continue;
+      ++ranks_on_host_;
+      if (rank < rank_) ++rank_on_host_;
     }
   }
 
@@ -154,7 +169,7 @@ class MpiWorld final : public World {
   }
 
   CommOptions options_;
-  int ranks_on_host_ = 0;
+  int ranks_on_host_ = 0, rank_on_host_ = 0;
   std::string host_;
   int rank_ = 0, size_ = 1;
   MPI_Comm meeting_ = MPI_COMM_NULL;  ///< where ranks meet to split

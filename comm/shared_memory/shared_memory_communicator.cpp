@@ -50,8 +50,7 @@ class SharedGroup {
 
   /// Spins briefly (a peer that is a microsecond behind), then yields, then sleeps; patience starts anew
   /// with every chunk that moves.
-  void wait(std::uint64_t end, Deadline deadline, const std::string& operation) {
-    const Stopwatch stopwatch;
+  void wait(std::uint64_t end, Deadline deadline, const std::string& operation, const Stopwatch& stopwatch) {
     while (!is_collected(end)) {
       if (progress_spinning(end)) continue;
       if (poll_until([&] { return engine_.step(); }, deadline)) continue;
@@ -109,7 +108,7 @@ class SharedTransfer final : public Transfer {
   bool done() override { return group_.is_collected(end_) || group_.progress(end_); }
   void wait(Deadline deadline) override {
     if (group_.is_collected(end_)) return;
-    group_.wait(end_, deadline, std::string(what_) + " of " + std::to_string(bytes_) + " bytes");
+    group_.wait(end_, deadline, std::string(what_) + " of " + std::to_string(bytes_) + " bytes", stopwatch_);
   }
   void order_before(Stream&, Deadline deadline) override { wait(deadline); }
 
@@ -118,6 +117,7 @@ class SharedTransfer final : public Transfer {
   const char* what_;
   std::size_t bytes_;
   std::uint64_t end_;
+  Stopwatch stopwatch_;
 };
 
 class SharedMemoryCommunicator final : public Communicator {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "comm/staged/staged_communicator.hpp"
 #include "comm/threads/thread_endpoint.hpp"
 #include "comm/wording.hpp"
 #include "comm/world.hpp"
@@ -80,6 +81,7 @@ class ThreadWorld final : public World {
   int size() const override { return size_; }
   const std::string& host() const override { return host_; }
   int ranks_on_host() const override { return size_; }
+  int rank_on_host() const override { return rank_; }
   void set_options(CommOptions options) override { options_ = options; }
 
   std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
@@ -89,7 +91,13 @@ class ThreadWorld final : public World {
   }
   std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                    kernels::Device& device) override {
-    return create_link_communicator(name, split_endpoint(color, key), device, options_);
+    std::unique_ptr<Endpoint> endpoint = split_endpoint(color, key);
+    const auto make = [&](kernels::Device& memory) {
+      return create_link_communicator(name, std::move(endpoint), memory, options_);
+    };
+    if (endpoint->size() > 1 && needs_staging(device))
+      return create_staged_communicator(device, options_, make);
+    return make(device);
   }
   std::unique_ptr<ControlGroup> control_group() override {
     return create_control_group(split_endpoint(0, rank_), options_);

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cassert>
+
+#include "comm/done_transfer.hpp"
+#include "comm/nccl.hpp"
+#include "comm/nccl/check.hpp"
+#include "comm/nccl/nccl_transfer.hpp"
+#include "comm/nccl/piece_exchange.hpp"
+#include "comm/text_exchange.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::DType;
+using kernels::Stream;
+using kernels::Tensor;
+
+/// Of a sum by exchange, per rank: bounds the memory for contributions.
+constexpr std::int64_t kPartBytesPerRank = 4 * 1024 * 1024;
+
+ncclDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return ncclFloat32;
+    case DType::f64:
+      return ncclFloat64;
+    case DType::bf16:
+      return ncclBfloat16;
+    case DType::i32:
+      break;
+  }
+  return ncclInt32;
+}
+
+std::string described(const char* what, const Tensor& tensor) {
+  return std::string(what) + " of " + std::to_string(tensor.bytes()) + " bytes";
+}
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(std::string name, NcclMembers members, const std::string& id, kernels::Device& device,
+                   CommOptions options)
+      : name_(std::move(name)),
+        options_(options),
+        group_(std::move(members), id, device, options),
+        exchange_(group_, device) {}
+
+  int rank() const override { return group_.members().rank; }
+  int size() const override { return group_.members().size(); }
+  const std::string& name() const override { return name_; }
+  void check() override { group_.check(); }
+
+  void all_reduce(Stream& stream, const Tensor& tensor, ReduceOp op) override {
+    if (tensor.size() == 0) return;
+    start(stream, "all_reduce", tensor, [&] {
+      if (op == ReduceOp::sum && rounds_at_hops(tensor)) return sum_by_exchange(tensor);
+      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+        return ncclAllReduce(tensor.data, tensor.data, elements(tensor), type_of(tensor.dtype),
+                             op == ReduceOp::sum ? ncclSum : ncclMax, nccl, on);
+      });
+    })->order_before(stream, kernels::Deadline::after_s(options_.deadline_s));
+  }
+
+  TransferPtr start_reduce_scatter(Stream& stream, const Tensor& tensor) override {
+    assert(tensor.size() % size() == 0);
+    if (tensor.size() == 0) return std::make_unique<DoneTransfer>();
+    return start(stream, "reduce_scatter", tensor, [&] {
+      if (rounds_at_hops(tensor)) return exchange_.reduce(tensor);
+      const Tensor own = own_piece(tensor);
+      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+        return ncclReduceScatter(tensor.data, own.data, elements(own), type_of(tensor.dtype), ncclSum, nccl,
+                                 on);
+      });
+    });
+  }
+
+  TransferPtr start_all_gather(Stream& stream, const Tensor& tensor) override {
+    assert(tensor.size() % size() == 0);
+    if (tensor.size() == 0) return std::make_unique<DoneTransfer>();
+    return start(stream, "all_gather", tensor, [&] {
+      const Tensor own = own_piece(tensor);
+      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+        return ncclAllGather(own.data, tensor.data, elements(own), type_of(tensor.dtype), nccl, on);
+      });
+    });
+  }
+
+ private:
+  static std::size_t elements(const Tensor& tensor) { return static_cast<std::size_t>(tensor.size()); }
+
+  /// NCCL rounds a partial sum wherever it passes on; between two ranks there is only one sum.
+  bool rounds_at_hops(const Tensor& tensor) const { return tensor.dtype == DType::bf16 && size() > 2; }
+
+  Tensor own_piece(const Tensor& tensor) const {
+    const std::int64_t piece = tensor.size() / size();
+    return tensor.part(piece * rank(), {piece});
+  }
+
+  void sum_by_exchange(const Tensor& tensor) {
+    const std::int64_t part = kPartBytesPerRank * size() / static_cast<std::int64_t>(bytes_of(tensor.dtype));
+    for (std::int64_t begin = 0; begin < tensor.size(); begin += part) {
+      const Tensor now = tensor.part(begin, {std::min(part, tensor.size() - begin)});
+      exchange_.reduce(now);
+      exchange_.gather(now);
+    }
+  }
+
+  TransferPtr start(Stream& stream, const char* what, const Tensor& tensor,
+                    const std::function<void()>& enqueue) {
+    return std::make_unique<NcclTransfer>(group_, group_.start(stream, described(what, tensor), enqueue));
+  }
+
+  const std::string name_;
+  const CommOptions options_;
+  NcclGroup group_;
+  PieceExchange exchange_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
+                                                       kernels::Device& device, CommOptions options) {
+  if (endpoint->size() == 1)
+    return create_link_communicator(std::move(name), std::move(endpoint), device, options);
+  NcclMembers members{"in the " + name + " group", endpoint->rank(), {}};
+  for (int rank = 0; rank < endpoint->size(); ++rank) members.names.push_back(endpoint->describe(rank));
+  const std::string mine = members.rank == 0 ? new_nccl_id(members.me()) : std::string();
+  const std::string id =
+      broadcast_text(*endpoint, mine, 0, "NCCL's id " + members.purpose, options.deadline_s);
+  return std::make_unique<NcclCommunicator>(std::move(name), std::move(members), id, device, options);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,100 @@
+// NcclGroup: an NCCL communicator whose every wait has a deadline, and the stream its work runs on.
+#pragma once
+
+#include <nccl.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/failure.hpp"
+#include "comm/poll.hpp"
+
+namespace tenax::comm {
+
+/// Who is in a group, for its errors: "in the data group", this rank's place, "rank 2 (hostB)" of each.
+struct NcclMembers {
+  std::string purpose;
+  int rank = 0;
+  std::vector<std::string> names;
+
+  int size() const { return static_cast<int>(names.size()); }
+  const std::string& me() const { return names[static_cast<std::size_t>(rank)]; }
+  std::string others() const;
+};
+
+/// Work that was enqueued.
+struct NcclOperation {
+  std::string what;  ///< "all_reduce of 400000 bytes"
+  std::unique_ptr<kernels::Event> finished;
+  Stopwatch stopwatch;
+  bool done = false;  ///< under the group's mutex
+};
+using NcclOperationPtr = std::shared_ptr<NcclOperation>;
+
+/// A new id, as text that may hold any byte; `where` is for an error.
+std::string new_nccl_id(const std::string& where);
+
+/// Thread rule: one thread at a time, beside the group's own, which watches: it aborts the communicator when NCCL reports
+/// an error, or when an operation is not finished options.deadline_s after it was enqueued.
+class NcclGroup {
+ public:
+  /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors that its kernels may
+  /// hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
+  NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, CommOptions options,
+            int max_blocks = 0);
+  /// In order with the other ranks; when an error unwinds the stack, or something failed, at once.
+  ~NcclGroup();
+  NcclGroup(const NcclGroup&) = delete;
+  NcclGroup& operator=(const NcclGroup&) = delete;
+
+  const NcclMembers& members() const { return members_; }
+  kernels::Stream& stream() { return *stream_; }
+
+  /// `enqueue` puts work on stream(), by call() and kernels; it runs once `after` has passed what is enqueued there now.
+  NcclOperationPtr start(kernels::Stream& after, std::string what, const std::function<void()>& enqueue);
+  /// Only from `enqueue`: NCCL's calls, as one group. They return the first result that is_fault, if any.
+  using Calls = std::function<ncclResult_t(ncclComm_t, cudaStream_t)>;
+  void call(const Calls& calls);
+
+  /// Throws what broke the group, unless the operation was seen done before that.
+  bool done(NcclOperation& operation);
+  void wait(NcclOperation& operation, kernels::Deadline deadline);
+  /// Throws what broke the group.
+  void check();
+  /// Ends all work of the group, on the device too.
+  void abort(const NcclOperation& operation, const std::string& reason) noexcept;
+
+ private:
+  void join(const std::string& id, int max_blocks);
+  ncclResult_t settle(ncclResult_t result);
+  void watch();
+  void look();
+  void fail(const std::string& sentence);
+  std::string late(const NcclOperation& operation) const;
+  void leave() noexcept;
+
+  const NcclMembers members_;
+  kernels::Device& device_;
+  const CommOptions options_;
+  std::unique_ptr<kernels::Stream> stream_;
+  std::unique_ptr<kernels::Event> ready_;
+  ncclComm_t nccl_ = nullptr;  // null once it was aborted
+  std::string operation_;      // being enqueued
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<NcclOperationPtr> under_way_;
+  std::optional<Failure> failure_;
+  bool stopping_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace tenax::comm

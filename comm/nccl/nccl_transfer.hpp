@@ -1,0 +1,48 @@
+// NcclTransfer: an operation of an NcclGroup under way.
+#pragma once
+
+#include "comm/nccl/nccl_group.hpp"
+#include "comm/transfer.hpp"
+
+namespace tenax::comm {
+
+class NcclTransfer final : public Transfer {
+ public:
+  NcclTransfer(NcclGroup& group, NcclOperationPtr operation)
+      : group_(group), operation_(std::move(operation)) {}
+  /// Nothing may touch its tensor afterwards, so what nobody waited for is ended.
+  ~NcclTransfer() override {
+    if (!is_awaited_) group_.abort(*operation_, "given up before it was done");
+  }
+  NcclTransfer(const NcclTransfer&) = delete;
+  NcclTransfer& operator=(const NcclTransfer&) = delete;
+
+  bool done() override {
+    const bool done = group_.done(*operation_);
+    is_awaited_ = is_awaited_ || done;
+    return done;
+  }
+  void wait(kernels::Deadline deadline) override {
+    group_.wait(*operation_, deadline);
+    is_awaited_ = true;
+  }
+  void order_before(kernels::Stream& stream, kernels::Deadline) override {
+    group_.check();
+    stream.wait(*operation_->finished);
+    is_awaited_ = true;
+  }
+  bool orders_without_blocking() const override { return true; }
+  void give_up(kernels::Deadline deadline) override {
+    group_.abort(*operation_, "given up by its rank");
+    operation_->finished->wait(deadline);
+    is_awaited_ = true;
+  }
+  TransferTiming timing() const override { return {{}, operation_->finished->time_s()}; }
+
+ private:
+  NcclGroup& group_;
+  NcclOperationPtr operation_;
+  bool is_awaited_ = false;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,50 @@
+// StagedLink: one link of a staged endpoint.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/host_staging.hpp"
+#include "comm/worker.hpp"
+
+namespace tenax::comm {
+
+/// What the links of a staged endpoint share. Lives in the endpoint, longer than links and transfers.
+class StagedPlace {
+ public:
+  StagedPlace(std::unique_ptr<Endpoint> inner, kernels::Device& device, CommOptions options);
+  ~StagedPlace();
+  StagedPlace(const StagedPlace&) = delete;
+  StagedPlace& operator=(const StagedPlace&) = delete;
+
+  /// A slot that no copy uses any more.
+  HostStaging::Slot take(std::size_t bytes);
+  /// Its copy may still be under way.
+  void give_back(HostStaging::Slot slot);
+
+  const std::unique_ptr<Endpoint> inner;
+  kernels::Device& device;
+  const double deadline_s;
+  HostStaging staging;
+  std::mutex mutex;  ///< one thread at a time uses `inner`, its links and its transfers
+
+ private:
+  std::vector<HostStaging::Slot> retired_;  // of the endpoint's thread
+};
+
+class StagedLink final : public Link {
+ public:
+  StagedLink(StagedPlace& place, int peer) : place_(place), peer_(peer) {}
+
+  TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
+  TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
+  std::string describe() const override { return place_.inner->link(peer_).describe(); }
+
+ private:
+  StagedPlace& place_;
+  const int peer_;
+  Worker sender_;  // waits for copies, one after the other, and sends them
+};
+
+}  // namespace tenax::comm

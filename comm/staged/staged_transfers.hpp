@@ -1,0 +1,67 @@
+// The transfers of a staged link.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "comm/failure.hpp"
+#include "comm/poll.hpp"
+#include "comm/staged/staged_link.hpp"
+
+namespace tenax::comm {
+
+/// A message on its way out, shared by its transfer and the link's thread.
+struct StagedMessage {
+  HostStaging::Slot slot;
+  kernels::Tensor host;
+  Tag tag = 0;
+  TransferPtr inner;  ///< under StagedPlace::mutex, as the failure; null until the copy has ended
+  std::optional<Failure> failure;  ///< of the thread
+};
+
+class StagedSend final : public Transfer {
+ public:
+  StagedSend(StagedPlace& place, std::string what, std::shared_ptr<StagedMessage> message)
+      : place_(place), what_(std::move(what)), message_(std::move(message)) {}
+  ~StagedSend() override;
+  StagedSend(const StagedSend&) = delete;
+  StagedSend& operator=(const StagedSend&) = delete;
+
+  bool done() override;
+  void wait(kernels::Deadline deadline) override;
+  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
+
+ private:
+  StagedPlace& place_;
+  std::string what_;
+  std::shared_ptr<StagedMessage> message_;
+  Stopwatch stopwatch_;
+  bool done_ = false;
+};
+
+class StagedReceive final : public Transfer {
+ public:
+  /// The slot's stream already waits for what the tensor's memory is used for before.
+  StagedReceive(StagedPlace& place, const kernels::Tensor& tensor, HostStaging::Slot slot, TransferPtr inner)
+      : place_(place), tensor_(tensor), slot_(std::move(slot)), inner_(std::move(inner)) {}
+  ~StagedReceive() override;
+  StagedReceive(const StagedReceive&) = delete;
+  StagedReceive& operator=(const StagedReceive&) = delete;
+
+  bool done() override;
+  void wait(kernels::Deadline deadline) override;
+  void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
+  bool orders_without_blocking() const override { return !inner_; }
+  void give_up(kernels::Deadline deadline) override;
+
+ private:
+  bool arrived();
+  void wait_for_arrival(kernels::Deadline deadline);
+
+  StagedPlace& place_;
+  kernels::Tensor tensor_;
+  HostStaging::Slot slot_;  // until the message is in the tensor
+  TransferPtr inner_;       // until it is in the slot
+};
+
+}  // namespace tenax::comm
