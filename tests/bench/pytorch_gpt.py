@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""GPT-2 training steps in PyTorch on the CPU, as fast as PyTorch does them: the rival of tests/bench/cpu.sh.
+"""GPT-2 training steps in PyTorch, as fast as PyTorch does them: the rival of tests/bench/cpu.sh and gpu.sh.
 
-    python3 pytorch_gpt.py --size tiny|small|gpt2-124m --dtype fp32|bf16 [--seconds S] [--batch B]
+    python3 pytorch_gpt.py --size tiny|small|gpt2-124m|gpt2-1.5b --dtype fp32|bf16 [--seconds S] [--batch B] [--device cuda]
 
 One step: forward, backward, clip_grad_norm_, AdamW (two groups), on new random tokens. Prints one JSON object: tokens/s by the
 median step, loss, and the peak resident memory of the process. Works with torch 1.13 (Debian) and later ones, and takes the
-faster path where a later one has it: fused attention, fused AdamW.
+faster path where a later one has it: fused attention, fused AdamW. On a GPU: torch.compile, tf32 for what is left in fp32, the vocabulary padded to a multiple of 64,
+flash attention; the batch is the largest of those given (--batch 64,32,…) that fits the memory.
 """
 import argparse, json, math, statistics, time
 
@@ -17,6 +18,7 @@ SIZES = {  # layers, heads, hidden, vocabulary, sequence length, batch
     "tiny": (4, 4, 128, 256, 256, 8),
     "small": (6, 6, 384, 50304, 256, 4),
     "gpt2-124m": (12, 12, 768, 50257, 1024, 1),
+    "gpt2-1.5b": (48, 25, 1600, 50257, 1024, 1),
 }
 
 
@@ -77,45 +79,74 @@ def peak_memory_bytes():
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
+class Training:
+    def __init__(self, options, batch):
+        layers, heads, hidden, vocab, length, _ = SIZES[options.size]
+        on_gpu = options.device == "cuda"
+        self.vocab = (vocab + 63) // 64 * 64 if on_gpu else vocab
+        self.length, self.batch, self.device = length, batch, options.device
+        self.dtype = torch.bfloat16 if options.dtype == "bf16" else None
+        self.model = Gpt2(layers, heads, hidden, self.vocab, length).to(self.device)
+        self.optimizer = adamw(self.model)
+        self.forward = torch.compile(self.model) if options.compile or on_gpu else self.model
+
+    def step(self):
+        tokens = torch.randint(self.vocab, (self.batch, self.length + 1), device=self.device)
+        with torch.autocast(self.device, dtype=self.dtype or torch.bfloat16, enabled=self.dtype is not None):
+            loss = self.forward(tokens[:, :-1], tokens[:, 1:].contiguous())
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return float(loss)  # waits for the device
+
+
+def begin(options, batches):
+    """The training with the largest batch that fits, warmed up."""
+    for batch in batches:
+        try:
+            training = Training(options, batch)
+            for _ in range(3):
+                training.step()
+            return training
+        except torch.cuda.OutOfMemoryError:
+            training = None
+            torch.cuda.empty_cache()
+    raise SystemExit("no batch fits the memory")
+
+
+def peak_of(device):
+    return torch.cuda.max_memory_allocated() if device == "cuda" else peak_memory_bytes()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", choices=SIZES, required=True)
     parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
-    parser.add_argument("--batch", type=int)
+    parser.add_argument("--batch")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--compile", action="store_true")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    torch.set_flush_denormal(True)
+    if options.device == "cpu":
+        torch.set_num_threads(options.threads)
+        torch.set_flush_denormal(True)
+    else:
+        torch.set_float32_matmul_precision("high")
     torch.manual_seed(1)
-    layers, heads, hidden, vocab, length, batch = SIZES[options.size]
-    batch = options.batch or batch
-    model = Gpt2(layers, heads, hidden, vocab, length)
-    optimizer = adamw(model)
-    forward = torch.compile(model) if options.compile else model
-
-    def step():
-        tokens = torch.randint(vocab, (batch, length + 1))
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.dtype == "bf16"):
-            loss = forward(tokens[:, :-1], tokens[:, 1:].contiguous())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        return float(loss)
-
-    for _ in range(3):
-        step()
+    batches = [int(word) for word in (options.batch or str(SIZES[options.size][5])).split(",")]
+    training = begin(options, batches)
     seconds = []
     end = time.perf_counter() + options.seconds
     while time.perf_counter() < end or len(seconds) < 5:
-        begin = time.perf_counter()
-        loss = step()
-        seconds.append(time.perf_counter() - begin)
+        started = time.perf_counter()
+        loss = training.step()
+        seconds.append(time.perf_counter() - started)
     print(json.dumps({"torch": torch.__version__, "size": options.size, "dtype": options.dtype, "steps": len(seconds),
-                      "tokens_per_second": batch * length / statistics.median(seconds), "loss": loss,
-                      "peak_memory_bytes": peak_memory_bytes()}))
+                      "batch": training.batch,
+                      "tokens_per_second": training.batch * training.length / statistics.median(seconds), "loss": loss,
+                      "peak_memory_bytes": peak_of(options.device)}))
 
 
 main()

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# The CUDA back end on a machine with a GPU: is it right, how fast is it beside PyTorch, where does a step's time go.
+#
+#   bash tests/bench/gpu.sh [build] [check] [curve] [speed] [table] [delegates]   (default: all, in this order)
+#        [--rounds 3] [--seconds 10] [--sizes "gpt2-124m gpt2-1.5b"] [--python python3]
+#
+# build      configures with -DTENAX_CUDA=ON in build/ and builds; a machine without Debian's packages takes Open MPI, HDF5,
+#            Kokkos and oneDNN from .bundle/ (or .bundle.tar.xz) in the repository's root (shared/tools/bundle.sh), cuDNN, NCCL
+#            and cuBLAS from the Python that is there
+# check      operations against plain loops, the golden run in all layouts, repeatability, layouts on one GPU
+# curve      500 steps of bf16 beside fp32: the smoothed losses within 1 %
+# speed      tokens/s, medians over the rounds, tenax and PyTorch in turn; share of the measured matrix-product rate
+# table      one step by operation, with each one's bound
+# delegates  64 MB messages between two ranks on one GPU: rate of the copies, launches that do not block, compute beside it
+#
+# One call of everything takes about 20 minutes on an H200; each word alone under 10.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3
+while [ $# -gt 0 ]; do
+  case $1 in
+    --rounds) rounds=$2; shift ;; --seconds) seconds=$2; shift ;; --sizes) sizes=$2; shift ;; --python) python=$2; shift ;;
+    build | check | curve | speed | table | delegates) words+=("$1") ;;
+    *) die "unknown word $1 (the head of $0 lists them)" ;;
+  esac
+  shift
+done
+[ ${#words[@]} -gt 0 ] || words=(build check curve speed table delegates)
+
+# The bundle where Debian's packages are missing, and the libraries of Python's wheels where the toolkit lacks them.
+use_bundle() {
+  [ -e "$tenax_root/.bundle/env.sh" ] || {
+    [ -e "$tenax_root/.bundle.tar.xz" ] || return 0
+    tar -C "$tenax_root" -xf "$tenax_root/.bundle.tar.xz" || die "cannot unpack .bundle.tar.xz"
+  }
+  source "$tenax_root/.bundle/env.sh"
+}
+
+wheel_folders() {  # the folders of Python's NVIDIA wheels that hold a file named $1
+  "$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null |
+    while read -r folder; do find "$folder" -name "$1" -printf '%h\n'; done | sort -u
+}
+
+use_wheels() {
+  local file
+  cuda_options=()
+  for file in cudnn.h nccl.h cublasLt.h; do
+    CMAKE_INCLUDE_PATH=${CMAKE_INCLUDE_PATH:-}$(wheel_folders $file | sed 's/^/:/' | tr -d '\n')
+  done
+  for file in 'libcudnn.so*' 'libnccl.so*' 'libcublasLt.so*'; do
+    local folders
+    folders=$(wheel_folders "$file" | tr '\n' ':')
+    CMAKE_LIBRARY_PATH=${CMAKE_LIBRARY_PATH:-}:$folders
+    LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:-}
+  done
+  export CMAKE_INCLUDE_PATH CMAKE_LIBRARY_PATH LD_LIBRARY_PATH
+}
+
+do_build() {
+  command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON -DTENAX_CUDA=ON
+  build_target all
+  "$tenax_build/tenax" --version
+}
+
+do_check() {
+  ctest --test-dir "$tenax_build" --output-on-failure --parallel 1 \
+    -R '^(golden|repeatable|cuda_.*)$|BackEnds|Cuda|Matmul|Attention|AdamW|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16'
+}
+
+# The loss of each step, smoothed over 50, of both types.
+do_curve() {
+  local dtype
+  for dtype in fp32 bf16; do
+    rm -rf "$bench_work/curve-$dtype"
+    mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" run.output_dir="$bench_work/curve-$dtype" run.resume=never \
+      model.compute_dtype=$dtype run.log_interval=100 || die "tenax failed: curve, $dtype"
+    sed -n 's/.*"loss": *\([0-9.e+-]*\).*/\1/p' "$bench_work/curve-$dtype/metrics.jsonl" >"$bench_work/curve-$dtype.losses"
+  done
+  paste "$bench_work/curve-fp32.losses" "$bench_work/curve-bf16.losses" | awk '
+    { a[NR] = $1; b[NR] = $2; sa += $1; sb += $2
+      if (NR > 50) { sa -= a[NR - 50]; sb -= b[NR - 50] }
+      if (NR >= 50) { d = sb / sa - 1; if (d < 0) d = -d; if (d > worst) worst = d } }
+    END { printf "bf16 beside fp32 over %d steps: smoothed losses differ by at most %.3f %% (goal 1)\n", NR, 100 * worst }'
+}
+
+batches_of() { case $1 in gpt2-124m) echo 64 32 ;; gpt2-1.5b) echo 32 24 16 12 8 ;; esac; }
+deck_of() { echo "$1"; }
+
+# Sets `batch` to the largest micro-batch of size $1 that trains.
+find_batch() {
+  for batch in $(batches_of "$1"); do
+    tenax_rate 1 "$1" $(gpu_options "$batch") run.train_steps=3 >/dev/null 2>&1 && return
+  done
+  die "no micro-batch of $1 fits"
+}
+gpu_options() {
+  echo "parallel.tensor_parallel_size=1 model.compute_dtype=bf16 device.kind=cuda batch.global_batch_size=$1 batch.micro_batch_size=$1"
+}
+
+do_speed() {
+  local size round tenax pytorch options rate flop
+  printf '%-10s %6s %10s %10s %6s %7s %12s\n' size batch tenax PyTorch ratio MFU 'matrix rate'
+  for size in $sizes; do
+    find_batch "$size"
+    options="$(gpu_options "$batch") run.train_steps=40"
+    : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
+    for ((round = 1; round <= rounds; ++round)); do
+      tenax_rate 1 "$size" $options >>"$bench_work/tenax.rates"
+      "$python" -W ignore "$bench_folder/pytorch_gpt.py" --size "$size" --dtype bf16 --device cuda --seconds "$seconds" \
+        --batch "$(batches_of "$size" | tr ' ' ,)" | tee -a "$bench_work/pytorch.json" |
+        sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' >>"$bench_work/pytorch.rates"
+    done
+    tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
+    rate=$(sed -n 's/.*measured at \([0-9.]*\) \([GTP]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
+      awk '{ print $1 * ($2 == "P" ? 1000 : $2 == "T" ? 1 : 0.001) }')
+    flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | sed -n 's/.*"flop_per_token": *\([0-9.e+]*\).*/\1/p')
+    printf '%-10s %6s %10.0f %10.0f %6.2f %6.1f%% %7.0f TFLOP/s\n' "$size" "$batch" "$tenax" "$pytorch" \
+      "$(awk "BEGIN { print $tenax / $pytorch }")" "$(awk "BEGIN { print 100 * $tenax * $flop / $rate / 1e12 }")" "$rate"
+  done
+}
+
+do_table() {
+  local size
+  for size in $sizes; do
+    find_batch "$size"
+    echo "$size, micro-batch $batch"
+    mpirun -q -n 1 "$tenax_build/tests/bench/step_breakdown" "$bench_folder/$size.toml" --steps 5 $(gpu_options "$batch")
+  done
+}
+
+do_delegates() { mpirun -q -n 2 "$tenax_build/tests/bench/delegated_bench"; }
+
+use_bundle
+use_wheels
+export_mpi_environment
+prepare_bench
+for word in "${words[@]}"; do
+  echo "== $word"
+  "do_$word" || die "$word failed"
+done
