@@ -69,12 +69,23 @@ do_check() {
     -R '^(golden|repeatable|cuda_.*)$|BackEnds|Cuda|Matmul|Attention|AdamW|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16'
 }
 
+# tinyshakespeare: the checkout's neighbour, or carried in the repository's root.
+curve_text() {
+  local file
+  for file in "$tenax_root"/{../shared/data,shared/data,.data}/tinyshakespeare.txt; do
+    [ -e "$file" ] && { echo "$file"; return; }
+  done
+  die "tinyshakespeare.txt is not there: carry it as .data/tinyshakespeare.txt"
+}
+
 # The loss of each step, smoothed over 50, of both types.
 do_curve() {
-  local dtype
+  local dtype text
+  text=$(curve_text) || exit 1
   for dtype in fp32 bf16; do
     rm -rf "$bench_work/curve-$dtype"
-    mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" run.output_dir="$bench_work/curve-$dtype" run.resume=never \
+    mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" data.train="$text" run.output_dir="$bench_work/curve-$dtype" \
+      run.resume=never \
       model.compute_dtype=$dtype run.log_interval=100 || die "tenax failed: curve, $dtype"
     sed -n 's/.*"loss": *\([0-9.e+-]*\).*/\1/p' "$bench_work/curve-$dtype/metrics.jsonl" >"$bench_work/curve-$dtype.losses"
   done
