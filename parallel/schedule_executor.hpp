@@ -6,18 +6,13 @@
 #include <memory>
 #include <vector>
 
-#include "comm/link.hpp"
+#include "comm/signal.hpp"
 #include "model/pipeline_stage.hpp"
 #include "parallel/pipeline_schedule.hpp"
+#include "parallel/row_traffic.hpp"
 #include "parallel/schedule_observer.hpp"
 
 namespace tenax::parallel {
-
-/// Links to the stages before and after; null at the pipeline's ends. Owned by the caller.
-struct PipelineNeighbours {
-  comm::Link* upstream = nullptr;
-  comm::Link* downstream = nullptr;
-};
 
 struct ExecutorOptions {
   int slots = 1;           ///< how many activations may be live; the stage has at least as many slots
@@ -25,6 +20,10 @@ struct ExecutorOptions {
   /// How long to wait for the input of the row's next op before another op of the row that is ready goes first; infinite:
   /// the row is run as it stands.
   double patience_s = std::numeric_limits<double>::infinity();
+  /// Asynchronous devices: how many ops are launched beyond the one that runs. One is enough to hide launching, which takes
+  /// less time than running; more would run into the driver's limit on launches ahead (1024), where launching blocks: a pass
+  /// of a dozen layers has some 300.
+  int launch_ahead = 1;
 };
 
 /// The transfers follow from the row: an F needs its activation from upstream and sends one downstream, a B (or BW) the
@@ -37,6 +36,14 @@ struct ExecutorOptions {
 /// (b) no deadlock: all microbatches that a stage holds are earlier than the forward it lacks, the earliest unfinished
 /// one can therefore always go on somewhere.
 ///
+/// On an asynchronous device launching does not wait for messages: with infinite patience, up to options.launch_ahead ops
+/// beyond the one that runs are launched in the row's order, and the device waits for their messages where their links can
+/// order them so (comm::Transfer::orders_without_blocking); others are launched when their message is here. With a finite
+/// patience, at most one op is launched beyond the one that runs, and only when its message is here; the patience begins when
+/// the device has nothing left to run. Without neighbours everything is launched at once, and no event is asked for
+/// before report(), so that a run can be captured. run() returns when all messages have arrived and left, and throws if one
+/// did not: the ops launched last may still be running, but never on anything that failed to come.
+///
 /// A row of forward passes alone (evaluation) is a schedule too: then a slot is free after its F.
 class ScheduleExecutor {
  public:
@@ -45,32 +52,19 @@ class ScheduleExecutor {
                    std::vector<PipelineOp> row, ExecutorOptions options);
 
   /// Runs the row once. `ready` hears of final gradients during the last weight pass; `progress` is called between ops so
-  /// that collectives under way move on. Throws Error(link) when a neighbour is silent for deadline_s.
+  /// that collectives under way move on. `observer`: report() at the end. Throws Error(link) when a neighbour is silent for
+  /// deadline_s.
   void run(const model::GradientsReady& ready = {}, const std::function<void()>& progress = {},
            ScheduleObserver* observer = nullptr);
+  /// Tells of the last run, before the next. Waits until its ops have run.
+  void report(ScheduleObserver& observer);
 
   const std::vector<PipelineOp>& row() const { return row_; }
 
  private:
-  struct Flight {  // one transfer of this run
-    comm::TransferPtr transfer;
-    TransferRecord record;
-    bool complete = false;
-    bool missed = false;  // was looked at and not complete since the last op
-  };
-  struct Microbatch {
-    int slot = -1;
-    bool forward_done = false, gradient_done = false;
-    Flight input, output, d_output, d_input;  // received, sent, received, sent
-  };
-  struct Slot {
-    bool free = true;
-    Flight* input_reader = nullptr;   // the send that may still read the input's memory
-    Flight* output_reader = nullptr;  // and the output's
-  };
   struct Op {
     PipelineOp op;
-    bool done = false;
+    bool done = false;  // launched
     std::unique_ptr<kernels::Event> begin, end;
   };
   /// The row's ops of one kind, in its order. BW is a gradient and a weight pass.
@@ -81,39 +75,33 @@ class ScheduleExecutor {
   };
 
   void reset();
-  void post_receives();
-  void post_inputs();
-  void post_gradients();
-  bool take_slot(Microbatch& microbatch);
+  void await_room();
   Op& choose();
+  int first_ready();
   bool ready(int index);
-  bool ready_forward(Microbatch& microbatch);
   template <class Ready>
   bool wait_until(Ready ready, double seconds);
   void press(const Op& entry);
-  bool poll(Flight& flight);
-  void settle(Flight& flight);
+  void press_device();
+  std::size_t finished();
+  bool is_idle() { return !is_asynchronous_ || finished() == executed_.size(); }
   void execute(Op& entry, const model::GradientsReady& ready);
-  void compute(const Op& entry, Microbatch& microbatch, const model::GradientsReady& ready);
-  void send(Flight& flight, TransferKind kind, const PipelineOp& op);
-  void receive(Flight& flight, TransferKind kind, int microbatch, int slot);
-  void release(Microbatch& microbatch);
-  void report(ScheduleObserver& observer);
-  Microbatch& of(const PipelineOp& op) { return microbatches_[static_cast<std::size_t>(op.microbatch)]; }
+  void compute(const Op& entry, const model::GradientsReady& ready);
+  void settle();
 
   model::PipelineStage& stage_;
   PipelineNeighbours neighbours_;
   ExecutorOptions options_;
   std::vector<PipelineOp> row_;
-  bool forward_only_ = true;
-  comm::Signal signal_;
-  bool signalled_ = false;  // every link notifies: waits sleep instead of polling
-  std::vector<Op> ops_;     // aligned with row_
   Lane forwards_, gradients_, weights_;
-  std::size_t next_input_ = 0, first_open_ = 0;  // in forwards_.ops; in ops_
-  std::vector<Microbatch> microbatches_;
-  std::vector<Slot> slots_;
-  std::vector<int> executed_;
+  RowTraffic traffic_;
+  const bool bends_, is_asynchronous_;
+  comm::Signal signal_;
+  bool signalled_ = false;      // every link notifies: waits sleep instead of polling
+  std::vector<Op> ops_;         // aligned with row_
+  std::size_t first_open_ = 0;  // in ops_
+  std::vector<int> executed_;   // launched, in that order
+  std::size_t finished_ = 0;    // how many of executed_ are known to have run
 };
 
 }  // namespace tenax::parallel
