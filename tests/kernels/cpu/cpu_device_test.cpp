@@ -4,7 +4,6 @@
 #include <numeric>
 #include <thread>
 
-#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
 
@@ -74,20 +73,6 @@ TEST(CpuDevice, events_tell_when_they_were_recorded) {
   EXPECT_LE(second->time_s(), after);
   stream->record(*first);
   EXPECT_LE(second->time_s(), first->time_s()) << "recording again moves the mark";
-}
-
-TEST(CudaDevice, of_a_build_without_cuda_names_the_option) {
-#ifdef TENAX_TEST_WITHOUT_CUDA
-  try {
-    create_cuda_device({});
-    FAIL() << "there is no CUDA in this build";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_status(), 1) << "another build could honour the deck";
-    EXPECT_NE(std::string(error.what()).find("-DTENAX_CUDA=ON"), std::string::npos) << error.what();
-  }
-#else
-  GTEST_SKIP() << "this build has CUDA";
-#endif
 }
 
 // One rank of a test with ranks as threads: its own device, stream and tensors.
