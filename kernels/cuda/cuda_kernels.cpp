@@ -2,10 +2,13 @@
 
 #include <cassert>
 
+#include "kernels/cuda/column_sums.hpp"
 #include "kernels/cuda/cross_entropy.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
+#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/embedding.hpp"
 #include "kernels/cuda/layernorm.hpp"
+#include "kernels/cuda/sum_of_squares.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
@@ -40,9 +43,17 @@ void CudaKernels::linear_gelu_backward_input(Stream& stream, const LinearGeluBac
     Kernels::linear_gelu_backward_input(stream, args);
 }
 
-void CudaKernels::bias_gradient(Stream&, const BiasGradientArgs&) { not_yet(); }
-void CudaKernels::gelu_forward(Stream&, const GeluForwardArgs&) { not_yet(); }
-void CudaKernels::gelu_backward(Stream&, const GeluBackwardArgs&) { not_yet(); }
+void CudaKernels::bias_gradient(Stream& stream, const BiasGradientArgs& args) {
+  cuda::bias_gradient(current(stream), args, workspace_of(stream));
+}
+
+void CudaKernels::gelu_forward(Stream& stream, const GeluForwardArgs& args) {
+  cuda::gelu_forward(current(stream), args);
+}
+
+void CudaKernels::gelu_backward(Stream& stream, const GeluBackwardArgs& args) {
+  cuda::gelu_backward(current(stream), args);
+}
 
 void CudaKernels::layernorm_forward(Stream& stream, const LayerNormForwardArgs& args) {
   cuda::layernorm_forward(current(stream), args);
@@ -52,8 +63,13 @@ void CudaKernels::residual_layernorm_forward(Stream& stream, const ResidualLayer
   cuda::residual_layernorm_forward(current(stream), args);
 }
 
-void CudaKernels::layernorm_backward(Stream&, const LayerNormBackwardArgs&) { not_yet(); }
-void CudaKernels::residual_add(Stream&, const ResidualAddArgs&) { not_yet(); }
+void CudaKernels::layernorm_backward(Stream& stream, const LayerNormBackwardArgs& args) {
+  cuda::layernorm_backward(current(stream), args, workspace_of(stream));
+}
+
+void CudaKernels::residual_add(Stream& stream, const ResidualAddArgs& args) {
+  cuda::residual_add(current(stream), args);
+}
 
 void CudaKernels::attention_forward(Stream&, const AttentionForwardArgs&) { not_yet(); }
 void CudaKernels::attention_backward(Stream&, const AttentionBackwardArgs&) { not_yet(); }
@@ -86,11 +102,26 @@ void CudaKernels::adamw(Stream& stream, const AdamWArgs& args) {
   cuda::adamw(current(stream), args, rounding_);
 }
 
-void CudaKernels::sum_of_squares(Stream&, const SumOfSquaresArgs&) { not_yet(); }
-void CudaKernels::zero(Stream&, Tensor) { not_yet(); }
-void CudaKernels::copy(Stream&, Tensor, Tensor) { not_yet(); }
-void CudaKernels::cast(Stream&, Tensor, Tensor) { not_yet(); }
-void CudaKernels::add(Stream&, Tensor, Tensor) { not_yet(); }
-void CudaKernels::maximum(Stream&, Tensor, Tensor) { not_yet(); }
+void CudaKernels::sum_of_squares(Stream& stream, const SumOfSquaresArgs& args) {
+  cuda::sum_of_squares(current(stream), args, workspace_of(stream));
+}
+
+void CudaKernels::zero(Stream& stream, Tensor destination) { cuda::zero(current(stream), destination); }
+
+void CudaKernels::copy(Stream& stream, Tensor source, Tensor destination) {
+  cuda::copy(current(stream), source, destination);
+}
+
+void CudaKernels::cast(Stream& stream, Tensor source, Tensor destination) {
+  cuda::cast(current(stream), source, destination);
+}
+
+void CudaKernels::add(Stream& stream, Tensor source, Tensor destination) {
+  cuda::add(current(stream), source, destination);
+}
+
+void CudaKernels::maximum(Stream& stream, Tensor source, Tensor destination) {
+  cuda::maximum(current(stream), source, destination);
+}
 
 }  // namespace tenax::kernels::cuda
