@@ -1,0 +1,151 @@
+// Of each head, the blocks with the most to do come first: the last queries, which see all keys, and the first keys,
+// which all queries see.
+#include <cmath>
+#include <string>
+
+#include "kernels/cuda/attention_backward_body.hpp"
+#include "kernels/cuda/attention_forward_body.hpp"
+#include "kernels/cuda/attention_kernels.hpp"
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/device_group.cuh"
+#include "kernels/error.hpp"
+
+namespace tenax::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 128;  // the patches of a product of tiles
+constexpr std::size_t kWorkspaceAlignment = 256;
+
+extern __shared__ __align__(16) unsigned char shared_memory[];
+
+template <class Element>
+__global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward<Element> op, unsigned tiles) {
+  const unsigned tile = tiles - 1 - blockIdx.x % tiles;
+  attention_forward_block(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kForwardQueries,
+                          reinterpret_cast<Accumulator<Element>*>(shared_memory));
+}
+
+template <class Element>
+__global__ void __launch_bounds__(kThreads)
+    output_dots_kernel(AttentionBackward<Element> op, std::int64_t rows) {
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row < rows)
+    attention_output_dot(DeviceGroup{}, op, row / op.shape.length, static_cast<int>(row % op.shape.length));
+}
+
+template <class Element>
+__global__ void __launch_bounds__(kThreads) queries_kernel(AttentionBackward<Element> op, unsigned tiles) {
+  const unsigned tile = tiles - 1 - blockIdx.x % tiles;
+  attention_backward_queries(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kBackwardRows,
+                             reinterpret_cast<Accumulator<Element>*>(shared_memory));
+}
+
+template <class Element>
+__global__ void __launch_bounds__(kThreads) keys_kernel(AttentionBackward<Element> op, unsigned tiles) {
+  const unsigned tile = blockIdx.x % tiles;
+  attention_backward_keys(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kBackwardRows,
+                          reinterpret_cast<Accumulator<Element>*>(shared_memory));
+}
+
+// One block per tile of `rows` rows of each head.
+template <class Kernel, class Op>
+void launch_tiles(cudaStream_t stream, const char* name, Kernel* kernel, const Op& op, int rows,
+                  std::size_t bytes) {
+  const auto tiles = static_cast<unsigned>((op.shape.length + rows - 1) / rows);
+  const auto blocks = static_cast<unsigned>(op.shape.count() * tiles);
+  TENAX_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  kernel<<<blocks, kThreads, bytes, stream>>>(op, tiles);
+  check_launch(name);
+}
+
+AttentionShape shape_of(const Tensor& out, int heads) {
+  assert(out.shape.rank() == 3 && heads > 0 && out.columns() % heads == 0);
+  return {out.shape[0], static_cast<int>(out.shape[1]), heads, static_cast<int>(out.columns() / heads)};
+}
+
+void check_head_size(const AttentionShape& shape, DType dtype) {
+  const int limit = dtype == DType::f64 ? 128 : 256;
+  if (shape.head_size <= limit) return;
+  throw Error(Scope::usage, "attention on this GPU takes heads of up to " + std::to_string(limit) +
+                                " numbers in " + name_of(dtype) + ", not " + std::to_string(shape.head_size) +
+                                ": use more heads, or bf16");
+}
+
+template <class Real>
+Real scale_of(const AttentionShape& shape) {
+  return static_cast<Real>(1 / std::sqrt(static_cast<double>(shape.head_size)));
+}
+
+template <class Element>
+void forward(cudaStream_t stream, const AttentionForwardArgs& args, const AttentionShape& shape) {
+  using Real = Accumulator<Element>;
+  const AttentionForward<Element> op{shape, args.qkv.as<const Element>(), args.out.as<Element>(),
+                                     args.log_sum_exp.as<Real>(), scale_of<Real>(shape)};
+  launch_tiles(stream, "attention_forward", forward_kernel<Element>, op, kForwardQueries,
+               sizeof(Real) * ForwardTiles<Real>::size(shape.head_size));
+}
+
+// Heads whose six tiles do not fit into a block's shared memory cannot come here: check_head_size().
+template <class Element>
+void backward(cudaStream_t stream, const AttentionBackward<Element>& op) {
+  using Real = Accumulator<Element>;
+  const std::int64_t rows = op.shape.count() * op.shape.length;
+  constexpr int kWarps = kThreads / kWarp;
+  output_dots_kernel<<<static_cast<unsigned>((rows + kWarps - 1) / kWarps), dim3(kWarp, kWarps), 0, stream>>>(
+      op, rows);
+  check_launch("attention_output_dots");
+  launch_tiles(stream, "attention_backward_queries", queries_kernel<Element>, op, kBackwardRows,
+               sizeof(Real) * BackwardTiles<Real>::size(op.shape.head_size, kQueryTiles));
+  launch_tiles(stream, "attention_backward_keys", keys_kernel<Element>, op, kBackwardRows,
+               sizeof(Real) * BackwardTiles<Real>::size(op.shape.head_size, kKeyTiles));
+}
+
+// Where d_qkv is qkv, d_q waits in the workspace until no block needs q any more.
+template <class Element>
+void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const AttentionShape& shape,
+              Workspace& workspace) {
+  using Real = Accumulator<Element>;
+  const bool in_place = args.d_qkv.data == args.qkv.data;
+  const std::size_t dots_bytes = args.log_sum_exp.bytes();
+  const std::size_t d_q_at =
+      (dots_bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+  auto* const memory = static_cast<std::byte*>(workspace.take(d_q_at + (in_place ? args.out.bytes() : 0)));
+  AttentionBackward<Element> op{shape,
+                                args.qkv.as<const Element>(),
+                                args.out.as<const Element>(),
+                                args.d_out.as<const Element>(),
+                                args.log_sum_exp.as<const Real>(),
+                                reinterpret_cast<Real*>(memory),
+                                args.d_qkv.as<Element>(),
+                                args.d_qkv.as<Element>(),
+                                3,
+                                scale_of<Real>(shape)};
+  if (in_place) {
+    op.d_q = reinterpret_cast<Element*>(memory + d_q_at);
+    op.d_q_parts = 1;
+  }
+  backward(stream, op);
+  const std::size_t row_bytes = shape.hidden() * sizeof(Element);
+  if (in_place)
+    TENAX_CUDA_CHECK(cudaMemcpy2DAsync(args.d_qkv.data, 3 * row_bytes, op.d_q, row_bytes, row_bytes,
+                                       args.out.rows(), cudaMemcpyDeviceToDevice, stream));
+}
+
+}  // namespace
+
+void own_attention_forward(cudaStream_t stream, const AttentionForwardArgs& args) {
+  const AttentionShape shape = shape_of(args.out, args.heads);
+  if (args.out.size() == 0) return;
+  check_head_size(shape, args.out.dtype);
+  with_type(args.out.dtype, [&](auto type) { forward<decltype(type)>(stream, args, shape); });
+}
+
+void own_attention_backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {
+  const AttentionShape shape = shape_of(args.out, args.heads);
+  if (args.out.size() == 0) return;
+  check_head_size(shape, args.out.dtype);
+  with_type(args.out.dtype, [&](auto type) { backward<decltype(type)>(stream, args, shape, workspace); });
+}
+
+}  // namespace tenax::kernels::cuda
