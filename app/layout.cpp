@@ -81,9 +81,12 @@ parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& l
 // memory does, the machine is.
 parallel::PipelineSchedule plan_within(const io::Deck& deck, const Layout& layout,
                                        const parallel::ActivationLimit& limit) {
+  // What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.
+  const auto policy = layout.config.recomputes && layout.grid.pipeline == 1
+                          ? parallel::SchedulePolicy::one_f_one_b
+                          : parallel::policy_of_name(deck.pipeline.schedule);
   try {
-    return parallel::plan_schedule(parallel::policy_of_name(deck.pipeline.schedule), layout.microbatches,
-                                   layout.costs, limit);
+    return parallel::plan_schedule(policy, layout.microbatches, layout.costs, limit);
   } catch (const kernels::Error& error) {
     if (!deck.pipeline.activation_limit.empty()) throw;
     throw kernels::Error(kernels::Scope::rank,
@@ -106,6 +109,7 @@ model::GptConfig gpt_config(const io::ModelSection& section) {
 Layout begin_layout(const io::Deck& deck) {
   Layout layout;
   layout.config = gpt_config(deck.model);
+  layout.config.recomputes = deck.device.recompute == "gelu_layernorm";
   layout.grid = {static_cast<int>(deck.parallel.tensor_parallel_size),
                  static_cast<int>(deck.parallel.pipeline_parallel_size),
                  static_cast<int>(deck.parallel.data_parallel_size)};

@@ -40,6 +40,12 @@ void check_device(const Deck& deck, const Origins& origins) {
     origins.fail({"device.cuda_graph", "parallel.data_parallel_size"},
                  "device.cuda_graph = true needs a run of one rank: what several ranks say to each other "
                  "cannot be captured");
+  if (device.recompute != "none" && deck.parallel.pipeline_parallel_size > 1 &&
+      deck.pipeline.schedule != "1f1b" && deck.pipeline.schedule != "gpipe")
+    origins.fail({"device.recompute", "pipeline.schedule"},
+                 "device.recompute = " + json_string(device.recompute) +
+                     " needs backward passes that are not split: pipeline.schedule = \"1f1b\" or \"gpipe\", "
+                     "or one stage");
   if (device.kind != "emulated") return;
   const auto check_times = [&](const char* name, const std::vector<double>& times) {
     const std::string key = std::string("device.") + name;

@@ -18,6 +18,9 @@ struct GptConfig {
   std::int64_t seq_length = 0;
   std::int64_t vocab_size = 0;
   kernels::DType compute_dtype = kernels::DType::f32;
+  /// LayerNorms and GELUs are computed again in the backward pass instead of kept: 10 instead of 16 values of [rows, H] a
+  /// block and live microbatch (ffn 4 H). Then both parts of a backward pass run together, block by block.
+  bool recomputes = false;
 
   static constexpr double kLayerNormEpsilon = 1e-5;
 

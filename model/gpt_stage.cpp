@@ -97,6 +97,12 @@ void GptStage::set_shape(MicrobatchShape shape) {
     auto memory = std::move(entry.memory);
     entry = take_slot(arena, config_, span_, tensor_group_.size(), shape);
     entry.memory = std::move(memory);
+    if (!config_.recomputes) continue;
+    for (BlockActivations& act : entry.blocks) {
+      act.ln_1 = scratch_.block.ln_1;
+      act.ln_2 = scratch_.block.ln_2;
+      act.gelu = scratch_.block.gelu;
+    }
   }
 }
 
@@ -158,35 +164,64 @@ void GptStage::forward(int index, int microbatch) {
                  slot(index).head, scratch_.head, losses_.part(microbatch * rows, {rows}));
 }
 
-void GptStage::backward_input(int index) {
-  Slot& current = slot(index);
+void GptStage::head_input(Slot& current) {
   if (head_)
     head_->backward_input(stream_, current.boundary.back(),
                           batch_part(targets_, current.microbatch).reshaped({shape_.rows()}), current.head,
                           scratch_.head);
+}
+
+void GptStage::backward_input(int index) {
+  assert(!config_.recomputes);
+  Slot& current = slot(index);
+  head_input(current);
   for (std::size_t i = blocks_.size(); i-- > 0;)
     blocks_[i].backward_input(stream_, shape_, current.blocks[i], scratch_.block);
 }
 
 void GptStage::backward_weight(int index, bool accumulate, const GradientsReady& ready) {
+  assert(!config_.recomputes);
   Slot& current = slot(index);
-  const auto announce = [&](int begin, int end) {
-    if (ready) ready(begin, end);
-  };
-  if (head_) {
-    head_->backward_weight(stream_, current.head, accumulate);
-    announce(head_->first_row(), head_->end_row());
-    if (head_->has_tied_copy()) announce(head_->wte_row(), head_->wte_row() + 1);
+  head_weight(current, accumulate, ready);
+  for (std::size_t i = blocks_.size(); i-- > 0;) block_weight(i, current, accumulate, ready);
+  embedding_weight(current, accumulate, ready);
+}
+
+void GptStage::backward(int index, bool accumulate, const GradientsReady& ready) {
+  if (!config_.recomputes) {
+    PipelineStage::backward(index, accumulate, ready);
+    return;
   }
+  Slot& current = slot(index);
+  head_input(current);
+  head_weight(current, accumulate, ready);
   for (std::size_t i = blocks_.size(); i-- > 0;) {
-    blocks_[i].backward_weight(stream_, current.blocks[i], accumulate);
-    announce(blocks_[i].first_row(), blocks_[i].end_row());
+    blocks_[i].recompute(stream_, current.blocks[i]);
+    blocks_[i].backward_input(stream_, shape_, current.blocks[i], scratch_.block);
+    block_weight(i, current, accumulate, ready);
   }
+  embedding_weight(current, accumulate, ready);
+}
+
+void GptStage::head_weight(Slot& current, bool accumulate, const GradientsReady& ready) {
+  if (!head_) return;
+  head_->backward_weight(stream_, current.head, accumulate);
+  if (!ready) return;
+  ready(head_->first_row(), head_->end_row());
+  if (head_->has_tied_copy()) ready(head_->wte_row(), head_->wte_row() + 1);
+}
+
+void GptStage::block_weight(std::size_t block, Slot& current, bool accumulate, const GradientsReady& ready) {
+  blocks_[block].backward_weight(stream_, current.blocks[block], accumulate);
+  if (ready) ready(blocks_[block].first_row(), blocks_[block].end_row());
+}
+
+void GptStage::embedding_weight(Slot& current, bool accumulate, const GradientsReady& ready) {
   if (!embedding_) return;
   // On a stage that is the whole model the head's product has already (over)written the tied gradient.
   embedding_->backward_weight(stream_, batch_part(inputs_, current.microbatch), current.boundary.front(),
                               accumulate || head_.has_value(), accumulate);
-  announce(embedding_->wte_row(), embedding_->end_row());
+  if (ready) ready(embedding_->wte_row(), embedding_->end_row());
 }
 
 Tensor GptStage::row_logits(int index, std::int64_t row) {

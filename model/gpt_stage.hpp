@@ -53,6 +53,8 @@ class GptStage : public PipelineStage {
   void forward(int slot, int microbatch) override;
   void backward_input(int slot) override;
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
+  /// The only backward pass of a config that recomputes.
+  void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 
   /// For generation, on a stage that is the whole model: the blocks alone, then the logits [1, V/t] of one
   /// row.
@@ -78,6 +80,10 @@ class GptStage : public PipelineStage {
                               MicrobatchShape shape);
   friend struct StageMemory;
 
+  void head_input(Slot& slot);
+  void head_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
+  void block_weight(std::size_t block, Slot& slot, bool accumulate, const GradientsReady& ready);
+  void embedding_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
   kernels::Tensor batch_part(const kernels::Tensor& batch, int microbatch) const;
   Slot& slot(int index) { return slots_[static_cast<std::size_t>(index)]; }
 

@@ -34,6 +34,11 @@ class PipelineStage {
   virtual void backward_input(int slot) = 0;
   /// Adds the parameter gradients (`accumulate` false: overwrites). After backward_input of the same slot.
   virtual void backward_weight(int slot, bool accumulate, const GradientsReady& ready) = 0;
+  /// Both at once, for schedules that do not split the backward pass.
+  virtual void backward(int slot, bool accumulate, const GradientsReady& ready) {
+    backward_input(slot);
+    backward_weight(slot, accumulate, ready);
+  }
 };
 
 }  // namespace tenax::model

@@ -12,18 +12,18 @@ BlockActivations BlockActivations::take(Arena& arena, const GptConfig& config, i
   const DType compute = config.compute_dtype, sums = kernels::accumulation_of(compute);
   const std::int64_t rows = shape.rows(), h = config.hidden_size, f = config.ffn_hidden_size, t = tensor_size;
   BlockActivations act;
-  act.ln_1 = arena.take(compute, {rows, h});
+  if (!config.recomputes) act.ln_1 = arena.take(compute, {rows, h});
   act.ln_1_mean = arena.take(sums, {rows});
   act.ln_1_rstd = arena.take(sums, {rows});
   act.qkv = arena.take(compute, {rows, 3 * h / t});
   act.attention = arena.take(compute, {rows, h / t});
   act.log_sum_exp = arena.take(sums, {shape.sequences, config.num_attention_heads / t, shape.length});
   act.x_mid = arena.take(compute, {rows, h});
-  act.ln_2 = arena.take(compute, {rows, h});
+  if (!config.recomputes) act.ln_2 = arena.take(compute, {rows, h});
   act.ln_2_mean = arena.take(sums, {rows});
   act.ln_2_rstd = arena.take(sums, {rows});
   act.fc = arena.take(compute, {rows, f / t});
-  act.gelu = arena.take(compute, {rows, f / t});
+  if (!config.recomputes) act.gelu = arena.take(compute, {rows, f / t});
   act.d_norms = arena.take(sums, {4, h});
   return act;
 }
@@ -35,6 +35,10 @@ BlockScratch BlockScratch::take(Arena& arena, const GptConfig& config, int tenso
   scratch.residual = arena.take(config.compute_dtype, {rows, h});
   scratch.attention = arena.take(config.compute_dtype, {rows, h / t});
   scratch.ffn = arena.take(config.compute_dtype, {rows, config.ffn_hidden_size / t});
+  if (!config.recomputes) return scratch;
+  scratch.ln_1 = arena.take(config.compute_dtype, {rows, h});
+  scratch.ln_2 = arena.take(config.compute_dtype, {rows, h});
+  scratch.gelu = arena.take(config.compute_dtype, {rows, config.ffn_hidden_size / t});
   return scratch;
 }
 
@@ -117,6 +121,14 @@ void TransformerBlock::forward(Stream& stream, MicrobatchShape shape, const Bloc
   kernels_.linear_forward(stream, {act.gelu, mlp_c_proj_.weight, {}, scratch.residual});
   tensor_group_.all_reduce(stream, scratch.residual, comm::ReduceOp::sum);
   kernels_.residual_add(stream, {act.x_mid, scratch.residual, mlp_c_proj_.bias, act.x_out});
+}
+
+void TransformerBlock::recompute(Stream& stream, const BlockActivations& act) {
+  kernels_.layernorm_forward(stream, {act.x_in, ln_1_.gamma, ln_1_.beta, act.ln_1, act.ln_1_mean,
+                                      act.ln_1_rstd, GptConfig::kLayerNormEpsilon});
+  kernels_.layernorm_forward(stream, {act.x_mid, ln_2_.gamma, ln_2_.beta, act.ln_2, act.ln_2_mean,
+                                      act.ln_2_rstd, GptConfig::kLayerNormEpsilon});
+  kernels_.gelu_forward(stream, {act.fc, act.gelu});
 }
 
 void TransformerBlock::backward_input(Stream& stream, MicrobatchShape shape, const BlockActivations& act,

@@ -23,6 +23,9 @@ struct MicrobatchShape {
 /// memory of an activation that is dead by then, so the split of the backward pass costs no memory:
 /// backward_input turns qkv into d_qkv, x_mid into d_mid, fc into d_fc; x_in and x_out belong to the stage
 /// and become d_in and d_out.
+///
+/// Where the config recomputes, ln_1, ln_2 and gelu are the scratch's: they hold what the last forward() or recompute() of any
+/// block left there.
 struct BlockActivations {
   kernels::Tensor x_in, x_out;                 // [rows, H]; views, x_out is the next block's x_in
   kernels::Tensor ln_1, ln_1_mean, ln_1_rstd;  // [rows, H], [rows]
@@ -40,8 +43,9 @@ struct BlockActivations {
 struct BlockScratch {
   kernels::Tensor
       residual;  // [rows, H]: what a row-parallel linear adds to the residual stream; d of a LayerNorm
-  kernels::Tensor attention;  // [rows, H/t]
-  kernels::Tensor ffn;        // [rows, F/t]
+  kernels::Tensor attention;         // [rows, H/t]
+  kernels::Tensor ffn;               // [rows, F/t]
+  kernels::Tensor ln_1, ln_2, gelu;  // of BlockActivations; absent where those are kept
 
   static BlockScratch take(Arena& arena, const GptConfig& config, int tensor_size, MicrobatchShape shape);
 };
@@ -61,6 +65,8 @@ class TransformerBlock {
 
   void forward(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                const BlockScratch& scratch);
+  /// Brings back ln_1, ln_2 and gelu, before backward_input changes what they are made of.
+  void recompute(kernels::Stream& stream, const BlockActivations& act);
   /// act.x_out holds d_out; afterwards act.x_in holds d_in.
   void backward_input(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                       const BlockScratch& scratch);

@@ -201,19 +201,26 @@ void ScheduleExecutor::execute(Op& entry, const model::GradientsReady& ready) {
 void ScheduleExecutor::compute(const Op& entry, const model::GradientsReady& ready) {
   const PipelineOp& op = entry.op;
   const int slot = traffic_.slot(op.microbatch);
-  if (op.pass == Pass::forward) {
-    stage_.forward(slot, op.microbatch);
-    ++forwards_.next;
-  }
-  if (gives_input_gradient(op.pass)) {
-    stage_.backward_input(slot);
-    ++gradients_.next;
-  }
-  if (!gives_weight_gradient(op.pass)) return;
-  const bool first = weights_.next == 0, last = weights_.next + 1 == weights_.ops.size();
   // The first microbatch's weight gradients overwrite: nobody has to zero them.
-  stage_.backward_weight(slot, !first, last ? ready : model::GradientsReady{});
-  ++weights_.next;
+  const bool accumulate = weights_.next > 0, last = weights_.next + 1 == weights_.ops.size();
+  const model::GradientsReady told = last ? ready : model::GradientsReady{};
+  switch (op.pass) {
+    case Pass::forward:
+      stage_.forward(slot, op.microbatch);
+      ++forwards_.next;
+      break;
+    case Pass::backward_input:
+      stage_.backward_input(slot);
+      break;
+    case Pass::backward_weight:
+      stage_.backward_weight(slot, accumulate, told);
+      break;
+    case Pass::backward:
+      stage_.backward(slot, accumulate, told);
+      break;
+  }
+  if (gives_input_gradient(op.pass)) ++gradients_.next;
+  if (gives_weight_gradient(op.pass)) ++weights_.next;
 }
 
 // On an asynchronous device messages may be outstanding that ops were launched for; whatever is computed from here on may

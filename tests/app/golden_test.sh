@@ -23,3 +23,13 @@ done; done; done
 run_case 1 4 1 zero_bubble 1
 for schedule in gpipe 1f1b adaptive; do run_case 1 4 1 $schedule 1; run_case 2 2 2 $schedule 1; done
 for micro in 2 4; do run_case 1 1 1 zero_bubble $micro; run_case 2 2 1 1f1b $micro; run_case 1 2 2 zero_bubble $micro; done
+
+# What is computed again is what was kept, to the last bit.
+recomputes_like() {  # NAME TENSOR PIPELINE DATA SCHEDULE
+  must_train "$(ranks_of $2 $3 $4)" "$golden/golden.toml" run.name=again-$1 $(layout $2 $3 $4) pipeline.schedule=$5 \
+    batch.micro_batch_size=1 device.recompute=gelu_layernorm
+  claim same runs/again-$1/metrics.jsonl runs/$1/metrics.jsonl
+  echo "ok again-$1"
+}
+recomputes_like t1p1d1-zero_bubble-1 1 1 1 zero_bubble
+recomputes_like t2p2d2-1f1b-1 2 2 2 1f1b
