@@ -4,6 +4,7 @@
 
 #include "comm/host_stream.hpp"
 #include "comm/staged/staged_transfers.hpp"
+#include "kernels/kernels.hpp"
 
 namespace tenax::comm {
 
@@ -12,7 +13,12 @@ using kernels::Tensor;
 
 StagedPlace::StagedPlace(std::unique_ptr<Endpoint> its_inner, kernels::Device& its_device,
                          CommOptions options)
-    : inner(std::move(its_inner)), device(its_device), deadline_s(options.deadline_s), staging(its_device) {}
+    : inner(std::move(its_inner)),
+      device(its_device),
+      deadline_s(options.deadline_s),
+      out(device.create_stream()),
+      in(device.create_stream()),
+      staging_(device) {}
 
 StagedPlace::~StagedPlace() {
   for (const HostStaging::Slot& slot : retired_) try {
@@ -24,10 +30,10 @@ StagedPlace::~StagedPlace() {
 HostStaging::Slot StagedPlace::take(std::size_t bytes) {
   std::erase_if(retired_, [this](HostStaging::Slot& slot) {
     const bool idle = slot.copied->done();
-    if (idle) staging.give_back(std::move(slot));
+    if (idle) staging_.give_back(std::move(slot));
     return idle;
   });
-  return staging.take(bytes);
+  return staging_.take(bytes);
 }
 
 void StagedPlace::give_back(HostStaging::Slot slot) { retired_.push_back(std::move(slot)); }
@@ -40,7 +46,9 @@ TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
   message->tag = tag;
   const auto ready = place_.device.create_event();
   stream.record(*ready);
-  place_.staging.copy_out(message->slot, tensor, *ready, Deadline::after_s(place_.deadline_s));
+  place_.out->wait(*ready);
+  place_.device.kernels().copy(*place_.out, tensor, message->host);
+  place_.out->record(*message->slot.copied);
   sender_.add([this, message] {
     try {
       message->slot.copied->wait(Deadline::after_s(place_.deadline_s));
@@ -61,9 +69,8 @@ TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
 TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < kMaxTag);
   HostStaging::Slot slot = place_.take(tensor.bytes());
-  const auto ready = place_.device.create_event();
+  auto ready = place_.device.create_event();
   stream.record(*ready);
-  slot.stream->wait(*ready);
   HostStream host;
   const Tensor memory{slot.buffer->data(), tensor.dtype, tensor.shape};
   TransferPtr inner;
@@ -71,7 +78,7 @@ TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, T
     const std::lock_guard lock(place_.mutex);
     inner = place_.inner->link(peer_).receive(host, memory, tag);
   }
-  return std::make_unique<StagedReceive>(place_, tensor, std::move(slot), std::move(inner));
+  return std::make_unique<StagedReceive>(place_, tensor, std::move(slot), std::move(ready), std::move(inner));
 }
 
 }  // namespace tenax::comm

@@ -18,7 +18,7 @@ class StagedPlace {
   StagedPlace(const StagedPlace&) = delete;
   StagedPlace& operator=(const StagedPlace&) = delete;
 
-  /// A slot that no copy uses any more.
+  /// A buffer that no copy uses any more.
   HostStaging::Slot take(std::size_t bytes);
   /// Its copy may still be under way.
   void give_back(HostStaging::Slot slot);
@@ -26,10 +26,11 @@ class StagedPlace {
   const std::unique_ptr<Endpoint> inner;
   kernels::Device& device;
   const double deadline_s;
-  HostStaging staging;
+  const std::unique_ptr<kernels::Stream> out, in;  ///< of the copies in each direction
   std::mutex mutex;  ///< one thread at a time uses `inner`, its links and its transfers
 
  private:
+  HostStaging staging_;
   std::vector<HostStaging::Slot> retired_;  // of the endpoint's thread
 };
 

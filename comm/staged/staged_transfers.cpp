@@ -1,6 +1,7 @@
 #include "comm/staged/staged_transfers.hpp"
 
 #include "comm/wording.hpp"
+#include "kernels/kernels.hpp"
 
 namespace tenax::comm {
 
@@ -56,7 +57,9 @@ bool StagedReceive::arrived() {
     if (!inner_->done()) return false;
     inner_.reset();
   }
-  place_.staging.copy_in(slot_, tensor_, kernels::steady_now_s());
+  place_.in->wait(*ready_);
+  place_.device.kernels().copy(*place_.in, {slot_.buffer->data(), tensor_.dtype, tensor_.shape}, tensor_);
+  place_.in->record(*slot_.copied);
   return true;
 }
 

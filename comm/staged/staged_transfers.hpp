@@ -41,9 +41,14 @@ class StagedSend final : public Transfer {
 
 class StagedReceive final : public Transfer {
  public:
-  /// The slot's stream already waits for what the tensor's memory is used for before.
-  StagedReceive(StagedPlace& place, const kernels::Tensor& tensor, HostStaging::Slot slot, TransferPtr inner)
-      : place_(place), tensor_(tensor), slot_(std::move(slot)), inner_(std::move(inner)) {}
+  /// `ready`: passed when the tensor may be written.
+  StagedReceive(StagedPlace& place, const kernels::Tensor& tensor, HostStaging::Slot slot,
+                std::unique_ptr<kernels::Event> ready, TransferPtr inner)
+      : place_(place),
+        tensor_(tensor),
+        ready_(std::move(ready)),
+        slot_(std::move(slot)),
+        inner_(std::move(inner)) {}
   ~StagedReceive() override;
   StagedReceive(const StagedReceive&) = delete;
   StagedReceive& operator=(const StagedReceive&) = delete;
@@ -60,6 +65,7 @@ class StagedReceive final : public Transfer {
 
   StagedPlace& place_;
   kernels::Tensor tensor_;
+  std::unique_ptr<kernels::Event> ready_;
   HostStaging::Slot slot_;  // until the message is in the tensor
   TransferPtr inner_;       // until it is in the slot
 };

@@ -39,7 +39,11 @@ Tensor on_host(const StagedCollective& collective) {
 }  // namespace
 
 StagingQueue::StagingQueue(kernels::Device& device, Communicator& host)
-    : device_(device), host_(host), staging_(device) {}
+    : device_(device),
+      host_(host),
+      staging_(device),
+      out_(device.create_stream()),
+      in_(device.create_stream()) {}
 
 StagingQueue::~StagingQueue() {
   for (const CollectivePtr& collective : queue_)
@@ -91,10 +95,10 @@ void StagingQueue::copy_out(StagedCollective& collective) {
   const Tensor host = on_host(collective);
   const std::int64_t piece = host.size() / host_.size(), begin = piece * host_.rank();
   const bool own_piece = collective.kind == CollectiveKind::all_gather;
-  slot.stream->wait(*collective.ready);
-  device_.kernels().copy(*slot.stream, own_piece ? collective.tensor.part(begin, {piece}) : collective.tensor,
+  out_->wait(*collective.ready);
+  device_.kernels().copy(*out_, own_piece ? collective.tensor.part(begin, {piece}) : collective.tensor,
                          own_piece ? host.part(begin, {piece}) : host);
-  slot.stream->record(*slot.copied);
+  out_->record(*slot.copied);
   collective.step = Step::copying_out;
 }
 
@@ -111,12 +115,11 @@ void StagingQueue::start(StagedCollective& collective) {
 }
 
 void StagingQueue::copy_in(StagedCollective& collective) {
-  kernels::Stream& stream = *collective.slot.stream;
   const Tensor host = on_host(collective);
   const std::int64_t n = host.size(), piece = n / host_.size(), begin = piece * host_.rank();
   const auto copy = [&](std::int64_t from, std::int64_t count) {
     if (count > 0)
-      device_.kernels().copy(stream, host.part(from, {count}), collective.tensor.part(from, {count}));
+      device_.kernels().copy(*in_, host.part(from, {count}), collective.tensor.part(from, {count}));
   };
   if (collective.kind == CollectiveKind::all_reduce) copy(0, n);
   if (collective.kind == CollectiveKind::reduce_scatter) copy(begin, piece);
@@ -124,7 +127,7 @@ void StagingQueue::copy_in(StagedCollective& collective) {
     copy(0, begin);
     copy(begin + piece, n - begin - piece);
   }
-  stream.record(*collective.slot.copied);
+  in_->record(*collective.slot.copied);
   collective.moving.reset();
   collective.step = Step::copying_in;
 }

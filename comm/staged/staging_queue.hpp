@@ -63,6 +63,7 @@ class StagingQueue {
   kernels::Device& device_;
   Communicator& host_;
   HostStaging staging_;
+  std::unique_ptr<kernels::Stream> out_, in_;  // of the copies in each direction
   std::deque<CollectivePtr> queue_;
   int in_host_memory_ = 0;
   std::optional<Failure> failure_;
