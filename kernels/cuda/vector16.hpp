@@ -16,7 +16,7 @@ inline constexpr int kWidth = 8;
 #ifdef __CUDACC__
 using Words16 = uint4;
 #else
-struct alignas(16) Words16 {
+struct alignas(16) [[gnu::may_alias]] Words16 {
   std::uint32_t x, y, z, w;
 };
 #endif
