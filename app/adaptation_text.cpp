@@ -22,14 +22,18 @@ std::string whom(const AdaptationEvent& event) {
   return "the pipeline";
 }
 
+bool broke(const AdaptationEvent& event) { return event.direct_messages + event.delegated_messages > 0; }
+
 std::string what(const AdaptationEvent& event) {
   const double delay_ms = event.delay_s * kMsPerSecond;
   switch (event.kind) {
     case AdaptationKind::straggler:
       return format("is slow: %.3g ms", delay_ms);
     case AdaptationKind::delegate:
-      return event.delay_s > 0 ? format("goes over delegates: %.3g ms", delay_ms)
-                               : "goes over delegates: its direct path failed";
+      if (broke(event))
+        return format("goes over delegates: its direct path failed after %d of %d messages",
+                      event.direct_messages, event.direct_messages + event.delegated_messages);
+      return format("goes over delegates: %.3g ms", delay_ms);
     case AdaptationKind::direct:
       return "goes direct again";
     case AdaptationKind::reschedule:
@@ -57,6 +61,10 @@ io::JsonObject adaptation_details(const AdaptationEvent& event) {
   if (event.data >= 0) details.add("data", event.data);
   if (event.link >= 0) details.add("stages", std::vector<double>{1.0 * event.link, event.link + 1.0});
   if (event.stage >= 0) details.add("stage", event.stage);
+  if (broke(event))
+    details.add("reason", "direct path failed")
+        .add("direct_messages", event.direct_messages)
+        .add("delegated_messages", event.delegated_messages);
   if (event.delay_s > 0) details.add("measured_delay_ms", event.delay_s * kMsPerSecond);
   if (event.before_s > 0) details.add("measured_iteration_ms", event.before_s * kMsPerSecond);
   if (event.predicted_s > 0) details.add("predicted_iteration_ms", event.predicted_s * kMsPerSecond);

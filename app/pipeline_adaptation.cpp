@@ -1,13 +1,13 @@
 #include "app/pipeline_adaptation.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
 namespace tenax::app {
 
 using comm::Path;
-using resilience::AdaptationKind;
 using resilience::LinkPath;
 
 namespace {
@@ -69,29 +69,42 @@ PipelineAdaptation::PipelineAdaptation(const Layout& layout, const parallel::Pro
 // A plan that nobody waits for any more is let run out: it takes a tenth of a second.
 PipelineAdaptation::~PipelineAdaptation() = default;
 
+// What was decided is remembered before it is carried out: if that fails, it is told all the same.
 std::optional<parallel::PipelineSchedule> PipelineAdaptation::finish_step(std::int64_t step, bool path_failed,
                                                                           comm::ControlGroup& world) {
-  if (path_failed) settle_failures(step, world);
+  const auto conditions = look_at_paths(step, path_failed, world);
   const resilience::PipelineMeasurement measurement = monitor_->finish_step();
   std::string text;
-  if (leads()) text = resilience::to_text(decide(step, measurement));
+  if (leads()) text = resilience::to_text(decide(step, measurement, conditions));
   const auto decision = resilience::decision_of_text(group_->broadcast(text, 0));
-  if (links_.adaptable()) apply_paths(decision.links);
   if (leads()) {  // told once, with what they achieved
     events_.insert(events_.end(), decision.achieved.begin(), decision.achieved.end());
     std::erase_if(awaited_, [&](const auto& event) { return event.step < step; });
     awaited_.insert(awaited_.end(), decision.events.begin(), decision.events.end());
   }
-  if (world_has_broken_ && step > broken_since_ && (step - broken_since_) % kRetrySteps == 0)
-    retry_direct(step, world);
+  if (links_.adaptable()) apply_paths(decision.links);
   return decision.schedule;
 }
 
-resilience::AdaptationDecision PipelineAdaptation::decide(
-    std::int64_t step, const resilience::PipelineMeasurement& measurement) {
+// How the links were run in this iteration, and which direct paths can be used from now on.
+std::vector<resilience::LinkCondition> PipelineAdaptation::look_at_paths(std::int64_t step, bool path_failed,
+                                                                         comm::ControlGroup& world) {
   std::vector<resilience::LinkCondition> conditions;
-  for (std::size_t i = 0; i < paths_.size(); ++i)
-    conditions.push_back({paths_[i].delegated, broken_[i] == 0});
+  for (const LinkPath& path : paths_) conditions.push_back({.delegated = path.delegated});
+  if (path_failed) {
+    learn_failures(conditions);
+    world_has_broken_ = true;
+    broken_since_ = step;
+  } else if (world_has_broken_ && (step - broken_since_) % kRetrySteps == 0) {
+    retry_direct(world);
+  }
+  for (std::size_t i = 0; i < conditions.size(); ++i) conditions[i].direct_usable = broken_[i] == 0;
+  return conditions;
+}
+
+resilience::AdaptationDecision PipelineAdaptation::decide(
+    std::int64_t step, const resilience::PipelineMeasurement& measurement,
+    const std::vector<resilience::LinkCondition>& conditions) {
   controller_->observe(step, measurement, conditions);
   if (controller_->wants_plan() && !planning_.valid()) look_for_plan();
   if (!planning_.valid() || planning_.wait_for(kPlanningPause) != std::future_status::ready)
@@ -107,58 +120,46 @@ void PipelineAdaptation::look_for_plan() {
 
 void PipelineAdaptation::apply_paths(const std::vector<LinkPath>& paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    LinkPath wanted = paths[i];
-    wanted.delegated = wanted.delegated || broken_[i];
-    if (wanted == paths_[i]) continue;
-    links_.set_path(static_cast<int>(i), wanted.delegated ? Path::delegated : Path::direct, wanted.delegates);
-    paths_[i] = wanted;
+    assert(paths[i].delegated || !broken_[i]);
+    if (paths[i] == paths_[i]) continue;
+    paths_[i] = paths[i];
+    links_.set_path(static_cast<int>(i), paths[i].delegated ? Path::delegated : Path::direct,
+                    paths[i].delegates);
   }
 }
 
-// Everybody learns which direct paths broke; their links are delegated from now on.
-void PipelineAdaptation::settle_failures(std::int64_t step, comm::ControlGroup& world) {
-  std::vector<double> failed(broken_.size(), 0);
-  for (std::size_t i = 0; i < failed.size(); ++i)
-    failed[i] = links_.failure(static_cast<int>(i)).empty() ? 0 : 1;
-  group_->all_reduce_max(failed);
-  for (std::size_t i = 0; i < failed.size(); ++i) {
-    if (failed[i] == 0) continue;
+// Everybody learns which direct paths broke in the iteration, and what still came over them.
+void PipelineAdaptation::learn_failures(std::vector<resilience::LinkCondition>& conditions) {
+  const std::size_t links = conditions.size();
+  std::vector<double> sums(3 * links, 0);  // failures, messages over the direct path, over delegates
+  for (std::size_t i = 0; i < links; ++i) {
+    const comm::Arrivals arrivals = links_.arrivals(static_cast<int>(i));
+    sums[i] = links_.failure(static_cast<int>(i)).empty() ? 0 : 1;
+    sums[links + i] = arrivals.direct;
+    sums[2 * links + i] = arrivals.delegated;
+  }
+  group_->all_reduce_sum(sums);
+  for (std::size_t i = 0; i < links; ++i) {
+    if (sums[i] == 0) continue;
     broken_[i] = 1;
-    paths_[i].delegated = true;
-    links_.set_path(static_cast<int>(i), Path::delegated, paths_[i].delegates);
-    note(AdaptationKind::delegate, step, static_cast<int>(i));
+    conditions[i].direct_messages = static_cast<int>(sums[links + i]);
+    conditions[i].delegated_messages = static_cast<int>(sums[2 * links + i]);
   }
-  static_cast<void>(world);
-  world_has_broken_ = true;
-  broken_since_ = step;
 }
 
-void PipelineAdaptation::retry_direct(std::int64_t step, comm::ControlGroup& world) {
+// Whether a path that was built anew is used is the controller's decision.
+void PipelineAdaptation::retry_direct(comm::ControlGroup& world) {
   std::vector<double> unusable(broken_.size(), 0);
   const std::vector<char> usable = links_.rebuild_direct(broken_);
   for (std::size_t i = 0; i < unusable.size(); ++i) unusable[i] = usable[i] ? 0 : 1;
   group_->all_reduce_max(unusable);
   double still_broken = 0;
   for (std::size_t i = 0; i < unusable.size(); ++i) {
-    if (broken_[i] && unusable[i] == 0) {
-      broken_[i] = 0;
-      paths_[i] = {false, 1};
-      links_.set_path(static_cast<int>(i), Path::direct, 0);
-      note(AdaptationKind::direct, step, static_cast<int>(i));
-    }
+    if (unusable[i] == 0) broken_[i] = 0;
     still_broken += broken_[i];
   }
   world.all_reduce_max({&still_broken, 1});
   world_has_broken_ = still_broken > 0;
-}
-
-void PipelineAdaptation::note(AdaptationKind kind, std::int64_t step, int link) {
-  if (!leads()) return;
-  resilience::AdaptationEvent event;
-  event.kind = kind;
-  event.step = step;
-  event.link = link;
-  events_.push_back(event);
 }
 
 std::vector<resilience::AdaptationEvent> PipelineAdaptation::take_events(bool last) {

@@ -34,13 +34,14 @@ class PipelineAdaptation {
 
  private:
   bool leads() const { return group_->rank() == 0; }
-  resilience::AdaptationDecision decide(std::int64_t step,
-                                        const resilience::PipelineMeasurement& measurement);
+  resilience::AdaptationDecision decide(std::int64_t step, const resilience::PipelineMeasurement& measurement,
+                                        const std::vector<resilience::LinkCondition>& conditions);
   void look_for_plan();
   void apply_paths(const std::vector<resilience::LinkPath>& paths);
-  void settle_failures(std::int64_t step, comm::ControlGroup& world);
-  void retry_direct(std::int64_t step, comm::ControlGroup& world);
-  void note(resilience::AdaptationKind kind, std::int64_t step, int link);
+  std::vector<resilience::LinkCondition> look_at_paths(std::int64_t step, bool path_failed,
+                                                       comm::ControlGroup& world);
+  void learn_failures(std::vector<resilience::LinkCondition>& conditions);
+  void retry_direct(comm::ControlGroup& world);
 
   const Layout& layout_;
   PipelineLinks& links_;

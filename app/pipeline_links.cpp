@@ -26,6 +26,37 @@ comm::DirectOptions direct_options(const io::Deck& deck, double deadline_s) {
   return options;
 }
 
+/// One small message each way, to see whether a path carries it.
+class Probe {
+ public:
+  Probe(comm::Link& link, comm::Tag tag, kernels::Device& device)
+      : stream_(device.create_stream()), memory_(device.allocate(2 * sizeof(float))) {
+    const auto word = [&](std::size_t index) {
+      return memory_->tensor(kernels::DType::f32, {1}, index * sizeof(float));
+    };
+    try {
+      receive_ = link.receive(*stream_, word(0), tag);
+      send_ = link.send(*stream_, word(1), tag);
+    } catch (const kernels::Error&) {  // then there is no send_
+    }
+  }
+  bool carries_both_ways(kernels::Deadline deadline) {
+    if (!send_) return false;
+    try {
+      receive_->wait(deadline);
+      send_->wait(deadline);
+      return true;
+    } catch (const kernels::Error&) {
+      return false;
+    }
+  }
+
+ private:
+  std::unique_ptr<kernels::Stream> stream_;
+  std::unique_ptr<kernels::Buffer> memory_;
+  comm::TransferPtr receive_, send_;
+};
+
 }  // namespace
 
 PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& grid,
@@ -112,6 +143,11 @@ bool PipelineLinks::path_failed() const {
   return (up_ && !up_->failure().empty()) || (down_ && !down_->failure().empty());
 }
 
+comm::Arrivals PipelineLinks::arrivals(int link) const {
+  const comm::FailoverLink* mine = at(link);
+  return mine ? mine->arrivals() : comm::Arrivals{};
+}
+
 std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken) {
   std::vector<char> usable(broken.size(), 1);
   std::vector<int> links;
@@ -125,33 +161,23 @@ std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken)
     for (const int link : links) usable[static_cast<std::size_t>(link)] = 0;
     return usable;
   }
+  const auto path = [&](int link) -> comm::Link& {
+    return fresh->link(link == stage_ ? stage_ + 1 : stage_ - 1);
+  };
+  std::vector<std::unique_ptr<Probe>> probes;
+  for (const int link : links)
+    probes.push_back(std::make_unique<Probe>(path(link), 2 * layout_.microbatches, place_.device));
+  const auto deadline = kernels::Deadline::after_s(kProbe_s);
   bool any = false;
-  for (const int link : links) {
-    comm::Link& direct = fresh->link(link == stage_ ? stage_ + 1 : stage_ - 1);
-    const bool carries_both_ways = carries(direct);
-    usable[static_cast<std::size_t>(link)] = carries_both_ways ? 1 : 0;
-    if (!carries_both_ways) continue;
-    at(link)->set_direct(direct);
-    any = true;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool carries = probes[i]->carries_both_ways(deadline);
+    usable[static_cast<std::size_t>(links[i])] = carries ? 1 : 0;
+    if (carries) at(links[i])->set_direct(path(links[i]));
+    any = any || carries;
   }
+  probes.clear();
   if (any) direct_.push_back(std::move(fresh));
   return usable;
-}
-
-// One small message each way.
-bool PipelineLinks::carries(comm::Link& link) const {
-  try {
-    const auto stream = place_.device.create_stream();
-    const auto memory = place_.device.allocate(2 * sizeof(float));
-    const comm::Tag tag = 2 * layout_.microbatches;
-    auto receive = link.receive(*stream, memory->tensor(kernels::DType::f32, {1}), tag);
-    auto send = link.send(*stream, memory->tensor(kernels::DType::f32, {1}, sizeof(float)), tag);
-    receive->wait(kernels::Deadline::after_s(kProbe_s));
-    send->wait(kernels::Deadline::after_s(kProbe_s));
-    return true;
-  } catch (const kernels::Error&) {
-    return false;
-  }
 }
 
 }  // namespace tenax::app

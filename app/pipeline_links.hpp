@@ -42,6 +42,8 @@ class PipelineLinks {
   /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
   std::string failure(int link) const;
   bool path_failed() const;
+  /// How the last iteration's messages of `link` came to this rank; none where it is not at an end of it.
+  comm::Arrivals arrivals(int link) const;
   /// Builds the direct paths of links that are `broken` (equal on all ranks of the pipeline) anew and sees which carry a
   /// message both ways: per link, 0 where this rank is an end of a broken one and could not. Those that nobody objects to
   /// may be used (set_path).

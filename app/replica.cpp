@@ -56,6 +56,13 @@ std::vector<resilience::AdaptationEvent> Replica::adapt(std::int64_t step, const
 
 std::vector<resilience::AdaptationEvent> Replica::last_adaptations() { return gather_adaptations(true); }
 
+std::vector<resilience::AdaptationEvent> Replica::own_last_adaptations() {
+  std::vector<resilience::AdaptationEvent> events = pipeline().take_events(true);
+  if (layout_.grid.data > 1)
+    for (auto& event : events) event.data = coordinates_.data;
+  return events;
+}
+
 std::vector<resilience::AdaptationEvent> Replica::gather_adaptations(bool last) {
   resilience::AdaptationDecision mine;
   mine.events = pipeline().take_events(last);

@@ -15,7 +15,7 @@ struct TransferTiming {
 };
 
 /// Owned by whoever started it; the tensors it reads or writes must outlive it. Used by one thread.
-/// Destroying a transfer that is not done is allowed only while an error unwinds the stack.
+/// Destroying a transfer that is not done is allowed only while an error unwinds the stack, or after give_up.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -31,6 +31,10 @@ class Transfer {
   /// transfer fails later, `stream` goes on with whatever the memory holds: nobody may use what it computes before done()
   /// was true.
   virtual bool orders_without_blocking() const { return false; }
+  /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor any more; then it is
+  /// destroyed. The message may be lost. Throws Error(link) on expiry. (Where destroying a receive waits for whoever
+  /// writes its tensor, there is nothing to do here.)
+  virtual void give_up(kernels::Deadline) {}
   /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }
 };

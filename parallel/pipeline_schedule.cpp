@@ -1,10 +1,7 @@
 #include "parallel/pipeline_schedule.hpp"
 
 #include <algorithm>
-#include <cassert>
-#include <functional>
 #include <limits>
-#include <queue>
 
 #include "kernels/error.hpp"
 #include "parallel/dependency_walk.hpp"
@@ -120,26 +117,8 @@ double peak_activations(const PipelineSchedule& schedule, int stage, double weig
   return peak;
 }
 
-SlotPlan plan_slots(const PipelineSchedule& schedule, int stage) {
-  SlotPlan plan;
-  std::priority_queue<int, std::vector<int>, std::greater<>> free;
-  std::vector<int> slot_of_microbatch;
-  for (const PipelineOp& op : schedule.ops_of_stage[static_cast<std::size_t>(stage)]) {
-    const auto microbatch = static_cast<std::size_t>(op.microbatch);
-    if (microbatch >= slot_of_microbatch.size()) slot_of_microbatch.resize(microbatch + 1, -1);
-    int& slot = slot_of_microbatch[microbatch];
-    if (op.pass == Pass::forward) {
-      if (free.empty()) free.push(plan.slots++);
-      slot = free.top();
-      free.pop();
-    }
-    assert(slot >= 0 && "an op before its F: validate() first");
-    plan.slot_of_op.push_back(slot);
-    if (gives_weight_gradient(op.pass)) free.push(slot);
-  }
-  return plan;
+int peak_slots(const PipelineSchedule& schedule, int stage) {
+  return static_cast<int>(peak_activations(schedule, stage));
 }
-
-int peak_slots(const PipelineSchedule& schedule, int stage) { return plan_slots(schedule, stage).slots; }
 
 }  // namespace tenax::parallel

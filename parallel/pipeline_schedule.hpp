@@ -64,14 +64,7 @@ void validate(const PipelineSchedule& schedule, int microbatches, const Activati
 /// The most activations that `stage` holds at any moment, counted as ActivationLimit says.
 double peak_activations(const PipelineSchedule& schedule, int stage, double weight_share = 1);
 
-/// Where a stage keeps its activations: an op's slot is taken at F (the lowest free one) and given back after
-/// W or BW.
-struct SlotPlan {
-  std::vector<int> slot_of_op;  ///< aligned with ops_of_stage[stage]
-  int slots = 0;                ///< how many are needed
-};
-/// For a schedule that validate() accepts.
-SlotPlan plan_slots(const PipelineSchedule& schedule, int stage);
+/// How many activations `stage` needs memory for: one from F to W or BW.
 int peak_slots(const PipelineSchedule& schedule, int stage);
 
 }  // namespace tenax::parallel

@@ -50,7 +50,11 @@ void AdaptationController::observe(std::int64_t step, const PipelineMeasurement&
   step_ = step;
   iteration_s_ = measurement.iteration_s;
   assessed_now_ = false;
-  for (std::size_t link = 0; link < links_.size(); ++link) links_[link].condition = links[link];
+  for (std::size_t index = 0; index < links_.size(); ++index) {
+    Link& link = links_[index];
+    link.condition = links[index];
+    if (link.condition.just_broke()) link.path.delegated = true;  // a fact, not a choice
+  }
   if (observed_++ < settings_.skipped_iterations) return;
   forecast_.add(without_copies(measurement));
   if (forecast_.changed()) {
@@ -75,10 +79,9 @@ bool AdaptationController::something_moved() const {
   if (!assessed_ || patience_ends) return true;
   for (const Link& link : links_) {
     const bool healing = link.slow && link.healthy_iterations > 0;
-    const bool stranded = !link.condition.direct_usable && !link.path.delegated;
     const bool rescued = link.condition.direct_usable && link.path.delegated && !link.slow &&
                          settings_.paths == PathChoice::automatic;
-    if (healing || stranded || rescued) return true;
+    if (healing || rescued || link.condition.just_broke()) return true;
   }
   return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay, forecast_.material_s());
 }

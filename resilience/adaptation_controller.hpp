@@ -38,8 +38,12 @@ struct AdaptationSettings {
 
 /// How a link was run in the iteration that was measured.
 struct LinkCondition {
-  bool delegated = false;
-  bool direct_usable = true;  ///< false: its direct path is broken
+  bool delegated = false;     ///< when the iteration began
+  bool direct_usable = true;  ///< now; false: its direct path is broken, and it must be delegated
+  /// Messages that came over either path, where the direct one broke in this iteration.
+  int direct_messages = 0, delegated_messages = 0;
+
+  bool just_broke() const { return !delegated && !direct_usable; }
 };
 
 class AdaptationController {
@@ -67,7 +71,7 @@ class AdaptationController {
     bool slow = false;
     double reported_s = 0;       // the delay of the last straggler event; 0 = none since it was healthy
     int healthy_iterations = 0;  // while slow
-    LinkPath path, told;         // chosen now; in the last decision
+    LinkPath path, told;         // chosen now; in the last decision, as it is run
     LinkCondition condition;
   };
   struct Stage {

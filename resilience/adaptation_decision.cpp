@@ -1,7 +1,7 @@
 // Format: one item a line, words separated by blanks, numbers in shortest round-trip form:
 //   predicted SECONDS
 //   link DELEGATED DELEGATES                  one per link, in order
-//   event|achieved KIND STEP LINK STAGE DELAY BEFORE PREDICTED ACHIEVED|-
+//   event|achieved KIND STEP LINK STAGE DIRECT DELEGATED DELAY BEFORE PREDICTED ACHIEVED|-
 //   stage OP OP …                             one per stage, in order; none when the schedule stays
 #include "resilience/adaptation_decision.hpp"
 
@@ -29,7 +29,8 @@ constexpr std::array kPasses{Pass::forward, Pass::backward_input, Pass::backward
 
 std::string to_text(const char* word, const AdaptationEvent& event) {
   std::string text = std::string(word) + " " + name_of(event.kind);
-  for (const std::int64_t number : {event.step, std::int64_t{event.link}, std::int64_t{event.stage}})
+  text += " " + std::to_string(event.step);
+  for (const int number : {event.link, event.stage, event.direct_messages, event.delegated_messages})
     text += " " + std::to_string(number);
   for (const double seconds : {event.delay_s, event.before_s, event.predicted_s})
     text += " " + io::number_text(seconds);
@@ -77,6 +78,8 @@ AdaptationEvent read_event(Words& words) {
   event.step = words.next_number<std::int64_t>();
   event.link = words.next_number<int>();
   event.stage = words.next_number<int>();
+  event.direct_messages = words.next_number<int>();
+  event.delegated_messages = words.next_number<int>();
   event.delay_s = words.next_number<double>();
   event.before_s = words.next_number<double>();
   event.predicted_s = words.next_number<double>();

@@ -26,6 +26,9 @@ struct AdaptationEvent {
   double before_s = 0;     ///< the iteration time measured last
   double predicted_s = 0;  ///< the iteration time that the evaluator expects from now on
   std::optional<double> achieved_s = std::nullopt;  ///< the first one under the decision, once known
+  /// Of a delegate event because the direct path broke in mid-iteration: how many of the iteration's messages still came
+  /// over it, and how many over delegates. Else both 0.
+  int direct_messages = 0, delegated_messages = 0;
   int data = -1;  ///< of which pipeline, where there are several; set by who gathers events, not told as text
 
   bool operator==(const AdaptationEvent&) const = default;

@@ -61,6 +61,8 @@ PipelineMeasurement AdaptationController::without_copies(PipelineMeasurement mea
 // passes and messages make them. Only gains beyond that are believed.
 void AdaptationController::compare_with_evaluator(const PipelineMeasurement& measurement) {
   constexpr int kMemory = 4;
+  const auto broke = [](const Link& link) { return link.condition.just_broke(); };
+  if (std::any_of(links_.begin(), links_.end(), broke)) return;  // the next one will not be like it
   PipelineCosts costs{.stages = {}, .link_delay_s = forecast_.costs().link_delay_s};
   for (const StageMeasurement& stage : measurement.stages)
     costs.stages.push_back({stage.forward_s, stage.backward_input_s, stage.backward_weight_s});

@@ -63,16 +63,17 @@ void AdaptationController::report_stragglers(std::vector<AdaptationEvent>& event
 void AdaptationController::report_paths(std::vector<AdaptationEvent>& events) {
   for (std::size_t index = 0; index < links_.size(); ++index) {
     Link& link = links_[index];
-    // A link that is already run that way, its direct path having failed, was switched and reported by who
-    // noticed.
-    if (link.path.delegated != link.told.delegated && link.path.delegated != link.condition.delegated)
-      events.push_back({.kind = link.path.delegated ? AdaptationKind::delegate : AdaptationKind::direct,
-                        .step = step_,
-                        .link = static_cast<int>(index),
-                        .delay_s = forecast_.delay_s(static_cast<int>(index)),
-                        .before_s = iteration_s_,
-                        .predicted_s = predicted_s_});
+    const bool changes = link.path.delegated != link.condition.delegated;
     link.told = link.path;
+    if (!changes) continue;
+    events.push_back({.kind = link.path.delegated ? AdaptationKind::delegate : AdaptationKind::direct,
+                      .step = step_,
+                      .link = static_cast<int>(index),
+                      .delay_s = forecast_.delay_s(static_cast<int>(index)),
+                      .before_s = iteration_s_,
+                      .predicted_s = predicted_s_,
+                      .direct_messages = link.condition.direct_messages,
+                      .delegated_messages = link.condition.delegated_messages});
   }
 }
 

@@ -25,9 +25,9 @@ std::unique_ptr<comm::Transport> FaultInjector::wrap(std::unique_ptr<comm::Trans
 }
 
 std::unique_ptr<FaultInjector> create_fault_injector(const std::vector<io::InjectEntry>& entries,
-                                                     const parallel::ProcessGrid& grid) {
+                                                     const parallel::ProcessGrid& grid, int microbatches) {
   if (entries.empty()) return nullptr;
-  return std::make_unique<FaultInjector>(bind_faults(entries, grid));
+  return std::make_unique<FaultInjector>(bind_faults(entries, grid, microbatches));
 }
 
 }  // namespace tenax::resilience

@@ -30,7 +30,8 @@ class FaultInjector {
   FaultInjector& operator=(const FaultInjector&) = delete;
 
   /// At the start of each step, on every rank, before its first message. Connections whose path is down from
-  /// now on break, at both ends; messages under way on a direct link that is down fail.
+  /// now on break, at both ends; messages under way on a direct link that is down fail. A direct path whose fault
+  /// begins with this step goes down when some messages have passed (LinkFault::passing).
   void begin_step(std::int64_t step);
 
   /// The same ranks (`world` must outlive it), through links as bad as it is said above. Endpoints' links can
@@ -44,8 +45,9 @@ class FaultInjector {
   std::unique_ptr<ConnectionRegistry> connections_;
 };
 
-/// Null where the deck injects nothing. Throws Error(rank) for a trace that cannot be read.
+/// Null where the deck injects nothing. `microbatches`: of an iteration. Throws Error(rank) for a trace that cannot be
+/// read.
 std::unique_ptr<FaultInjector> create_fault_injector(const std::vector<io::InjectEntry>& entries,
-                                                     const parallel::ProcessGrid& grid);
+                                                     const parallel::ProcessGrid& grid, int microbatches);
 
 }  // namespace tenax::resilience

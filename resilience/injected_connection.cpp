@@ -32,7 +32,7 @@ void ConnectionRegistry::cut_what_is_down() {
 // Registered before the first look: a step that begins meanwhile cuts it, or the look sees that step's
 // faults.
 InjectedConnection::InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use,
-                                       const LinkFaults& faults, ConnectionRegistry& registry)
+                                       LinkFaults& faults, ConnectionRegistry& registry)
     : inner_(std::move(inner)), use_(use), faults_(faults), registry_(registry) {
   registry_.add(*this);
   cut_if_down();
@@ -54,12 +54,15 @@ void InjectedConnection::send(const comm::MessageHeader& header, std::span<const
     throw_if_cut();
     throw;
   }
+  count(LinkFaults::Passed::sent);
 }
 
 std::optional<comm::MessageHeader> InjectedConnection::receive(Deadline deadline) {
   throw_if_cut();
   try {
-    return inner_->receive(deadline);
+    const auto header = inner_->receive(deadline);
+    if (header && header->payload_bytes == 0) count(LinkFaults::Passed::received);
+    return header;
   } catch (const Error&) {
     throw_if_cut();
     throw;
@@ -74,6 +77,7 @@ void InjectedConnection::receive_payload(std::span<std::byte> payload, Deadline 
     throw_if_cut();
     throw;
   }
+  count(LinkFaults::Passed::received);
 }
 
 void InjectedConnection::shut_down() noexcept {
@@ -83,6 +87,13 @@ void InjectedConnection::shut_down() noexcept {
     is_shut_ = true;
   }
   ended_.notify_all();
+}
+
+// It may be the last one that passes.
+void InjectedConnection::count(LinkFaults::Passed how) {
+  if (!use_.direct) return;
+  faults_.count_direct(use_.rank, use_.peer, how);
+  if (faults_.is_down(use_.rank, use_.peer, {.direct = true})) registry_.cut_what_is_down();
 }
 
 void InjectedConnection::cut_if_down() {

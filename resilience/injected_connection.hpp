@@ -36,7 +36,7 @@ struct ConnectionUse {
 class InjectedConnection final : public comm::Connection {
  public:
   /// `faults` and `registry` must outlive it.
-  InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use, const LinkFaults& faults,
+  InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use, LinkFaults& faults,
                      ConnectionRegistry& registry);
   ~InjectedConnection() override;
 
@@ -57,10 +57,11 @@ class InjectedConnection final : public comm::Connection {
  private:
   void hold(LinkFaults::Clock::time_point release, kernels::Deadline deadline);
   void throw_if_cut() const;
+  void count(LinkFaults::Passed how);
 
   const std::unique_ptr<comm::Connection> inner_;
   const ConnectionUse use_;
-  const LinkFaults& faults_;
+  LinkFaults& faults_;
   ConnectionRegistry& registry_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;

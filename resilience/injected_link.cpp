@@ -82,6 +82,10 @@ class InjectedTransfer final : public comm::Transfer {
     wait(deadline);
     payload_->order_before(stream, deadline);
   }
+  void give_up(Deadline deadline) override {
+    for (const TransferPtr* part : {&stamp_transfer_, &payload_})
+      if (*part) (*part)->give_up(deadline);
+  }
   comm::TransferTiming timing() const override {
     comm::TransferTiming timing = payload_->timing();
     if (timing.arrived_s)
@@ -96,15 +100,17 @@ class InjectedTransfer final : public comm::Transfer {
     if (failure_.empty() && link_.is_down()) {
       fail();
       link_.give_up();
-      payload_.reset();
-      stamp_transfer_.reset();
     }
     if (!failure_.empty()) throw Error(Scope::link, failure_);
     if (arrived_) return true;
     const bool stamped = stamp_transfer_->done();  // both are moved on
     const bool here = payload_->done();
     if (!stamped || !here) return false;
-    if (is_receive_) release_ = release_of(stamp_);
+    if (is_receive_) {
+      release_ = release_of(stamp_);
+      link_.count(LinkFaults::Passed::received);
+    }
+    complete_ = Clock::now() >= release_;  // here, though it may have been the last one that passed
     return arrived_ = true;
   }
   std::string describe() const {
@@ -145,6 +151,7 @@ comm::TransferPtr InjectedLink::send(kernels::Stream& stream, const kernels::Ten
   const auto start = std::max(Clock::now(), free_at_);
   free_at_ = start + faults_.delay(ends_.rank, ends_.peer, tensor.bytes(), start);
   transfer->start_send(inner_, stream, tensor, free_at_);
+  count(LinkFaults::Passed::sent);
   return transfer;
 }
 
@@ -156,6 +163,10 @@ comm::TransferPtr InjectedLink::receive(kernels::Stream& stream, const kernels::
   else
     transfer->start_receive(inner_, stream, tensor);
   return transfer;
+}
+
+void InjectedLink::count(LinkFaults::Passed how) {
+  if (ends_.goes_down) faults_.count_direct(ends_.rank, ends_.peer, how);
 }
 
 bool InjectedLink::is_down() const {

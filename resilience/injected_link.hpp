@@ -12,9 +12,9 @@ namespace tenax::resilience {
 /// A message arrives at both ends, and the sender's transfer is done, when its delay is over; one message at
 /// a time, in the order of their sends: a later one's delay begins when the earlier one has arrived.
 ///
-/// While the link is down its transfers throw Error(link), those under way included. After the latter both
-/// ends no longer agree on what is under way: then it stays unusable, and a new endpoint must be made, as
-/// with any broken connection.
+/// While the link is down its transfers throw Error(link), those under way included: such a message is lost, at both
+/// ends or at one alone. Then the ends no longer agree on what is under way: the link stays unusable, and a new endpoint
+/// must be made, as with any broken connection.
 class InjectedLink final : public comm::Link {
  public:
   /// World ranks of this end and the other, and whether the link can go down (pipelines) or is only slow
@@ -25,7 +25,7 @@ class InjectedLink final : public comm::Link {
   };
 
   /// `inner` and `faults` must outlive the link and its transfers. The other end's link must be wrapped too.
-  InjectedLink(comm::Link& inner, Ends ends, const LinkFaults& faults)
+  InjectedLink(comm::Link& inner, Ends ends, LinkFaults& faults)
       : inner_(inner), ends_(ends), faults_(faults) {}
 
   comm::TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, comm::Tag tag) override;
@@ -34,12 +34,13 @@ class InjectedLink final : public comm::Link {
 
   // For its transfers:
   bool is_down() const;
+  void count(LinkFaults::Passed how);
   void give_up() { is_broken_ = true; }
 
  private:
   comm::Link& inner_;
   const Ends ends_;
-  const LinkFaults& faults_;
+  LinkFaults& faults_;
   bool is_broken_ = false;
   LinkFaults::Clock::time_point free_at_{};  ///< when the last message that was sent has arrived
 };

@@ -13,7 +13,7 @@ namespace tenax::resilience {
 class InjectedTransport final : public comm::Transport {
  public:
   /// `rank`: this world rank. `faults` and `registry` must outlive it and its connections.
-  InjectedTransport(std::unique_ptr<comm::Transport> inner, int rank, const LinkFaults& faults,
+  InjectedTransport(std::unique_ptr<comm::Transport> inner, int rank, LinkFaults& faults,
                     ConnectionRegistry& registry)
       : inner_(std::move(inner)), rank_(rank), faults_(faults), registry_(registry) {}
 
@@ -33,7 +33,7 @@ class InjectedTransport final : public comm::Transport {
 
   const std::unique_ptr<comm::Transport> inner_;
   const int rank_;
-  const LinkFaults& faults_;
+  LinkFaults& faults_;
   ConnectionRegistry& registry_;
 };
 

@@ -28,7 +28,7 @@ bool any_pair(const std::vector<int>& ranks, IsBad is_bad) {
 }  // namespace
 
 InjectedEndpoint::InjectedEndpoint(std::unique_ptr<comm::Endpoint> inner, const std::vector<int>& world_ranks,
-                                   bool goes_down, const LinkFaults& faults)
+                                   bool goes_down, LinkFaults& faults)
     : inner_(std::move(inner)), links_(world_ranks.size()) {
   const int me = world_ranks[static_cast<std::size_t>(inner_->rank())];
   for (int peer = 0; peer < inner_->size(); ++peer) {

@@ -16,7 +16,7 @@ class InjectedEndpoint final : public comm::Endpoint {
  public:
   /// `world_ranks`: of the endpoint's ranks. `goes_down`: InjectedLink::Ends. `faults` must outlive it.
   InjectedEndpoint(std::unique_ptr<comm::Endpoint> inner, const std::vector<int>& world_ranks, bool goes_down,
-                   const LinkFaults& faults);
+                   LinkFaults& faults);
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
@@ -33,7 +33,7 @@ class InjectedEndpoint final : public comm::Endpoint {
 class InjectedWorld final : public comm::World {
  public:
   /// `world` and `faults` must outlive it. `options`: those of `world`.
-  InjectedWorld(comm::World& world, const LinkFaults& faults, comm::CommOptions options)
+  InjectedWorld(comm::World& world, LinkFaults& faults, comm::CommOptions options)
       : world_(world), faults_(faults), options_(options) {}
 
   int rank() const override { return world_.rank(); }
@@ -57,7 +57,7 @@ class InjectedWorld final : public comm::World {
 
  private:
   comm::World& world_;
-  const LinkFaults& faults_;
+  LinkFaults& faults_;
   comm::CommOptions options_;
 };
 

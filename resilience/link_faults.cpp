@@ -24,7 +24,7 @@ std::vector<std::pair<int, int>> links_of(const io::InjectEntry& entry, const pa
   return links;
 }
 
-LinkFault bind(const io::InjectEntry& entry, const parallel::ProcessGrid& grid) {
+LinkFault bind(const io::InjectEntry& entry, const parallel::ProcessGrid& grid, int microbatches) {
   constexpr double kMillisecond_s = 1e-3;
   LinkFault fault;
   fault.links = links_of(entry, grid);
@@ -36,6 +36,7 @@ LinkFault bind(const io::InjectEntry& entry, const parallel::ProcessGrid& grid) 
   if (!entry.trace.empty())
     fault.trace = std::make_shared<const io::DelayTrace>(io::read_delay_trace(entry.trace));
   if (entry.kind == "link_down") fault.down_path = entry.path;
+  if (fault.down_path == "direct") fault.passing = microbatches;
   return fault;
 }
 
@@ -57,9 +58,9 @@ double LinkFault::message_delay_s(std::uint64_t bytes, double run_s) const {
 }
 
 std::vector<LinkFault> bind_faults(const std::vector<io::InjectEntry>& entries,
-                                   const parallel::ProcessGrid& grid) {
+                                   const parallel::ProcessGrid& grid, int microbatches) {
   std::vector<LinkFault> faults;
-  for (const auto& entry : entries) faults.push_back(bind(entry, grid));
+  for (const auto& entry : entries) faults.push_back(bind(entry, grid, microbatches));
   return faults;
 }
 
@@ -78,6 +79,7 @@ bool path_means(std::string_view path, std::string_view address) {
 
 void LinkFaults::begin_step(std::int64_t step) {
   if (step_ < 0) began_ = Clock::now().time_since_epoch().count();
+  for (Count& count : passed_) count.sent = count.received = 0;
   step_ = step;
 }
 
@@ -107,11 +109,28 @@ LinkFaults::Clock::duration LinkFaults::delay(int rank, int peer, std::uint64_t 
 
 bool LinkFaults::is_down(int rank, int peer, Way way) const {
   const std::int64_t step = step_;
-  return std::any_of(faults_.begin(), faults_.end(), [&](const LinkFault& fault) {
-    if (fault.down_path.empty() || step < 0 || !fault.holds_at(step) || !fault.joins(rank, peer))
-      return false;
-    return fault.down_path == "direct" ? way.direct : path_means(fault.down_path, way.address);
-  });
+  if (step < 0) return false;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const LinkFault& fault = faults_[i];
+    if (fault.down_path.empty() || !fault.holds_at(step) || !fault.joins(rank, peer)) continue;
+    if (fault.down_path == "direct" ? way.direct && has_begun(i, step)
+                                    : path_means(fault.down_path, way.address))
+      return true;
+  }
+  return false;
+}
+
+// What one end has sent may not have come far before the other hears of the cut: what it has received has.
+bool LinkFaults::has_begun(std::size_t fault, std::int64_t step) const {
+  const Count& count = passed_[fault];
+  const std::int64_t passing = faults_[fault].passing;
+  return step > faults_[fault].from_step || passing == 0 ||
+         (count.received > 0 && count.sent + count.received >= passing);
+}
+
+void LinkFaults::count_direct(int rank, int peer, Passed how) {
+  for (std::size_t i = 0; i < faults_.size(); ++i)
+    if (faults_[i].joins(rank, peer)) ++(how == Passed::sent ? passed_[i].sent : passed_[i].received);
 }
 
 }  // namespace tenax::resilience

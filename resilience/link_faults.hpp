@@ -26,6 +26,10 @@ struct LinkFault {
   std::uint64_t packet_bytes = 0;  ///< ≥ 1 where per_packet_s counts
   std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
+  /// Of "direct": it goes down within from_step, as when a cable is pulled, at each of its ends when that one has sent and
+  /// received so many messages, and received one at least; what is under way is lost. 0: from the step's beginning, as an
+  /// address.
+  std::int64_t passing = 0;
 
   bool joins(int a, int b) const;
   bool holds_at(std::int64_t step) const { return step >= from_step && (to_step == 0 || step < to_step); }
@@ -33,16 +37,17 @@ struct LinkFault {
   double message_delay_s(std::uint64_t bytes, double run_s) const;
 };
 
-/// Binds the entries to the ranks that `grid` gives their stages, each tensor rank to its like. Reads their
+/// Binds the entries to the ranks that `grid` gives their stages, each tensor rank to its like. `microbatches`: of an
+/// iteration, in which a link carries two messages for each; half of them pass before a direct path goes down. Reads
 /// traces: throws Error(rank).
 std::vector<LinkFault> bind_faults(const std::vector<io::InjectEntry>& entries,
-                                   const parallel::ProcessGrid& grid);
+                                   const parallel::ProcessGrid& grid, int microbatches);
 
 /// Whether `path` of a deck means `address`, e.g. "10.0.0.5", "10.0.0.5:4000" or "tcp" means
 /// "tcp:10.0.0.5:4000".
 bool path_means(std::string_view path, std::string_view address);
 
-/// Thread rule: one thread begins steps, any thread asks.
+/// Thread rule: one thread begins steps, any thread asks and counts.
 class LinkFaults {
  public:
   using Clock = kernels::Deadline::Clock;
@@ -52,7 +57,7 @@ class LinkFaults {
     std::string_view address = {};  ///< of a connection
   };
 
-  explicit LinkFaults(std::vector<LinkFault> faults) : faults_(std::move(faults)) {}
+  explicit LinkFaults(std::vector<LinkFault> faults) : faults_(std::move(faults)), passed_(faults_.size()) {}
 
   /// Before the first step nothing is wrong yet; traces count from the moment it begins.
   void begin_step(std::int64_t step);
@@ -64,9 +69,18 @@ class LinkFaults {
   /// How much later a message arrives that is sent at `sent`; the delays of several faults add up.
   Clock::duration delay(int rank, int peer, std::uint64_t bytes, Clock::time_point sent) const;
   bool is_down(int rank, int peer, Way way) const;
+  enum class Passed { sent, received };
+  /// A message passes on the direct path between `rank`, which is this one, and `peer`.
+  void count_direct(int rank, int peer, Passed how);
 
  private:
+  struct Count {
+    std::atomic<std::int64_t> sent = 0, received = 0;
+  };
+  bool has_begun(std::size_t fault, std::int64_t step) const;
+
   const std::vector<LinkFault> faults_;
+  std::vector<Count> passed_;  ///< per fault: direct messages of this step
   std::atomic<std::int64_t> step_ = -1;
   std::atomic<Clock::rep> began_ = 0;  ///< when the first step began
 };

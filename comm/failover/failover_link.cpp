@@ -11,8 +11,9 @@
 #include <algorithm>
 #include <cassert>
 #include <thread>
+#include <utility>
 
-#include "comm/wording.hpp"
+#include "comm/failover/failover_transfer.hpp"
 #include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
 
@@ -21,48 +22,6 @@ namespace tenax::comm {
 using kernels::Deadline;
 using kernels::Error;
 using kernels::Scope;
-
-class FailoverTransfer final : public Transfer {
- public:
-  FailoverTransfer(FailoverLink& link, std::shared_ptr<FailoverMessage> message)
-      : link_(link), message_(std::move(message)) {}
-
-  bool done() override { return link_.poll(*message_); }
-  // A direct transfer that misses its deadline is one that failed: the delegates get as long again, also when the other end
-  // noticed first.
-  void wait(Deadline deadline) override {
-    if (waited(deadline)) return;
-    if (link_.path_ == Path::direct) {
-      if (link_.state_ == FailoverLink::State::direct) link_.leave(describe() + " missed its deadline");
-      if (waited(Deadline::after_s(link_.options_.deadline_s))) return;
-    }
-    throw Error(Scope::link, describe() + " on " + link_.describe() + ": no answer within " +
-                                 std::to_string(link_.options_.deadline_s) + " s" +
-                                 (link_.failure_.empty() ? "" : "; before that: " + link_.failure_));
-  }
-  void order_before(kernels::Stream& stream, Deadline deadline) override {
-    wait(deadline);
-    if (message_->inner) message_->inner->order_before(stream, deadline);
-  }
-  TransferTiming timing() const override { return message_->timing; }
-
- private:
-  bool waited(Deadline deadline) {
-    kernels::Backoff backoff;
-    while (!done()) {
-      if (deadline.expired()) return done();
-      backoff.pause();
-    }
-    return true;
-  }
-  std::string describe() const {
-    return std::string(message_->outgoing ? "send" : "receive") + " of " +
-           std::to_string(message_->tensor.bytes()) + " bytes (tag " + std::to_string(message_->tag) + ")";
-  }
-
-  FailoverLink& link_;
-  std::shared_ptr<FailoverMessage> message_;
-};
 
 FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                            FailoverOptions options)
@@ -159,8 +118,13 @@ bool FailoverLink::poll(FailoverMessage& message) {
   serve();
   if (message.complete) return true;
   message.complete = poll_inner(message) || (message.outgoing && acknowledged(message));
-  if (message.complete && !message.outgoing) control_.acknowledge(message.tag);
+  if (message.complete && !message.outgoing) take(message);
   return message.complete;
+}
+
+void FailoverLink::take(const FailoverMessage& message) {
+  control_.acknowledge(message.tag);
+  ++(path_ == Path::direct && state_ == State::direct ? arrived_.direct : arrived_.delegated);
 }
 
 bool FailoverLink::poll_inner(FailoverMessage& message) {
@@ -197,15 +161,24 @@ void FailoverLink::leave(const std::string& reason) {
   state_ = State::leaving;
   failure_ = reason;
   std::vector<std::int32_t> here(static_cast<std::size_t>(options_.tags), 0);
-  for (const auto& message : received_) {
+  for (const auto& message : received_)
     here[static_cast<std::size_t>(message->tag)] = message->complete ? 1 : 0;
-    if (!message->complete) message->inner.reset();
-  }
   for (const auto& message : sent_) {
     message->abandoned = std::move(message->inner);
     message->complete = true;  // its bytes are kept, or it has none
   }
   control_.notify(iteration_, here);
+  give_up_receives();
+}
+
+// Their memory is received into again, over delegates.
+void FailoverLink::give_up_receives() {
+  const Deadline deadline = Deadline::after_s(options_.deadline_s);
+  for (const auto& message : received_) {
+    if (message->complete || !message->inner) continue;
+    message->inner->give_up(deadline);
+    message->inner.reset();
+  }
 }
 
 void FailoverLink::join_peer(const std::vector<std::int32_t>& here) {
@@ -265,6 +238,7 @@ void FailoverLink::finish_iteration() {
   std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
+  delivered_ = std::exchange(arrived_, {});
   // The peer was through before it heard of it: the path is given up by set_path, or in the next iteration.
   if (state_ == State::leaving) state_ = State::direct;
   ++iteration_;

@@ -15,6 +15,11 @@ namespace tenax::comm {
 
 enum class Path { direct, delegated };
 
+/// How many of an iteration's messages arrived at this end, by the way they came.
+struct Arrivals {
+  int direct = 0, delegated = 0;
+};
+
 struct FailoverOptions {
   Tag tags = 0;            ///< an iteration uses tags 0 … tags − 1, each at most once per direction
   double deadline_s = 60;  ///< for the peer to join a failover
@@ -54,6 +59,8 @@ class FailoverLink final : public Link {
   void release_memory();
   /// Why the direct path was given up in the last iteration; empty if it was not. The next set_path decides.
   const std::string& failure() const { return failure_; }
+  /// Of the last iteration.
+  const Arrivals& arrivals() const { return delivered_; }
 
  private:
   friend class FailoverTransfer;
@@ -65,8 +72,10 @@ class FailoverLink final : public Link {
   void start(FailoverMessage& message);
   void keep(FailoverMessage& message);
   bool acknowledged(FailoverMessage& message);
+  void take(const FailoverMessage& message);
   void serve();
   void leave(const std::string& reason);
+  void give_up_receives();
   void join_peer(const std::vector<std::int32_t>& here);
   void make_delegated();
   bool all_here();
@@ -82,10 +91,11 @@ class FailoverLink final : public Link {
   State state_ = State::direct;
   std::string failure_;
   std::uint64_t iteration_ = 0;
-  Messages sent_, received_;  // of this iteration
+  Arrivals arrived_, delivered_;  // in this iteration, in the last one
+  Messages sent_, received_;      // of this iteration
   Messages abandoned_;  // direct sends of iterations that left the direct path, with the bytes that they read
   std::vector<TransferPtr>
-      lingering_;  // delegated sends that the peer has and their delegates do not know it yet
+      lingering_;  // delegated sends that the peer has, which their delegates do not know yet
   std::vector<std::unique_ptr<kernels::Buffer>> spare_;  // kept bytes' memory, for reuse
 };
 

@@ -44,6 +44,26 @@ void MpiTransfer::wait(kernels::Deadline deadline) {
     throw Error(Scope::link, gave_up(describe(), names_.me, stopwatch_.elapsed_s(), names_.peer));
 }
 
+// A receive that MPI has matched with its message already cannot be cancelled: it is written to its end, for which both
+// ends must go on calling MPI.
+void MpiTransfer::give_up(kernels::Deadline deadline) {
+  if (direction_ == Direction::send) return;
+  for (std::size_t i = parts_done_; i < parts_.size(); ++i)
+    if (parts_[i].request != MPI_REQUEST_NULL) MPI_Cancel(&parts_[i].request);
+  const auto all_ended = [this] {
+    for (; parts_done_ < parts_.size(); ++parts_done_) {
+      int complete = 0;
+      MPI_Test(&parts_[parts_done_].request, &complete, MPI_STATUS_IGNORE);
+      if (complete == 0) return false;
+    }
+    return true;
+  };
+  if (!poll_until(all_ended, deadline))
+    throw Error(Scope::link, describe() + " was given up, but " + names_.peer +
+                                 " did not go on with it, and MPI may still write its memory on " +
+                                 names_.me);
+}
+
 void MpiTransfer::check_length(const MPI_Status& status, int expected_bytes) const {
   int received = 0;
   TENAX_MPI(link, describe(), MPI_Get_count(&status, MPI_BYTE, &received));

@@ -1,4 +1,4 @@
-# A pipeline on the CPU whose link gets slow and heals, and one whose direct path is cut in mid-run, learn bit for bit what an
+# A pipeline on the CPU whose link gets slow and heals, and one whose direct path is cut in mid-iteration, learn bit for bit what an
 # undisturbed one does, without a restart.
 source "$(dirname "$0")/common.sh"
 steps="run.train_steps=40 optimizer.lr_decay_steps=40 checkpoint.interval=-1 data.order=shuffled"
@@ -40,10 +40,28 @@ healed=$(event slow141 direct | grep '"stages": \[1' | step_of)
 [ -n "$healed" ] && [ "$healed" -ge 25 ] || fail "the link went back after step '$healed'"
 echo "ok delegated within 3 iterations, and direct again"
 
-event cut141 delegate | grep -q '"step": 10, .*"stages": \[1' || fail "the cut link was not delegated after step 10"
-event cut141 direct | grep -q '"stages": \[1' || fail "the direct path was not built anew"
+cut=$(event cut141 delegate | grep '"step": 10, .*"stages": \[1.*"reason": "direct path failed"') || fail "the cut link was not delegated after step 10"
+number_of() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p"; }
+before=$(echo "$cut" | number_of direct_messages) after=$(echo "$cut" | number_of delegated_messages)
+# 8 microbatches, an activation and a gradient each. The end that is cut first has sent and received 8 messages, at least one
+# of which, a gradient, answers another; it lacks the other 8.
+[ "$before" -ge 2 ] && [ "$after" -ge 7 ] && [ $((before + after)) = 16 ] || fail "$before messages before the cut, $after after it"
+back=$(event cut141 direct | grep '"stages": \[1') || fail "the direct path was not built anew"
+for told in "$cut" "$back"; do
+  for time in measured_delay measured_iteration predicted_iteration achieved_iteration; do
+    [ -n "$(echo "$told" | number_of ${time}_ms)" ] || fail "no ${time}_ms in $told"
+  done
+done
 [ "$(grep -c '"event": "start"' runs/cut141/events.jsonl)" = 1 ] || fail "the cut run was restarted"
-echo "ok a cut path ends nothing"
+echo "ok a path that is cut in mid-iteration ends nothing: $before messages went before, $after over delegates"
+
+# What was decided after the step that ends a run (its updates diverge, ten steps in a row are skipped) is told as well.
+! train 4 cut.toml run.name=failed $(layout 1 4 1) $steps optimizer.lr=1e30 optimizer.clip_grad=0 || fail "a diverged run succeeded"
+tail -n 2 runs/failed/events.jsonl | tr -d '\n' | grep -q '"event": "delegate".*"event": "end".*"reason": "failed"' || {
+  cat err.log runs/failed/events.jsonl >&2
+  fail "the last decision of a failed run is not told"
+}
+echo "ok a failed run tells its last decision"
 
 # Delegates alone, over sockets and over shared memory, are the same run too.
 for transport in tcp shm; do

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <random>
+#include <set>
 
 #include "comm/host_stream.hpp"
 #include "kernels/error.hpp"
@@ -16,59 +17,74 @@ namespace {
 
 constexpr Tag kTags = 12;
 
+/// What direct receives may still write.
+using Writable = std::set<const void*>;
+
 /// A link whose transfers fail from a certain number of them on: that one and all later ones of this end, also those
 /// that are under way.
 class BrittleLink final : public Link {
  public:
-  explicit BrittleLink(Link& inner, int lasts) : inner_(inner), lasts_(lasts) {}
+  BrittleLink(Link& inner, int lasts, Writable& writable)
+      : inner_(inner), lasts_(lasts), writable_(writable) {}
   TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    return wrap([&] { return inner_.send(stream, tensor, tag); });
+    return wrap(nullptr, [&] { return inner_.send(stream, tensor, tag); });
   }
   TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    return wrap([&] { return inner_.receive(stream, tensor, tag); });
+    return wrap(tensor.data, [&] { return inner_.receive(stream, tensor, tag); });
   }
   std::string describe() const override { return inner_.describe(); }
 
  private:
   class Brittle final : public Transfer {
    public:
-    Brittle(TransferPtr inner, const int& lasts) : inner_(std::move(inner)), lasts_(lasts) {}
+    Brittle(TransferPtr inner, const int& lasts, Writable& writable, const void* memory)
+        : inner_(std::move(inner)), lasts_(lasts), writable_(writable), memory_(memory) {
+      if (memory) writable.insert(memory);
+    }
     bool done() override {
       check(lasts_);
-      return inner_->done();
+      if (!inner_->done()) return false;
+      writable_.erase(memory_);
+      return true;
     }
     void wait(kernels::Deadline deadline) override {
       check(lasts_);
       inner_->wait(deadline);
+      writable_.erase(memory_);
     }
     void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
+    void give_up(kernels::Deadline) override { writable_.erase(memory_); }
 
    private:
     TransferPtr inner_;
     const int& lasts_;
+    Writable& writable_;
+    const void* memory_;
   };
   static void check(int lasts) {
     if (lasts <= 0) throw kernels::Error(kernels::Scope::link, "the direct path is cut");
   }
   template <class Start>
-  TransferPtr wrap(Start start) {
+  TransferPtr wrap(const void* memory, Start start) {
     --lasts_;
     check(lasts_);
-    return std::make_unique<Brittle>(start(), lasts_);
+    return std::make_unique<Brittle>(start(), lasts_, writable_, memory);
   }
 
   Link& inner_;
   int lasts_;
+  Writable& writable_;
 };
 
 /// Stands for the delegates: another link that does not break.
 class SoundLink final : public DelegatedLink {
  public:
-  explicit SoundLink(Link& inner) : inner_(inner) {}
+  SoundLink(Link& inner, const Writable& writable) : inner_(inner), writable_(writable) {}
   TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
     return inner_.send(stream, tensor, tag);
   }
   TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
+    EXPECT_FALSE(writable_.contains(tensor.data)) << "a direct receive was not given up";
     return inner_.receive(stream, tensor, tag);
   }
   std::string describe() const override { return inner_.describe(); }
@@ -77,6 +93,7 @@ class SoundLink final : public DelegatedLink {
 
  private:
   Link& inner_;
+  const Writable& writable_;
 };
 
 float value_of(int iteration, int from, Tag tag) {
@@ -125,13 +142,15 @@ TEST_P(FailoverLinkTest, loses_and_doubles_nothing_when_the_direct_path_breaks) 
     const auto other = world.split_endpoint(0, rank);
     const auto group = world.control_group();
     const auto device = kernels::create_cpu_device();
-    BrittleLink brittle(direct->link(1 - rank), rank == 0 ? lasts.after_0 : lasts.after_1);
+    Writable writable;
+    BrittleLink brittle(direct->link(1 - rank), rank == 0 ? lasts.after_0 : lasts.after_1, writable);
     FailoverLink link(brittle, control->link(1 - rank),
-                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank)); }, *device,
+                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank), writable); }, *device,
                       {kTags, 20});
     for (int iteration = 0; iteration < kIterations; ++iteration) {
       iterate(link, rank, iteration, static_cast<unsigned>(7 * iteration + rank));
       link.finish_iteration();
+      EXPECT_EQ(link.arrivals().direct + link.arrivals().delegated, kTags);
       double failed = link.failure().empty() ? 0 : 1;
       if (failed > 0) ++failures;
       group->all_reduce_max({&failed, 1});
@@ -157,8 +176,9 @@ TEST(FailoverLink, goes_back_to_a_direct_path_that_was_built_anew) {
     const auto direct = world.split_endpoint(0, rank), control = world.split_endpoint(0, rank);
     const auto other = world.split_endpoint(0, rank), anew = world.split_endpoint(0, rank);
     const auto device = kernels::create_cpu_device();
+    const Writable none;
     FailoverLink link(direct->link(1 - rank), control->link(1 - rank),
-                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank)); }, *device,
+                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank), none); }, *device,
                       {kTags, 20});
     for (int iteration = 0; iteration < 3; ++iteration) {
       if (iteration == 1) link.set_path(Path::delegated, 1);
@@ -169,6 +189,8 @@ TEST(FailoverLink, goes_back_to_a_direct_path_that_was_built_anew) {
       iterate(link, rank, iteration, static_cast<unsigned>(rank));
       link.finish_iteration();
       EXPECT_TRUE(link.failure().empty()) << link.failure();
+      EXPECT_EQ(link.arrivals().direct, iteration == 1 ? 0 : kTags);
+      EXPECT_EQ(link.arrivals().delegated, iteration == 1 ? kTags : 0);
     }
   });
 }

@@ -224,6 +224,32 @@ TEST(LinkDown, of_the_direct_path_spares_delegates) {
   delegate->send(numbered(0), {}, Ranks::soon());
 }
 
+TEST(LinkDown, of_the_direct_path_comes_in_mid_iteration) {
+  LinkFault fault = down("direct");
+  fault.from_step = 1;
+  fault.passing = 3;
+  Ranks ranks({fault});
+  ranks.begin_step(1);
+  auto lower = ranks.connect(kAddress, kDirect), upper = ranks.accept(kDirect);
+  auto delegate = ranks.connect(kAddress, "delegate");
+  const auto pass = [](Connection& from, Connection& to, std::uint64_t number) {
+    from.send(numbered(number), {}, Ranks::soon());
+    const auto header = to.receive(Ranks::soon());
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->number, number);
+  };
+  pass(*lower, *upper, 0);
+  pass(*upper, *lower, 1);
+  lower->send(numbered(2), {}, Ranks::soon());
+  EXPECT_TRUE(says_down(error_of([&] { lower->send(numbered(3), {}, Ranks::soon()); })));
+  EXPECT_NE(error_of([&] {
+              for (int i = 0; i < 2; ++i) upper->receive(Ranks::soon());
+            }),
+            "no error");
+  EXPECT_TRUE(says_down(error_of([&] { ranks.connect(kAddress, kDirect); })));
+  delegate->send(numbered(0), {}, Ranks::soon());
+}
+
 TEST(LinkDown, wakes_a_message_that_is_held) {
   LinkFault fault = down("direct");
   fault.from_step = 1;

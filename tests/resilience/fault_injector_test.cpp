@@ -28,9 +28,9 @@ TEST(BindFaults, maps_stages_to_the_ranks_that_hold_them_in_every_pipeline_or_on
   io::InjectEntry entry;
   entry.kind = "link_delay";
   entry.stages = {1, 2};
-  EXPECT_EQ(bind_faults({entry}, grid)[0].links, (Links{{4, 8}, {5, 9}, {6, 10}, {7, 11}}));
+  EXPECT_EQ(bind_faults({entry}, grid, 8)[0].links, (Links{{4, 8}, {5, 9}, {6, 10}, {7, 11}}));
   entry.data = 1;
-  EXPECT_EQ(bind_faults({entry}, grid)[0].links, (Links{{6, 10}, {7, 11}}));
+  EXPECT_EQ(bind_faults({entry}, grid, 8)[0].links, (Links{{6, 10}, {7, 11}}));
 }
 
 TEST(BindFaults, follows_a_permuted_grid_but_takes_ranks_as_they_are) {
@@ -39,14 +39,27 @@ TEST(BindFaults, follows_a_permuted_grid_but_takes_ranks_as_they_are) {
   stages.kind = ranks.kind = "link_delay";
   stages.stages = {0, 1};
   ranks.ranks = {0, 1};
-  const auto faults = bind_faults({stages, ranks}, grid);
+  const auto faults = bind_faults({stages, ranks}, grid, 8);
   EXPECT_EQ(faults[0].links, (Links{{2, 0}}));
   EXPECT_EQ(faults[1].links, (Links{{0, 1}}));
 }
 
+TEST(BindFaults, lets_half_of_an_iterations_messages_pass_before_a_direct_path_goes_down) {
+  const parallel::ProcessGrid grid({.pipeline = 2});
+  io::InjectEntry direct;
+  direct.kind = "link_down";
+  direct.stages = {0, 1};
+  direct.path = "direct";
+  io::InjectEntry address = direct;
+  address.path = "10.0.0.5";
+  const auto faults = bind_faults({direct, address}, grid, 8);
+  EXPECT_EQ(faults[0].passing, 8);
+  EXPECT_EQ(faults[1].passing, 0);
+}
+
 TEST(BindFaults, makes_no_injector_where_the_deck_injects_nothing) {
   const parallel::ProcessGrid grid({.pipeline = 2});
-  EXPECT_EQ(create_fault_injector({}, grid), nullptr);
+  EXPECT_EQ(create_fault_injector({}, grid, 8), nullptr);
 }
 
 TEST(LinkFaults, delay_in_both_directions_and_leave_other_links_alone) {

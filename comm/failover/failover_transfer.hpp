@@ -1,0 +1,31 @@
+// FailoverTransfer: one message of a FailoverLink, whatever path it is on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/failover/failover_link.hpp"
+
+namespace tenax::comm {
+
+/// Must not be waited for once its iteration has ended, nor outlive the link.
+class FailoverTransfer final : public Transfer {
+ public:
+  FailoverTransfer(FailoverLink& link, std::shared_ptr<FailoverMessage> message)
+      : link_(link), message_(std::move(message)) {}
+
+  bool done() override { return link_.poll(*message_); }
+  /// A direct transfer that misses its deadline is one that failed: the delegates get as long again, also when the other
+  /// end noticed first.
+  void wait(kernels::Deadline deadline) override;
+  void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
+  TransferTiming timing() const override { return message_->timing; }
+
+ private:
+  std::string describe() const;
+
+  FailoverLink& link_;
+  const std::shared_ptr<FailoverMessage> message_;
+};
+
+}  // namespace tenax::comm
