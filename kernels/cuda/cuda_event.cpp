@@ -1,21 +1,10 @@
 #include "kernels/cuda/cuda_event.hpp"
 
+#include "kernels/cuda/capture.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_wait.hpp"
 
 namespace tenax::kernels::cuda {
-namespace {
-
-/// Numbers captures from 1; 0: `stream` is not being captured.
-unsigned long long capture_of(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  TENAX_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, &id));
-  return status == cudaStreamCaptureStatusNone ? 0 : id + 1;
-}
-
-}  // namespace
-
 CudaEvent::CudaEvent(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {
   context_->make_current();
   TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&mark_, cudaEventDefault));  // the default keeps times

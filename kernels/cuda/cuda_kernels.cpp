@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "kernels/cuda/attention_kernels.hpp"
 #include "kernels/cuda/column_sums.hpp"
 #include "kernels/cuda/cross_entropy.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
@@ -9,7 +10,6 @@
 #include "kernels/cuda/embedding.hpp"
 #include "kernels/cuda/layernorm.hpp"
 #include "kernels/cuda/sum_of_squares.hpp"
-#include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -21,8 +21,6 @@ CudaStream& ours(Stream& stream) {
 
 cudaStream_t current(Stream& stream) { return ours(stream).current(); }
 Workspace& workspace_of(Stream& stream) { return ours(stream).workspace(); }
-
-[[noreturn]] void not_yet() { throw Error(Scope::rank, "this operation has no CUDA kernel yet"); }
 
 }  // namespace
 
@@ -71,8 +69,13 @@ void CudaKernels::residual_add(Stream& stream, const ResidualAddArgs& args) {
   cuda::residual_add(current(stream), args);
 }
 
-void CudaKernels::attention_forward(Stream&, const AttentionForwardArgs&) { not_yet(); }
-void CudaKernels::attention_backward(Stream&, const AttentionBackwardArgs&) { not_yet(); }
+void CudaKernels::attention_forward(Stream& stream, const AttentionForwardArgs& args) {
+  own_attention_forward(current(stream), args);
+}
+
+void CudaKernels::attention_backward(Stream& stream, const AttentionBackwardArgs& args) {
+  own_attention_backward(current(stream), args, workspace_of(stream));
+}
 
 void CudaKernels::embedding_forward(Stream& stream, const EmbeddingForwardArgs& args) {
   cuda::embedding_forward(current(stream), args);

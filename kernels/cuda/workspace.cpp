@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/capture.hpp"
 #include "kernels/cuda/cuda_context.hpp"
 #include "kernels/error.hpp"
 
@@ -25,9 +25,7 @@ Workspace::~Workspace() {
 
 void* Workspace::take(std::size_t bytes) {
   if (bytes <= bytes_) return memory_;
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  TENAX_CUDA_CHECK(cudaStreamIsCapturing(stream_, &capture));
-  if (capture != cudaStreamCaptureStatusNone)
+  if (is_captured(stream_))
     throw Error(Scope::rank, "an operation that is being captured needs " + std::to_string(bytes) +
                                  " bytes of scratch memory, its stream has " + std::to_string(bytes_) +
                                  ": run it once with these shapes before the capture");
