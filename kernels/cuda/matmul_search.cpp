@@ -1,14 +1,10 @@
 #include "kernels/cuda/matmul_search.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/matmul_call.hpp"
-#include "kernels/cuda/matmul_trials.hpp"
-#include "kernels/cuda/trial_bench.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -16,22 +12,10 @@ namespace {
 constexpr std::size_t kOperand_bytes = std::size_t{512} << 20;
 constexpr int kRounds = 3, kRunsInRound = 2, kInPlaceRuns = 3;
 
-class MatmulSearch {
- public:
-  MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan)
-      : handle_(handle), plan_(narrowed(plan, kOperand_bytes)), bench_(plan_) {}
+}  // namespace
 
-  bool has_memory() const { return bench_.has_memory(); }
-  Trial trial_of(const cublasLtMatmulAlgo_t& algorithm);
-  bool works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::uint64_t expected_bits);
-
- private:
-  double seconds_of(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm);
-
-  cublasLtHandle_t handle_;
-  MatmulPlan plan_;
-  TrialBench bench_;
-};
+MatmulSearch::MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan)
+    : handle_(handle), plan_(narrowed(plan, kOperand_bytes)), bench_(plan_) {}
 
 Trial MatmulSearch::trial_of(const cublasLtMatmulAlgo_t& algorithm) {
   MatmulCall call(plan_, bench_.operands());
@@ -71,8 +55,6 @@ bool MatmulSearch::works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::ui
   }
   return true;
 }
-
-}  // namespace
 
 MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                               std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits) {

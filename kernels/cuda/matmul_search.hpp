@@ -12,9 +12,12 @@
 
 #include <span>
 
-#include "kernels/cuda/matmul_plan.hpp"
+#include "kernels/cuda/matmul_trials.hpp"
+#include "kernels/cuda/trial_bench.hpp"
 
 namespace tenax::kernels::cuda {
+
+class MatmulCall;
 
 struct MatmulChoice {
   cublasLtMatmulAlgo_t algorithm;
@@ -22,9 +25,31 @@ struct MatmulChoice {
   bool aux_in_place = false;
 };
 
-/// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials (up to half a
-/// GiB, taken for the search alone). `same_bits`: as above; else the fastest of all. Runs on a stream of its own and
-/// blocks until it has ended. Throws Error(rank) when the device breaks or takes longer than a minute.
+/// One plan's algorithms, run with random numbers in memory and on a stream of its own (up to half a GiB while it lives).
+/// Thread rule: one thread. All block until the GPU has done it, and throw Error(rank) when it breaks or takes longer than
+/// a minute.
+class MatmulSearch {
+ public:
+  MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan);
+
+  /// False where the device had too little: then nothing else may be called.
+  bool has_memory() const { return bench_.has_memory(); }
+  /// What was tried: the plan, narrowed to the memory.
+  const MatmulPlan& plan() const { return plan_; }
+  Trial trial_of(const cublasLtMatmulAlgo_t& algorithm);
+  /// d_gelu: whether d, in aux's memory, gets `expected_bits`, the trial's, every time.
+  bool works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::uint64_t expected_bits);
+
+ private:
+  double seconds_of(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm);
+
+  cublasLtHandle_t handle_;
+  MatmulPlan plan_;
+  TrialBench bench_;
+};
+
+/// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials. `same_bits`:
+/// as above; else the fastest of all.
 MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                               std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits);
 
