@@ -7,6 +7,10 @@ namespace tenax::comm {
 
 using kernels::Deadline;
 
+FailoverTransfer::~FailoverTransfer() {
+  if (!message_->outgoing && !message_->complete && orders_without_blocking()) message_->inner.reset();
+}
+
 void FailoverTransfer::wait(Deadline deadline) {
   const auto is_done = [this] { return done(); };
   if (poll_until(is_done, deadline)) return;
@@ -20,8 +24,13 @@ void FailoverTransfer::wait(Deadline deadline) {
                            (link_.failure_.empty() ? "" : "; before that: " + link_.failure_));
 }
 
+bool FailoverTransfer::orders_without_blocking() const {
+  const bool stays = link_.path_ == Path::delegated || link_.state_ == FailoverLink::State::left;
+  return stays && message_->inner && message_->inner->orders_without_blocking();
+}
+
 void FailoverTransfer::order_before(kernels::Stream& stream, Deadline deadline) {
-  wait(deadline);
+  if (!orders_without_blocking()) wait(deadline);
   if (message_->inner) message_->inner->order_before(stream, deadline);
 }
 

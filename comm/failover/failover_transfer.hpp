@@ -13,12 +13,18 @@ class FailoverTransfer final : public Transfer {
  public:
   FailoverTransfer(FailoverLink& link, std::shared_ptr<FailoverMessage> message)
       : link_(link), message_(std::move(message)) {}
+  /// A receive that is given up while the device waits for it lets the device go.
+  ~FailoverTransfer() override;
+  FailoverTransfer(const FailoverTransfer&) = delete;
+  FailoverTransfer& operator=(const FailoverTransfer&) = delete;
 
   bool done() override { return link_.poll(*message_); }
   /// A direct transfer that misses its deadline is one that failed: the delegates get as long again, also when the other
   /// end noticed first.
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
+  /// Never while the message may yet change its path: nobody can launch what relies on it before it is here.
+  bool orders_without_blocking() const override;
   TransferTiming timing() const override { return message_->timing; }
 
  private:
