@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/element.hpp"
+#include "kernels/cuda/matmul_body.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
 
 namespace tenax::kernels::cuda::test {
@@ -52,6 +53,19 @@ inline void run_column_major(const MatmulPlan& plan, const MatmulOperands& opera
       }
       d.set(place, sum);
     }
+}
+
+// What set_rows_to_bias() does on a GPU, there a row a block.
+inline void set_rows_on_host(const Tensor& bias, const Tensor& c, bool accumulate) {
+  const auto set = [&](auto c_type, auto bias_type) {
+    for (std::int64_t i = 0; i < c.rows(); ++i)
+      bias_row(SingleThread{}, bias.as<const decltype(bias_type)>(),
+               c.as<decltype(c_type)>() + i * c.columns(), c.columns(), accumulate);
+  };
+  if (bias.dtype != c.dtype)
+    set(float{}, bf16_t{});
+  else
+    with_type(c.dtype, [&](auto type) { set(type, type); });
 }
 
 }  // namespace tenax::kernels::cuda::test

@@ -6,7 +6,6 @@
 #include <string>
 #include <tuple>
 
-#include "kernels/cuda/matmul_body.hpp"
 #include "kernels/cuda/matmul_trials.hpp"
 #include "tests/kernels/column_major.hpp"
 #include "tests/kernels/matmul_values.hpp"
@@ -35,19 +34,6 @@ void expect_near(const Values& actual, const Values& expected, DType dtype) {
     ASSERT_NEAR(actual[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "element " << i;
 }
 
-// As set_rows_to_bias() does on the GPU, a row a block.
-void set_rows(const MatmulArgs& args) {
-  const auto set = [&](auto c_type, auto bias_type) {
-    for (std::int64_t i = 0; i < args.c.rows(); ++i)
-      bias_row(SingleThread{}, args.bias.as<const decltype(bias_type)>(),
-               args.c.as<decltype(c_type)>() + i * args.c.columns(), args.c.columns(), args.accumulate);
-  };
-  if (args.bias.dtype != args.c.dtype)
-    set(float{}, bf16_t{});
-  else
-    with_type(args.c.dtype, [&](auto type) { set(type, type); });
-}
-
 using Case = std::tuple<std::pair<DType, DType>, bool, bool, bool, bool>;
 class MatmulPlanTest : public testing::TestWithParam<Case> {};
 
@@ -68,7 +54,7 @@ TEST_P(MatmulPlanTest, says_to_a_column_major_library_what_the_arguments_say) {
     args.c = actual.tensor({m, n});
     PlannedMatmul planned = plan_of(args);
     if (with_bias && !can_fuse(planned.plan)) {  // then the bias goes ahead, by a kernel of our own
-      set_rows(args);
+      set_rows_on_host(args.bias, args.c, args.accumulate);
       args.bias = {};
       args.accumulate = true;
       planned = plan_of(args);

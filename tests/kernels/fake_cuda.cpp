@@ -1,0 +1,116 @@
+// The part of CUDA's runtime that products use, on the host: what is enqueued has run when the call returns.
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/matmul_kernels.hpp"
+#include "kernels/cuda/workspace.hpp"
+#include "kernels/error.hpp"
+#include "tests/kernels/column_major.hpp"
+#include "tests/kernels/fake_cublaslt.hpp"
+
+using tenax::kernels::cuda::test::FakeLibrary;
+
+struct CUevent_st {
+  double seconds = 0;
+};
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = FakeLibrary::instance().captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
+  std::memset(data, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+  std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->seconds = FakeLibrary::instance().clock_s;
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = static_cast<float>(1e3 * (end->seconds - begin->seconds));
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = reinterpret_cast<cudaStream_t>(std::malloc(1));
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  std::free(reinterpret_cast<void*>(stream));
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
+  if (!FakeLibrary::instance().has_memory) return cudaErrorMemoryAllocation;
+  *memory = std::aligned_alloc(256, bytes);
+  FakeLibrary::instance().pool_bytes += static_cast<std::int64_t>(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* memory, cudaStream_t) {
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  *pool = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
+  FakeLibrary::instance().pool_bytes = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+namespace tenax::kernels::cuda {
+
+void throw_cuda(cudaError_t status, const char* call) {
+  throw Error(Scope::rank, std::string(call) + ": " + std::to_string(status));
+}
+void check_cublas(int status, const char* call) {
+  if (status != 0) throw Error(Scope::rank, std::string(call) + ": " + std::to_string(status));
+}
+
+Workspace::Workspace(std::shared_ptr<CudaContext>, cudaStream_t) {}
+Workspace::~Workspace() { std::free(memory_); }
+void* Workspace::take(std::size_t bytes) {
+  if (!memory_) memory_ = std::malloc(bytes);
+  return memory_;
+}
+
+void set_rows_to_bias(cudaStream_t, const Tensor& bias, const Tensor& c, bool accumulate) {
+  test::set_rows_on_host(bias, c, accumulate);
+}
+
+void fill_with_trial_values(cudaStream_t, void* data, DType dtype, std::int64_t count, std::uint64_t seed) {
+  with_type(dtype, [&](auto type) {
+    using T = decltype(type);
+    for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(data)[i] = trial_value<T>(seed, i);
+  });
+}
+
+void add_checksum(cudaStream_t, const void* data, std::int64_t words, std::uint64_t* sum) {
+  for (std::int64_t i = 0; i < words; ++i) *sum += checksum_of(static_cast<const std::uint64_t*>(data)[i], i);
+}
+
+}  // namespace tenax::kernels::cuda
