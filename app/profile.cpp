@@ -7,20 +7,6 @@ namespace tenax::app {
 
 namespace {
 
-const char* name_of(parallel::TransferKind kind) {
-  switch (kind) {
-    case parallel::TransferKind::receive_activation:
-      return "receive activation";
-    case parallel::TransferKind::send_activation:
-      return "send activation";
-    case parallel::TransferKind::receive_gradient:
-      return "receive gradient";
-    case parallel::TransferKind::send_gradient:
-      break;
-  }
-  return "send gradient";
-}
-
 constexpr double kMicroseconds = 1e6;
 
 }  // namespace
@@ -41,8 +27,8 @@ std::string StepProfile::trace_events(int rank, const parallel::GridCoordinates&
   // Transfers overlap each other: asynchronous slices ("b", "e"), which a viewer stacks.
   int id = 0;
   for (const parallel::TransferRecord& t : transfers_) {
-    const std::string identity = format(R"("name":"%s %d","cat":"transfer","id":"%d.%d","pid":%d,"tid":1)",
-                                        name_of(t.kind), t.microbatch, rank, id++, rank);
+    const std::string identity = format(R"("name":"%s","cat":"transfer","id":"%d.%d","pid":%d,"tid":1)",
+                                        parallel::name_of(t.kind, t.microbatch).c_str(), rank, id++, rank);
     events +=
         format(R"(,{%s,"ph":"b","ts":%.3f,"args":{"bytes":%zu}},{%s,"ph":"e","ts":%.3f})", identity.c_str(),
                t.begin_s * kMicroseconds, t.bytes, identity.c_str(), t.end_s * kMicroseconds);

@@ -1,4 +1,4 @@
-// Named ranges for a profiler's time line; their names are those of trace.json ("F3", "B3", "W3", "send act 3").
+// Named ranges for a profiler's time line; their names are those of trace.json ("F3", "B3", "W3", "send activation 3").
 #pragma once
 
 #include "kernels/device.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "kernels/ranges.hpp"
+
 namespace tenax::parallel {
 
 using kernels::Deadline;
@@ -25,6 +27,7 @@ RowTraffic::RowTraffic(model::PipelineStage& stage, kernels::Device& device, Pip
       order_(std::move(order)),
       slot_count_(static_cast<std::size_t>(slots)),
       deadline_s_(deadline_s),
+      device_(device),
       is_asynchronous_(device.is_asynchronous()) {
   assert(slots >= 1);
   if (is_asynchronous_ && (neighbours.upstream || neighbours.downstream)) idle_ = device.create_stream();
@@ -208,6 +211,7 @@ void RowTraffic::send(Flight& flight, TransferKind kind, int m) {
   comm::Link& link = activation ? *neighbours_.downstream : *neighbours_.upstream;
   const Tensor memory = activation ? stage_.output(of(m).slot) : stage_.input(of(m).slot);
   flight.record = {kind, m, memory.bytes(), kernels::steady_now_s(), 0, {}, false};
+  const kernels::Range range(device_, name_of(kind, m).c_str());
   flight.transfer = link.send(stage_.stream(), memory, tag_of(kind, m));
   if (is_asynchronous_) open_.push_back(&flight);
 }
@@ -217,6 +221,7 @@ void RowTraffic::receive(Flight& flight, TransferKind kind, int m) {
   const Tensor memory = activation ? stage_.input(of(m).slot) : stage_.output(of(m).slot);
   comm::Link& link = activation ? *neighbours_.upstream : *neighbours_.downstream;
   flight.record = {kind, m, memory.bytes(), kernels::steady_now_s(), 0, {}, false};
+  const kernels::Range range(device_, name_of(kind, m).c_str());
   flight.transfer = link.receive(idle_ ? *idle_ : stage_.stream(), memory, tag_of(kind, m));
   if (is_asynchronous_) open_.push_back(&flight);
 }

@@ -98,6 +98,7 @@ class RowTraffic {
   const Order order_;
   const std::size_t slot_count_;
   const double deadline_s_;
+  kernels::Device& device_;
   const bool is_asynchronous_;
   std::unique_ptr<kernels::Stream>
       idle_;  // of an asynchronous device: receives need not wait for the stage's stream

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "kernels/error.hpp"
+#include "kernels/ranges.hpp"
 #include "parallel/listening.hpp"
 
 namespace tenax::parallel {
@@ -47,6 +48,7 @@ ScheduleExecutor::ScheduleExecutor(model::PipelineStage& stage, kernels::Device&
                                    PipelineNeighbours neighbours, std::vector<PipelineOp> row,
                                    ExecutorOptions options)
     : stage_(stage),
+      device_(device),
       neighbours_(neighbours),
       options_(options),
       row_(std::move(row)),
@@ -187,6 +189,7 @@ void ScheduleExecutor::execute(Op& entry, const model::GradientsReady& ready) {
   if (op.pass == Pass::forward) traffic_.begin_forward(op.microbatch);
   if (gives_input_gradient(op.pass)) traffic_.begin_gradient(op.microbatch);
   traffic_.forget_misses();
+  const kernels::Range range(device_, to_string(op).c_str());
   stage_.stream().record(*entry.begin);
   compute(entry, ready);
   stage_.stream().record(*entry.end);
@@ -194,8 +197,7 @@ void ScheduleExecutor::execute(Op& entry, const model::GradientsReady& ready) {
   executed_.push_back(static_cast<int>(&entry - ops_.data()));
   if (op.pass == Pass::forward) traffic_.end_forward(op.microbatch);
   if (gives_input_gradient(op.pass)) traffic_.end_gradient(op.microbatch);
-  const bool forward_only = gradients_.ops.empty();
-  if (forward_only || gives_weight_gradient(op.pass)) traffic_.release(op.microbatch, *entry.end);
+  if (gradients_.ops.empty() || gives_weight_gradient(op.pass)) traffic_.release(op.microbatch, *entry.end);
 }
 
 void ScheduleExecutor::compute(const Op& entry, const model::GradientsReady& ready) {
@@ -235,8 +237,7 @@ void ScheduleExecutor::report(ScheduleObserver& observer) {
     const Op& entry = ops_[static_cast<std::size_t>(index)];
     const PipelineOp& op = entry.op;
     entry.end->wait(Deadline::after_s(options_.deadline_s));
-    if (const TransferRecord* received = traffic_.received(op.pass, op.microbatch))
-      observer.on_transfer(*received);
+    if (const TransferRecord* got = traffic_.received(op.pass, op.microbatch)) observer.on_transfer(*got);
     observer.on_pass({op, entry.begin->time_s(), entry.end->time_s()});
     if (const TransferRecord* sent = traffic_.sent(op.pass, op.microbatch)) {
       TransferRecord record = *sent;

@@ -90,6 +90,7 @@ class ScheduleExecutor {
   void settle();
 
   model::PipelineStage& stage_;
+  kernels::Device& device_;
   PipelineNeighbours neighbours_;
   ExecutorOptions options_;
   std::vector<PipelineOp> row_;

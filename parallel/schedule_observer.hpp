@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "parallel/pipeline_schedule.hpp"
 
@@ -16,6 +17,8 @@ struct PassRecord {
 };
 
 enum class TransferKind { receive_activation, send_activation, receive_gradient, send_gradient };
+/// "receive activation 3": what a trace and a profiler call it, as they call an op to_string(op).
+std::string name_of(TransferKind kind, int microbatch);
 
 struct TransferRecord {
   TransferKind kind = TransferKind::send_activation;
