@@ -23,7 +23,7 @@ class Link {
   /// Starts once `stream` has passed what is enqueued on it now. Does not block. `tensor` must not change
   /// until done.
   virtual TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
-  /// Posts a receive into `tensor`. Does not block.
+  /// Posts a receive into `tensor`, which is written once `stream` has passed what is enqueued on it now. Does not block.
   virtual TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
   /// Notified whenever a transfer of this link may have become done; null where only polling tells (MPI).
   virtual Signal* signal() { return nullptr; }

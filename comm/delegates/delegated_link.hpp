@@ -48,6 +48,11 @@ class DelegatedLink : public Link {
 /// (the buffer then answers for its delivery). A receive whose message comes first takes it when it is posted, however
 /// late: the receiver fetches everything, so a late receive never holds up the messages behind it.
 ///
+/// On an asynchronous device neither send, receive nor order_before block: the device waits for the message
+/// (comm/landing.hpp). A link that fails lets it go on with whatever its memory holds; done() and wait() say so, and nobody
+/// may use what was computed before they have said that the message is here. There a link's receives are copied to the
+/// device in the order in which they came or were ordered before something.
+///
 /// Making a link does not wait for the peer; the first transfers do. The destructor waits (at most the deadline) until all
 /// that was sent has arrived and tells the peer, whose transfers that can no longer complete then throw Error(link);
 /// unwinding from an error it tells the peer without waiting. `transport` and `device` must outlive the link.
