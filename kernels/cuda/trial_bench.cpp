@@ -133,7 +133,6 @@ void TrialBench::wait() {
                   "holds it; see nvidia-smi");
     backoff.pause();
   }
-  cudaGetLastError();  // "not ready" is also kept as the last error
   check_cuda(status, "cudaStreamQuery");
 }
 
