@@ -1,0 +1,193 @@
+// The bodies of the GPU's elementwise operations and sums, on the host's threads, against the CPU back end.
+#include "kernels/cuda/column_sums_body.hpp"
+#include "kernels/cuda/elementwise_body.hpp"
+#include "kernels/cuda/sum_of_squares_body.hpp"
+#include "tests/kernels/cuda_bodies_test.hpp"
+
+namespace tenax::kernels::test {
+namespace {
+
+using namespace cuda;
+
+class CudaElementBodies : public BodyTest {
+ protected:
+  // Every slice, as the blocks of a launch take them; then the same element by element.
+  template <class Op, class Check>
+  static void run(const Op& op, std::int64_t count, const Tensor& result, const Check& expected) {
+    const auto check = [&] {
+      expected();
+      spoil(result);
+    };
+    const auto slices = [&](auto group, auto width) {
+      for (std::int64_t begin = 0; begin < count; begin += kSlice)
+        apply_to_slice<decltype(width)::value>(group, op, begin, std::min(count, begin + kSlice));
+    };
+    for_each_group([&](auto group) { slices(group, std::integral_constant<int, 1>{}); }, check);
+    if constexpr (Op::kMayPack)
+      for_each_group([&](auto group) { slices(group, std::integral_constant<int, kWidth>{}); }, check);
+  }
+  /// Of results rounded to the compute type, which may fall to either side.
+  double tolerance_in_type() const { return dtype() == DType::bf16 ? 1e-2 : tolerance(); }
+  Tensor inputs(const std::string& name, std::int64_t count) {
+    return tensor({count}, normal_values(name, count, 0.0, 3.0));
+  }
+};
+
+constexpr std::int64_t kCounts[] = {1, 7, 8, 13, 8191, 8192, 8195, 20001};
+
+TEST_P(CudaElementBodies, gelu_and_its_gradient_are_the_cpus) {
+  for (const std::int64_t count : kCounts) {
+    const Tensor x = inputs("x", count), d_y = inputs("d_y", count);
+    const Tensor y = output({count}), d_x = output({count}), result = output({count});
+    cpu().gelu_forward(stream(), {.x = x, .y = y});
+    cpu().gelu_backward(stream(), {.x = x, .d_y = d_y, .d_x = d_x});
+    with_type(dtype(), [&](auto type) {
+      using T = decltype(type);
+      run(GeluForward<T>{x.as<T>(), result.as<T>()}, count, result,
+          [&] { expect_near(values(result), values(y), tolerance_in_type()); });
+      run(Combination<T, GeluGradient<T>>{x.as<T>(), d_y.as<T>(), result.as<T>()}, count, result,
+          [&] { expect_near(values(result), values(d_x), tolerance_in_type()); });
+    });
+  }
+}
+
+TEST_P(CudaElementBodies, sums_and_maxima_are_the_cpus_bit_for_bit) {
+  for (const std::int64_t count : kCounts) {
+    const Tensor a = inputs("a", count), sum = inputs("b", count), larger = inputs("b", count);
+    const Tensor b = inputs("b", count), result = output({count});
+    cpu().add(stream(), a, sum);
+    cpu().maximum(stream(), a, larger);
+    with_type(dtype(), [&](auto type) {
+      using T = decltype(type);
+      run(Combination<T, Sum>{a.as<T>(), b.as<T>(), result.as<T>()}, count, result,
+          [&] { EXPECT_EQ(values(result), values(sum)); });
+      run(Combination<T, Maximum>{a.as<T>(), b.as<T>(), result.as<T>()}, count, result,
+          [&] { EXPECT_EQ(values(result), values(larger)); });
+    });
+  }
+}
+
+TEST_P(CudaElementBodies, casts_are_the_cpus_bit_for_bit) {
+  const std::int64_t count = 8195;
+  const Tensor from = tensor({count}, normal_values("x", count, 0.0, 100.0));
+  for (const DType to : {DType::f32, DType::bf16, DType::f64}) {
+    if (to == dtype()) continue;
+    const Tensor expected = bench_.poisoned(to, {count}), actual = bench_.poisoned(to, {count});
+    cpu().cast(stream(), from, expected);
+    with_type(dtype(), [&](auto from_type) {
+      with_type(to, [&](auto to_type) {
+        using From = decltype(from_type);
+        using To = decltype(to_type);
+        run(Cast<From, To>{from.as<From>(), actual.as<To>()}, count, actual,
+            [&] { EXPECT_EQ(values(actual), values(expected)); });
+      });
+    });
+  }
+}
+
+TEST_P(CudaElementBodies, residual_sums_are_the_cpus) {
+  for (const std::int64_t columns : {8, 24, 4096}) {
+    const std::int64_t rows = 9, count = rows * columns;
+    const Tensor x = tensor({rows, columns}, normal_values("x", count)),
+                 delta = tensor({rows, columns}, normal_values("delta", count)),
+                 bias = tensor({columns}, normal_values("bias", columns));
+    const Tensor expected = output({rows, columns}), actual = output({rows, columns});
+    cpu().residual_add(stream(), {.x = x, .delta = delta, .bias = bias, .out = expected});
+    with_type(dtype(), [&](auto type) {
+      using T = decltype(type);
+      run(ResidualSum<T>{x.as<T>(), delta.as<T>(), bias.as<T>(), actual.as<T>(), columns}, count, actual,
+          [&] { expect_near(values(actual), values(expected), tolerance_in_type()); });
+    });
+  }
+}
+
+TEST_P(CudaElementBodies, squares_are_summed_in_double_precision) {
+  for (const std::int64_t count : kCounts) {
+    const Tensor x = inputs("x", count);
+    const Values exact = values(x);
+    with_type(dtype(), [&](auto type) {
+      using T = decltype(type);
+      const std::int64_t slice = 1024;
+      std::vector<double> sums(static_cast<std::size_t>((count + slice - 1) / slice), -1);
+      double total = -1;
+      const auto check = [&] {
+        EXPECT_NEAR(total, dot(exact, exact), 1e-13 * dot(exact, exact)) << count;
+        total = -1;
+        sums.assign(sums.size(), -1);
+      };
+      for_each_group(
+          [&](auto group) {
+            for (std::size_t i = 0; i < sums.size(); ++i) {
+              const auto begin = static_cast<std::int64_t>(i) * slice;
+              constexpr int kCount = sizeof(T) <= 4 ? kWidth : 1;
+              const double sum = square_sum<kCount>(group, x.as<T>(), begin, std::min(count, begin + slice));
+              if (group.rank() == 0) sums[i] = sum;
+            }
+            group.sync();
+            const double sum = plain_sum(group, sums.data(), static_cast<std::int64_t>(sums.size()));
+            if (group.rank() == 0) total = sum;
+          },
+          check);
+    });
+  }
+}
+
+class CudaColumnSumBodies : public BodyTest {
+ protected:
+  // Chunks of rows, and then their sums.
+  template <int kCount, class T, class Group>
+  static void run(Group group, const Tensor& d_y, std::int64_t chunk_rows,
+                  std::vector<Accumulator<T>>& partials, const ChunkSums<Accumulator<T>>& sums) {
+    for (std::int64_t chunk = 0; chunk < sums.count; ++chunk)
+      for (std::int64_t column = 0; column < sums.columns; column += kCount) {
+        const std::int64_t begin = chunk * chunk_rows, rows = std::min(chunk_rows, d_y.rows() - begin);
+        const auto chunk_sums =
+            sum_columns<kCount>(group, d_y.as<T>() + begin * sums.columns + column, sums.columns, rows);
+        if (group.rank() == 0) store(partials.data() + chunk * sums.columns + column, chunk_sums);
+      }
+    group.sync();
+    for (std::int64_t column = 0; column < sums.width() + 5; ++column) sum_chunks(group, sums, column);
+  }
+};
+
+TEST_P(CudaColumnSumBodies, are_the_cpus_bias_gradients) {
+  const std::int64_t rows = 103, chunk_rows = 10, chunks = 11;
+  for (const std::int64_t columns : {1, 5, 8, 40, 67}) {
+    const Tensor d_y = tensor({rows, columns}, normal_values("d_y", rows * columns));
+    const Tensor expected = accumulator({columns});
+    cpu().bias_gradient(stream(), {.d_y = d_y, .d_bias = expected, .accumulate = false});
+    with_type(dtype(), [&](auto type) {
+      using T = decltype(type);
+      using A = Accumulator<T>;
+      std::vector<A> partials(static_cast<std::size_t>(chunks * columns), -99);
+      const Tensor actual = accumulator({columns});
+      const ChunkSums<A> sums{partials.data(), chunks, columns, actual.as<A>(), nullptr, false};
+      for_widths<T>(columns, [&]<int kCount>() {
+        for_each_group([&](auto group) { run<kCount, T>(group, d_y, chunk_rows, partials, sums); },
+                       [&] {
+                         expect_near(values(actual), values(expected), tolerance(), 10.0);
+                         spoil(actual);
+                       });
+      });
+    });
+  }
+}
+
+TEST_P(CudaColumnSumBodies, add_to_what_is_there_when_asked) {
+  with_type(accumulation(), [&](auto type) {
+    using A = decltype(type);
+    if constexpr (!std::is_same_v<A, bf16_t>) {
+      const std::vector<A> partials{1, 2, 3, 10, 20, 30};
+      std::vector<A> first{100, 200, 300};
+      const ChunkSums<A> sums{partials.data(), 2, 3, first.data(), nullptr, true};
+      for (std::int64_t column = 0; column < 3; ++column) sum_chunks(SingleThread{}, sums, column);
+      EXPECT_EQ(first, (std::vector<A>{111, 222, 333}));
+    }
+  });
+}
+
+TENAX_TEST_BODY(CudaElementBodies);
+TENAX_TEST_BODY(CudaColumnSumBodies);
+
+}  // namespace
+}  // namespace tenax::kernels::test
