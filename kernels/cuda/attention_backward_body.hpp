@@ -1,6 +1,7 @@
-// Backward attention in two kernels, so that every sum has one owner and one order, and nothing is added to memory by two
-// blocks: one block per 32 queries computes d_q, one per 32 keys computes d_k and d_v. Both recompute the weights from
-// the log-sum-exp (Dao et al., "FlashAttention", 2022, algorithm 4): 7 products of tiles instead of 5.
+// Backward attention in two kernels, so that every sum has one owner and one order, and nothing is added to
+// memory by two blocks: one block per 32 queries computes d_q, one per 32 keys computes d_k and d_v. Both
+// recompute the weights from the log-sum-exp (Dao et al., "FlashAttention", 2022, algorithm 4): 7 products of
+// tiles instead of 5.
 #pragma once
 
 #include "kernels/cuda/attention_heads.hpp"
@@ -9,7 +10,8 @@ namespace tenax::kernels::cuda {
 
 inline constexpr int kBackwardRows = 32;
 
-/// The block's shared memory, cut up: as many tiles as `tiles`, two matrices of 32 × 32, and two numbers a query.
+/// The block's shared memory, cut up: as many tiles as `tiles`, two matrices of 32 × 32, and two numbers a
+/// query.
 template <class Real>
 class BackwardTiles {
  public:
@@ -60,7 +62,8 @@ TENAX_HOST_DEVICE void attention_output_dot(Group group, const AttentionBackward
   if (group.rank() == 0) op.output_dots[index * op.shape.length + row] = sum;
 }
 
-/// d_q of queries [first_query, first_query + 32) of head `index`. `memory`: BackwardTiles<Real>::size(.., kQueryTiles).
+/// d_q of queries [first_query, first_query + 32) of head `index`. `memory`: BackwardTiles<Real>::size(..,
+/// kQueryTiles).
 template <class Group, class Element, class Real>
 TENAX_HOST_DEVICE void attention_backward_queries(Group group, const AttentionBackward<Element>& op,
                                                   std::int64_t index, int first_query, Real* memory) {
@@ -97,8 +100,9 @@ TENAX_HOST_DEVICE void attention_backward_queries(Group group, const AttentionBa
                             [](int) { return Real(1); });
 }
 
-/// d_k and d_v of keys [first_key, first_key + 32) of head `index`. They may be the memory of k and v: of these, a block
-/// reads only what it writes, before it does. `memory`: BackwardTiles<Real>::size(.., kKeyTiles).
+/// d_k and d_v of keys [first_key, first_key + 32) of head `index`. They may be the memory of k and v: of
+/// these, a block reads only what it writes, before it does. `memory`: BackwardTiles<Real>::size(..,
+/// kKeyTiles).
 template <class Group, class Element, class Real>
 TENAX_HOST_DEVICE void attention_backward_keys(Group group, const AttentionBackward<Element>& op,
                                                std::int64_t index, int first_key, Real* memory) {

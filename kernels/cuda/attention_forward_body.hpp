@@ -1,5 +1,5 @@
-// Attention of 64 queries of one head: an online softmax over tiles of 32 keys (Dao et al., "FlashAttention", 2022,
-// algorithm 1), everything in shared memory.
+// Attention of 64 queries of one head: an online softmax over tiles of 32 keys (Dao et al., "FlashAttention",
+// 2022, algorithm 1), everything in shared memory.
 #pragma once
 
 #include <limits>
@@ -32,8 +32,8 @@ struct ForwardTiles {
   Real *queries, *outputs, *keys, *scores, *row_max, *row_sum, *correction;
 };
 
-// Raises the rows' maxima to those of the new scores. Of what is not to be seen, nothing is. NaN never becomes the
-// maximum, but reaches the sum.
+// Raises the rows' maxima to those of the new scores. Of what is not to be seen, nothing is. NaN never
+// becomes the maximum, but reaches the sum.
 template <class Group, class Real>
 TENAX_HOST_DEVICE void raise_maxima(Group group, const ForwardTiles<Real>& tiles, int first_query,
                                     int first_key) {
@@ -73,8 +73,8 @@ TENAX_HOST_DEVICE void add_to_sums(Group group, const ForwardTiles<Real>& tiles)
   }
 }
 
-/// Queries [first_query, first_query + 64) of head `index`. `memory`: ForwardTiles<Real>::size() numbers, aligned to 16
-/// bytes, that the group shares.
+/// Queries [first_query, first_query + 64) of head `index`. `memory`: ForwardTiles<Real>::size() numbers,
+/// aligned to 16 bytes, that the group shares.
 template <class Group, class Element, class Real>
 TENAX_HOST_DEVICE void attention_forward_block(Group group, const AttentionForward<Element>& op,
                                                std::int64_t index, int first_query, Real* memory) {

@@ -1,17 +1,10 @@
 // Where the heads of an attention operation lie, for the own kernels: what they take as one argument.
 #pragma once
 
+#include "kernels/cuda/attention_shape.hpp"
 #include "kernels/cuda/attention_tile.hpp"
 
 namespace tenax::kernels::cuda {
-
-/// Heads are numbered by sequence, then head.
-struct AttentionShape {
-  std::int64_t sequences;
-  int length, heads, head_size;
-  TENAX_HOST_DEVICE std::int64_t hidden() const { return static_cast<std::int64_t>(heads) * head_size; }
-  TENAX_HOST_DEVICE std::int64_t count() const { return sequences * heads; }
-};
 
 /// Head `index` of part `part` of a tensor [sequences, T, parts · hidden].
 template <class Element>
@@ -32,7 +25,8 @@ struct AttentionForward {
   Real scale;
 };
 
-/// d_q and d_kv: the gradients' tensors [.., 3 · hidden], of which d_q is written at part 0 of `d_q_parts` parts.
+/// d_q and d_kv: the gradients' tensors [.., 3 · hidden], of which d_q is written at part 0 of `d_q_parts`
+/// parts.
 template <class Element>
 struct AttentionBackward {
   using Real = Accumulator<Element>;

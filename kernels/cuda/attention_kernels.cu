@@ -1,5 +1,5 @@
-// Of each head, the blocks with the most to do come first: the last queries, which see all keys, and the first keys,
-// which all queries see.
+// Of each head, the blocks with the most to do come first: the last queries, which see all keys, and the
+// first keys, which all queries see.
 #include <cmath>
 #include <string>
 

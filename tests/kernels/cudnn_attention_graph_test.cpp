@@ -1,0 +1,41 @@
+// cuDNN checks each operation as it is added and the graph as a whole, without a GPU. Whether it has an
+// engine for it, a GPU is needed to say.
+#include "kernels/cuda/cudnn_attention_graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/error.hpp"
+
+namespace tenax::kernels::cuda {
+namespace {
+
+const AttentionShape kShapes[] = {{32, 1024, 12, 64}, {2, 1000, 3, 128}, {1, 7, 1, 80}};
+
+TEST(CudnnAttentionGraph, is_one_that_cudnn_understands) {
+  for (const AttentionShape& shape : kShapes) {
+    EXPECT_NO_THROW(CudnnForwardGraph(shape).graph.finish(nullptr));
+    for (const bool deterministic : {true, false})
+      EXPECT_NO_THROW(CudnnBackwardGraph(shape, deterministic).graph.finish(nullptr));
+  }
+}
+
+TEST(CudnnAttentionGraph, sums_the_gradient_of_q_apart_only_where_bits_may_differ) {
+  EXPECT_FALSE(CudnnBackwardGraph(kShapes[0], true).d_q_sums);
+  EXPECT_TRUE(CudnnBackwardGraph(kShapes[0], false).d_q_sums);
+}
+
+TEST(CudnnGraph, refuses_a_product_of_tensors_that_do_not_fit) {
+  CudnnGraph graph;
+  const auto a = graph.tensor(CUDNN_DATA_BFLOAT16, CudnnLayout::packed(1, 1, 16, 8));
+  const auto b = graph.tensor(CUDNN_DATA_BFLOAT16, CudnnLayout::packed(1, 1, 24, 16));
+  const auto c = graph.tensor(CUDNN_DATA_BFLOAT16, CudnnLayout::packed(1, 1, 16, 16));
+  EXPECT_THROW(
+      {
+        graph.matmul(a, b, c);
+        graph.finish(nullptr);
+      },
+      Error);
+}
+
+}  // namespace
+}  // namespace tenax::kernels::cuda
