@@ -50,9 +50,6 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
   const int index = rank_on_host % devices;
   choice.device = create_cuda(deck, index);
   choice.ranks_sharing = ranks_on_host / devices + (index < ranks_on_host % devices ? 1 : 0);
-  if (choice.ranks_sharing > 1)
-    choice.note = std::to_string(choice.ranks_sharing) +
-                  " ranks share a GPU: collectives go through host memory and MPI, and are slow";
   return choice;
 }
 

@@ -13,6 +13,7 @@
 #include "app/plan_command.hpp"
 #include "app/schedule_command.hpp"
 #include "app/train_command.hpp"
+#include "comm/nccl.hpp"
 #include "io/deck.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
@@ -29,9 +30,9 @@ int print(const std::string& text) {
 }
 
 std::string version() {
-  const std::string cuda = tenax::kernels::cuda_versions();
-  return "tenax " TENAX_VERSION "\nback ends: cpu, emulated" + (cuda.empty() ? "" : ", cuda (" + cuda + ")") +
-         "\n";
+  const std::string cuda = tenax::kernels::cuda_versions(), nccl = tenax::comm::nccl_version();
+  return "tenax " TENAX_VERSION "\nback ends: cpu, emulated" +
+         (cuda.empty() ? "" : ", cuda (" + cuda + (nccl.empty() ? "" : ", " + nccl) + ")") + "\n";
 }
 
 int run_command(const std::string& command, const Arguments& arguments) {

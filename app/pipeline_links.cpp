@@ -4,6 +4,9 @@
 
 #include "app/units.hpp"
 #include "comm/emulated/direct_endpoint.hpp"
+#include "comm/nccl.hpp"
+#include "comm/staged/staged_communicator.hpp"
+#include "comm/staged/staged_endpoint.hpp"
 
 namespace tenax::app {
 
@@ -89,15 +92,25 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
 
 std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(double deadline_s, const std::vector<int>& links) {
   const parallel::GroupSplit part = grid_.split(parallel::GroupKind::pipeline, place_.world.rank());
-  if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
-    return place_.world.split_endpoint(part.color, part.key);
-  std::vector<comm::Peer> group;
-  for (const int rank : ranks_) group.push_back(place_.peers[static_cast<std::size_t>(rank)]);
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(link == stage_ ? stage_ + 1 : stage_ - 1);
+  if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
+    return make_real_direct(place_.world.split_endpoint(part.color, part.key), deadline_s, neighbours);
+  std::vector<comm::Peer> group;
+  for (const int rank : ranks_) group.push_back(place_.peers[static_cast<std::size_t>(rank)]);
   return comm::create_emulated_direct_endpoint(format("direct.%d.%d", part.color, generation_), group, stage_,
                                                neighbours, *place_.transport, place_.device,
                                                direct_options(place_.deck, deadline_s));
+}
+
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_real_direct(std::unique_ptr<comm::Endpoint> mpi,
+                                                                double deadline_s,
+                                                                const std::vector<int>& neighbours) const {
+  if (place_.uses_nccl)
+    return comm::create_nccl_endpoint(std::move(mpi), neighbours, place_.device, {deadline_s});
+  if (comm::needs_staging(place_.device))
+    return comm::create_staged_endpoint(std::move(mpi), place_.device, {deadline_s});
+  return mpi;
 }
 
 std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour) {

@@ -23,9 +23,11 @@ struct PipelinePlace {
   kernels::Device& device;
   comm::Transport* transport;            ///< null: direct links over MPI are all there is
   const std::vector<comm::Peer>& peers;  ///< by world rank; empty without a transport
+  bool uses_nccl = false;                ///< for direct links between GPUs
 };
 
-/// Collective over the world, as all calls but neighbours(). Direct links are MPI's, on the emulated device its own. With
+/// Collective over the world, as all calls but neighbours(). Direct links are MPI's (staged through host memory where
+/// the device's cannot be read), NCCL's, or on the emulated device its own. With
 /// pipeline.p2p = "direct" they are used as they are; else each is a FailoverLink.
 class PipelineLinks {
  public:
@@ -52,7 +54,8 @@ class PipelineLinks {
  private:
   comm::FailoverLink* at(int link) const;
   std::unique_ptr<comm::Endpoint> make_direct(double deadline_s, const std::vector<int>& links);
-  bool carries(comm::Link& link) const;
+  std::unique_ptr<comm::Endpoint> make_real_direct(std::unique_ptr<comm::Endpoint> mpi, double deadline_s,
+                                                   const std::vector<int>& neighbours) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
 
   const Layout& layout_;

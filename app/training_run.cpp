@@ -7,6 +7,7 @@
 #include "app/emulated_replica.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
+#include "app/nccl_world.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/transports.hpp"
@@ -72,7 +73,21 @@ void TrainingRun::create_device() {
   device_ = std::move(choice.device);
   device_note_ = choice.note;
   ranks_sharing_device_ = choice.ranks_sharing;
+  use_nccl();
   measure_machine();
+}
+
+// NCCL carries what GPUs say to each other, unless two ranks share one, or faults are to be injected, which need links that
+// can be wrapped.
+void TrainingRun::use_nccl() {
+  if (device_->kind() != kernels::DeviceKind::cuda || world_.size() == 1) return;
+  const std::string obstacle =
+      deck_.inject.empty() ? comm::nccl_obstacle(*control_, *device_, world_.host()) : "faults are injected";
+  if (obstacle.empty()) {
+    nccl_world_ = std::make_unique<NcclWorld>(world_, comm::CommOptions{deck_.comm.deadline_s});
+    return;
+  }
+  device_note_ = "no NCCL (" + obstacle + "): collectives go through host memory and MPI, and are slow";
 }
 
 // The world with the faults that the deck injects, and what pipelines need besides MPI.
@@ -87,7 +102,8 @@ PipelinePlace TrainingRun::create_place(const Layout& layout) {
     if (injector_) transport_ = injector_->wrap(std::move(transport_), world_.rank());
   });
   if (transport_) peers_ = comm::exchange_peers(*control_, *transport_, world_.rank(), world_.host());
-  return {deck_, injected_world_ ? *injected_world_ : world_, *device_, transport_.get(), peers_};
+  comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : world_;
+  return {deck_, world, *device_, transport_.get(), peers_, nccl_world_ != nullptr};
 }
 
 std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelinePlace& place,

@@ -38,6 +38,7 @@ class TrainingRun {
   RunStart agree_on_start();
   void create_device();
   void measure_machine();
+  void use_nccl();
   PipelinePlace create_place(const Layout& layout);
   std::function<void()> emulate(const Layout& layout, const PipelinePlace& place, const RunStart& start);
   std::function<void()> train(const Layout& layout, const PipelinePlace& place, const RunStart& start);
@@ -63,6 +64,7 @@ class TrainingRun {
   io::Deck deck_;
   std::shared_ptr<kernels::Device> device_;
   std::string device_note_;
+  std::unique_ptr<comm::World> nccl_world_;
   int ranks_sharing_device_ = 1;
   std::shared_ptr<kernels::EmulatedDevice> emulated_;  // the same, where it is that
   std::unique_ptr<resilience::FaultInjector> injector_;

@@ -16,7 +16,7 @@
 namespace tenax::kernels::test {
 
 struct StandInOptions {
-  int jitter_us = 0;  ///< each op starts up to this much later
+  int jitter_us = 0;  ///< one op in eight starts up to this much later
   std::uint64_t seed = 1;
 };
 

@@ -91,7 +91,8 @@ void StreamQueue::run() {
 }
 
 void StreamQueue::perform(Node& node) {
-  if (jitter_us_ > 0)
+  constexpr std::uint64_t kOneIn = 8;
+  if (jitter_us_ > 0 && random_() % kOneIn == 0)
     std::this_thread::sleep_for(
         std::chrono::microseconds(random_() % static_cast<std::uint64_t>(jitter_us_)));
   try {
