@@ -25,7 +25,9 @@ Workspace& workspace_of(Stream& stream) { return ours(stream).workspace(); }
 }  // namespace
 
 CudaKernels::CudaKernels(const CudaOptions& options)
-    : matmul_(options.deterministic), rounding_{options.stochastic_rounding, options.seed} {}
+    : matmul_(options.deterministic),
+      attention_(options.deterministic),
+      rounding_{options.stochastic_rounding, options.seed} {}
 
 void CudaKernels::matmul(Stream& stream, const MatmulArgs& args) {
   matmul_.matmul(current(stream), args, workspace_of(stream));
@@ -70,11 +72,13 @@ void CudaKernels::residual_add(Stream& stream, const ResidualAddArgs& args) {
 }
 
 void CudaKernels::attention_forward(Stream& stream, const AttentionForwardArgs& args) {
-  own_attention_forward(current(stream), args);
+  if (!attention_.forward(current(stream), args, workspace_of(stream)))
+    own_attention_forward(current(stream), args);
 }
 
 void CudaKernels::attention_backward(Stream& stream, const AttentionBackwardArgs& args) {
-  own_attention_backward(current(stream), args, workspace_of(stream));
+  if (!attention_.backward(current(stream), args, workspace_of(stream)))
+    own_attention_backward(current(stream), args, workspace_of(stream));
 }
 
 void CudaKernels::embedding_forward(Stream& stream, const EmbeddingForwardArgs& args) {

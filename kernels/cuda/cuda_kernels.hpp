@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/adamw.hpp"
+#include "kernels/cuda/cudnn_attention.hpp"
 #include "kernels/cuda/matmul.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/kernels.hpp"
@@ -50,6 +51,7 @@ class CudaKernels final : public Kernels {
 
  private:
   CudaMatmul matmul_;
+  CudnnAttention attention_;
   AdamWRounding rounding_;
 };
 
