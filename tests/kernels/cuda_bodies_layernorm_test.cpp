@@ -194,8 +194,8 @@ class CudaLayerNormBackwardBodies : public CudaLayerNormBodies {
                          [&] {
                            expect_same(actual, expected);
                            for (const Tensor& written : {actual.d_x, actual.d_gamma, actual.d_beta})
-                             std::fill(partials.begin(), partials.end(), Accumulator<T>(-99));
-                           spoil(written);
+                             spoil(written);
+                           std::fill(partials.begin(), partials.end(), Accumulator<T>(-99));
                          });
         });
     }
