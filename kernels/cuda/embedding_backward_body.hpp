@@ -41,9 +41,7 @@ TENAX_HOST_DEVICE bool run_crosses(const SortedTokens<T, A>& s, std::int64_t at)
 
 template <int kCount, class A>
 TENAX_HOST_DEVICE void add_to_memory(A* destination, const Pack<A, kCount>& value) {
-  auto sum = load<kCount>(destination);
-  add_to(sum, value);
-  store(destination, sum);
+  store(destination, load<kCount>(destination) + value);
 }
 
 /// The sum of the run [begin, end) of tile `tile` has been made; `column` is its first.
@@ -60,6 +58,21 @@ TENAX_HOST_DEVICE void finish_run(const SortedTokens<T, A>& s, std::int64_t tile
     add_to_memory(s.d_wte + key * s.columns + column, sum);
 }
 
+/// Calls use(i, row) for each i in [begin, end), in this order, with the kCount elements at row_at(i): reads of several
+/// rows are under way at once.
+template <int kCount, class RowAt, class Use>
+TENAX_HOST_DEVICE void for_rows(std::int64_t begin, std::int64_t end, const RowAt& row_at, const Use& use) {
+  std::int64_t i = begin;
+  for (; i + kRowLoads <= end; i += kRowLoads) {
+    decltype(load_raw<kCount>(row_at(i))) loaded[kRowLoads];
+    TENAX_UNROLL
+    for (int k = 0; k < kRowLoads; ++k) loaded[k] = load_raw<kCount>(row_at(i + k));
+    TENAX_UNROLL
+    for (int k = 0; k < kRowLoads; ++k) use(i + k, widened(loaded[k]));
+  }
+  for (; i < end; ++i) use(i, load<kCount>(row_at(i)));
+}
+
 /// One tile: adds the runs that lie within it to d_wte, and leaves the sums of the others in `partial`.
 template <int kCount, class Group, class T, class A>
 TENAX_HOST_DEVICE void sum_token_tile(Group group, const SortedTokens<T, A>& s, std::int64_t tile) {
@@ -69,43 +82,25 @@ TENAX_HOST_DEVICE void sum_token_tile(Group group, const SortedTokens<T, A>& s, 
   for (std::int64_t column = group.rank() * kCount; column < s.columns; column += group.size() * kCount) {
     Pack<A, kCount> sum{};
     std::int64_t run = first;
-    for (std::int64_t at = first; at < end; at += kRowLoads) {
-      Raw<T, kCount> loaded[kRowLoads];
-      bool begins_run[kRowLoads];
-      TENAX_UNROLL
-      for (int k = 0; k < kRowLoads; ++k) {
-        if (at + k >= end) continue;
-        loaded[k] = load_raw<kCount>(s.d_x + s.rows[at + k] * s.columns + column);
-        begins_run[k] = at + k > first && !run_crosses(s, at + k);
-      }
-      TENAX_UNROLL
-      for (int k = 0; k < kRowLoads; ++k) {
-        if (at + k >= end) continue;
-        if (begins_run[k]) {
-          finish_run(s, tile, run, at + k, column, sum);
-          sum = {};
-          run = at + k;
-        }
-        add_to(sum, widened(loaded[k]));
-      }
-    }
+    for_rows<kCount>(
+        first, end, [&](std::int64_t i) { return s.d_x + s.rows[i] * s.columns + column; },
+        [&](std::int64_t i, const Pack<A, kCount>& row) {
+          if (i > first && !run_crosses(s, i)) {
+            finish_run(s, tile, run, i, column, sum);
+            sum = {};
+            run = i;
+          }
+          sum = sum + row;
+        });
     finish_run(s, tile, run, end, column, sum);
   }
 }
 
 /// Σ of the kCount elements at row_at(0), …, row_at(count − 1), in this order.
-template <int kCount, class T, class RowAt>
-TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> sum_of_rows(std::int64_t count, const RowAt& row_at) {
-  Pack<Accumulator<T>, kCount> sum{};
-  for (std::int64_t first = 0; first < count; first += kRowLoads) {
-    Raw<T, kCount> loaded[kRowLoads];
-    TENAX_UNROLL
-    for (int k = 0; k < kRowLoads; ++k)
-      if (first + k < count) loaded[k] = load_raw<kCount>(row_at(first + k));
-    TENAX_UNROLL
-    for (int k = 0; k < kRowLoads; ++k)
-      if (first + k < count) add_to(sum, widened(loaded[k]));
-  }
+template <int kCount, class A, class RowAt>
+TENAX_HOST_DEVICE Pack<A, kCount> sum_of_rows(std::int64_t count, const RowAt& row_at) {
+  Pack<A, kCount> sum{};
+  for_rows<kCount>(0, count, row_at, [&](std::int64_t, const Pack<A, kCount>& row) { sum = sum + row; });
   return sum;
 }
 
@@ -144,7 +139,7 @@ template <int kCount, class Group, class T, class A>
 TENAX_HOST_DEVICE void sum_position(Group group, const T* d_x, A* d_wpe, std::int64_t sequences,
                                     std::int64_t length, std::int64_t columns, std::int64_t position) {
   for (std::int64_t column = group.rank() * kCount; column < columns; column += group.size() * kCount)
-    add_to_memory(d_wpe + position * columns + column, sum_of_rows<kCount, T>(sequences, [&](std::int64_t i) {
+    add_to_memory(d_wpe + position * columns + column, sum_of_rows<kCount, A>(sequences, [&](std::int64_t i) {
                     return d_x + (i * length + position) * columns + column;
                   }));
 }

@@ -17,12 +17,6 @@ struct EmbeddingRows {
   std::int64_t length, columns, vocab_begin, vocab;
 };
 
-template <int kCount, class A>
-TENAX_HOST_DEVICE void add_to(Pack<A, kCount>& sum, const Pack<A, kCount>& value) {
-  TENAX_UNROLL
-  for (int k = 0; k < kCount; ++k) sum.at[k] += value.at[k];
-}
-
 /// `source` may be null: zeros.
 template <int kCount, class T>
 TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> load_or_zero(const T* source) {
@@ -36,11 +30,9 @@ TENAX_HOST_DEVICE void embedding_forward_row(Group group, const EmbeddingRows<T>
   const T* const of_position = e.wpe ? e.wpe + row % e.length * e.columns : nullptr;
   T* const out = e.out + row * e.columns;
   const std::int64_t step = group.size() * kCount;
-  for (std::int64_t i = group.rank() * kCount; i < e.columns; i += step) {
-    auto sum = load_or_zero<kCount>(of_token ? of_token + i : nullptr);
-    add_to(sum, load_or_zero<kCount>(of_position ? of_position + i : nullptr));
-    store(out + i, sum);
-  }
+  for (std::int64_t i = group.rank() * kCount; i < e.columns; i += step)
+    store(out + i, load_or_zero<kCount>(of_token ? of_token + i : nullptr) +
+                       load_or_zero<kCount>(of_position ? of_position + i : nullptr));
 }
 
 }  // namespace tenax::kernels::cuda
