@@ -9,7 +9,13 @@ deck() {
     printf '%s\n' "$2"; } >"$1.toml"
 }
 event() { grep "\"event\": \"$2\"" "runs/$1/events.jsonl"; }
-step_of() { sed -n 's/.*"step": \([0-9]*\).*/\1/p' | head -n 1; }
+number_of() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p"; }
+# path_before RUN STEP: of link 1, whatever it was that changed it last. On a busy machine messages are late without any
+# fault, and the controller answers that too.
+path_before() {
+  grep '"stages": \[1' "runs/$1/events.jsonl" | sed -n 's/.*"step": \([0-9]*\), "event": "\(delegate\|direct\)".*/\1 \2/p' |
+    awk -v step="$2" '$1 < step { path = $2 } END { print path == "" ? "direct" : path }'
+}
 
 deck quiet ""
 deck slow '[[inject]]
@@ -22,8 +28,8 @@ deck cut '[[inject]]
 kind = "link_down"
 stages = [1, 2]
 path = "direct"
-from_step = 10
-to_step = 25'
+from_step = 1
+to_step = 16'
 
 for name in quiet slow cut; do
   for sizes in "1 4 1" "2 2 1"; do
@@ -34,19 +40,22 @@ done
 for name in slow cut; do claim same runs/quiet141/metrics.jsonl runs/${name}141/metrics.jsonl; done
 echo "ok losses are those of an undisturbed run"
 
-detected=$(event slow141 delegate | grep '"stages": \[1.*"measured_delay_ms": [23][0-9]\.' | step_of)
-[ -n "$detected" ] && [ "$detected" -ge 10 ] && [ "$detected" -le 12 ] || fail "the slow link was delegated after step '$detected'"
-healed=$(event slow141 direct | grep '"stages": \[1' | step_of)
-[ -n "$healed" ] && [ "$healed" -ge 25 ] || fail "the link went back after step '$healed'"
+[ "$(path_before slow141 13)" = delegate ] || fail "the slow link is not delegated after step 12"
+measured=$(event slow141 '\(straggler\|delegate\)' | grep '"stages": \[1' | awk -F'"step": ' '$2 + 0 <= 12' | number_of measured_delay_ms)
+# Told when it is twice what was told last: half of the 30 ms at least.
+echo "$measured" | awk '$1 >= 15 { found = 1 } END { exit !found }' || fail "30 ms were measured as $measured"
+event slow141 direct | grep '"stages": \[1' | awk -F'"step": ' '$2 + 0 >= 25 { found = 1 } END { exit !found }' ||
+  [ "$(path_before slow141 25)" = direct ] || fail "the link did not go back"
 echo "ok delegated within 3 iterations, and direct again"
 
-cut=$(event cut141 delegate | grep '"step": 10, .*"stages": \[1.*"reason": "direct path failed"') || fail "the cut link was not delegated after step 10"
-number_of() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p"; }
+# The first step is not looked at: in the second one all links are direct still.
+cut=$(event cut141 delegate | grep '"step": 1, .*"stages": \[1.*"reason": "direct path failed"') || fail "the cut link was not delegated after step 1"
 before=$(echo "$cut" | number_of direct_messages) after=$(echo "$cut" | number_of delegated_messages)
 # 8 microbatches, an activation and a gradient each. The end that is cut first has sent and received 8 messages, at least one
 # of which, a gradient, answers another; it lacks the other 8.
 [ "$before" -ge 2 ] && [ "$after" -ge 7 ] && [ $((before + after)) = 16 ] || fail "$before messages before the cut, $after after it"
-back=$(event cut141 direct | grep '"stages": \[1') || fail "the direct path was not built anew"
+back=$(event cut141 direct | grep '"stages": \[1' | head -n 1)
+[ "$(echo "$back" | number_of step)" -ge 16 ] || fail "the direct path was not built anew: $back"
 for told in "$cut" "$back"; do
   for time in measured_delay measured_iteration predicted_iteration achieved_iteration; do
     [ -n "$(echo "$told" | number_of ${time}_ms)" ] || fail "no ${time}_ms in $told"
@@ -55,12 +64,12 @@ done
 [ "$(grep -c '"event": "start"' runs/cut141/events.jsonl)" = 1 ] || fail "the cut run was restarted"
 echo "ok a path that is cut in mid-iteration ends nothing: $before messages went before, $after over delegates"
 
-# What was decided after the step that ends a run (its updates diverge, ten steps in a row are skipped) is told as well.
-! train 4 cut.toml run.name=failed $(layout 1 4 1) $steps optimizer.lr=1e30 optimizer.clip_grad=0 || fail "a diverged run succeeded"
-tail -n 2 runs/failed/events.jsonl | tr -d '\n' | grep -q '"event": "delegate".*"event": "end".*"reason": "failed"' || {
-  cat err.log runs/failed/events.jsonl >&2
-  fail "the last decision of a failed run is not told"
-}
+# What was decided after the step that ends a run (its updates diverge, steps 1 to 10 are skipped) is told as well.
+! train 4 cut.toml run.name=failed $(layout 1 4 1) $steps optimizer.lr=1e30 optimizer.clip_grad=0 inject.0.from_step=10 || fail "a diverged run succeeded"
+tail -n 1 runs/failed/events.jsonl | grep -q '"event": "end".*"reason": "failed"' || fail "no end of the failed run"
+if [ "$(path_before failed 10)" = direct ]; then
+  event failed delegate | grep -q '"step": 10, .*"reason": "direct path failed"' || { cat err.log runs/failed/events.jsonl >&2; fail "the last decision of a failed run is not told"; }
+fi
 echo "ok a failed run tells its last decision"
 
 # Delegates alone, over sockets and over shared memory, are the same run too.

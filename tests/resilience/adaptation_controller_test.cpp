@@ -139,17 +139,6 @@ TEST(AdaptationController, reports_a_slow_link_again_when_it_has_become_much_slo
   EXPECT_NEAR(last->delay_s, 0.040, 0.001);
 }
 
-TEST(AdaptationController, heals_one_of_two_links_and_keeps_the_other_delegated) {
-  EmulatedPipeline pipeline(12, ten_ms(4));
-  pipeline.run(3);
-  pipeline.truth.link_delay_s = {0.030, 0.0, 0.060};
-  pipeline.run(3);
-  pipeline.truth.link_delay_s[0] = 0;
-  pipeline.run(5);
-  EXPECT_FALSE(pipeline.paths()[0].delegated);
-  EXPECT_TRUE(pipeline.paths()[2].delegated);
-}
-
 TEST(AdaptationController, stays_within_the_memory_limit) {
   const auto limit = limit_of(4, 5);
   EmulatedPipeline pipeline(12, ten_ms(4), limit);
@@ -202,19 +191,6 @@ TEST(AdaptationController, does_not_act_on_gains_below_what_the_evaluator_cannot
   EXPECT_EQ(pipeline.count(AdaptationKind::delegate, 2), 1);
 }
 
-TEST(AdaptationController, never_delegates_where_only_direct_paths_are_allowed_but_replans) {
-  AdaptationSettings settings = EmulatedPipeline::deterministic();
-  settings.paths = PathChoice::direct_only;
-  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
-  const parallel::PipelineSchedule initial = pipeline.controller.running();
-  pipeline.run(3);
-  pipeline.truth.link_delay_s[2] = 0.015;
-  pipeline.run(5);
-  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 2), 1);
-  EXPECT_EQ(pipeline.count(AdaptationKind::delegate), 0);
-  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), pipeline.true_s(initial));
-}
-
 TEST(AdaptationController, keeps_the_schedule_where_rescheduling_is_off) {
   AdaptationSettings settings = EmulatedPipeline::deterministic();
   settings.reschedule = false;
@@ -227,54 +203,7 @@ TEST(AdaptationController, keeps_the_schedule_where_rescheduling_is_off) {
   EXPECT_EQ(pipeline.reschedules, 0);
 }
 
-TEST(AdaptationController, delegates_a_link_whose_direct_path_broke_until_it_is_mended) {
-  EmulatedPipeline pipeline(12, ten_ms(4));
-  pipeline.run(3);
-  pipeline.direct_usable[1] = 0;
-  pipeline.run(1);
-  EXPECT_TRUE(pipeline.paths()[1].delegated);
-  pipeline.run(20);
-  EXPECT_TRUE(pipeline.paths()[1].delegated);
-  pipeline.direct_usable[1] = 1;
-  pipeline.run(1);
-  EXPECT_FALSE(pipeline.paths()[1].delegated);
-}
-
-TEST(AdaptationController, takes_as_many_delegates_as_keep_up_with_production) {
-  EmulatedPipeline pipeline(24, ten_ms(4));
-  pipeline.run(3);
-  pipeline.truth.link_delay_s = {0.015, 0.0, 0.060};
-  pipeline.run(3);
-  EXPECT_EQ(pipeline.paths()[0].delegates, 3);
-  EXPECT_GE(pipeline.paths()[2].delegates, 7);
-  EXPECT_LE(pipeline.paths()[2].delegates, 8);
-}
-
-TEST(AdaptationController, tells_the_copies_of_delegates_from_the_delay_of_the_network) {
-  AdaptationSettings settings = EmulatedPipeline::deterministic();
-  settings.delegate_overhead_s = 0.010;
-  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
-  pipeline.run(3);
-  pipeline.truth.link_delay_s[1] = 0.030;
-  pipeline.run(4);
-  EXPECT_TRUE(pipeline.paths()[1].delegated);
-  EXPECT_NEAR(pipeline.achieved.back().predicted_s, pipeline.true_s(pipeline.controller.running()), 0.01);
-  pipeline.truth.link_delay_s[1] = 0;
-  pipeline.run(4);
-  EXPECT_FALSE(pipeline.paths()[1].delegated);
-}
-
-TEST(AdaptationController, leaves_a_link_direct_whose_copies_would_cost_more_than_its_queue) {
-  AdaptationSettings settings = EmulatedPipeline::deterministic();
-  settings.delegate_overhead_s = 0.100;
-  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
-  pipeline.run(3);
-  pipeline.truth.link_delay_s[1] = 0.008;
-  pipeline.run(4);
-  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 1), 1);
-  EXPECT_FALSE(pipeline.paths()[1].delegated);
-}
-
+// Whoever runs the pipeline may have run the link on another path than it was told.
 TEST(AdaptationController, does_not_believe_one_iteration_in_which_messages_disagree) {
   AdaptationController controller(12, {}, parallel::plan_initial(12, ten_ms(4), {}),
                                   EmulatedPipeline::deterministic());
@@ -302,25 +231,6 @@ TEST(AdaptationController, refuses_a_plan_that_breaks_the_memory_limit) {
   parallel::Plan plan;
   plan.schedule = parallel::plan_gpipe(4, 12);
   EXPECT_THROW(controller.decide(&plan), kernels::Error);
-}
-
-TEST(AdaptationDecision, reads_back_equal) {
-  AdaptationDecision decision;
-  decision.schedule = parallel::plan_gpipe(2, 3);
-  decision.links = {{true, 4}, {false, 1}};
-  decision.predicted_s = 1.0 / 3;
-  decision.events = {
-      {.kind = AdaptationKind::straggler, .step = 12, .link = 2, .delay_s = 0.1, .before_s = 0.7}};
-  decision.achieved = {
-      {.kind = AdaptationKind::direct, .step = 3, .stage = 1, .predicted_s = 2e-9, .achieved_s = 1e300}};
-  EXPECT_EQ(decision_of_text(to_text(decision)), decision);
-  EXPECT_EQ(decision_of_text(to_text(AdaptationDecision{})), AdaptationDecision{});
-}
-
-TEST(AdaptationDecision, refuses_what_it_did_not_write) {
-  for (const std::string text : {"nonsense", "predicted x", "link 1", "stage F", "stage X3",
-                                 "event straggler 1", "event dance 1 2 3 4 5 6 -", "predicted 1e"})
-    EXPECT_THROW(decision_of_text(text), kernels::Error) << text;
 }
 
 }  // namespace
