@@ -62,11 +62,12 @@ class LocalPipe {
 
 class LocalConnection final : public Connection {
  public:
-  LocalConnection(int me, int peer, std::string purpose, std::shared_ptr<LocalPipe> out,
+  LocalConnection(int me, int peer, std::string purpose, std::string address, std::shared_ptr<LocalPipe> out,
                   std::shared_ptr<LocalPipe> in, const OnSend& on_send)
       : me_(me),
         peer_(peer),
         purpose_(std::move(purpose)),
+        address_(std::move(address)),
         out_(std::move(out)),
         in_(std::move(in)),
         on_send_(on_send) {}
@@ -95,7 +96,7 @@ class LocalConnection final : public Connection {
 
  private:
   int me_, peer_;
-  std::string purpose_, address_ = "local";
+  std::string purpose_, address_;
   std::shared_ptr<LocalPipe> out_, in_;
   const OnSend& on_send_;
   std::vector<std::byte> payload_;
@@ -107,24 +108,27 @@ class LocalNetwork {
   explicit LocalNetwork(int ranks, OnSend on_send = {}) : on_send_(std::move(on_send)) {
     for (int rank = 0; rank < ranks; ++rank) {
       peers_.push_back({rank, "rank " + std::to_string(rank) + " (here)", {"local"}});
-      transports_.emplace_back(*this, rank);
+      transports_.push_back(create_transport(rank));
     }
   }
   const std::vector<Peer>& peers() const { return peers_; }
-  Transport& transport(int rank) { return transports_[static_cast<std::size_t>(rank)]; }
+  Transport& transport(int rank) { return *transports_[static_cast<std::size_t>(rank)]; }
+  std::unique_ptr<Transport> create_transport(int rank) {
+    return std::make_unique<LocalTransport>(*this, rank);
+  }
 
  private:
   class LocalTransport final : public Transport {
    public:
     LocalTransport(LocalNetwork& network, int rank) : network_(network), rank_(rank) {}
     std::vector<std::string> addresses() const override { return {"local"}; }
-    std::unique_ptr<Connection> connect(const Peer& peer, const std::string&, const std::string& purpose,
-                                        kernels::Deadline deadline) override {
-      return network_.meet(rank_, peer.rank, purpose, deadline);
+    std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
+                                        const std::string& purpose, kernels::Deadline) override {
+      return network_.connect(rank_, peer.rank, address, purpose);
     }
     std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                        kernels::Deadline deadline) override {
-      return network_.meet(rank_, peer.rank, purpose, deadline);
+      return network_.accept(rank_, peer.rank, purpose, deadline);
     }
 
    private:
@@ -132,34 +136,37 @@ class LocalNetwork {
     int rank_;
   };
 
-  using Pipes =
-      std::pair<std::shared_ptr<LocalPipe>, std::shared_ptr<LocalPipe>>;  // of whoever came first: out, in
-
-  /// Whoever comes first leaves the pipes for the other.
-  std::unique_ptr<Connection> meet(int me, int peer, const std::string& purpose, kernels::Deadline deadline) {
-    std::unique_lock lock(mutex_);
-    const auto left_by_peer = waiting_.find({peer, me, purpose});
-    if (left_by_peer != waiting_.end()) {
-      const Pipes pipes = left_by_peer->second;
-      waiting_.erase(left_by_peer);
-      changed_.notify_all();
-      return std::make_unique<LocalConnection>(me, peer, purpose, pipes.second, pipes.first, on_send_);
+  /// The other end waits for accept().
+  std::unique_ptr<Connection> connect(int me, int peer, const std::string& address,
+                                      const std::string& purpose) {
+    const auto there = std::make_shared<LocalPipe>(), back = std::make_shared<LocalPipe>();
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_[{me, peer, purpose}].push_back(
+          std::make_unique<LocalConnection>(peer, me, purpose, address, back, there, on_send_));
     }
-    const Pipes pipes{std::make_shared<LocalPipe>(), std::make_shared<LocalPipe>()};
-    const auto mine = std::make_tuple(me, peer, purpose);
-    waiting_[mine] = pipes;
-    if (!changed_.wait_until(lock, deadline.when(), [&] { return !waiting_.count(mine); }))
+    changed_.notify_all();
+    return std::make_unique<LocalConnection>(me, peer, purpose, address, there, back, on_send_);
+  }
+  std::unique_ptr<Connection> accept(int me, int peer, const std::string& purpose,
+                                     kernels::Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    auto& queue = waiting_[{peer, me, purpose}];
+    if (!changed_.wait_until(lock, deadline.when(), [&] { return !queue.empty(); }))
       throw kernels::Error(kernels::Scope::link,
-                           "rank " + std::to_string(peer) + " did not come for " + purpose);
-    return std::make_unique<LocalConnection>(me, peer, purpose, pipes.first, pipes.second, on_send_);
+                           "rank " + std::to_string(peer) + " did not connect for " + purpose);
+    auto connection = std::move(queue.front());
+    queue.pop_front();
+    return connection;
   }
 
   OnSend on_send_;
   std::vector<Peer> peers_;
-  std::deque<LocalTransport> transports_;
+  std::vector<std::unique_ptr<Transport>> transports_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::tuple<int, int, std::string>, Pipes> waiting_;
+  /// By the connecting rank, the other one and the purpose.
+  std::map<std::tuple<int, int, std::string>, std::deque<std::unique_ptr<Connection>>> waiting_;
 };
 
 }  // namespace tenax::comm

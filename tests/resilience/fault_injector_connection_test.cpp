@@ -6,14 +6,15 @@
 #include "comm/emulated/direct_endpoint.hpp"
 #include "comm/poll.hpp"
 #include "resilience/fault_injector.hpp"
-#include "tests/resilience/memory_transport.hpp"
+#include "tests/comm/emulated_network.hpp"
 
-namespace tenax::resilience::test {
+namespace tenax::resilience {
 namespace {
 
 using comm::Connection;
 using comm::MessageHeader;
 using comm::Stopwatch;
+using kernels::Deadline;
 
 constexpr const char* kAddress = "tcp:10.0.0.5:4000";
 constexpr const char* kOther = "tcp:10.0.0.6:4000";
@@ -36,7 +37,7 @@ struct Ranks {
   explicit Ranks(const std::vector<LinkFault>& faults)
       : injectors{FaultInjector(faults), FaultInjector(faults)} {
     for (int rank = 0; rank < 2; ++rank)
-      transports[rank] = injectors[rank].wrap(std::make_unique<MemoryTransport>(network, rank), rank);
+      transports[rank] = injectors[rank].wrap(network.create_transport(rank), rank);
   }
   void begin_step(std::int64_t step) {
     for (FaultInjector& injector : injectors) injector.begin_step(step);
@@ -50,7 +51,7 @@ struct Ranks {
   static Deadline soon() { return Deadline::after_s(30); }
   static comm::Peer peer(int rank) { return {rank, "rank " + std::to_string(rank), {kAddress, kOther}}; }
 
-  MemoryNetwork network;
+  comm::LocalNetwork network{2};
   FaultInjector injectors[2];
   std::unique_ptr<comm::Transport> transports[2];
 };
@@ -268,4 +269,4 @@ TEST(LinkDown, wakes_a_message_that_is_held) {
 }
 
 }  // namespace
-}  // namespace tenax::resilience::test
+}  // namespace tenax::resilience
