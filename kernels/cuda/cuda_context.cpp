@@ -32,10 +32,11 @@ std::string name_if_usable(int index) {
                                ", or set device.kind = \"cpu\"");
 }
 
-[[noreturn]] void throw_out_of_memory(std::size_t bytes, const std::string& where) {
+[[noreturn]] void throw_no_memory(std::size_t bytes, const std::string& where, cudaError_t status) {
   cudaGetLastError();  // reported here
-  throw Error(Scope::rank, "cannot allocate " + std::to_string(bytes) + " bytes of memory " + where +
-                               "; use more ranks, a smaller batch or model, or train.recompute");
+  throw Error(Scope::rank, "cannot allocate " + std::to_string(bytes) + " bytes of memory " + where + ": " +
+                               cudaGetErrorString(status) +
+                               "; use more ranks, a smaller batch or model, or device.recompute");
 }
 
 bool is_capturing(cudaStream_t stream) {
@@ -61,9 +62,8 @@ void* CudaContext::allocate(std::size_t bytes) const {
   make_current();
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation)
-    throw_out_of_memory(bytes, "on " + name_ + ", which has " + std::to_string(free_bytes()) + " free");
-  check_cuda(status, "cudaMalloc(&memory, bytes)");
+  if (status != cudaSuccess)
+    throw_no_memory(bytes, "on " + name_ + ", which has " + std::to_string(free_bytes()) + " free", status);
   return memory;
 }
 
@@ -71,9 +71,7 @@ void* CudaContext::allocate_pinned(std::size_t bytes) const {
   make_current();
   void* memory = nullptr;
   const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-  if (status == cudaErrorMemoryAllocation)
-    throw_out_of_memory(bytes, "that is pinned on this host (see ulimit -l)");
-  check_cuda(status, "cudaHostAlloc(&memory, bytes, portable and mapped)");
+  if (status != cudaSuccess) throw_no_memory(bytes, "pinned on this host", status);
   return memory;
 }
 
