@@ -26,7 +26,7 @@ refuses 2 5 'num_layers' $deck parallel.pipeline_parallel_size=5
 refuses 2 1 'global_batch_size' $deck batch.micro_batch_size=3
 refuses 2 2 'command line: run.resume' $deck $two=2 run.resume=
 refuses 2 2 'activation_limit|at most|hold' $deck parallel.pipeline_parallel_size=2 pipeline.schedule=gpipe pipeline.activation_limit=1
-refuses 1 2 'TENAX_CUDA' $deck $two=2 device.kind=cuda
+[ -e /dev/nvidia0 ] || refuses 1 2 'TENAX_CUDA|no CUDA device' $deck $two=2 device.kind=cuda
 refuses 2 2 'mpirun -n 4' $deck $(layout 2 2 1)
 refuses 1 2 'absent.bin' $deck $two=2 data.train=absent.bin
 : >empty.bin

@@ -96,6 +96,18 @@ void print(const OpMeter& meter, const Stopwatch& stopwatch, double step_s, int 
   std::printf("%-30s %8s %10.3f %6.1f%%\n", "rest", "", 1e3 * rest_s, 100 * rest_s / step_s);
 }
 
+// What the step has taken of a GPU's memory, libraries' workspaces included, beside what was planned. (A new device counts
+// what is free now.)
+void print_memory(const io::Deck& deck, const kernels::Device& device, const app::Layout& layout) {
+  if (!device.is_asynchronous()) return;
+  const auto now = app::choose_device(deck, 1);
+  const auto taken =
+      static_cast<double>(device.memory_bytes()) - static_cast<double>(now.device->memory_bytes());
+  const auto planned = static_cast<double>(layout.memory_of_stage.front().total());
+  std::printf("memory: planned %.2f GB, taken %.2f GB (%+.1f %%, goal 2)\n", planned / 1e9, taken / 1e9,
+              100 * (taken / planned - 1));
+}
+
 void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps) {
   const io::Deck deck = io::read_deck(file, overrides);
   const auto control = world.control_group();
@@ -128,6 +140,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
   const auto tokens = static_cast<double>(deck.batch.global_batch_size * deck.model.seq_length);
   if (world.rank() == 0) print(meter, stopwatch, step_s, steps, tokens, rates);
+  if (world.size() == 1) print_memory(deck, device, layout);
 }
 
 }  // namespace
