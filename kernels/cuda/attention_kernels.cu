@@ -59,11 +59,6 @@ void launch_tiles(cudaStream_t stream, const char* name, Kernel* kernel, const O
   check_launch(name);
 }
 
-AttentionShape shape_of(const Tensor& out, int heads) {
-  assert(out.shape.rank() == 3 && heads > 0 && out.columns() % heads == 0);
-  return {out.shape[0], static_cast<int>(out.shape[1]), heads, static_cast<int>(out.columns() / heads)};
-}
-
 void check_head_size(const AttentionShape& shape, DType dtype) {
   const int limit = dtype == DType::f64 ? 128 : 256;
   if (shape.head_size <= limit) return;
@@ -135,14 +130,14 @@ void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const Atte
 }  // namespace
 
 void own_attention_forward(cudaStream_t stream, const AttentionForwardArgs& args) {
-  const AttentionShape shape = shape_of(args.out, args.heads);
+  const AttentionShape shape = attention_shape_of(args.out, args.heads);
   if (args.out.size() == 0) return;
   check_head_size(shape, args.out.dtype);
   with_type(args.out.dtype, [&](auto type) { forward<decltype(type)>(stream, args, shape); });
 }
 
 void own_attention_backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {
-  const AttentionShape shape = shape_of(args.out, args.heads);
+  const AttentionShape shape = attention_shape_of(args.out, args.heads);
   if (args.out.size() == 0) return;
   check_head_size(shape, args.out.dtype);
   with_type(args.out.dtype, [&](auto type) { backward<decltype(type)>(stream, args, shape, workspace); });

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/group.hpp"
+#include "kernels/tensor.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -16,5 +17,11 @@ struct AttentionShape {
   TENAX_HOST_DEVICE std::int64_t count() const { return sequences * heads; }
   auto operator<=>(const AttentionShape&) const = default;
 };
+
+/// Of an operation whose output is [sequences, T, heads · head_size].
+inline AttentionShape attention_shape_of(const Tensor& out, int heads) {
+  assert(out.shape.rank() == 3 && heads > 0 && out.columns() % heads == 0);
+  return {out.shape[0], static_cast<int>(out.shape[1]), heads, static_cast<int>(out.columns() / heads)};
+}
 
 }  // namespace tenax::kernels::cuda

@@ -5,7 +5,7 @@
 #include <limits>
 #include <mutex>
 
-#include "kernels/cuda/cudnn_attention_graph.hpp"
+#include "kernels/cuda/cudnn_attention_plans.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -15,11 +15,6 @@ namespace {
 constexpr std::int64_t kScores_bytes = std::int64_t{512} << 20;
 constexpr std::size_t kAlignment_bytes = 256;
 constexpr std::size_t kElement_bytes = 2;
-
-AttentionShape shape_of(const Tensor& out, int heads) {
-  assert(out.shape.rank() == 3 && heads > 0 && out.columns() % heads == 0);
-  return {out.shape[0], static_cast<int>(out.shape[1]), heads, static_cast<int>(out.columns() / heads)};
-}
 
 bool are_aligned(std::initializer_list<const void*> pointers) {
   return std::all_of(pointers.begin(), pointers.end(),
@@ -55,64 +50,28 @@ struct Numbers {
   float scale, masked = -std::numeric_limits<float>::infinity(), one = 1;
 };
 
-class Handle {
- public:
-  Handle() { TENAX_CUDNN_CHECK(cudnnCreate(&handle_)); }
-  ~Handle() { cudnnDestroy(handle_); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  cudnnHandle_t get() const { return handle_; }
-
- private:
-  cudnnHandle_t handle_ = nullptr;
-};
-
-template <class Graph>
-struct Planned {
-  template <class... Arguments>
-  explicit Planned(cudnnHandle_t handle, bool deterministic, const Arguments&... arguments)
-      : graph(arguments...), plan(CudnnPlan::find(handle, graph.graph, deterministic)) {}
-  Graph graph;
-  std::optional<CudnnPlan> plan;
-};
-
 }  // namespace
 
 struct CudnnAttention::Library {
-  explicit Library(bool deterministic_) : deterministic(deterministic_) {}
-
-  cudnnHandle_t handle_on(cudaStream_t stream) {
-    if (!handle) handle.emplace();
-    TENAX_CUDNN_CHECK(cudnnSetStream(handle->get(), stream));
-    return handle->get();
-  }
-  const Planned<CudnnForwardGraph>& forward_plan(cudnnHandle_t cudnn, const AttentionShape& shape) {
-    return forward_of_shape.try_emplace(shape, cudnn, deterministic, shape).first->second;
-  }
-  const Planned<CudnnBackwardGraph>& backward_plan(cudnnHandle_t cudnn, const AttentionShape& shape) {
-    return backward_of_shape.try_emplace(shape, cudnn, deterministic, shape, deterministic).first->second;
-  }
+  explicit Library(bool deterministic) : plans(deterministic) {}
   void backward(cudnnHandle_t cudnn, cudaStream_t stream, const AttentionBackwardArgs& args,
                 const AttentionShape& shape, Workspace& workspace);
   std::int64_t sequences_of_launch(const AttentionShape& shape) const;
 
-  const bool deterministic;
   std::mutex mutex;
-  std::optional<Handle> handle;  // outlives the plans
-  std::map<AttentionShape, Planned<CudnnForwardGraph>> forward_of_shape;
-  std::map<AttentionShape, Planned<CudnnBackwardGraph>> backward_of_shape;
+  CudnnAttentionPlans plans;
 };
 
 CudnnAttention::CudnnAttention(bool deterministic) : library_(std::make_unique<Library>(deterministic)) {}
 CudnnAttention::~CudnnAttention() = default;
 
 bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& args, Workspace& workspace) {
-  const AttentionShape shape = shape_of(args.out, args.heads);
+  const AttentionShape shape = attention_shape_of(args.out, args.heads);
   if (!is_taken(args.qkv.dtype, shape) || !are_aligned({args.qkv.data, args.out.data, args.log_sum_exp.data}))
     return false;
   const std::lock_guard lock(library_->mutex);
-  const cudnnHandle_t cudnn = library_->handle_on(stream);
-  const auto& [graph, plan] = library_->forward_plan(cudnn, shape);
+  const cudnnHandle_t cudnn = library_->plans.handle_on(stream);
+  const auto& [graph, plan] = library_->plans.forward(stream, shape);
   if (!plan) return false;
   Numbers numbers(shape);
   const std::size_t part_bytes = shape.hidden() * kElement_bytes;
@@ -129,19 +88,22 @@ bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& ar
 }
 
 std::int64_t CudnnAttention::Library::sequences_of_launch(const AttentionShape& shape) const {
-  if (!deterministic) return shape.sequences;
+  if (!plans.deterministic()) return shape.sequences;
   constexpr std::int64_t kTile = 128;
   const std::int64_t rows = (shape.length + kTile - 1) / kTile * kTile;
-  return std::clamp<std::int64_t>(kScores_bytes / (2 * shape.heads * rows * rows), 1, shape.sequences);
+  const std::int64_t fitting = kScores_bytes / (2 * shape.heads * rows * rows);
+  // So that each launch's log_sum_exp begins at a multiple of 16 bytes.
+  const std::int64_t step = std::int64_t{shape.length} * shape.heads % 4 == 0 ? 1 : 4;
+  return std::min(std::max(fitting / step, std::int64_t{1}) * step, shape.sequences);
 }
 
 bool CudnnAttention::backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {
-  const AttentionShape whole = shape_of(args.out, args.heads);
+  const AttentionShape whole = attention_shape_of(args.out, args.heads);
   if (!is_taken(args.qkv.dtype, whole) ||
       !are_aligned({args.qkv.data, args.out.data, args.d_out.data, args.log_sum_exp.data, args.d_qkv.data}))
     return false;
   const std::lock_guard lock(library_->mutex);
-  const cudnnHandle_t cudnn = library_->handle_on(stream);
+  const cudnnHandle_t cudnn = library_->plans.handle_on(stream);
   const std::int64_t most = library_->sequences_of_launch(whole);
   AttentionShape shape = whole;
   const auto shape_from = [&](std::int64_t first) {
@@ -150,7 +112,7 @@ bool CudnnAttention::backward(cudaStream_t stream, const AttentionBackwardArgs& 
   };
   // All plans first: it is cuDNN for every sequence or for none.
   for (std::int64_t first = 0; first < whole.sequences; first += most)
-    if (!library_->backward_plan(cudnn, shape_from(first)).plan) return false;
+    if (!library_->plans.backward(stream, shape_from(first)).plan) return false;
   const std::int64_t row = whole.length * whole.hidden(),
                      statistics = std::int64_t{whole.length} * whole.heads;
   for (std::int64_t first = 0; first < whole.sequences; first += most) {
@@ -171,7 +133,7 @@ bool CudnnAttention::backward(cudaStream_t stream, const AttentionBackwardArgs& 
 void CudnnAttention::Library::backward(cudnnHandle_t cudnn, cudaStream_t stream,
                                        const AttentionBackwardArgs& args, const AttentionShape& shape,
                                        Workspace& workspace) {
-  const auto& [graph, plan] = backward_plan(cudnn, shape);
+  const auto& [graph, plan] = plans.backward(stream, shape);
   const bool in_place = args.d_qkv.data == args.qkv.data;
   Parts parts;
   const std::size_t for_cudnn = parts.add(plan->workspace_bytes()),
