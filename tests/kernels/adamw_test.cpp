@@ -82,6 +82,34 @@ TEST_P(AdamW, a_zero_gradient_without_decay_changes_nothing) {
   EXPECT_EQ(values(master), before);
 }
 
+// The sharded state cuts parameters anywhere.
+TEST_P(AdamW, ranges_are_updated_as_in_one_call_wherever_they_are_cut) {
+  const std::int64_t count = 4000;
+  const auto state = [&] {
+    return AdamWArgs{.master = accumulator({count}, normal_values("w", count)),
+                     .gradient = accumulator({count}, normal_values("g", count)),
+                     .exp_avg = accumulator({count}, normal_values("m", count)),
+                     .exp_avg_sq = accumulator({count}, Values(count, 0.5)),
+                     .compute = output({count}),
+                     .learning_rate = 1e-2,
+                     .weight_decay = 0.1};
+  };
+  const AdamWArgs whole = state(), cut = state();
+  kernels().adamw(stream(), whole);
+  const std::vector<std::int64_t> edges{0, 3, 1029, 1032, 4000};
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    const Shape range{edges[i + 1] - edges[i]};
+    AdamWArgs args = cut;
+    for (Tensor* t : {&args.master, &args.gradient, &args.exp_avg, &args.exp_avg_sq, &args.compute})
+      *t = t->part(edges[i], range);
+    kernels().adamw(stream(), args);
+  }
+  expect_near(values(cut.master), values(whole.master), accumulation_tolerance());
+  expect_near(values(cut.exp_avg), values(whole.exp_avg), accumulation_tolerance());
+  expect_near(values(cut.exp_avg_sq), values(whole.exp_avg_sq), accumulation_tolerance());
+  EXPECT_EQ(values(cut.compute), values(tensor({count}, values(cut.master))));
+}
+
 TENAX_TEST_OPERATION(AdamW);
 
 }  // namespace

@@ -97,13 +97,14 @@ TEST_P(CrossEntropy, losses_match_plain_loops_however_the_vocabulary_is_cut) {
   for (std::int64_t row = 0; row < rows; ++row)
     expected.push_back(
         loss_of(logits.data() + row * vocab, vocab, target_values[static_cast<std::size_t>(row)]));
-  for (const std::int64_t parts : {1, 2, 4, 7}) {
-    const std::int64_t columns = (vocab + parts - 1) / parts;
-    std::vector<Shard> shards;
-    for (std::int64_t part = 0; part < parts; ++part)
-      shards.push_back(shard(logits, vocab, part * columns, columns));
-    expect_near(values(losses(shards, targets).losses), expected, accumulation_tolerance());
-  }
+  for (const std::int64_t parts : {1, 2, 4, 7})
+    for (const std::int64_t multiple : {1, 8}) {
+      const std::int64_t unit = parts * multiple, columns = (vocab + unit - 1) / unit * multiple;
+      std::vector<Shard> shards;
+      for (std::int64_t part = 0; part < parts; ++part)
+        shards.push_back(shard(logits, vocab, part * columns, columns));
+      expect_near(values(losses(shards, targets).losses), expected, accumulation_tolerance());
+    }
 }
 
 TEST_P(CrossEntropy, large_logits_do_not_overflow) {
@@ -142,16 +143,18 @@ TEST_P(CrossEntropy, backward_is_the_gradient_of_the_losses_and_zero_on_padding)
         return scale * sum;
       },
       logits);
-  const std::vector<Shard> shards{shard(logits, vocab, 0, 12), shard(logits, vocab, 12, 12)};
-  const Tensor log_sum_exp = losses(shards, targets).log_sum_exp;
-  for (const Shard& s : shards) {
-    const Tensor d_logits = output({rows, 12});
-    backward(s, targets, log_sum_exp, d_logits, scale);
-    Values part;
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t i = s.vocab_begin; i < s.vocab_begin + 12; ++i)
-        part.push_back(i < vocab ? expected[static_cast<std::size_t>(row * vocab + i)] : 0.0);
-    expect_near(values(d_logits), part, std::max(tolerance(), 1e-8), 0.37);
+  for (const std::int64_t columns : {12, 16}) {
+    const std::vector<Shard> shards{shard(logits, vocab, 0, columns), shard(logits, vocab, columns, columns)};
+    const Tensor log_sum_exp = losses(shards, targets).log_sum_exp;
+    for (const Shard& s : shards) {
+      const Tensor d_logits = output({rows, columns});
+      backward(s, targets, log_sum_exp, d_logits, scale);
+      Values part;
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t i = s.vocab_begin; i < s.vocab_begin + columns; ++i)
+          part.push_back(i < vocab ? expected[static_cast<std::size_t>(row * vocab + i)] : 0.0);
+      expect_near(values(d_logits), part, std::max(tolerance(), 1e-8), 0.37);
+    }
   }
 }
 

@@ -75,6 +75,34 @@ TEST_P(Embedding, backward_repeats_bit_for_bit) {
   }
 }
 
+// Enough tokens that a GPU sorts them in several blocks and passes, and one of them so often that its rows fill tiles.
+TEST_P(Embedding, backward_adds_up_many_tokens_however_often_each_occurs) {
+  const std::int64_t sequences = 24, length = 1000, rows = sequences * length, columns = 16, vocab = 70'000;
+  std::vector<std::int32_t> many;
+  for (std::int64_t i = 0; i < rows; ++i)
+    many.push_back(static_cast<std::int32_t>(i % 3 == 0 ? 66'001 : i * 7919 % vocab));
+  const Tensor d_x = tensor({sequences, length, columns}, normal_values("d_x", rows * columns));
+  const Tensor d_wte = accumulator({vocab, columns}, Values(static_cast<std::size_t>(vocab * columns)));
+  const Tensor d_wpe = accumulator({length, columns}, Values(static_cast<std::size_t>(length * columns)));
+  kernels().embedding_backward(stream(), {.tokens = bench_.tokens({sequences, length}, many),
+                                          .d_x = d_x,
+                                          .d_wte = d_wte,
+                                          .d_wpe = d_wpe,
+                                          .vocab_begin = 0});
+  Values token_rows(static_cast<std::size_t>(vocab * columns)),
+      position_rows(static_cast<std::size_t>(length * columns));
+  const Values d = values(d_x);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const double added = d[static_cast<std::size_t>(row * columns + i)];
+      token_rows[static_cast<std::size_t>(many[static_cast<std::size_t>(row)] * columns + i)] += added;
+      position_rows[static_cast<std::size_t>(row % length * columns + i)] += added;
+    }
+  expect_near(values(d_wte), token_rows, accumulation_tolerance(),
+              90.0);  // the deviation of 8000 numbers' sum
+  expect_near(values(d_wpe), position_rows, accumulation_tolerance(), 5.0);
+}
+
 TENAX_TEST_OPERATION(Embedding);
 
 }  // namespace
