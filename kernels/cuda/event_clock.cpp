@@ -16,7 +16,7 @@ constexpr double kTryLimit_s = 0.05;
 
 }  // namespace
 
-EventClock::EventClock() {
+EventClock::EventClock(double anchor_life_s) : anchor_life_s_(anchor_life_s) {
   TENAX_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&anchor_.event, cudaEventDefault));
   TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&trial_.event, cudaEventDefault));
@@ -63,7 +63,7 @@ void EventClock::renew() {
 
 double EventClock::time_s(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
-  if (steady_now_s() - renewed_s_ > kAnchorLife_s) renew();
+  if (steady_now_s() - renewed_s_ > anchor_life_s_) renew();
   float milliseconds = 0;
   TENAX_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, anchor_.event, event));
   return anchor_.time_s + 1e-3 * static_cast<double>(milliseconds);

@@ -17,8 +17,10 @@ namespace tenax::kernels::cuda {
 /// Thread rule: any thread, with the clock's device current.
 class EventClock {
  public:
-  /// For the device that is current.
-  EventClock();
+  static constexpr double kAnchorLife_s = 30;
+
+  /// For the device that is current. Throws Error(rank) when it does not answer.
+  explicit EventClock(double anchor_life_s = kAnchorLife_s);
   ~EventClock();
   EventClock(const EventClock&) = delete;
   EventClock& operator=(const EventClock&) = delete;
@@ -36,7 +38,7 @@ class EventClock {
   /// Where the device is too busy for that, the old anchor has to do for another while.
   void renew();
 
-  static constexpr double kAnchorLife_s = 30;
+  const double anchor_life_s_;
   std::mutex mutex_;
   cudaStream_t stream_ = nullptr;
   Anchor anchor_;
