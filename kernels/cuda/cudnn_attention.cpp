@@ -27,6 +27,8 @@ bool is_taken(DType dtype, const AttentionShape& shape) {
          shape.head_size <= kMaxHeadSize;
 }
 
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 std::byte* at(void* memory, std::size_t bytes) { return static_cast<std::byte*>(memory) + bytes; }
 
 // Parts of one piece of scratch memory.
@@ -90,11 +92,13 @@ bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& ar
 std::int64_t CudnnAttention::Library::sequences_of_launch(const AttentionShape& shape) const {
   if (!plans.deterministic()) return shape.sequences;
   constexpr std::int64_t kTile = 128;
-  const std::int64_t rows = (shape.length + kTile - 1) / kTile * kTile;
-  const std::int64_t fitting = kScores_bytes / (2 * shape.heads * rows * rows);
+  const std::int64_t rows = divided_up(shape.length, kTile) * kTile;
   // So that each launch's log_sum_exp begins at a multiple of 16 bytes.
   const std::int64_t step = std::int64_t{shape.length} * shape.heads % 4 == 0 ? 1 : 4;
-  return std::min(std::max(fitting / step, std::int64_t{1}) * step, shape.sequences);
+  const std::int64_t most = std::max(kScores_bytes / (2 * shape.heads * rows * rows) / step * step, step);
+  // Launches of one size, if possible: one plan.
+  const std::int64_t even = divided_up(shape.sequences, divided_up(shape.sequences, most));
+  return std::min(divided_up(even, step) * step, shape.sequences);
 }
 
 bool CudnnAttention::backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {

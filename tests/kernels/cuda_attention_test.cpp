@@ -107,7 +107,7 @@ class CudaAttentionInLaunches : public testing::Test {
   void SetUp() override { skip_without_gpu(); }
 };
 
-// 2 bytes · 4096² of scores a sequence: 16 to a launch (cudnn_attention.cpp), one is left.
+// 2 bytes · 4096² of scores a sequence: at most 16 to a launch (cudnn_attention.cpp): 9, then 8.
 TEST_F(CudaAttentionInLaunches, treats_each_sequence_alike) {
   const std::int64_t count = 17, length = 4096, head_size = 64, row = length * head_size;
   const auto repeated = [&](const char* name, std::int64_t size) {
