@@ -144,6 +144,12 @@ std::vector<double> GptStage::microbatch_losses(kernels::Deadline deadline) {
 Tensor GptStage::input(int index) { return embedding_ ? Tensor{} : slot(index).boundary.front(); }
 Tensor GptStage::output(int index) { return head_ ? Tensor{} : slot(index).boundary.back(); }
 
+Tensor GptStage::contents(int index) {
+  kernels::Buffer& memory = *slot(index).memory;
+  return memory.tensor(DType::i32,
+                       {static_cast<std::int64_t>(memory.bytes() / kernels::bytes_of(DType::i32))});
+}
+
 Tensor GptStage::batch_part(const Tensor& batch, int microbatch) const {
   return batch.part(microbatch * shape_.rows(), {shape_.sequences, shape_.length});
 }

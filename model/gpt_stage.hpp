@@ -12,7 +12,7 @@
 #include "kernels/kernels.hpp"
 #include "model/embedding.hpp"
 #include "model/language_head.hpp"
-#include "model/pipeline_stage.hpp"
+#include "model/offloadable_stage.hpp"
 #include "model/transformer_block.hpp"
 
 namespace tenax::model {
@@ -26,7 +26,7 @@ struct StageMemory {
                           MicrobatchShape shape);
 };
 
-class GptStage : public PipelineStage {
+class GptStage : public OffloadableStage {
  public:
   /// The device, stream and communicator must outlive the stage.
   GptStage(const GptConfig& config, const StageSpan& span, comm::Communicator& tensor_group,
@@ -53,6 +53,8 @@ class GptStage : public PipelineStage {
   void forward(int slot, int microbatch) override;
   void backward_input(int slot) override;
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
+  kernels::Tensor contents(int slot) override;
+  void adopt(int index, int microbatch) override { slot(index).microbatch = microbatch; }
   /// The only backward pass of a config that recomputes.
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 

@@ -159,6 +159,7 @@ TEST_F(AsynchronousDelegatedLink, a_send_leaves_when_its_tensor_is_made_and_orde
   received->wait(patience());
   EXPECT_EQ(fetched(1, there), kTwos);
   sent->wait(patience());
+  overwriting->synchronize(patience());
   EXPECT_EQ(fetched(0, here), std::vector<float>(kOnes.size(), 0));
 }
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
-#include "model/pipeline_stage.hpp"
+#include "model/offloadable_stage.hpp"
 
 namespace tenax::parallel {
 
 /// F: y = x + w; B: d_x = x + d_y; W: d_w += d_y. The first stage has an x per microbatch, the last keeps the y of each,
 /// which is its own gradient.
-class ArithmeticStage final : public model::PipelineStage {
+class ArithmeticStage final : public model::OffloadableStage {
  public:
   static constexpr std::int64_t kCount = 3000;
 
@@ -20,7 +20,11 @@ class ArithmeticStage final : public model::PipelineStage {
       : device_(device), stage_(stage), stages_(stages), stream_(device.create_stream()) {
     weight_ = make(0.1F * static_cast<float>(stage + 1));
     d_weight_ = make(-1);
-    for (int slot = 0; slot < slots; ++slot) slots_.push_back({make(-1), make(-1), make(-1), make(-1), -1});
+    for (int slot = 0; slot < slots; ++slot) {
+      const kernels::Tensor all = make(-1, 4);
+      const auto part = [&](int i) { return all.part(i * kCount, {kCount}); };
+      slots_.push_back({all, part(0), part(1), part(2), part(3), -1});
+    }
     for (int m = 0; m < microbatches; ++m) {
       batch_.push_back(make(1.0F / static_cast<float>(m + 3)));
       results_.push_back(make(-1));
@@ -30,6 +34,9 @@ class ArithmeticStage final : public model::PipelineStage {
   kernels::Stream& stream() override { return *stream_; }
   kernels::Tensor input(int slot) override { return stage_ == 0 ? kernels::Tensor{} : at(slot).input; }
   kernels::Tensor output(int slot) override { return is_last() ? kernels::Tensor{} : at(slot).output; }
+
+  kernels::Tensor contents(int slot) override { return at(slot).all; }
+  void adopt(int slot, int microbatch) override { at(slot).microbatch = microbatch; }
 
   void forward(int slot, int microbatch) override {
     at(slot).microbatch = microbatch;
@@ -69,7 +76,7 @@ class ArithmeticStage final : public model::PipelineStage {
 
  private:
   struct Slot {
-    kernels::Tensor input, output, saved, d_saved;
+    kernels::Tensor all, input, output, saved, d_saved;
     int microbatch;
   };
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -79,12 +86,14 @@ class ArithmeticStage final : public model::PipelineStage {
     device_.kernels().copy(*stream_, from, to);
   }
 
-  kernels::Tensor make(float value) {
-    memory_.push_back(device_.allocate(kCount * sizeof(float)));
-    const kernels::Tensor tensor = memory_.back()->tensor(kernels::DType::f32, {kCount});
-    const auto pinned = device_.allocate(kCount * sizeof(float), kernels::MemoryKind::pinned_host);
-    const kernels::Tensor host = pinned->tensor(kernels::DType::f32, {kCount});
-    for (std::int64_t i = 0; i < kCount; ++i) host.as<float>()[i] = value * static_cast<float>(1 + i % 7);
+  kernels::Tensor make(float value, int tensors = 1) {
+    const std::int64_t count = tensors * kCount;
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+    memory_.push_back(device_.allocate(bytes));
+    const kernels::Tensor tensor = memory_.back()->tensor(kernels::DType::f32, {count});
+    const auto pinned = device_.allocate(bytes, kernels::MemoryKind::pinned_host);
+    const kernels::Tensor host = pinned->tensor(kernels::DType::f32, {count});
+    for (std::int64_t i = 0; i < count; ++i) host.as<float>()[i] = value * static_cast<float>(1 + i % 7);
     copy(host, tensor);
     stream_->synchronize(kernels::Deadline::after_s(60));
     return tensor;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kernels/error.hpp"
+#include "model/activation_offload.hpp"
 #include "parallel/schedule_executor.hpp"
 #include "parallel/schedule_policies.hpp"
 #include "tests/kernels/async/stand_in.hpp"
@@ -42,12 +43,15 @@ class Recorder : public ScheduleObserver {
   double last_end_s_ = 0;
 };
 
-/// Two steps of a schedule; what each stage has in the end.
+/// Two steps of a schedule; what each stage has in the end. `bodies`: how many activations a device holds, the others are on
+/// the host; 0: all.
 std::vector<std::vector<float>> outcome_of(const PipelineSchedule& schedule, int microbatches,
-                                           const MakeDevice& make_device, ExecutorOptions options) {
+                                           const MakeDevice& make_device, ExecutorOptions options,
+                                           int bodies) {
   const int stages = schedule.stages();
   const auto slots_of = [&](int stage) { return peak_slots(schedule, stage); };
-  auto ranks = make_pipeline(stages, microbatches, kPatience_s, make_device, slots_of);
+  const auto bodies_of = [&](int stage) { return bodies > 0 ? bodies : slots_of(stage); };
+  auto ranks = make_pipeline(stages, microbatches, kPatience_s, make_device, bodies_of);
   std::vector<std::vector<float>> outcome(static_cast<std::size_t>(stages));
   std::vector<std::thread> threads;
   for (int r = 0; r < stages; ++r)
@@ -55,15 +59,26 @@ std::vector<std::vector<float>> outcome_of(const PipelineSchedule& schedule, int
       PipelineRank& rank = ranks[static_cast<std::size_t>(r)];
       const auto& row = schedule.ops_of_stage[static_cast<std::size_t>(r)];
       ExecutorOptions own = options;
-      own.slots = slots_of(r);
-      ScheduleExecutor executor(*rank.stage, *rank.device, rank.neighbours(), row, own);
+      own.slots = std::max(slots_of(r), bodies_of(r));
+      std::vector<int> order;
+      for (const PipelineOp& op : row) order.push_back(op.microbatch);
+      std::unique_ptr<model::ActivationOffload> offload;
+      if (bodies > 0)
+        offload = std::make_unique<model::ActivationOffload>(*rank.stage, *rank.device, own.slots, bodies);
+      model::PipelineStage& stage = offload ? static_cast<model::PipelineStage&>(*offload) : *rank.stage;
+      ScheduleExecutor executor(stage, *rank.device, rank.neighbours(), row, own);
       Recorder recorder;
+      if (offload) offload->begin(order);
       executor.run();
       executor.report(recorder);
       EXPECT_EQ(recorder.passes, static_cast<int>(row.size()));
       EXPECT_EQ(recorder.transfers, microbatches * ((r > 0 ? 2 : 0) + (r + 1 < stages ? 2 : 0)));
+      if (offload) offload->begin(order);
       executor.run();
       outcome[static_cast<std::size_t>(r)] = rank.stage->outcome();
+      if (offload) {
+        EXPECT_EQ(offload->evictions() > 0, slots_of(r) > bodies);
+      }
     });
   for (std::thread& thread : threads) thread.join();
   return outcome;
@@ -74,6 +89,7 @@ struct Case {
   int stages, microbatches;
   bool bends;
   int launch_ahead;
+  int bodies = 0;
 };
 
 class AsynchronousExecutor : public testing::TestWithParam<Case> {};
@@ -83,8 +99,8 @@ TEST_P(AsynchronousExecutor, computes_bit_for_bit_what_the_cpu_does) {
   const PipelineSchedule schedule =
       plan_schedule(policy_of_name(c.policy), c.microbatches, PipelineCosts::uniform(c.stages, {1, 1, 1}));
   const ExecutorOptions options{1, kPatience_s, c.bends ? 0.0005 : kNever_s, c.launch_ahead};
-  EXPECT_EQ(outcome_of(schedule, c.microbatches, on_stand_in, options),
-            outcome_of(schedule, c.microbatches, on_cpu, {1, kPatience_s, kNever_s, 1}));
+  EXPECT_EQ(outcome_of(schedule, c.microbatches, on_stand_in, options, c.bodies),
+            outcome_of(schedule, c.microbatches, on_cpu, {1, kPatience_s, kNever_s, 1}, 0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, AsynchronousExecutor,
@@ -93,12 +109,16 @@ INSTANTIATE_TEST_SUITE_P(Policies, AsynchronousExecutor,
                                          Case{"1f1b", 3, 8, false, 1}, Case{"1f1b", 3, 8, false, 4},
                                          Case{"1f1b", 3, 8, true, 1}, Case{"zero_bubble", 3, 9, false, 1},
                                          Case{"zero_bubble", 4, 7, false, 2},
-                                         Case{"zero_bubble", 3, 9, true, 1}),
+                                         Case{"zero_bubble", 3, 9, true, 1}, Case{"gpipe", 1, 6, false, 1, 2},
+                                         Case{"gpipe", 3, 7, false, 1, 3}, Case{"1f1b", 4, 8, false, 1, 2},
+                                         Case{"zero_bubble", 3, 9, false, 1, 2},
+                                         Case{"zero_bubble", 3, 9, true, 1, 3}),
                          [](const auto& instance) {
                            const Case& c = instance.param;
                            return std::string(c.policy) + "_stages_" + std::to_string(c.stages) +
                                   "_microbatches_" + std::to_string(c.microbatches) + "_ahead_" +
-                                  std::to_string(c.launch_ahead) + (c.bends ? "_bending" : "");
+                                  std::to_string(c.launch_ahead) + (c.bends ? "_bending" : "") +
+                                  (c.bodies > 0 ? "_bodies_" + std::to_string(c.bodies) : "");
                          });
 
 /// Two stages, two microbatches; each rank runs in a thread of its own when it is told to.
