@@ -145,7 +145,8 @@ struct AdamWArgs {
   Tensor master, gradient, exp_avg, exp_avg_sq, compute;
   double learning_rate = 0, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
   double gradient_scale = 1;
-  std::int64_t step = 1;  ///< 1 for the first update
+  std::int64_t step = 1;           ///< 1 for the first update
+  std::int64_t first_element = 0;  ///< of `master` in a larger whole: draws of stochastic rounding go by it
 };
 
 /// *result (host, pinned) = Σ x², summed in fp64 in a fixed order; valid once the stream has passed it.

@@ -137,7 +137,8 @@ void TrainingState::update(const AdamWSettings& settings, double learning_rate, 
                              .epsilon = settings.epsilon,
                              .weight_decay = table_.row(state.row).decays() ? settings.weight_decay : 0.0,
                              .gradient_scale = gradient_scale,
-                             .step = step});
+                             .step = step,
+                             .first_element = shards_.row_offset(state.row) + state.row_begin});
   });
 }
 

@@ -27,11 +27,13 @@ void launch(cudaStream_t stream, const AdamWArgs& args, const AdamWRounding& rou
                               AdamWCoefficients<A>(args),
                               rounding.stochastic,
                               rounding.seed,
-                              args.step};
+                              args.step,
+                              args.first_element};
   if (update.count == 0) return;
   const auto blocks = static_cast<unsigned>((update.count + kAdamWBlock - 1) / kAdamWBlock);
   if constexpr (sizeof(T) <= 4) {
-    if (are_aligned(update.master, update.gradient, update.exp_avg, update.exp_avg_sq, update.compute)) {
+    if (args.first_element % kAdamWWidth == 0 &&
+        are_aligned(update.master, update.gradient, update.exp_avg, update.exp_avg_sq, update.compute)) {
       adamw_kernel<kAdamWWidth><<<blocks, kThreads, 0, stream>>>(update);
       return check_launch("adamw");
     }

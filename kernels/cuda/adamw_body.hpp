@@ -23,7 +23,7 @@ struct AdamWUpdate {
   AdamWCoefficients<A> coefficients;
   bool stochastic;
   std::uint64_t seed;
-  std::int64_t step;
+  std::int64_t step, first_element;
 };
 
 /// Elements of one block.
@@ -49,15 +49,16 @@ template <int kCount>
 TENAX_HOST_DEVICE Pack<float, kCount> rounded_at_random(const AdamWUpdate<bf16_t>& u,
                                                         const Pack<float, kCount>& weights,
                                                         std::int64_t begin) {
-  const PhiloxBlock bits = rounding_bits(u.seed, u.step, begin / kRoundingBlock);
-  const int first = kCount == kRoundingBlock ? 0 : static_cast<int>(begin % kRoundingBlock);
+  const std::int64_t element = u.first_element + begin;
+  const PhiloxBlock bits = rounding_bits(u.seed, u.step, element / kRoundingBlock);
+  const int first = kCount == kRoundingBlock ? 0 : static_cast<int>(element % kRoundingBlock);
   Pack<float, kCount> result;
   TENAX_UNROLL
   for (int k = 0; k < kCount; ++k) result.at[k] = round_at_random(weights.at[k], bits_at(bits, first + k));
   return result;
 }
 
-/// Elements [begin, begin + kCount), begin a multiple of kCount.
+/// Elements [begin, begin + kCount), begin and first_element multiples of kCount.
 template <int kCount, class T, class A>
 TENAX_HOST_DEVICE void update_pack(const AdamWUpdate<T, A>& u, std::int64_t begin) {
   const AdamWCoefficients<A>& c = u.coefficients;

@@ -42,7 +42,8 @@ class AdamWBody : public BodyTest {
                                 AdamWCoefficients<A>(args),
                                 stochastic,
                                 seed,
-                                args.step};
+                                args.step,
+                                args.first_element};
     for_group(threads, [&](auto group) {
       for (std::int64_t block = 0; block * kAdamWBlock < update.count; ++block)
         cuda::adamw_block<kCount>(group, update, block);
@@ -89,13 +90,15 @@ TENAX_TEST_BODY(AdamWBody);
 class StochasticRounding : public AdamWBody {
  protected:
   // The bf16 copies of `count` weights that an update without gradient leaves as they are.
-  Values copies(double weight, std::int64_t count, std::uint64_t seed, std::int64_t step, int threads = 1) {
+  Values copies(double weight, std::int64_t count, std::uint64_t seed, std::int64_t step, int threads = 1,
+                std::int64_t first_element = 0) {
     AdamWArgs args{.master = accumulator({count}, Values(static_cast<std::size_t>(count), weight)),
                    .gradient = accumulator({count}, Values(static_cast<std::size_t>(count))),
                    .exp_avg = accumulator({count}, Values(static_cast<std::size_t>(count))),
                    .exp_avg_sq = accumulator({count}, Values(static_cast<std::size_t>(count))),
                    .compute = output({count}),
-                   .step = step};
+                   .step = step,
+                   .first_element = first_element};
     if (threads > 1)
       run<1, bf16_t>(args, threads, true, seed);
     else
@@ -142,6 +145,16 @@ TEST_P(StochasticRounding, draws_depend_on_seed_step_and_index_only) {
   EXPECT_EQ(Values(draws.begin(), draws.begin() + 17), copies(weight, 17, 7, 4)) << "of a shorter range";
   EXPECT_NE(copies(weight, 3001, 8, 4), draws);
   EXPECT_NE(copies(weight, 3001, 7, 5), draws);
+}
+
+TEST_P(StochasticRounding, draws_the_same_for_an_element_whichever_shard_it_is_in) {
+  const double weight = 1.0 + 0x1p-9;
+  const Values whole = copies(weight, 301, 7, 4);
+  for (const std::int64_t cut : {4, 7, 128}) {
+    const int threads = cut % cuda::kAdamWWidth == 0 ? 1 : 2;  // 2: one element at a time
+    const Values part = copies(weight, 301 - cut, 7, 4, threads, cut);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + cut)) << cut;
+  }
 }
 
 TEST_P(StochasticRounding, keeps_what_bf16_holds_and_what_is_not_finite) {
