@@ -68,7 +68,7 @@ void add_device(Keys& keys) {
          "Equal runs give equal bits; false allows a GPU faster kernels whose sums depend on timing.");
   device("stochastic_rounding", &S::stochastic_rounding,
          "CUDA: weights are rounded to bf16 at random, seeded, without bias, instead of to the nearest. "
-         "(A checkpoint holds the fp32 weights: a resumed run begins with the nearest bf16.)");
+         "A checkpoint holds the fp32 weights: a resumed run begins with the nearest bf16.");
   device("recompute", &S::recompute,
          "Activations that are computed again in the backward pass instead of kept: less memory, more time.")
       .one_of({"none", "gelu_layernorm"});
