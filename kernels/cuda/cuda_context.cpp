@@ -84,15 +84,13 @@ void CudaContext::release_pinned(void* memory) noexcept {
 }
 
 void CudaContext::add(cudaStream_t stream) {
-  cudaEvent_t mark = nullptr;
-  TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&mark, cudaEventDisableTiming));
+  OwnedEvent mark = create_event(cudaEventDisableTiming);
   const std::lock_guard lock(mutex_);
-  mark_of_stream_[stream] = mark;
+  mark_of_stream_[stream] = std::move(mark);
 }
 
 void CudaContext::remove(cudaStream_t stream) noexcept {
   const std::lock_guard lock(mutex_);
-  cudaEventDestroy(mark_of_stream_.at(stream));
   mark_of_stream_.erase(stream);
 }
 
@@ -103,11 +101,11 @@ bool CudaContext::streams_are_through() noexcept {
   const std::lock_guard lock(mutex_);
   for (const auto& [stream, mark] : mark_of_stream_) {
     if (is_capturing(stream)) continue;  // runs nothing, and may not be asked
-    cudaEventRecord(mark, stream);
+    cudaEventRecord(mark.get(), stream);
   }
   for (const auto& [stream, mark] : mark_of_stream_) {
     Backoff backoff;
-    while (cudaEventQuery(mark) == cudaErrorNotReady) {
+    while (cudaEventQuery(mark.get()) == cudaErrorNotReady) {
       if (deadline.expired()) given_up_ = true;
       if (given_up_) return false;
       backoff.pause();

@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/event_clock.hpp"
+#include "kernels/cuda/handles.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -51,7 +52,7 @@ class CudaContext {
   DriverCalls driver_;
   EventClock clock_;
   std::mutex mutex_;
-  std::map<cudaStream_t, cudaEvent_t> mark_of_stream_;
+  std::map<cudaStream_t, OwnedEvent> mark_of_stream_;
   std::atomic<bool> given_up_ = false;
 };
 

@@ -7,23 +7,17 @@
 namespace tenax::kernels::cuda {
 CudaEvent::CudaEvent(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {
   context_->make_current();
-  TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&mark_, cudaEventDefault));  // the default keeps times
-}
-
-CudaEvent::~CudaEvent() {
-  // A failure here has been, or will be, reported by a stream's own calls.
-  if (joint_) cudaEventDestroy(joint_);
-  cudaEventDestroy(mark_);
+  mark_ = create_event(cudaEventDefault);
 }
 
 void CudaEvent::record_on(cudaStream_t stream) {
   const unsigned long long capture = capture_of(stream);
   if (capture == 0) {
-    TENAX_CUDA_CHECK(cudaEventRecord(mark_, stream));
+    TENAX_CUDA_CHECK(cudaEventRecord(mark_.get(), stream));
   } else {
-    if (!joint_) TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&joint_, cudaEventDisableTiming));
-    TENAX_CUDA_CHECK(cudaEventRecordWithFlags(mark_, stream, cudaEventRecordExternal));
-    TENAX_CUDA_CHECK(cudaEventRecord(joint_, stream));
+    if (!joint_) joint_ = create_event(cudaEventDisableTiming);
+    TENAX_CUDA_CHECK(cudaEventRecordWithFlags(mark_.get(), stream, cudaEventRecordExternal));
+    TENAX_CUDA_CHECK(cudaEventRecord(joint_.get(), stream));
   }
   capture_.store(capture, std::memory_order_release);
   recorded_.store(true, std::memory_order_release);
@@ -32,17 +26,17 @@ void CudaEvent::record_on(cudaStream_t stream) {
 void CudaEvent::hold(cudaStream_t stream) const {
   const unsigned long long capture = capture_of(stream);
   if (capture == 0) {
-    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, mark_, cudaEventWaitDefault));
+    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, mark_.get(), cudaEventWaitDefault));
   } else if (capture == capture_.load(std::memory_order_acquire)) {
-    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, joint_, cudaEventWaitDefault));
+    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, joint_.get(), cudaEventWaitDefault));
   } else {  // recorded before the capture: what each launch will have to wait for
-    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, mark_, cudaEventWaitExternal));
+    TENAX_CUDA_CHECK(cudaStreamWaitEvent(stream, mark_.get(), cudaEventWaitExternal));
   }
 }
 
 bool CudaEvent::done() const {
   context_->make_current();
-  return passed(cudaEventQuery(mark_), "cudaEventQuery(mark)");
+  return passed(cudaEventQuery(mark_.get()), "cudaEventQuery(mark)");
 }
 
 void CudaEvent::wait(Deadline deadline) const {
@@ -52,7 +46,7 @@ void CudaEvent::wait(Deadline deadline) const {
 double CudaEvent::time_s() const {
   if (!recorded_.load(std::memory_order_acquire)) return 0;  // long ago
   context_->make_current();
-  return context_->clock().time_s(mark_);
+  return context_->clock().time_s(mark_.get());
 }
 
 }  // namespace tenax::kernels::cuda

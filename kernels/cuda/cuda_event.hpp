@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/cuda/cuda_context.hpp"
+#include "kernels/cuda/handles.hpp"
 #include "kernels/device.hpp"
 
 namespace tenax::kernels::cuda {
@@ -17,9 +18,6 @@ namespace tenax::kernels::cuda {
 class CudaEvent final : public Event {
  public:
   explicit CudaEvent(std::shared_ptr<CudaContext> context);
-  ~CudaEvent() override;
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
 
   bool done() const override;
   void wait(Deadline deadline) const override;
@@ -31,8 +29,8 @@ class CudaEvent final : public Event {
 
  private:
   std::shared_ptr<CudaContext> context_;
-  cudaEvent_t mark_ = nullptr;
-  cudaEvent_t joint_ = nullptr;                  ///< made by the first capture that records here
+  OwnedEvent mark_;
+  OwnedEvent joint_;                             ///< made by the first capture that records here
   std::atomic<unsigned long long> capture_ = 0;  ///< in which it was last recorded; 0: in none
   std::atomic<bool> recorded_ = false;
 };

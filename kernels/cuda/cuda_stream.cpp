@@ -19,15 +19,10 @@ Ours& ours(Interface& theirs) {
 
 }  // namespace
 
-StreamHandle::StreamHandle(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {
+KnownStream::KnownStream(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {
   context_->make_current();
-  TENAX_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  context_->add(stream_);
-}
-
-StreamHandle::~StreamHandle() {
-  context_->remove(stream_);
-  cudaStreamDestroy(stream_);  // at once; what is still enqueued runs to its end
+  stream_ = create_stream();
+  context_->add(stream_.get());
 }
 
 CudaStream::CudaStream(std::shared_ptr<CudaContext> context)

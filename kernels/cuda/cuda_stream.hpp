@@ -22,20 +22,21 @@ class CudaGraph final : public Graph {
   cudaGraphExec_t executable_;
 };
 
-class StreamHandle {
+/// A stream that its context knows.
+class KnownStream {
  public:
-  explicit StreamHandle(std::shared_ptr<CudaContext> context);
-  ~StreamHandle();
-  StreamHandle(const StreamHandle&) = delete;
-  StreamHandle& operator=(const StreamHandle&) = delete;
-  cudaStream_t get() const { return stream_; }
+  explicit KnownStream(std::shared_ptr<CudaContext> context);
+  ~KnownStream() { context_->remove(stream_.get()); }
+  KnownStream(const KnownStream&) = delete;
+  KnownStream& operator=(const KnownStream&) = delete;
+  cudaStream_t get() const { return stream_.get(); }
 
  private:
   std::shared_ptr<CudaContext> context_;
-  cudaStream_t stream_ = nullptr;
+  OwnedStream stream_;
 };
 
-/// Waits for no other stream but by events and flags (non-blocking, in CUDA's words). All streams have one priority: what
+/// Waits for no other stream but by events and flags. All streams have one priority: what
 /// copies runs on engines of its own, and collectives hold few multiprocessors.
 ///
 /// A capture concerns the calling thread only (cudaStreamCaptureModeThreadLocal): other threads may allocate and ask for
@@ -61,7 +62,7 @@ class CudaStream final : public Stream {
 
  private:
   std::shared_ptr<CudaContext> context_;
-  StreamHandle stream_;
+  KnownStream stream_;
   Workspace workspace_;  // released before its stream
 };
 

@@ -16,32 +16,23 @@ constexpr double kTryLimit_s = 0.05;
 
 }  // namespace
 
-EventClock::EventClock(double anchor_life_s) : anchor_life_s_(anchor_life_s) {
-  TENAX_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&anchor_.event, cudaEventDefault));
-  TENAX_CUDA_CHECK(cudaEventCreateWithFlags(&trial_.event, cudaEventDefault));
-  anchor_.error_s = std::numeric_limits<double>::infinity();
-  renew();
-  if (anchor_.error_s == std::numeric_limits<double>::infinity())
+EventClock::EventClock(double anchor_life_s, double patience_s) : anchor_life_s_(anchor_life_s) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  anchor_.error_s = kNone;
+  const Deadline deadline = Deadline::after_s(patience_s);
+  while (anchor_.error_s == kNone && !deadline.expired()) renew();
+  if (anchor_.error_s == kNone)
     throw Error(Scope::rank, "the GPU does not answer: it passed no event of an empty stream within " +
-                                 std::to_string(kTries * kTryLimit_s) +
-                                 " s; see nvidia-smi for what else runs on it");
-}
-
-EventClock::~EventClock() {
-  // A failure here has been, or will be, reported by a stream's own calls.
-  cudaEventDestroy(trial_.event);
-  cudaEventDestroy(anchor_.event);
-  cudaStreamDestroy(stream_);
+                                 std::to_string(patience_s) + " s; see nvidia-smi for what else runs on it");
 }
 
 bool EventClock::drop(Anchor& anchor) const {
   const double before_s = steady_now_s();
-  TENAX_CUDA_CHECK(cudaEventRecord(anchor.event, stream_));
+  TENAX_CUDA_CHECK(cudaEventRecord(anchor.event.get(), stream_.get()));
   cudaError_t status = cudaErrorNotReady;
   double after_s = before_s;
   while (status == cudaErrorNotReady && after_s - before_s < kTryLimit_s) {
-    status = cudaEventQuery(anchor.event);
+    status = cudaEventQuery(anchor.event.get());
     after_s = steady_now_s();
   }
   if (status == cudaErrorNotReady) return false;
@@ -65,7 +56,7 @@ double EventClock::time_s(cudaEvent_t event) {
   const std::lock_guard lock(mutex_);
   if (steady_now_s() - renewed_s_ > anchor_life_s_) renew();
   float milliseconds = 0;
-  TENAX_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, anchor_.event, event));
+  TENAX_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, anchor_.event.get(), event));
   return anchor_.time_s + 1e-3 * static_cast<double>(milliseconds);
 }
 

@@ -8,9 +8,9 @@
 // from different anchors may be wrong against each other by the sum of both errors.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <mutex>
+
+#include "kernels/cuda/handles.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -18,19 +18,17 @@ namespace tenax::kernels::cuda {
 class EventClock {
  public:
   static constexpr double kAnchorLife_s = 30;
+  static constexpr double kPatience_s = 30;  ///< ranks that share a GPU start on it at once
 
   /// For the device that is current. Throws Error(rank) when it does not answer.
-  explicit EventClock(double anchor_life_s = kAnchorLife_s);
-  ~EventClock();
-  EventClock(const EventClock&) = delete;
-  EventClock& operator=(const EventClock&) = delete;
+  explicit EventClock(double anchor_life_s = kAnchorLife_s, double patience_s = kPatience_s);
 
   /// Seconds of std::chrono::steady_clock at which `event`, which is done, was passed.
   double time_s(cudaEvent_t event);
 
  private:
   struct Anchor {
-    cudaEvent_t event = nullptr;
+    OwnedEvent event = create_event(cudaEventDefault);
     double time_s = 0, error_s = 0;
   };
   /// False when the device did not pass the mark soon.
@@ -40,7 +38,7 @@ class EventClock {
 
   const double anchor_life_s_;
   std::mutex mutex_;
-  cudaStream_t stream_ = nullptr;
+  OwnedStream stream_ = create_stream();
   Anchor anchor_;
   Anchor trial_;  ///< its event takes turns with the anchor's
   double renewed_s_ = 0;

@@ -98,7 +98,7 @@ TEST_F(EventClockOf, a_busy_device_keeps_its_old_anchor) {
 
 TEST_F(EventClockOf, a_device_that_never_answers_is_refused) {
   fake.is_busy = true;
-  EXPECT_THROW(EventClock{}, Error);
+  EXPECT_THROW(EventClock(1, 0.2), Error);
 }
 
 }  // namespace
