@@ -10,7 +10,7 @@
 
 namespace tenax::parallel {
 
-/// F: y = x + w; B: d_x = x + d_y; W: d_w += d_y. The first stage has an x per microbatch, the last keeps the y of each,
+/// F: y = x + w; B: d_x = x + d_y; W: d_w += d_y + d_x. The first stage has an x per microbatch, the last keeps the y of each,
 /// which is its own gradient.
 class ArithmeticStage final : public model::OffloadableStage {
  public:
@@ -59,6 +59,7 @@ class ArithmeticStage final : public model::OffloadableStage {
       device_.kernels().add(*stream_, at(slot).d_saved, d_weight_);
     else
       copy(at(slot).d_saved, d_weight_);
+    device_.kernels().add(*stream_, at(slot).input, d_weight_);
   }
 
   /// F's and B's so far. From any thread.

@@ -121,6 +121,26 @@ INSTANTIATE_TEST_SUITE_P(Policies, AsynchronousExecutor,
                                   (c.bodies > 0 ? "_bodies_" + std::to_string(c.bodies) : "");
                          });
 
+/// What the last of two stages makes of eight microbatches, forwards alone and in two slots.
+std::vector<float> evaluation_of(const MakeDevice& make_device) {
+  constexpr int kMicrobatches = 8;
+  auto ranks = make_pipeline(2, kMicrobatches, kPatience_s, make_device, [](int) { return 2; });
+  std::vector<PipelineOp> row;
+  for (int m = 0; m < kMicrobatches; ++m) row.push_back({Pass::forward, m});
+  std::vector<std::thread> threads;
+  for (PipelineRank& rank : ranks)
+    threads.emplace_back([&] {
+      ScheduleExecutor(*rank.stage, *rank.device, rank.neighbours(), row, {2, kPatience_s, kNever_s, 3})
+          .run();
+    });
+  for (std::thread& thread : threads) thread.join();
+  return ranks[1].stage->outcome();
+}
+
+TEST(AsynchronousEvaluation, computes_bit_for_bit_what_the_cpu_does) {
+  EXPECT_EQ(evaluation_of(on_stand_in), evaluation_of(on_cpu));
+}
+
 /// Two stages, two microbatches; each rank runs in a thread of its own when it is told to.
 class TwoStages : public testing::Test {
  protected:
