@@ -166,13 +166,22 @@ bool RowTraffic::watch() {
   return open_.empty();
 }
 
+// A link whose transfers nothing waits for is not to blame.
+std::vector<RowTraffic::Flight*> RowTraffic::missing(Microbatch& microbatch) {
+  std::vector<Flight*> flights = {&microbatch.input,
+                                  microbatch.d_output.transfer ? &microbatch.d_output : &microbatch.output};
+  if (microbatch.slot < 0)
+    for (const Slot& slot : slots_) flights.push_back(slot.input_reader);
+  else if (!microbatch.forward_done)
+    flights.push_back(slots_[static_cast<std::size_t>(microbatch.slot)].output_reader);
+  std::erase_if(flights,
+                [](const Flight* flight) { return !flight || !flight->transfer || flight->complete; });
+  return flights;
+}
+
 void RowTraffic::press(int m) {
   Microbatch& microbatch = of(m);
-  std::vector<Flight*> missing = {&microbatch.input, &microbatch.d_output, &microbatch.output};
-  for (const Slot& slot : slots_)
-    if (slot.input_reader) missing.push_back(slot.input_reader);
-  for (Flight* flight : missing)
-    if (flight->transfer && !flight->complete) flight->transfer->wait(Deadline::after_s(0));
+  for (Flight* flight : missing(microbatch)) flight->transfer->wait(Deadline::after_s(0));
   post();
   for (Flight* flight : {&microbatch.input, &microbatch.d_output})
     if (flight->transfer && !flight->complete) flight->transfer->wait(Deadline::after_s(deadline_s_));

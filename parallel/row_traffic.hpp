@@ -87,6 +87,7 @@ class RowTraffic {
   bool poll(Flight& flight);
   bool is_here(Flight& flight, bool ahead);
   void order(Flight& flight);
+  std::vector<Flight*> missing(Microbatch& microbatch);
   void settle(Flight& flight);
   void send(Flight& flight, TransferKind kind, int microbatch);
   void receive(Flight& flight, TransferKind kind, int microbatch);

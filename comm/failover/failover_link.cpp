@@ -25,11 +25,7 @@ using kernels::Scope;
 
 FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                            FailoverOptions options)
-    : direct_(&direct),
-      make_(std::move(make_delegated)),
-      device_(device),
-      options_(options),
-      control_(control, options.tags) {
+    : make_(std::move(make_delegated)), device_(device), options_(options), control_(control, options.tags) {
   set_direct(direct);
 }
 
@@ -147,7 +143,6 @@ bool FailoverLink::acknowledged(FailoverMessage& message) {
   return message.acknowledged;
 }
 
-/// Hears the peer.
 void FailoverLink::serve() {
   if (path_ == Path::delegated || state_ == State::left) return;
   const auto here = control_.notice(iteration_);

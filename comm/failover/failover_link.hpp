@@ -73,14 +73,14 @@ class FailoverLink final : public Link {
   void keep(FailoverMessage& message);
   bool acknowledged(FailoverMessage& message);
   void take(const FailoverMessage& message);
-  void serve();
+  void serve();  // hears the peer
   void leave(const std::string& reason);
   void give_up_receives();
   void join_peer(const std::vector<std::int32_t>& here);
   void make_delegated();
   bool all_here();
 
-  Link* direct_;
+  Link* direct_ = nullptr;
   MakeDelegated make_;
   kernels::Device& device_;
   FailoverOptions options_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
 #include <thread>
 
 #include "comm/world.hpp"
@@ -142,6 +144,58 @@ INSTANTIATE_TEST_SUITE_P(Policies, ScheduleExecutorRuns,
                                   std::to_string(instance.param.stages) + "_microbatches_" +
                                   std::to_string(instance.param.microbatches);
                          });
+
+/// A link whose messages are there at once, but for `late` ones, which are when they are waited for.
+class LateLink final : public comm::Link {
+ public:
+  LateLink(std::function<float(comm::Tag)> value_of_tag, std::set<comm::Tag> late)
+      : value_of_tag_(std::move(value_of_tag)), late_(std::move(late)) {}
+  comm::TransferPtr send(kernels::Stream&, const Tensor&, comm::Tag tag) override {
+    return std::make_unique<Late>(*this, tag);
+  }
+  comm::TransferPtr receive(kernels::Stream&, const Tensor& tensor, comm::Tag tag) override {
+    std::fill_n(tensor.as<float>(), kElements, value_of_tag_(tag));
+    return std::make_unique<Late>(*this, tag);
+  }
+  std::string describe() const override { return "a late link"; }
+  std::function<void(comm::Tag)> on_wait = [](comm::Tag) {};
+
+ private:
+  class Late final : public comm::Transfer {
+   public:
+    Late(LateLink& link, comm::Tag tag) : link_(link), tag_(tag) {}
+    bool done() override { return !link_.late_.contains(tag_); }
+    void wait(kernels::Deadline) override {
+      if (!done()) link_.on_wait(tag_);
+      link_.late_.erase(tag_);
+    }
+    void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
+
+   private:
+    LateLink& link_;
+    comm::Tag tag_;
+  };
+  std::function<float(comm::Tag)> value_of_tag_;
+  std::set<comm::Tag> late_;
+};
+
+TEST(ScheduleExecutor, presses_only_the_link_that_an_op_waits_for_when_its_deadline_is_over) {
+  const auto device = kernels::create_cpu_device();
+  CountingStage stage(*device, 1, 3, 2);
+  LateLink upstream([](comm::Tag tag) { return 100.0F * static_cast<float>(tag / 2) + 1; }, {1});
+  LateLink downstream([](comm::Tag tag) { return -100.0F * static_cast<float>(tag / 2) - 2; }, {3});
+  std::vector<std::string> waits;
+  upstream.on_wait = [&](comm::Tag tag) { waits.push_back("upstream " + std::to_string(tag)); };
+  downstream.on_wait = [&](comm::Tag tag) { waits.push_back("downstream " + std::to_string(tag)); };
+  const std::vector<PipelineOp> row = {{Pass::forward, 0},        {Pass::forward, 1},
+                                       {Pass::backward_input, 0}, {Pass::backward_weight, 0},
+                                       {Pass::backward_input, 1}, {Pass::backward_weight, 1}};
+  ScheduleExecutor executor(stage, *device, {&upstream, &downstream}, row,
+                            {2, 0.05, std::numeric_limits<double>::infinity()});
+  executor.run();
+  // The gradient of microbatch 1; at the end, what was sent of microbatch 0.
+  EXPECT_EQ(waits, (std::vector<std::string>{"downstream 3", "upstream 1"}));
+}
 
 TEST(ScheduleExecutor, a_silent_neighbour_ends_in_an_error_that_names_it) {
   const auto worlds = comm::create_thread_worlds(2, {60});
