@@ -1,7 +1,7 @@
 // How every call of CUDA, cuBLASLt and cuDNN is checked: one macro per library, which quotes the call.
 //
-// They throw Error(rank): a failed call is a fault of this rank's GPU, driver or memory. The libraries' own headers stay
-// out of here, so that a kernel's file need not read them.
+// They throw Error(rank): a failed call is a fault of this rank's GPU, driver or memory. The libraries' own
+// headers stay out of here, so that a kernel's file need not read them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,8 +18,8 @@ void check_cublas(int status, const char* call);
 void check_cudnn(int status, const char* call);
 void check_driver(int status, const char* call);
 
-/// After each kernel launch; `kernel` is its name. Says what was wrong with the launch, or with anything before it that
-/// broke the device: what happens inside kernels is seen by a later call.
+/// After each kernel launch; `kernel` is its name. Says what was wrong with the launch, or with anything
+/// before it that broke the device: what happens inside kernels is seen by a later call.
 void check_launch(const char* kernel);
 
 }  // namespace tenax::kernels::cuda

@@ -94,7 +94,8 @@ void CudaContext::remove(cudaStream_t stream) noexcept {
   mark_of_stream_.erase(stream);
 }
 
-// Nothing is thrown here: a device that is broken (every call fails) counts as through, and its next user will say so.
+// Nothing is thrown here: a device that is broken (every call fails) counts as through, and its next user
+// will say so.
 bool CudaContext::streams_are_through() noexcept {
   if (given_up_ || cudaSetDevice(index_) != cudaSuccess) return false;
   const Deadline deadline = Deadline::after_s(kRestLimit_s);

@@ -18,7 +18,8 @@ namespace tenax::kernels {
 namespace cuda {
 namespace {
 
-/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, and scratch memory of streams.
+/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, and scratch memory
+/// of streams.
 constexpr std::size_t kReserve_bytes = std::size_t{1} << 30;
 
 std::string bus_id_of(int index) {

@@ -12,9 +12,9 @@ namespace tenax::kernels::cuda {
 
 /// Recorded in one thread, it may be asked in others.
 ///
-/// In a capture it is two things at once: an external record, by which each launch of the graph moves the mark that the
-/// host and other streams see, and a point inside the graph on which the captured streams join. So times of operations
-/// are there with graphs too.
+/// In a capture it is two things at once: an external record, by which each launch of the graph moves the
+/// mark that the host and other streams see, and a point inside the graph on which the captured streams join.
+/// So times of operations are there with graphs too.
 class CudaEvent final : public Event {
  public:
   explicit CudaEvent(std::shared_ptr<CudaContext> context);

@@ -8,10 +8,11 @@
 
 namespace tenax::kernels::cuda {
 
-/// Streams reach it by stream memory operations, which occupy no multiprocessor while they wait. 32 bits need no atomics
-/// across PCIe: aligned words are written whole. A stream's set() comes after a fence of the whole system, so the host that
-/// sees the value sees what the stream copied before. A stream's wait() needs no flush of remote writes: what the host
-/// wrote before the flag lies in host memory, and the device reads it after the flag.
+/// Streams reach it by stream memory operations, which occupy no multiprocessor while they wait. 32 bits need
+/// no atomics across PCIe: aligned words are written whole. A stream's set() comes after a fence of the whole
+/// system, so the host that sees the value sees what the stream copied before. A stream's wait() needs no
+/// flush of remote writes: what the host wrote before the flag lies in host memory, and the device reads it
+/// after the flag.
 class CudaFlag final : public Flag {
  public:
   explicit CudaFlag(std::shared_ptr<CudaContext> context);

@@ -1,4 +1,5 @@
-// The operations on the GPU: each is a function of its own file, which this class gives its stream and scratch memory.
+// The operations on the GPU: each is a function of its own file, which this class gives its stream and
+// scratch memory.
 #pragma once
 
 #include "kernels/cuda/adamw.hpp"
@@ -9,8 +10,8 @@
 
 namespace tenax::kernels::cuda {
 
-/// Several threads may call it at once, each with its own stream. Compute types fp32, bf16 and fp64; fp64 is for tests.
-/// Arithmetic on bf16 happens in fp32, results are rounded to nearest even.
+/// Several threads may call it at once, each with its own stream. Compute types fp32, bf16 and fp64; fp64 is
+/// for tests. Arithmetic on bf16 happens in fp32, results are rounded to nearest even.
 class CudaKernels final : public Kernels {
  public:
   /// For the device that is current.

@@ -11,7 +11,8 @@ namespace tenax::kernels::cuda {
 
 class CudaGraph final : public Graph {
  public:
-  /// Owns `executable`. The streams it was captured from keep the scratch memory that its operations use: they outlive it.
+  /// Owns `executable`. The streams it was captured from keep the scratch memory that its operations use:
+  /// they outlive it.
   explicit CudaGraph(cudaGraphExec_t executable) : executable_(executable) {}
   ~CudaGraph() override { cudaGraphExecDestroy(executable_); }
   CudaGraph(const CudaGraph&) = delete;
@@ -39,9 +40,10 @@ class KnownStream {
 /// Waits for no other stream but by events and flags. All streams have one priority: what
 /// copies runs on engines of its own, and collectives hold few multiprocessors.
 ///
-/// A capture concerns the calling thread only (cudaStreamCaptureModeThreadLocal): other threads may allocate and ask for
-/// events meanwhile, this one may not. Streams that wait for an event recorded within join it, and have to be waited for
-/// by this one before its end. Flags cannot be of use in a graph: the value would be the same at each launch.
+/// A capture concerns the calling thread only (cudaStreamCaptureModeThreadLocal): other threads may allocate
+/// and ask for events meanwhile, this one may not. Streams that wait for an event recorded within join it,
+/// and have to be waited for by this one before its end. Flags cannot be of use in a graph: the value would
+/// be the same at each launch.
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(std::shared_ptr<CudaContext> context);

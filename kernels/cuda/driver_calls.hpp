@@ -1,5 +1,5 @@
-// The calls that only the driver's own interface has. They are looked up when a device is created: an executable that was
-// linked with libcuda would not start on machines without a driver.
+// The calls that only the driver's own interface has. They are looked up when a device is created: an
+// executable that was linked with libcuda would not start on machines without a driver.
 #pragma once
 
 #include <cudaTypedefs.h>

@@ -11,7 +11,8 @@ namespace tenax::kernels::cuda {
 namespace {
 
 constexpr int kTries = 8;
-/// Of one try. The stream is empty, so it takes microseconds; where ranks share a GPU, until this rank's turn.
+/// Of one try. The stream is empty, so it takes microseconds; where ranks share a GPU, until this rank's
+/// turn.
 constexpr double kTryLimit_s = 0.05;
 
 }  // namespace

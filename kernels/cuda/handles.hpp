@@ -14,8 +14,8 @@ struct DestroyHandle {
 using OwnedStream = std::unique_ptr<CUstream_st, DestroyHandle>;
 using OwnedEvent = std::unique_ptr<CUevent_st, DestroyHandle>;
 
-/// On the device that is current. flags: cudaEventDefault keeps times, cudaEventDisableTiming does not. The stream waits for
-/// no other but by events (non-blocking, in CUDA's words).
+/// On the device that is current. flags: cudaEventDefault keeps times, cudaEventDisableTiming does not. The
+/// stream waits for no other but by events (non-blocking, in CUDA's words).
 OwnedEvent create_event(unsigned flags);
 OwnedStream create_stream();
 

@@ -1,4 +1,5 @@
-// Named ranges that Nsight Systems shows on the launching thread's line, and over the operations launched within (NVTX).
+// Named ranges that Nsight Systems shows on the launching thread's line, and over the operations launched
+// within (NVTX).
 #pragma once
 
 namespace tenax::kernels::cuda {

@@ -1,5 +1,6 @@
-// What device.hpp promises of asynchronous devices, of whatever create_cuda_device() gives: linked once with the CUDA
-// back end (skipped without a GPU), once with the stand-in (tests/kernels/async), which shows that the claims can be met.
+// What device.hpp promises of asynchronous devices, of whatever create_cuda_device() gives: linked once with
+// the CUDA back end (skipped without a GPU), once with the stand-in (tests/kernels/async), which shows that
+// the claims can be met.
 #include <gtest/gtest.h>
 
 #include <algorithm>
