@@ -185,8 +185,13 @@ TEST(ScheduleExecutor, presses_only_the_link_that_an_op_waits_for_when_its_deadl
   LateLink upstream([](comm::Tag tag) { return 100.0F * static_cast<float>(tag / 2) + 1; }, {1});
   LateLink downstream([](comm::Tag tag) { return -100.0F * static_cast<float>(tag / 2) - 2; }, {3});
   std::vector<std::string> waits;
-  upstream.on_wait = [&](comm::Tag tag) { waits.push_back("upstream " + std::to_string(tag)); };
-  downstream.on_wait = [&](comm::Tag tag) { waits.push_back("downstream " + std::to_string(tag)); };
+  const auto note = [&](const char* link) {
+    return [&waits, &stage, link](comm::Tag tag) {
+      waits.push_back(link + std::to_string(tag) + " after W" + std::to_string(stage.weight_order().back()));
+    };
+  };
+  upstream.on_wait = note("upstream ");
+  downstream.on_wait = note("downstream ");
   const std::vector<PipelineOp> row = {{Pass::forward, 0},        {Pass::forward, 1},
                                        {Pass::backward_input, 0}, {Pass::backward_weight, 0},
                                        {Pass::backward_input, 1}, {Pass::backward_weight, 1}};
@@ -194,7 +199,7 @@ TEST(ScheduleExecutor, presses_only_the_link_that_an_op_waits_for_when_its_deadl
                             {2, 0.05, std::numeric_limits<double>::infinity()});
   executor.run();
   // The gradient of microbatch 1; at the end, what was sent of microbatch 0.
-  EXPECT_EQ(waits, (std::vector<std::string>{"downstream 3", "upstream 1"}));
+  EXPECT_EQ(waits, (std::vector<std::string>{"downstream 3 after W0", "upstream 1 after W1"}));
 }
 
 TEST(ScheduleExecutor, a_silent_neighbour_ends_in_an_error_that_names_it) {
