@@ -12,7 +12,7 @@ struct CommandHelp {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<CommandHelp, 6> kCommands = {{
+constexpr std::array<CommandHelp, 7> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -28,6 +28,17 @@ constexpr std::array<CommandHelp, 6> kCommands = {{
      "INSTANCE.json: {\"stages\": S, \"microbatches\": N, \"forward\": [S times in ms],\n"
      "\"backward_input\": [S], \"backward_weight\": [S], \"link_delay\": [S - 1],\n"
      "\"activation_limit\": null or [S], \"weight_share\": 0}\n"},
+    {"tokenize",
+     "tenax tokenize TEXT... --out FILE.h5|FILE.bin [--tokenizer bytes|gpt2 --vocab DIR] [--threads N]\n"
+     "       tenax tokenize --decode FILE --out TEXT [--tokenizer bytes|gpt2 --vocab DIR]",
+     "Makes a token file of texts, by all cores (or N). A TEXT with * ? [ ] { } in quotes stands for the "
+     "files\n"
+     "that match. DIR holds GPT-2's encoder.json and vocab.bpe. Each file is a document; with gpt2,\n"
+     "<|endoftext|> is put between files, and where it stands in a text it is that token and ends a "
+     "document.\n"
+     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --decode gives the text "
+     "back,\n"
+     "byte for byte; only a .bin needs to be told the tokenizer then.\n"},
     {"generate",
      "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
      "               [--top-p P] [--samples M] [--seed S]",
@@ -43,7 +54,7 @@ constexpr std::array<CommandHelp, 6> kCommands = {{
      "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
 }};
 
-constexpr std::array<std::string_view, 5> kLater = {"launch", "tokenize", "evaluate", "report", "trace"};
+constexpr std::array<std::string_view, 4> kLater = {"launch", "evaluate", "report", "trace"};
 
 }  // namespace
 

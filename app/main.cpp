@@ -12,6 +12,7 @@
 #include "app/help.hpp"
 #include "app/plan_command.hpp"
 #include "app/schedule_command.hpp"
+#include "app/tokenize_command.hpp"
 #include "app/train_command.hpp"
 #include "comm/nccl.hpp"
 #include "io/deck.hpp"
@@ -37,9 +38,10 @@ std::string version() {
 
 int run_command(const std::string& command, const Arguments& arguments) {
   static const std::map<std::string, std::function<int(const Arguments&)>> commands = {
-      {"plan", tenax::app::plan_command},       {"generate", tenax::app::generate_command},
-      {"import", tenax::app::import_command},   {"export", tenax::app::export_command},
-      {"inspect", tenax::app::inspect_command}, {"schedule", tenax::app::schedule_command},
+      {"plan", tenax::app::plan_command},         {"generate", tenax::app::generate_command},
+      {"import", tenax::app::import_command},     {"export", tenax::app::export_command},
+      {"inspect", tenax::app::inspect_command},   {"schedule", tenax::app::schedule_command},
+      {"tokenize", tenax::app::tokenize_command},
   };
   if (const auto entry = commands.find(command); entry != commands.end()) {
     for (const std::string& argument : arguments)

@@ -11,11 +11,7 @@ using kernels::Error;
 using kernels::Scope;
 
 Hdf5Id open_hdf5(const fs::path& path) {
-  const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
-#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-  TENAX_HDF5(H5Pset_file_locking(access, false, true));  // network file systems often have no locks
-#endif
-  return {TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access)), H5Fclose};
+  return {TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, create_file_access())), H5Fclose};
 }
 
 void check_format(hid_t file) {

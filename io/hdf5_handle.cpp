@@ -20,6 +20,14 @@ herr_t keep_description(unsigned, const H5E_error2_t* error, void* text) {
 
 Hdf5Session::Hdf5Session() : lock_(library_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
+Hdf5Id create_file_access() {
+  Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+  TENAX_HDF5(H5Pset_file_locking(access, false, true));
+#endif
+  return access;
+}
+
 void throw_hdf5_error(const char* call) {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_description, &reason);  // the last one is the innermost

@@ -40,6 +40,10 @@ class Hdf5Id {
   Close close_;
 };
 
+/// A property list of H5F_ACCESS without file locks where the library can: network file systems often have none.
+/// The caller holds an Hdf5Session.
+Hdf5Id create_file_access();
+
 /// Throws kernels::Error(rank): "HDF5: CALL failed: innermost reason".
 [[noreturn]] void throw_hdf5_error(const char* call);
 

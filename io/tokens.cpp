@@ -1,11 +1,15 @@
-// Both kinds of file are an array of fixed-width token numbers: bytes are their own tokens.
+// All kinds of file come down to fixed-width token numbers in memory: bytes are their own tokens.
 #include "io/tokens.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <limits>
+#include <utility>
+#include <vector>
 
+#include "io/token_file.hpp"
+#include "io/tokenizer.hpp"
 #include "io/tokens_map.hpp"
 #include "kernels/error.hpp"
 
@@ -24,58 +28,124 @@ Token largest(std::span<const Token> tokens) {
   return most;
 }
 
+/// Tokens in memory: pieces of equal length, the last maybe shorter.
 template <class Token>
-class MappedTokens final : public TokenFile {
+class StoredTokens final : public TokenFile {
  public:
-  explicit MappedTokens(const std::filesystem::path& file) : map_(file) {
-    const auto bytes = map_.bytes();
-    if (bytes.size() % sizeof(Token) != 0) {
-      throw Error(Scope::rank, "token file " + file.string() + ": truncated: its " +
-                                   std::to_string(bytes.size()) + " bytes are not a whole number of " +
-                                   std::to_string(sizeof(Token)) + "-byte tokens");
-    }
-    tokens_ = {reinterpret_cast<const Token*>(bytes.data()), bytes.size() / sizeof(Token)};
+  using Piece = std::span<const Token>;
+  /// `owner` keeps the memory. No piece is empty.
+  StoredTokens(std::shared_ptr<const void> owner, std::vector<Piece> pieces)
+      : owner_(std::move(owner)), pieces_(std::move(pieces)) {
+    for (const Piece piece : pieces_) size_ += static_cast<std::int64_t>(piece.size());
   }
 
-  std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
+  std::int64_t size() const override { return size_; }
 
   void read(std::int64_t begin, std::span<std::int32_t> out) const override {
     assert(begin >= 0 && begin + static_cast<std::int64_t>(out.size()) <= size());
-    std::copy_n(tokens_.begin() + begin, out.size(), out.begin());
+    while (!out.empty()) {
+      const Piece found = from(begin, begin + static_cast<std::int64_t>(out.size()));
+      std::copy(found.begin(), found.end(), out.begin());
+      out = out.subspan(found.size());
+      begin += static_cast<std::int64_t>(found.size());
+    }
   }
 
   std::int64_t find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const override {
     assert(begin >= 0 && begin <= end && end <= size());
     if (limit > std::numeric_limits<Token>::max()) return end;
     constexpr std::int64_t kBlock = 1 << 14;
-    for (std::int64_t at = begin; at < end; at += kBlock) {
-      const auto block =
-          tokens_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(std::min(kBlock, end - at)));
-      if (largest(block) < limit) continue;
-      const auto found =
-          std::find_if(block.begin(), block.end(), [&](Token token) { return token >= limit; });
-      return at + (found - block.begin());
+    while (begin < end) {
+      const Piece block = from(begin, std::min(begin + kBlock, end));
+      if (largest(block) >= limit) {
+        const auto found =
+            std::find_if(block.begin(), block.end(), [&](Token token) { return token >= limit; });
+        return begin + (found - block.begin());
+      }
+      begin += static_cast<std::int64_t>(block.size());
     }
     return end;
   }
 
  private:
-  FileMap map_;
-  std::span<const Token> tokens_;
+  /// [begin, end), or what is in begin's piece of it.
+  Piece from(std::int64_t begin, std::int64_t end) const {
+    const std::size_t length = pieces_.front().size(), at = static_cast<std::size_t>(begin);
+    const Piece rest = pieces_[at / length].subspan(at % length);
+    return rest.first(std::min(rest.size(), static_cast<std::size_t>(end - begin)));
+  }
+
+  std::shared_ptr<const void> owner_;
+  std::vector<Piece> pieces_;
+  std::int64_t size_ = 0;
 };
 
-std::unique_ptr<TokenFile> map_tokens(const std::filesystem::path& file, const std::string& tokenizer) {
+template <class Token>
+std::unique_ptr<TokenFile> map_array(const std::filesystem::path& file) {
+  auto map = std::make_shared<FileMap>(file);
+  const auto bytes = map->bytes();
+  if (bytes.size() % sizeof(Token) != 0) {
+    throw Error(Scope::rank, "token file " + file.string() + ": truncated: its " +
+                                 std::to_string(bytes.size()) + " bytes are not a whole number of " +
+                                 std::to_string(sizeof(Token)) + "-byte tokens");
+  }
+  const std::span tokens(reinterpret_cast<const Token*>(bytes.data()), bytes.size() / sizeof(Token));
+  return std::make_unique<StoredTokens<Token>>(std::move(map), std::vector{tokens});
+}
+
+/// HDF5 only says where in the file the tokens are.
+template <class Token>
+std::unique_ptr<TokenFile> map_pieces(const std::filesystem::path& file, const TokenPieces& where) {
+  auto map = std::make_shared<FileMap>(file);
+  std::vector<std::span<const Token>> pieces;
+  std::int64_t left = where.tokens;
+  for (const std::int64_t offset : where.offsets) {
+    const std::int64_t count = std::min(left, where.piece_tokens);
+    const auto begin = static_cast<std::size_t>(offset),
+               bytes = static_cast<std::size_t>(count) * sizeof(Token);
+    if (begin % sizeof(Token) != 0 || begin > map->bytes().size() || bytes > map->bytes().size() - begin)
+      throw Error(Scope::rank, "token file " + file.string() + ": truncated: its tokens go beyond its end");
+    const auto* const first = reinterpret_cast<const Token*>(map->bytes().data() + begin);
+    pieces.emplace_back(first, static_cast<std::size_t>(count));
+    left -= count;
+  }
+  return std::make_unique<StoredTokens<Token>>(std::move(map), std::move(pieces));
+}
+
+std::unique_ptr<TokenFile> map_hdf5(const std::filesystem::path& file) {
+  const TokenPieces where = locate_tokens(file);
+  if (where.tokens == 0)
+    throw Error(Scope::rank, "token file " + file.string() + ": there are no tokens in it");
+  return where.bytes_per_token == 2 ? map_pieces<std::uint16_t>(file, where)
+                                    : map_pieces<std::uint32_t>(file, where);
+}
+
+template <class Token>
+std::unique_ptr<TokenFile> keep(const std::vector<std::int32_t>& tokens) {
+  auto kept = std::make_shared<const std::vector<Token>>(tokens.begin(), tokens.end());
+  const std::span<const Token> whole(*kept);
+  return std::make_unique<StoredTokens<Token>>(std::move(kept), std::vector{whole});
+}
+
+std::unique_ptr<TokenFile> open_text(const std::filesystem::path& file, const std::string& tokenizer,
+                                     const std::filesystem::path& vocab_dir) {
+  if (tokenizer == "bytes") return map_array<std::uint8_t>(file);
+  const FileMap text(file);
+  const auto tokens = encode(*Tokenizer::create(tokenizer, vocab_dir),
+                             {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()});
+  const bool fits_uint16 = *std::max_element(tokens.begin(), tokens.end()) <= UINT16_MAX;
+  return fits_uint16 ? keep<std::uint16_t>(tokens) : keep<std::int32_t>(tokens);
+}
+
+std::unique_ptr<TokenFile> open_tokens(const std::filesystem::path& file, const std::string& tokenizer,
+                                       const std::filesystem::path& vocab_dir) {
   const std::string ending = file.extension().string();
-  if (ending == ".bin") return std::make_unique<MappedTokens<std::uint16_t>>(file);
-  if (ending != ".txt") {
-    throw Error(Scope::usage, "token file " + file.string() +
-                                  ": its name must end in .txt (text) or .bin (little-endian uint16 tokens)");
-  }
-  if (tokenizer != "bytes") {
-    throw Error(Scope::usage, "token file " + file.string() + ": the tokenizer " + tokenizer +
-                                  " is not supported by this version of tenax: it tokenizes bytes");
-  }
-  return std::make_unique<MappedTokens<std::uint8_t>>(file);
+  if (ending == ".bin") return map_array<std::uint16_t>(file);
+  if (ending == ".h5") return map_hdf5(file);
+  if (ending == ".txt") return open_text(file, tokenizer, vocab_dir);
+  throw Error(Scope::usage, "token file " + file.string() +
+                                ": its name must end in .txt (text), .bin (little-endian uint16 tokens) or "
+                                ".h5 (of tenax tokenize)");
 }
 
 }  // namespace
@@ -92,8 +162,9 @@ void check_tokens(const TokenFile& tokens, const std::filesystem::path& file, st
 }
 
 std::unique_ptr<TokenFile> TokenFile::open(const std::filesystem::path& file, const std::string& tokenizer,
-                                           const TokenDemands& demands) {
-  auto tokens = map_tokens(file, tokenizer);
+                                           const TokenDemands& demands,
+                                           const std::filesystem::path& vocab_dir) {
+  auto tokens = open_tokens(file, tokenizer, vocab_dir);
   const auto fail = [&](const std::string& what) {
     throw Error(Scope::rank, "token file " + file.string() + ": " + what);
   };

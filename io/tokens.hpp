@@ -19,12 +19,14 @@ struct TokenDemands {
 /// Immutable; may be used from several threads. The file must not change while it is open.
 class TokenFile {
  public:
-  /// By the ending: .txt is tokenized on the fly, .bin is raw little-endian uint16; both are memory-mapped, so
-  /// ranks of one host share the pages. `tokenizer` as in the deck. Throws Error(usage) for another ending or
-  /// tokenizer, Error(rank) for a file that is missing, empty, truncated, too short, or has a token that is
+  /// By the ending: .bin is raw little-endian uint16, .h5 is `tenax tokenize`'s (io/token_file.hpp), .txt is tokenized on
+  /// the fly by `tokenizer` (as in the deck, gpt2 with `vocab_dir`). All are memory-mapped, so ranks of one host share
+  /// the pages, but the tokens of gpt2, which are made here and kept: 2 bytes each. Throws Error(usage) for another
+  /// ending or tokenizer, Error(rank) for a file that is missing, empty, truncated, too short, or has a token that is
   /// not below vocab_size (naming the first).
   static std::unique_ptr<TokenFile> open(const std::filesystem::path& file, const std::string& tokenizer,
-                                         const TokenDemands& demands);
+                                         const TokenDemands& demands,
+                                         const std::filesystem::path& vocab_dir = {});
   virtual ~TokenFile() = default;
 
   virtual std::int64_t size() const = 0;  ///< tokens

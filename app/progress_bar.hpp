@@ -1,0 +1,29 @@
+// ProgressBar: how far a command is, on a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tenax::app {
+
+/// One line on stderr that is redrawn, ten times a second at most; nothing where stderr is no terminal.
+class ProgressBar {
+ public:
+  /// total_bytes: 0 = nobody knows.
+  explicit ProgressBar(std::int64_t total_bytes);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(std::int64_t bytes);
+  double seconds() const;  ///< since the beginning
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point next_ = begin_;
+  std::int64_t total_bytes_;
+  bool is_terminal_, is_shown_ = false;
+};
+
+}  // namespace tenax::app

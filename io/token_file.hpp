@@ -1,0 +1,47 @@
+// A token file of `tenax tokenize`, HDF5:
+//
+//   /tokens                uint16, uint32 where the vocabulary has more than 65536; chunked, unfiltered
+//   /documents             int64: the first token of each document
+//   /vocabulary/bytes      uint8: what the tokens stand for, one after the other (not for the tokenizer "bytes")
+//   /vocabulary/lengths    uint16: bytes of each token
+//   attributes of /        format_version 1, tokenizer ("bytes" or "gpt2"), vocab_size, token_count, document_count,
+//                          sources (names of the texts, a line each), checksum (of the elements of /tokens as they are
+//                          stored, io/checksum.hpp; 16 hexadecimal digits)
+//
+// A separator <|endoftext|> belongs to the document that it ends.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenax::io {
+
+inline constexpr std::int64_t kTokenFormatVersion = 1;
+
+struct TokenFileInfo {
+  std::string tokenizer;
+  std::int64_t vocab_size = 0, tokens = 0, documents = 0;
+  std::string sources;  ///< a line each
+  std::uint64_t checksum = 0;
+};
+
+/// Where the elements of /tokens lie in the file: pieces of `piece_tokens` tokens each, the last maybe shorter.
+struct TokenPieces {
+  std::size_t bytes_per_token = 0;
+  std::int64_t tokens = 0, piece_tokens = 0;
+  std::vector<std::int64_t> offsets;
+};
+
+/// All throw Error(rank) naming the file if it cannot be read, is not such a file or is compressed. Any thread.
+TokenFileInfo read_token_file_info(const std::filesystem::path& file);
+TokenPieces locate_tokens(const std::filesystem::path& file);
+/// Bytes of each token, by its number.
+std::vector<std::string> read_token_vocabulary(const std::filesystem::path& file);
+/// That the tokens have the checksum that was written with them; reads all of them.
+void verify_token_file(const std::filesystem::path& file);
+/// First token of each document.
+std::vector<std::int64_t> read_token_documents(const std::filesystem::path& file);
+
+}  // namespace tenax::io

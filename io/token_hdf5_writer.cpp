@@ -1,0 +1,118 @@
+#include "io/token_hdf5_writer.hpp"
+
+#include "io/checksum.hpp"
+#include "io/hdf5_attribute.hpp"
+#include "io/token_file.hpp"
+
+namespace tenax::io {
+namespace {
+
+/// A dataset of `capacity` = H5S_UNLIMITED elements grows in chunks of `chunk`; else it has `capacity` and none.
+Hdf5Id create_dataset(hid_t where, const char* name, hid_t type, hsize_t capacity, hsize_t chunk) {
+  const bool grows = capacity == H5S_UNLIMITED;
+  const hsize_t size = grows ? 0 : capacity;
+  const Hdf5Id space(TENAX_HDF5(H5Screate_simple(1, &size, &capacity)), H5Sclose);
+  const Hdf5Id properties(TENAX_HDF5(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
+  if (grows) TENAX_HDF5(H5Pset_chunk(properties, 1, &chunk));
+  TENAX_HDF5(H5Pset_obj_track_times(properties, false));  // the same texts, the same bytes
+  return {TENAX_HDF5(H5Dcreate2(where, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose};
+}
+
+void extend(hid_t dataset, hid_t memory_type, const void* values, hsize_t count, hsize_t first) {
+  const hsize_t size = first + count;
+  TENAX_HDF5(H5Dset_extent(dataset, &size));
+  const Hdf5Id in_file(TENAX_HDF5(H5Dget_space(dataset)), H5Sclose);
+  TENAX_HDF5(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &first, nullptr, &count, nullptr));
+  const Hdf5Id in_memory(TENAX_HDF5(H5Screate_simple(1, &count, nullptr)), H5Sclose);
+  TENAX_HDF5(H5Dwrite(dataset, memory_type, in_memory, in_file, H5P_DEFAULT, values));
+}
+
+void write_whole(hid_t where, const char* name, hid_t stored, hid_t memory_type, const void* values,
+                 std::size_t count) {
+  const Hdf5Id dataset = create_dataset(where, name, stored, count, 0);
+  TENAX_HDF5(H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+}
+
+/// So that the file can be decoded by itself.
+void write_vocabulary(hid_t file, const Tokenizer& tokenizer) {
+  std::string bytes;
+  std::vector<std::uint16_t> lengths;
+  for (std::int32_t token = 0; token < tokenizer.vocab_size(); ++token) {
+    bytes += tokenizer.bytes_of(token);
+    lengths.push_back(static_cast<std::uint16_t>(tokenizer.bytes_of(token).size()));
+  }
+  const Hdf5Id group(TENAX_HDF5(H5Gcreate2(file, "/vocabulary", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
+                     H5Gclose);
+  write_whole(group, "bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, bytes.data(), bytes.size());
+  write_whole(group, "lengths", H5T_STD_U16LE, H5T_NATIVE_UINT16, lengths.data(), lengths.size());
+}
+
+std::string lines(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : "\n") + name;
+  return text;
+}
+
+}  // namespace
+
+struct TokenHdf5Writer::File {
+  File(const std::filesystem::path& path, hid_t stored, hid_t memory)
+      : file(TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, create_file_access())), H5Fclose),
+        tokens(create_dataset(file, "/tokens", stored, H5S_UNLIMITED, kBlockTokens)),
+        documents(create_dataset(file, "/documents", H5T_STD_I64LE, H5S_UNLIMITED, kDocumentChunk)),
+        memory_type(memory) {}
+
+  static constexpr hsize_t kDocumentChunk = 4096;
+  Hdf5Id file, tokens, documents;
+  hid_t memory_type;  // of /tokens
+};
+
+TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,
+                                 const std::vector<std::string>& sources, std::size_t bytes_per_token)
+    : TokenWriter(bytes_per_token), target_(target), temporary_(temporary_name(target)) {
+  PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
+  const Hdf5Session session;
+  const bool is_short = bytes_per_token == 2;
+  file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
+                                 is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
+  write_attribute(file_->file, "format_version", kTokenFormatVersion);
+  write_attribute(file_->file, "tokenizer", tokenizer.name());
+  write_attribute(file_->file, "vocab_size", tokenizer.vocab_size());
+  write_attribute(file_->file, "sources", lines(sources));
+  if (tokenizer.name() != "bytes") write_vocabulary(file_->file, tokenizer);
+}
+
+TokenHdf5Writer::~TokenHdf5Writer() {
+  const Hdf5Session session;
+  file_.reset();
+}
+
+void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t first_token) {
+  const Hdf5Session session;
+  const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
+  extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token,
+         static_cast<hsize_t>(first_token));
+}
+
+void TokenHdf5Writer::write_documents(std::span<const std::int64_t> first_tokens,
+                                      std::int64_t first_document) {
+  const Hdf5Session session;
+  extend(file_->documents, H5T_NATIVE_INT64, first_tokens.data(), first_tokens.size(),
+         static_cast<hsize_t>(first_document));
+}
+
+void TokenHdf5Writer::finish() {
+  {
+    const Hdf5Session session;
+    write_attribute(file_->file, "token_count", tokens());
+    write_attribute(file_->file, "document_count", documents());
+    write_attribute(file_->file, "checksum", checksum_text(checksum()));
+    TENAX_HDF5(file_->tokens.close());
+    TENAX_HDF5(file_->documents.close());
+    TENAX_HDF5(file_->file.close());
+  }
+  PosixFile::open_to_write(temporary_.path()).sync();
+  io::publish(temporary_.path(), target_);
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,55 @@
+// TokenWriter: a token file that grows, and appears when it is complete.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/tokenizer.hpp"
+
+namespace tenax::io {
+
+/// One thread at a time. All throw Error(rank) when the file cannot be written.
+class TokenWriter {
+ public:
+  /// By the ending: .h5 (io/token_file.hpp), or .bin, raw little-endian uint16. `sources`: names of the texts. Throws
+  /// Error(usage) for another ending, and for a .bin when the vocabulary has more than 65536 tokens.
+  static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
+                                             const std::vector<std::string>& sources);
+  virtual ~TokenWriter() = default;
+
+  /// What is appended next begins a document, unless nothing was appended since the last one began.
+  void begin_document() { begins_document_ = true; }
+  void append(std::span<const std::int32_t> tokens);
+  /// Makes the file appear under its name, whole and on disk; the last call. Without it nothing appears.
+  void publish();
+
+  std::int64_t tokens() const { return tokens_; }
+  std::int64_t documents() const { return documents_; }
+
+ protected:
+  /// Blocks have this many tokens, but for the last: what is read in pieces is written in whole ones.
+  static constexpr std::int64_t kBlockTokens = 1 << 17;
+
+  explicit TokenWriter(std::size_t bytes_per_token);
+  std::uint64_t checksum() const { return checksum_; }
+
+ private:
+  virtual void write_block(std::span<const std::byte> block, std::int64_t first_token) = 0;
+  virtual void write_documents(std::span<const std::int64_t> first_tokens, std::int64_t first_document) = 0;
+  virtual void finish() = 0;
+  void flush_block();
+  void flush_documents();
+
+  std::size_t bytes_per_token_;
+  std::vector<std::byte> block_;
+  std::vector<std::int64_t> document_starts_;  // not written yet
+  bool begins_document_ = true;
+  std::int64_t tokens_ = 0, documents_ = 0;
+  std::uint64_t checksum_ = 0;
+};
+
+}  // namespace tenax::io
