@@ -66,6 +66,9 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
              bytes_text(static_cast<double>(largest->state.optimizer)).c_str(),
              bytes_text(static_cast<double>(largest->activations)).c_str(),
              bytes_text(static_cast<double>(largest->scratch)).c_str());
+  if (largest->host_activations > 0)
+    text += format("         and up to %s of host memory for activations that the device has no room for\n",
+                   bytes_text(static_cast<double>(largest->host_activations)).c_str());
   text += format("device   %s, matrix products measured at %s over all ranks", device.name().c_str(),
                  rate_text(machine_flop_per_second).c_str());
   return text;

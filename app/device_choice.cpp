@@ -72,4 +72,10 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
   return create(deck, presence, use_cuda, 0, ranks);
 }
 
+MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host) {
+  const std::size_t own = device.memory_bytes() / static_cast<std::size_t>(ranks_sharing);
+  if (device.is_host_memory() || !device.has_data()) return own;
+  return {own, kernels::create_cpu_device()->memory_bytes() / 2 / static_cast<std::size_t>(ranks_on_host)};
+}
+
 }  // namespace tenax::app

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "app/layout.hpp"
 #include "comm/world.hpp"
 #include "io/deck.hpp"
 #include "kernels/device.hpp"
@@ -22,5 +23,8 @@ DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::Contr
 
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);
+
+/// What one rank may fill. A GPU's activations may take half of the host's memory besides.
+MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host);
 
 }  // namespace tenax::app

@@ -51,7 +51,9 @@ EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelinePlace& plac
       model::EmulatedStageCosts{costs.forward_s, costs.backward_input_s, costs.backward_weight_s,
                                 static_cast<std::size_t>(times_.activation_bytes)},
       s == 0, s + 1 == layout.costs.stages.size(), device, *stream_);
-  pipeline_ = std::make_unique<PipelineRunner>(layout_, grid_, place, *stage_, [](int) {});
+  pipeline_ = std::make_unique<PipelineRunner>(
+      layout_, grid_, place, [this](int) -> model::PipelineStage& { return *stage_; },
+      PipelineRunner::Announce{});
 }
 
 kernels::Tensor EmulatedReplica::gradients() const {

@@ -25,10 +25,29 @@ GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
     reducer_ = std::make_unique<parallel::GradientReducer>(state_->shards(), state_->gradients(),
                                                            *data_group_, *stream_);
   });
-  pipeline_ = std::make_unique<PipelineRunner>(layout_, grid_, place, *stage_, [this](int slots) {
-    stage_->allocate(layout_.microbatch, slots, layout_.microbatches);
-  });
+  pipeline_ = std::make_unique<PipelineRunner>(
+      layout_, grid_, place,
+      [this, &device = place.device](int slots) -> model::PipelineStage& { return allocate(slots, device); },
+      [this](const PipelineRunner::Row& row) { announce(row); });
   if (place.deck.device.cuda_graph && place.device.can_capture()) graph_.emplace(*stream_);
+}
+
+// Activations that the device has no room for wait on the host.
+model::PipelineStage& GptReplica::allocate(int slots, kernels::Device& device) {
+  const int on_device =
+      layout_.slot_room_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].on_device(slots);
+  offload_.reset();
+  stage_->allocate(layout_.microbatch, on_device, layout_.microbatches);
+  if (on_device == slots) return *stage_;
+  offload_ = std::make_unique<model::ActivationOffload>(*stage_, device, slots, on_device);
+  return *offload_;
+}
+
+void GptReplica::announce(const PipelineRunner::Row& row) {
+  if (!offload_) return;
+  std::vector<int> microbatches;
+  for (const parallel::PipelineOp& op : row) microbatches.push_back(op.microbatch);
+  offload_->begin(std::move(microbatches));
 }
 
 void GptReplica::compute_gradients(std::span<const std::int32_t> windows,

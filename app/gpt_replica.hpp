@@ -8,6 +8,7 @@
 #include "app/pipeline_runner.hpp"
 #include "app/replica.hpp"
 #include "app/step_graph.hpp"
+#include "model/activation_offload.hpp"
 #include "model/gpt_stage.hpp"
 #include "parallel/gradient_reducer.hpp"
 #include "parallel/state_mirror.hpp"
@@ -31,6 +32,8 @@ class GptReplica final : public Replica {
  private:
   Sums local_sums() override;
   PipelineRunner& pipeline() override { return *pipeline_; }
+  model::PipelineStage& allocate(int slots, kernels::Device& device);
+  void announce(const PipelineRunner::Row& row);
   void run_passes(parallel::ScheduleObserver* observer);
   double local_loss();
 
@@ -38,6 +41,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
   std::unique_ptr<model::GptStage> stage_;
+  std::unique_ptr<model::ActivationOffload> offload_;  // null: all activations are on the device
   std::unique_ptr<parallel::TrainingState> state_;
   std::unique_ptr<parallel::StateMirror> mirror_;
   std::unique_ptr<parallel::GradientReducer> reducer_;

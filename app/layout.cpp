@@ -59,20 +59,17 @@ int limit_of_memory(const std::string& schedule, std::int64_t fits, std::int64_t
   return static_cast<int>(std::clamp<std::int64_t>(fits, 1, limit));
 }
 
-parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout,
-                                           const std::vector<parallel::StateMemory>& states,
-                                           const std::vector<model::StageMemory>& stages,
-                                           std::size_t device_bytes) {
+parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout, bool with_host) {
   const auto& given = deck.pipeline.activation_limit;
   parallel::ActivationLimit limit;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : s];
-    const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
-    const std::size_t room = device_bytes > fixed ? device_bytes - fixed : 0;
-    const auto fits = static_cast<std::int64_t>(room / stages[s].slot_bytes);
+    SlotRoom room = layout.slot_room_of_stage[s];
+    if (!with_host) room.host_bytes = 0;
     limit.microbatches_of_stage.push_back(
         asked > 0 ? static_cast<int>(std::min<std::int64_t>(asked, layout.microbatches))
-                  : limit_of_memory(deck.pipeline.schedule, fits, layout.grid.pipeline, layout.microbatches));
+                  : limit_of_memory(deck.pipeline.schedule, room.most(), layout.grid.pipeline,
+                                    layout.microbatches));
   }
   return limit;
 }
@@ -93,6 +90,34 @@ parallel::PipelineSchedule plan_within(const io::Deck& deck, const Layout& layou
                          std::string(error.what()) + " (what this machine's memory holds)");
   }
 }
+
+// Within the device if that holds a whole warm-up, else with the host's help.
+parallel::PipelineSchedule plan_healthy(const io::Deck& deck, const Layout& layout) {
+  const auto on_device = activation_limit(deck, layout, false);
+  const int warmup = std::min(2 * layout.grid.pipeline - 1, layout.microbatches);
+  const auto& most = on_device.microbatches_of_stage;
+  const bool suffices = std::all_of(most.begin(), most.end(), [&](int slots) { return slots >= warmup; });
+  return plan_within(deck, layout, suffices ? on_device : layout.limit);
+}
+
+std::size_t boundary_bytes(const Layout& layout) {
+  return 2 * static_cast<std::size_t>(layout.microbatch.rows() * layout.config.hidden_size) *
+         bytes_of(layout.config.compute_dtype);
+}
+
+RankMemory rank_memory(const SlotRoom& room, const parallel::StateMemory& state,
+                       const model::StageMemory& stage, int slots) {
+  const int on_device = room.on_device(slots);
+  RankMemory memory{state, stage.slot_bytes * static_cast<std::size_t>(on_device), stage.scratch_bytes, slots,
+                    0};
+  if (on_device == slots) return memory;
+  memory.activations += static_cast<std::size_t>(slots) * room.boundary_bytes;
+  memory.host_activations = stage.slot_bytes * static_cast<std::size_t>(slots - on_device);
+  return memory;
+}
+
+/// One computes, one comes or goes.
+constexpr int kLeastBodies = 2;
 
 }  // namespace
 
@@ -120,7 +145,23 @@ Layout begin_layout(const io::Deck& deck) {
   return layout;
 }
 
-Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes) {
+int SlotRoom::on_device(int slots) const {
+  const auto all = static_cast<std::size_t>(slots);
+  if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
+  const std::size_t boundaries = all * boundary_bytes;
+  const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
+  return std::max(static_cast<int>(bodies), kLeastBodies);
+}
+
+std::int64_t SlotRoom::most() const {
+  const std::size_t fits = device_bytes / slot_bytes;
+  const std::size_t bodies = kLeastBodies * slot_bytes;
+  if (host_bytes == 0 || device_bytes < bodies) return static_cast<std::int64_t>(fits);
+  const std::size_t with_boundaries = boundary_bytes > 0 ? (device_bytes - bodies) / boundary_bytes : fits;
+  return static_cast<std::int64_t>(std::max(fits, std::min(fits + host_bytes / slot_bytes, with_boundaries)));
+}
+
+Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoom& room) {
   if (deck.device.kind == "emulated") return plan_emulated_layout(deck);
   Layout layout = begin_layout(deck);
   const parallel::LayerCosts costs = parallel::estimate_layer_costs(
@@ -144,12 +185,18 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t dev
     stages.push_back(model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch));
     layout.traffic_of_stage.push_back(stage_traffic(layout, span, shards));
   }
-  layout.limit = activation_limit(deck, layout, states, stages, device_memory_bytes);
-  layout.schedule = plan_within(deck, layout, layout.limit);
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
-    const int slots = parallel::peak_slots(layout.schedule, static_cast<int>(s));
-    layout.memory_of_stage.push_back(
-        {states[s], stages[s].slot_bytes * static_cast<std::size_t>(slots), stages[s].scratch_bytes, slots});
+    const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
+    layout.slot_room_of_stage.push_back({room.device > fixed ? room.device - fixed : 0, room.host,
+                                         stages[s].slot_bytes, boundary_bytes(layout),
+                                         room.host > 0 && layout.grid.pipeline > 1 ? 1 : 0});
+  }
+  layout.limit = activation_limit(deck, layout, true);
+  layout.schedule = plan_healthy(deck, layout);
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    const int slots =
+        layout.slot_room_of_stage[s].slots_for(parallel::peak_slots(layout.schedule, static_cast<int>(s)));
+    layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], states[s], stages[s], slots));
   }
   return layout;
 }

@@ -16,12 +16,33 @@ namespace tenax::app {
 
 model::GptConfig gpt_config(const io::ModelSection& section);
 
+/// What one rank may fill, bytes. `host`: for activations that a device with memory of its own has no room for.
+struct MemoryRoom {
+  MemoryRoom(std::size_t device_bytes, std::size_t host_bytes = 0) : device(device_bytes), host(host_bytes) {}
+  std::size_t device, host;
+};
+
+/// Where the activations of a stage's live microbatches (slots) can be.
+struct SlotRoom {
+  std::size_t device_bytes = 0, host_bytes = 0;  ///< for all of them
+  std::size_t slot_bytes = 0,
+              boundary_bytes = 0;  ///< of one, and of its boundary tensors, which stay on the device
+  int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
+  /// How many slots a schedule gets that holds at most `peak` activations.
+  int slots_for(int peak) const { return peak + spare <= most() ? peak + spare : peak; }
+  /// How many of `slots` are on the device at a time; as many as there are where nothing can be elsewhere.
+  int on_device(int slots) const;
+  /// The most slots that there is room for.
+  std::int64_t most() const;
+};
+
 /// Memory of one rank of a stage, bytes.
 struct RankMemory {
   parallel::StateMemory state;
-  std::size_t activations = 0;  ///< all slots
+  std::size_t activations = 0;  ///< all slots that are on the device at a time
   std::size_t scratch = 0;
   int slots = 0;
+  std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
   std::size_t total() const { return state.total() + activations + scratch; }
 };
 
@@ -38,8 +59,9 @@ struct Layout {
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< of one rank
   bool has_data = true;                           ///< false: the emulated device's
-  parallel::PipelineCosts costs;    ///< predicted, at `flop_per_second` a rank; or the deck's own
-  parallel::ActivationLimit limit;  ///< of the schedule, and of every later one
+  parallel::PipelineCosts costs;             ///< predicted, at `flop_per_second` a rank; or the deck's own
+  parallel::ActivationLimit limit;           ///< of the schedule, and of every later one
+  std::vector<SlotRoom> slot_room_of_stage;  ///< empty where there is no data
   parallel::PipelineSchedule schedule;
   std::vector<RankMemory> memory_of_stage;
   std::vector<StepTraffic> traffic_of_stage;
@@ -48,8 +70,9 @@ struct Layout {
 /// What follows from the deck's sizes alone: model, grid, microbatches.
 Layout begin_layout(const io::Deck& deck);
 
-/// flop_per_second: the matrix-product rate of one rank. device_memory_bytes: what one rank may fill; bounds the
-/// activations when the deck's activation_limit is 0. Throws Error(usage) for what the deck cannot have.
-Layout plan_layout(const io::Deck& deck, double flop_per_second, std::size_t device_memory_bytes);
+/// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations when the deck's
+/// activation_limit is 0. A schedule for healthy links stays on the device where it can; those for slow links may use the
+/// host's room too. Throws Error(usage) for what the deck cannot have.
+Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoom& room);
 
 }  // namespace tenax::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tenax::app {
 
@@ -44,12 +45,12 @@ class BothObservers : public parallel::ScheduleObserver {
 }  // namespace
 
 PipelineRunner::PipelineRunner(const Layout& layout, const parallel::ProcessGrid& grid,
-                               const PipelinePlace& place, model::PipelineStage& stage, Allocate allocate)
+                               const PipelinePlace& place, Allocate allocate, Announce announce)
     : layout_(layout),
       place_(place),
       stage_index_(grid.coordinates_of(place.world.rank()).pipeline),
-      stage_(stage),
       allocate_(std::move(allocate)),
+      announce_(std::move(announce)),
       links_(layout, grid, place) {
   if (layout.grid.pipeline > 1 && (place.deck.pipeline.schedule == "adaptive" || links_.adaptable()))
     adaptation_ = std::make_unique<PipelineAdaptation>(layout, grid, place, links_);
@@ -57,10 +58,14 @@ PipelineRunner::PipelineRunner(const Layout& layout, const parallel::ProcessGrid
 }
 
 void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
-  const int needed = parallel::peak_slots(schedule, stage_index_);
+  const int peak = parallel::peak_slots(schedule, stage_index_);
+  const auto& rooms = layout_.slot_room_of_stage;
+  const int needed = rooms.empty() ? peak : rooms[static_cast<std::size_t>(stage_index_)].slots_for(peak);
   if (needed > slots_) {
     links_.release_memory();
-    allocate_(needed);
+    training_.reset();  // they use the stage that was
+    evaluation_.reset();
+    stage_ = &allocate_(needed);
     slots_ = needed;
   }
   const double deadline_s = place_.deck.comm.deadline_s;
@@ -69,26 +74,35 @@ void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
   const double patience_s =
       bends ? kPatience * mean_pass_s(layout_.costs) : std::numeric_limits<double>::infinity();
   training_ = std::make_unique<parallel::ScheduleExecutor>(
-      stage_, place_.device, links_.neighbours(),
+      *stage_, place_.device, links_.neighbours(),
       schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)],
       parallel::ExecutorOptions{slots_, deadline_s, patience_s});
   // Two slots, so that a send overlaps the next pass.
   evaluation_ = std::make_unique<parallel::ScheduleExecutor>(
-      stage_, place_.device, links_.neighbours(), forward_row(layout_.microbatches),
+      *stage_, place_.device, links_.neighbours(), forward_row(layout_.microbatches),
       parallel::ExecutorOptions{std::min(slots_, 2), deadline_s, std::numeric_limits<double>::infinity()});
 }
 
 void PipelineRunner::train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer) {
-  if (adaptation_) {
-    BothObservers observers(observer, adaptation_->monitor());
-    training_->run(ready, {}, &observers);
-  } else {
-    training_->run(ready, {}, observer);
-  }
+  if (announce_) announce_(training_->row());
+  training_->run(ready);
   links_.finish_iteration();
+  observer_ = observer;
+  has_run_ = true;
+}
+
+void PipelineRunner::report() {
+  if (!std::exchange(has_run_, false)) return;
+  if (adaptation_) {
+    BothObservers observers(observer_, adaptation_->monitor());
+    training_->report(observers);
+  } else if (observer_) {
+    training_->report(*observer_);
+  }
 }
 
 void PipelineRunner::evaluate() {
+  if (announce_) announce_(evaluation_->row());
   evaluation_->run();
   links_.finish_iteration();
 }

@@ -14,21 +14,29 @@ namespace tenax::app {
 
 class PipelineRunner {
  public:
-  /// Gives the stage memory for that many live microbatches; called before the first iteration and between iterations.
-  using Allocate = std::function<void(int slots)>;
+  using Row = std::vector<parallel::PipelineOp>;
+  /// The stage with memory for that many live microbatches; called before the first iteration and between iterations. It
+  /// lives until the next call, and as long as the runner.
+  using Allocate = std::function<model::PipelineStage&(int slots)>;
+  /// Hears of the passes that are about to run. May be empty.
+  using Announce = std::function<void(const Row& row)>;
 
   /// Collective over the world. References must outlive the runner.
   PipelineRunner(const Layout& layout, const parallel::ProcessGrid& grid, const PipelinePlace& place,
-                 model::PipelineStage& stage, Allocate allocate);
+                 Allocate allocate, Announce announce);
 
-  /// One iteration's passes, all messages delivered. `observer` may be null: then nothing is waited for to report it.
+  /// One iteration's passes, all messages delivered; on an asynchronous device the last ones may still run.
   void train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer);
+  /// Tells train()'s observer, which may be null, of the last iteration, and measures it for adapt(). Waits for its passes.
+  void report();
   /// Forward passes alone.
   void evaluate();
 
   /// Collective over `world`, after each training step: measures, and changes paths and schedule as that demands.
   void adapt(std::int64_t step, bool path_failed, comm::ControlGroup& world);
   bool path_failed() const { return links_.path_failed(); }
+  /// This rank's row of the schedule that the next iteration runs.
+  const std::vector<parallel::PipelineOp>& planned_row() const { return training_->row(); }
   bool has_events() const { return adaptation_ && adaptation_->has_events(); }
   /// What adapt() did since the last call; on the pipeline's first rank.
   std::vector<resilience::AdaptationEvent> take_events(bool last);
@@ -39,11 +47,14 @@ class PipelineRunner {
   const Layout& layout_;
   PipelinePlace place_;
   int stage_index_;
-  model::PipelineStage& stage_;
   Allocate allocate_;
+  Announce announce_;
+  model::PipelineStage* stage_ = nullptr;
   PipelineLinks links_;
   std::unique_ptr<PipelineAdaptation> adaptation_;  // null: this pipeline never changes
   int slots_ = 0;
+  parallel::ScheduleObserver* observer_ = nullptr;
+  bool has_run_ = false;  // and nobody was told yet
   std::unique_ptr<parallel::ScheduleExecutor> training_, evaluation_;
 };
 

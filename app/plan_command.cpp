@@ -130,7 +130,8 @@ int plan_command(const std::vector<std::string>& arguments) {
   const auto [device, note, sharing] = choose(deck, static_cast<int>(deck.parallel.ranks()));
   const double rate =
       device->has_data() ? measure_matmul_rate(*device, gpt_config(deck.model).compute_dtype) : 0;
-  const Layout layout = plan_layout(deck, rate, device->memory_bytes() / static_cast<std::size_t>(sharing));
+  const Layout layout =
+      plan_layout(deck, rate, memory_room(*device, sharing, static_cast<int>(deck.parallel.ranks())));
   if (line.has("json"))
     std::printf("%s\n", plan_json(deck, layout, rate).c_str());
   else

@@ -20,12 +20,15 @@ std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, parallel:
   return world.split_communicator(parallel::name_of(kind), part.color, part.key, device);
 }
 
+const std::vector<parallel::PipelineOp>& Replica::planned_row() { return pipeline().planned_row(); }
+
 double Replica::global_tokens() const {
   return static_cast<double>(layout_.microbatch.rows() * layout_.microbatches * layout_.grid.data);
 }
 
 Vote Replica::vote(const Wishes& wishes) {
   const Sums mine = local_sums();
+  pipeline().report();  // after the losses were waited for: no other wait for the device
   const auto count = [](bool yes) { return yes ? 1.0 : 0.0; };
   std::array<double, 7> sums = {mine.loss,
                                 mine.squares,

@@ -47,9 +47,11 @@ class Replica {
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
   /// is false), then the data-parallel sum of the gradients. Afterwards each rank's owned gradients are sums over the
-  /// global batch. `observer` may be null.
+  /// global batch. `observer` may be null; it is told by vote().
   virtual void compute_gradients(std::span<const std::int32_t> windows,
                                  parallel::ScheduleObserver* observer) = 0;
+  /// This rank's row of the schedule that the next compute_gradients() runs.
+  const std::vector<parallel::PipelineOp>& planned_row();
   /// Loss, norm and wishes of all ranks.
   Vote vote(const Wishes& wishes);
   /// AdamW for update number `update` (from 1), with clipping to `clip_grad` (0 = off).

@@ -172,11 +172,14 @@ void TrainingRun::measure_machine() {
 }
 
 Layout TrainingRun::agree_on_layout() {
-  std::array<double, 1> least = {-static_cast<double>(device_->memory_bytes()) / ranks_sharing_device_};
+  const MemoryRoom mine = memory_room(*device_, ranks_sharing_device_, world_.ranks_on_host());
+  std::array<double, 2> least = {-static_cast<double>(mine.device), -static_cast<double>(mine.host)};
   control_->all_reduce_max(least);
   Layout layout;
-  control_->agree(
-      [&] { layout = plan_layout(deck_, rank_flop_per_second_, static_cast<std::size_t>(-least[0])); });
+  control_->agree([&] {
+    layout = plan_layout(deck_, rank_flop_per_second_,
+                         {static_cast<std::size_t>(-least[0]), static_cast<std::size_t>(-least[1])});
+  });
   return layout;
 }
 

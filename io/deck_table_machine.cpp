@@ -160,7 +160,9 @@ void add_inject(Keys& keys) {
         "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
         "that delay.")
       .example("\"delays.csv\"");
-  inject("path", &S::path, "link_down: \"direct\", or an address of either end.")
+  inject("path", &S::path,
+         "link_down: \"direct\" (cut in the middle of from_step), or an address of either end (down from its "
+         "beginning).")
       .of_kind("link_down")
       .example("\"direct\"");
 }

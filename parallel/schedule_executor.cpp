@@ -84,6 +84,7 @@ void ScheduleExecutor::run(const model::GradientsReady& ready, const std::functi
     if (progress) progress();
   }
   settle();
+  has_run_ = true;
   if (observer) report(*observer);
 }
 
@@ -139,7 +140,7 @@ int ScheduleExecutor::first_ready() {
 
 bool ScheduleExecutor::ready(int index) {
   const PipelineOp& op = row_[static_cast<std::size_t>(index)];
-  const bool ahead = is_asynchronous_ && !bends_;
+  const bool ahead = is_asynchronous_ && !bends_ && has_run_;
   if (op.pass == Pass::forward) return forwards_.at(index) && traffic_.ready_forward(op.microbatch, ahead);
   if (gives_weight_gradient(op.pass) && !weights_.at(index)) return false;
   if (op.pass == Pass::backward_weight) return traffic_.has_gradient(op.microbatch);

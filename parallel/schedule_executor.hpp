@@ -38,7 +38,8 @@ struct ExecutorOptions {
 ///
 /// On an asynchronous device launching does not wait for messages: with infinite patience, up to options.launch_ahead ops
 /// beyond the one that runs are launched in the row's order, and the device waits for their messages where their links can
-/// order them so (comm::Transfer::orders_without_blocking); others are launched when their message is here. With a finite
+/// order them so (comm::Transfer::orders_without_blocking); others are launched when their message is here, and so are all
+/// of the first run, in which libraries may still wait for the whole device (memory, code that is loaded, searches). With a finite
 /// patience, at most one op is launched beyond the one that runs, and only when its message is here; the patience begins when
 /// the device has nothing left to run. Without neighbours everything is launched at once, and no event is asked for
 /// before report(), so that a run can be captured. run() returns when all messages have arrived and left, and throws if one
@@ -97,6 +98,7 @@ class ScheduleExecutor {
   Lane forwards_, gradients_, weights_;
   RowTraffic traffic_;
   const bool bends_, is_asynchronous_;
+  bool has_run_ = false;  // once, to its end
   comm::Signal signal_;
   bool signalled_ = false;      // every link notifies: waits sleep instead of polling
   std::vector<Op> ops_;         // aligned with row_

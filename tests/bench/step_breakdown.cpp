@@ -118,7 +118,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   TimedWorld timed_world(world, *choice.device, stopwatch);
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
   const app::Layout layout = app::plan_layout(
-      deck, kAnyRate, device.memory_bytes() / static_cast<std::size_t>(choice.ranks_sharing));
+      deck, kAnyRate, app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host()));
   const std::vector<comm::Peer> no_peers;
   app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
   app::initialise(replica.mirror(), layout.config, 1);

@@ -1,5 +1,5 @@
 // Linked in place of tenax_kernels_cuda: whole runs with device.kind = "cuda" on the stand-in.
-// TENAX_STAND_IN_JITTER_US: StandInOptions::jitter_us.
+// TENAX_STAND_IN_JITTER_US, TENAX_STAND_IN_MEMORY_KIB: as in StandInOptions.
 #include <cstdlib>
 
 #include "kernels/cuda_device.hpp"
@@ -12,8 +12,15 @@ CudaPresence cuda_presence() { return {1, {}}; }
 std::string cuda_versions() { return "stand-in"; }
 
 std::unique_ptr<Device> create_cuda_device(const CudaOptions& options) {
-  const char* const jitter = std::getenv("TENAX_STAND_IN_JITTER_US");
-  return test::create_stand_in({jitter ? std::atoi(jitter) : 0, options.seed});
+  constexpr std::size_t kKiB = 1024;
+  const auto setting = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return text ? std::atoi(text) : 0;
+  };
+  return test::create_stand_in(
+      {.jitter_us = setting("TENAX_STAND_IN_JITTER_US"),
+       .seed = options.seed,
+       .memory_bytes = kKiB * static_cast<std::size_t>(setting("TENAX_STAND_IN_MEMORY_KIB"))});
 }
 
 }  // namespace tenax::kernels

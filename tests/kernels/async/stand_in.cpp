@@ -13,7 +13,9 @@ class StandIn final : public Device {
   explicit StandIn(const StandInOptions& options) : options_(options) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string name() const override { return "cuda 0 (stand-in on " + cpu_->name() + ")"; }
-  std::size_t memory_bytes() const override { return cpu_->memory_bytes(); }
+  std::size_t memory_bytes() const override {
+    return options_.memory_bytes > 0 ? options_.memory_bytes : cpu_->memory_bytes();
+  }
   bool has_data() const override { return true; }
   bool is_host_memory() const override { return false; }
   bool is_asynchronous() const override { return true; }

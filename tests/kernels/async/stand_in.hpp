@@ -18,6 +18,7 @@ namespace tenax::kernels::test {
 struct StandInOptions {
   int jitter_us = 0;  ///< one op in eight starts up to this much later
   std::uint64_t seed = 1;
+  std::size_t memory_bytes = 0;  ///< what the device says to have; 0 = the host's
 };
 
 /// kind() is cuda; all its ranks say to share one GPU.
