@@ -2,26 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "io/tokens.hpp"
-#include "io/window_order.hpp"
+#include "io/token_blend.hpp"
 #include "parallel/batch_plan.hpp"
 
 namespace tenax::app {
 
 class BatchLoader {
  public:
-  BatchLoader(std::unique_ptr<io::TokenFile> file, io::WindowOrder order, parallel::BatchPlan plan,
-              std::int64_t seq_length);
+  BatchLoader(io::TokenBlend blend, parallel::BatchPlan plan, std::int64_t seq_length);
   /// [microbatches, sequences, T + 1] tokens; valid until the next call.
   std::span<const std::int32_t> load(std::int64_t step);
 
  private:
-  std::unique_ptr<io::TokenFile> file_;
-  io::WindowOrder order_;
+  io::TokenBlend blend_;
   parallel::BatchPlan plan_;
   std::int64_t window_;  // T + 1
   std::vector<std::int32_t> tokens_;

@@ -187,18 +187,22 @@ std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
                                                     const std::vector<io::DataSource>& sources,
                                                     io::SampleOrder order) {
   if (sources.empty()) return {};
-  const std::string file = sources.front().file;
-  std::unique_ptr<io::TokenFile> tokens;
-  control_->agree([&] {
-    tokens = io::TokenFile::open(file, deck_.data.tokenizer,
-                                 {deck_.model.seq_length, deck_.model.vocab_size, false});
-  });
-  scan(*tokens, file);
+  std::vector<io::TokenBlend::Source> opened;
+  for (const io::DataSource& source : sources) {
+    std::unique_ptr<io::TokenFile> tokens;
+    control_->agree([&] {
+      tokens =
+          io::TokenFile::open(source.file, deck_.data.tokenizer,
+                              {deck_.model.seq_length, deck_.model.vocab_size, false}, deck_.data.vocab_dir);
+    });
+    scan(*tokens, source.file);
+    opened.push_back({std::move(tokens), source.weight});
+  }
   if (!replica.reads_tokens()) return {};
-  const io::WindowOrder windows(order, deck_.run.seed, tokens->size(), deck_.model.seq_length);
+  io::TokenBlend blend(std::move(opened), order, deck_.run.seed, deck_.model.seq_length);
   const auto plan = parallel::BatchPlan::uniform(deck_.batch.global_batch_size, deck_.batch.micro_batch_size,
                                                  replica.layout().grid.data, replica.coordinates().data);
-  return BatchLoader(std::move(tokens), windows, plan, deck_.model.seq_length);
+  return BatchLoader(std::move(blend), plan, deck_.model.seq_length);
 }
 
 // Every rank looks at its share of the tokens, some at a time, so that nobody waits long for the slowest disk.

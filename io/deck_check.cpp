@@ -73,17 +73,26 @@ void check_resume(const Deck& deck, const Origins& origins) {
 /// One list of token files, `key` = "data.train" or "data.validation".
 void check_token_files(const std::vector<DataSource>& sources, const std::string& key,
                        const Origins& origins) {
-  if (sources.size() > 1)
-    origins.fail({key}, not_supported("a list of files in " + key, "it reads one file"));
-  if (sources.empty()) return;
-  const std::string extension = std::filesystem::path(sources.front().file).extension().string();
-  if (extension == ".h5") {
-    origins.fail({key}, not_supported(key + " as an .h5 file", "it reads .txt and .bin files"));
+  for (const DataSource& source : sources) {
+    const std::string extension = std::filesystem::path(source.file).extension().string();
+    if (extension == ".txt" || extension == ".bin" || extension == ".h5") continue;
+    origins.fail(
+        {key}, key + " = " + json_string(source.file) +
+                   " must end in .txt (text), .bin (little-endian uint16 tokens) or .h5 (of tenax tokenize)");
   }
-  if (extension != ".txt" && extension != ".bin") {
-    origins.fail({key}, key + " = " + json_string(sources.front().file) +
-                            " must end in .txt (text) or .bin (little-endian uint16 tokens)");
-  }
+}
+
+bool has_text(const std::vector<DataSource>& sources) {
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const DataSource& s) { return s.file.ends_with(".txt"); });
+}
+
+void check_tokenizer(const Deck& deck, const Origins& origins) {
+  if (deck.data.tokenizer != "gpt2" || !deck.data.vocab_dir.empty()) return;
+  if (!has_text(deck.data.train) && !has_text(deck.data.validation)) return;
+  origins.fail({"data.tokenizer"},
+               "data.tokenizer = \"gpt2\" needs data.vocab_dir for .txt files, the folder with encoder.json "
+               "and vocab.bpe");
 }
 
 void check_data(const Deck& deck, const Origins& origins) {
@@ -92,6 +101,7 @@ void check_data(const Deck& deck, const Origins& origins) {
   }
   check_token_files(deck.data.train, "data.train", origins);
   check_token_files(deck.data.validation, "data.validation", origins);
+  check_tokenizer(deck, origins);
 }
 
 }  // namespace

@@ -70,17 +70,16 @@ void add_data(Keys& keys) {
   using S = DataSection;
   Rows<S> data(keys, "data", &Deck::data);
   data("train", &S::train,
-       "Training tokens, relative to the deck: .txt is tokenized on the fly, .bin is raw little-endian "
-       "uint16.")
+       "Training tokens, relative to the deck: a file, or a list of {file = ..., weight = ...} to draw "
+       "samples from "
+       "in these proportions. .txt is tokenized on the fly, .bin is raw little-endian uint16, .h5 is tenax "
+       "tokenize's.")
       .required("\"train.txt\"");
   data("validation", &S::validation, "Validation tokens, as for train; without it nothing is evaluated.")
       .example("\"validation.txt\"");
-  data("tokenizer", &S::tokenizer, "How .txt files and samples are tokenized.")
-      .one_of({"bytes", "gpt2"})
-      .comes_later("it tokenizes bytes; tokenize with another tool into a .bin file", {"gpt2"});
+  data("tokenizer", &S::tokenizer, "How .txt files and samples are tokenized.").one_of({"bytes", "gpt2"});
   data("vocab_dir", &S::vocab_dir, "Folder with GPT-2's encoder.json and vocab.bpe, relative to the deck.")
-      .example("\"gpt2\"")
-      .comes_later("only the gpt2 tokenizer needs it");
+      .example("\"gpt2\"");
   data("order", &S::order,
        "shuffled = a seeded permutation of the windows, a new one each epoch; sequential = file order.")
       .one_of({"shuffled", "sequential"});

@@ -84,6 +84,24 @@ TEST(Deck, takes_overrides_by_the_type_of_their_key) {
   EXPECT_EQ(deck.data.train.front().weight, 2.0);
 }
 
+TEST(Deck, takes_several_token_files_of_all_kinds_with_weights) {
+  const Deck deck = read(
+      kSmallDeck,
+      {"data.train=[{file = \"a.txt\"}, {file = \"b.bin\", weight = 3}, {file = \"c.h5\", weight = 0.5}]",
+       "data.tokenizer=gpt2", "data.vocab_dir=gpt2"});
+  ASSERT_EQ(deck.data.train.size(), 3U);
+  EXPECT_EQ(deck.data.train[0].weight, 1.0);
+  EXPECT_EQ(deck.data.train[1].weight, 3.0);
+  EXPECT_EQ(std::filesystem::path(deck.data.train[2].file).filename(), "c.h5");
+  const Deck again = parse_resolved_deck(to_toml(deck));
+  EXPECT_EQ(again.data.train[2].weight, 0.5);
+  EXPECT_EQ(again.data.vocab_dir, deck.data.vocab_dir);
+}
+
+TEST(Deck, needs_no_vocabulary_for_tokens_that_are_there) {
+  EXPECT_NO_THROW(read(edited("text.txt", "text.bin"), {"data.tokenizer=gpt2"}));
+}
+
 TEST(Deck, takes_the_last_of_several_overrides) {
   EXPECT_EQ(read(kSmallDeck, {"run.seed=5", "run.seed=6"}).run.seed, 6);
 }

@@ -82,27 +82,30 @@ TEST_P(BadTokenFile, is_named_with_what_is_wrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     , BadTokenFile,
-    testing::Values(BadFile{"a.txt", "", kAnything, "the file is empty", 1},
-                    BadFile{"a.bin", "", kAnything, "the file is empty", 1},
-                    BadFile{"a.bin", "12345", kAnything,
-                            "truncated: its 5 bytes are not a whole number of 2-byte tokens", 1},
-                    BadFile{"a.bin",
-                            as_uint16({1, 2, 3, 4}),
-                            {4, 256, true},
-                            "too short: a sequence of model.seq_length = 4 needs 5 tokens, but it has 4",
-                            1},
-                    BadFile{"a.bin",
-                            as_uint16({1, 2, 300, 4, 301}),
-                            {4, 300, true},
-                            "token 300 at position 2 is not below model.vocab_size = 300",
-                            1},
-                    BadFile{"a.txt",
-                            "abc~",
-                            {2, 100, true},
-                            "token 126 at position 3 is not below model.vocab_size = 100",
-                            1},
-                    BadFile{"a.csv", "1,2", kAnything,
-                            "its name must end in .txt (text) or .bin (little-endian uint16 tokens)", 2}));
+    testing::Values(
+        BadFile{"a.txt", "", kAnything, "the file is empty", 1},
+        BadFile{"a.bin", "", kAnything, "the file is empty", 1},
+        BadFile{"a.bin", "12345", kAnything, "truncated: its 5 bytes are not a whole number of 2-byte tokens",
+                1},
+        BadFile{"a.bin",
+                as_uint16({1, 2, 3, 4}),
+                {4, 256, true},
+                "too short: a sequence of model.seq_length = 4 needs 5 tokens, but it has 4",
+                1},
+        BadFile{"a.bin",
+                as_uint16({1, 2, 300, 4, 301}),
+                {4, 300, true},
+                "token 300 at position 2 is not below model.vocab_size = 300",
+                1},
+        BadFile{"a.txt",
+                "abc~",
+                {2, 100, true},
+                "token 126 at position 3 is not below model.vocab_size = 100",
+                1},
+        BadFile{
+            "a.csv", "1,2", kAnything,
+            "its name must end in .txt (text), .bin (little-endian uint16 tokens) or .h5 (of tenax tokenize)",
+            2}));
 
 TEST(TokenFile, that_is_missing_is_named_with_the_reason) {
   const TemporaryFolder folder;
@@ -128,6 +131,12 @@ TEST(TokenFile, is_not_scanned_where_another_rank_does) {
 }
 
 TEST(TokenFile, refuses_a_tokenizer_it_does_not_know) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.txt", "text");
+  EXPECT_EQ(error_of([&] { TokenFile::open(path, "gpt9", kAnything); }).second, 2);
+}
+
+TEST(TokenFile, needs_the_vocabulary_of_gpt2_for_a_text) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.txt", "text");
   EXPECT_EQ(error_of([&] { TokenFile::open(path, "gpt2", kAnything); }).second, 2);
