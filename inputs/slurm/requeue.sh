@@ -1,0 +1,26 @@
+#!/bin/bash
+# Trains a deck for longer than one job may last. Two minutes before the time limit the ranks get SIGUSR1, write a
+# checkpoint and end; the job then goes back into the queue and continues from there, until the run is complete.
+#
+#   sbatch inputs/slurm/requeue.sh [DECK [section.key=value …]]
+#
+# After the failure of a node Slurm itself puts the job back (--requeue), which then continues from the newest
+# checkpoint: set checkpoint.interval. run.resume must stay "auto".
+#SBATCH --job-name=tenax
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=2
+#SBATCH --cpus-per-task=1
+#SBATCH --time=01:00:00
+#SBATCH --signal=USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=tenax-%j.out
+[ $# -gt 0 ] || set -- inputs/quickstart.toml
+exec 3>&1
+run_directory=$(bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@" | tee /dev/fd/3 | sed -n 's/^run directory: //p'
+                exit "${PIPESTATUS[0]}")
+status=$?
+if [ $status = 0 ] && tail -n 1 "$run_directory/events.jsonl" | grep -q '"reason": "signal"'; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $status

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The batch scripts of inputs/slurm with the quickstart deck in small, on a Slurm of two nodes: once straight through, and
+# once stopped by the signal that Slurm sends before the time limit and requeued. Both give the same losses.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/slurm_cluster.sh"
+missing=$(slurm_lacks)
+[ -z "$missing" ] || { echo "skipped: no Slurm here, which lacks" $missing "(Debian: slurmctld slurmd slurm-client munge)"; exit 77; }
+
+work=$PWD
+directory=$(mktemp -d /tmp/tenax-slurm.XXXXXX)  # short: paths of sockets are
+trap 'stop_slurm; rm -rf "$directory"' EXIT
+trap 'exit 1' TERM INT HUP
+
+fail() {
+  echo "FAILED: $*"
+  tail -n 30 "$work"/*.out "$directory"/*.out
+  scontrol show jobs 2>/dev/null
+  exit 1
+}
+
+# A srun that notes how it was called.
+mkdir "$directory/bin"
+printf '#!/bin/sh\necho "$@" >>"%s/srun.calls"\nexec "%s" "$@"\n' "$work" "$(command -v srun)" >"$directory/bin/srun"
+chmod +x "$directory/bin/srun"
+PATH=$directory/bin:$PATH
+
+# Two nodes on one host: Open MPI must not take ranks of the other node for neighbours in shared memory.
+export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
+start_slurm "$directory" || fail "Slurm does not start"
+
+steps=400
+submit() {  # SCRIPT NAME: prints the job's number
+  (cd "$TENAX_SOURCE" && sbatch --parsable --time=10 --output="$work/$2.out" "inputs/slurm/$1" inputs/quickstart.toml \
+    run.output_dir="$work/$2" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 \
+    batch.global_batch_size=4 batch.micro_batch_size=2)
+}
+job_has() { timeout 10 scontrol show job "$1" | tr ' ' '\n' | grep -qx "$2"; }
+job_ended() { timeout 10 scontrol show job "$1" | grep -qE 'JobState=(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)'; }
+trained() { [ "$(cat "$work/$1/metrics.jsonl" 2>/dev/null | grep -c '"loss"')" -ge "$2" ]; }
+has_event() { grep -q "\"event\": \"$2\".*${3:-}" "$work/$1/events.jsonl" || fail "$1: no event $2 ${3:-}"; }
+
+quiet=$(submit several-nodes.sh quiet) || fail "sbatch several-nodes.sh"
+within 200 job_ended "$quiet" || fail "the uninterrupted job does not end"
+job_has "$quiet" JobState=COMPLETED && job_has "$quiet" NumNodes=2 || fail "the uninterrupted job completes on two nodes"
+grep -q -e '--mpi=pmix -n 4' "$work/srun.calls" || fail "app/run.sh starts four ranks by srun"
+"$RUN_CHECK" steps "$work/quiet/metrics.jsonl" $steps || fail "the uninterrupted job"
+
+stopped=$(submit requeue.sh stopped) || fail "sbatch requeue.sh"
+within 100 trained stopped 5 || fail "the second job does not train"
+scancel --signal=USR1 "$stopped" || fail "scancel"  # what --signal does: to the ranks, not to the script
+within 250 job_ended "$stopped" || fail "the requeued job does not end"
+job_has "$stopped" JobState=COMPLETED && job_has "$stopped" Restarts=1 || fail "the job is requeued once and completes"
+has_event stopped end '"reason": "signal"'
+has_event stopped resume
+has_event stopped end '"reason": "completed"'
+"$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
+echo "ok: $steps steps, the same through a requeue after $(grep -c . "$work/srun.calls") calls of srun"
