@@ -10,8 +10,8 @@
 namespace tenax::kernels::cuda {
 
 /// Whether the copy in bf16 is rounded at random (stochastic_rounding.hpp) instead of to nearest. Element i of a call
-/// draws by (seed, step, i): repeating a run repeats its bits, but a layout that cuts the parameters into other ranges
-/// draws others, and ranges of one step draw alike. Each draw is unbiased all the same.
+/// draws by (seed, step, first_element + i), its place in the rank's parameters: repeating a run repeats its bits, however
+/// a layout cuts these into ranges. Ranks of other parameters draw alike. Each draw is unbiased all the same.
 struct AdamWRounding {
   bool stochastic = false;
   std::uint64_t seed = 1;

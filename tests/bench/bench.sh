@@ -4,10 +4,15 @@ bench_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$bench_folder/../../app/setup.sh"
 bench_work=$tenax_build/bench
 
-# Builds build/tenax and writes the random tokens that the decks of this folder read.
+# prepare_bench [-Dname=value …]: builds build/tenax and writes the random tokens that the decks of this folder read. Where
+# shared/tools/bundle.sh's folder brings what Debian's packages would (its env.sh sets BUNDLE), none is installed.
 prepare_bench() {
-  ensure_packages "${run_packages[@]}"
-  configure -DTENAX_NATIVE=ON
+  if [ -n "${BUNDLE:-}" ]; then
+    check_site_tools "the packages are those of $BUNDLE"
+  else
+    ensure_packages "${run_packages[@]}"
+  fi
+  configure -DTENAX_NATIVE=ON "$@"
   build_target tenax
   mkdir -p "$bench_work"
   local vocab

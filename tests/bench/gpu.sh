@@ -32,7 +32,8 @@ done
 use_bundle() {
   [ -e "$tenax_root/.bundle/env.sh" ] || {
     [ -e "$tenax_root/.bundle.tar.xz" ] || return 0
-    tar -C "$tenax_root" -xf "$tenax_root/.bundle.tar.xz" || die "cannot unpack .bundle.tar.xz"
+    tar -C "$tenax_root" -xf "$tenax_root/.bundle.tar.xz" 2>/dev/null ||  # where there is no xz, Python has one
+      "$python" -W ignore -m tarfile -e "$tenax_root/.bundle.tar.xz" "$tenax_root" || die "cannot unpack .bundle.tar.xz"
   }
   source "$tenax_root/.bundle/env.sh"
 }
@@ -59,13 +60,12 @@ use_wheels() {
 
 do_build() {
   command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON -DTENAX_CUDA=ON
   build_target all
   "$tenax_build/tenax" --version
 }
 
 do_check() {
-  ctest --test-dir "$tenax_build" --output-on-failure --parallel 1 \
+  ctest --test-dir "$tenax_build" --output-on-failure --parallel 4 \
     -R '^(golden|repeatable|cuda_.*)$|BackEnds|Cuda|Matmul|Attention|AdamW|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16'
 }
 
@@ -99,12 +99,15 @@ do_curve() {
 batches_of() { case $1 in gpt2-124m) echo 64 32 ;; gpt2-1.5b) echo 32 24 16 12 8 ;; esac; }
 deck_of() { echo "$1"; }
 
-# Sets `batch` to the largest micro-batch of size $1 that trains.
+# Sets `batch` to the largest micro-batch of size $1 that trains. A try that fails must not end this script.
 find_batch() {
+  local found=$bench_work/$1.batch
+  [ -e "$found" ] && { batch=$(cat "$found"); return; }
   for batch in $(batches_of "$1"); do
-    tenax_rate 1 "$1" $(gpu_options "$batch") run.train_steps=3 >/dev/null 2>&1 && return
+    (tenax_rate 1 "$1" $(gpu_options "$batch") run.train_steps=3) >/dev/null 2>&1 && { echo "$batch" >"$found"; return; }
   done
-  die "no micro-batch of $1 fits"
+  tail -n 5 "$bench_work/run.log" >&2
+  die "no micro-batch of $1 trains (above: the end of the last try)"
 }
 gpu_options() {
   echo "parallel.tensor_parallel_size=1 model.compute_dtype=bf16 device.kind=cuda batch.global_batch_size=$1 batch.micro_batch_size=$1"
@@ -146,8 +149,11 @@ do_delegates() { mpirun -q -n 2 "$tenax_build/tests/bench/delegated_bench"; }
 use_bundle
 use_wheels
 export_mpi_environment
-prepare_bench
-for word in "${words[@]}"; do
+with_build_lock prepare_bench -DTENAX_TESTS=ON -DTENAX_CUDA=ON
+rm -f "$bench_work"/*.batch
+failed=()
+for word in "${words[@]}"; do  # in a shell of its own: what fails does not keep the others from being measured
   echo "== $word"
-  "do_$word" || die "$word failed"
+  ("do_$word") || failed+=("$word")
 done
+[ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}"

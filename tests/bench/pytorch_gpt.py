@@ -88,7 +88,7 @@ class Training:
         self.dtype = torch.bfloat16 if options.dtype == "bf16" else None
         self.model = Gpt2(layers, heads, hidden, self.vocab, length).to(self.device)
         self.optimizer = adamw(self.model)
-        self.forward = torch.compile(self.model) if options.compile or on_gpu else self.model
+        self.forward = torch.compile(self.model, dynamic=False) if options.compile or on_gpu else self.model
 
     def step(self):
         tokens = torch.randint(self.vocab, (self.batch, self.length + 1), device=self.device)
