@@ -1,5 +1,7 @@
 #include "app/generate_command.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -9,7 +11,9 @@
 
 #include "app/command_line.hpp"
 #include "app/generator.hpp"
-#include "app/text_tokens.hpp"
+#include "app/tokenizer_choice.hpp"
+#include "app/units.hpp"
+#include "app/utf8_stream.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -17,62 +21,124 @@ namespace tenax::app {
 using kernels::Error;
 using kernels::Scope;
 
-constexpr std::int64_t kByteVocabulary = 256;
-
 namespace {
 
-std::string read_prompt(const CommandLine& line) {
-  if (!line.has("prompt-file")) return line.text("prompt", "\n");
-  const std::string file = line.text("prompt-file", "");
-  std::ifstream stream(file, std::ios::binary);
-  std::istream& source = file == "-" ? std::cin : stream;
-  if (file != "-" && (!source || std::filesystem::is_directory(file)))
-    throw Error(Scope::rank, file + ": cannot read the prompt file");
-  return {std::istreambuf_iterator<char>(source), {}};
+constexpr std::int64_t kMany = 1'000'000'000;
+
+struct Request {
+  model::SamplerSettings settings;
+  std::int64_t tokens, samples;
+  std::uint64_t seed;
+};
+
+Request read_request(const CommandLine& line) {
+  if (line.has("prompt") && line.has("prompt-file"))
+    throw Error(Scope::usage, "generate: --prompt and --prompt-file exclude each other");
+  return {.settings = {.temperature = line.real("temperature", 1.0, 0, 1e6),
+                       .top_k = static_cast<int>(line.integer("top-k", 0, 0, kMany)),
+                       .top_p = line.real("top-p", 1.0, 0, 1)},
+          .tokens = line.integer("tokens", 200, 1, kMany),
+          .samples = line.integer("samples", 1, 1, kMany),
+          .seed = static_cast<std::uint64_t>(line.integer("seed", 1, 0, INT64_MAX))};
+}
+
+/// Without a prompt a model continues what begins a text: <|endoftext|>, or a line end.
+std::string read_prompt(const CommandLine& line, const io::Tokenizer& tokenizer) {
+  std::string prompt = line.text("prompt", tokenizer.end_of_text() ? std::string(io::kEndOfText) : "\n");
+  if (line.has("prompt-file")) {
+    const std::string file = line.text("prompt-file", "");
+    std::ifstream stream(file, std::ios::binary);
+    std::istream& source = file == "-" ? std::cin : stream;
+    if (file != "-" && (!source || std::filesystem::is_directory(file)))
+      throw Error(Scope::rank, file + ": cannot read the prompt file");
+    prompt.assign(std::istreambuf_iterator<char>(source), {});
+  }
+  if (prompt.empty()) throw Error(Scope::usage, "generate: the prompt is empty; give at least one character");
+  return prompt;
+}
+
+void check_prompt(const std::vector<std::int32_t>& tokens, std::int64_t vocab_size,
+                  const io::Tokenizer& tokenizer) {
+  for (const std::int32_t token : tokens)
+    if (token >= vocab_size)
+      throw Error(Scope::usage, "generate: the prompt holds token " + std::to_string(token) + " ('" +
+                                    std::string(tokenizer.bytes_of(token)) +
+                                    "'), which the model's vocabulary of " + std::to_string(vocab_size) +
+                                    " does not");
+}
+
+/// Shows tokens on stdout as they come, whole characters at a time.
+class SampleText {
+ public:
+  explicit SampleText(const io::Tokenizer& tokenizer)
+      : tokenizer_(tokenizer), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+  void show(std::int32_t token) {
+    if (token == tokenizer_.end_of_text()) return;
+    constexpr std::string_view kNotUtf8 = "\xFF";
+    write(text_.add(token < tokenizer_.vocab_size() ? tokenizer_.bytes_of(token) : kNotUtf8));
+  }
+  void finish() { write(text_.finish() + "\n"); }
+
+ private:
+  // Control characters would disturb a terminal; files get them as they are.
+  void write(std::string text) const {
+    constexpr char kFirstPrintable = ' ', kDelete = '\x7F';
+    if (is_terminal_)
+      for (char& c : text)
+        if ((c >= 0 && c < kFirstPrintable && c != '\n' && c != '\t') || c == kDelete) c = '?';
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  }
+
+  const io::Tokenizer& tokenizer_;
+  bool is_terminal_;
+  Utf8Stream text_;
+};
+
+/// Returns the number of tokens generated.
+std::int64_t write_samples(Generator& generator, const io::Tokenizer& tokenizer,
+                           const std::vector<std::int32_t>& prompt, const Request& request) {
+  std::int64_t count = 0;
+  for (std::int64_t sample = 0; sample < request.samples; ++sample) {
+    if (sample > 0) std::printf("---\n");
+    SampleText text(tokenizer);
+    for (const std::int32_t token : prompt) text.show(token);
+    std::vector<std::int32_t> tokens = prompt;
+    generator.generate(
+        tokens, request.tokens, request.settings, request.seed, sample,
+        [&](std::int32_t token) { text.show(token); }, tokenizer.end_of_text());
+    text.finish();
+    count += static_cast<std::int64_t>(tokens.size() - prompt.size());
+  }
+  return count;
 }
 
 }  // namespace
 
 int generate_command(const std::vector<std::string>& arguments) {
-  constexpr std::int64_t kMany = 1'000'000'000;
-  const CommandLine line(
-      {"generate",
-       {"prompt", "prompt-file", "tokens", "temperature", "top-k", "top-p", "samples", "seed"},
-       {},
-       1,
-       1},
-      arguments);
-  const model::SamplerSettings settings{.temperature = line.real("temperature", 1.0, 0, 1e6),
-                                        .top_k = static_cast<int>(line.integer("top-k", 0, 0, kMany)),
-                                        .top_p = line.real("top-p", 1.0, 0, 1)};
-  const std::int64_t count = line.integer("tokens", 200, 1, kMany),
-                     samples = line.integer("samples", 1, 1, kMany);
-  const auto seed = static_cast<std::uint64_t>(line.integer("seed", 1, 0, INT64_MAX));
-  if (line.has("prompt") && line.has("prompt-file"))
-    throw Error(Scope::usage, "generate: --prompt and --prompt-file exclude each other");
-  const std::string prompt = read_prompt(line);
-  if (prompt.empty()) throw Error(Scope::usage, "generate: the prompt is empty; give at least one character");
-
+  const CommandLine line({"generate",
+                          {"prompt", "prompt-file", "tokens", "temperature", "top-k", "top-p", "samples",
+                           "seed", "tokenizer", "vocab"},
+                          {},
+                          1,
+                          1},
+                         arguments);
+  const Request request = read_request(line);
   Generator generator(line.positional().front());
-  for (const std::int32_t token : tokens_of_text(prompt))
-    if (token >= generator.config().vocab_size)
-      throw Error(Scope::usage, "generate: the prompt holds byte " + std::to_string(token) +
-                                    ", which the model's vocabulary of " +
-                                    std::to_string(generator.config().vocab_size) + " does not");
-  if (generator.config().vocab_size > kByteVocabulary)
-    std::fprintf(stderr, "tenax: the model has tokens that are not bytes; they are shown as '?'\n");
+  const auto tokenizer = choose_tokenizer(line, generator.info()).create();
+  const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
+  check_prompt(prompt, generator.config().vocab_size, *tokenizer);
+  if (generator.config().vocab_size > tokenizer->vocab_size())
+    std::fprintf(stderr,
+                 "tenax: the model has tokens that the tokenizer %s has not; they are shown as \xEF\xBF\xBD"
+                 " (GPT-2's: --tokenizer gpt2 --vocab DIR)\n",
+                 tokenizer->name().c_str());
   const auto begin = std::chrono::steady_clock::now();
-  for (std::int64_t sample = 0; sample < samples; ++sample) {
-    std::vector<std::int32_t> tokens = tokens_of_text(prompt);
-    std::fwrite(prompt.data(), 1, prompt.size(), stdout);
-    generator.generate(tokens, count, settings, seed, sample, [](std::int32_t token) {
-      std::fputs(printable(token).c_str(), stdout);
-      std::fflush(stdout);
-    });
-    std::printf("\n");
-  }
+  const std::int64_t count = write_samples(generator, *tokenizer, prompt, request);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::fprintf(stderr, "%.1f tokens/s\n", static_cast<double>(count * samples) / seconds);
+  std::fprintf(stderr, "%lld tokens in %.2f s: %.1f tokens/s\n", static_cast<long long>(count), seconds,
+               static_cast<double>(count) / seconds);
   return 0;
 }
 

@@ -12,7 +12,7 @@ struct CommandHelp {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<CommandHelp, 7> kCommands = {{
+constexpr std::array<CommandHelp, 8> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -41,10 +41,20 @@ constexpr std::array<CommandHelp, 7> kCommands = {{
      "byte for byte; only a .bin needs to be told the tokenizer then.\n"},
     {"generate",
      "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
-     "               [--top-p P] [--samples M] [--seed S]",
-     "Continues the prompt (default: a line end) by N (200) tokens. T = 0 always takes the likeliest token;\n"
-     "K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P. FILE may be - for standard input.\n"
-     "Prompt and tokens are bytes.\n"},
+     "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]",
+     "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0 always\n"
+     "takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P. FILE may be\n"
+     "- for standard input. A sample ends at <|endoftext|>; a line --- stands between samples. Without a\n"
+     "prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of the run's\n"
+     "deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as U+FFFD.\n"
+     "The model sees its last seq_length tokens: up to there a token costs one row of work, beyond a window.\n"},
+    {"evaluate",
+     "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]",
+     "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits per\n"
+     "byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time, and a\n"
+     "shorter one for the rest; a token sees what is before it in its window. With N the micro_batch_size,\n"
+     "losses are those of training's evaluation. fp32, whatever the run computed in. Bits per byte of a .bin\n"
+     "need its tokenizer.\n"},
     {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
      "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
      "file, else from the option.\n"},
@@ -54,7 +64,7 @@ constexpr std::array<CommandHelp, 7> kCommands = {{
      "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
 }};
 
-constexpr std::array<std::string_view, 4> kLater = {"launch", "evaluate", "report", "trace"};
+constexpr std::array<std::string_view, 3> kLater = {"launch", "report", "trace"};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/error_message.hpp"
+#include "app/evaluate_command.hpp"
 #include "app/file_commands.hpp"
 #include "app/generate_command.hpp"
 #include "app/help.hpp"
@@ -41,7 +42,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
       {"plan", tenax::app::plan_command},         {"generate", tenax::app::generate_command},
       {"import", tenax::app::import_command},     {"export", tenax::app::export_command},
       {"inspect", tenax::app::inspect_command},   {"schedule", tenax::app::schedule_command},
-      {"tokenize", tenax::app::tokenize_command},
+      {"tokenize", tenax::app::tokenize_command}, {"evaluate", tenax::app::evaluate_command},
   };
   if (const auto entry = commands.find(command); entry != commands.end()) {
     for (const std::string& argument : arguments)

@@ -1,6 +1,8 @@
 // The fusions as compositions of plain operations: what a back end computes when it has nothing faster.
 #include "kernels/kernels.hpp"
 
+#include "kernels/error.hpp"
+
 namespace tenax::kernels {
 
 void Kernels::linear_forward(Stream& stream, const LinearForwardArgs& args) {
@@ -30,6 +32,11 @@ void Kernels::linear_backward_weight(Stream& stream, const LinearBackwardWeightA
                   .accumulate = args.accumulate});
   if (args.d_bias)
     bias_gradient(stream, {.d_y = args.d_y, .d_bias = args.d_bias, .accumulate = args.accumulate});
+}
+
+void Kernels::attention_decode(Stream&, const AttentionDecodeArgs&) {
+  throw Error(Scope::operation,
+              "this device has no attention over cached keys and values; generate on the CPU");
 }
 
 void Kernels::residual_layernorm_forward(Stream& stream, const ResidualLayerNormForwardArgs& args) {

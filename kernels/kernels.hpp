@@ -99,6 +99,14 @@ struct AttentionBackwardArgs {
   int heads = 0;
 };
 
+/// One new position of a text, for generation: the last row of attention_forward over one sequence. qkv
+/// [length, 3·heads·head_size]: the positions so far, the new one last; it is the cache of keys and values. out
+/// [1, heads·head_size].
+struct AttentionDecodeArgs {
+  Tensor qkv, out;
+  int heads = 0;
+};
+
 /// out[rows, H] = wte[token − vocab_begin] (zero where the token is not in this shard) + wpe[position]
 /// (optional). tokens: i32 [sequences, T]. wte: this rank's [V_local, H]. wpe: [≥ T, H] or absent.
 struct EmbeddingForwardArgs {
@@ -177,6 +185,8 @@ class Kernels {
 
   virtual void attention_forward(Stream&, const AttentionForwardArgs&) = 0;
   virtual void attention_backward(Stream&, const AttentionBackwardArgs&) = 0;
+  /// Throws Error(operation) on a back end that has no cache of keys and values yet.
+  virtual void attention_decode(Stream&, const AttentionDecodeArgs&);
 
   virtual void embedding_forward(Stream&, const EmbeddingForwardArgs&) = 0;
   virtual void embedding_backward(Stream&, const EmbeddingBackwardArgs&) = 0;

@@ -36,10 +36,12 @@ void VocabularyParallelEmbedding::bind(const ParameterTable& table, const Tensor
   d_wpe_ = table.view(gradients, wpe_row_);
 }
 
-void VocabularyParallelEmbedding::forward(Stream& stream, const Tensor& tokens, const Tensor& out) {
+void VocabularyParallelEmbedding::forward(Stream& stream, const Tensor& tokens, const Tensor& out,
+                                          std::int64_t first_position) {
   // One rank of the group adds the positions; the others' contributions to a row are zero or its token's
   // vector.
-  const Tensor positions = tensor_group_.rank() == 0 ? wpe_ : Tensor{};
+  const std::int64_t h = wpe_.columns(), left = wpe_.shape[0] - first_position;
+  const Tensor positions = tensor_group_.rank() == 0 ? wpe_.part(first_position * h, {left, h}) : Tensor{};
   kernels_.embedding_forward(stream, {tokens, wte_, positions, out, vocab_begin_});
   tensor_group_.all_reduce(stream, out, comm::ReduceOp::sum);
 }

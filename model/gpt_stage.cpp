@@ -154,20 +154,16 @@ Tensor GptStage::batch_part(const Tensor& batch, int microbatch) const {
   return batch.part(microbatch * shape_.rows(), {shape_.sequences, shape_.length});
 }
 
-void GptStage::forward_blocks(int index, int microbatch) {
+void GptStage::forward(int index, int microbatch) {
   Slot& current = slot(index);
   current.microbatch = microbatch;
   if (embedding_) embedding_->forward(stream_, batch_part(inputs_, microbatch), current.boundary.front());
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     blocks_[i].forward(stream_, shape_, current.blocks[i], scratch_.block);
-}
-
-void GptStage::forward(int index, int microbatch) {
-  forward_blocks(index, microbatch);
   if (!head_) return;
   const std::int64_t rows = shape_.rows();
-  head_->forward(stream_, slot(index).boundary.back(), batch_part(targets_, microbatch).reshaped({rows}),
-                 slot(index).head, scratch_.head, losses_.part(microbatch * rows, {rows}));
+  head_->forward(stream_, current.boundary.back(), batch_part(targets_, microbatch).reshaped({rows}),
+                 current.head, scratch_.head, losses_.part(microbatch * rows, {rows}));
 }
 
 void GptStage::head_input(Slot& current) {
@@ -228,19 +224,6 @@ void GptStage::embedding_weight(Slot& current, bool accumulate, const GradientsR
   embedding_->backward_weight(stream_, batch_part(inputs_, current.microbatch), current.boundary.front(),
                               accumulate || head_.has_value(), accumulate);
   if (ready) ready(embedding_->wte_row(), embedding_->end_row());
-}
-
-Tensor GptStage::row_logits(int index, std::int64_t row) {
-  assert(head_);
-  const Tensor x = slot(index).boundary.back();
-  const std::int64_t h = config_.hidden_size;
-  HeadActivations act = slot(index).head;
-  act.ln_f = act.ln_f.part(0, {1, h});
-  act.ln_f_mean = act.ln_f_mean.part(0, {1});
-  act.ln_f_rstd = act.ln_f_rstd.part(0, {1});
-  act.logits = act.logits.part(0, {1, act.logits.columns()});
-  head_->logits(stream_, x.part(row * h, {1, h}), act);
-  return act.logits;
 }
 
 }  // namespace tenax::model

@@ -58,11 +58,6 @@ class GptStage : public OffloadableStage {
   /// The only backward pass of a config that recomputes.
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 
-  /// For generation, on a stage that is the whole model: the blocks alone, then the logits [1, V/t] of one
-  /// row.
-  void forward_blocks(int slot, int microbatch);
-  kernels::Tensor row_logits(int slot, std::int64_t row);
-
  private:
   struct Slot {
     std::unique_ptr<kernels::Buffer> memory;

@@ -104,14 +104,31 @@ void TransformerBlock::bind(const ParameterTable& table, const Tensor& weights, 
 
 void TransformerBlock::forward(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                                const BlockScratch& scratch) {
-  const int heads = static_cast<int>(config_.num_attention_heads) / tensor_group_.size();
   const auto sequences = [&](const Tensor& x) {
     return x.reshaped({shape.sequences, shape.length, x.columns()});
   };
+  project_qkv(stream, act);
+  kernels_.attention_forward(stream,
+                             {sequences(act.qkv), sequences(act.attention), act.log_sum_exp, local_heads()});
+  finish_forward(stream, act, scratch);
+}
+
+void TransformerBlock::decode(Stream& stream, const Tensor& cache, const BlockActivations& act,
+                              const BlockScratch& scratch) {
+  assert(tensor_group_.size() == 1 && act.x_in.rows() == 1);
+  project_qkv(stream, act);
+  kernels_.attention_decode(stream, {cache, act.attention, local_heads()});
+  finish_forward(stream, act, scratch);
+}
+
+void TransformerBlock::project_qkv(Stream& stream, const BlockActivations& act) {
   kernels_.layernorm_forward(stream, {act.x_in, ln_1_.gamma, ln_1_.beta, act.ln_1, act.ln_1_mean,
                                       act.ln_1_rstd, GptConfig::kLayerNormEpsilon});
   kernels_.linear_forward(stream, {act.ln_1, attn_c_attn_.weight, attn_c_attn_.bias, act.qkv});
-  kernels_.attention_forward(stream, {sequences(act.qkv), sequences(act.attention), act.log_sum_exp, heads});
+}
+
+void TransformerBlock::finish_forward(Stream& stream, const BlockActivations& act,
+                                      const BlockScratch& scratch) {
   kernels_.linear_forward(stream, {act.attention, attn_c_proj_.weight, {}, scratch.residual});
   tensor_group_.all_reduce(stream, scratch.residual, comm::ReduceOp::sum);
   kernels_.residual_layernorm_forward(
@@ -133,7 +150,6 @@ void TransformerBlock::recompute(Stream& stream, const BlockActivations& act) {
 
 void TransformerBlock::backward_input(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                                       const BlockScratch& scratch) {
-  const int heads = static_cast<int>(config_.num_attention_heads) / tensor_group_.size();
   const auto sequences = [&](const Tensor& x) {
     return x.reshaped({shape.sequences, shape.length, x.columns()});
   };
@@ -148,7 +164,7 @@ void TransformerBlock::backward_input(Stream& stream, MicrobatchShape shape, con
   kernels_.linear_backward_input(stream, {d_mid, attn_c_proj_.weight, scratch.attention});
   kernels_.attention_backward(
       stream, {sequences(act.qkv), sequences(act.attention), sequences(scratch.attention), act.log_sum_exp,
-               sequences(d_qkv), heads});
+               sequences(d_qkv), local_heads()});
   kernels_.linear_backward_input(stream, {d_qkv, attn_c_attn_.weight, scratch.residual});
   tensor_group_.all_reduce(stream, scratch.residual, comm::ReduceOp::sum);
   kernels_.layernorm_backward(stream, {act.x_in, act.ln_1_mean, act.ln_1_rstd, ln_1_.gamma, scratch.residual,

@@ -65,6 +65,10 @@ class TransformerBlock {
 
   void forward(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                const BlockScratch& scratch);
+  /// One new position of a sequence, on a group of one rank. `cache` [positions, 3H]: their qkv as forward() and
+  /// decode() left it, with act.qkv as its last row; `act` of one row.
+  void decode(kernels::Stream& stream, const kernels::Tensor& cache, const BlockActivations& act,
+              const BlockScratch& scratch);
   /// Brings back ln_1, ln_2 and gelu, before backward_input changes what they are made of.
   void recompute(kernels::Stream& stream, const BlockActivations& act);
   /// act.x_out holds d_out; afterwards act.x_in holds d_in.
@@ -85,6 +89,11 @@ class TransformerBlock {
     kernels::Tensor weight, bias, d_weight, d_bias;
   };
   enum class Split { columns, rows };
+
+  void project_qkv(kernels::Stream& stream, const BlockActivations& act);
+  /// All that follows attention.
+  void finish_forward(kernels::Stream& stream, const BlockActivations& act, const BlockScratch& scratch);
+  int local_heads() const { return static_cast<int>(config_.num_attention_heads) / tensor_group_.size(); }
 
   Norm add_norm(ParameterTable& table, const std::string& name) const;
   Linear add_linear(ParameterTable& table, const std::string& name, std::int64_t in, std::int64_t out,

@@ -1,0 +1,98 @@
+#include "app/evaluate_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+#include "app/command_line.hpp"
+#include "app/evaluation.hpp"
+#include "app/tokenizer_choice.hpp"
+#include "app/units.hpp"
+#include "io/json.hpp"
+#include "io/token_file.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+std::vector<std::int64_t> lengths_of(const io::Tokenizer& tokenizer) {
+  std::vector<std::int64_t> lengths;
+  for (std::int32_t token = 0; token < tokenizer.vocab_size(); ++token)
+    lengths.push_back(static_cast<std::int64_t>(tokenizer.bytes_of(token).size()));
+  return lengths;
+}
+
+/// The bytes of each token of `file`; empty where nobody says what its tokens stand for.
+std::vector<std::int64_t> bytes_of_token(const std::string& file, const TokenizerChoice& choice) {
+  const bool is_hdf5 = file.ends_with(".h5");
+  if (is_hdf5 && io::read_token_file_info(file).tokenizer != "bytes") {
+    std::vector<std::int64_t> lengths;
+    for (const std::string& bytes : io::read_token_vocabulary(file))
+      lengths.push_back(static_cast<std::int64_t>(bytes.size()));
+    return lengths;
+  }
+  if (is_hdf5) return lengths_of(*io::Tokenizer::create("bytes", ""));
+  if (file.ends_with(".bin") && !choice.is_known) return {};
+  return lengths_of(*choice.create());
+}
+
+/// As many windows as make about 2048 rows: products are efficient, logits stay small.
+std::int64_t default_batch(std::int64_t seq_length) {
+  constexpr std::int64_t kRows = 2048;
+  return std::max<std::int64_t>(1, kRows / seq_length);
+}
+
+void print_text(const std::string& data, const Evaluation& result, std::int64_t seq_length) {
+  const std::int64_t rest = result.tokens % seq_length;
+  std::printf("%s: %lld tokens scored, in windows of %lld%s\n", data.c_str(),
+              static_cast<long long>(result.tokens), static_cast<long long>(seq_length),
+              rest == 0 ? "" : format(" and one of %lld", static_cast<long long>(rest)).c_str());
+  std::printf("loss %.6f nats, perplexity %.6g\n", result.loss(), result.perplexity());
+  if (const auto bits = result.bits_per_byte())
+    std::printf("bits per byte %.6f (%lld bytes)\n", *bits, static_cast<long long>(*result.bytes));
+  else
+    std::printf("bits per byte: unknown, for nobody says what the file's tokens stand for (--tokenizer)\n");
+  std::printf("%.1f tokens/s\n", static_cast<double>(result.tokens) / result.seconds);
+}
+
+void print_json(const CheckpointModel& model, const Evaluation& result) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // null
+  io::JsonObject object;
+  object.add("step", model.info().step).add("tokens", result.tokens);
+  if (result.bytes)
+    object.add("bytes", *result.bytes);
+  else
+    object.add("bytes", kUnknown);
+  object.add("loss", result.loss())
+      .add("perplexity", result.perplexity())
+      .add("bits_per_byte", result.bits_per_byte().value_or(kUnknown))
+      .add("seconds", result.seconds)
+      .add("tokens_per_second", static_cast<double>(result.tokens) / result.seconds);
+  std::printf("%s\n", object.text().c_str());
+}
+
+}  // namespace
+
+int evaluate_command(const std::vector<std::string>& arguments) {
+  constexpr std::int64_t kMostSequences = 1 << 20;
+  const CommandLine line({"evaluate", {"data", "batch", "tokenizer", "vocab"}, {"json"}, 1, 1}, arguments);
+  const std::string data = line.text("data", "");
+  if (data.empty()) throw kernels::Error(kernels::Scope::usage, "evaluate: --data FILE is missing");
+  const std::int64_t stated_batch = line.integer("batch", 1, 1, kMostSequences);
+
+  CheckpointModel model(line.positional().front());
+  const model::GptConfig& config = model.config();
+  const TokenizerChoice choice = choose_tokenizer(line, model.info());
+  const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
+                                        choice.vocab_dir);
+  const std::int64_t batch = line.has("batch") ? stated_batch : default_batch(config.seq_length);
+  const Evaluation result = evaluate(model, *file, batch, bytes_of_token(data, choice));
+  if (line.has("json"))
+    print_json(model, result);
+  else
+    print_text(data, result, config.seq_length);
+  return 0;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,32 @@
+// How well a checkpoint's model predicts a token file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/checkpoint_model.hpp"
+#include "io/tokens.hpp"
+
+namespace tenax::app {
+
+struct Evaluation {
+  std::int64_t tokens = 0;            ///< scored: all of the file but the first
+  double loss_sum = 0;                ///< cross entropy, nats
+  std::optional<std::int64_t> bytes;  ///< that the scored tokens stand for, where that is known
+  double seconds = 0;                 ///< of the passes
+
+  double loss() const { return loss_sum / static_cast<double>(tokens); }
+  double perplexity() const;
+  std::optional<double> bits_per_byte() const;
+};
+
+/// Scores every token but the first once: windows of seq_length as training cuts them in its sequential order, and a
+/// shorter one for the rest. A token sees what is before it in its window. The passes are training's and its
+/// evaluation's: with `batch` as its micro_batch_size, the same losses bit for bit.
+/// `bytes_of_token`: the length of each token's text; empty where it is not known.
+Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, std::int64_t batch,
+                    std::span<const std::int64_t> bytes_of_token);
+
+}  // namespace tenax::app
