@@ -96,8 +96,7 @@ do_curve() {
     END { printf "bf16 beside fp32 over %d steps: smoothed losses differ by at most %.3f %% (goal 1)\n", NR, 100 * worst }'
 }
 
-batches_of() { case $1 in gpt2-124m) echo 64 32 ;; gpt2-1.5b) echo 32 24 16 12 8 ;; esac; }
-deck_of() { echo "$1"; }
+batches_of() { case $1 in gpt2-124m) echo 64 32 ;; gpt2-1.5b) echo 40 32 24 16 12 8 ;; esac; }
 
 # Sets `batch` to the largest micro-batch of size $1 that trains. A try that fails must not end this script.
 find_batch() {
@@ -114,17 +113,21 @@ gpu_options() {
 }
 
 do_speed() {
-  local size round tenax pytorch options rate flop
+  local size round tenax pytorch pytorch_batches options rate flop
   printf '%-10s %6s %10s %10s %6s %7s %12s\n' size batch tenax PyTorch ratio MFU 'matrix rate'
   for size in $sizes; do
     find_batch "$size"
     options="$(gpu_options "$batch") run.train_steps=40"
+    pytorch_batches=$(batches_of "$size" | tr ' ' ,)
     : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
     for ((round = 1; round <= rounds; ++round)); do
       tenax_rate 1 "$size" $options >>"$bench_work/tenax.rates"
       "$python" -W ignore "$bench_folder/pytorch_gpt.py" --size "$size" --dtype bf16 --device cuda --seconds "$seconds" \
-        --batch "$(batches_of "$size" | tr ' ' ,)" | tee -a "$bench_work/pytorch.json" |
-        sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' >>"$bench_work/pytorch.rates"
+        --batch "$pytorch_batches" >"$bench_work/pytorch.json"
+      cat "$bench_work/pytorch.json" >&2
+      sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' "$bench_work/pytorch.json" >>"$bench_work/pytorch.rates"
+      # The largest that fits is looked for once: each try compiles.
+      pytorch_batches=$(sed -n 's/.*"batch": *\([0-9]*\).*/\1/p' "$bench_work/pytorch.json" | grep . || echo "$pytorch_batches")
     done
     tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
     rate=$(sed -n 's/.*measured at \([0-9.]*\) \([GTP]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
