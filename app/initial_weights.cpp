@@ -1,7 +1,9 @@
 #include "app/initial_weights.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
 
 #include "io/gpt2_weights.hpp"
 #include "kernels/random.hpp"
@@ -28,25 +30,36 @@ double standard_deviation(Initialisation kind, const model::GptConfig& config) {
   return kind == Initialisation::residual_projection ? kGpt2 / std::sqrt(residuals) : kGpt2;
 }
 
+void initialise(const parallel::OwnedState& owned, const model::ParameterRow& row,
+                const model::GptConfig& config, std::uint64_t seed) {
+  auto* weights = owned.master.as<float>();
+  std::fill_n(weights, owned.count, row.initialisation == Initialisation::ones ? 1.0F : 0.0F);
+  std::fill_n(owned.exp_avg.as<float>(), owned.count, 0.0F);
+  std::fill_n(owned.exp_avg_sq.as<float>(), owned.count, 0.0F);
+  if (row.initialisation == Initialisation::ones || row.initialisation == Initialisation::zeros) return;
+  const kernels::CounterRandom random(seed, row.name);
+  const double sigma = standard_deviation(row.initialisation, config);
+  row.layout.for_each_run(
+      owned.row_begin, owned.row_begin + owned.count, [&](const kernels::ShardLayout::Run& run) {
+        for (std::int64_t i = 0; i < run.count; ++i)
+          weights[run.local_begin - owned.row_begin + i] =
+              static_cast<float>(sigma * random.normal(static_cast<std::uint64_t>(run.logical_begin + i)));
+      });
+}
+
 }  // namespace
 
-void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed) {
-  for (const parallel::OwnedState& owned : state.owned()) {
-    const model::ParameterRow& row = state.table().row(owned.row);
-    auto* weights = owned.master.as<float>();
-    std::fill_n(weights, owned.count, row.initialisation == Initialisation::ones ? 1.0F : 0.0F);
-    std::fill_n(owned.exp_avg.as<float>(), owned.count, 0.0F);
-    std::fill_n(owned.exp_avg_sq.as<float>(), owned.count, 0.0F);
-    if (row.initialisation == Initialisation::ones || row.initialisation == Initialisation::zeros) continue;
-    const kernels::CounterRandom random(seed, row.name);
-    const double sigma = standard_deviation(row.initialisation, config);
-    row.layout.for_each_run(
-        owned.row_begin, owned.row_begin + owned.count, [&](const kernels::ShardLayout::Run& run) {
-          for (std::int64_t i = 0; i < run.count; ++i)
-            weights[run.local_begin - owned.row_begin + i] =
-                static_cast<float>(sigma * random.normal(static_cast<std::uint64_t>(run.logical_begin + i)));
-        });
-  }
+void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed,
+                int threads) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < state.owned().size(); i = next++)
+      initialise(state.owned()[i], state.table().row(state.owned()[i].row), config, seed);
+  };
+  std::vector<std::future<void>> helpers;
+  for (int i = 1; i < threads; ++i) helpers.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& helper : helpers) helper.get();
 }
 
 void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section) {

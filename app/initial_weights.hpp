@@ -15,8 +15,9 @@ namespace tenax::app {
 std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state);
 
 /// GPT-2's initialisation: a weight depends on (seed, name, logical index), whatever the layout. Moments are zeroed.
-/// Neither stores the mirror.
-void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed);
+/// Neither stores the mirror. `threads` share the work (1.5 billion weights take one thread a minute).
+void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed,
+                int threads = 1);
 
 /// Overwrites the weights with those of a Hugging Face GPT-2 file. Throws Error(rank) if it is another model's.
 void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section);

@@ -1,6 +1,7 @@
 #include "app/training_run.hpp"
 
 #include <array>
+#include <thread>
 
 #include "app/banner.hpp"
 #include "app/device_choice.hpp"
@@ -230,7 +231,9 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
     steps_done = info.step;
   } else {
     control_->agree([&] {
-      initialise(replica.mirror(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed));
+      const int cores = static_cast<int>(std::thread::hardware_concurrency());
+      initialise(replica.mirror(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed),
+                 cores / world_.ranks_on_host());
       if (!deck_.model.init_weights.empty()) load_initial_weights(replica.mirror(), deck_.model);
     });
   }

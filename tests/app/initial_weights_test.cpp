@@ -19,7 +19,7 @@ using Weights = std::map<std::string, std::vector<float>>;
 const model::GptConfig kConfig{2, 32, 4, 128, 8, 101};
 
 // All logical weights that `tensor` × `data` ranks (tensor fastest) hold as primary.
-Weights initialised(int tensor, int data, std::uint64_t seed) {
+Weights initialised(int tensor, int data, std::uint64_t seed, int threads_of_rank = 1) {
   const auto worlds = comm::create_thread_worlds(tensor * data, {60});
   Weights weights;
   std::mutex mutex;
@@ -36,7 +36,7 @@ Weights initialised(int tensor, int data, std::uint64_t seed) {
       parallel::TrainingState state(stage.parameters(), kConfig.compute_dtype, *data_group, *alone, *device,
                                     *stream);
       const parallel::StateMirror mirror(state, *device, *stream);
-      initialise(mirror, kConfig, seed);
+      initialise(mirror, kConfig, seed, threads_of_rank);
       const std::scoped_lock lock(mutex);
       for (const io::StateRange& range : state_ranges(mirror)) {
         if (!range.primary) continue;
@@ -64,6 +64,7 @@ TEST(InitialWeights, depend_on_seed_name_and_index_alone) {
   EXPECT_EQ(one, initialised(2, 1, 5));
   EXPECT_EQ(one, initialised(4, 2, 5));
   EXPECT_EQ(one, initialised(1, 3, 5));
+  EXPECT_EQ(one, initialised(1, 1, 5, 3));
   EXPECT_NE(one, initialised(1, 1, 6));
 }
 
