@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 #include <vector>
 
 #include "app/device_choice.hpp"
@@ -119,13 +120,15 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
   const app::Layout layout = app::plan_layout(
       deck, kAnyRate, app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host()));
-  const std::vector<comm::Peer> no_peers;
-  app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
-  app::initialise(replica.mirror(), layout.config, 1);
-  replica.mirror().store(kernels::Deadline::after_s(deck.comm.deadline_s));
-  replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
+  // Before the replica takes the memory.
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
                     measure_copy_rate(*choice.device)};
+  const std::vector<comm::Peer> no_peers;
+  app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
+  app::initialise(replica.mirror(), layout.config, 1,
+                  static_cast<int>(std::thread::hardware_concurrency()) / world.ranks_on_host());
+  replica.mirror().store(kernels::Deadline::after_s(deck.comm.deadline_s));
+  replica.state().publish_weights(kernels::Deadline::after_s(deck.comm.deadline_s));
 
   const auto windows = random_windows(deck, layout);
   constexpr int kWarmUp = 3;
