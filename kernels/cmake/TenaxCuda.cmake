@@ -19,14 +19,15 @@ else()
   list(APPEND tenax_cuda_missing "nvcc")
 endif()
 
-# cuDNN and NCCL of a site, of the toolkit's folder, or of Python wheels (which bring no unversioned .so).
+# cuDNN, NCCL and cuBLASLt of a site, of the toolkit's folder, or of Python wheels (which bring no unversioned .so).
 find_path(TENAX_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds cudnn.h")
 find_library(TENAX_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR} DOC "cuDNN 9")
 find_path(TENAX_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds nccl.h")
 find_library(TENAX_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} DOC "NCCL 2.19 or newer")
+find_path(TENAX_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds cublasLt.h")
 find_library(TENAX_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR}
   DOC "cuBLASLt")
-foreach(part CUDNN_INCLUDE_DIR CUDNN_LIBRARY NCCL_INCLUDE_DIR NCCL_LIBRARY CUBLASLT_LIBRARY)
+foreach(part CUDNN_INCLUDE_DIR CUDNN_LIBRARY NCCL_INCLUDE_DIR NCCL_LIBRARY CUBLASLT_INCLUDE_DIR CUBLASLT_LIBRARY)
   if(NOT TENAX_${part})
     list(APPEND tenax_cuda_missing TENAX_${part})
   endif()
@@ -52,7 +53,8 @@ target_compile_options(tenax_cuda_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:
 target_link_libraries(tenax_cuda_options INTERFACE tenax_cuda)
 
 add_library(tenax_cuda INTERFACE)
-target_include_directories(tenax_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${TENAX_CUDNN_INCLUDE_DIR})
+target_include_directories(tenax_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${TENAX_CUDNN_INCLUDE_DIR}
+  ${TENAX_CUBLASLT_INCLUDE_DIR})
 target_link_libraries(tenax_cuda INTERFACE ${TENAX_CUDNN_LIBRARY} ${TENAX_CUBLASLT_LIBRARY} CUDA::cudart_static)
 
 add_library(tenax_nccl INTERFACE)
