@@ -12,7 +12,7 @@ struct CommandHelp {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<CommandHelp, 8> kCommands = {{
+constexpr std::array<CommandHelp, 10> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -62,9 +62,17 @@ constexpr std::array<CommandHelp, 8> kCommands = {{
      "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them.\n"},
     {"inspect", "tenax inspect CKPT.h5 | RUNDIR",
      "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
+    {"report", "tenax report RUNDIR ... [--out FILE.html]",
+     "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
+     "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"
+     "last profiled step beside the planned one, and the deck. Several runs are drawn over each other.\n"},
+    {"trace", "tenax trace RUNDIR --csv",
+     "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
+     "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"
+     "forward-send, forward-recv, backward-send, backward-recv. RUNDIR/trace.json opens in Perfetto.\n"},
 }};
 
-constexpr std::array<std::string_view, 3> kLater = {"launch", "report", "trace"};
+constexpr std::array<std::string_view, 1> kLater = {"launch"};
 
 }  // namespace
 

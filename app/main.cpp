@@ -12,8 +12,10 @@
 #include "app/generate_command.hpp"
 #include "app/help.hpp"
 #include "app/plan_command.hpp"
+#include "app/report_command.hpp"
 #include "app/schedule_command.hpp"
 #include "app/tokenize_command.hpp"
+#include "app/trace_command.hpp"
 #include "app/train_command.hpp"
 #include "comm/nccl.hpp"
 #include "io/deck.hpp"
@@ -39,10 +41,11 @@ std::string version() {
 
 int run_command(const std::string& command, const Arguments& arguments) {
   static const std::map<std::string, std::function<int(const Arguments&)>> commands = {
-      {"plan", tenax::app::plan_command},         {"generate", tenax::app::generate_command},
-      {"import", tenax::app::import_command},     {"export", tenax::app::export_command},
-      {"inspect", tenax::app::inspect_command},   {"schedule", tenax::app::schedule_command},
-      {"tokenize", tenax::app::tokenize_command}, {"evaluate", tenax::app::evaluate_command},
+      {"evaluate", tenax::app::evaluate_command}, {"plan", tenax::app::plan_command},
+      {"generate", tenax::app::generate_command}, {"import", tenax::app::import_command},
+      {"export", tenax::app::export_command},     {"inspect", tenax::app::inspect_command},
+      {"schedule", tenax::app::schedule_command}, {"tokenize", tenax::app::tokenize_command},
+      {"report", tenax::app::report_command},     {"trace", tenax::app::trace_command},
   };
   if (const auto entry = commands.find(command); entry != commands.end()) {
     for (const std::string& argument : arguments)

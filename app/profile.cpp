@@ -1,4 +1,12 @@
+// trace.json, in Chrome's trace event format: a process a rank, its thread 0 the passes ("X" slices), further threads the
+// transfers. Slices of one thread may not overlap, so transfers that do are dealt out over threads. Names are those of the
+// NVTX ranges. A message is one flow, from the pass that made it ("s") to the pass that used it ("f"), each bound to the slice
+// around its time stamp. `process_name` also holds the rank's coordinates and planned
+// order, for io/trace_file; viewers pass over them.
 #include "app/profile.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 #include "app/units.hpp"
 #include "io/run_files.hpp"
@@ -7,33 +15,139 @@ namespace tenax::app {
 
 namespace {
 
-constexpr double kMicroseconds = 1e6;
+using parallel::GridCoordinates;
+using parallel::PassRecord;
+using parallel::TransferKind;
+using parallel::TransferRecord;
+
+/// Whole nanoseconds, so that rounding makes no slices overlap.
+struct Slice {
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
+template <class Record>
+Slice slice_of(const Record& record) {
+  constexpr double kNanoseconds = 1e9;
+  const std::int64_t begin = std::llround(record.begin_s * kNanoseconds);
+  return {begin, std::max(begin + 1, std::int64_t{std::llround(record.end_s * kNanoseconds)})};
+}
+
+std::string microseconds(std::int64_t ns) {
+  return format("%lld.%03lld", static_cast<long long>(ns / 1000), static_cast<long long>(ns % 1000));
+}
+
+bool is_send(TransferKind kind) {
+  return kind == TransferKind::send_activation || kind == TransferKind::send_gradient;
+}
+bool is_activation(TransferKind kind) {
+  return kind == TransferKind::send_activation || kind == TransferKind::receive_activation;
+}
+
+/// The same at both ends. Below 2^53, so that viewers' doubles hold it; huge layouts may share numbers, and arrows.
+std::int64_t message_id(const TransferRecord& t, const GridCoordinates& c) {
+  constexpr std::int64_t kData = 1 << 12, kTensor = 1 << 10, kLinks = 1 << 10;
+  const bool down = is_activation(t.kind);
+  const int link = is_send(t.kind) == down ? c.pipeline : c.pipeline - 1;
+  const std::int64_t message = 2 * std::int64_t{t.microbatch} + (down ? 0 : 1);
+  return ((message * kLinks + link) * kTensor + c.tensor) * kData + c.data;
+}
+
+/// Writes the events of one rank.
+class EventText {
+ public:
+  EventText(int rank, const GridCoordinates& coordinates) : rank_(rank), c_(coordinates) {}
+
+  void metadata(const char* name, int thread, const std::string& arguments) {
+    add(format(R"({"name":"%s","ph":"M","pid":%d,"tid":%d,"args":{)", name, rank_, thread) + arguments +
+        "}}");
+  }
+  void slice(const std::string& name, const char* category, int thread, const Slice& slice,
+             const std::string& arguments) {
+    add(R"({"name":")" + name +
+        format(R"(","cat":"%s","ph":"X","pid":%d,"tid":%d,"ts":)", category, rank_, thread) +
+        microseconds(slice.begin_ns) + ",\"dur\":" + microseconds(slice.end_ns - slice.begin_ns) +
+        ",\"args\":{" + arguments + "}}");
+  }
+  /// A sent message's arrow leaves from the end of `pass`, a received one's arrives at its beginning.
+  void flow(const TransferRecord& t, const Slice& pass) {
+    const bool leaves = is_send(t.kind);
+    add(format(R"({"name":"message","cat":"message","id":%lld,%s,"pid":%d,"tid":0,"ts":)",
+               static_cast<long long>(message_id(t, c_)), leaves ? R"("ph":"s")" : R"("ph":"f","bp":"e")",
+               rank_) +
+        microseconds(leaves ? pass.end_ns - 1 : pass.begin_ns) + "}");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  void add(const std::string& event) { text_ += (text_.empty() ? "" : ",\n") + event; }
+
+  int rank_;
+  const GridCoordinates& c_;
+  std::string text_;
+};
+
+/// Threads 1, 2, … for transfers: the lowest that is free.
+class Lanes {
+ public:
+  int place(const Slice& slice) {
+    for (std::size_t i = 0; i < end_ns_.size(); ++i)
+      if (end_ns_[i] <= slice.begin_ns) {
+        end_ns_[i] = slice.end_ns;
+        return static_cast<int>(i) + 1;
+      }
+    end_ns_.push_back(slice.end_ns);
+    return count();
+  }
+  int count() const { return static_cast<int>(end_ns_.size()); }
+
+ private:
+  std::vector<std::int64_t> end_ns_;
+};
+
+/// The pass that made what is sent, or used what was received; null if it was not recorded.
+const PassRecord* pass_of(const TransferRecord& t, const std::vector<PassRecord>& passes) {
+  const auto found = std::find_if(passes.begin(), passes.end(), [&](const PassRecord& pass) {
+    return pass.op.microbatch == t.microbatch &&
+           (is_activation(t.kind) ? pass.op.pass == parallel::Pass::forward
+                                  : gives_input_gradient(pass.op.pass));
+  });
+  return found == passes.end() ? nullptr : &*found;
+}
+
+std::string row_text(const std::vector<parallel::PipelineOp>& row) {
+  std::string text;
+  for (const parallel::PipelineOp& op : row) text += (text.empty() ? "" : " ") + to_string(op);
+  return text;
+}
 
 }  // namespace
 
-std::string StepProfile::trace_events(int rank, const parallel::GridCoordinates& c) const {
+std::string StepProfile::trace_events(int rank, const GridCoordinates& c) const {
+  EventText events(rank, c);
   const std::string label =
       format("rank %d (stage %d, data %d, tensor %d)", rank, c.pipeline, c.data, c.tensor);
-  std::string events = format(R"({"name":"process_name","ph":"M","pid":%d,"args":{"name":"%s"}},)"
-                              R"({"name":"process_sort_index","ph":"M","pid":%d,"args":{"sort_index":%d}},)"
-                              R"({"name":"thread_name","ph":"M","pid":%d,"tid":0,"args":{"name":"passes"}})",
-                              rank, label.c_str(), rank, rank, rank);
-  for (const parallel::PassRecord& pass : passes_)
-    events += format(R"(,{"name":"%s","cat":"%s","ph":"X","pid":%d,"tid":0,"ts":%.3f,"dur":%.3f,)"
-                     R"("args":{"microbatch":%d,"stage":%d}})",
-                     parallel::to_string(pass.op).c_str(), parallel::code_of(pass.op.pass), rank,
-                     pass.begin_s * kMicroseconds, (pass.end_s - pass.begin_s) * kMicroseconds,
-                     pass.op.microbatch, c.pipeline);
-  // Transfers overlap each other: asynchronous slices ("b", "e"), which a viewer stacks.
-  int id = 0;
-  for (const parallel::TransferRecord& t : transfers_) {
-    const std::string identity = format(R"("name":"%s","cat":"transfer","id":"%d.%d","pid":%d,"tid":1)",
-                                        parallel::name_of(t.kind, t.microbatch).c_str(), rank, id++, rank);
-    events +=
-        format(R"(,{%s,"ph":"b","ts":%.3f,"args":{"bytes":%zu}},{%s,"ph":"e","ts":%.3f})", identity.c_str(),
-               t.begin_s * kMicroseconds, t.bytes, identity.c_str(), t.end_s * kMicroseconds);
+  events.metadata("process_name", 0,
+                  format(R"("name":"%s","stage":%d,"data":%d,"tensor":%d,"planned":"%s")", label.c_str(),
+                         c.pipeline, c.data, c.tensor, row_text(planned_).c_str()));
+  events.metadata("process_sort_index", 0, format(R"("sort_index":%d)", rank));
+  events.metadata("thread_name", 0, R"("name":"passes")");
+  for (const PassRecord& pass : passes_)
+    events.slice(to_string(pass.op), code_of(pass.op.pass), 0, slice_of(pass),
+                 format(R"("microbatch":%d,"stage":%d)", pass.op.microbatch, c.pipeline));
+  std::vector<TransferRecord> transfers = transfers_;
+  std::stable_sort(transfers.begin(), transfers.end(),
+                   [](const auto& a, const auto& b) { return a.begin_s < b.begin_s; });
+  Lanes lanes;
+  for (const TransferRecord& t : transfers) {
+    const Slice slice = slice_of(t);
+    const int lane = lanes.place(slice);
+    events.slice(parallel::name_of(t.kind, t.microbatch), "transfer", lane, slice,
+                 format(R"("microbatch":%d,"bytes":%zu)", t.microbatch, t.bytes));
+    if (const PassRecord* pass = pass_of(t, passes_)) events.flow(t, slice_of(*pass));
   }
-  return events;
+  for (int lane = 1; lane <= lanes.count(); ++lane)
+    events.metadata("thread_name", lane, R"("name":"transfers")");
+  return events.text();
 }
 
 void write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,

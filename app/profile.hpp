@@ -13,12 +13,17 @@ namespace tenax::app {
 
 class StepProfile : public parallel::ScheduleObserver {
  public:
+  /// `planned`: the order that this rank was to run in the step.
+  explicit StepProfile(std::vector<parallel::PipelineOp> planned = {}) : planned_(std::move(planned)) {}
+
   void on_pass(const parallel::PassRecord& record) override { passes_.push_back(record); }
   void on_transfer(const parallel::TransferRecord& record) override { transfers_.push_back(record); }
-  /// This rank's events, comma-separated Chrome trace objects: one track a rank, passes and transfers.
+  /// This rank's events, comma-separated Chrome trace objects: a track of passes, below it transfers on as many tracks
+  /// as overlap, and an arrow for each message, from the pass that made it to the pass that used it.
   std::string trace_events(int rank, const parallel::GridCoordinates& coordinates) const;
 
  private:
+  std::vector<parallel::PipelineOp> planned_;
   std::vector<parallel::PassRecord> passes_;
   std::vector<parallel::TransferRecord> transfers_;
 };

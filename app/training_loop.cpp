@@ -31,6 +31,8 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     if (!is_first_rank()) return;
     events_ = std::make_unique<io::EventsWriter>(parts_.deck.run.output_dir);
     metrics_ = std::make_unique<io::MetricsWriter>(parts_.deck.run.output_dir, first_step);
+    if (parts_.deck.run.tensorboard)
+      tensorboard_ = std::make_unique<io::TensorBoardWriter>(parts_.deck.run.output_dir, first_step);
   });
 }
 
@@ -60,7 +62,7 @@ std::string TrainingLoop::run() {
 bool TrainingLoop::step() {
   const io::Deck& deck = parts_.deck;
   const auto begin = Deadline::Clock::now();
-  profile_ = StepProfile{};
+  profile_ = StepProfile(parts_.replica.planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
   const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
   parts_.replica.compute_gradients(windows, is_observed(step_) ? &profile_ : nullptr);
@@ -108,6 +110,7 @@ void TrainingLoop::record(const Vote& vote, double learning_rate, double seconds
                                     static_cast<double>(global_tokens_) / seconds};
   on_first_rank([&] {
     metrics_->training(metrics);
+    if (tensorboard_) tensorboard_->training(metrics);
     if (!vote.finite)
       event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
   });
@@ -143,7 +146,10 @@ void TrainingLoop::evaluate() {
                                                      : std::span<const std::int32_t>{});
   const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);
   last_validated_ = step_;
-  on_first_rank([&] { metrics_->validation(step_, loss); });
+  on_first_rank([&] {
+    metrics_->validation(step_, loss);
+    if (tensorboard_) tensorboard_->validation(step_, loss);
+  });
   parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",
                             static_cast<long long>(step_), loss, std::exp(loss)));
 }

@@ -13,6 +13,7 @@
 #include "app/replica.hpp"
 #include "app/stop_signals.hpp"
 #include "io/run_files.hpp"
+#include "io/tensorboard_writer.hpp"
 #include "resilience/checkpoint_manager.hpp"
 #include "resilience/fault_injector.hpp"
 
@@ -64,6 +65,7 @@ class TrainingLoop {
   std::int64_t step_;
   std::int64_t global_tokens_;  ///< of a step
   std::unique_ptr<io::MetricsWriter> metrics_;
+  std::unique_ptr<io::TensorBoardWriter> tensorboard_;  // null where nobody wants it
   std::unique_ptr<io::EventsWriter> events_;
   StepProfile profile_;
   std::string end_reason_ = "completed";

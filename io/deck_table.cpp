@@ -32,8 +32,8 @@ void add_run(Keys& keys) {
   run("max_minutes", &S::max_minutes, "Checkpoint and end after this time; 0 = no limit.")
       .at_least(0)
       .in("minutes");
-  run("tensorboard", &S::tensorboard, "Also write metrics as TensorBoard event files.")
-      .comes_later("metrics are in metrics.jsonl");
+  run("tensorboard", &S::tensorboard,
+      "Also write metrics as TensorBoard event files, in RUNDIR/tensorboard.");
   run("resume", &S::resume,
       "\"auto\" = from the newest complete checkpoint of the run directory, if any; \"never\" = from the "
       "start, "

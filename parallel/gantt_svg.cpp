@@ -72,12 +72,13 @@ double tick_step(double length) {
 
 class Chart {
  public:
-  Chart(const PipelineSchedule& schedule, const Timeline& timeline)
+  Chart(const PipelineSchedule& schedule, const Timeline& timeline, double axis_s)
       : schedule_(schedule), timeline_(timeline) {
     for (const auto& ops : timeline.ops_of_stage) {
       ops_ += ops.size();
-      if (!ops.empty()) end_s_ = std::max(end_s_, ops.back().end_s);
+      if (!ops.empty()) last_s_ = std::max(last_s_, ops.back().end_s);
     }
+    end_s_ = std::max(axis_s, last_s_);
     for (const auto& ops : schedule.ops_of_stage)
       for (const PipelineOp& op : ops)
         longest_label_ = std::max(
@@ -131,7 +132,7 @@ class Chart {
   std::string row(std::size_t stage) const {
     const double y = row_y(stage), middle = y + kRowHeight / 2 + 4;
     std::string text = words("stage", kLeft - 8, middle, "stage " + std::to_string(stage));
-    text += rectangle("bubble", kLeft, y, kChartWidth);
+    text += rectangle("bubble", kLeft, y, x_of(last_s_) - kLeft);
     for (std::size_t i = 0; i < timeline_.ops_of_stage[stage].size(); ++i) {
       const PipelineOp& op = schedule_.ops_of_stage[stage][i];
       const OpTime& time = timeline_.ops_of_stage[stage][i];
@@ -169,14 +170,15 @@ class Chart {
   const PipelineSchedule& schedule_;
   const Timeline& timeline_;
   std::size_t ops_ = 0;
-  double end_s_ = 0, longest_label_ = 0;  // every microbatch's number fits, or none is shown
+  double last_s_ = 0, end_s_ = 0;  // of the passes, of the axis
+  double longest_label_ = 0;       // every microbatch's number fits, or none is shown
 };
 
 }  // namespace
 
 std::string draw_gantt_svg(const PipelineSchedule& schedule, const Timeline& timeline,
-                           const std::string& title) {
-  return Chart(schedule, timeline).draw(title);
+                           const std::string& title, double axis_s) {
+  return Chart(schedule, timeline, axis_s).draw(title);
 }
 
 }  // namespace tenax::parallel

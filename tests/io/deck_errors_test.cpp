@@ -168,9 +168,6 @@ std::vector<Mistake> keys_of_later_versions() {
       {kSmallDeck,
        {"comm.transport=verbs"},
        "command line: comm.transport: comm.transport = \"verbs\"" + refused},
-      {kSmallDeck,
-       {"run.tensorboard=true"},
-       "command line: run.tensorboard: run.tensorboard = true" + refused},
   };
 }
 

@@ -1,0 +1,296 @@
+'use strict';
+// Draws the page's charts from the JSON in #data. Curves are SVG in the element's own pixels, so that text keeps its size at
+// every width; a chart is one stop of the Tab key, in which arrow keys move the read-out.
+const data = JSON.parse(document.getElementById('data').textContent);
+const shown = data.runs.map(() => true);
+const charts = [];
+
+const colour = (run) => `var(--c${run % 8})`;
+const dashes = (run) => ['', '7 3', '2 3', '9 3 2 3'][Math.floor(run / 8) % 4];
+
+function make(name, attributes = {}, ...children) {
+  const isSvg = ['svg', 'g', 'path', 'line', 'circle', 'rect', 'text', 'title'].includes(name);
+  const element = isSvg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+function number(value) {
+  if (value === null || value === undefined || !isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size !== 0 && size < 1e-3) return value.toExponential(2);
+  if (size < 1e4) return String(Number(value.toPrecision(4)));
+  const unit = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => size >= least);
+  return `${Number((value / unit[0]).toPrecision(4))} ${unit[1]}`;
+}
+const whole = (value) => (value === null ? '–' : Math.round(value).toLocaleString('en'));
+function duration(seconds) {
+  if (seconds < 120) return `${number(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+// Ticks at 1, 2 or 5 times a power of ten; on a logarithmic axis at powers of ten where there are enough.
+function ticks(low, high, most, log) {
+  if (log) {
+    const powers = [];
+    for (let e = Math.ceil(Math.log10(low)); e <= Math.log10(high) + 1e-9; ++e) powers.push(10 ** e);
+    if (powers.length > 2) return powers.filter((_, i) => i % Math.ceil(powers.length / most) === 0);
+    return [0, 1, 2, 3].map((i) => low * (high / low) ** (i / 3));
+  }
+  const power = 10 ** Math.floor(Math.log10((high - low) / most));
+  const step = [1, 2, 5, 10].map((f) => f * power).find((s) => (high - low) / s <= most);
+  const list = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(Number((i * step).toPrecision(12)));
+  return list;
+}
+
+function extent(lists) {
+  let low = Infinity, high = -Infinity;
+  for (const list of lists) for (const v of list) { if (v < low) low = v; if (v > high) high = v; }
+  if (low > high) return [0, 1];
+  return low === high ? [low - Math.abs(low || 1) / 10, high + Math.abs(high || 1) / 10] : [low, high];
+}
+
+// A frame with axes. Returns the SVG and the scales.
+function frame(width, height, xs, ys, labels) {
+  const left = labels.left || 58, right = 12, top = 8, bottom = 34;
+  const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0 });
+  const [x0, x1] = xs, [y0, y1] = ys;
+  const toY = labels.log ? Math.log10 : (v) => v;
+  const x = (v) => left + ((v - x0) / (x1 - x0)) * (width - left - right);
+  const y = (v) => height - bottom - ((toY(v) - toY(y0)) / (toY(y1) - toY(y0))) * (height - top - bottom);
+  for (const v of labels.rows ? [] : ticks(y0, y1, 5, labels.log)) {
+    svg.append(make('line', { class: 'grid', x1: left, x2: width - right, y1: y(v), y2: y(v) }),
+               make('text', { x: left - 8, y: y(v) + 4, 'text-anchor': 'end' }, number(v)));
+  }
+  for (const v of ticks(x0, x1, width < 500 ? 4 : 8, false)) {
+    svg.append(make('line', { class: 'grid', x1: x(v), x2: x(v), y1: height - bottom, y2: height - bottom + 4 }),
+               make('text', { x: Math.min(x(v), width - 20), y: height - bottom + 17, 'text-anchor': 'middle' }, number(v)));
+  }
+  svg.append(make('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, labels.x));
+  return { svg, x, y, left, right, top, bottom };
+}
+
+function nearest(list, wanted) {
+  let low = 0, high = list.length - 1;
+  while (high - low > 1) { const middle = (low + high) >> 1; if (list[middle] < wanted) low = middle; else high = middle; }
+  return wanted - list[low] < list[high] - wanted ? low : high;
+}
+
+// The chart's figure, its read-out and table. `draw(width)` returns {svg, positions, describe, place}: how many positions the
+// read-out has, what it says at one, and where the cursor stands.
+function chart(id, title, place, options, draw, table) {
+  const output = make('output', { 'aria-live': 'polite' });
+  const holder = make('div');
+  const details = make('details', {}, make('summary', {}, `${title} as a table`));
+  const figure = make('figure', { class: options.wide ? 'chart wide' : 'chart', id },
+                      make('figcaption', {}, make('h3', {}, title), output), holder, details);
+  document.getElementById(place).append(figure);
+  details.addEventListener('toggle', () => {
+    if (details.open && !details.querySelector('table'))
+      details.append(make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}, table` }, table()));
+  });
+  const redraw = () => {
+    const focused = holder.contains(document.activeElement);
+    const width = Math.max(240, holder.clientWidth);
+    const picture = draw(width);
+    const cursor = make('line', { class: 'cursor', y1: 8, y2: picture.svg.viewBox.baseVal.height - 34, visibility: 'hidden' });
+    picture.svg.append(cursor);
+    picture.svg.setAttribute('aria-label', `${title}. ${picture.summary} Arrow keys read values.`);
+    let at = -1;
+    const go = (position) => {
+      if (picture.positions === 0) return;
+      at = Math.max(0, Math.min(picture.positions - 1, position));
+      cursor.setAttribute('x1', picture.place(at)); cursor.setAttribute('x2', picture.place(at));
+      cursor.setAttribute('visibility', 'visible');
+      output.textContent = picture.describe(at);
+    };
+    picture.svg.addEventListener('pointermove', (event) => {
+      const box = picture.svg.getBoundingClientRect();
+      go(picture.find((event.clientX - box.left) * width / box.width));
+    });
+    picture.svg.addEventListener('pointerleave', () => { cursor.setAttribute('visibility', 'hidden'); output.textContent = ''; });
+    picture.svg.addEventListener('keydown', (event) => {
+      const stride = event.shiftKey ? Math.ceil(picture.positions / 20) : 1;
+      const to = { ArrowRight: at + stride, ArrowLeft: at - stride, Home: 0, End: picture.positions - 1 }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      go(to);
+    });
+    holder.replaceChildren(picture.svg);
+    if (focused) picture.svg.focus();
+  };
+  redraw();
+  charts.push({ figure, redraw, width: holder.clientWidth, holder });
+  details.reset = () => details.querySelector('.scroll')?.remove();
+  figure.forget = details.reset;
+}
+
+const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
+
+function curveChart(id, title, keys, unit, options = {}) {
+  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => run.curves[key] && run.curves[key].x.length > 0)
+    .map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
+  if (!data.runs.some((run) => keys.some((key) => run.curves[key] && run.curves[key].x.length > 0))) return;
+  const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
+    .filter(Boolean).join(' ');
+  const draw = (width) => {
+    const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.map((c) => c.y));
+    const log = ys[0] > 0 && ys[1] / ys[0] > 30 && options.log;
+    if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
+    if (options.zero) ys[0] = 0;
+    const f = frame(width, 250, xs, ys, { x: 'step', log });
+    for (const c of list) {
+      const path = c.x.map((v, k) => `${k ? 'L' : 'M'}${f.x(v).toFixed(1)} ${f.y(c.y[k]).toFixed(1)}`).join('');
+      const line = make('path', { class: c.key === 'validation' ? 'curve dashed' : 'curve', d: path, stroke: colour(c.i) });
+      if (dashes(c.i) && c.key !== 'validation') line.setAttribute('stroke-dasharray', dashes(c.i));
+      f.svg.append(line);
+      if (c.key === 'validation' && c.x.length <= 60)
+        c.x.forEach((v, k) => f.svg.append(make('circle', { cx: f.x(v), cy: f.y(c.y[k]), r: 3, fill: colour(c.i) })));
+    }
+    const longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
+    const steps = longest ? longest.x : [];
+    return {
+      svg: f.svg, positions: steps.length, place: (k) => f.x(steps[k]),
+      find: (px) => nearest(steps, xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
+      describe: (k) => `step ${whole(steps[k])}: ` + list.map((c) =>
+        `${label(c)} ${number(c.y[nearest(c.x, steps[k])])}${unit}`.trim()).join(', '),
+      summary: list.map((c) => `${label(c) || title} from ${number(c.y[0])} to ${number(c.y[c.y.length - 1])}${unit}.`).join(' '),
+    };
+  };
+  const table = () => {
+    const list = curves(), longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
+    const body = make('tbody'), rows = Math.min(40, longest ? longest.x.length : 0);
+    for (let r = 0; r < rows; ++r) {
+      const step = longest.x[Math.round((r * (longest.x.length - 1)) / Math.max(1, rows - 1))];
+      const near = (c) => { const k = nearest(c.x, step); return c.key === 'validation' && c.x[k] !== step ? '' : number(c.y[k]); };
+      body.append(make('tr', {}, make('th', { scope: 'row' }, whole(step)), ...list.map((c) => make('td', {}, near(c)))));
+    }
+    return make('table', {}, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'step'),
+      ...list.map((c) => make('th', { scope: 'col' }, label(c) || title)))), body);
+  };
+  chart(id, title, 'charts', options, draw, table);
+}
+
+function histogramChart() {
+  const h = data.histogram, bins = h.runs.length ? h.runs[0].counts.length : 0;
+  if (!h.runs.some((run) => run.counts.some((n) => n > 0))) return;
+  const edge = (k) => (h.low + ((h.high - h.low) * k) / bins) * 1e3;
+  const range = (k) => `${number(edge(k))} to ${k + 1 < bins ? number(edge(k + 1)) : 'more'} ms`;
+  const named = (i, text) => (data.runs.length > 1 ? `${data.runs[i].name} ${text}` : text);
+  const draw = (width) => {
+    const most = Math.max(1, ...visible().flatMap(({ i }) => h.runs[i].counts));
+    const f = frame(width, 250, [edge(0), edge(bins)], [0, most * 1.04], { x: 'ms' });
+    const list = visible();
+    list.forEach(({ i }, place) => h.runs[i].counts.forEach((count, k) => {
+      if (count === 0) return;
+      const span = (f.x(edge(k + 1)) - f.x(edge(k)) - 1) / list.length;
+      f.svg.append(make('rect', { x: f.x(edge(k)) + span * place, y: f.y(count), width: Math.max(0.5, span),
+        height: Math.max(0.5, f.y(0) - f.y(count)), fill: colour(i) }));
+    }));
+    return {
+      svg: f.svg, positions: bins, place: (k) => (f.x(edge(k)) + f.x(edge(k + 1))) / 2,
+      find: (px) => Math.floor(((px - f.left) / (width - f.left - f.right)) * bins),
+      describe: (k) => `${range(k)}: ` + visible().map(({ i }) => named(i, `${h.runs[i].counts[k]} steps`)).join(', '),
+      summary: visible().map(({ run, i }) => named(i, `median ${number(run.step_s * 1e3)} ms.`)).join(' '),
+    };
+  };
+  const table = () => {
+    const body = make('tbody');
+    for (let k = 0; k < bins; ++k)
+      if (visible().some(({ i }) => h.runs[i].counts[k]))
+        body.append(make('tr', {}, make('th', { scope: 'row' }, range(k)),
+          ...visible().map(({ i }) => make('td', {}, whole(h.runs[i].counts[k])))));
+    return make('table', {}, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'time of a step'),
+      ...visible().map(({ run }) => make('th', { scope: 'col' }, run.name)))), body);
+  };
+  chart('chart-step-time', 'Step time', 'charts', {}, draw, table);
+}
+
+function eventChart() {
+  const all = () => visible().flatMap(({ run, i }) => run.events.map((e) => ({ ...e, i, run: run.name })))
+    .sort((a, b) => a.time - b.time);
+  if (!data.runs.some((run) => run.events.length)) return;
+  const kinds = [...new Set(data.runs.flatMap((run) => run.events.map((e) => e.event)))];
+  const draw = (width) => {
+    const list = all(), height = 44 + kinds.length * 24, xs = extent(list.map((e) => [e.time]));
+    const f = frame(width, height, xs, [0, 1], { x: 'seconds from the start', rows: true, left: 118 });
+    const row = (kind) => 20 + kinds.indexOf(kind) * 24;
+    for (const kind of kinds)
+      f.svg.append(make('text', { x: 106, y: row(kind) + 4, 'text-anchor': 'end' }, kind),
+                   make('line', { class: 'grid', x1: 118, x2: width - f.right, y1: row(kind), y2: row(kind) }));
+    const shift = (i) => (data.runs.length > 1 ? (i - (data.runs.length - 1) / 2) * Math.min(4, 16 / data.runs.length) : 0);
+    for (const e of list)
+      f.svg.append(make('circle', { cx: f.x(e.time), cy: row(e.event) + shift(e.i), r: 4, fill: colour(e.i), 'fill-opacity': 0.8 }));
+    return {
+      svg: f.svg, positions: list.length, place: (k) => f.x(list[k].time),
+      find: (px) => nearest(list.map((e) => e.time), xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
+      describe: (k) => `${number(list[k].time)} s, ${data.runs.length > 1 ? `${list[k].run}, ` : ''}step ${whole(list[k].step)}: ` +
+        `${list[k].event} ${list[k].details}`.slice(0, 160),
+      summary: `${list.length} events.`,
+    };
+  };
+  const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'details']
+    .map((name) => make('th', { scope: 'col' }, name)))), make('tbody', {}, ...all().map((e) => make('tr', {},
+    ...[number(e.time), e.run, whole(e.step), e.event, e.details].map((text) => make('td', {}, text))))));
+  chart('chart-events', 'Events', 'events', { wide: true }, draw, table);
+}
+
+function card(run, i) {
+  const name = make('div', { class: 'run-name' }, make('span', { class: 'swatch', style: `background:${colour(i)}` }));
+  if (data.runs.length > 1) {
+    const box = make('input', { type: 'checkbox', id: `show-${i}` });
+    box.checked = true;
+    box.addEventListener('change', () => {
+      shown[i] = box.checked;
+      for (const each of charts) { each.redraw(); each.figure.forget(); }
+    });
+    name.append(box, make('label', { for: `show-${i}` }, run.name));
+  } else name.append(run.name);
+  name.append(make('small', {}, run.directory));
+  const facts = [['ended', run.ending], ['steps', `${whole(run.steps)}${run.train_steps ? ` of ${whole(run.train_steps)}` : ''}`],
+    ['ranks', run.ranks], ['loss', run.loss === null ? null : number(run.loss)],
+    ['validation loss', run.validation_loss === null ? null : number(run.validation_loss)],
+    ['tokens', run.tokens ? number(run.tokens) : null], ['training time', duration(run.seconds)],
+    ['median step', `${number(run.step_s * 1e3)} ms`], ['median tokens/s', run.rate ? number(run.rate) : null],
+    ['model FLOP/s', run.flops ? number(run.flops) : null]];
+  return make('article', { class: 'run' }, name, make('dl', {}, ...facts.filter(([, value]) => value !== null && value !== undefined)
+    .map(([key, value]) => make('div', {}, make('dt', {}, key), make('dd', {}, String(value))))));
+}
+
+// What distinguishes the decks, one row a key.
+function deckDifferences() {
+  const decks = [...document.querySelectorAll('pre.deck')].map((pre) => {
+    const values = new Map();
+    let section = '';
+    for (const line of pre.textContent.split('\n')) {
+      const heading = line.match(/^\[+([^\]]+)\]+/), entry = line.match(/^([\w]+) *= *(.*)$/);
+      if (heading) section = heading[1];
+      else if (entry) values.set(`${section}.${entry[1]}`, entry[2]);
+    }
+    return values;
+  });
+  if (decks.length < 2) return;
+  const keys = [...new Set(decks.flatMap((deck) => [...deck.keys()]))].filter((key) => new Set(decks.map((d) => d.get(key))).size > 1);
+  document.getElementById('deck-differences').append(make('div', { class: 'scroll', tabindex: 0, role: 'region',
+    'aria-label': 'differences of the decks' }, make('table', {}, make('thead', {}, make('tr', {},
+    ...['key', ...data.runs.map((run) => run.name)].map((name) => make('th', { scope: 'col' }, name)))),
+    make('tbody', {}, ...keys.map((key) => make('tr', {}, make('th', { scope: 'row' }, key),
+      ...decks.map((deck) => make('td', {}, deck.get(key) ?? '–'))))))));
+}
+
+document.getElementById('runs').append(...data.runs.map(card));
+curveChart('chart-loss', 'Loss', ['loss', 'validation'], '', { wide: true });
+curveChart('chart-lr', 'Learning rate', ['lr'], '', { zero: true });
+curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], '', { log: true });
+curveChart('chart-tokens', 'Tokens per second', ['rate'], '', { zero: true });
+curveChart('chart-flops', 'Model FLOP/s', ['flops'], '', { zero: true });
+histogramChart();
+eventChart();
+deckDifferences();
+new ResizeObserver(() => {
+  for (const each of charts)
+    if (each.holder.clientWidth !== each.width) { each.width = each.holder.clientWidth; each.redraw(); }
+}).observe(document.body);

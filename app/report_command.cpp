@@ -1,0 +1,45 @@
+#include "app/report_command.hpp"
+
+#include <cstdio>
+
+#include "app/command_line.hpp"
+#include "app/report_data.hpp"
+#include "app/report_gantt.hpp"
+#include "app/report_page.hpp"
+#include "app/trace_command.hpp"
+#include "io/run_files.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+// A run that has not ended may have no trace yet.
+std::string pipeline_of(const RunData& run) {
+  try {
+    return pipeline_html(trace_of_run(run.directory));
+  } catch (const kernels::Error& error) {
+    std::fprintf(stderr, "tenax: no pipeline is drawn: %s\n", error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+int report_command(const std::vector<std::string>& arguments) {
+  constexpr int kMostRuns = 100;
+  const CommandLine line({"report", {"out"}, {}, 1, kMostRuns}, arguments);
+  std::vector<RunData> runs;
+  std::vector<std::string> pipelines;
+  for (const std::string& directory : line.positional()) {
+    runs.push_back(load_run(directory));
+    pipelines.push_back(pipeline_of(runs.back()));
+  }
+  const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
+  const std::filesystem::path out = line.text("out", own.string());
+  io::write_file_atomically(out, report_page(runs, pipelines));
+  std::printf("%s\n", out.c_str());
+  return 0;
+}
+
+}  // namespace tenax::app

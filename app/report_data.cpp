@@ -1,0 +1,173 @@
+#include "app/report_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "app/layout.hpp"
+#include "app/units.hpp"
+#include "io/json.hpp"
+#include "io/run_files.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+using kernels::Error;
+
+constexpr std::size_t kMostEvents = 2000;
+constexpr int kBins = 40;
+
+std::optional<io::Deck> readable_deck(const std::string& text) {
+  try {
+    return io::parse_resolved_deck(text);
+  } catch (const Error&) {  // of another version, or none
+    return {};
+  }
+}
+
+// Six digits are more than a screen shows, and make the page a third as long.
+std::vector<double> rounded(std::vector<double> values) {
+  for (double& value : values)
+    if (std::isfinite(value)) value = std::strtod(format("%.6g", value).c_str(), nullptr);
+  return values;
+}
+
+io::JsonObject curve_json(const std::vector<double>& x, const std::vector<double>& y, double factor = 1) {
+  Curve curve = decimated(x, y);
+  for (double& value : curve.y) value *= factor;
+  return io::JsonObject{}.add("x", curve.x).add("y", rounded(std::move(curve.y)));
+}
+
+/// Of very many events the first and the last ones.
+std::vector<io::JsonObject> events_json(const std::vector<io::EventLine>& events) {
+  std::vector<io::JsonObject> list;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i >= kMostEvents / 2 && i + kMostEvents / 2 < events.size()) continue;
+    const io::EventLine& line = events[i];
+    list.push_back(io::JsonObject{}
+                       .add("time", line.time_s - events.front().time_s)
+                       .add("step", line.step)
+                       .add("event", line.event)
+                       .add("details", line.details));
+  }
+  return list;
+}
+
+std::string ending(const std::vector<io::EventLine>& events) {
+  const auto last = std::find_if(events.rbegin(), events.rend(), [](const io::EventLine& line) {
+    return line.event == "end" || line.event == "start" || line.event == "resume";
+  });
+  if (last == events.rend()) return "nothing recorded";
+  return last->event == "end" ? last->details : "running, or was killed";
+}
+
+double last_of(const std::vector<double>& values) { return values.empty() ? std::nan("") : values.back(); }
+
+io::JsonObject run_json(const RunData& run) {
+  const io::RunSeries& s = run.series;
+  const double rate = median(s.tokens_per_second);
+  double seconds = 0;
+  for (const double step_s : s.seconds) seconds += std::isfinite(step_s) ? step_s : 0;
+  io::JsonObject curves, object;
+  curves.add("loss", curve_json(s.step, s.loss));
+  curves.add("validation", curve_json(s.validation_step, s.validation_loss));
+  curves.add("lr", curve_json(s.step, s.lr)).add("grad_norm", curve_json(s.step, s.grad_norm));
+  curves.add("rate", curve_json(s.step, s.tokens_per_second));
+  if (run.flop_per_token > 0)
+    curves.add("flops", curve_json(s.step, s.tokens_per_second, run.flop_per_token));
+  object.add("name", run.name).add("directory", run.directory.string()).add("ending", ending(run.events));
+  object.add("steps", static_cast<std::int64_t>(s.step.size())).add("tokens", s.tokens);
+  if (run.deck) object.add("train_steps", run.deck->run.train_steps).add("ranks", run.deck->parallel.ranks());
+  object.add("loss", last_of(s.loss)).add("validation_loss", last_of(s.validation_loss));
+  object.add("step_s", median(s.seconds)).add("seconds", seconds).add("rate", rate);
+  object.add("flops", rate * run.flop_per_token).add("curves", curves);
+  return object.add("event_count", static_cast<std::int64_t>(run.events.size()))
+      .add("events", events_json(run.events));
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+// One run's slowest steps must not flatten the others' picture: the last bin holds what is beyond it.
+io::JsonObject histogram_json(const std::vector<RunData>& runs) {
+  constexpr double kSlowest = 0.99;
+  double low = 0, high = 0;
+  for (const RunData& run : runs) {
+    if (run.series.seconds.empty()) continue;
+    const double fastest = quantile(run.series.seconds, 0);
+    low = low == 0 ? fastest : std::min(low, fastest);
+    high = std::max(high, quantile(run.series.seconds, kSlowest));
+  }
+  if (!(high > low)) high = low > 0 ? 1.1 * low : 1;
+  std::vector<io::JsonObject> counts;
+  for (const RunData& run : runs) {
+    std::vector<std::int64_t> bins(kBins, 0);
+    for (const double seconds : run.series.seconds) {
+      if (!std::isfinite(seconds)) continue;
+      const double place = (seconds - low) / (high - low) * kBins;
+      ++bins[static_cast<std::size_t>(std::clamp(place, 0.0, kBins - 1.0))];
+    }
+    counts.push_back(io::JsonObject{}.add("counts", bins));
+  }
+  return io::JsonObject{}.add("low", low).add("high", high).add("runs", counts);
+}
+
+}  // namespace
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+RunData load_run(const std::filesystem::path& directory) {
+  RunData run;
+  run.directory = directory;
+  if (io::read_text_file(directory / "deck.toml", run.deck_text) != 0) run.deck_text.clear();
+  run.series = io::read_series(directory);
+  run.events = io::read_events(directory);
+  if (run.deck_text.empty() && run.series.step.empty() && run.events.empty())
+    throw Error(
+        kernels::Scope::rank,
+        directory.string() + " is not a run directory: it has no deck.toml, metrics.jsonl or events.jsonl");
+  run.deck = readable_deck(run.deck_text);
+  run.name = run.deck ? run.deck->run.name : directory.filename().string();
+  if (run.deck && !run.deck->model.is_placeholder)
+    run.flop_per_token = gpt_config(run.deck->model).flop_per_token();
+  return run;
+}
+
+Curve decimated(const std::vector<double>& x, const std::vector<double>& y) {
+  Curve all;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (std::isfinite(y[i]) && std::isfinite(x[i])) {
+      all.x.push_back(x[i]);
+      all.y.push_back(y[i]);
+    }
+  const std::size_t n = all.y.size();
+  if (n <= 2 * kCurveStretches) return all;
+  Curve seen;
+  for (std::size_t stretch = 0; stretch < kCurveStretches; ++stretch) {
+    const auto at = [&](std::size_t s) {
+      return all.y.begin() + static_cast<std::ptrdiff_t>(n * s / kCurveStretches);
+    };
+    const auto [low, high] = std::minmax_element(at(stretch), at(stretch + 1));
+    for (const auto point : {std::min(low, high), std::max(low, high)}) {
+      seen.x.push_back(all.x[static_cast<std::size_t>(point - all.y.begin())]);
+      seen.y.push_back(*point);
+      if (low == high) break;
+    }
+  }
+  return seen;
+}
+
+std::string chart_data_json(const std::vector<RunData>& runs) {
+  std::vector<io::JsonObject> list;
+  for (const RunData& run : runs) list.push_back(run_json(run));
+  return io::JsonObject{}.add("runs", list).add("histogram", histogram_json(runs)).text();
+}
+
+}  // namespace tenax::app

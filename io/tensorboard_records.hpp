@@ -1,0 +1,33 @@
+// Records of TensorBoard's event files: framing and the few messages of theirs that scalars need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenax::io {
+
+/// CRC-32C (Castagnoli), as in RFC 3720.
+std::uint32_t crc32c(std::string_view bytes);
+
+/// An Event message: the one that begins a file, and one of scalars (tag, value).
+std::string version_event(double unix_time_s);
+std::string scalars_event(double unix_time_s, std::int64_t step,
+                          const std::vector<std::pair<std::string_view, double>>& scalars);
+
+/// `event` framed as a record.
+std::string record_of(std::string_view event);
+/// The event of the record at the front of `bytes`; nothing if it is torn or damaged.
+std::optional<std::string_view> front_record(std::string_view bytes);
+/// How many bytes a record of an event of that size takes.
+std::size_t record_size(std::size_t event_size);
+
+/// Member `step` of an event that this file made; 0 where it has none.
+std::int64_t step_of_event(std::string_view event);
+
+}  // namespace tenax::io
