@@ -45,9 +45,7 @@ std::vector<std::string> token_texts(const std::filesystem::path& file, const st
 std::int64_t detokenize(const std::filesystem::path& file, const std::vector<std::string>& texts,
                         const std::filesystem::path& text) {
   if (is_hdf5(file)) verify_token_file(file);
-  const auto vocab_size = static_cast<std::int64_t>(texts.size());
-  const auto tokens =
-      TokenFile::open(file, "bytes", {.seq_length = 0, .vocab_size = vocab_size, .scan = true});
+  const auto tokens = TokenFile::open(file, "bytes", {.seq_length = 0, .vocab_size = 0, .scan = false});
   AtomicFile out(text);
   std::vector<std::int32_t> block(1 << 16);
   std::string bytes;

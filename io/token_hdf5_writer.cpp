@@ -53,11 +53,17 @@ std::string lines(const std::vector<std::string>& names) {
   return text;
 }
 
+Hdf5Id create_file(const std::filesystem::path& path) {
+  const Hdf5Id access = create_file_access();
+  TENAX_HDF5(H5Pset_alignment(access, 1, 64));  // tokens are read where they lie, as whole words
+  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)), H5Fclose};
+}
+
 }  // namespace
 
 struct TokenHdf5Writer::File {
   File(const std::filesystem::path& path, hid_t stored, hid_t memory)
-      : file(TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, create_file_access())), H5Fclose),
+      : file(create_file(path)),
         tokens(create_dataset(file, "/tokens", stored, H5S_UNLIMITED, kBlockTokens)),
         documents(create_dataset(file, "/documents", H5T_STD_I64LE, H5S_UNLIMITED, kDocumentChunk)),
         memory_type(memory) {}

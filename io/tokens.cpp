@@ -103,7 +103,11 @@ std::unique_ptr<TokenFile> map_pieces(const std::filesystem::path& file, const T
     const std::int64_t count = std::min(left, where.piece_tokens);
     const auto begin = static_cast<std::size_t>(offset),
                bytes = static_cast<std::size_t>(count) * sizeof(Token);
-    if (begin % sizeof(Token) != 0 || begin > map->bytes().size() || bytes > map->bytes().size() - begin)
+    if (begin % sizeof(Token) != 0)
+      throw Error(Scope::rank,
+                  "token file " + file.string() +
+                      ": /tokens does not begin at a whole word of the file; write it by tenax tokenize");
+    if (begin > map->bytes().size() || bytes > map->bytes().size() - begin)
       throw Error(Scope::rank, "token file " + file.string() + ": truncated: its tokens go beyond its end");
     const auto* const first = reinterpret_cast<const Token*>(map->bytes().data() + begin);
     pieces.emplace_back(first, static_cast<std::size_t>(count));

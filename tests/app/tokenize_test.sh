@@ -1,0 +1,124 @@
+# tenax tokenize: files in and out, as a user calls it; training on what it wrote.
+. "$TENAX_SOURCE/tests/app/common.sh"
+
+vocabulary=$TENAX_SOURCE/../shared/data/gpt2
+
+# A vocabulary of bytes and " th", " the": encoder.json and vocab.bpe in GPT-2's spelling.
+small_vocabulary() {
+  mkdir -p vocab
+  awk 'BEGIN {
+    other = 256
+    for (b = 0; b < 256; ++b) {
+      printable = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174
+      printf "%s\"\\u%04x\": %d", b ? ", " : "{", printable ? b : other++, b
+    }
+    print ", \"th\": 256, \"\\u0120th\": 257, \"\\u0120the\": 258, \"<|endoftext|>\": 259}"
+  }' >vocab/encoder.json
+  printf '#version: 0.2\nt h\n\304\240 th\n\304\240th e\n' >vocab/vocab.bpe
+}
+
+tokenize() { "$TENAX" tokenize "$@" >out.log 2>err.log || { cat err.log >&2; fail "tokenize $*"; }; }
+refuses() {  # STATUS TEXT ARGUMENTS…: fails with this status and says this, once, and leaves no file
+  local status=$1 text=$2 got=0
+  shift 2
+  ls -A >before.list
+  "$TENAX" tokenize "$@" >out.log 2>err.log || got=$?
+  [ "$got" = "$status" ] || fail "tokenize $*: status $got, not $status"
+  [ "$(grep -c . err.log)" = 1 ] || fail "tokenize $*: not one line: $(cat err.log)"
+  grep -qF -- "$text" err.log || fail "tokenize $*: '$(cat err.log)' does not say '$text'"
+  ls -A | cmp -s - before.list || fail "tokenize $* left a file"
+}
+same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
+
+touch out.log err.log before.list
+small_vocabulary
+gpt2="--tokenizer gpt2 --vocab vocab"
+seq 1 20000 | sed 's/7/ then the thing/g' >one.txt
+printf 'no UTF-8: \377\300\200 \360\237\n\n  end ' >two.txt
+head -c 300000 /dev/urandom >three.txt
+
+echo "every byte comes back, from .h5 without a word about the tokenizer"
+for text in one two three; do
+  for options in "$gpt2" "--tokenizer bytes" ""; do
+    tokenize $text.txt --out $text.h5 $options
+    tokenize --decode $text.h5 --out back.txt
+    same back.txt $text.txt
+    tokenize $text.txt --out $text.bin $options --threads 1
+    tokenize --decode $text.bin --out back.txt $options
+    same back.txt $text.txt
+  done
+done
+
+echo "several files and a pattern in quotes are documents with a separator between them"
+tokenize two.txt one.txt --out all.h5 $gpt2
+grep -q "in 2 documents" out.log || fail "not 2 documents: $(cat out.log)"
+tokenize --decode all.h5 --out back.txt
+{ cat two.txt; printf '<|endoftext|>'; cat one.txt; } >joined.txt
+same back.txt joined.txt
+tokenize '{one,two}.t?t' --out all.h5 $gpt2
+grep -q "in 2 documents" out.log || fail "not 2 documents: $(cat out.log)"
+cp all.h5 again.h5
+tokenize one.txt two.txt --out again.h5 $gpt2 --threads 3
+same all.h5 again.h5
+
+echo "a pipe is a text"
+tokenize <(cat one.txt) --out piped.bin $gpt2
+tokenize one.txt --out whole.bin $gpt2
+same piped.bin whole.bin
+
+echo "what cannot be done is said, and leaves nothing"
+refuses 2 "its name must end in .h5" one.txt --out out.csv
+refuses 2 "--out FILE is missing" one.txt
+refuses 2 "no text is given" --out x.h5
+refuses 2 "unknown tokenizer gpt3" one.txt --out x.h5 --tokenizer gpt3
+refuses 2 "needs the folder" one.txt --out x.h5 --tokenizer gpt2
+refuses 1 "encoder.json: cannot read it" one.txt --out x.h5 --tokenizer gpt2 --vocab nowhere
+refuses 1 "no file matches *.none" '*.none' --out x.h5
+refuses 1 "cannot read absent.txt: No such file" absent.txt --out x.h5
+refuses 1 "nothing to tokenize" /dev/null --out x.h5
+refuses 1 "is not one of the 256" --decode whole.bin --out x.txt
+refuses 2 "holds its own vocabulary" --decode all.h5 --out x.txt $gpt2
+echo no HDF5 >broken.h5
+refuses 1 "it is not a whole HDF5 file" --decode broken.h5 --out x.txt
+
+echo "training reads text by gpt2, .bin and .h5 alike, and a blend the same in every layout"
+cat >deck.toml <<'EOF'
+[run]
+train_steps = 3
+eval_interval = 3
+eval_steps = 1
+[model]
+num_layers = 2
+hidden_size = 32
+num_attention_heads = 4
+seq_length = 16
+vocab_size = 260
+[data]
+train = "one.txt"
+tokenizer = "gpt2"
+vocab_dir = "vocab"
+[batch]
+global_batch_size = 4
+[optimizer]
+lr = 1e-3
+EOF
+tokenize one.txt --out one.h5 $gpt2
+tokenize one.txt --out one.bin $gpt2
+tokenize two.txt three.txt --out more.h5 $gpt2
+must_train 1 deck.toml run.name=text
+must_train 1 deck.toml run.name=h5 data.train=one.h5
+must_train 1 deck.toml run.name=bin data.train=one.bin
+for kind in h5 bin; do claim same runs/text/metrics.jsonl runs/$kind/metrics.jsonl; done
+blend='data.train=[{file = "one.bin", weight = 3}, {file = "more.h5"}]'
+must_train 1 deck.toml run.name=blend "$blend" "data.validation=more.h5"
+must_train 2 deck.toml run.name=halves "$blend" "data.validation=more.h5" parallel.data_parallel_size=2
+claim close runs/blend/metrics.jsonl runs/halves/metrics.jsonl 1e-5
+! "$RUN_CHECK" close runs/text/metrics.jsonl runs/blend/metrics.jsonl 1e-5 2>/dev/null || fail "a blend trains as its first file"
+must_train 1 deck.toml run.name=stopped "$blend" run.train_steps=2 optimizer.lr_decay_steps=3
+must_train 1 deck.toml run.name=stopped "$blend" optimizer.lr_decay_steps=3
+claim same runs/blend/metrics.jsonl runs/stopped/metrics.jsonl
+
+if [ -e "$vocabulary/encoder.json" ]; then
+  echo "the tokens are OpenAI's"
+  python3 "$TENAX_SOURCE/tests/app/tokenize_reference.py" "$TENAX" "$vocabulary" 2000 || [ $? = 77 ] || fail "tokens differ"
+fi

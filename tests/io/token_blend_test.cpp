@@ -1,0 +1,131 @@
+#include "io/token_blend.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+constexpr std::int64_t kLength = 4;
+
+TEST(BlendOrder, of_one_file_is_that_file) {
+  const BlendOrder order({0.3});
+  for (const std::int64_t index : {0L, 1L, 65536L, 1L << 50}) {
+    EXPECT_EQ(order.place_of(index).source, 0U);
+    EXPECT_EQ(order.place_of(index).index, index);
+  }
+}
+
+TEST(BlendOrder, takes_from_each_file_by_its_weight) {
+  const BlendOrder order({7, 2, 1});
+  std::map<std::size_t, int> count;
+  for (std::int64_t i = 0; i < 100000; ++i) ++count[order.place_of(i).source];
+  EXPECT_NEAR(count[0], 70000, 5);
+  EXPECT_NEAR(count[1], 20000, 5);
+  EXPECT_NEAR(count[2], 10000, 5);
+}
+
+TEST(BlendOrder, interleaves_files_evenly) {
+  const BlendOrder order({7, 2, 1});
+  std::map<std::size_t, double> count;
+  const double parts[] = {0.7, 0.2, 0.1};
+  for (std::int64_t i = 0; i < 70000; ++i) {
+    ++count[order.place_of(i).source];
+    for (std::size_t source = 0; source < 3; ++source)
+      ASSERT_NEAR(count[source], parts[source] * static_cast<double>(i + 1), 2.0) << i;
+  }
+}
+
+TEST(BlendOrder, counts_the_samples_of_each_file_without_gaps) {
+  const BlendOrder order({3, 1.7, 0.01});
+  std::map<std::size_t, std::int64_t> next;
+  for (std::int64_t i = 0; i < 200000; ++i) {
+    const auto place = order.place_of(i);
+    ASSERT_EQ(place.index, next[place.source]++) << i;
+  }
+  EXPECT_EQ(next.size(), 3U);
+}
+
+TEST(BlendOrder, never_leaves_a_file_out) {
+  const BlendOrder order({1, 1e-9});
+  std::set<std::size_t> sources;
+  for (std::int64_t i = 0; i < 70000; ++i) sources.insert(order.place_of(i).source);
+  EXPECT_EQ(sources.size(), 2U);
+}
+
+/// Tokens base, base + 1, … so that a window tells where it is from.
+TokenBlend::Source counting(const TemporaryFolder& folder, int base, int count, double weight) {
+  std::string bytes;
+  for (int i = base; i < base + count; ++i) {
+    bytes += static_cast<char>(i & 0xFF);
+    bytes += static_cast<char>(i >> 8);
+  }
+  const auto path = folder.write(std::to_string(base) + ".bin", bytes);
+  return {TokenFile::open(path, "bytes", {.seq_length = kLength, .vocab_size = 65536, .scan = true}), weight};
+}
+
+std::vector<std::int32_t> firsts(const TokenBlend& blend, std::int64_t begin, std::int64_t count) {
+  std::vector<std::int32_t> tokens, window(kLength + 1);
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    blend.read(i, window);
+    for (std::size_t k = 1; k < window.size(); ++k) EXPECT_EQ(window[k], window[0] + static_cast<int>(k));
+    tokens.push_back(window[0]);
+  }
+  return tokens;
+}
+
+std::vector<TokenBlend::Source> two_files(const TemporaryFolder& folder) {
+  std::vector<TokenBlend::Source> sources;
+  sources.push_back(counting(folder, 0, 5 * kLength + 1, 2));
+  sources.push_back(counting(folder, 1000, 3 * kLength + 1, 1));
+  return sources;
+}
+
+TEST(TokenBlend, reads_each_file_in_its_own_order) {
+  const TemporaryFolder folder;
+  const TokenBlend blend(two_files(folder), SampleOrder::sequential, 1, kLength);
+  EXPECT_EQ(firsts(blend, 0, 9), (std::vector<std::int32_t>{0, 1000, 4, 8, 1004, 12, 16, 1008, 0}));
+}
+
+TEST(TokenBlend, shuffled_goes_through_all_of_a_file_before_it_begins_again) {
+  const TemporaryFolder folder;
+  const TokenBlend blend(two_files(folder), SampleOrder::shuffled, 1, kLength);
+  std::map<std::int32_t, int> count;
+  for (const std::int32_t first : firsts(blend, 0, 45)) ++count[first];
+  EXPECT_EQ(count.size(), 8U);
+  for (const auto& [first, times] : count) EXPECT_EQ(times, first < 1000 ? 6 : 5) << first;
+}
+
+TEST(TokenBlend, of_one_file_has_the_windows_of_window_order) {
+  const TemporaryFolder folder;
+  constexpr int kTokens = 50 * kLength + 1;
+  std::vector<TokenBlend::Source> sources;
+  sources.push_back(counting(folder, 0, kTokens, 3));
+  const TokenBlend blend(std::move(sources), SampleOrder::shuffled, 9, kLength);
+  const WindowOrder order(SampleOrder::shuffled, 9, kTokens, kLength);
+  for (std::int64_t i = 0; i < 120; ++i) ASSERT_EQ(firsts(blend, i, 1).front(), order.first_token(i));
+}
+
+TEST(TokenBlend, shuffles_files_of_equal_length_differently) {
+  const TemporaryFolder folder;
+  std::vector<TokenBlend::Source> sources;
+  for (const int base : {0, 10000}) sources.push_back(counting(folder, base, 100 * kLength + 1, 1));
+  const TokenBlend blend(std::move(sources), SampleOrder::shuffled, 1, kLength);
+  std::vector<std::int32_t> of_file[2];
+  for (const std::int32_t first : firsts(blend, 0, 200)) of_file[first >= 10000].push_back(first % 10000);
+  ASSERT_EQ(of_file[0].size(), 100U);
+  EXPECT_NE(of_file[0], of_file[1]);
+}
+
+TEST(TokenBlend, stays_what_it_was) {
+  const BlendOrder order({1, 2, 4});
+  std::string sources;
+  for (std::int64_t i = 0; i < 28; ++i) sources += static_cast<char>('a' + order.place_of(i).source);
+  EXPECT_EQ(sources, "cbcacbccbcacbccbcacbccbcacbc");
+}
+
+}  // namespace
+}  // namespace tenax::io::test
