@@ -27,12 +27,16 @@ int import_command(const std::vector<std::string>& arguments) {
   const std::string out = required(line, "import", "out");
   std::optional<std::int64_t> heads;
   if (line.has("num-attention-heads")) heads = line.integer("num-attention-heads", 0, 1, kMostHeads);
-  const io::CheckpointInfo info = io::import_safetensors(line.positional().front(), out, heads);
+  const auto [info, ignored] = io::import_safetensors(line.positional().front(), out, heads);
   std::printf("%s: GPT-2 with %lld layers, %lld heads, width %lld, vocabulary %lld, %zu tensors\n",
               out.c_str(), static_cast<long long>(info.model.num_layers),
               static_cast<long long>(info.model.num_attention_heads),
               static_cast<long long>(info.model.hidden_size), static_cast<long long>(info.model.vocab_size),
               info.parameters.size());
+  if (ignored.empty()) return 0;
+  std::printf("ignored, for they are no parameters:");
+  for (const std::string& name : ignored) std::printf(" %s", name.c_str());
+  std::printf("\n");
   return 0;
 }
 

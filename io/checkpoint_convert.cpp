@@ -88,14 +88,13 @@ void append_parameter(SafetensorsWriter& writer, const fs::path& checkpoint, con
 
 }  // namespace
 
-CheckpointInfo import_safetensors(const fs::path& in, const fs::path& out,
-                                  std::optional<std::int64_t> heads) {
+ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::optional<std::int64_t> heads) {
   const Gpt2Weights weights(in);
   CheckpointInfo info;
   info.model = complete_sizes(in, weights, heads);
   const ImportedState state(gpt2_parameters(info.model), weights);
   write_checkpoint(out, info, state.ranges);
-  return open_checkpoint(out);
+  return {open_checkpoint(out), weights.ignored()};
 }
 
 void export_safetensors(const fs::path& checkpoint, const fs::path& out, const std::string& dtype) {

@@ -30,6 +30,7 @@ Gpt2Weights::Gpt2Weights(const std::filesystem::path& file) : reader_(file) {
 void Gpt2Weights::collect() {
   for (const SafetensorsEntry& e : reader_.entries()) {
     const std::string name = without_prefix(e.name);
+    if (is_mask_buffer(name) || name == kTiedHead) ignored_.push_back(e.name);
     if (is_mask_buffer(name)) continue;
     if (!entry_of_name_.emplace(name, &e).second) {
       refuse_safetensors(reader_.path(), "it holds " + name + " twice, with and without 'transformer.'");

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "io/gpt2_names.hpp"
 #include "io/safetensors.hpp"
@@ -20,6 +21,9 @@ class Gpt2Weights {
   /// As the tensors (and config.json beside the file, which must agree) say; num_attention_heads is 0 without
   /// a config.json, for no tensor tells it.
   const ModelSizes& sizes() const { return sizes_; }
+  /// The tensors of the file that no parameter is made of, by the file's names: causal masks, and a language head that
+  /// equals wte.weight.
+  const std::vector<std::string>& ignored() const { return ignored_; }
   /// Throws unless the sizes are `wanted` (heads only if they are known).
   void check_model(const ModelSizes& wanted) const;
 
@@ -38,6 +42,7 @@ class Gpt2Weights {
   SafetensorsReader reader_;
   std::map<std::string, const SafetensorsEntry*> entry_of_name_;
   ModelSizes sizes_;
+  std::vector<std::string> ignored_;
 };
 
 }  // namespace tenax::io

@@ -1,5 +1,7 @@
 #include "io/checkpoint_convert.hpp"
 
+#include <cmath>
+
 #include "checkpoint_fixture.hpp"
 #include "io/checkpoint_serial.hpp"
 #include "io/gpt2_config.hpp"
@@ -23,14 +25,14 @@ class Convert : public DirectoryTest {
   }
   /// A safetensors file of `tensors_`, each element its state_value (of the name without prefix).
   std::filesystem::path write_weights() {
-    SafetensorsWriter writer(weights_, tensors_, "F32");
+    SafetensorsWriter writer(weights_, tensors_, dtype_);
     for (const auto& tensor : tensors_) {
       std::int64_t count = 1;
       for (const std::int64_t extent : tensor.shape) count *= extent;
       const std::string name =
           tensor.name == "lm_head.weight" ? head_values_of_ : without_prefix(tensor.name);
       for (std::int64_t i = 0; i < count; ++i) {
-        const float value = state_value(name, 0, i);
+        const float value = half_ ? std::fmod(state_value(name, 0, i), 30000.0F) : state_value(name, 0, i);
         writer.append({&value, 1});
       }
     }
@@ -38,7 +40,8 @@ class Convert : public DirectoryTest {
     return weights_;
   }
   std::filesystem::path weights_ = directory_ / "model.safetensors", checkpoint_ = directory_ / "step.h5";
-  std::string head_values_of_ = "wte.weight";
+  std::string head_values_of_ = "wte.weight", dtype_ = "F32";
+  bool half_ = false;  // only values that F16 holds
   Tensors tensors_;
 };
 
@@ -82,8 +85,8 @@ TEST_F(Convert, the_number_of_heads_comes_from_config_json_else_from_the_option)
   EXPECT_SAYS(error_of([&] { import_safetensors(weights_, checkpoint_, 3); }, kernels::Scope::usage),
               "do not divide");
   write_file(directory_ / "config.json", gpt2_config_text(kTinyModel, "F32"));
-  EXPECT_EQ(import_safetensors(weights_, checkpoint_, {}).model, kTinyModel);
-  EXPECT_EQ(import_safetensors(weights_, checkpoint_, 4).model, kTinyModel);
+  EXPECT_EQ(import_safetensors(weights_, checkpoint_, {}).info.model, kTinyModel);
+  EXPECT_EQ(import_safetensors(weights_, checkpoint_, 4).info.model, kTinyModel);
   EXPECT_SAYS(error_of([&] { import_safetensors(weights_, directory_ / "other.h5", 2); }),
               "4 attention heads");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "other.h5"));
@@ -109,8 +112,20 @@ TEST_F(Convert, names_with_prefix_masks_and_a_tied_head_are_understood) {
   tensors_.push_back({"transformer.h.0.attn.bias", {1, 1, 6, 6}});
   tensors_.push_back({"transformer.h.1.attn.masked_bias", {}});
   tensors_.push_back({"lm_head.weight", {13, 8}});
-  import_safetensors(write_weights(), checkpoint_, 4);
-  EXPECT_EQ(open_checkpoint(checkpoint_).parameters.size(), gpt2_parameters(kTinyModel).size());
+  const auto [info, ignored] = import_safetensors(write_weights(), checkpoint_, 4);
+  EXPECT_EQ(info.parameters.size(), gpt2_parameters(kTinyModel).size());
+  EXPECT_EQ(ignored, (std::vector<std::string>{"transformer.h.0.attn.bias",
+                                               "transformer.h.1.attn.masked_bias", "lm_head.weight"}));
+}
+
+TEST_F(Convert, half_precision_weights_are_imported_exactly_and_come_back_as_the_same_bytes) {
+  half_ = true;
+  for (const char* dtype : {"F16", "BF16"}) {
+    dtype_ = dtype;
+    import_safetensors(write_weights(), checkpoint_, 4);
+    export_safetensors(checkpoint_, directory_ / "again.safetensors", dtype);
+    EXPECT_EQ(read_file(weights_), read_file(directory_ / "again.safetensors")) << dtype;
+  }
 }
 
 TEST_F(Convert, an_untied_head_is_refused) {

@@ -1,0 +1,68 @@
+# Commands on the checkpoints of runs: any layout's, with the run's own tokenizer; the score is training's own.
+source "$(dirname "$0")/common.sh"
+
+# 96 windows of 24 tokens: as many as 12 global batches of validation see.
+head -c $((2 * (96 * 24 + 1))) $golden/tokens.bin >validation.bin
+overrides="run.train_steps=3 run.eval_interval=3 run.eval_steps=12 data.validation=$PWD/validation.bin"
+must_train 1 $golden/golden.toml run.name=one $overrides
+must_train 8 $golden/golden.toml run.name=eight $overrides $(layout 2 2 2)
+for run in one eight; do
+  "$TENAX" evaluate runs/$run/checkpoints/step-000003.h5 --data validation.bin --batch 1 --json >$run.json 2>err.log
+  [ ! -s err.log ] && [ "$(wc -l <$run.json)" = 1 ] || fail "evaluate --json is not one object alone"
+done
+number() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p" $2; }  # NAME FILE
+[ "$(number loss one.json)" = "$(number validation_loss runs/one/metrics.jsonl)" ] ||
+  fail "evaluate says $(cat one.json), training $(grep validation runs/one/metrics.jsonl)"
+[ "$(number tokens one.json)" = 2304 ] && [ "$(number bits_per_byte one.json)" = null ] || fail "$(cat one.json)"
+awk -v a=$(number loss one.json) -v b=$(number loss eight.json) 'BEGIN { exit !((a - b) ^ 2 < 1e-10) }' ||
+  fail "the losses of two layouts are apart: $(cat one.json eight.json)"
+"$TENAX" evaluate runs/one/checkpoints/step-000003.h5 --data validation.bin --tokenizer bytes --json >bytes.json
+[ "$(number bytes bytes.json)" = 2304 ] || fail "$(cat bytes.json)"
+"$TENAX" evaluate runs/one/checkpoints/step-000003.h5 --data validation.bin | grep -q 'bits per byte: unknown' || fail text
+echo "ok evaluate"
+
+generate() { "$TENAX" generate runs/eight/checkpoints/step-000003.h5 "$@" 2>err.log; }  # beyond the window of 24
+printf 'Hello!' >prompt.txt
+generate --prompt Hello! --tokens 40 --samples 2 --seed 4 >a.txt
+grep -q '^80 tokens in .* tokens/s$' err.log || fail "no tokens/s: $(cat err.log)"
+generate --prompt-file prompt.txt --tokens 40 --samples 2 --seed 4 | cmp - a.txt || fail "a prompt file is another prompt"
+generate --prompt-file - --tokens 40 --samples 2 --seed 4 <prompt.txt | cmp - a.txt || fail "standard input is another prompt"
+[ "$(head -c 6 a.txt)" = Hello! ] || fail "the prompt is not shown: $(cat a.txt)"
+grep -qax -e --- a.txt || fail "nothing between samples"
+generate --prompt Hello! --tokens 40 --samples 2 --seed 5 | cmp -s - a.txt && fail "the seed does not matter"
+generate --prompt Hello! --tokens 9 --temperature 0 >greedy.txt
+for option in "--top-k 1" "--top-p 0"; do
+  generate --prompt Hello! --tokens 9 $option | cmp - greedy.txt || fail "$option is not greedy"
+done
+refuses() {  # STATUS PATTERN option…
+  local status=$1 pattern=$2 got=0
+  shift 2
+  generate "$@" >out.log || got=$?
+  [ $got = "$status" ] && grep -qE "$pattern" err.log && [ ! -s out.log ] || fail "status $got for $*: $(cat err.log)"
+}
+refuses 2 'empty' --prompt ''
+refuses 2 'exclude' --prompt a --prompt-file prompt.txt
+refuses 1 'absent.txt' --prompt-file absent.txt
+refuses 2 'token 255' --prompt "$(printf 'a\377')"
+refuses 2 'vocab' --prompt a --tokenizer gpt2
+refuses 2 'top-p' --prompt a --top-p 2
+echo "ok generate"
+
+# GPT-2's tokens, where its vocabulary is.
+vocab=$TENAX_SOURCE/../shared/data/gpt2
+[ -e $vocab/vocab.bpe ] || { echo "GPT-2's tokens are skipped: no $vocab"; exit 0; }
+for i in $(seq 60); do printf 'some naïve €uros 😀 are here again<|endoftext|>'; done >long.txt
+must_train 1 $golden/golden.toml run.name=gpt2 run.train_steps=60 model.init_weights= model.vocab_size=50257 \
+  data.train=$PWD/long.txt data.tokenizer=gpt2 data.vocab_dir=$vocab optimizer.lr=1e-2
+ckpt=runs/gpt2/checkpoints/step-000060.h5
+"$TENAX" evaluate $ckpt --data long.txt --json >gpt2.json
+"$TENAX" tokenize long.txt --tokenizer gpt2 --vocab $vocab --out long.h5 >/dev/null
+"$TENAX" evaluate $ckpt --data long.h5 --json >gpt2-h5.json
+[ "$(number loss gpt2.json)" = "$(number loss gpt2-h5.json)" ] && [ "$(number bytes gpt2.json)" = "$(number bytes gpt2-h5.json)" ] ||
+  fail "text and token file score differently: $(cat gpt2.json gpt2-h5.json)"
+[ "$(number bytes gpt2.json)" = $(($(stat -c %s long.txt) - 4)) ] || fail "not the bytes after the first token, 'some': $(cat gpt2.json)"
+"$TENAX" generate $ckpt --prompt "some naïve" --tokens 60 --temperature 0 >gpt2.txt 2>err.log
+[ "$(cat gpt2.txt)" = "some naïve €uros 😀 are here again" ] || fail "not one document: $(cat gpt2.txt)"
+"$TENAX" generate $ckpt --tokens 60 --temperature 0 2>err.log | cmp - <(echo "some naïve €uros 😀 are here again") ||
+  fail "a document does not begin without a prompt"
+echo "ok GPT-2's tokens"
