@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace tenax::model {
 namespace {
@@ -48,6 +51,45 @@ TEST(Sampler, a_low_temperature_sharpens) {
 
 TEST(Sampler, the_largest_uniform_number_still_picks_a_kept_token) {
   EXPECT_NE(sample_token(kLogits, {.top_k = 2}, std::nextafter(1.0, 0.0)), 3);
+}
+
+/// The definition, by sorting everything.
+std::int32_t plainly_sampled(const std::vector<float>& logits, const SamplerSettings& settings,
+                             double uniform) {
+  std::vector<std::int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto logit = [&](std::int32_t token) { return logits[static_cast<std::size_t>(token)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return logit(a) > logit(b); });
+  if (settings.top_k > 0) order.resize(std::min(order.size(), static_cast<std::size_t>(settings.top_k)));
+  double total = 0, kept = 0;
+  for (const std::int32_t token : order) total += std::exp(logit(token) / settings.temperature);
+  std::vector<double> below;  // probability of all likelier ones
+  for (const std::int32_t token : order) {
+    if (!below.empty() && kept >= settings.top_p * total) break;
+    below.push_back(kept);
+    kept += std::exp(logit(token) / settings.temperature);
+  }
+  const auto next = std::upper_bound(below.begin(), below.end(), uniform * kept);
+  return order[static_cast<std::size_t>(next - below.begin()) - 1];
+}
+
+TEST(Sampler, large_vocabularies_are_sampled_as_if_all_of_them_were_sorted) {
+  const kernels::CounterRandom random(1, "logits");
+  std::vector<float> logits;
+  for (std::uint64_t i = 0; i < 3000; ++i) logits.push_back(static_cast<float>(random.bits(i) % 500) / 100);
+  for (const SamplerSettings& settings : {SamplerSettings{},
+                                          {.temperature = 3},
+                                          {.top_k = 70},
+                                          {.top_k = 1},
+                                          {.top_k = 5000},
+                                          {.top_p = 0.02},
+                                          {.top_p = 0.7},
+                                          {.temperature = 0.3, .top_k = 600, .top_p = 0.95}})
+    for (int i = 0; i < 200; ++i) {
+      const double uniform = (i + 0.5) / 200;
+      ASSERT_EQ(sample_token(logits, settings, uniform), plainly_sampled(logits, settings, uniform))
+          << "top_k " << settings.top_k << " top_p " << settings.top_p << " uniform " << uniform;
+    }
 }
 
 }  // namespace
