@@ -77,12 +77,18 @@ class MpiWorld final : public World {
 
  private:
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  /// Any call lets MPI move the messages of all communicators; a failure is seen by who waits for them.
+  static void progress(MPI_Comm communicator) {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator, &found, MPI_STATUS_IGNORE);
+  }
 
   std::unique_ptr<Communicator> create_communicator(const std::string& name,
                                                     std::unique_ptr<Endpoint> endpoint,
                                                     kernels::Device& device) const {
     if (endpoint->size() > 1 && device.is_host_memory()) {
-      auto communicator = try_create_shared_memory_communicator(name, *endpoint, options_);
+      auto communicator = try_create_shared_memory_communicator(name, *endpoint, options_,
+                                                                [meeting = meeting_] { progress(meeting); });
       if (communicator) return communicator;
     }
     return create_link_communicator(name, std::move(endpoint), device, options_);

@@ -23,11 +23,12 @@ using Kind = ChunkEngine::Kind;
 class SharedGroup {
  public:
   SharedGroup(std::string name, std::shared_ptr<SharedSegment> segment, int rank,
-              std::vector<std::string> names)
+              std::vector<std::string> names, std::function<void()> meanwhile)
       : name_(std::move(name)),
         segment_(std::move(segment)),
         rank_(rank),
         names_(std::move(names)),
+        meanwhile_(std::move(meanwhile)),
         engine_(ChunkWindow(segment_->data(), size()), rank, size()) {}
 
   int rank() const { return rank_; }
@@ -53,7 +54,7 @@ class SharedGroup {
   void wait(std::uint64_t end, Deadline deadline, const std::string& operation, const Stopwatch& stopwatch) {
     while (!is_collected(end)) {
       if (progress_spinning(end)) continue;
-      if (poll_until([&] { return engine_.step(); }, deadline)) continue;
+      if (poll_until([this] { return step_or_wait(); }, deadline)) continue;
       broken_ = true;
       throw Error(Scope::link, gave_up(operation + " in the " + name_ + " group", names_[index(rank_)],
                                        stopwatch.elapsed_s(), late_ranks()));
@@ -67,6 +68,11 @@ class SharedGroup {
     if (broken_)
       throw Error(Scope::link, "the " + name_ + " group of " + names_[index(rank_)] +
                                    " was left in the middle of a collective by an earlier error");
+  }
+  bool step_or_wait() {
+    if (engine_.step()) return true;
+    if (meanwhile_) meanwhile_();
+    return false;
   }
   /// True if anything moved.
   bool progress_spinning(std::uint64_t end) {
@@ -91,6 +97,7 @@ class SharedGroup {
   std::shared_ptr<SharedSegment> segment_;
   int rank_;
   std::vector<std::string> names_;
+  std::function<void()> meanwhile_;  // may be empty
   ChunkEngine engine_;
   bool broken_ = false;
 };
@@ -123,8 +130,10 @@ class SharedTransfer final : public Transfer {
 class SharedMemoryCommunicator final : public Communicator {
  public:
   SharedMemoryCommunicator(std::string name, std::shared_ptr<SharedSegment> segment, int rank,
-                           std::vector<std::string> names, CommOptions options)
-      : group_(std::move(name), std::move(segment), rank, std::move(names)), options_(options) {}
+                           std::vector<std::string> names, CommOptions options,
+                           std::function<void()> meanwhile)
+      : group_(std::move(name), std::move(segment), rank, std::move(names), std::move(meanwhile)),
+        options_(options) {}
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
@@ -161,21 +170,23 @@ class SharedMemoryCommunicator final : public Communicator {
 std::unique_ptr<Communicator> create_shared_memory_communicator(std::string name,
                                                                 std::shared_ptr<SharedSegment> segment,
                                                                 int rank, std::vector<std::string> names,
-                                                                CommOptions options) {
+                                                                CommOptions options,
+                                                                std::function<void()> meanwhile) {
   assert(segment->bytes() >= ChunkWindow::bytes(static_cast<int>(names.size())));
   return std::make_unique<SharedMemoryCommunicator>(std::move(name), std::move(segment), rank,
-                                                    std::move(names), options);
+                                                    std::move(names), options, std::move(meanwhile));
 }
 
 std::unique_ptr<Communicator> try_create_shared_memory_communicator(const std::string& name,
-                                                                    Endpoint& endpoint, CommOptions options) {
+                                                                    Endpoint& endpoint, CommOptions options,
+                                                                    std::function<void()> meanwhile) {
   std::shared_ptr<SharedSegment> segment =
       share_segment(endpoint, ChunkWindow::bytes(endpoint.size()), options.deadline_s);
   if (!segment) return nullptr;
   std::vector<std::string> names;
   for (int rank = 0; rank < endpoint.size(); ++rank) names.push_back(endpoint.describe(rank));
   return create_shared_memory_communicator(name, std::move(segment), endpoint.rank(), std::move(names),
-                                           options);
+                                           options, std::move(meanwhile));
 }
 
 }  // namespace tenax::comm

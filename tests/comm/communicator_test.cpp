@@ -1,9 +1,11 @@
 // Both communicators on ranks that are threads: results bit by bit, several collectives at once, silent peers.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
+#include "comm/poll.hpp"
 #include "comm/shared_memory/chunk_window.hpp"
 #include "comm/shared_memory/shared_memory_communicator.hpp"
 #include "kernels/error.hpp"
@@ -123,6 +125,26 @@ TEST(Contributions, another_order_of_summation_gives_other_bits) {
     if ((c[0] + c[1]) + c[2] != (c[2] + c[1]) + c[0]) ++differences;
   }
   EXPECT_GT(differences, 50);  // else the bitwise tests above would prove nothing about order
+}
+
+// What rank 1 needs before it comes gets on only while rank 0 waits.
+TEST(SharedMemoryCommunicator, lets_other_messages_get_on_while_it_waits) {
+  const auto segment = std::make_shared<HeapSegment>(2);
+  std::atomic<int> calls = 0;
+  run_ranks(2, 60, [&](World& world) {
+    const auto device = kernels::create_cpu_device();
+    const auto stream = device->create_stream();
+    const auto communicator = create_shared_memory_communicator(
+        "test", segment, world.rank(), {"rank 0", "rank 1"}, {60}, [&calls, rank = world.rank()] {
+          if (rank == 0) ++calls;
+        });
+    std::vector<float> values(10, 1.0F);
+    if (world.rank() == 1) {
+      EXPECT_TRUE(poll_until([&] { return calls > 0; }, kernels::Deadline::after_s(30)));
+    }
+    communicator->all_reduce(*stream, {values.data(), kernels::DType::f32, {10}}, ReduceOp::sum);
+    EXPECT_EQ(values.front(), 2.0F);
+  });
 }
 
 }  // namespace
