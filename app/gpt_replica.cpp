@@ -73,8 +73,13 @@ double GptReplica::local_loss() {
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
+// The norm's work stands behind the passes already when the host begins to wait; the losses are there then.
 Replica::Sums GptReplica::local_sums() {
-  return {local_loss(), state_->sum_of_squares(Deadline::after_s(deadline_s_))};
+  const double squares = state_->sum_of_squares(Deadline::after_s(deadline_s_));
+  const double loss = local_loss();
+  for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
+    group->check();  // what was computed on sums that failed to come is not used
+  return {loss, squares};
 }
 
 void GptReplica::update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
@@ -89,6 +94,7 @@ double GptReplica::evaluate(std::span<const std::int32_t> windows) {
   if (reads_tokens()) stage_->set_batch(windows);
   pipeline_->evaluate();
   std::array<double, 1> sum = {local_loss()};
+  tensor_group_->check();
   control_->all_reduce_sum(sum);
   return sum[0];
 }
