@@ -76,11 +76,12 @@ void PipelineRunner::set_schedule(const parallel::PipelineSchedule& schedule) {
   training_ = std::make_unique<parallel::ScheduleExecutor>(
       *stage_, place_.device, links_.neighbours(),
       schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)],
-      parallel::ExecutorOptions{slots_, deadline_s, patience_s});
+      parallel::ExecutorOptions{
+          .slots = slots_, .deadline_s = deadline_s, .patience_s = patience_s, .is_warm = is_warm_});
   // Two slots, so that a send overlaps the next pass.
   evaluation_ = std::make_unique<parallel::ScheduleExecutor>(
       *stage_, place_.device, links_.neighbours(), forward_row(layout_.microbatches),
-      parallel::ExecutorOptions{std::min(slots_, 2), deadline_s, std::numeric_limits<double>::infinity()});
+      parallel::ExecutorOptions{.slots = std::min(slots_, 2), .deadline_s = deadline_s, .is_warm = is_warm_});
 }
 
 void PipelineRunner::train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer) {
@@ -88,6 +89,7 @@ void PipelineRunner::train(const model::GradientsReady& ready, parallel::Schedul
   training_->run(ready);
   links_.finish_iteration();
   observer_ = observer;
+  is_warm_ = true;
   has_run_ = true;
 }
 

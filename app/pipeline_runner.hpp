@@ -55,6 +55,7 @@ class PipelineRunner {
   int slots_ = 0;
   parallel::ScheduleObserver* observer_ = nullptr;
   bool has_run_ = false;  // and nobody was told yet
+  bool is_warm_ = false;
   std::unique_ptr<parallel::ScheduleExecutor> training_, evaluation_;
 };
 

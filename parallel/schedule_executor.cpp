@@ -54,7 +54,8 @@ ScheduleExecutor::ScheduleExecutor(model::PipelineStage& stage, kernels::Device&
       row_(std::move(row)),
       traffic_(stage, device, neighbours, order_of(row_), options.slots, options.deadline_s),
       bends_(options.patience_s < options.deadline_s),
-      is_asynchronous_(device.is_asynchronous()) {
+      is_asynchronous_(device.is_asynchronous()),
+      is_warm_(options.is_warm) {
   assert(options.launch_ahead >= 0);
   for (std::size_t i = 0; i < row_.size(); ++i) {
     ops_.push_back({row_[i], false, device.create_event(), device.create_event()});
@@ -84,7 +85,7 @@ void ScheduleExecutor::run(const model::GradientsReady& ready, const std::functi
     if (progress) progress();
   }
   settle();
-  has_run_ = true;
+  is_warm_ = true;
   if (observer) report(*observer);
 }
 
@@ -140,7 +141,7 @@ int ScheduleExecutor::first_ready() {
 
 bool ScheduleExecutor::ready(int index) {
   const PipelineOp& op = row_[static_cast<std::size_t>(index)];
-  const bool ahead = is_asynchronous_ && !bends_ && has_run_;
+  const bool ahead = is_asynchronous_ && !bends_ && is_warm_;
   if (op.pass == Pass::forward) return forwards_.at(index) && traffic_.ready_forward(op.microbatch, ahead);
   if (gives_weight_gradient(op.pass) && !weights_.at(index)) return false;
   if (op.pass == Pass::backward_weight) return traffic_.has_gradient(op.microbatch);

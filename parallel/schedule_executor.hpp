@@ -24,6 +24,7 @@ struct ExecutorOptions {
   /// less time than running; more would run into the driver's limit on launches ahead (1024), where launching blocks: a pass
   /// of a dozen layers has some 300.
   int launch_ahead = 1;
+  bool is_warm = false;  ///< the stage has run before: no library needs the whole device for itself any more
 };
 
 /// The transfers follow from the row: an F needs its activation from upstream and sends one downstream, a B (or BW) the
@@ -39,7 +40,7 @@ struct ExecutorOptions {
 /// On an asynchronous device launching does not wait for messages: with infinite patience, up to options.launch_ahead ops
 /// beyond the one that runs are launched in the row's order, and the device waits for their messages where their links can
 /// order them so (comm::Transfer::orders_without_blocking); others are launched when their message is here, and so are all
-/// of the first run, in which libraries may still wait for the whole device (memory, code that is loaded, searches). With a finite
+/// of the first run unless options.is_warm: libraries may wait for the whole device then (memory, code, searches). With a finite
 /// patience, at most one op is launched beyond the one that runs, and only when its message is here; the patience begins when
 /// the device has nothing left to run. Without neighbours everything is launched at once, and no event is asked for
 /// before report(), so that a run can be captured. run() returns when all messages have arrived and left, and throws if one
@@ -98,7 +99,7 @@ class ScheduleExecutor {
   Lane forwards_, gradients_, weights_;
   RowTraffic traffic_;
   const bool bends_, is_asynchronous_;
-  bool has_run_ = false;  // once, to its end
+  bool is_warm_;
   comm::Signal signal_;
   bool signalled_ = false;      // every link notifies: waits sleep instead of polling
   std::vector<Op> ops_;         // aligned with row_

@@ -98,7 +98,7 @@ TEST_P(AsynchronousExecutor, computes_bit_for_bit_what_the_cpu_does) {
   const Case c = GetParam();
   const PipelineSchedule schedule =
       plan_schedule(policy_of_name(c.policy), c.microbatches, PipelineCosts::uniform(c.stages, {1, 1, 1}));
-  const ExecutorOptions options{1, kPatience_s, c.bends ? 0.0005 : kNever_s, c.launch_ahead};
+  const ExecutorOptions options{1, kPatience_s, c.bends ? 0.0005 : kNever_s, c.launch_ahead, true};
   EXPECT_EQ(outcome_of(schedule, c.microbatches, on_stand_in, options, c.bodies),
             outcome_of(schedule, c.microbatches, on_cpu, {1, kPatience_s, kNever_s, 1}, 0));
 }
@@ -164,7 +164,7 @@ class TwoStages : public testing::Test {
     return ranks[r].stage->launched() == passes;
   }
 
-  ExecutorOptions options{2, kPatience_s, kNever_s, 3};
+  ExecutorOptions options{2, kPatience_s, kNever_s, 3, true};
   const std::vector<PipelineOp> row = {
       {Pass::forward, 0}, {Pass::forward, 1}, {Pass::backward, 0}, {Pass::backward, 1}};
   std::vector<PipelineRank> ranks;
