@@ -1,9 +1,10 @@
-// The page's style and script, app/report/report.css and report.js, which the build makes part of the program.
+// The page's style and scripts, the files of app/report/, which the build makes part of the program.
 #pragma once
 
 namespace tenax::app {
 
 extern const char* const kReportStyle;
-extern const char* const kReportScript;
+extern const char* const kReportCharts;
+extern const char* const kReportPage;  ///< after kReportCharts
 
 }  // namespace tenax::app

@@ -60,7 +60,7 @@ std::string ending(const std::vector<io::EventLine>& events) {
     return line.event == "end" || line.event == "start" || line.event == "resume";
   });
   if (last == events.rend()) return "nothing recorded";
-  return last->event == "end" ? last->details : "running, or was killed";
+  return last->event == "end" ? last->reason : "running, or was killed";
 }
 
 double last_of(const std::vector<double>& values) { return values.empty() ? std::nan("") : values.back(); }

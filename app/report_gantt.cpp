@@ -129,9 +129,9 @@ std::optional<Picture> planned(const std::vector<const io::TraceRank*>& ranks) {
 }
 
 std::string figure(const Picture& picture, const std::string& id, const std::string& title, double axis_s) {
-  return "<figure class=\"gantt-frame\" id=\"" + id + "\" tabindex=\"0\" role=\"group\" aria-label=\"" +
-         title + "\">" + parallel::draw_gantt_svg(picture.schedule, picture.timeline, title, axis_s) +
-         "</figure>\n";
+  return "<figure class=\"gantt-frame\" data-chart=\"" + id +
+         "\" tabindex=\"0\" role=\"group\" aria-label=\"" + title + "\">" +
+         parallel::draw_gantt_svg(picture.schedule, picture.timeline, title, axis_s) + "</figure>\n";
 }
 
 std::string bubble_table(const Picture& was, const std::optional<Picture>& plan) {

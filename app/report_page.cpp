@@ -65,7 +65,8 @@ std::string report_page(const std::vector<RunData>& runs, const std::vector<std:
          "<div class=\"charts\" id=\"events\"></div></section>\n" +
          pipelines_html(runs, pipelines) + decks_html(runs) +
          "</main>\n<script type=\"application/json\" id=\"data\">" + harmless(chart_data_json(runs)) +
-         "</script>\n<script>\n" + kReportScript + "</script>\n</body>\n</html>\n";
+         "</script>\n<script>\n" + kReportCharts + "</script>\n<script>\n" + kReportPage +
+         "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace tenax::app

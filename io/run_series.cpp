@@ -36,6 +36,7 @@ void add_events(const fs::path& file, const std::string& replica, std::vector<Ev
     line.time_s = number_in(object, "time");
     line.step = object.value("step", json()).is_number() ? object["step"].get<std::int64_t>() : 0;
     line.event = text_of(object["event"]);
+    line.reason = object.contains("reason") ? text_of(object["reason"]) : "";
     line.details = replica;
     for (const auto& [name, value] : object.items()) {
       if (name == "time" || name == "step" || name == "event") continue;

@@ -19,6 +19,7 @@ struct EventLine {
   double time_s = 0;  ///< UNIX time
   std::int64_t step = 0;
   std::string event;
+  std::string reason;   ///< of "end"
   std::string details;  ///< the other members, as "name value, name value"
 };
 

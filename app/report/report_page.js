@@ -1,146 +1,18 @@
 'use strict';
-// Draws the page's charts from the JSON in #data. Curves are SVG in the element's own pixels, so that text keeps its size at
-// every width; a chart is one stop of the Tab key, in which arrow keys move the read-out.
-const data = JSON.parse(document.getElementById('data').textContent);
-const shown = data.runs.map(() => true);
-const charts = [];
-
-const colour = (run) => `var(--c${run % 8})`;
-const dashes = (run) => ['', '7 3', '2 3', '9 3 2 3'][Math.floor(run / 8) % 4];
-
-function make(name, attributes = {}, ...children) {
-  const isSvg = ['svg', 'g', 'path', 'line', 'circle', 'rect', 'text', 'title'].includes(name);
-  const element = isSvg ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
-function number(value) {
-  if (value === null || value === undefined || !isFinite(value)) return '–';
-  const size = Math.abs(value);
-  if (size !== 0 && size < 1e-3) return value.toExponential(2);
-  if (size < 1e4) return String(Number(value.toPrecision(4)));
-  const unit = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([least]) => size >= least);
-  return `${Number((value / unit[0]).toPrecision(4))} ${unit[1]}`;
-}
-const whole = (value) => (value === null ? '–' : Math.round(value).toLocaleString('en'));
-function duration(seconds) {
-  if (seconds < 120) return `${number(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-// Ticks at 1, 2 or 5 times a power of ten; on a logarithmic axis at powers of ten where there are enough.
-function ticks(low, high, most, log) {
-  if (log) {
-    const powers = [];
-    for (let e = Math.ceil(Math.log10(low)); e <= Math.log10(high) + 1e-9; ++e) powers.push(10 ** e);
-    if (powers.length > 2) return powers.filter((_, i) => i % Math.ceil(powers.length / most) === 0);
-    return [0, 1, 2, 3].map((i) => low * (high / low) ** (i / 3));
-  }
-  const power = 10 ** Math.floor(Math.log10((high - low) / most));
-  const step = [1, 2, 5, 10].map((f) => f * power).find((s) => (high - low) / s <= most);
-  const list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(Number((i * step).toPrecision(12)));
-  return list;
-}
-
-function extent(lists) {
-  let low = Infinity, high = -Infinity;
-  for (const list of lists) for (const v of list) { if (v < low) low = v; if (v > high) high = v; }
-  if (low > high) return [0, 1];
-  return low === high ? [low - Math.abs(low || 1) / 10, high + Math.abs(high || 1) / 10] : [low, high];
-}
-
-// A frame with axes. Returns the SVG and the scales.
-function frame(width, height, xs, ys, labels) {
-  const left = labels.left || 58, right = 12, top = 8, bottom = 34;
-  const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0 });
-  const [x0, x1] = xs, [y0, y1] = ys;
-  const toY = labels.log ? Math.log10 : (v) => v;
-  const x = (v) => left + ((v - x0) / (x1 - x0)) * (width - left - right);
-  const y = (v) => height - bottom - ((toY(v) - toY(y0)) / (toY(y1) - toY(y0))) * (height - top - bottom);
-  for (const v of labels.rows ? [] : ticks(y0, y1, 5, labels.log)) {
-    svg.append(make('line', { class: 'grid', x1: left, x2: width - right, y1: y(v), y2: y(v) }),
-               make('text', { x: left - 8, y: y(v) + 4, 'text-anchor': 'end' }, number(v)));
-  }
-  for (const v of ticks(x0, x1, width < 500 ? 4 : 8, false)) {
-    svg.append(make('line', { class: 'grid', x1: x(v), x2: x(v), y1: height - bottom, y2: height - bottom + 4 }),
-               make('text', { x: Math.min(x(v), width - 20), y: height - bottom + 17, 'text-anchor': 'middle' }, number(v)));
-  }
-  svg.append(make('text', { x: width - right, y: height - 3, 'text-anchor': 'end' }, labels.x));
-  return { svg, x, y, left, right, top, bottom };
-}
-
-function nearest(list, wanted) {
-  let low = 0, high = list.length - 1;
-  while (high - low > 1) { const middle = (low + high) >> 1; if (list[middle] < wanted) low = middle; else high = middle; }
-  return wanted - list[low] < list[high] - wanted ? low : high;
-}
-
-// The chart's figure, its read-out and table. `draw(width)` returns {svg, positions, describe, place}: how many positions the
-// read-out has, what it says at one, and where the cursor stands.
-function chart(id, title, place, options, draw, table) {
-  const output = make('output', { 'aria-live': 'polite' });
-  const holder = make('div');
-  const details = make('details', {}, make('summary', {}, `${title} as a table`));
-  const figure = make('figure', { class: options.wide ? 'chart wide' : 'chart', id },
-                      make('figcaption', {}, make('h3', {}, title), output), holder, details);
-  document.getElementById(place).append(figure);
-  details.addEventListener('toggle', () => {
-    if (details.open && !details.querySelector('table'))
-      details.append(make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}, table` }, table()));
-  });
-  const redraw = () => {
-    const focused = holder.contains(document.activeElement);
-    const width = Math.max(240, holder.clientWidth);
-    const picture = draw(width);
-    const cursor = make('line', { class: 'cursor', y1: 8, y2: picture.svg.viewBox.baseVal.height - 34, visibility: 'hidden' });
-    picture.svg.append(cursor);
-    picture.svg.setAttribute('aria-label', `${title}. ${picture.summary} Arrow keys read values.`);
-    let at = -1;
-    const go = (position) => {
-      if (picture.positions === 0) return;
-      at = Math.max(0, Math.min(picture.positions - 1, position));
-      cursor.setAttribute('x1', picture.place(at)); cursor.setAttribute('x2', picture.place(at));
-      cursor.setAttribute('visibility', 'visible');
-      output.textContent = picture.describe(at);
-    };
-    picture.svg.addEventListener('pointermove', (event) => {
-      const box = picture.svg.getBoundingClientRect();
-      go(picture.find((event.clientX - box.left) * width / box.width));
-    });
-    picture.svg.addEventListener('pointerleave', () => { cursor.setAttribute('visibility', 'hidden'); output.textContent = ''; });
-    picture.svg.addEventListener('keydown', (event) => {
-      const stride = event.shiftKey ? Math.ceil(picture.positions / 20) : 1;
-      const to = { ArrowRight: at + stride, ArrowLeft: at - stride, Home: 0, End: picture.positions - 1 }[event.key];
-      if (to === undefined) return;
-      event.preventDefault();
-      go(to);
-    });
-    holder.replaceChildren(picture.svg);
-    if (focused) picture.svg.focus();
-  };
-  redraw();
-  charts.push({ figure, redraw, width: holder.clientWidth, holder });
-  details.reset = () => details.querySelector('.scroll')?.remove();
-  figure.forget = details.reset;
-}
-
+// The page of report_charts.js: which charts there are, what is in them, and the cards of the runs.
 const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
 
-function curveChart(id, title, keys, unit, options = {}) {
-  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => run.curves[key] && run.curves[key].x.length > 0)
-    .map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
-  if (!data.runs.some((run) => keys.some((key) => run.curves[key] && run.curves[key].x.length > 0))) return;
+function curveChart(id, title, keys, options = {}) {
+  const has = (run, key) => run.curves[key] && run.curves[key].y.some((v) => v !== 0);
+  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => has(run, key)).map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
+  if (!data.runs.some((run) => keys.some((key) => has(run, key)))) return;
   const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
     .filter(Boolean).join(' ');
   const draw = (width) => {
     const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.map((c) => c.y));
     const log = ys[0] > 0 && ys[1] / ys[0] > 30 && options.log;
     if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
-    if (options.zero) ys[0] = 0;
+    if (options.zero && !log) ys[0] = 0;
     const f = frame(width, 250, xs, ys, { x: 'step', log });
     for (const c of list) {
       const path = c.x.map((v, k) => `${k ? 'L' : 'M'}${f.x(v).toFixed(1)} ${f.y(c.y[k]).toFixed(1)}`).join('');
@@ -152,12 +24,12 @@ function curveChart(id, title, keys, unit, options = {}) {
     }
     const longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
     const steps = longest ? longest.x : [];
+    const describe = (k) => `step ${whole(steps[k])}: ` + list.map((c) =>
+      `${label(c)} ${number(c.y[nearest(c.x, steps[k])])}`.trim()).join(', ');
     return {
-      svg: f.svg, positions: steps.length, place: (k) => f.x(steps[k]),
+      svg: f.svg, positions: steps.length, describe, rest: steps.length ? describe(steps.length - 1) : '', place: (k) => f.x(steps[k]),
       find: (px) => nearest(steps, xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
-      describe: (k) => `step ${whole(steps[k])}: ` + list.map((c) =>
-        `${label(c)} ${number(c.y[nearest(c.x, steps[k])])}${unit}`.trim()).join(', '),
-      summary: list.map((c) => `${label(c) || title} from ${number(c.y[0])} to ${number(c.y[c.y.length - 1])}${unit}.`).join(' '),
+      summary: list.map((c) => `${label(c) || title} from ${number(c.y[0])} to ${number(c.y[c.y.length - 1])}.`).join(' '),
     };
   };
   const table = () => {
@@ -172,6 +44,14 @@ function curveChart(id, title, keys, unit, options = {}) {
       ...list.map((c) => make('th', { scope: 'col' }, label(c) || title)))), body);
   };
   chart(id, title, 'charts', options, draw, table);
+}
+
+// Which line is which, where a run has both.
+function lossKey() {
+  if (!data.runs.some((run) => run.curves.validation.x.length > 0)) return [];
+  const line = (dashed) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' }, make('line',
+    { x1: 0, x2: 26, y1: 4, y2: 4, stroke: 'currentColor', 'stroke-width': 1.6, class: dashed ? 'dashed' : '' }));
+  return [make('span', { class: 'key' }, line(false), ' training', line(true), ' validation')];
 }
 
 function histogramChart() {
@@ -235,7 +115,7 @@ function eventChart() {
   const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'details']
     .map((name) => make('th', { scope: 'col' }, name)))), make('tbody', {}, ...all().map((e) => make('tr', {},
     ...[number(e.time), e.run, whole(e.step), e.event, e.details].map((text) => make('td', {}, text))))));
-  chart('chart-events', 'Events', 'events', { wide: true }, draw, table);
+  chart('chart-events', 'Time line', 'events', { wide: true }, draw, table);
 }
 
 function card(run, i) {
@@ -282,14 +162,16 @@ function deckDifferences() {
 }
 
 document.getElementById('runs').append(...data.runs.map(card));
-curveChart('chart-loss', 'Loss', ['loss', 'validation'], '', { wide: true });
-curveChart('chart-lr', 'Learning rate', ['lr'], '', { zero: true });
-curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], '', { log: true });
-curveChart('chart-tokens', 'Tokens per second', ['rate'], '', { zero: true });
-curveChart('chart-flops', 'Model FLOP/s', ['flops'], '', { zero: true });
+curveChart('chart-loss', 'Loss', ['loss', 'validation'], { wide: true, key: lossKey() });
+curveChart('chart-lr', 'Learning rate', ['lr'], { zero: true });
+curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], { log: true, zero: true });
+curveChart('chart-tokens', 'Tokens per second', ['rate'], { zero: true });
+curveChart('chart-flops', 'Model FLOP/s', ['flops'], { zero: true });
 histogramChart();
 eventChart();
 deckDifferences();
+const halves = document.querySelectorAll('#charts .chart:not(.wide)');
+if (halves.length % 2) halves[halves.length - 1].classList.add('wide');
 new ResizeObserver(() => {
   for (const each of charts)
     if (each.holder.clientWidth !== each.width) { each.width = each.holder.clientWidth; each.redraw(); }

@@ -1,0 +1,56 @@
+# What users see of a run: the page of pictures, in a browser where there is one, the profiled step as CSV, TensorBoard's files.
+source "$(dirname "$0")/common.sh"
+deck=$TENAX_SOURCE/inputs/pipemorph/7b.toml
+tenax() { timeout 60 "$TENAX" "$@"; }
+
+must_train 4 $deck run.name=slow run.train_steps=4 run.tensorboard=true
+must_train 4 $deck run.name=healthy run.train_steps=3 inject.0.delay_ms=0 pipeline.schedule=1f1b
+
+tenax trace runs/slow --csv >ops.csv
+[ "$(head -n 1 ops.csv)" = "step,stage,dp_rank,tp_rank,optype,microbatch,start_us,duration_us" ] || fail "the header"
+count() { grep -c "^3,$1,0,0,$2,[0-9]*,[0-9.]*,[0-9.]*$" ops.csv || true; }
+for stage in 0 1 2 3; do
+  for optype in forward-compute backward-compute backward-weight-compute; do
+    [ "$(count $stage $optype)" = 12 ] || fail "stage $stage has $(count $stage $optype) rows of $optype, not 12"
+  done
+done
+[ "$(count 0 forward-recv)" = 0 ] && [ "$(count 1 forward-recv)" = 12 ] && [ "$(count 0 forward-send)" = 12 ] &&
+  [ "$(count 3 backward-send)" = 12 ] && [ "$(count 3 backward-recv)" = 0 ] || fail "rows of transfers"
+status=0
+tenax trace runs/slow 2>/dev/null || status=$?
+[ $status = 2 ] || fail "trace without a format: status $status"
+echo "ok trace"
+
+[ "$(ls runs/slow/tensorboard | grep -c '^events.out.tfevents.')" = 1 ] || fail "TensorBoard's file"
+[ ! -e runs/healthy/tensorboard ] || fail "TensorBoard's file was not asked for"
+echo "ok tensorboard"
+
+[ "$(tenax report runs/slow)" = runs/slow/report.html ] || fail "where the page is"
+tenax report runs/slow runs/healthy --out both.html >/dev/null
+status=0
+tenax report "$PWD" 2>no-run.log || status=$?
+[ $status = 1 ] && grep -q "is not a run directory" no-run.log || fail "a report of no run: status $status"
+echo "ok report"
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+[ -n "$browser" ] || { echo "skipped: there is no Chromium to open the page in"; exit 77; }
+# The page as it is once its script has run.
+dom() {
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/$1" \
+    >dom.html 2>browser.log || { cat browser.log >&2; fail "the browser on $1"; }
+}
+has() { [ "$(grep -o "$1" dom.html | wc -l)" -ge "$2" ] || fail "$1 is not $2 times in the page"; }
+dom runs/slow/report.html
+for chart in chart-tokens chart-step-time chart-events; do has "<figure class=\"chart[a-z ]*\" id=\"$chart\">" 1; done
+has 'class="curve"' 1
+has '<circle ' 3                       # events
+has 'data-chart="gantt-measured"' 1
+has 'data-chart="gantt-planned"' 1
+has 'class="F"' 96
+has 'aria-label="Tokens per second' 1
+has '<pre class="deck"' 1
+dom both.html
+has 'class="curve"' 2
+has 'id="show-1"' 1                    # a box to hide a run
+has '<th scope="row">pipeline.schedule</th>' 1
+echo "ok browser"
