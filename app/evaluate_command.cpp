@@ -37,9 +37,9 @@ std::vector<std::int64_t> bytes_of_token(const std::string& file, const Tokenize
   return lengths_of(*choice.create());
 }
 
-/// As many windows as make about 2048 rows: products are efficient, logits stay small.
+/// As many windows as make about 1024 rows: products are efficient, logits stay small.
 std::int64_t default_batch(std::int64_t seq_length) {
-  constexpr std::int64_t kRows = 2048;
+  constexpr std::int64_t kRows = 1024;
   return std::max<std::int64_t>(1, kRows / seq_length);
 }
 

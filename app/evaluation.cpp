@@ -12,12 +12,18 @@ namespace {
 
 constexpr double kDeadline_s = 3600;  // of one batch
 
+/// Without a backward pass, blocks may share what they would recompute for it.
+model::GptConfig forward_only(model::GptConfig config) {
+  config.recomputes = true;
+  return config;
+}
+
 /// A whole model that computes losses of batches of windows.
 class Scorer {
  public:
   Scorer(CheckpointModel& model, model::MicrobatchShape largest)
-      : stage_(model.config(), {0, model.config().num_layers, true, true}, model.alone(), model.device(),
-               model.stream()),
+      : stage_(forward_only(model.config()), {0, model.config().num_layers, true, true}, model.alone(),
+               model.device(), model.stream()),
         shape_(largest) {
     stage_.bind(model.load(stage_.parameters()), {});
     stage_.allocate(largest, 1, 1);

@@ -18,8 +18,25 @@ awk -v a=$(number loss one.json) -v b=$(number loss eight.json) 'BEGIN { exit !(
   fail "the losses of two layouts are apart: $(cat one.json eight.json)"
 "$TENAX" evaluate runs/one/checkpoints/step-000003.h5 --data validation.bin --tokenizer bytes --json >bytes.json
 [ "$(number bytes bytes.json)" = 2304 ] || fail "$(cat bytes.json)"
-"$TENAX" evaluate runs/one/checkpoints/step-000003.h5 --data validation.bin | grep -q 'bits per byte: unknown' || fail text
+evaluate() { "$TENAX" evaluate runs/one/checkpoints/step-000003.h5 "$@" >out.log 2>err.log; }
+evaluate --data validation.bin && grep -q 'bits per byte: unknown' out.log || fail "no text: $(cat out.log err.log)"
+evaluate --data validation.bin --batch 1 --json
+[ "$(number loss out.log)" = "$(number loss one.json)" ] || fail "another loss the second time: $(cat out.log)"
 echo "ok evaluate"
+
+refuses() {  # STATUS PATTERN command option…
+  local status=$1 pattern=$2 got=0
+  shift 2
+  "$@" || got=$?
+  [ $got = "$status" ] && grep -qE "$pattern" err.log && [ ! -s out.log ] || fail "status $got for $*: $(cat err.log)"
+}
+refuses 2 'data FILE is missing' evaluate
+refuses 2 'batch must be' evaluate --data validation.bin --batch 0
+refuses 1 'absent.bin' evaluate --data absent.bin
+head -c 2 validation.bin >single.bin
+refuses 1 'too short' evaluate --data single.bin
+printf '\001\000\377\000' >beyond.bin
+refuses 1 'token 255 at position 1' evaluate --data beyond.bin
 
 generate() { "$TENAX" generate runs/eight/checkpoints/step-000003.h5 "$@" 2>err.log; }  # beyond the window of 24
 printf 'Hello!' >prompt.txt
@@ -34,18 +51,13 @@ generate --prompt Hello! --tokens 9 --temperature 0 >greedy.txt
 for option in "--top-k 1" "--top-p 0"; do
   generate --prompt Hello! --tokens 9 $option | cmp - greedy.txt || fail "$option is not greedy"
 done
-refuses() {  # STATUS PATTERN option…
-  local status=$1 pattern=$2 got=0
-  shift 2
-  generate "$@" >out.log || got=$?
-  [ $got = "$status" ] && grep -qE "$pattern" err.log && [ ! -s out.log ] || fail "status $got for $*: $(cat err.log)"
-}
-refuses 2 'empty' --prompt ''
-refuses 2 'exclude' --prompt a --prompt-file prompt.txt
-refuses 1 'absent.txt' --prompt-file absent.txt
-refuses 2 'token 255' --prompt "$(printf 'a\377')"
-refuses 2 'vocab' --prompt a --tokenizer gpt2
-refuses 2 'top-p' --prompt a --top-p 2
+silent() { generate "$@" >out.log; }
+refuses 2 'empty' silent --prompt ''
+refuses 2 'exclude' silent --prompt a --prompt-file prompt.txt
+refuses 1 'absent.txt' silent --prompt-file absent.txt
+refuses 2 'token 255' silent --prompt "$(printf 'a\377')"
+refuses 2 'vocab' silent --prompt a --tokenizer gpt2
+refuses 2 'top-p' silent --prompt a --top-p 2
 echo "ok generate"
 
 # GPT-2's tokens, where its vocabulary is.
