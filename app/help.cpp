@@ -51,10 +51,10 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
     {"evaluate",
      "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]",
      "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits per\n"
-     "byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time, and a\n"
-     "shorter one for the rest; a token sees what is before it in its window. With N the micro_batch_size,\n"
-     "losses are those of training's evaluation. fp32, whatever the run computed in. Bits per byte of a .bin\n"
-     "need its tokenizer.\n"},
+     "byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time (as\n"
+     "many as make 1024 tokens), and a shorter one for the rest; a token sees what is before it in its\n"
+     "window. With N the micro_batch_size, losses are those of training's evaluation. fp32, whatever the run\n"
+     "computed in. Bits per byte of a .bin need its tokenizer.\n"},
     {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
      "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
      "file, else from the option.\n"},
