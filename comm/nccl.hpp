@@ -4,9 +4,9 @@
 // whose factories throw the CMake option to enable.
 //
 // Nothing of it blocks the calling thread for a message, except the first uses of a communicator, which connect it. What
-// has started is watched: after options.deadline_s, or when NCCL reports an error, the communicator is aborted, which ends
-// its work on the device; streams that were ordered after that work go on, and every later call throws Error(link) naming
-// operation, ranks and hosts.
+// has started is watched: when nobody asked for it in options.deadline_s, or NCCL reports an error, the communicator is
+// aborted, which ends its work on the device; streams that were ordered after that work go on, and every later call throws
+// Error(link) naming operation, ranks and hosts.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 #include "comm/nccl/nccl_group.hpp"
 
-#include <cassert>
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <exception>
@@ -19,6 +19,10 @@ namespace {
 
 /// How often the watcher looks.
 constexpr std::chrono::milliseconds kGlance{100};
+
+/// How long a group that is done waits for its other ranks to leave it too: for as long as one may still read this one's
+/// memory, but some may have given it up.
+constexpr double kLeaving_s = 5;
 
 }  // namespace
 
@@ -62,7 +66,7 @@ void NcclGroup::join(const std::string& id, int max_blocks) {
   config.blocking = 0;
   if (max_blocks > 0) config.maxCTAs = max_blocks;
   ncclResult_t result = ncclCommInitRankConfig(&nccl_, members_.size(), nccl_id, members_.rank, &config);
-  if (!is_fault(result)) result = settle(result);
+  if (!is_fault(result)) result = settle(result, options_.deadline_s);
   if (is_fault(result)) throw_nccl_error(result, operation_.c_str(), members_.me());
 }
 
@@ -83,7 +87,8 @@ void NcclGroup::leave() noexcept {
     if (std::uncaught_exceptions() == 0) {
       operation_ = "leaving NCCL " + members_.purpose;
       const ncclResult_t result = ncclCommFinalize(nccl_);
-      in_order = !is_fault(result) && settle(result) == ncclSuccess;
+      in_order =
+          !is_fault(result) && settle(result, std::min(kLeaving_s, options_.deadline_s)) == ncclSuccess;
     }
   } catch (const Error&) {  // a rank that does not leave is reported by what waits for it elsewhere
   }
@@ -119,18 +124,18 @@ void NcclGroup::call(const Calls& calls) {
   TENAX_NCCL(members_.me(), ncclGroupStart());
   const ncclResult_t inside = calls(nccl_, stream);
   const ncclResult_t end = ncclGroupEnd();  // also after a fault: it ends the group
-  const ncclResult_t result = is_fault(inside) ? inside : settle(end);
+  const ncclResult_t result = is_fault(inside) ? inside : settle(end, options_.deadline_s);
   if (is_fault(result)) throw_nccl_error(result, operation_.c_str(), members_.me());
 }
 
 /// What becomes of a call that goes on in the background: its kernels may be enqueued only then, or its ranks connected.
-ncclResult_t NcclGroup::settle(ncclResult_t result) {
+ncclResult_t NcclGroup::settle(ncclResult_t result, double deadline_s) {
   const Stopwatch stopwatch;
   const auto is_settled = [&] {
     if (result == ncclInProgress) TENAX_NCCL(members_.me(), ncclCommGetAsyncError(nccl_, &result));
     return result != ncclInProgress;
   };
-  if (!poll_until(is_settled, Deadline::after_s(options_.deadline_s)))
+  if (!poll_until(is_settled, Deadline::after_s(deadline_s)))
     throw Error(Scope::link, gave_up(operation_, members_.me(), stopwatch.elapsed_s(), members_.others()));
   return result;
 }
@@ -139,6 +144,7 @@ bool NcclGroup::done(NcclOperation& operation) {
   const std::lock_guard lock(mutex_);
   if (operation.done) return true;
   if (failure_) failure_->raise();
+  operation.unasked = {};
   return operation.done = operation.finished->done();
 }
 
@@ -183,7 +189,7 @@ void NcclGroup::look() {
   if (is_fault(state))
     fail((under_way_.empty() ? operation_ : under_way_.front()->what) + ": " + members_.me() +
          " heard from NCCL: " + ncclGetErrorString(state) + "; look for errors of " + members_.others());
-  else if (!under_way_.empty() && under_way_.front()->stopwatch.elapsed_s() > options_.deadline_s)
+  else if (!under_way_.empty() && under_way_.front()->unasked.elapsed_s() > options_.deadline_s)
     fail(late(*under_way_.front()));
 }
 

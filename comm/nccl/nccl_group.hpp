@@ -35,7 +35,8 @@ struct NcclOperation {
   std::string what;  ///< "all_reduce of 400000 bytes"
   std::unique_ptr<kernels::Event> finished;
   Stopwatch stopwatch;
-  bool done = false;  ///< under the group's mutex
+  Stopwatch unasked;  ///< since its rank last asked whether it is done; under the group's mutex, as the next
+  bool done = false;
 };
 using NcclOperationPtr = std::shared_ptr<NcclOperation>;
 
@@ -43,14 +44,15 @@ using NcclOperationPtr = std::shared_ptr<NcclOperation>;
 std::string new_nccl_id(const std::string& where);
 
 /// Thread rule: one thread at a time, beside the group's own, which watches: it aborts the communicator when NCCL reports
-/// an error, or when an operation is not finished options.deadline_s after it was enqueued.
+/// an error, or when for options.deadline_s an operation is neither finished nor asked for. (A receive may stand for as
+/// long as a schedule lasts; who asks for it knows when it is late, and waits for it.)
 class NcclGroup {
  public:
   /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors that its kernels may
   /// hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
   NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, CommOptions options,
             int max_blocks = 0);
-  /// In order with the other ranks; when an error unwinds the stack, or something failed, at once.
+  /// In order with the other ranks, if they come; when an error unwinds the stack, or something failed, at once.
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
@@ -74,7 +76,7 @@ class NcclGroup {
 
  private:
   void join(const std::string& id, int max_blocks);
-  ncclResult_t settle(ncclResult_t result);
+  ncclResult_t settle(ncclResult_t result, double deadline_s);
   void watch();
   void look();
   void fail(const std::string& sentence);
