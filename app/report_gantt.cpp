@@ -161,11 +161,15 @@ std::string pipeline_html(const io::TraceFile& trace) {
   const double axis_s = std::max(was.timeline.makespan_s, plan ? plan->timeline.makespan_s : 0);
   std::string html = format("<p>Step %lld", static_cast<long long>(trace.step));
   if (ranks.size() < trace.ranks.size())
-    html += format(", the first pipeline of %zu ranks’", trace.ranks.size());
-  html +=
-      plan ? ". Planned: the order the ranks were to run, each pass as long as its median in this step, each "
-             "message as quick as its link’s quickest. What is pale in a row is a bubble.</p>\n"
-           : ". What is pale in a row is a bubble.</p>\n";
+    html += ", the first tensor rank of each stage of the first pipeline";
+  html += ". What is pale in a row is a bubble.";
+  if (plan)
+    html +=
+        " Planned: the order that the ranks were to run, with passes as long as their medians in this step "
+        "and "
+        "messages as quick as their link’s quickest. While an input is late, a rank may run a later pass "
+        "first.";
+  html += "</p>\n";
   html += figure(was, "gantt-measured", format("Measured: %.4g ms", was.timeline.makespan_s * 1e3), axis_s);
   if (plan)
     html +=

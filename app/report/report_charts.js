@@ -56,7 +56,7 @@ function extent(lists) {
 // A frame with axes. Returns the SVG and the scales.
 function frame(width, height, xs, ys, labels) {
   const left = labels.left || 58, right = 12, top = 8, bottom = 34;
-  const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'img', tabindex: 0 });
+  const svg = make('svg', { viewBox: `0 0 ${width} ${height}`, height, role: 'application', 'aria-roledescription': 'chart', tabindex: 0 });
   const [x0, x1] = xs, [y0, y1] = ys;
   const toY = labels.log ? Math.log10 : (v) => v;
   const x = (v) => left + ((v - x0) / (x1 - x0)) * (width - left - right);

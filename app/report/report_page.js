@@ -4,7 +4,8 @@ const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => 
 
 function curveChart(id, title, keys, options = {}) {
   const has = (run, key) => run.curves[key] && run.curves[key].y.some((v) => v !== 0);
-  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => has(run, key)).map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
+  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => has(run, key))
+    .map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
   if (!data.runs.some((run) => keys.some((key) => has(run, key)))) return;
   const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
     .filter(Boolean).join(' ');
@@ -60,6 +61,7 @@ function histogramChart() {
   const edge = (k) => (h.low + ((h.high - h.low) * k) / bins) * 1e3;
   const range = (k) => `${number(edge(k))} to ${k + 1 < bins ? number(edge(k + 1)) : 'more'} ms`;
   const named = (i, text) => (data.runs.length > 1 ? `${data.runs[i].name} ${text}` : text);
+  const medians = () => visible().map(({ run, i }) => named(i, `median ${number(run.step_s * 1e3)} ms`)).join(', ');
   const draw = (width) => {
     const most = Math.max(1, ...visible().flatMap(({ i }) => h.runs[i].counts));
     const f = frame(width, 250, [edge(0), edge(bins)], [0, most * 1.04], { x: 'ms' });
@@ -74,7 +76,7 @@ function histogramChart() {
       svg: f.svg, positions: bins, place: (k) => (f.x(edge(k)) + f.x(edge(k + 1))) / 2,
       find: (px) => Math.floor(((px - f.left) / (width - f.left - f.right)) * bins),
       describe: (k) => `${range(k)}: ` + visible().map(({ i }) => named(i, `${h.runs[i].counts[k]} steps`)).join(', '),
-      summary: visible().map(({ run, i }) => named(i, `median ${number(run.step_s * 1e3)} ms.`)).join(' '),
+      summary: `${medians()}.`, rest: medians(),
     };
   };
   const table = () => {
@@ -109,7 +111,7 @@ function eventChart() {
       find: (px) => nearest(list.map((e) => e.time), xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
       describe: (k) => `${number(list[k].time)} s, ${data.runs.length > 1 ? `${list[k].run}, ` : ''}step ${whole(list[k].step)}: ` +
         `${list[k].event} ${list[k].details}`.slice(0, 160),
-      summary: `${list.length} events.`,
+      summary: `${list.length} events.`, rest: `${list.length} events`,
     };
   };
   const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'details']

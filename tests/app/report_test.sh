@@ -49,6 +49,11 @@ has 'data-chart="gantt-planned"' 1
 has 'class="F"' 96
 has 'aria-label="Tokens per second' 1
 has '<pre class="deck"' 1
+# Keys move the read-out.
+sed 's|</body>|<script>const at = document.querySelector("#chart-tokens svg"); at.focus(); for (const key of ["Home", "ArrowRight"])\
+  at.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));</script></body>|' runs/slow/report.html >keys.html
+dom keys.html
+has '<output[^>]*>step 1: [0-9.]*</output>' 1
 dom both.html
 has 'class="curve"' 2
 has 'id="show-1"' 1                    # a box to hide a run
