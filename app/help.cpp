@@ -42,19 +42,20 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
     {"generate",
      "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
      "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]",
-     "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0 always\n"
-     "takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P. FILE may be\n"
-     "- for standard input. A sample ends at <|endoftext|>; a line --- stands between samples. Without a\n"
-     "prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of the run's\n"
-     "deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as U+FFFD.\n"
-     "The model sees its last seq_length tokens: up to there a token costs one row of work, beyond a window.\n"},
+     "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0\n"
+     "always takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P.\n"
+     "FILE may be - for standard input. A sample ends at <|endoftext|>; a line --- stands between samples.\n"
+     "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of\n"
+     "the run's deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as\n"
+     "U+FFFD. The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
+     "a window.\n"},
     {"evaluate",
      "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]",
-     "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits per\n"
-     "byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time (as\n"
-     "many as make 1024 tokens), and a shorter one for the rest; a token sees what is before it in its\n"
-     "window. With N the micro_batch_size, losses are those of training's evaluation. fp32, whatever the run\n"
-     "computed in. Bits per byte of a .bin need its tokenizer.\n"},
+     "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits\n"
+     "per byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time\n"
+     "(as many as make 1024 tokens), and a shorter one for the rest; a token sees what is before it in its\n"
+     "window. With N the micro_batch_size, losses are those of training's evaluation. fp32, whatever the\n"
+     "run computed in. Bits per byte of a .bin need its tokenizer.\n"},
     {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
      "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
      "file, else from the option.\n"},
