@@ -1,0 +1,30 @@
+# A Debian package, by `cpack` in the build folder. One for every processor of this architecture:
+#
+#   cmake -G Ninja -S . -B build-package -DTENAX_TESTS=OFF -DTENAX_CUDA=OFF
+#   cmake --build build-package && cd build-package && cpack
+#
+# CUDA's libraries belong to no package that could be depended on, so a build with its back end makes none.
+if(TENAX_HAVE_CUDA)
+  return()
+endif()
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_DEBIAN_PACKAGE_NAME tenax)
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the tenax authors <tenax@localhost>")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)  # mpirun
+set(CPACK_PACKAGE_DESCRIPTION "One program that trains, samples, converts and plans GPT-2 models of any size
+on any number of MPI ranks: tensor, data and pipeline parallel, with pipelines
+that adapt to slow links.")
+if(TENAX_NATIVE)
+  set(CPACK_DEBIAN_PACKAGE_NAME tenax-native)
+  set(CPACK_DEBIAN_PACKAGE_CONFLICTS tenax)
+  set(CPACK_DEBIAN_PACKAGE_PROVIDES tenax)
+  string(APPEND CPACK_PACKAGE_DESCRIPTION "
+This one runs only on processors like the one it was built on.")
+endif()
+include(CPack)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# `cmake --install` and the Debian package: what they bring works from any folder. BUILD is the build folder.
+set -eu
+fail() { echo "FAILED: $*"; exit 1; }
+work=$PWD
+
+# check PREFIX: the program trains the installed quickstart deck, and its manual page is complete.
+check() {
+  local tenax=$1/bin/tenax decks=$1/share/tenax/inputs page=$1/share/man/man1/tenax.1 command
+  "$tenax" --version | grep -q '^tenax [0-9]' || fail "$tenax does not start"
+  [ -s "$page" ] && [ -s "$1/share/doc/tenax/copyright" ] || fail "no manual page, or no licence"
+  for command in plan generate import export inspect; do
+    grep -qx "\.SS $command" "$page" || fail "$page does not explain tenax $command"
+  done
+  ! command -v man >/dev/null || [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ] || fail "$page is not a manual page"
+  for deck in quickstart gpt2-124m tinyshakespeare pipemorph/7b; do
+    [ -s "$decks/$deck.toml" ] || fail "no deck $deck"
+  done
+  ! grep -rlF -e "$TENAX_SOURCE" -e "$BUILD" "$decks" || fail "installed decks name the folder they were built in"
+  mkdir elsewhere && cd elsewhere
+  timeout 200 mpirun -q -n 4 "$tenax" "$decks/quickstart.toml" run.train_steps=2 run.eval_interval=0 optimizer.lr_warmup_steps=0 \
+    >out 2>err </dev/null || fail "the installed quickstart: $(cat err)"
+  [ "$(grep -c '"loss"' runs/quickstart/metrics.jsonl)" = 2 ] || fail "the installed quickstart does not train"
+  cd "$work" && rm -rf elsewhere
+}
+
+cmake --install "$BUILD" --prefix "$work/prefix" >install.log || fail "cmake --install"
+check "$work/prefix"
+echo "ok cmake --install"
+
+[ -e "$BUILD/CPackConfig.cmake" ] || { echo "the package is skipped: a build with CUDA makes none"; exit 0; }
+for program in cpack dpkg-shlibdeps dpkg-deb file; do
+  command -v $program >/dev/null || { echo "the package is skipped: no $program here"; exit 0; }
+done
+cpack --config "$BUILD/CPackConfig.cmake" -B "$work/package" >cpack.log 2>&1 || { cat cpack.log; fail "cpack"; }
+package=$(ls package/tenax*.deb)
+depends=$(dpkg-deb --field "$package" Depends)
+for needed in openmpi-bin libopenmpi3 libhdf5-openmpi libdnnl libc6; do
+  grep -q "$needed" <<<"$depends" || fail "$package does not depend on $needed: $depends"
+done
+apt-get install --simulate "./$package" >apt.log 2>&1 || { cat apt.log; fail "apt-get cannot install $package"; }
+dpkg-deb -x "$package" "$work/root"
+check "$work/root/usr"
+echo "ok $package"
