@@ -83,7 +83,7 @@ void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const st
   console.say("checkpoint: " + checkpoint.string());
   if (reason != "completed" || !writes_text(deck)) return;
   console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");
-  console.say(sample_text(checkpoint));
+  console.say(sample_text(deck, checkpoint));
 }
 
 }  // namespace tenax::app

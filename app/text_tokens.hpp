@@ -1,23 +1,18 @@
-// Text in and out of models whose tokens are bytes.
+// A sample of a model's writing at the end of its run.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "io/deck.hpp"
 
 namespace tenax::app {
 
-/// Whether the deck's model is trained on text as bytes, and small enough to write some at the end of a run.
+/// Whether it is known what the model's tokens stand for, and the model is small enough to write some at the end of a run.
 bool writes_text(const io::Deck& deck);
 
-std::vector<std::int32_t> tokens_of_text(const std::string& text);
-/// Bytes that would disturb a terminal (and tokens that are no bytes) are shown as '?'.
-std::string printable(std::int32_t token);
-
-/// A short continuation of a line end by the checkpoint's model.
-std::string sample_text(const std::filesystem::path& checkpoint);
+/// A short continuation of a line end by the checkpoint's model; for a terminal. The reason if there can be none: the
+/// run has succeeded all the same.
+std::string sample_text(const io::Deck& deck, const std::filesystem::path& checkpoint);
 
 }  // namespace tenax::app
