@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 
 #include "app/layout.hpp"
 #include "app/units.hpp"
@@ -16,7 +18,7 @@ namespace {
 
 using kernels::Error;
 
-constexpr std::size_t kMostEvents = 2000;
+constexpr std::size_t kMostEventsOfKind = 400;
 constexpr int kBins = 40;
 
 std::optional<io::Deck> readable_deck(const std::string& text) {
@@ -36,16 +38,23 @@ std::vector<double> rounded(std::vector<double> values) {
 
 io::JsonObject curve_json(const std::vector<double>& x, const std::vector<double>& y, double factor = 1) {
   Curve curve = decimated(x, y);
-  for (double& value : curve.y) value *= factor;
-  return io::JsonObject{}.add("x", curve.x).add("y", rounded(std::move(curve.y)));
+  const auto scaled = [&](std::vector<double> values) {
+    for (double& value : values) value *= factor;
+    return rounded(std::move(values));
+  };
+  io::JsonObject object;
+  object.add("x", curve.x).add("y", scaled(curve.y));
+  if (!curve.low.empty()) object.add("low", scaled(curve.low)).add("high", scaled(curve.high));
+  return object;
 }
 
-/// Of very many events the first and the last ones.
+/// Of a kind with very many events every second one, every third, …
 std::vector<io::JsonObject> events_json(const std::vector<io::EventLine>& events) {
+  std::map<std::string, std::size_t> count, seen;
+  for (const io::EventLine& line : events) ++count[line.event];
   std::vector<io::JsonObject> list;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i >= kMostEvents / 2 && i + kMostEvents / 2 < events.size()) continue;
-    const io::EventLine& line = events[i];
+  for (const io::EventLine& line : events) {
+    if (seen[line.event]++ % (count[line.event] / kMostEventsOfKind + 1) != 0) continue;
     list.push_back(io::JsonObject{}
                        .add("time", line.time_s - events.front().time_s)
                        .add("step", line.step)
@@ -151,15 +160,13 @@ Curve decimated(const std::vector<double>& x, const std::vector<double>& y) {
   if (n <= 2 * kCurveStretches) return all;
   Curve seen;
   for (std::size_t stretch = 0; stretch < kCurveStretches; ++stretch) {
-    const auto at = [&](std::size_t s) {
-      return all.y.begin() + static_cast<std::ptrdiff_t>(n * s / kCurveStretches);
-    };
-    const auto [low, high] = std::minmax_element(at(stretch), at(stretch + 1));
-    for (const auto point : {std::min(low, high), std::max(low, high)}) {
-      seen.x.push_back(all.x[static_cast<std::size_t>(point - all.y.begin())]);
-      seen.y.push_back(*point);
-      if (low == high) break;
-    }
+    const auto at = [&](std::size_t s) { return static_cast<std::ptrdiff_t>(n * s / kCurveStretches); };
+    const auto begin = all.y.begin() + at(stretch), end = all.y.begin() + at(stretch + 1);
+    const auto [low, high] = std::minmax_element(begin, end);
+    seen.x.push_back(all.x[static_cast<std::size_t>((at(stretch) + at(stretch + 1)) / 2)]);
+    seen.y.push_back(std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin));
+    seen.low.push_back(*low);
+    seen.high.push_back(*high);
   }
   return seen;
 }

@@ -26,10 +26,11 @@ RunData load_run(const std::filesystem::path& directory);
 
 struct Curve {
   std::vector<double> x, y;
+  std::vector<double> low, high;  ///< where a point stands for many: their range; else empty
 };
 
-/// The points of x, y whose y is finite; where they are too many to be seen, of equal stretches the lowest and the highest,
-/// so that no peak is lost. At most 2 · kCurveStretches points.
+/// The points of x, y whose y is finite; where they are more than can be seen, kCurveStretches means of equal stretches with
+/// their ranges, so that no peak is lost.
 constexpr std::size_t kCurveStretches = 600;
 Curve decimated(const std::vector<double>& x, const std::vector<double>& y);
 

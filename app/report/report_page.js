@@ -10,13 +10,18 @@ function curveChart(id, title, keys, options = {}) {
   const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
     .filter(Boolean).join(' ');
   const draw = (width) => {
-    const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.map((c) => c.y));
+    const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
     const log = ys[0] > 0 && ys[1] / ys[0] > 30 && options.log;
     if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
     if (options.zero && !log) ys[0] = 0;
     const f = frame(width, 250, xs, ys, { x: 'step', log });
     for (const c of list) {
-      const path = c.x.map((v, k) => `${k ? 'L' : 'M'}${f.x(v).toFixed(1)} ${f.y(c.y[k]).toFixed(1)}`).join('');
+      const points = (values) => c.x.map((v, k) => `${f.x(v).toFixed(1)} ${f.y(values[k]).toFixed(1)}`);
+      if (c.low) {  // a point stands for many steps: their range behind their mean
+        const area = `M${points(c.high).join('L')}L${points(c.low).reverse().join('L')}Z`;
+        f.svg.append(make('path', { class: 'range', d: area, fill: colour(c.i) }));
+      }
+      const path = `M${points(c.y).join('L')}`;
       const line = make('path', { class: c.key === 'validation' ? 'curve dashed' : 'curve', d: path, stroke: colour(c.i) });
       if (dashes(c.i) && c.key !== 'validation') line.setAttribute('stroke-dasharray', dashes(c.i));
       f.svg.append(line);
@@ -25,8 +30,8 @@ function curveChart(id, title, keys, options = {}) {
     }
     const longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
     const steps = longest ? longest.x : [];
-    const describe = (k) => `step ${whole(steps[k])}: ` + list.map((c) =>
-      `${label(c)} ${number(c.y[nearest(c.x, steps[k])])}`.trim()).join(', ');
+    const reading = (c, k) => `${label(c)} ${number(c.y[k])}` + (c.low ? ` (${number(c.low[k])} to ${number(c.high[k])})` : '');
+    const describe = (k) => `step ${whole(steps[k])}: ` + list.map((c) => reading(c, nearest(c.x, steps[k])).trim()).join(', ');
     return {
       svg: f.svg, positions: steps.length, describe, rest: steps.length ? describe(steps.length - 1) : '', place: (k) => f.x(steps[k]),
       find: (px) => nearest(steps, xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
@@ -96,6 +101,10 @@ function eventChart() {
     .sort((a, b) => a.time - b.time);
   if (!data.runs.some((run) => run.events.length)) return;
   const kinds = [...new Set(data.runs.flatMap((run) => run.events.map((e) => e.event)))];
+  const counted = () => {
+    const there = visible().reduce((sum, { run }) => sum + run.event_count, 0), drawn = all().length;
+    return drawn === there ? `${there} events` : `${whole(drawn)} of ${whole(there)} events`;
+  };
   const draw = (width) => {
     const list = all(), height = 44 + kinds.length * 24, xs = extent(list.map((e) => [e.time]));
     const f = frame(width, height, xs, [0, 1], { x: 'seconds from the start', rows: true, left: 118 });
@@ -111,7 +120,7 @@ function eventChart() {
       find: (px) => nearest(list.map((e) => e.time), xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
       describe: (k) => `${number(list[k].time)} s, ${data.runs.length > 1 ? `${list[k].run}, ` : ''}step ${whole(list[k].step)}: ` +
         `${list[k].event} ${list[k].details}`.slice(0, 160),
-      summary: `${list.length} events.`, rest: `${list.length} events`,
+      summary: `${counted()}.`, rest: counted(),
     };
   };
   const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'details']
