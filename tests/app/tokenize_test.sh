@@ -81,6 +81,14 @@ refuses 2 "holds its own vocabulary" --decode all.h5 --out x.txt $gpt2
 echo no HDF5 >broken.h5
 refuses 1 "it is not a whole HDF5 file" --decode broken.h5 --out x.txt
 
+echo "a signal ends it, and leaves nothing"
+for i in $(seq 300); do cat one.txt; done >long.txt
+mkdir stopped
+status=0
+timeout -s TERM 0.3 "$TENAX" tokenize long.txt --out stopped/long.h5 $gpt2 >out.log 2>err.log || status=$?
+[ -z "$(ls -A stopped)" ] || [ "$(ls -A stopped)" = long.h5 ] || fail "left behind: $(ls -A stopped)"
+[ ! -s err.log ] || grep -q "interrupted; nothing was written" err.log || fail "stopped: $(cat err.log)"
+
 echo "training reads text by gpt2, .bin and .h5 alike, and a blend the same in every layout"
 cat >deck.toml <<'EOF'
 [run]
