@@ -22,11 +22,6 @@ void Worker::add(Job job) {
   changed_.notify_all();
 }
 
-bool Worker::is_wanted() {
-  const std::lock_guard lock(mutex_);
-  return stopping_ || !jobs_.empty();
-}
-
 void Worker::run() {
   std::unique_lock lock(mutex_);
   for (;;) {

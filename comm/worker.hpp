@@ -20,8 +20,6 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   void add(Job job);
-  /// For a job that goes on for as long as there is nothing else to do: whether there is.
-  bool is_wanted();
 
  private:
   void run();

@@ -49,53 +49,21 @@ TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
   place_.out->wait(*ready);
   place_.device.kernels().copy(*place_.out, tensor, message->host);
   place_.out->record(*message->slot.copied);
-  sender_.add([this, message]() mutable { carry(std::move(message)); });
+  sender_.add([this, message] {
+    try {
+      message->slot.copied->wait(Deadline::after_s(place_.deadline_s));
+      HostStream host;
+      const std::lock_guard lock(place_.mutex);
+      message->inner = place_.inner->link(peer_).send(host, message->host, message->tag);
+    } catch (...) {
+      const std::lock_guard lock(place_.mutex);
+      message->failure = failure_of(std::current_exception());
+    }
+  });
   return std::make_unique<StagedSend>(place_,
                                       "send of " + std::to_string(tensor.bytes()) + " bytes (tag " +
                                           std::to_string(tag) + ") to " + place_.inner->describe(peer_),
                                       std::move(message));
-}
-
-// MPI moves a long message only while its sender calls MPI, and the rank's own thread may be in a collective whose other
-// ranks wait for this very message.
-void StagedLink::carry(MessagePtr message) {
-  if (start(message)) under_way_.push_back(std::move(message));
-  kernels::Backoff backoff;
-  for (drive(); !under_way_.empty() && !sender_.is_wanted(); drive()) backoff.pause();
-}
-
-/// False when it failed.
-bool StagedLink::start(const MessagePtr& message) {
-  try {
-    const kernels::Event& copied = *message->slot.copied;
-    const auto is_copied = [&] {
-      drive();
-      return copied.done();
-    };
-    if (!poll_until(is_copied, Deadline::after_s(place_.deadline_s))) copied.wait(Deadline::after_s(0));
-    HostStream host;
-    const std::lock_guard lock(place_.mutex);
-    message->inner = place_.inner->link(peer_).send(host, message->host, message->tag);
-    return true;
-  } catch (...) {
-    const std::lock_guard lock(place_.mutex);
-    message->failure = failure_of(std::current_exception());
-    return false;
-  }
-}
-
-// Until they are done, or nobody waits for them any more.
-void StagedLink::drive() {
-  std::erase_if(under_way_, [this](const MessagePtr& message) {
-    const std::lock_guard lock(place_.mutex);
-    try {
-      if (message.use_count() == 1) message->inner.reset();
-      return !message->inner || message->inner->done();
-    } catch (...) {
-      message->failure = failure_of(std::current_exception());
-      return true;
-    }
-  });
 }
 
 TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, Tag tag) {

@@ -34,8 +34,6 @@ class StagedPlace {
   std::vector<HostStaging::Slot> retired_;  // of the endpoint's thread
 };
 
-struct StagedMessage;
-
 class StagedLink final : public Link {
  public:
   StagedLink(StagedPlace& place, int peer) : place_(place), peer_(peer) {}
@@ -45,17 +43,9 @@ class StagedLink final : public Link {
   std::string describe() const override { return place_.inner->link(peer_).describe(); }
 
  private:
-  using MessagePtr = std::shared_ptr<StagedMessage>;
-
-  // On sender_'s thread:
-  void carry(MessagePtr message);
-  bool start(const MessagePtr& message);
-  void drive();
-
   StagedPlace& place_;
   const int peer_;
-  std::vector<MessagePtr> under_way_;  // of sender_'s thread
-  Worker sender_;  // last: waits for copies, one after the other, sends them, and stays with them
+  Worker sender_;  // waits for copies, one after the other, and sends them
 };
 
 }  // namespace tenax::comm

@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-
-#include "comm/poll.hpp"
 #include "kernels/error.hpp"
 #include "tests/comm/device_values.hpp"
 #include "tests/comm/thread_ranks.hpp"
@@ -120,53 +117,6 @@ TEST(StagedEndpoint, a_rank_that_blocks_in_a_collective_holds_no_message_back) {
     EXPECT_EQ(sum->values(rank.stream), filled(10, rank.rank() == 1 ? 1 : 2));
     for (const TransferPtr& transfer : transfers) transfer->wait(soon());
   });
-}
-
-/// Two ranks, seen from the first, whose sends get on only while they are asked, as MPI's long ones do.
-class ReluctantEndpoint final : public Endpoint {
- public:
-  explicit ReluctantEndpoint(std::atomic<int>& polls_left) : link_(polls_left) {}
-  int rank() const override { return 0; }
-  int size() const override { return 2; }
-  Link& link(int) override { return link_; }
-  std::string describe(int peer) const override { return "rank " + std::to_string(peer); }
-
- private:
-  class Send final : public Transfer {
-   public:
-    explicit Send(std::atomic<int>& polls_left) : polls_left_(polls_left) {}
-    bool done() override { return polls_left_ == 0 || --polls_left_ == 0; }
-    void wait(Deadline) override {}
-    void order_before(kernels::Stream&, Deadline) override {}
-
-   private:
-    std::atomic<int>& polls_left_;
-  };
-  class ReluctantLink final : public Link {
-   public:
-    explicit ReluctantLink(std::atomic<int>& polls_left) : polls_left_(polls_left) {}
-    TransferPtr send(kernels::Stream&, const kernels::Tensor&, Tag) override {
-      return std::make_unique<Send>(polls_left_);
-    }
-    TransferPtr receive(kernels::Stream&, const kernels::Tensor&, Tag) override { return nullptr; }
-    std::string describe() const override { return "reluctant"; }
-
-   private:
-    std::atomic<int>& polls_left_;
-  };
-  ReluctantLink link_;
-};
-
-TEST(StagedEndpoint, a_send_gets_on_while_its_rank_asks_for_nothing) {
-  std::atomic<int> polls_left = 100;
-  const auto device = kernels::test::create_stand_in({});
-  const auto stream = device->create_stream();
-  const auto endpoint =
-      create_staged_endpoint(std::make_unique<ReluctantEndpoint>(polls_left), *device, {30});
-  const Values values(*device, *stream, filled(100, 1));
-  const TransferPtr send = endpoint->link(1).send(*stream, values.tensor(), 0);
-  EXPECT_TRUE(poll_until([&] { return polls_left == 0; }, soon()));
-  send->wait(soon());
 }
 
 TEST(StagedEndpoint, a_receive_without_a_sender_ends_with_an_error_that_names_it) {
