@@ -11,9 +11,8 @@
 
 #include "app/command_line.hpp"
 #include "app/generator.hpp"
+#include "app/token_text.hpp"
 #include "app/tokenizer_choice.hpp"
-#include "app/units.hpp"
-#include "app/utf8_stream.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -67,33 +66,23 @@ void check_prompt(const std::vector<std::int32_t>& tokens, std::int64_t vocab_si
                                     " does not");
 }
 
-/// Shows tokens on stdout as they come, whole characters at a time.
-class SampleText {
+/// Shows tokens on stdout as they come, whole characters at a time; files get control characters as they are.
+class Sample {
  public:
-  explicit SampleText(const io::Tokenizer& tokenizer)
-      : tokenizer_(tokenizer), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
-
-  void show(std::int32_t token) {
-    if (token == tokenizer_.end_of_text()) return;
-    constexpr std::string_view kNotUtf8 = "\xFF";
-    write(text_.add(token < tokenizer_.vocab_size() ? tokenizer_.bytes_of(token) : kNotUtf8));
-  }
+  explicit Sample(const io::Tokenizer& tokenizer)
+      : text_(tokenizer), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
+  void show(std::int32_t token) { write(text_.add(token)); }
   void finish() { write(text_.finish() + "\n"); }
 
  private:
-  // Control characters would disturb a terminal; files get them as they are.
-  void write(std::string text) const {
-    constexpr char kFirstPrintable = ' ', kDelete = '\x7F';
-    if (is_terminal_)
-      for (char& c : text)
-        if ((c >= 0 && c < kFirstPrintable && c != '\n' && c != '\t') || c == kDelete) c = '?';
-    std::fwrite(text.data(), 1, text.size(), stdout);
+  void write(const std::string& text) const {
+    const std::string shown = is_terminal_ ? for_terminal(text) : text;
+    std::fwrite(shown.data(), 1, shown.size(), stdout);
     std::fflush(stdout);
   }
 
-  const io::Tokenizer& tokenizer_;
+  TokenText text_;
   bool is_terminal_;
-  Utf8Stream text_;
 };
 
 /// Returns the number of tokens generated.
@@ -102,7 +91,7 @@ std::int64_t write_samples(Generator& generator, const io::Tokenizer& tokenizer,
   std::int64_t count = 0;
   for (std::int64_t sample = 0; sample < request.samples; ++sample) {
     if (sample > 0) std::printf("---\n");
-    SampleText text(tokenizer);
+    Sample text(tokenizer);
     for (const std::int32_t token : prompt) text.show(token);
     std::vector<std::int32_t> tokens = prompt;
     generator.generate(

@@ -2,7 +2,7 @@
 
 #include "app/generator.hpp"
 #include "app/layout.hpp"
-#include "app/utf8_stream.hpp"
+#include "app/token_text.hpp"
 #include "io/tokenizer.hpp"
 #include "kernels/error.hpp"
 
@@ -16,13 +16,11 @@ std::string write_sample(const io::Tokenizer& tokenizer, const std::filesystem::
   Generator generator(checkpoint);
   std::vector<std::int32_t> tokens = io::encode(tokenizer, "\n");
   if (tokens.front() >= generator.config().vocab_size) return "(the model's vocabulary lacks the line end)";
-  Utf8Stream text;
+  TokenText text(tokenizer);
   std::string written;
-  const auto add = [&](std::int32_t token) {
-    constexpr std::string_view kNotUtf8 = "\xFF";
-    written += text.add(token < tokenizer.vocab_size() ? tokenizer.bytes_of(token) : kNotUtf8);
-  };
-  generator.generate(tokens, kTokens, settings, 1, 0, add, tokenizer.end_of_text());
+  generator.generate(
+      tokens, kTokens, settings, 1, 0, [&](std::int32_t token) { written += text.add(token); },
+      tokenizer.end_of_text());
   return written + text.finish();
 }
 
@@ -38,13 +36,8 @@ bool writes_text(const io::Deck& deck) {
 }
 
 std::string sample_text(const io::Deck& deck, const std::filesystem::path& checkpoint) try {
-  std::string text =
-      write_sample(*io::Tokenizer::create(deck.data.tokenizer, deck.data.vocab_dir), checkpoint);
-  // Control characters would disturb the terminal.
-  constexpr char kFirstPrintable = ' ', kDelete = '\x7F';
-  for (char& c : text)
-    if ((c >= 0 && c < kFirstPrintable && c != '\n' && c != '\t') || c == kDelete) c = '?';
-  return text;
+  return for_terminal(
+      write_sample(*io::Tokenizer::create(deck.data.tokenizer, deck.data.vocab_dir), checkpoint));
 } catch (const kernels::Error& error) {
   return std::string("(none: ") + error.what() + ")";
 }
