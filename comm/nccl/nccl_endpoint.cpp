@@ -53,16 +53,21 @@ class NcclDirection {
   NcclGroup group_;
 };
 
+/// Both ends hold their directions in one order, in which they leave them too.
 class NcclLink final : public Link {
  public:
-  NcclLink(std::string description, std::unique_ptr<NcclDirection> out, std::unique_ptr<NcclDirection> in)
-      : description_(std::move(description)), out_(std::move(out)), in_(std::move(in)) {}
+  NcclLink(std::string description, bool is_lower, std::unique_ptr<NcclDirection> up,
+           std::unique_ptr<NcclDirection> down)
+      : description_(std::move(description)),
+        is_lower_(is_lower),
+        up_(std::move(up)),
+        down_(std::move(down)) {}
 
   TransferPtr send(Stream& stream, const Tensor& tensor, Tag tag) override {
-    return out_->start(stream, described("send", tensor, tag), tensor);
+    return (is_lower_ ? up_ : down_)->start(stream, described("send", tensor, tag), tensor);
   }
   TransferPtr receive(Stream& stream, const Tensor& tensor, Tag tag) override {
-    return in_->start(stream, described("receive", tensor, tag), tensor);
+    return (is_lower_ ? down_ : up_)->start(stream, described("receive", tensor, tag), tensor);
   }
   std::string describe() const override { return description_; }
 
@@ -74,7 +79,8 @@ class NcclLink final : public Link {
   }
 
   const std::string description_;
-  const std::unique_ptr<NcclDirection> out_, in_;
+  const bool is_lower_;
+  const std::unique_ptr<NcclDirection> up_, down_;
 };
 
 class NcclEndpoint final : public Endpoint {
@@ -125,8 +131,7 @@ class NcclEndpoint final : public Endpoint {
     auto downwards =
         std::make_unique<NcclDirection>(is_lower ? kReceiver : kSender, second, first, down, device, options);
     links_[static_cast<std::size_t>(peer)] = std::make_unique<NcclLink>(
-        describe(rank()) + " - " + describe(peer), std::move(is_lower ? upwards : downwards),
-        std::move(is_lower ? downwards : upwards));
+        describe(rank()) + " - " + describe(peer), is_lower, std::move(upwards), std::move(downwards));
   }
 
   const std::unique_ptr<Endpoint> names_;

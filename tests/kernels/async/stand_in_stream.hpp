@@ -83,6 +83,7 @@ class StandInStream final : public Stream {
   void set(Flag& flag, std::uint32_t value) override;
   void wait(const Flag& flag, std::uint32_t value) override;
   void synchronize(Deadline deadline) override { queue_->wait_until_empty(deadline); }
+  void* native_handle() override { return static_cast<Stream*>(this); }
 
  private:
   std::shared_ptr<StreamQueue> queue_;

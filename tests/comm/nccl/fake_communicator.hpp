@@ -1,0 +1,60 @@
+// A communicator of the fake NCCL, and what it does with calls.
+#pragma once
+
+#include <nccl.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/comm/nccl/fake_clique.hpp"
+#include "tests/comm/nccl/fake_nccl.hpp"
+
+namespace tenax::comm::fake_nccl {
+
+/// One call: what it reads, what it makes of what the ranks bring, and where that goes.
+struct Call {
+  enum class Kind { send, receive, collective } kind = Kind::collective;
+  int peer = -1;
+  const void* source = nullptr;
+  std::size_t source_bytes = 0;
+  void* destination = nullptr;
+  std::size_t destination_bytes = 0;
+  std::function<Bytes(const std::vector<Bytes>&)> combine;
+  int number = 0;
+};
+
+/// What a thread's communicators are made with.
+struct Surroundings {
+  kernels::Device* device = nullptr;
+  std::atomic<Network> network = Network::healthy;
+};
+
+}  // namespace tenax::comm::fake_nccl
+
+/// Kept to the end of the process, so that late uses are seen.
+struct ncclComm {
+  std::shared_ptr<tenax::comm::fake_nccl::Clique> clique;
+  std::shared_ptr<tenax::comm::fake_nccl::Surroundings> surroundings;
+  int rank = 0;
+  std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
+  bool is_connecting = false, is_finalizing = false, is_gone = false;
+  int collectives = 0;
+  std::map<int, int> sends, receives;  // so far, by peer
+  std::vector<tenax::comm::fake_nccl::Call> pending;
+  cudaStream_t stream = nullptr;
+  int asked = 0;
+};
+
+namespace tenax::comm::fake_nccl {
+
+/// Of the calling thread.
+std::shared_ptr<Surroundings>& surroundings();
+/// What NCCL says of `nccl`. Asked often enough, it enqueues what is pending.
+ncclResult_t state_of(ncclComm& nccl);
+/// What all ranks brought, added (or compared) rank after rank, rounded at every hop.
+Bytes reduce(const std::vector<Bytes>& brought, ncclDataType_t type, ncclRedOp_t op);
+
+}  // namespace tenax::comm::fake_nccl

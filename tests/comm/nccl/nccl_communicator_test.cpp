@@ -1,0 +1,103 @@
+// Collectives over NCCL, with a fake one in its place.
+#include "tests/comm/nccl/nccl_ranks.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using fake_nccl::Network;
+using Values = DeviceValues<float>;
+
+class NcclCommunicatorTest : public testing::TestWithParam<int> {
+ protected:
+  static void run(const std::function<void(const DeviceRank&)>& body, double deadline_s = 60) {
+    run_on_devices(
+        GetParam(), deadline_s, [&](World& world, kernels::Device& device, kernels::Stream& stream) {
+          const auto communicator =
+              create_nccl_communicator("test", world.split_endpoint(0, world.rank()), device, {deadline_s});
+          body({device, *communicator, stream});
+        });
+  }
+};
+
+TEST_P(NcclCommunicatorTest, sums_what_all_ranks_bring) {
+  run([](const DeviceRank& rank) { expect_all_device_collectives<float>(rank); });
+}
+TEST_P(NcclCommunicatorTest, sums_fp64) {
+  run([](const DeviceRank& rank) { expect_all_device_collectives<double>(rank); });
+}
+TEST_P(NcclCommunicatorTest, sums_bf16_in_fp32_in_rank_order_and_rounds_once) {
+  run([](const DeviceRank& rank) { expect_all_device_collectives<kernels::bf16_t>(rank); });
+}
+TEST_P(NcclCommunicatorTest, sums_bf16_of_more_than_one_part) {
+  run([](const DeviceRank& rank) {
+    expect_device_all_reduce<kernels::bf16_t>(rank, rank.communicator.size() * (2 << 20) + 4099, 5,
+                                              ReduceOp::sum);
+  });
+}
+TEST_P(NcclCommunicatorTest, carries_many_collectives_at_once) {
+  run([](const DeviceRank& rank) { expect_many_device_collectives(rank); });
+}
+
+TEST_P(NcclCommunicatorTest, names_the_others_when_the_deadline_passes_and_lets_streams_go_on) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one waits for nobody";
+  run(
+      [](const DeviceRank& rank) {
+        expect_device_all_reduce<float>(rank, 100, 1, ReduceOp::sum);
+        fake_nccl::set_network(Network::silent);
+        Values values(rank.device, rank.stream, filled(static_cast<std::size_t>(GetParam()), 1));
+        rank.communicator.all_reduce(rank.stream, values.tensor(), ReduceOp::sum);
+        rank.communicator.check();
+        rank.stream.synchronize(soon());
+        const int other = rank.communicator.rank() == 0 ? 1 : 0;
+        const std::vector<std::string> parts = {"all_reduce of", "in the test group",
+                                                "for rank " + std::to_string(other), "gave up"};
+        expect_error([&] { rank.communicator.check(); }, parts);
+        expect_error([&] { rank.communicator.start_all_gather(rank.stream, values.tensor()); }, parts);
+      },
+      kShort_s);
+}
+
+TEST_P(NcclCommunicatorTest, an_error_that_nccl_reports_ends_what_is_under_way) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one has no NCCL";
+  run([](const DeviceRank& rank) {
+    expect_device_all_reduce<float>(rank, 100, 1, ReduceOp::sum);
+    fake_nccl::set_network(Network::silent);
+    Values values(rank.device, rank.stream, filled(static_cast<std::size_t>(GetParam()), 1));
+    const TransferPtr transfer = rank.communicator.start_reduce_scatter(rank.stream, values.tensor());
+    fake_nccl::set_network(Network::faulty);
+    expect_error([&] { transfer->wait(soon()); }, {"reduce_scatter of", "remote process exited"});
+  });
+}
+
+TEST_P(NcclCommunicatorTest, a_rank_that_never_joins_is_named) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one waits for nobody";
+  run_on_devices(GetParam(), kShort_s, [](World& world, kernels::Device& device, kernels::Stream&) {
+    fake_nccl::set_network(world.rank() == 0 ? Network::healthy : Network::faulty);
+    expect_error(
+        [&] { create_nccl_communicator("test", world.split_endpoint(0, world.rank()), device, {kShort_s}); },
+        {world.rank() == 0 ? "joining NCCL" : "remote process exited"});
+  });
+}
+
+std::string parameter_name(const testing::TestParamInfo<int>& info) {
+  return "on_" + std::to_string(info.param);
+}
+INSTANTIATE_TEST_SUITE_P(, NcclCommunicatorTest, testing::Range(1, 5), parameter_name);
+
+TEST(NcclObstacle, ranks_on_one_gpu_learn_alike_who_shares_it) {
+  run_on_devices(3, 30, [](World& world, kernels::Device& device, kernels::Stream&) {
+    const auto job = world.control_group();
+    EXPECT_NE(nccl_obstacle(*job, device, world.host()).find("rank 0 and rank 1 share the GPU"),
+              std::string::npos);
+    const std::string host = "host " + std::to_string(world.rank());
+    EXPECT_EQ(nccl_obstacle(*job, device, host), "");
+    const auto cpu = kernels::create_cpu_device();
+    EXPECT_EQ(nccl_obstacle(*job, world.rank() == 2 ? *cpu : device, host),
+              "rank 2 (host 2) has no GPU with NCCL");
+  });
+}
+
+TEST(Nccl, says_its_version) { EXPECT_EQ(nccl_version(), "NCCL 2.99.1"); }
+
+}  // namespace
+}  // namespace tenax::comm
