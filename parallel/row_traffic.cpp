@@ -56,14 +56,15 @@ void RowTraffic::post_inputs() {
   }
 }
 
-// A B receives into its slot's output, which its own F wrote and may still be sending.
+// A B receives into its slot's output, which its own F wrote and may still be sending. Never out of turn, also if a later
+// slot is free first: links without tags (NCCL) match messages by their order.
 void RowTraffic::post_gradients() {
   for (std::size_t i = next_gradient_; i < order_.gradients.size(); ++i) {
     const int m = order_.gradients[i];
     Microbatch& microbatch = of(m);
-    if (!microbatch.forward_done) return;
-    if (!microbatch.d_output.transfer && poll(microbatch.output))
-      receive(microbatch.d_output, TransferKind::receive_gradient, m);
+    if (microbatch.d_output.transfer) continue;
+    if (!microbatch.forward_done || !poll(microbatch.output)) return;
+    receive(microbatch.d_output, TransferKind::receive_gradient, m);
   }
 }
 
