@@ -27,6 +27,11 @@ class MpiWorldTest : public testing::Test {
 
 TEST_F(MpiWorldTest, knows_that_mpirun_started_it) { EXPECT_TRUE(launched_by_mpi()); }
 
+TEST_F(MpiWorldTest, numbers_the_ranks_of_a_host) {
+  EXPECT_EQ(world_.ranks_on_host(), world_.size());
+  EXPECT_EQ(world_.rank_on_host(), world_.rank());
+}
+
 TEST_F(MpiWorldTest, communicators_within_a_host_sum_in_rank_order_bit_by_bit) {
   const auto communicator = world_.split_communicator("host", 0, world_.rank(), *device_);
   EXPECT_EQ(communicator->size(), world_.size());
