@@ -9,6 +9,7 @@
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
 #include "app/nccl_world.hpp"
+#include "app/token_opening.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/transports.hpp"
@@ -190,12 +191,7 @@ std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
   if (sources.empty()) return {};
   std::vector<io::TokenBlend::Source> opened;
   for (const io::DataSource& source : sources) {
-    std::unique_ptr<io::TokenFile> tokens;
-    control_->agree([&] {
-      tokens =
-          io::TokenFile::open(source.file, deck_.data.tokenizer,
-                              {deck_.model.seq_length, deck_.model.vocab_size, false}, deck_.data.vocab_dir);
-    });
+    auto tokens = open_together(*control_, source.file, deck_);
     scan(*tokens, source.file);
     opened.push_back({std::move(tokens), source.weight});
   }

@@ -125,20 +125,23 @@ std::unique_ptr<TokenFile> map_hdf5(const std::filesystem::path& file) {
 }
 
 template <class Token>
-std::unique_ptr<TokenFile> keep(const std::vector<std::int32_t>& tokens) {
+std::unique_ptr<TokenFile> copy_of(const std::vector<std::int32_t>& tokens) {
   auto kept = std::make_shared<const std::vector<Token>>(tokens.begin(), tokens.end());
   const std::span<const Token> whole(*kept);
   return std::make_unique<StoredTokens<Token>>(std::move(kept), std::vector{whole});
+}
+
+std::unique_ptr<TokenFile> narrow_copy_of(const std::vector<std::int32_t>& tokens) {
+  const bool fits_uint16 = tokens.empty() || *std::max_element(tokens.begin(), tokens.end()) <= UINT16_MAX;
+  return fits_uint16 ? copy_of<std::uint16_t>(tokens) : copy_of<std::int32_t>(tokens);
 }
 
 std::unique_ptr<TokenFile> open_text(const std::filesystem::path& file, const std::string& tokenizer,
                                      const std::filesystem::path& vocab_dir) {
   if (tokenizer == "bytes") return map_array<std::uint8_t>(file);
   const FileMap text(file);
-  const auto tokens = encode(*Tokenizer::create(tokenizer, vocab_dir),
-                             {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()});
-  const bool fits_uint16 = *std::max_element(tokens.begin(), tokens.end()) <= UINT16_MAX;
-  return fits_uint16 ? keep<std::uint16_t>(tokens) : keep<std::int32_t>(tokens);
+  return narrow_copy_of(encode(*Tokenizer::create(tokenizer, vocab_dir),
+                               {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()}));
 }
 
 std::unique_ptr<TokenFile> open_tokens(const std::filesystem::path& file, const std::string& tokenizer,
@@ -150,6 +153,18 @@ std::unique_ptr<TokenFile> open_tokens(const std::filesystem::path& file, const 
   throw Error(Scope::usage, "token file " + file.string() +
                                 ": its name must end in .txt (text), .bin (little-endian uint16 tokens) or "
                                 ".h5 (of tenax tokenize)");
+}
+
+std::unique_ptr<TokenFile> checked(std::unique_ptr<TokenFile> tokens, const std::filesystem::path& file,
+                                   const TokenDemands& demands) {
+  if (tokens->size() <= demands.seq_length) {
+    throw Error(Scope::rank,
+                "token file " + file.string() + ": too short: a sequence of model.seq_length = " +
+                    std::to_string(demands.seq_length) + " needs " + std::to_string(demands.seq_length + 1) +
+                    " tokens, but it has " + std::to_string(tokens->size()));
+  }
+  if (demands.scan) check_tokens(*tokens, file, demands.vocab_size, 0, tokens->size());
+  return tokens;
 }
 
 }  // namespace
@@ -168,17 +183,12 @@ void check_tokens(const TokenFile& tokens, const std::filesystem::path& file, st
 std::unique_ptr<TokenFile> TokenFile::open(const std::filesystem::path& file, const std::string& tokenizer,
                                            const TokenDemands& demands,
                                            const std::filesystem::path& vocab_dir) {
-  auto tokens = open_tokens(file, tokenizer, vocab_dir);
-  const auto fail = [&](const std::string& what) {
-    throw Error(Scope::rank, "token file " + file.string() + ": " + what);
-  };
-  if (tokens->size() <= demands.seq_length) {
-    fail("too short: a sequence of model.seq_length = " + std::to_string(demands.seq_length) + " needs " +
-         std::to_string(demands.seq_length + 1) + " tokens, but it has " + std::to_string(tokens->size()));
-  }
-  if (!demands.scan) return tokens;
-  check_tokens(*tokens, file, demands.vocab_size, 0, tokens->size());
-  return tokens;
+  return checked(open_tokens(file, tokenizer, vocab_dir), file, demands);
+}
+
+std::unique_ptr<TokenFile> TokenFile::keep(const std::vector<std::int32_t>& tokens,
+                                           const std::filesystem::path& file, const TokenDemands& demands) {
+  return checked(narrow_copy_of(tokens), file, demands);
 }
 
 }  // namespace tenax::io

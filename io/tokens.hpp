@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tenax::io {
 
@@ -27,6 +28,10 @@ class TokenFile {
   static std::unique_ptr<TokenFile> open(const std::filesystem::path& file, const std::string& tokenizer,
                                          const TokenDemands& demands,
                                          const std::filesystem::path& vocab_dir = {});
+  /// The tokens of a text, made elsewhere, not negative; 2 bytes each are kept, or 4. `file` is for messages. Throws as
+  /// open().
+  static std::unique_ptr<TokenFile> keep(const std::vector<std::int32_t>& tokens,
+                                         const std::filesystem::path& file, const TokenDemands& demands);
   virtual ~TokenFile() = default;
 
   virtual std::int64_t size() const = 0;  ///< tokens
