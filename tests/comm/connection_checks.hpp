@@ -4,28 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <functional>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "comm/connection.hpp"
-#include "kernels/error.hpp"
+#include "tests/comm/link_error.hpp"
 
 namespace tenax::comm {
 
 using kernels::Deadline;
-
-/// What `work` says went wrong; an Error of scope `scope` is expected.
-inline std::string error_of(const std::function<void()>& work, kernels::Scope scope = kernels::Scope::link) {
-  try {
-    work();
-  } catch (const kernels::Error& error) {
-    EXPECT_EQ(error.scope(), scope) << error.what();
-    return error.what();
-  }
-  return "no error";
-}
 
 /// Two ranks' transports, and the connection that rank 0 makes to rank 1.
 struct ConnectedPair {

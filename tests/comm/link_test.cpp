@@ -2,22 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "comm/host_stream.hpp"
-#include "kernels/error.hpp"
 #include "tests/comm/contributions.hpp"
+#include "tests/comm/link_error.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::comm {
 namespace {
-
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const kernels::Error& error) {
-    EXPECT_EQ(error.scope(), kernels::Scope::link);
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Link, messages_of_a_tag_arrive_in_order_whichever_receive_is_looked_at_first) {
   run_ranks(2, 10, [](World& world) {
@@ -61,7 +51,7 @@ TEST(Link, refuses_a_message_of_another_length) {
       endpoint->link(1).send(stream, tensor_of(values), 0);
       return;
     }
-    const std::string message = message_of([&] {
+    const std::string message = error_of([&] {
       endpoint->link(0).receive(stream, tensor_of(values), 0)->wait(kernels::Deadline::after_s(10));
     });
     EXPECT_NE(message.find("rank 0"), std::string::npos) << message;
@@ -77,7 +67,7 @@ TEST(Link, a_receive_without_a_sender_ends_with_an_error_that_names_it) {
     std::vector<float> values(4);
     const TransferPtr receive = endpoint->link(0).receive(stream, tensor_of(values), 3);
     EXPECT_FALSE(receive->done());
-    const std::string message = message_of([&] { receive->wait(kernels::Deadline::after_s(0.1)); });
+    const std::string message = error_of([&] { receive->wait(kernels::Deadline::after_s(0.1)); });
     EXPECT_NE(message.find("receive of 16 bytes (tag 3): rank 1"), std::string::npos) << message;
     EXPECT_NE(message.find("for rank 0"), std::string::npos) << message;
   });

@@ -9,10 +9,12 @@
 #include "comm/poll.hpp"
 #include "resilience/fault_injector.hpp"
 #include "tests/comm/emulated_network.hpp"
+#include "tests/comm/link_error.hpp"
 
 namespace tenax::resilience::connections {
 
 using comm::Connection;
+using comm::error_of;
 using comm::MessageHeader;
 using comm::Stopwatch;
 using kernels::Deadline;
@@ -64,15 +66,6 @@ inline MessageHeader numbered(std::uint64_t number, std::uint64_t bytes = 8) {
   return header;
 }
 
-inline std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const kernels::Error& error) {
-    EXPECT_EQ(error.scope(), kernels::Scope::link);
-    return error.what();
-  }
-  return "no error";
-}
 inline bool says_down(const std::string& message) {
   return message.find("the path is down") != std::string::npos;
 }

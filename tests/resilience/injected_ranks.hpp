@@ -9,14 +9,15 @@
 
 #include "comm/host_stream.hpp"
 #include "comm/poll.hpp"
-#include "kernels/error.hpp"
 #include "resilience/fault_injector.hpp"
 #include "tests/comm/contributions.hpp"
+#include "tests/comm/link_error.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::resilience {
 
 using comm::Endpoint;
+using comm::error_of;
 using comm::HostStream;
 using comm::Link;
 using comm::Stopwatch;
@@ -54,15 +55,6 @@ inline void run_injected(int size, const std::vector<LinkFault>& faults,
 inline std::vector<float> numbers(float value) { return std::vector<float>(3, value); }
 inline Deadline soon() { return Deadline::after_s(30); }
 
-inline std::string error_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const kernels::Error& error) {
-    EXPECT_EQ(error.scope(), kernels::Scope::link);
-    return error.what();
-  }
-  return "no error";
-}
 inline bool says_down(const std::string& message) {
   return message.find("the direct path is down") != std::string::npos;
 }
