@@ -19,6 +19,8 @@ done
 status=0
 tenax trace runs/slow 2>/dev/null || status=$?
 [ $status = 2 ] || fail "trace without a format: status $status"
+claim trace runs/slow/trace.json 72     # 12 microbatches over three links, both ways
+claim trace runs/healthy/trace.json 72
 echo "ok trace"
 
 [ "$(ls runs/slow/tensorboard | grep -c '^events.out.tfevents.')" = 1 ] || fail "TensorBoard's file"

@@ -4,6 +4,7 @@
 //   run_check close METRICS_A METRICS_B TOLERANCE                                   losses of the steps both have
 //   run_check same METRICS_A METRICS_B                                              losses and norms, to the last bit
 //   run_check steps METRICS COUNT                                                   each step 0 … COUNT − 1 once
+//   run_check trace TRACE.json MESSAGES                                             well-formed, with so many arrows
 //   run_check weights A.safetensors B.safetensors TOLERANCE                         absolute; keys of c_attn.bias left out
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "io/safetensors.hpp"
+#include "trace_claim.hpp"
 
 namespace {
 
@@ -95,6 +97,8 @@ void steps(const Arguments& a) {
     fail("has " + std::to_string(found.size()) + " steps up to " + std::to_string(found.rbegin()->first));
 }
 
+void trace(const Arguments& a) { check_trace(a.at(0), std::stol(a.at(1))); }
+
 void weights(const Arguments& a) {
   const tenax::io::SafetensorsReader first(a.at(0)), second(a.at(1));
   if (first.entries().size() != second.entries().size()) fail("another number of tensors");
@@ -120,11 +124,9 @@ void weights(const Arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, std::function<void(const Arguments&)>> claims = {{"expected", expected},
-                                                                               {"close", close_losses},
-                                                                               {"same", same},
-                                                                               {"steps", steps},
-                                                                               {"weights", weights}};
+  const std::map<std::string, std::function<void(const Arguments&)>> claims = {
+      {"expected", expected}, {"close", close_losses}, {"same", same},
+      {"steps", steps},       {"trace", trace},        {"weights", weights}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     claims.at(arguments.at(0))(Arguments(arguments.begin() + 1, arguments.end()));
