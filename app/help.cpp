@@ -61,8 +61,9 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "file, else from the option.\n"},
     {"export", "tenax export CKPT.h5 --out FILE.safetensors [--dtype F32|F16|BF16]",
      "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them.\n"},
-    {"inspect", "tenax inspect CKPT.h5 | RUNDIR",
-     "Verifies a checkpoint's checksums and lists its step, model and tensors; or says how a run ended.\n"},
+    {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
+     "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended; or\n"
+     "verifies a token file's checksum and lists its tokenizer, tokens, documents and texts.\n"},
     {"report", "tenax report RUNDIR ... [--out FILE.html]",
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
      "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"

@@ -5,30 +5,16 @@
 
 #include "io/checkpoint_serial.hpp"
 #include "io/checksum.hpp"
+#include "io/listing.hpp"
 #include "io/posix_file.hpp"
 #include "io/run_summary.hpp"
+#include "io/token_inspect.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// 1234567 as "1,234,567".
-std::string grouped(std::int64_t value) {
-  const std::string digits = std::to_string(value);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size() + 1, width), ' ');
-  return text;
-}
 
 std::uint64_t checksum_of_dataset(const PosixFile& file, std::int64_t offset, std::int64_t elements) {
   std::vector<float> piece(static_cast<std::size_t>(std::min<std::int64_t>(elements, 1 << 18)));
@@ -73,14 +59,11 @@ std::string describe(const fs::path& file, const CheckpointInfo& info) {
   std::int64_t parameters = 0;
   for (const StoredParameter& p : info.parameters) parameters += p.elements;
   std::string text = file.string() + ": a checkpoint of tenax, complete and undamaged\n";
-  text += "  step                " + std::to_string(info.step) + "\n";
-  for (const auto& [name, member] : kModelSizes) {
-    text += padded(std::string("  ").append(name), 22) + std::to_string(info.model.*member) + "\n";
-  }
-  text += "  parameters          " + grouped(parameters) + "\n";
-  text += "  bytes               " + grouped(info.file_bytes) + "\n";
-  text += "  checksums           of the file and of " + std::to_string(info.parameters.size() * kStateParts) +
-          " tensors verified\n";
+  text += listed("step", std::to_string(info.step));
+  for (const auto& [name, member] : kModelSizes) text += listed(name, std::to_string(info.model.*member));
+  text += listed("parameters", grouped(parameters)) + listed("bytes", grouped(info.file_bytes));
+  text += listed("checksums", "of the file and of " + std::to_string(info.parameters.size() * kStateParts) +
+                                  " tensors verified");
   return text + tensor_lines(info);
 }
 
@@ -97,6 +80,7 @@ void verify_checkpoint(const fs::path& file) { open_and_verify(file); }
 std::string inspect(const fs::path& path) {
   std::error_code none;
   if (fs::is_directory(path, none)) return summarise_run(path);
+  if (may_be_token_file(path)) return describe_token_file(path);
   return describe(path, open_and_verify(path));
 }
 

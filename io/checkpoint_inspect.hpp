@@ -1,4 +1,4 @@
-// `tenax inspect`: a checkpoint or a run directory, in words.
+// `tenax inspect`: a checkpoint, a run directory or a token file, in words.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 namespace tenax::io {
 
 /// A checkpoint: verifies the seal and every tensor's checksum, then lists step, model and tensors. A run
-/// directory: how it ended, its last metrics, its checkpoints (names only). Throws
-/// kernels::Error(rank) if it is neither or damaged.
+/// directory: how it ended, its last metrics, its checkpoints (names only). A token file: io/token_inspect.hpp.
+/// Throws kernels::Error(rank) if it is none of them or damaged.
 std::string inspect(const std::filesystem::path& path);
 
 /// Reads a checkpoint completely: seal, structure, and each dataset's checksum attribute.

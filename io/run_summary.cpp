@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/deck.hpp"
+#include "io/listing.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -35,12 +36,6 @@ std::optional<json> last_of(const std::vector<json>& objects, const Test& is_it)
   return *found;
 }
 
-/// "label            value\n"
-std::string row(std::string label, const std::string& value) {
-  label.resize(std::max<std::size_t>(label.size() + 1, 18), ' ');
-  return "  " + label + value + "\n";
-}
-
 /// Strings without quotes, everything else as JSON.
 std::string value_text(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -66,13 +61,13 @@ std::string ending(const std::vector<json>& events) {
   const auto last = last_of(events, [](const json& e) {
     return is_event(e, "end") || is_event(e, "start") || is_event(e, "resume");
   });
-  if (!last) return row("ended", "nothing is recorded");
+  if (!last) return listed("ended", "nothing is recorded");
   if (!is_event(*last, "end"))
-    return row("ended", "no: it is running or was killed; began " + time_text(*last));
-  std::string text =
-      row("ended", field(*last, "reason") + " after step " + field(*last, "step") + ", " + time_text(*last));
+    return listed("ended", "no: it is running or was killed; began " + time_text(*last));
+  std::string text = listed(
+      "ended", field(*last, "reason") + " after step " + field(*last, "step") + ", " + time_text(*last));
   for (const char* detail : {"message", "error", "sentence"}) {
-    if (last->contains(detail)) text += row(detail, field(*last, detail));
+    if (last->contains(detail)) text += listed(detail, field(*last, detail));
   }
   return text;
 }
@@ -81,15 +76,15 @@ std::string last_metrics(const fs::path& directory) {
   const std::vector<json> lines = read_lines(directory / "metrics.jsonl");
   std::string text;
   if (const auto training = last_of(lines, [](const json& l) { return l.contains("loss"); })) {
-    text += row("last step", field(*training, "step") + ": loss " + field(*training, "loss") +
-                                 ", gradient norm " + field(*training, "grad_norm") + ", " +
-                                 field(*training, "tokens_per_second") + " tokens/s");
+    text += listed("last step", field(*training, "step") + ": loss " + field(*training, "loss") +
+                                    ", gradient norm " + field(*training, "grad_norm") + ", " +
+                                    field(*training, "tokens_per_second") + " tokens/s");
   }
   if (const auto validation = last_of(lines, [](const json& l) { return l.contains("validation_loss"); })) {
-    text += row("last validation", "loss " + field(*validation, "validation_loss") + " after step " +
-                                       field(*validation, "step"));
+    text += listed("last validation", "loss " + field(*validation, "validation_loss") + " after step " +
+                                          field(*validation, "step"));
   }
-  return text.empty() ? row("last step", "none") : text;
+  return text.empty() ? listed("last step", "none") : text;
 }
 
 std::string counted_events(const std::vector<json>& events) {
@@ -97,7 +92,7 @@ std::string counted_events(const std::vector<json>& events) {
   for (const char* name : {"checkpoint_failed", "skip", "straggler", "reschedule"}) {
     const auto n =
         std::count_if(events.begin(), events.end(), [&](const json& e) { return is_event(e, name); });
-    if (n > 0) text += row(name, std::to_string(n) + (n == 1 ? " time" : " times"));
+    if (n > 0) text += listed(name, std::to_string(n) + (n == 1 ? " time" : " times"));
   }
   return text;
 }
@@ -126,8 +121,8 @@ std::string checkpoints(const fs::path& directory) {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
   });
   std::string text;
-  for (const std::string& name : names) text += row(text.empty() ? "checkpoints" : "", name);
-  return text.empty() ? row("checkpoints", "none in " + directory.string()) : text;
+  for (const std::string& name : names) text += listed(text.empty() ? "checkpoints" : "", name);
+  return text.empty() ? listed("checkpoints", "none in " + directory.string()) : text;
 }
 
 }  // namespace

@@ -61,6 +61,12 @@ cp all.h5 again.h5
 tokenize one.txt two.txt --out again.h5 $gpt2 --threads 3
 same all.h5 again.h5
 
+echo "a token file says what it is"
+"$TENAX" inspect again.h5 >out.log
+for part in "tokenizer *gpt2" "documents *2" "texts *one.txt" verified; do
+  grep -q "$part" out.log || fail "inspect does not say '$part': $(cat out.log)"
+done
+
 echo "a pipe is a text"
 tokenize <(cat one.txt) --out piped.bin $gpt2
 tokenize one.txt --out whole.bin $gpt2
@@ -117,6 +123,9 @@ must_train 1 deck.toml run.name=text
 must_train 1 deck.toml run.name=h5 data.train=one.h5
 must_train 1 deck.toml run.name=bin data.train=one.bin
 for kind in h5 bin; do claim same runs/text/metrics.jsonl runs/$kind/metrics.jsonl; done
+must_train 2 deck.toml run.name=text-by-two parallel.data_parallel_size=2
+must_train 2 deck.toml run.name=h5-by-two data.train=one.h5 parallel.data_parallel_size=2
+claim same runs/text-by-two/metrics.jsonl runs/h5-by-two/metrics.jsonl
 blend='data.train=[{file = "one.bin", weight = 3}, {file = "more.h5"}]'
 must_train 1 deck.toml run.name=blend "$blend" "data.validation=more.h5"
 must_train 2 deck.toml run.name=halves "$blend" "data.validation=more.h5" parallel.data_parallel_size=2
