@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/matmul_call.hpp"
 #include "kernels/cuda/matmul_kernels.hpp"
 #include "kernels/cuda/matmul_search.hpp"
@@ -54,8 +55,7 @@ struct CudaMatmul::Library {
 
   Choice choice_for(cudaStream_t stream, const PlannedMatmul& planned);
   Choice first_choice(const PlannedMatmul& planned, bool may_search);
-  void run(cudaStream_t stream, const PlannedMatmul& planned, const MatmulChoice& choice,
-           Workspace& workspace);
+  void run(cudaStream_t stream, const PlannedMatmul& planned, const MatmulChoice& choice, void* workspace);
 
   cublasLtHandle_t handle = nullptr;
   bool deterministic;
@@ -77,17 +77,20 @@ CudaMatmul::Library::Choice CudaMatmul::Library::choice_for(cudaStream_t stream,
 }
 
 CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmul& planned, bool may_search) {
-  const auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
+  const bool sums_bias = writes_bias(planned.plan.epilogue);
+  auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
+  if (sums_bias) keep_kind_of_plain_product(handle, planned, proposals);
   if (proposals.empty()) return std::nullopt;
-  if (!may_search || !worth_trying(planned.plan)) return MatmulChoice{proposals.front().algo};
+  const bool worth = worth_trying(planned.plan);
+  if (!may_search || (!worth && !sums_bias)) return MatmulChoice{proposals.front().algo};
+  if (!worth) proposals.resize(1);  // nothing to gain: only whether its bias gradient repeats
   return choose_by_trials(handle, planned.plan, proposals, deterministic);
 }
 
 void CudaMatmul::Library::run(cudaStream_t stream, const PlannedMatmul& planned, const MatmulChoice& choice,
-                              Workspace& workspace) {
+                              void* workspace) {
   MatmulCall call(planned.plan, planned.operands);
-  check_cublas(call.run(handle, choice.algorithm, workspace.take(kMatmulWorkspace_bytes), stream),
-               "cublasLtMatmul");
+  check_cublas(call.run(handle, choice.algorithm, workspace, stream), "cublasLtMatmul");
 }
 
 CudaMatmul::CudaMatmul(bool deterministic) : library_(std::make_unique<Library>(deterministic)) {}
@@ -99,7 +102,7 @@ void CudaMatmul::matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& 
   const bool has_inner = planned.plan.k > 0;
   if (has_inner && can_fuse(planned.plan))
     if (const auto choice = library_->choice_for(stream, planned))
-      return library_->run(stream, planned, *choice, workspace);
+      return library_->run(stream, planned, *choice, workspace.take(kMatmulWorkspace_bytes));
   // The bias goes ahead of the product, which then adds to it. Where neither is, nothing sums up to zero.
   if (args.bias)
     set_rows_to_bias(stream, args.bias, args.c, args.accumulate);
@@ -117,7 +120,7 @@ bool CudaMatmul::linear_gelu_forward(cudaStream_t stream, const LinearGeluForwar
   const PlannedMatmul planned = plan_of(args);
   if (planned.plan.k == 0 || !can_fuse(planned.plan)) return false;
   const auto choice = library_->choice_for(stream, planned);
-  if (choice) library_->run(stream, planned, *choice, workspace);
+  if (choice) library_->run(stream, planned, *choice, workspace.take(kMatmulWorkspace_bytes));
   return choice.has_value();
 }
 
@@ -131,13 +134,31 @@ bool CudaMatmul::linear_gelu_backward_input(cudaStream_t stream, const LinearGel
   if (in_place && alignment_of(args.scratch.data) < alignment_of(args.d_pre.data)) return false;
   const auto choice = library_->choice_for(stream, planned);
   if (!choice) return false;
+  void* const memory = workspace.take(kMatmulWorkspace_bytes);
   if (!in_place || choice->aux_in_place) {
-    library_->run(stream, planned, *choice, workspace);
+    library_->run(stream, planned, *choice, memory);
     return true;
   }
-  library_->run(stream, plan_of(args, args.scratch), *choice, workspace);
+  library_->run(stream, plan_of(args, args.scratch), *choice, memory);
   TENAX_CUDA_CHECK(cudaMemcpyAsync(args.d_pre.data, args.scratch.data, args.d_pre.bytes(),
                                    cudaMemcpyDeviceToDevice, stream));
+  return true;
+}
+
+// cuBLASLt overwrites the bias gradient: where ours accumulates, it goes to scratch memory first.
+bool CudaMatmul::linear_backward_weight(cudaStream_t stream, const LinearBackwardWeightArgs& args,
+                                        Workspace& workspace) {
+  if (!args.d_bias || args.d_weight.size() == 0 || args.x.size() == 0) return false;
+  if (!can_fuse(plan_of(args, args.d_bias).plan)) return false;
+  auto* const memory = static_cast<std::byte*>(
+      workspace.take(kMatmulWorkspace_bytes + (args.accumulate ? args.d_bias.bytes() : 0)));
+  Tensor sums = args.d_bias;
+  if (args.accumulate) sums.data = memory + kMatmulWorkspace_bytes;
+  const PlannedMatmul planned = plan_of(args, sums);
+  const auto choice = library_->choice_for(stream, planned);
+  if (!choice) return false;
+  library_->run(stream, planned, *choice, memory);
+  if (args.accumulate) add(stream, sums, args.d_bias);
   return true;
 }
 

@@ -1,10 +1,12 @@
 // Matrix products on the GPU: cuBLASLt, one algorithm per shape, chosen at its first use.
 //
 // What is fused: the bias into every product, GELU into linear_gelu_forward, GELU's derivative into
-// linear_gelu_backward_input (bf16 only: cuBLASLt does not say how exact its tanh is, and fp32 must be exact to 1e-5).
-// The bias gradient stays a kernel of its own (Kernels::linear_backward_weight composes the two): cuBLASLt's BGRADA would
-// save reading d_y once more (rows · out · 2 bytes; GPT-2 124M with 32 sequences: 5.4 GB a step, about 2 % of it), but it
-// overwrites where we accumulate, writes the type of d_y's product only, and leaves fewer algorithms to choose from.
+// linear_gelu_backward_input (bf16 only: cuBLASLt does not say how exact its tanh is, and fp32 must be exact to 1e-5), the
+// bias gradient into linear_backward_weight. The last saves reading d_y once more (rows · out · 2 bytes; GPT-2 124M with
+// 32 sequences: 5.4 GB a step, about 2 % of it). It is of bf16 only, and done where cuBLASLt has it with the kind of kernel
+// that it uses for the product alone (matmul_search.hpp), decided once a shape. GELU's derivative and its bias gradient in
+// one (DGELU_BGRAD) would not do: the first belongs to the backward pass's B, the second to its W, which may come much
+// later and has to add in microbatch order.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -33,11 +35,13 @@ class CudaMatmul {
 
   void matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& workspace);
 
-  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes): then the caller
-  /// composes it. y is GELU of the sum before that is rounded to `pre`.
+  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes, no d_bias): then
+  /// the caller composes it. y is GELU of the sum before that is rounded to `pre`.
   bool linear_gelu_forward(cudaStream_t stream, const LinearGeluForwardArgs& args, Workspace& workspace);
   bool linear_gelu_backward_input(cudaStream_t stream, const LinearGeluBackwardInputArgs& args,
                                   Workspace& workspace);
+  bool linear_backward_weight(cudaStream_t stream, const LinearBackwardWeightArgs& args,
+                              Workspace& workspace);
 
  private:
   struct Library;

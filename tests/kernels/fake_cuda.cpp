@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/matmul_kernels.hpp"
 #include "kernels/cuda/workspace.hpp"
 #include "kernels/error.hpp"
@@ -94,8 +95,15 @@ void check_cublas(int status, const char* call) {
 Workspace::Workspace(std::shared_ptr<CudaContext>, cudaStream_t) {}
 Workspace::~Workspace() { std::free(memory_); }
 void* Workspace::take(std::size_t bytes) {
-  if (!memory_) memory_ = std::malloc(bytes);
+  if (bytes <= bytes_) return memory_;
+  std::free(memory_);
+  memory_ = std::malloc(bytes);
+  bytes_ = bytes;
   return memory_;
+}
+
+void add(cudaStream_t, Tensor source, Tensor destination) {
+  for (std::int64_t i = 0; i < source.size(); ++i) destination.as<float>()[i] += source.as<float>()[i];
 }
 
 void set_rows_to_bias(cudaStream_t, const Tensor& bias, const Tensor& c, bool accumulate) {
