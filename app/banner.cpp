@@ -59,13 +59,18 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
   text += layout_line(layout, deck) + "\n";
   if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
   text +=
-      format("memory   up to %s a rank: weights %s, gradients %s, optimizer %s, activations %s, scratch %s\n",
+      format("memory   up to %s a rank: weights %s, gradients %s, optimizer %s, activations %s, scratch %s",
              bytes_text(static_cast<double>(largest->total())).c_str(),
              bytes_text(static_cast<double>(largest->state.weights)).c_str(),
              bytes_text(static_cast<double>(largest->state.gradients)).c_str(),
              bytes_text(static_cast<double>(largest->state.optimizer)).c_str(),
              bytes_text(static_cast<double>(largest->activations)).c_str(),
              bytes_text(static_cast<double>(largest->scratch)).c_str());
+  if (largest->workspace > 0) text += ", workspace " + bytes_text(static_cast<double>(largest->workspace));
+  text += "\n";
+  if (largest->host_state > 0)
+    text += format("         and %s of host memory that checkpoints are written from\n",
+                   bytes_text(static_cast<double>(largest->host_state)).c_str());
   if (largest->host_activations > 0)
     text += format("         and up to %s of host memory for activations that the device has no room for\n",
                    bytes_text(static_cast<double>(largest->host_activations)).c_str());

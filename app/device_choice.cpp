@@ -53,6 +53,11 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
   return choice;
 }
 
+// Half of the host's memory: the rest is for what it does besides.
+std::size_t host_room(int ranks_on_host) {
+  return kernels::create_cpu_device()->memory_bytes() / 2 / static_cast<std::size_t>(ranks_on_host);
+}
+
 }  // namespace
 
 DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control) {
@@ -75,7 +80,17 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
 MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host) {
   const std::size_t own = device.memory_bytes() / static_cast<std::size_t>(ranks_sharing);
   if (device.is_host_memory() || !device.has_data()) return own;
-  return {own, kernels::create_cpu_device()->memory_bytes() / 2 / static_cast<std::size_t>(ranks_on_host)};
+  MemoryRoom room(own, host_room(ranks_on_host));
+  room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
+  return room;
+}
+
+MemoryRoom memory_room_on_paper(const io::Deck& deck) {
+  MemoryRoom room(kernels::kCudaMemoryOnPaper_bytes, host_room(static_cast<int>(deck.parallel.ranks())));
+  room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
+    return kernels::cuda_scratch_bytes(shape, deterministic);
+  };
+  return room;
 }
 
 }  // namespace tenax::app

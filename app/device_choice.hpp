@@ -24,7 +24,10 @@ DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::Contr
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);
 
-/// What one rank may fill. A GPU's activations may take half of the host's memory besides.
+/// What one rank may fill. With a GPU, half of the host's memory besides. `device` must outlive the room.
 MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host);
+
+/// The same for a deck that wants GPUs, on a machine that has none: an H200 for each rank, all of them on this host.
+MemoryRoom memory_room_on_paper(const io::Deck& deck);
 
 }  // namespace tenax::app

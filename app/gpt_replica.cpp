@@ -16,6 +16,8 @@ GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
       data_group_(split(place.world, GroupKind::data, place.device)),
       embedding_group_(split(place.world, GroupKind::embedding, place.device)) {
   control_->agree([&] {
+    stream_->reserve_scratch(
+        layout_.memory_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].workspace);
     stage_ = std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, place.device, *stream_);
     state_ =
         std::make_unique<parallel::TrainingState>(stage_->parameters(), layout_.config.compute_dtype,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/emulated_layout.hpp"
+#include "app/stage_needs.hpp"
 #include "kernels/error.hpp"
 #include "parallel/schedule_policies.hpp"
 #include "parallel/stage_partition.hpp"
@@ -100,25 +101,6 @@ parallel::PipelineSchedule plan_healthy(const io::Deck& deck, const Layout& layo
   return plan_within(deck, layout, suffices ? on_device : layout.limit);
 }
 
-std::size_t boundary_bytes(const Layout& layout) {
-  return 2 * static_cast<std::size_t>(layout.microbatch.rows() * layout.config.hidden_size) *
-         bytes_of(layout.config.compute_dtype);
-}
-
-RankMemory rank_memory(const SlotRoom& room, const parallel::StateMemory& state,
-                       const model::StageMemory& stage, int slots) {
-  const int on_device = room.on_device(slots);
-  RankMemory memory{state, stage.slot_bytes * static_cast<std::size_t>(on_device), stage.scratch_bytes, slots,
-                    0};
-  if (on_device == slots) return memory;
-  memory.activations += static_cast<std::size_t>(slots) * room.boundary_bytes;
-  memory.host_activations = stage.slot_bytes * static_cast<std::size_t>(slots - on_device);
-  return memory;
-}
-
-/// One computes, one comes or goes.
-constexpr int kLeastBodies = 2;
-
 }  // namespace
 
 model::GptConfig gpt_config(const io::ModelSection& section) {
@@ -145,22 +127,6 @@ Layout begin_layout(const io::Deck& deck) {
   return layout;
 }
 
-int SlotRoom::on_device(int slots) const {
-  const auto all = static_cast<std::size_t>(slots);
-  if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
-  const std::size_t boundaries = all * boundary_bytes;
-  const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
-  return std::max(static_cast<int>(bodies), kLeastBodies);
-}
-
-std::int64_t SlotRoom::most() const {
-  const std::size_t fits = device_bytes / slot_bytes;
-  const std::size_t bodies = kLeastBodies * slot_bytes;
-  if (host_bytes == 0 || device_bytes < bodies) return static_cast<std::int64_t>(fits);
-  const std::size_t with_boundaries = boundary_bytes > 0 ? (device_bytes - bodies) / boundary_bytes : fits;
-  return static_cast<std::int64_t>(std::max(fits, std::min(fits + host_bytes / slot_bytes, with_boundaries)));
-}
-
 Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoom& room) {
   if (deck.device.kind == "emulated") return plan_emulated_layout(deck);
   Layout layout = begin_layout(deck);
@@ -172,8 +138,7 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoo
   const auto device = kernels::create_cpu_device();
   const auto stream = device->create_stream();
   PaperGroup tensor_group(layout.grid.tensor);
-  std::vector<parallel::StateMemory> states;
-  std::vector<model::StageMemory> stages;
+  std::vector<StageNeeds> needs;
   for (const model::StageSpan& span : layout.spans) {
     const model::GptStage stage(layout.config, span, tensor_group, *device, *stream);
     const parallel::ShardMap shards = parallel::TrainingState::plan_shards(
@@ -181,22 +146,16 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoo
     std::int64_t parameters = 0;
     for (const model::ParameterRow& row : stage.parameters().rows()) parameters += row.size();
     layout.parameters_of_stage.push_back(parameters);
-    states.push_back(parallel::TrainingState::plan_memory(shards, layout.config.compute_dtype));
-    stages.push_back(model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch));
+    needs.push_back(stage_needs(layout, span, shards, room));
+    layout.slot_room_of_stage.push_back(slot_room(layout, needs.back(), room));
     layout.traffic_of_stage.push_back(stage_traffic(layout, span, shards));
-  }
-  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
-    const std::size_t fixed = states[s].total() + stages[s].scratch_bytes;
-    layout.slot_room_of_stage.push_back({room.device > fixed ? room.device - fixed : 0, room.host,
-                                         stages[s].slot_bytes, boundary_bytes(layout),
-                                         room.host > 0 && layout.grid.pipeline > 1 ? 1 : 0});
   }
   layout.limit = activation_limit(deck, layout, true);
   layout.schedule = plan_healthy(deck, layout);
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const int slots =
         layout.slot_room_of_stage[s].slots_for(parallel::peak_slots(layout.schedule, static_cast<int>(s)));
-    layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], states[s], stages[s], slots));
+    layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], needs[s], slots));
   }
   return layout;
 }

@@ -1,6 +1,7 @@
 // Layout: how a deck's model is spread over ranks: what `tenax plan` prints and what training builds. Pure.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "io/deck.hpp"
@@ -16,10 +17,15 @@ namespace tenax::app {
 
 model::GptConfig gpt_config(const io::ModelSection& section);
 
-/// What one rank may fill, bytes. `host`: for activations that a device with memory of its own has no room for.
+/// What one rank may fill, bytes. `host`: of pinned memory, for the copy of the state that checkpoints are written from and
+/// for activations that the device has no room for; 0 where the device's memory is the host's.
 struct MemoryRoom {
   MemoryRoom(std::size_t device_bytes, std::size_t host_bytes = 0) : device(device_bytes), host(host_bytes) {}
   std::size_t device, host;
+  /// Device::scratch_bytes of the rank's device.
+  std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
+    return std::size_t{0};
+  };
 };
 
 /// Where the activations of a stage's live microbatches (slots) can be.
@@ -36,14 +42,17 @@ struct SlotRoom {
   std::int64_t most() const;
 };
 
-/// Memory of one rank of a stage, bytes.
+/// Memory of one rank of a stage, bytes. Not in it: what a driver and its libraries take before the first allocation and for
+/// their kernels (of a GPU some hundred MB, which the device has kept back), and NCCL's buffers.
 struct RankMemory {
   parallel::StateMemory state;
   std::size_t activations = 0;  ///< all slots that are on the device at a time
-  std::size_t scratch = 0;
+  std::size_t scratch = 0;      ///< tensors between operations
+  std::size_t workspace = 0;    ///< within operations; taken before the first step
   int slots = 0;
   std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
-  std::size_t total() const { return state.total() + activations + scratch; }
+  std::size_t host_state = 0;        ///< pinned memory that checkpoints are written from; not of the device
+  std::size_t total() const { return state.total() + activations + scratch + workspace; }
 };
 
 /// Bytes that one rank sends in a step, per kind of link.

@@ -9,6 +9,7 @@
 #include "app/machine_rate.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/emulated_device.hpp"
 #include "parallel/timeline.hpp"
 
@@ -46,7 +47,9 @@ io::JsonObject stage_json(const Layout& layout, std::size_t s) {
   io::JsonObject memory_json, traffic_json, stage;
   memory_json.add("weights", bytes(memory.state.weights)).add("gradients", bytes(memory.state.gradients));
   memory_json.add("optimizer", bytes(memory.state.optimizer)).add("activations", bytes(memory.activations));
-  memory_json.add("scratch", bytes(memory.scratch)).add("total", bytes(memory.total()));
+  memory_json.add("scratch", bytes(memory.scratch)).add("workspace", bytes(memory.workspace));
+  memory_json.add("total", bytes(memory.total()));
+  memory_json.add("host", bytes(memory.host_state + memory.host_activations));
   traffic_json.add("tensor", traffic.tensor).add("pipeline", traffic.pipeline).add("data", traffic.data);
   stage.add("layers", layout.spans[s].end_layer - layout.spans[s].first_layer);
   stage.add("parameters_per_rank", layout.parameters_of_stage[s]);
@@ -64,7 +67,7 @@ std::vector<std::string> schedule_rows(const parallel::PipelineSchedule& schedul
   return rows;
 }
 
-std::string plan_json(const io::Deck& deck, const Layout& layout, double rate) {
+std::string plan_json(const io::Deck& deck, const Layout& layout, const DeviceChoice& choice, double rate) {
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::vector<io::JsonObject> stages;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) stages.push_back(stage_json(layout, s));
@@ -74,6 +77,7 @@ std::string plan_json(const io::Deck& deck, const Layout& layout, double rate) {
   parallel_json.add("tensor", layout.grid.tensor).add("pipeline", layout.grid.pipeline);
   parallel_json.add("data", layout.grid.data).add("replicas", deck.parallel.replicas);
   plan.add("name", deck.run.name).add("output_dir", deck.run.output_dir);
+  plan.add("device", choice.device->name()).add("note", choice.note);
   plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.microbatches);
@@ -82,20 +86,22 @@ std::string plan_json(const io::Deck& deck, const Layout& layout, double rate) {
   return plan.add("delay_tolerance_ms", tolerances_ms).add("stages", stages).text();
 }
 
-void print_text(const io::Deck& deck, const Layout& layout, const kernels::Device& device, double rate) {
-  std::printf("%s\n\n", banner(deck, layout, device, rate * layout.grid.ranks()).c_str());
-  std::printf("%5s %7s %12s %5s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data\n",
-              "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "total");
+void print_text(const io::Deck& deck, const Layout& layout, const DeviceChoice& choice, double rate) {
+  std::printf("%s\n", banner(deck, layout, *choice.device, rate * layout.grid.ranks()).c_str());
+  if (!choice.note.empty()) std::printf("note     %s\n", choice.note.c_str());
+  std::printf(
+      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data\n",
+      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total");
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const RankMemory& m = layout.memory_of_stage[s];
     const StepTraffic& t = layout.traffic_of_stage[s];
     const auto bytes = [](std::size_t n) { return bytes_text(static_cast<double>(n)); };
-    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s   %s, %s, %s\n", s,
+    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s   %s, %s, %s\n", s,
                 static_cast<long long>(layout.spans[s].end_layer - layout.spans[s].first_layer),
                 count_text(static_cast<double>(layout.parameters_of_stage[s])).c_str(), m.slots,
                 bytes(m.state.total()).c_str(), bytes(m.activations).c_str(), bytes(m.scratch).c_str(),
-                bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(), bytes_text(t.pipeline).c_str(),
-                bytes_text(t.data).c_str());
+                bytes(m.workspace).c_str(), bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(),
+                bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str());
   }
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::printf(
@@ -111,9 +117,26 @@ void print_text(const io::Deck& deck, const Layout& layout, const kernels::Devic
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
 }
 
-DeviceChoice choose(const io::Deck& deck, int ranks) {
-  if (deck.device.kind == "emulated") return {kernels::create_emulated_device({}), {}, ranks};
-  return choose_device(deck, ranks);
+struct Machine {
+  DeviceChoice choice;
+  MemoryRoom room;
+};
+
+// A deck for GPUs can be planned where there are none: memory as on theirs, times as on this machine.
+Machine choose_machine(const io::Deck& deck) {
+  const int ranks = static_cast<int>(deck.parallel.ranks());
+  if (deck.device.kind == "emulated")
+    return {{kernels::create_emulated_device({}), {}, ranks}, std::size_t{0}};
+  if (deck.device.kind == "cuda" && kernels::cuda_presence().devices == 0)
+    return {
+        {kernels::create_cpu_device(),
+         "no GPU here: memory is what a rank takes on a GPU of its own with an H200's memory; times are this "
+         "CPU's",
+         1},
+        memory_room_on_paper(deck)};
+  DeviceChoice choice = choose_device(deck, ranks);
+  MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks);
+  return {std::move(choice), std::move(room)};
 }
 
 }  // namespace
@@ -127,15 +150,15 @@ int plan_command(const std::vector<std::string>& arguments) {
     std::printf("%lld\n%s\n", static_cast<long long>(deck.parallel.ranks()), deck.run.output_dir.c_str());
     return 0;
   }
-  const auto [device, note, sharing] = choose(deck, static_cast<int>(deck.parallel.ranks()));
+  const auto [choice, room] = choose_machine(deck);
+  kernels::Device& device = *choice.device;
   const double rate =
-      device->has_data() ? measure_matmul_rate(*device, gpt_config(deck.model).compute_dtype) : 0;
-  const Layout layout =
-      plan_layout(deck, rate, memory_room(*device, sharing, static_cast<int>(deck.parallel.ranks())));
+      device.has_data() ? measure_matmul_rate(device, gpt_config(deck.model).compute_dtype) : 0;
+  const Layout layout = plan_layout(deck, rate, room);
   if (line.has("json"))
-    std::printf("%s\n", plan_json(deck, layout, rate).c_str());
+    std::printf("%s\n", plan_json(deck, layout, choice, rate).c_str());
   else
-    print_text(deck, layout, *device, rate);
+    print_text(deck, layout, choice, rate);
   return 0;
 }
 

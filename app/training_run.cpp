@@ -174,14 +174,13 @@ void TrainingRun::measure_machine() {
 }
 
 Layout TrainingRun::agree_on_layout() {
-  const MemoryRoom mine = memory_room(*device_, ranks_sharing_device_, world_.ranks_on_host());
-  std::array<double, 2> least = {-static_cast<double>(mine.device), -static_cast<double>(mine.host)};
+  MemoryRoom room = memory_room(*device_, ranks_sharing_device_, world_.ranks_on_host());
+  std::array<double, 2> least = {-static_cast<double>(room.device), -static_cast<double>(room.host)};
   control_->all_reduce_max(least);
+  room.device = static_cast<std::size_t>(-least[0]);
+  room.host = static_cast<std::size_t>(-least[1]);
   Layout layout;
-  control_->agree([&] {
-    layout = plan_layout(deck_, rank_flop_per_second_,
-                         {static_cast<std::size_t>(-least[0]), static_cast<std::size_t>(-least[1])});
-  });
+  control_->agree([&] { layout = plan_layout(deck_, rank_flop_per_second_, room); });
   return layout;
 }
 

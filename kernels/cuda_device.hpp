@@ -33,4 +33,11 @@ struct CudaOptions {
 /// Throws Error(rank) naming the CMake option when the back end was not compiled in, or what is wrong with the machine.
 std::unique_ptr<Device> create_cuda_device(const CudaOptions& options);
 
+/// Device::scratch_bytes of a CUDA device, on machines without one too.
+std::size_t cuda_scratch_bytes(const StepShape& shape, bool deterministic);
+
+/// What a plan made on a machine without a GPU gives a rank: an H200's memory, as that reads without its driver's part and
+/// what the device keeps back.
+inline constexpr std::size_t kCudaMemoryOnPaper_bytes = std::size_t{138} << 30;
+
 }  // namespace tenax::kernels

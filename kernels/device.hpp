@@ -68,6 +68,9 @@ class Stream {
   virtual void launch(Graph& graph);
   /// The library's own handle (cudaStream_t), for libraries that enqueue work of their own (NCCL); else null.
   virtual void* native_handle() { return nullptr; }
+  /// Takes the scratch memory that this stream's operations need between their own kernels (Device::scratch_bytes), at
+  /// once and before the first step: it is not to grow later. Throws Error(rank) when the device is full.
+  virtual void reserve_scratch(std::size_t bytes) { static_cast<void>(bytes); }
   /// Blocks the calling thread until the stream is empty. Throws Error(rank) on expiry.
   virtual void synchronize(Deadline deadline) = 0;
 };
@@ -80,6 +83,15 @@ class Buffer {
   virtual std::size_t bytes() const = 0;
   /// The whole buffer, or its part from `byte_offset`, as a tensor. Asserts that it fits.
   Tensor tensor(DType dtype, Shape shape, std::size_t byte_offset = 0) const;
+};
+
+/// The sizes of a rank's operations on one microbatch, as far as their scratch memory depends on them.
+struct StepShape {
+  DType compute = DType::f32;
+  std::int64_t sequences = 0, length = 0, hidden_size = 0;
+  int heads = 0;  ///< of this rank
+  std::int64_t head_size = 0;
+  bool has_embedding = false;
 };
 
 enum class MemoryKind { device, pinned_host };
@@ -103,6 +115,12 @@ class Device {
   /// Throws Error(rank) naming the bytes asked for when there is no such memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind = MemoryKind::device) = 0;
   virtual std::unique_ptr<Stream> create_stream() = 0;
+  /// Bytes of device memory that operations of these sizes need between their own kernels: for reserve_scratch(). Equal
+  /// on all devices of a kind. 0 where they need none that counts.
+  virtual std::size_t scratch_bytes(const StepShape& shape) const {
+    static_cast<void>(shape);
+    return 0;
+  }
   virtual std::unique_ptr<Event> create_event() = 0;
   /// Starts at 0. Asynchronous devices only.
   virtual std::unique_ptr<Flag> create_flag();

@@ -1,5 +1,7 @@
 #include "parallel/state_mirror.hpp"
 
+#include <iterator>
+
 namespace tenax::parallel {
 
 using kernels::Tensor;
@@ -24,6 +26,11 @@ StateMirror::StateMirror(TrainingState& state, kernels::Device& device, kernels:
       tensor = memory_->tensor(tensor.dtype, tensor.shape, used);
       used += tensor.bytes();
     }
+}
+
+std::size_t StateMirror::plan_bytes(const ShardMap& shards, kernels::DType compute_dtype) {
+  return std::size(kParts) * static_cast<std::size_t>(shards.shard_size()) *
+         bytes_of(kernels::accumulation_of(compute_dtype));
 }
 
 template <class Copy>

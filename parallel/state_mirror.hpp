@@ -15,6 +15,9 @@ class StateMirror {
   /// All must outlive the mirror. Reserves the host's memory: throws Error(rank).
   StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream);
 
+  /// What a copy takes of the host's memory, at most.
+  static std::size_t plan_bytes(const ShardMap& shards, kernels::DType compute_dtype);
+
   const model::ParameterTable& table() const { return state_.table(); }
   /// The state's stretches, in its order. master, exp_avg and exp_avg_sq are host memory; the others are the device's.
   const std::vector<OwnedState>& owned() const { return owned_; }

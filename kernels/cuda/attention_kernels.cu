@@ -8,13 +8,13 @@
 #include "kernels/cuda/attention_kernels.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 128;  // the patches of a product of tiles
-constexpr std::size_t kWorkspaceAlignment = 256;
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
@@ -102,22 +102,20 @@ void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const Atte
               Workspace& workspace) {
   using Real = Accumulator<Element>;
   const bool in_place = args.d_qkv.data == args.qkv.data;
-  const std::size_t dots_bytes = args.log_sum_exp.bytes();
-  const std::size_t d_q_at =
-      (dots_bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-  auto* const memory = static_cast<std::byte*>(workspace.take(d_q_at + (in_place ? args.out.bytes() : 0)));
+  const OwnBackwardScratch scratch(shape, args.out.dtype, in_place);
+  auto* const memory = static_cast<std::byte*>(workspace.take(scratch.bytes));
   AttentionBackward<Element> op{shape,
                                 args.qkv.as<const Element>(),
                                 args.out.as<const Element>(),
                                 args.d_out.as<const Element>(),
                                 args.log_sum_exp.as<const Real>(),
-                                reinterpret_cast<Real*>(memory),
+                                reinterpret_cast<Real*>(memory + scratch.output_dots),
                                 args.d_qkv.as<Element>(),
                                 args.d_qkv.as<Element>(),
                                 3,
                                 scale_of<Real>(shape)};
   if (in_place) {
-    op.d_q = reinterpret_cast<Element*>(memory + d_q_at);
+    op.d_q = reinterpret_cast<Element*>(memory + scratch.d_q);
     op.d_q_parts = 1;
   }
   backward(stream, op);

@@ -18,8 +18,8 @@ namespace tenax::kernels {
 namespace cuda {
 namespace {
 
-/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, and scratch memory
-/// of streams.
+/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, NCCL's buffers, and for
+/// moments of the first step what trying algorithms out takes.
 constexpr std::size_t kReserve_bytes = std::size_t{1} << 30;
 
 std::string bus_id_of(int index) {
@@ -33,6 +33,7 @@ class CudaDevice final : public Device {
   explicit CudaDevice(const CudaOptions& options)
       : context_(std::make_shared<CudaContext>(options.index)),
         bus_id_(bus_id_of(options.index)),
+        deterministic_(options.deterministic),
         kernels_(options) {
     const std::size_t free_bytes = context_->free_bytes();
     memory_bytes_ = free_bytes - std::min(kReserve_bytes, free_bytes / 2);
@@ -49,6 +50,9 @@ class CudaDevice final : public Device {
     return allocate_memory(context_, bytes, kind);
   }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
+  std::size_t scratch_bytes(const StepShape& shape) const override {
+    return cuda_scratch_bytes(shape, deterministic_);
+  }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CudaEvent>(context_); }
   std::unique_ptr<Flag> create_flag() override { return std::make_unique<CudaFlag>(context_); }
   Kernels& kernels() override { return kernels_; }
@@ -58,6 +62,7 @@ class CudaDevice final : public Device {
  private:
   std::shared_ptr<CudaContext> context_;
   std::string bus_id_;
+  bool deterministic_;
   CudaKernels kernels_;
   std::size_t memory_bytes_ = 0;
 };

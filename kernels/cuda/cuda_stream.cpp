@@ -61,6 +61,11 @@ void CudaStream::launch(Graph& graph) {
   TENAX_CUDA_CHECK(cudaGraphLaunch(ours<CudaGraph>(graph).executable(), current()));
 }
 
+void CudaStream::reserve_scratch(std::size_t bytes) {
+  context_->make_current();
+  workspace_.take(bytes);
+}
+
 void CudaStream::synchronize(Deadline deadline) {
   const cudaStream_t stream = current();
   wait_until([&] { return passed(cudaStreamQuery(stream), "cudaStreamQuery(stream)"); }, deadline, *context_,

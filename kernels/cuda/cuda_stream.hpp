@@ -56,6 +56,7 @@ class CudaStream final : public Stream {
   std::unique_ptr<Graph> end_capture() override;
   void launch(Graph& graph) override;
   void* native_handle() override { return stream_.get(); }
+  void reserve_scratch(std::size_t bytes) override;
   void synchronize(Deadline deadline) override;
 
   /// Makes the device current for the calling thread: what an operation is enqueued with.

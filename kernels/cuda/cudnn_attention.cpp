@@ -6,14 +6,11 @@
 #include <mutex>
 
 #include "kernels/cuda/cudnn_attention_plans.hpp"
+#include "kernels/cuda/scratch_plan.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
 
-/// What the scores' gradients of one launch may take. Measure before changing: small launches leave
-/// multiprocessors idle, big ones go through device memory instead of the L2 cache.
-constexpr std::int64_t kScores_bytes = std::int64_t{512} << 20;
-constexpr std::size_t kAlignment_bytes = 256;
 constexpr std::size_t kElement_bytes = 2;
 
 bool are_aligned(std::initializer_list<const void*> pointers) {
@@ -21,29 +18,7 @@ bool are_aligned(std::initializer_list<const void*> pointers) {
                      [](const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; });
 }
 
-bool is_taken(DType dtype, const AttentionShape& shape) {
-  constexpr int kMaxHeadSize = 256;
-  return dtype == DType::bf16 && shape.sequences > 0 && shape.length > 1 && shape.head_size % 8 == 0 &&
-         shape.head_size <= kMaxHeadSize;
-}
-
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 std::byte* at(void* memory, std::size_t bytes) { return static_cast<std::byte*>(memory) + bytes; }
-
-// Parts of one piece of scratch memory.
-class Parts {
- public:
-  std::size_t add(std::size_t bytes) {
-    const std::size_t begin = end_;
-    end_ += (bytes + kAlignment_bytes - 1) / kAlignment_bytes * kAlignment_bytes;
-    return begin;
-  }
-  std::size_t bytes() const { return end_; }
-
- private:
-  std::size_t end_ = 0;
-};
 
 // The numbers that graphs take from host memory.
 struct Numbers {
@@ -58,7 +33,6 @@ struct CudnnAttention::Library {
   explicit Library(bool deterministic) : plans(deterministic) {}
   void backward(cudnnHandle_t cudnn, cudaStream_t stream, const AttentionBackwardArgs& args,
                 const AttentionShape& shape, Workspace& workspace);
-  std::int64_t sequences_of_launch(const AttentionShape& shape) const;
 
   std::mutex mutex;
   CudnnAttentionPlans plans;
@@ -69,7 +43,8 @@ CudnnAttention::~CudnnAttention() = default;
 
 bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& args, Workspace& workspace) {
   const AttentionShape shape = attention_shape_of(args.out, args.heads);
-  if (!is_taken(args.qkv.dtype, shape) || !are_aligned({args.qkv.data, args.out.data, args.log_sum_exp.data}))
+  if (!cudnn_takes(args.qkv.dtype, shape) ||
+      !are_aligned({args.qkv.data, args.out.data, args.log_sum_exp.data}))
     return false;
   const std::lock_guard lock(library_->mutex);
   const cudnnHandle_t cudnn = library_->plans.handle_on(stream);
@@ -89,26 +64,14 @@ bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& ar
   return true;
 }
 
-std::int64_t CudnnAttention::Library::sequences_of_launch(const AttentionShape& shape) const {
-  if (!plans.deterministic()) return shape.sequences;
-  constexpr std::int64_t kTile = 128;
-  const std::int64_t rows = divided_up(shape.length, kTile) * kTile;
-  // So that each launch's log_sum_exp begins at a multiple of 16 bytes.
-  const std::int64_t step = std::int64_t{shape.length} * shape.heads % 4 == 0 ? 1 : 4;
-  const std::int64_t most = std::max(kScores_bytes / (2 * shape.heads * rows * rows) / step * step, step);
-  // Launches of one size, if possible: one plan.
-  const std::int64_t even = divided_up(shape.sequences, divided_up(shape.sequences, most));
-  return std::min(divided_up(even, step) * step, shape.sequences);
-}
-
 bool CudnnAttention::backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {
   const AttentionShape whole = attention_shape_of(args.out, args.heads);
-  if (!is_taken(args.qkv.dtype, whole) ||
+  if (!cudnn_takes(args.qkv.dtype, whole) ||
       !are_aligned({args.qkv.data, args.out.data, args.d_out.data, args.log_sum_exp.data, args.d_qkv.data}))
     return false;
   const std::lock_guard lock(library_->mutex);
   const cudnnHandle_t cudnn = library_->plans.handle_on(stream);
-  const std::int64_t most = library_->sequences_of_launch(whole);
+  const std::int64_t most = sequences_of_launch(whole, library_->plans.deterministic());
   AttentionShape shape = whole;
   const auto shape_from = [&](std::int64_t first) {
     shape.sequences = std::min(most, whole.sequences - first);
@@ -139,13 +102,10 @@ void CudnnAttention::Library::backward(cudnnHandle_t cudnn, cudaStream_t stream,
                                        Workspace& workspace) {
   const auto& [graph, plan] = plans.backward(stream, shape);
   const bool in_place = args.d_qkv.data == args.qkv.data;
-  Parts parts;
-  const std::size_t for_cudnn = parts.add(plan->workspace_bytes()),
-                    for_dots = parts.add(args.log_sum_exp.bytes()),
-                    for_sums = parts.add(graph.d_q_sums ? 2 * args.out.bytes() : 0),
-                    for_d_qkv = parts.add(in_place ? args.d_qkv.bytes() : 0);
-  void* const memory = workspace.take(parts.bytes());
-  void* const d_qkv = in_place ? at(memory, for_d_qkv) : args.d_qkv.data;
+  const CudnnBackwardScratch scratch(shape, plans.deterministic(), in_place,
+                                     static_cast<std::size_t>(plan->workspace_bytes()));
+  void* const memory = workspace.take(scratch.bytes);
+  void* const d_qkv = in_place ? at(memory, scratch.d_qkv) : args.d_qkv.data;
 
   Numbers numbers(shape);
   const std::size_t part_bytes = shape.hidden() * kElement_bytes;
@@ -158,12 +118,12 @@ void CudnnAttention::Library::backward(cudnnHandle_t cudnn, cudaStream_t stream,
                                           {graph.scale, &numbers.scale},
                                           {graph.masked, &numbers.masked},
                                           {graph.one, &numbers.one},
-                                          {graph.output_dots, at(memory, for_dots)},
+                                          {graph.output_dots, at(memory, scratch.output_dots)},
                                           {graph.d_q, d_qkv},
                                           {graph.d_k, at(d_qkv, part_bytes)},
                                           {graph.d_v, at(d_qkv, 2 * part_bytes)}};
-  if (graph.d_q_sums) tensors.emplace(*graph.d_q_sums, at(memory, for_sums));
-  plan->execute(cudnn, tensors, at(memory, for_cudnn));
+  if (graph.d_q_sums) tensors.emplace(*graph.d_q_sums, at(memory, scratch.d_q_sums));
+  plan->execute(cudnn, tensors, at(memory, scratch.cudnn));
   if (in_place)
     TENAX_CUDA_CHECK(
         cudaMemcpyAsync(args.d_qkv.data, d_qkv, args.d_qkv.bytes(), cudaMemcpyDeviceToDevice, stream));

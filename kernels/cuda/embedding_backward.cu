@@ -8,6 +8,7 @@
 #include "kernels/cuda/embedding.hpp"
 #include "kernels/cuda/embedding_backward_body.hpp"
 #include "kernels/cuda/radix_sort.hpp"
+#include "kernels/cuda/scratch_plan.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -40,29 +41,9 @@ __global__ void __launch_bounds__(kThreads) position_kernel(const T* d_x, A* d_w
   sum_position<kCount>(DeviceGroup{}, d_x, d_wpe, sequences, length, columns, blockIdx.x);
 }
 
-// How the one piece of scratch memory is divided: offsets in bytes.
-struct Scratch {
-  std::size_t keys, rows, sorted_keys, sorted_rows, partial, sort, sort_bytes, bytes = 0;
-
-  Scratch(std::int64_t tokens, std::size_t partial_bytes, std::size_t bytes_of_sort)
-      : sort_bytes(bytes_of_sort) {
-    const std::size_t list_bytes = static_cast<std::size_t>(tokens) * 4;
-    for (std::size_t* list : {&keys, &rows, &sorted_keys, &sorted_rows}) *list = add(list_bytes);
-    partial = add(partial_bytes);
-    sort = add(sort_bytes);
-  }
-
- private:
-  std::size_t add(std::size_t size) {
-    const std::size_t begin = bytes;
-    bytes += (size + 255) / 256 * 256;
-    return begin;
-  }
-};
-
 // Sorts the tokens; d_x, d_wte and columns of the result are left to the caller.
 SortPairs sort_tokens(cudaStream_t stream, const EmbeddingBackwardArgs& args, SortPairs pairs,
-                      std::byte* memory, const Scratch& scratch) {
+                      std::byte* memory, const EmbeddingBackwardScratch& scratch) {
   auto* const keys = reinterpret_cast<std::uint32_t*>(memory + scratch.keys);
   auto* const rows = reinterpret_cast<std::int32_t*>(memory + scratch.rows);
   const auto blocks = static_cast<unsigned>((pairs.count + kThreads - 1) / kThreads);
@@ -100,8 +81,7 @@ void run(cudaStream_t stream, const EmbeddingBackwardArgs& args, Workspace& work
   const std::int64_t tokens = args.tokens.size(), columns = args.d_x.columns();
   const auto vocab = static_cast<std::uint32_t>(args.d_wte.shape[0]);
   SortPairs pairs{.count = static_cast<int>(tokens), .key_bits = static_cast<int>(std::bit_width(vocab))};
-  const auto partial_elements = static_cast<std::size_t>(token_tiles(tokens) * 2 * columns);
-  const Scratch scratch(tokens, partial_elements * sizeof(A), scratch_bytes_of(pairs));
+  const EmbeddingBackwardScratch scratch(tokens, columns, args.d_wte.dtype, scratch_bytes_of(pairs));
   auto* const memory = static_cast<std::byte*>(workspace.take(scratch.bytes));
   pairs = sort_tokens(stream, args, pairs, memory, scratch);
   const SortedTokens<T> sorted{pairs.sorted_keys,

@@ -5,15 +5,10 @@
 
 #include "kernels/cuda/capture.hpp"
 #include "kernels/cuda/cuda_context.hpp"
+#include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
-namespace {
-
-/// What cuBLASLt wants on Hopper (32 MiB), and room for most operations: a stream seldom grows twice.
-constexpr std::size_t kFirst_bytes = std::size_t{64} << 20;
-
-}  // namespace
 
 Workspace::Workspace(std::shared_ptr<CudaContext> context, cudaStream_t stream)
     : context_(std::move(context)), stream_(stream) {}
@@ -29,8 +24,7 @@ void* Workspace::take(std::size_t bytes) {
     throw Error(Scope::rank, "an operation that is being captured needs " + std::to_string(bytes) +
                                  " bytes of scratch memory, its stream has " + std::to_string(bytes_) +
                                  ": run it once with these shapes before the capture");
-  // At least doubling keeps all that was outgrown below what is in use.
-  const std::size_t grown = std::max({bytes, 2 * bytes_, kFirst_bytes});
+  const std::size_t grown = std::max(bytes, kLeastWorkspace_bytes);
   void* const memory = context_->allocate(grown);
   if (memory_) outgrown_.push_back(memory_);
   memory_ = memory;

@@ -21,7 +21,8 @@ class Workspace {
 
   /// `bytes` of device memory, aligned to 256 bytes, contents arbitrary, valid until the next take(): one
   /// take() per operation, which divides it among its needs. The next operation of the stream may be given
-  /// the same memory, as the stream's order allows. Grows where it must, never while the stream is being
+  /// the same memory, as the stream's order allows. Grows where it must, and then keeps what it had: a stream
+  /// that trains takes all it will need first (scratch_plan.hpp). Never grows while the stream is being
   /// captured: an operation that is captured has to have run once with these shapes. Throws Error(rank)
   /// otherwise, and when the device is full.
   void* take(std::size_t bytes);

@@ -93,5 +93,42 @@ TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machine
   EXPECT_EQ(status(gpipe, kPlenty), 2);
 }
 
+TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
+  io::Deck fixed = deck(2, 4, 1);
+  fixed.pipeline.schedule = "zero_bubble";
+  constexpr std::size_t kWorkspace = std::size_t{1} << 20;
+  MemoryRoom room = kPlenty;
+  std::vector<kernels::StepShape> asked;
+  room.workspace_bytes = [&](const kernels::StepShape& shape) {
+    asked.push_back(shape);
+    return kWorkspace;
+  };
+  const RankMemory roomy = plan_layout(fixed, kFlopPerSecond, room).memory_of_stage.front();
+  EXPECT_EQ(roomy.workspace, kWorkspace);
+  EXPECT_EQ(roomy.total(), roomy.state.total() + roomy.activations + roomy.scratch + kWorkspace);
+  ASSERT_EQ(asked.size(), 4u);
+  EXPECT_EQ(asked[0].heads, 2);  // of this rank
+  EXPECT_EQ(asked[0].head_size, 16);
+  EXPECT_EQ(asked[0].sequences, 1);
+  EXPECT_EQ(asked[0].length, 32);
+  EXPECT_EQ(asked[0].hidden_size, 64);
+  EXPECT_TRUE(asked[0].has_embedding && !asked[1].has_embedding && !asked[3].has_embedding);
+
+  room.device = roomy.state.total() + roomy.scratch + kWorkspace + 2 * roomy.activations / 7;
+  EXPECT_EQ(plan_layout(fixed, kFlopPerSecond, room).memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_are_written_from) {
+  constexpr std::size_t kHost = std::size_t{1} << 24;
+  const Layout on_gpu = plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, kHost});
+  const RankMemory& memory = on_gpu.memory_of_stage.front();
+  // fp32: the master weights are the weights, the moments as much again, twice.
+  EXPECT_EQ(memory.host_state, memory.state.weights + memory.state.optimizer);
+  EXPECT_EQ(on_gpu.slot_room_of_stage.front().host_bytes, kHost - memory.host_state);
+  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, 1}).slot_room_of_stage.front().host_bytes,
+            0u);
+  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
+}
+
 }  // namespace
 }  // namespace tenax::app

@@ -1,0 +1,23 @@
+// StageNeeds: what a rank of a stage needs of its device's and its host's memory, and how that is shared out. Pure.
+#pragma once
+
+#include "app/layout.hpp"
+#include "parallel/shard_map.hpp"
+
+namespace tenax::app {
+
+/// Besides the activations of live microbatches, and for each of those. Bytes.
+struct StageNeeds {
+  parallel::StateMemory state;
+  model::StageMemory stage;
+  std::size_t workspace = 0, host_state = 0;
+  std::size_t fixed() const { return state.total() + stage.scratch_bytes + workspace; }
+};
+
+/// `layout`: as far as begin_layout() made it.
+StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const parallel::ShardMap& shards,
+                       const MemoryRoom& room);
+SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room);
+RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots);
+
+}  // namespace tenax::app
