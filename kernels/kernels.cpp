@@ -35,8 +35,7 @@ void Kernels::linear_backward_weight(Stream& stream, const LinearBackwardWeightA
 }
 
 void Kernels::attention_decode(Stream&, const AttentionDecodeArgs&) {
-  throw Error(Scope::operation,
-              "this device has no attention over cached keys and values; generate on the CPU");
+  throw Error(Scope::operation, "this device computes nothing, so no text can be generated on it");
 }
 
 void Kernels::residual_layernorm_forward(Stream& stream, const ResidualLayerNormForwardArgs& args) {

@@ -185,7 +185,7 @@ class Kernels {
 
   virtual void attention_forward(Stream&, const AttentionForwardArgs&) = 0;
   virtual void attention_backward(Stream&, const AttentionBackwardArgs&) = 0;
-  /// Throws Error(operation) on a back end that has no cache of keys and values yet.
+  /// Throws Error(operation) on a device without data.
   virtual void attention_decode(Stream&, const AttentionDecodeArgs&);
 
   virtual void embedding_forward(Stream&, const EmbeddingForwardArgs&) = 0;

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "kernels/cuda/attention_decode.hpp"
 #include "kernels/cuda/attention_kernels.hpp"
 #include "kernels/cuda/column_sums.hpp"
 #include "kernels/cuda/cross_entropy.hpp"
@@ -84,6 +85,10 @@ void CudaKernels::attention_forward(Stream& stream, const AttentionForwardArgs& 
 void CudaKernels::attention_backward(Stream& stream, const AttentionBackwardArgs& args) {
   if (!attention_.backward(current(stream), args, workspace_of(stream)))
     own_attention_backward(current(stream), args, workspace_of(stream));
+}
+
+void CudaKernels::attention_decode(Stream& stream, const AttentionDecodeArgs& args) {
+  cuda::attention_decode(current(stream), args, workspace_of(stream));
 }
 
 void CudaKernels::embedding_forward(Stream& stream, const EmbeddingForwardArgs& args) {

@@ -33,6 +33,7 @@ class CudaKernels final : public Kernels {
 
   void attention_forward(Stream&, const AttentionForwardArgs&) override;
   void attention_backward(Stream&, const AttentionBackwardArgs&) override;
+  void attention_decode(Stream&, const AttentionDecodeArgs&) override;
 
   void embedding_forward(Stream&, const EmbeddingForwardArgs&) override;
   void embedding_backward(Stream&, const EmbeddingBackwardArgs&) override;

@@ -82,6 +82,9 @@ void StandInKernels::attention_backward(Stream& s, const AttentionBackwardArgs& 
   using A = AttentionBackwardArgs;
   run(s, &Kernels::attention_backward, args, &A::qkv, &A::out, &A::d_out, &A::log_sum_exp, &A::d_qkv);
 }
+void StandInKernels::attention_decode(Stream& s, const AttentionDecodeArgs& args) {
+  run(s, &Kernels::attention_decode, args, &AttentionDecodeArgs::qkv, &AttentionDecodeArgs::out);
+}
 void StandInKernels::embedding_forward(Stream& s, const EmbeddingForwardArgs& args) {
   using A = EmbeddingForwardArgs;
   run(s, &Kernels::embedding_forward, args, &A::tokens, &A::wte, &A::wpe, &A::out);

@@ -26,6 +26,7 @@ class StandInKernels final : public Kernels {
   void residual_add(Stream&, const ResidualAddArgs&) override;
   void attention_forward(Stream&, const AttentionForwardArgs&) override;
   void attention_backward(Stream&, const AttentionBackwardArgs&) override;
+  void attention_decode(Stream&, const AttentionDecodeArgs&) override;
   void embedding_forward(Stream&, const EmbeddingForwardArgs&) override;
   void embedding_backward(Stream&, const EmbeddingBackwardArgs&) override;
   void cross_entropy_forward(Stream&, const CrossEntropyForwardArgs&) override;
