@@ -66,6 +66,8 @@ class Stream {
   virtual void begin_capture();
   virtual std::unique_ptr<Graph> end_capture();
   virtual void launch(Graph& graph);
+  /// How many threads an operation may use: one unless told, before the first operation. The CPU's matrix products alone.
+  virtual void use_threads(int threads) { static_cast<void>(threads); }
   /// The library's own handle (cudaStream_t), for libraries that enqueue work of their own (NCCL); else null.
   virtual void* native_handle() { return nullptr; }
   /// Takes the scratch memory that this stream's operations need between their own kernels (Device::scratch_bytes), at
@@ -131,5 +133,9 @@ class Device {
 };
 
 std::unique_ptr<Device> create_cpu_device();
+
+/// The processor cores that this process may use: what its affinity and its control groups leave of the host's, rounded
+/// up.
+int usable_cores();
 
 }  // namespace tenax::kernels

@@ -16,8 +16,13 @@ void CpuStream::record(Event& event) {
   static_cast<CpuEvent&>(event).record_now();
 }
 
+void CpuStream::use_threads(int threads) {
+  assert(threads > 0 && !matmul_);
+  threads_ = threads;
+}
+
 CpuMatmul& CpuStream::matmul() {
-  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>();
+  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(threads_);
   return *matmul_;
 }
 

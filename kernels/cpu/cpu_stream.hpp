@@ -18,12 +18,14 @@ class CpuStream final : public Stream {
   ~CpuStream() override;
   void record(Event& event) override;
   void wait(const Event&) override {}
+  void use_threads(int threads) override;
   void synchronize(Deadline) override {}
 
   CpuMatmul& matmul();
   CpuAttention& attention();
 
  private:
+  int threads_ = 1;
   std::unique_ptr<CpuMatmul> matmul_;
   std::unique_ptr<CpuAttention> attention_;
 };

@@ -63,6 +63,7 @@ MatrixView MatrixView::columns_part(std::int64_t begin, std::int64_t count) cons
 }
 
 struct CpuMatmul::Library {
+  explicit Library(int threads) : onednn(threads) {}
   OneDnnProducts onednn;
   bool has_bf16 = OneDnnProducts::has_bf16();
   ScratchArray<float> sums;     // of pieces of the inner index, before they are rounded to bf16
@@ -74,7 +75,7 @@ struct CpuMatmul::Library {
   }
 };
 
-CpuMatmul::CpuMatmul() : library_(std::make_unique<Library>()) {}
+CpuMatmul::CpuMatmul(int threads) : library_(std::make_unique<Library>(threads)) {}
 CpuMatmul::~CpuMatmul() = default;
 
 void CpuMatmul::run(const MatmulArgs& args) {

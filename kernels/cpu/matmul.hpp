@@ -22,11 +22,12 @@ struct MatrixView {
   bool transposed = false;
 };
 
-/// Runs products in the calling thread, on that one core, and keeps what it prepared for each shape.
-/// Belongs to one thread at a time.
+/// Runs products in the calling thread, on that one core unless told otherwise, and keeps what it prepared for each
+/// shape. Belongs to one thread at a time.
 class CpuMatmul {
  public:
-  CpuMatmul();
+  /// `threads`: of oneDNN's own, where it has any.
+  explicit CpuMatmul(int threads = 1);
   ~CpuMatmul();
   CpuMatmul(const CpuMatmul&) = delete;
   CpuMatmul& operator=(const CpuMatmul&) = delete;
