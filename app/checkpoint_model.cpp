@@ -1,5 +1,10 @@
 #include "app/checkpoint_model.hpp"
 
+#include <algorithm>
+#include <limits>
+
+#include "app/layout.hpp"
+#include "app/units.hpp"
 #include "parallel/training_state.hpp"
 
 namespace tenax::app {
@@ -10,41 +15,89 @@ using kernels::Tensor;
 namespace {
 
 constexpr double kDeadline_s = 600;
+constexpr std::int64_t kPieceElements = std::int64_t{8} << 20;
 
-model::GptConfig config_of(const io::ModelSizes& sizes) {
-  return {
-      sizes.num_layers, sizes.hidden_size, sizes.num_attention_heads, sizes.ffn_hidden_size, sizes.seq_length,
-      sizes.vocab_size, DType::f32};
+DeviceChoice device_of(const ModelOptions& options) {
+  io::Deck deck;
+  deck.device.kind = options.device;
+  return choose_device(deck, 1);
+}
+
+DType type_of(const ModelOptions& options, const io::CheckpointInfo& info, const kernels::Device& device) {
+  if (!options.dtype.empty()) return options.dtype == "bf16" ? DType::bf16 : DType::f32;
+  if (device.kind() == kernels::DeviceKind::cpu || info.deck.empty()) return DType::f32;
+  return gpt_config(io::parse_resolved_deck(info.deck).model).compute_dtype;
+}
+
+model::GptConfig config_of(const io::ModelSizes& sizes, DType dtype) {
+  return {sizes.num_layers,
+          sizes.hidden_size,
+          sizes.num_attention_heads,
+          sizes.ffn_hidden_size,
+          sizes.seq_length,
+          sizes.vocab_size,
+          dtype};
 }
 
 }  // namespace
 
-CheckpointModel::CheckpointModel(const std::filesystem::path& checkpoint)
+ModelOptions ModelOptions::of(const CommandLine& line) {
+  constexpr int kManyThreads = 4096;
+  return {line.one_of("device", "auto", {"auto", "cpu", "cuda"}), line.one_of("dtype", "", {"fp32", "bf16"}),
+          static_cast<int>(line.integer("threads", kernels::usable_cores(), 1, kManyThreads))};
+}
+
+CheckpointModel::CheckpointModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
     : worlds_(comm::create_thread_worlds(1, {kDeadline_s})),
       control_(worlds_.front()->control_group()),
       reader_(*control_, checkpoint),
-      config_(config_of(reader_.info().model)),
-      device_(kernels::create_cpu_device()),
-      stream_(device_->create_stream()),
-      alone_(worlds_.front()->split_communicator("tensor", 0, 0, *device_)) {}
+      choice_(device_of(options)),
+      threads_(choice_.device->kind() == kernels::DeviceKind::cpu ? options.threads : 1),
+      config_(config_of(reader_.info().model, type_of(options, reader_.info(), *choice_.device))),
+      stream_(choice_.device->create_stream()),
+      alone_(worlds_.front()->split_communicator("tensor", 0, 0, *choice_.device)) {
+  stream_->use_threads(threads_);
+}
+
+std::string CheckpointModel::place() const {
+  return choice_.device->name() +
+         (is_on_cpu() ? format(", %d thread%s", threads_, threads_ == 1 ? "" : "s") : std::string()) + ", " +
+         name_of(config_.compute_dtype) + (choice_.note.empty() ? "" : " (" + choice_.note + ")");
+}
 
 Tensor CheckpointModel::load(model::ParameterTable& table) {
-  assert(!weights_);
-  const parallel::ShardMap shards = parallel::TrainingState::plan_shards(table, config_.compute_dtype, 1);
+  const DType dtype = config_.compute_dtype;
+  const parallel::ShardMap shards = parallel::TrainingState::plan_shards(table, dtype, 1);
   table.place(shards.row_offsets());
-  weights_ = device_->allocate(static_cast<std::size_t>(shards.padded_size()) * sizeof(float));
-  const Tensor weights = weights_->tensor(DType::f32, {shards.padded_size()});
-  std::vector<io::StateRange> ranges;
-  for (const model::ParameterRow& row : table.rows()) {
-    io::StateRange range;
-    range.name = row.name;
-    range.layout = row.layout;
-    range.count = row.size();
-    range.master = weights.as<float>() + row.offset;
-    ranges.push_back(range);
-  }
-  reader_.read(ranges);
-  return weights;
+  std::call_once(read_, [&] {
+    weights_ = device().allocate(static_cast<std::size_t>(shards.padded_size()) * bytes_of(dtype));
+    read_weights(table, weights_->tensor(dtype, {shards.padded_size()}));
+  });
+  return weights_->tensor(dtype, {shards.padded_size()});
+}
+
+// A piece at a time goes through memory of the host, where the weights are not fp32 there.
+void CheckpointModel::read_weights(const model::ParameterTable& table, const Tensor& weights) {
+  const bool is_straight = device().is_host_memory() && weights.dtype == DType::f32;
+  const std::int64_t longest = is_straight ? std::numeric_limits<std::int64_t>::max() : kPieceElements;
+  std::unique_ptr<kernels::Buffer> staging;
+  if (!is_straight)
+    staging = device().allocate(kPieceElements * sizeof(float), kernels::MemoryKind::pinned_host);
+  for (const model::ParameterRow& row : table.rows())
+    for (std::int64_t begin = 0; begin < row.size(); begin += std::min(longest, row.size() - begin)) {
+      const std::int64_t count = std::min(longest, row.size() - begin);
+      const Tensor piece = weights.part(row.offset + begin, {count});
+      const Tensor read = is_straight ? piece : staging->tensor(DType::f32, {count});
+      const io::StateRange range{.name = row.name,
+                                 .layout = row.layout,
+                                 .local_begin = begin,
+                                 .count = count,
+                                 .master = read.as<float>()};
+      reader_.read({&range, 1});
+      if (is_straight) continue;
+      device().kernels().cast(*stream_, read, piece);
+      stream_->synchronize(kernels::Deadline::after_s(kDeadline_s));
+    }
 }
 
 }  // namespace tenax::app

@@ -63,6 +63,17 @@ std::string CommandLine::text(const std::string& option, const std::string& othe
   return entry == values_.end() ? otherwise : entry->second;
 }
 
+std::string CommandLine::one_of(const std::string& option, const std::string& otherwise,
+                                std::initializer_list<const char*> choices) const {
+  if (!has(option)) return otherwise;
+  std::string names;
+  for (const char* choice : choices) {
+    if (values_.at(option) == choice) return choice;
+    names += (names.empty() ? "" : ", ") + std::string(choice);
+  }
+  wrong(command_, "--" + option + " must be one of " + names + ", not '" + values_.at(option) + "'");
+}
+
 std::int64_t CommandLine::integer(const std::string& option, std::int64_t otherwise, std::int64_t low,
                                   std::int64_t high) const {
   if (!has(option)) return otherwise;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ class CommandLine {
   const std::vector<std::string>& positional() const { return positional_; }
   bool has(const std::string& option) const { return values_.contains(option); }
   std::string text(const std::string& option, const std::string& otherwise) const;
+  /// Throws Error(usage) unless the value is one of `choices`; `otherwise` need not be.
+  std::string one_of(const std::string& option, const std::string& otherwise,
+                     std::initializer_list<const char*> choices) const;
   /// Throws Error(usage) unless the value is a number in [low, high].
   std::int64_t integer(const std::string& option, std::int64_t otherwise, std::int64_t low,
                        std::int64_t high) const;

@@ -6,6 +6,7 @@
 
 #include "app/command_line.hpp"
 #include "app/evaluation.hpp"
+#include "app/progress_bar.hpp"
 #include "app/tokenizer_choice.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
@@ -37,10 +38,17 @@ std::vector<std::int64_t> bytes_of_token(const std::string& file, const Tokenize
   return lengths_of(*choice.create());
 }
 
-/// As many windows as make about 1024 rows: products are efficient, logits stay small.
-std::int64_t default_batch(std::int64_t seq_length) {
-  constexpr std::int64_t kRows = 1024;
-  return std::max<std::int64_t>(1, kRows / seq_length);
+/// As many windows as make efficient products, of which logits stay small: about 1024 rows on a core, 8192 on a GPU.
+std::int64_t default_batch(const CheckpointModel& model) {
+  const std::int64_t rows = model.is_on_cpu() ? 1024 : 8192;
+  return std::max<std::int64_t>(1, rows / model.config().seq_length);
+}
+
+/// With a bar on a terminal.
+Evaluation run(CheckpointModel& model, const io::TokenFile& file, EvaluationOptions options) {
+  ProgressBar bar(file.size() - 1, ProgressBar::Unit::tokens);
+  options.progress = [&bar](std::int64_t tokens) { bar.show(tokens); };
+  return evaluate(model, file, options);
 }
 
 void print_text(const std::string& data, const Evaluation& result, std::int64_t seq_length) {
@@ -68,7 +76,9 @@ void print_json(const CheckpointModel& model, const Evaluation& result) {
       .add("perplexity", result.perplexity())
       .add("bits_per_byte", result.bits_per_byte().value_or(kUnknown))
       .add("seconds", result.seconds)
-      .add("tokens_per_second", static_cast<double>(result.tokens) / result.seconds);
+      .add("tokens_per_second", static_cast<double>(result.tokens) / result.seconds)
+      .add("device", model.is_on_cpu() ? "cpu" : "cuda")
+      .add("dtype", kernels::name_of(model.config().compute_dtype));
   std::printf("%s\n", object.text().c_str());
 }
 
@@ -76,18 +86,26 @@ void print_json(const CheckpointModel& model, const Evaluation& result) {
 
 int evaluate_command(const std::vector<std::string>& arguments) {
   constexpr std::int64_t kMostSequences = 1 << 20;
-  const CommandLine line({"evaluate", {"data", "batch", "tokenizer", "vocab"}, {"json"}, 1, 1}, arguments);
+  const CommandLine line(
+      {"evaluate", {"data", "batch", "tokenizer", "vocab", "device", "dtype", "threads"}, {"json"}, 1, 1},
+      arguments);
   const std::string data = line.text("data", "");
   if (data.empty()) throw kernels::Error(kernels::Scope::usage, "evaluate: --data FILE is missing");
   const std::int64_t stated_batch = line.integer("batch", 1, 1, kMostSequences);
 
-  CheckpointModel model(line.positional().front());
+  CheckpointModel model(line.positional().front(), ModelOptions::of(line));
   const model::GptConfig& config = model.config();
   const TokenizerChoice choice = choose_tokenizer(line, model.info());
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
                                         choice.vocab_dir);
-  const std::int64_t batch = line.has("batch") ? stated_batch : default_batch(config.seq_length);
-  const Evaluation result = evaluate(model, *file, batch, bytes_of_token(data, choice));
+  const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
+  if (!line.has("json")) {
+    std::printf("on %s\n", model.place().c_str());
+    std::fflush(stdout);
+  }
+  const Evaluation result =
+      run(model, *file,
+          {.batch = line.has("batch") ? stated_batch : default_batch(model), .bytes_of_token = lengths});
   if (line.has("json"))
     print_json(model, result);
   else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,11 +23,20 @@ struct Evaluation {
   std::optional<double> bits_per_byte() const;
 };
 
+/// What evaluate() shall do besides the model and the text.
+struct EvaluationOptions {
+  std::int64_t batch = 1;  ///< windows at a time
+  std::span<const std::int64_t>
+      bytes_of_token;  ///< the length of each token's text; empty where it is not known
+  std::function<void(std::int64_t)> progress =
+      nullptr;  ///< told the tokens scored so far, by the calling thread
+};
+
 /// Scores every token but the first once: windows of seq_length as training cuts them in its sequential order, and a
 /// shorter one for the rest. A token sees what is before it in its window. The passes are training's and its
-/// evaluation's: with `batch` as its micro_batch_size, the same losses bit for bit.
-/// `bytes_of_token`: the length of each token's text; empty where it is not known.
-Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, std::int64_t batch,
-                    std::span<const std::int64_t> bytes_of_token);
+/// evaluation's: on the same device, in the same type and with the same batch (micro_batch_size), the same losses bit for
+/// bit, whatever the number of threads. These (model.threads(), as far as there are batches and memory for them) take
+/// batch after batch, one core each.
+Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, const EvaluationOptions& options);
 
 }  // namespace tenax::app

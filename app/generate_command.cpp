@@ -103,26 +103,37 @@ std::int64_t write_samples(Generator& generator, const io::Tokenizer& tokenizer,
   return count;
 }
 
+/// What is not as one might expect.
+void warn(const CheckpointModel& model, const io::Tokenizer& tokenizer, std::size_t prompt_tokens) {
+  if (model.config().vocab_size > tokenizer.vocab_size())
+    std::fprintf(stderr,
+                 "tenax: the model has tokens that the tokenizer %s has not; they are shown as \xEF\xBF\xBD"
+                 " (GPT-2's: --tokenizer gpt2 --vocab DIR)\n",
+                 tokenizer.name().c_str());
+  const auto seen = static_cast<std::size_t>(model.config().seq_length);
+  if (prompt_tokens > seen)
+    std::fprintf(stderr, "tenax: the prompt has %zu tokens, of which the model sees the last %zu\n",
+                 prompt_tokens, seen);
+}
+
 }  // namespace
 
 int generate_command(const std::vector<std::string>& arguments) {
   const CommandLine line({"generate",
                           {"prompt", "prompt-file", "tokens", "temperature", "top-k", "top-p", "samples",
-                           "seed", "tokenizer", "vocab"},
+                           "seed", "tokenizer", "vocab", "device", "dtype", "threads"},
                           {},
                           1,
                           1},
                          arguments);
   const Request request = read_request(line);
-  Generator generator(line.positional().front());
-  const auto tokenizer = choose_tokenizer(line, generator.info()).create();
+  CheckpointModel model(line.positional().front(), ModelOptions::of(line));
+  const auto tokenizer = choose_tokenizer(line, model.info()).create();
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
-  check_prompt(prompt, generator.config().vocab_size, *tokenizer);
-  if (generator.config().vocab_size > tokenizer->vocab_size())
-    std::fprintf(stderr,
-                 "tenax: the model has tokens that the tokenizer %s has not; they are shown as \xEF\xBF\xBD"
-                 " (GPT-2's: --tokenizer gpt2 --vocab DIR)\n",
-                 tokenizer->name().c_str());
+  check_prompt(prompt, model.config().vocab_size, *tokenizer);
+  Generator generator(model);
+  std::fprintf(stderr, "tenax: on %s\n", model.place().c_str());
+  warn(model, *tokenizer, prompt.size());
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t count = write_samples(generator, *tokenizer, prompt, request);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -1,6 +1,9 @@
 #include "app/generator.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "kernels/error.hpp"
 
 namespace tenax::app {
 
@@ -10,9 +13,9 @@ constexpr double kDeadline_s = 600;
 
 }  // namespace
 
-Generator::Generator(const std::filesystem::path& checkpoint)
-    : model_(checkpoint), decoder_(model_.config(), model_.alone(), model_.device(), model_.stream()) {
-  decoder_.bind(model_.load(decoder_.parameters()));
+Generator::Generator(CheckpointModel& model)
+    : model_(model), decoder_(model.config(), model.alone(), model.device(), model.stream()) {
+  decoder_.bind(model.load(decoder_.parameters()));
 }
 
 void Generator::generate(std::vector<std::int32_t>& tokens, std::int64_t count,
@@ -32,23 +35,33 @@ void Generator::generate(std::vector<std::int32_t>& tokens, std::int64_t count,
 
 // A prompt that the cache still begins with need not be computed again: samples share it.
 std::span<const float> Generator::start(const std::vector<std::int32_t>& tokens) {
-  const auto seen = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(tokens.size()), config().seq_length);
+  const auto seen =
+      std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(tokens.size()), model_.config().seq_length);
   const std::span<const std::int32_t> window(tokens.end() - seen, tokens.end());
   if (std::equal(window.begin(), window.end(), start_.begin(), start_.end())) {
     decoder_.rewind(seen);
   } else {
     decoder_.start(window);
     start_.assign(window.begin(), window.end());
-    const auto logits = decoder_.logits(kernels::Deadline::after_s(kDeadline_s));
-    start_logits_.assign(logits.begin(), logits.end());
+    const auto found = logits();
+    start_logits_.assign(found.begin(), found.end());
   }
   return start_logits_;
 }
 
 std::span<const float> Generator::advance(const std::vector<std::int32_t>& tokens) {
-  if (decoder_.length() == config().seq_length) return start(tokens);
+  if (decoder_.length() == model_.config().seq_length) return start(tokens);
   decoder_.append(tokens.back());
-  return decoder_.logits(kernels::Deadline::after_s(kDeadline_s));
+  return logits();
+}
+
+std::span<const float> Generator::logits() {
+  const std::span<const float> found = decoder_.logits(kernels::Deadline::after_s(kDeadline_s));
+  if (std::all_of(found.begin(), found.end(), [](float logit) { return std::isfinite(logit); })) return found;
+  throw kernels::Error(
+      kernels::Scope::rank,
+      "generate: the model's logits are not numbers: its weights are not, or too large for " +
+          std::string(kernels::name_of(model_.config().compute_dtype)));
 }
 
 }  // namespace tenax::app

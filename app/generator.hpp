@@ -1,8 +1,7 @@
-// Generator: continues a text with a trained model, in one process.
+// Generator: continues a text with a trained model.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -18,13 +17,12 @@ namespace tenax::app {
 /// and values). Beyond, every token moves the window, and with it every position: the whole window is computed again.
 class Generator {
  public:
-  /// Loads the weights of a checkpoint, whatever layout wrote it. Throws Error(rank) if it is damaged.
-  explicit Generator(const std::filesystem::path& checkpoint);
+  /// Reads the model's weights. `model` must outlive the generator, which computes on its stream.
+  explicit Generator(CheckpointModel& model);
 
-  const model::GptConfig& config() const { return model_.config(); }
-  const io::CheckpointInfo& info() const { return model_.info(); }
   /// Appends up to `count` tokens to `tokens`, each told to `emit` as it comes; ends before the token `stop`.
   /// `tokens` must not be empty. Token i of sample `sample` depends on (seed, sample, i), logits and settings alone.
+  /// Throws Error(rank) where the logits are not numbers.
   void generate(std::vector<std::int32_t>& tokens, std::int64_t count, const model::SamplerSettings& settings,
                 std::uint64_t seed, std::int64_t sample, const std::function<void(std::int32_t)>& emit,
                 std::optional<std::int32_t> stop = {});
@@ -33,7 +31,9 @@ class Generator {
   std::span<const float> start(const std::vector<std::int32_t>& tokens);
   std::span<const float> advance(const std::vector<std::int32_t>& tokens);
 
-  CheckpointModel model_;
+  std::span<const float> logits();
+
+  CheckpointModel& model_;
   model::GptDecoder decoder_;
   std::vector<std::int32_t> start_;  // what the decoder's cache began with
   std::vector<float> start_logits_;  // what follows it

@@ -16,7 +16,9 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
-     "link.\n"},
+     "link.\n"
+     "With device.kind=cuda where there is no GPU, memory is that of ranks on H200s, times are this "
+     "CPU's.\n"},
     {"schedule",
      "tenax schedule INSTANCE.json --policy gpipe|1f1b|zero_bubble|adaptive --out FILE.json [--svg FILE]\n"
      "               [--budget-ms 100 | --budget-evaluations N] [--seed S] [--json]\n"
@@ -41,21 +43,25 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "byte for byte; only a .bin needs to be told the tokenizer then.\n"},
     {"generate",
      "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
-     "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]",
+     "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]\n"
+     "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
      "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0\n"
      "always takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P.\n"
      "FILE may be - for standard input. A sample ends at <|endoftext|>; a line --- stands between samples.\n"
      "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of\n"
      "the run's deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as\n"
      "U+FFFD. The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
-     "a window.\n"},
+     "a window. It computes on a GPU where there is one (auto), in the type that the run computed in, else\n"
+     "in fp32 on all cores that the process may use (or N). bf16 halves the memory that each token reads.\n"},
     {"evaluate",
-     "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]",
+     "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]\n"
+     "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
      "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits\n"
      "per byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time\n"
-     "(as many as make 1024 tokens), and a shorter one for the rest; a token sees what is before it in its\n"
-     "window. With N the micro_batch_size, losses are those of training's evaluation. fp32, whatever the\n"
-     "run computed in. Bits per byte of a .bin need its tokenizer.\n"},
+     "(as many as make 1024 tokens; 8192 on a GPU), and a shorter one for the rest; a token sees what is\n"
+     "before it in its window. Device, type and threads are chosen as by generate. With the device, type\n"
+     "and micro_batch_size (N) of a run, losses are those of its evaluation, by any number of threads.\n"
+     "Bits per byte of a .bin need its tokenizer.\n"},
     {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
      "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
      "file, else from the option.\n"},

@@ -13,9 +13,10 @@ namespace {
 std::string write_sample(const io::Tokenizer& tokenizer, const std::filesystem::path& checkpoint) {
   constexpr std::int64_t kTokens = 200;
   const model::SamplerSettings settings{.temperature = 0.8, .top_k = 40, .top_p = 1.0};
-  Generator generator(checkpoint);
+  CheckpointModel model(checkpoint);
+  Generator generator(model);
   std::vector<std::int32_t> tokens = io::encode(tokenizer, "\n");
-  if (tokens.front() >= generator.config().vocab_size) return "(the model's vocabulary lacks the line end)";
+  if (tokens.front() >= model.config().vocab_size) return "(the model's vocabulary lacks the line end)";
   TokenText text(tokenizer);
   std::string written;
   generator.generate(

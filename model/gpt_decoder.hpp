@@ -5,13 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
-#include "comm/communicator.hpp"
-#include "kernels/kernels.hpp"
-#include "model/embedding.hpp"
-#include "model/language_head.hpp"
-#include "model/transformer_block.hpp"
+#include "model/whole_gpt.hpp"
 
 namespace tenax::model {
 
@@ -22,11 +17,11 @@ class GptDecoder {
   GptDecoder(const GptConfig& config, comm::Communicator& alone, kernels::Device& device,
              kernels::Stream& stream);
 
-  ParameterTable& parameters() { return table_; }
+  ParameterTable& parameters() { return gpt_.parameters; }
   /// `weights`: flat, laid out as parameters() says.
-  void bind(const kernels::Tensor& weights);
+  void bind(const kernels::Tensor& weights) { gpt_.bind(weights); }
 
-  std::int64_t length() const { return length_; }  ///< positions in the cache, at most config.seq_length
+  std::int64_t length() const { return length_; }  ///< positions in the cache, at most seq_length
   /// Forgets what it has seen and reads a text of 1 to seq_length tokens.
   void start(std::span<const std::int32_t> tokens);
   /// Forgets the positions from `length` on.
@@ -38,25 +33,13 @@ class GptDecoder {
   std::span<const float> logits(kernels::Deadline deadline);
 
  private:
-  /// Activations of one pass; blocks take turns.
-  struct Pass {
-    kernels::Tensor x;  // [rows, H]: a block's input and output
-    BlockActivations block;
-    BlockScratch scratch;
-    HeadActivations head;  // of the last row
-  };
-  static Pass take_pass(Arena& arena, const GptConfig& config, std::int64_t rows);
   kernels::Tensor cache_of_layer(std::size_t layer) const;
   void read(std::span<const std::int32_t> tokens);
 
-  GptConfig config_;
   kernels::Device& device_;
   kernels::Stream& stream_;
-  ParameterTable table_;
-  VocabularyParallelEmbedding embedding_;
-  std::vector<TransformerBlock> blocks_;
-  LanguageHead head_;
-  std::unique_ptr<kernels::Buffer> cache_, activations_;  // [layers, T, 3H]; one Pass of T rows
+  WholeGpt gpt_;
+  std::unique_ptr<kernels::Buffer> cache_, activations_;  // [layers, T, 3H]; one pass of T rows
   std::unique_ptr<kernels::Buffer> tokens_, token_staging_, logit_staging_;
   std::unique_ptr<kernels::Event> tokens_copied_;
   kernels::Tensor logits_;  // [1, padded vocabulary]

@@ -1,6 +1,6 @@
 #include "model/gpt_stage.hpp"
 
-#include <algorithm>
+#include "model/token_windows.hpp"
 
 namespace tenax::model {
 
@@ -107,8 +107,8 @@ void GptStage::set_shape(MicrobatchShape shape) {
 }
 
 void GptStage::set_batch(std::span<const std::int32_t> windows) {
-  const std::int64_t length = shape_.length, window = length + 1;
-  const std::int64_t sequences = static_cast<std::int64_t>(windows.size()) / window;
+  const std::int64_t length = shape_.length;
+  const std::int64_t sequences = static_cast<std::int64_t>(windows.size()) / (length + 1);
   assert(sequences % shape_.sequences == 0);
   microbatches_ = static_cast<int>(sequences / shape_.sequences);
   const std::int64_t rows = sequences * length;
@@ -116,11 +116,7 @@ void GptStage::set_batch(std::span<const std::int32_t> windows) {
       kernels::Deadline::after_s(kCopyDeadline_s));  // the batch before may still be on its way
   const Tensor staging = batch_staging_->tensor(DType::i32, {2, rows});
   auto* inputs = staging.as<std::int32_t>();
-  for (std::int64_t s = 0; s < sequences; ++s) {
-    const auto first = windows.begin() + s * window;
-    std::copy(first, first + length, inputs + s * length);
-    std::copy(first + 1, first + 1 + length, inputs + rows + s * length);
-  }
+  split_windows(windows, length, inputs, inputs + rows);
   const Tensor batch = batch_memory_->tensor(DType::i32, {2, rows});
   device_.kernels().copy(stream_, staging, batch);
   stream_.record(*batch_copied_);

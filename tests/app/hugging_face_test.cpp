@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 #include "app/evaluation.hpp"
 #include "app/generator.hpp"
 #include "io/checkpoint_convert.hpp"
 #include "io/safetensors.hpp"
+#include "kernels/error.hpp"
 #include "model/sampler.hpp"
 
 namespace tenax::app {
@@ -32,8 +35,9 @@ std::vector<float> tensor(const std::string& name) {
 /// What a greedy choice has computed anew for every token.
 class Recomputing {
  public:
-  explicit Recomputing(const std::filesystem::path& checkpoint)
-      : model_(checkpoint), decoder_(model_.config(), model_.alone(), model_.device(), model_.stream()) {
+  explicit Recomputing(const std::filesystem::path& checkpoint, const ModelOptions& options = {})
+      : model_(checkpoint, options),
+        decoder_(model_.config(), model_.alone(), model_.device(), model_.stream()) {
     decoder_.bind(model_.load(decoder_.parameters()));
   }
   std::vector<float> logits(std::span<const std::int32_t> tokens) {
@@ -114,7 +118,8 @@ TEST_F(HuggingFace, logits_are_those_of_transformers_with_cache_and_without) {
 }
 
 TEST_F(HuggingFace, greedy_tokens_are_those_of_a_full_recomputation_also_when_the_window_moves) {
-  Generator generator(checkpoint_);
+  CheckpointModel checkpoint(checkpoint_);
+  Generator generator(checkpoint);
   Recomputing model(checkpoint_);
   for (const std::size_t prompt : {1U, 6U, 20U}) {
     std::vector<std::int32_t> tokens(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(prompt)),
@@ -129,14 +134,16 @@ TEST_F(HuggingFace, greedy_tokens_are_those_of_a_full_recomputation_also_when_th
 }
 
 TEST_F(HuggingFace, only_the_end_of_a_prompt_beyond_the_window_counts) {
-  Generator generator(checkpoint_);
+  CheckpointModel model(checkpoint_);
+  Generator generator(model);
   std::vector<std::int32_t> longer = {1, 2, 3};
   longer.insert(longer.end(), text_.begin(), text_.end());
   EXPECT_EQ(generate(generator, longer, 5, kGreedy), generate(generator, text_, 5, kGreedy));
 }
 
 TEST_F(HuggingFace, a_sample_does_not_depend_on_what_was_generated_before) {
-  Generator first(checkpoint_), second(checkpoint_);
+  CheckpointModel checkpoint(checkpoint_);
+  Generator first(checkpoint), second(checkpoint);
   const std::vector<std::int32_t> prompt(text_.begin(), text_.begin() + 4);
   std::vector<std::vector<std::int32_t>> samples;
   for (std::int64_t sample = 0; sample < 3; ++sample)
@@ -147,7 +154,8 @@ TEST_F(HuggingFace, a_sample_does_not_depend_on_what_was_generated_before) {
 }
 
 TEST_F(HuggingFace, generation_ends_before_the_stop_token) {
-  Generator generator(checkpoint_);
+  CheckpointModel model(checkpoint_);
+  Generator generator(model);
   const std::vector<std::int32_t> all = generate(generator, text_, 30, {});
   const auto at = std::find(all.begin(), all.end(), all[12]);
   EXPECT_EQ(generate(generator, text_, 30, {}, 0, all[12]), std::vector<std::int32_t>(all.begin(), at));
@@ -168,7 +176,8 @@ TEST_F(HuggingFace, evaluation_scores_every_token_but_the_first_once) {
   const std::vector<std::int64_t> twice(kVocabulary, 2);
   for (const std::int64_t batch : {1, 2, 3, 50}) {
     CheckpointModel checkpoint(checkpoint_);
-    const Evaluation result = evaluate(checkpoint, TokensInMemory(tokens), batch, twice);
+    const Evaluation result =
+        evaluate(checkpoint, TokensInMemory(tokens), {.batch = batch, .bytes_of_token = twice});
     EXPECT_EQ(result.tokens, 67);
     EXPECT_NEAR(result.loss_sum, expected, 1e-4);
     EXPECT_EQ(result.bytes, 134);
@@ -181,10 +190,63 @@ TEST_F(HuggingFace, texts_shorter_than_a_window_are_scored_and_unknown_tokens_ha
   for (const std::int64_t size : {2, 20, 21}) {
     CheckpointModel checkpoint(checkpoint_);
     const std::vector<std::int32_t> tokens(static_cast<std::size_t>(size), 90);
+    const std::vector<std::int64_t> lengths(90, 1);
     const Evaluation result =
-        evaluate(checkpoint, TokensInMemory(tokens), 4, std::vector<std::int64_t>(90, 1));
+        evaluate(checkpoint, TokensInMemory(tokens), {.batch = 4, .bytes_of_token = lengths});
     EXPECT_EQ(result.tokens, size - 1);
     EXPECT_FALSE(result.bits_per_byte());
+  }
+}
+
+TEST_F(HuggingFace, evaluation_by_several_threads_gives_the_bits_of_one) {
+  std::vector<std::int32_t> tokens;
+  for (std::int32_t i = 0; i < 41 * kLength + 8; ++i) tokens.push_back((i * i + 5 * i) % kVocabulary);
+  std::vector<std::int64_t> lengths(kVocabulary), told;
+  std::iota(lengths.begin(), lengths.end(), 1);
+  std::vector<Evaluation> results;
+  for (const int threads : {1, 3}) {
+    CheckpointModel checkpoint(checkpoint_, {.device = "cpu", .dtype = "", .threads = threads});
+    results.push_back(evaluate(checkpoint, TokensInMemory(tokens),
+                               {.batch = 2, .bytes_of_token = lengths, .progress = [&](std::int64_t done) {
+                                  told.push_back(done);
+                                }}));
+  }
+  EXPECT_EQ(results[1].loss_sum, results[0].loss_sum);
+  EXPECT_EQ(results[1].bytes, results[0].bytes);
+  EXPECT_EQ(results[1].tokens, results[0].tokens);
+  EXPECT_EQ(*std::max_element(told.begin(), told.end()), results[0].tokens);
+}
+
+/// A text whose disk fails beyond a position.
+class FailingTokens final : public io::TokenFile {
+ public:
+  std::int64_t size() const override { return 100 * kLength; }
+  void read(std::int64_t begin, std::span<std::int32_t> out) const override {
+    if (begin >= 50 * kLength) throw kernels::Error(kernels::Scope::rank, "disk");
+    std::fill(out.begin(), out.end(), 1);
+  }
+  std::int64_t find_at_least(std::int64_t, std::int64_t, std::int64_t end) const override { return end; }
+};
+
+TEST_F(HuggingFace, what_fails_in_any_thread_of_an_evaluation_ends_it) {
+  for (const int threads : {1, 3}) {
+    CheckpointModel checkpoint(checkpoint_, {.device = "cpu", .dtype = "", .threads = threads});
+    EXPECT_THROW(evaluate(checkpoint, FailingTokens(), {}), kernels::Error);
+  }
+}
+
+TEST_F(HuggingFace, types_and_threads_change_logits_no_more_than_rounding) {
+  Recomputing one(checkpoint_);
+  const std::vector<float> expected = one.logits(text_);
+  for (const auto& [dtype, threads, tolerance] :
+       {std::tuple{"fp32", 3, 1e-4F}, std::tuple{"bf16", 1, 0.1F}, std::tuple{"bf16", 2, 0.1F}}) {
+    Recomputing other(checkpoint_, {.device = "cpu", .dtype = dtype, .threads = threads});
+    const std::vector<float> logits = other.logits(text_);
+    for (std::size_t i = 0; i < logits.size(); ++i)
+      ASSERT_NEAR(logits[i], expected[i], tolerance) << dtype << " token " << i;
+    if (std::string(dtype) == "bf16") {
+      EXPECT_NE(logits, expected);
+    }
   }
 }
 
