@@ -60,7 +60,8 @@ kernels::Tensor EmulatedReplica::gradients() const {
   return {nullptr, kernels::DType::f32, {times_.gradient_bytes / 4}};
 }
 
-void EmulatedReplica::compute_gradients(std::span<const std::int32_t>, parallel::ScheduleObserver* observer) {
+void EmulatedReplica::compute_gradients(std::span<const std::int32_t>, const UpdateSettings&,
+                                        parallel::ScheduleObserver* observer) {
   device_.host_blocked(*stream_);  // the step begins now
   pipeline_->train({}, observer);
   data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(deadline_s_));
@@ -71,7 +72,7 @@ Replica::Sums EmulatedReplica::local_sums() {
   return {kNothing, kNothing};
 }
 
-void EmulatedReplica::update(const io::OptimizerSection&, double, std::int64_t, double) {
+void EmulatedReplica::update(const UpdateSettings&, const Vote&) {
   constexpr double kSecondsPerMs = 1e-3;
   device_.host_blocked(*stream_);
   device_.occupy(*stream_, times_.optimizer_ms * kSecondsPerMs);

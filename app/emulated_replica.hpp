@@ -18,10 +18,9 @@ class EmulatedReplica final : public Replica {
   EmulatedReplica(const Layout& layout, const PipelinePlace& place, kernels::EmulatedDevice& device);
 
   bool reads_tokens() const override { return false; }
-  void compute_gradients(std::span<const std::int32_t> windows,
+  void compute_gradients(std::span<const std::int32_t> windows, const UpdateSettings& settings,
                          parallel::ScheduleObserver* observer) override;
-  void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
-              double grad_norm) override;
+  void update(const UpdateSettings& settings, const Vote& vote) override;
   double evaluate(std::span<const std::int32_t> windows) override;
 
  private:

@@ -11,6 +11,7 @@ using parallel::GroupKind;
 GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
     : Replica(place.deck, layout, place.world),
       span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
+      is_alone_(place.world.size() == 1 && place.deck.parallel.replicas == 1),
       stream_(place.device.create_stream()),
       tensor_group_(split(place.world, GroupKind::tensor, place.device)),
       data_group_(split(place.world, GroupKind::data, place.device)),
@@ -52,13 +53,20 @@ void GptReplica::announce(const PipelineRunner::Row& row) {
   offload_->begin(std::move(microbatches));
 }
 
-void GptReplica::compute_gradients(std::span<const std::int32_t> windows,
+void GptReplica::compute_gradients(std::span<const std::int32_t> windows, const UpdateSettings& settings,
                                    parallel::ScheduleObserver* observer) {
   if (reads_tokens()) stage_->set_batch(windows);
+  if (!is_alone_) return run_passes(observer);
+  state_->set_rule(rule(settings));
   if (graph_ && !observer)
-    graph_->run([this] { run_passes(nullptr); });
+    graph_->run([this] { run_step(nullptr); });
   else
-    run_passes(observer);
+    run_step(observer);
+}
+
+void GptReplica::run_step(parallel::ScheduleObserver* observer) {
+  run_passes(observer);
+  state_->update_if_finite(stage_->losses(), Deadline::after_s(deadline_s_));
 }
 
 void GptReplica::run_passes(parallel::ScheduleObserver* observer) {
@@ -75,21 +83,30 @@ double GptReplica::local_loss() {
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
-// The norm's work stands behind the passes already when the host begins to wait; the losses are there then.
+// All that is asked for stands behind the passes before the host waits for any of it.
 Replica::Sums GptReplica::local_sums() {
-  const double squares = state_->sum_of_squares(Deadline::after_s(deadline_s_));
-  const double loss = local_loss();
+  if (!is_alone_) state_->start_sum_of_squares();
+  const double loss = local_loss(), squares = state_->squares(Deadline::after_s(deadline_s_));
   for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
     group->check();  // what was computed on sums that failed to come is not used
   return {loss, squares};
 }
 
-void GptReplica::update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
-                        double grad_norm) {
-  const double clip = optimizer.clip_grad > 0 ? std::min(1.0, optimizer.clip_grad / (grad_norm + 1e-6)) : 1.0;
-  const parallel::AdamWSettings settings{optimizer.adam_beta1, optimizer.adam_beta2, optimizer.adam_eps,
-                                         optimizer.weight_decay};
-  state_->update(settings, learning_rate, update, clip / global_tokens(), Deadline::after_s(deadline_s_));
+kernels::AdamWRule GptReplica::rule(const UpdateSettings& settings) const {
+  const io::OptimizerSection& optimizer = settings.optimizer;
+  return {.learning_rate = settings.learning_rate,
+          .beta1 = optimizer.adam_beta1,
+          .beta2 = optimizer.adam_beta2,
+          .epsilon = optimizer.adam_eps,
+          .weight_decay = optimizer.weight_decay,
+          .tokens = global_tokens(),
+          .clip_grad = optimizer.clip_grad,
+          .step = settings.number};
+}
+
+void GptReplica::update(const UpdateSettings& settings, const Vote& vote) {
+  if (is_alone_) return;  // it stands behind the passes already
+  state_->update(rule(settings), vote.squares, Deadline::after_s(deadline_s_));
 }
 
 double GptReplica::evaluate(std::span<const std::int32_t> windows) {

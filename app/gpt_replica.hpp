@@ -23,10 +23,9 @@ class GptReplica final : public Replica {
   parallel::TrainingState& state() { return *state_; }
   parallel::StateMirror& mirror() { return *mirror_; }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
-  void compute_gradients(std::span<const std::int32_t> windows,
+  void compute_gradients(std::span<const std::int32_t> windows, const UpdateSettings& settings,
                          parallel::ScheduleObserver* observer) override;
-  void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
-              double grad_norm) override;
+  void update(const UpdateSettings& settings, const Vote& vote) override;
   double evaluate(std::span<const std::int32_t> windows) override;
 
  private:
@@ -35,9 +34,12 @@ class GptReplica final : public Replica {
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
   void run_passes(parallel::ScheduleObserver* observer);
+  void run_step(parallel::ScheduleObserver* observer);
+  kernels::AdamWRule rule(const UpdateSettings& settings) const;
   double local_loss();
 
   model::StageSpan span_;
+  bool is_alone_;  // no other rank has a say in an update
   std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
   std::unique_ptr<model::GptStage> stage_;
@@ -46,7 +48,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<parallel::StateMirror> mirror_;
   std::unique_ptr<parallel::GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
-  std::optional<StepGraph> graph_;  // absent: the passes are launched one by one
+  std::optional<StepGraph> graph_;  // absent: a step is launched op by op
 };
 
 }  // namespace tenax::app

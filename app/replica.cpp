@@ -40,6 +40,7 @@ Vote Replica::vote(const Wishes& wishes) {
   control_->all_reduce_sum(sums);
   Vote vote;
   vote.loss = sums[0] / global_tokens();
+  vote.squares = sums[1];
   vote.grad_norm = std::sqrt(sums[1]) / global_tokens();
   vote.finite = !layout_.has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
   vote.wishes = {sums[2] > 0, sums[3] > 0, sums[4] > 0};

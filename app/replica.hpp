@@ -28,10 +28,18 @@ struct Wishes {
 struct Vote {
   double loss = 0;           ///< mean cross entropy over the global batch, nats; NaN where there is no data
   double grad_norm = 0;      ///< global, before clipping; NaN where there is no data
+  double squares = 0;        ///< Σ g² that the norm is of: of the sums over the batch's tokens
   bool finite = true;        ///< false: nobody updates
   bool path_failed = false;  ///< some rank's direct path broke in this iteration
   bool has_events = false;   ///< some pipeline has adaptations to report
   Wishes wishes;
+};
+
+/// What an update is made by.
+struct UpdateSettings {
+  const io::OptimizerSection& optimizer;
+  double learning_rate = 0;
+  std::int64_t number = 1;  ///< from 1
 };
 
 class Replica {
@@ -47,16 +55,16 @@ class Replica {
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
   /// is false), then the data-parallel sum of the gradients. Afterwards each rank's owned gradients are sums over the
-  /// global batch. `observer` may be null; it is told by vote().
-  virtual void compute_gradients(std::span<const std::int32_t> windows,
+  /// global batch. `observer` may be null; it is told by vote(). `settings`: of the update() that is to follow; a replica
+  /// of one rank, which needs no vote, begins with it at once, unless loss or norm are not finite.
+  virtual void compute_gradients(std::span<const std::int32_t> windows, const UpdateSettings& settings,
                                  parallel::ScheduleObserver* observer) = 0;
   /// This rank's row of the schedule that the next compute_gradients() runs.
   const std::vector<parallel::PipelineOp>& planned_row();
   /// Loss, norm and wishes of all ranks.
   Vote vote(const Wishes& wishes);
-  /// AdamW for update number `update` (from 1), with clipping to `clip_grad` (0 = off).
-  virtual void update(const io::OptimizerSection& optimizer, double learning_rate, std::int64_t update,
-                      double grad_norm) = 0;
+  /// AdamW, by the settings of compute_gradients(), after a vote that all is finite.
+  virtual void update(const UpdateSettings& settings, const Vote& vote) = 0;
   /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
   virtual double evaluate(std::span<const std::int32_t> windows) = 0;
   /// At a training step's end: measures the pipelines and bends them. What was done, on rank 0 alone and as soon as it

@@ -2,15 +2,15 @@
 
 namespace tenax::app {
 
-void StepGraph::run(const std::function<void()>& passes) {
+void StepGraph::run(const std::function<void()>& work) {
   if (!is_warm_) {
-    passes();
+    work();
     is_warm_ = true;
     return;
   }
   if (!graph_) {
     stream_.begin_capture();
-    passes();
+    work();
     graph_ = stream_.end_capture();
   }
   stream_.launch(*graph_);

@@ -1,4 +1,4 @@
-// StepGraph: the passes of a step as one launch, where the device can capture.
+// StepGraph: the work of a step as one launch, where the device can capture.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,15 @@
 
 namespace tenax::app {
 
-/// The first call runs the passes as they are, so that libraries have chosen and taken all they need; the second captures
-/// them; from then on the graph is launched. The passes must enqueue the same work on the same memory each time.
+/// The first call runs the work as it is, so that libraries have chosen and taken all they need; the second captures
+/// it; from then on the graph is launched. The work must be the same on the same memory each time: what differs from step
+/// to step it reads from memory that is filled before.
 class StepGraph {
  public:
   /// `stream` must outlive the graph.
   explicit StepGraph(kernels::Stream& stream) : stream_(stream) {}
 
-  void run(const std::function<void()>& passes);
+  void run(const std::function<void()>& work);
 
  private:
   kernels::Stream& stream_;

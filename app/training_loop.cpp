@@ -65,13 +65,14 @@ bool TrainingLoop::step() {
   profile_ = StepProfile(parts_.replica.planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
   const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
-  parts_.replica.compute_gradients(windows, is_observed(step_) ? &profile_ : nullptr);
+  const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
+  const UpdateSettings settings{deck.optimizer, learning_rate, step_ + 1};
+  parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
   const bool signalled = parts_.signals.requested(), late = time_is_up();
   const Vote vote =
       parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
   if (vote.wishes.failure) agree_on_failures();
-  const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
-  if (vote.finite) parts_.replica.update(deck.optimizer, learning_rate, step_ + 1, vote.grad_norm);
+  if (vote.finite) parts_.replica.update(settings, vote);
   const auto adaptations = parts_.replica.adapt(step_, vote);
   record(vote, learning_rate, seconds_since(begin));
   log_adaptations(adaptations);
@@ -90,7 +91,7 @@ bool TrainingLoop::step() {
   return vote.wishes.signal || vote.wishes.time_limit;
 }
 
-// Every step may turn out to be the last, whose trace is kept; but passes that are launched as one graph cannot be observed, so
+// Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
 // there only the steps that the deck wants profiled are.
 bool TrainingLoop::is_observed(std::int64_t step) const {
   const io::Deck& deck = parts_.deck;

@@ -73,7 +73,7 @@ void add_device(Keys& keys) {
          "Activations that are computed again in the backward pass instead of kept: less memory, more time.")
       .one_of({"none", "gelu_layernorm"});
   device("cuda_graph", &S::cuda_graph,
-         "CUDA, one rank: the passes of a step are captured once and launched as one graph.");
+         "CUDA, one rank: a step, from its passes to AdamW, is captured once and launched as one graph.");
   const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
     return device(name, member, "Emulated: " + sentence).of_kind("emulated");
   };

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "kernels/device.hpp"
 #include "kernels/tensor.hpp"
@@ -145,21 +146,37 @@ struct CrossEntropyBackwardArgs {
   double scale = 1.0;
 };
 
-/// torch.optim.AdamW on n consecutive parameters: decoupled decay, bias correction, epsilon outside the root.
-/// The gradient is multiplied by gradient_scale (loss normalisation times clipping) as it is read. master, d,
-/// exp_avg, exp_avg_sq [n]: accumulation type. compute [n]: optional copy in the compute type, written in the
-/// same pass; may be absent when master itself is what the model reads.
-struct AdamWArgs {
+struct AdamWStep;  // adamw_coefficients.hpp
+
+/// Elements of the accumulation type that a tensor of coefficients has at least.
+inline constexpr std::int64_t kAdamWCoefficients = 16;
+
+/// What `step` says, read when the stream gets there, in a form of the back end's own: coefficients
+/// [kAdamWCoefficients], accumulation type. step: pinned host memory.
+struct AdamWCoefficientsArgs {
+  const AdamWStep* step = nullptr;
+  Tensor coefficients;
+};
+/// n consecutive parameters. master, gradient, exp_avg, exp_avg_sq [n]: accumulation type. compute [n]: copy in
+/// the compute type, written in the same pass; absent, in all stretches of a call, when master itself is what
+/// the model reads.
+struct AdamWStretch {
   Tensor master, gradient, exp_avg, exp_avg_sq, compute;
-  double learning_rate = 0, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
-  double gradient_scale = 1;
-  std::int64_t step = 1;           ///< 1 for the first update
+  bool decays = true;              ///< false: without weight decay
   std::int64_t first_element = 0;  ///< of `master` in a larger whole: draws of stochastic rounding go by it
 };
+/// torch.optim.AdamW: decoupled decay, bias correction, epsilon outside the root. The gradient is divided by the
+/// step's tokens and clipped to its norm as it is read. Nothing is changed where that norm or a loss is not
+/// finite. The stretches are read before the call returns.
+struct AdamWArgs {
+  std::span<const AdamWStretch> stretches;
+  Tensor coefficients;
+};
 
-/// *result (host, pinned) = Σ x², summed in fp64 in a fixed order; valid once the stream has passed it.
+/// *result (host, pinned) = Σ x² over all parts, in fp64 in a fixed order; valid once the stream has passed it.
+/// The parts have one type, and are read before the call returns.
 struct SumOfSquaresArgs {
-  Tensor x;
+  std::span<const Tensor> parts;
   double* result = nullptr;
 };
 
@@ -196,6 +213,7 @@ class Kernels {
   virtual void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) = 0;
   virtual void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) = 0;
 
+  virtual void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) = 0;
   virtual void adamw(Stream&, const AdamWArgs&) = 0;
   virtual void sum_of_squares(Stream&, const SumOfSquaresArgs&) = 0;
 

@@ -46,6 +46,8 @@ class GptStage : public OffloadableStage {
   /// Last stage, after the forward passes: the sum of each microbatch's losses over its tokens, in fp64.
   /// Waits for the stream.
   std::vector<double> microbatch_losses(kernels::Deadline deadline);
+  /// The same where the device has them: [tokens of the batch], accumulation type.
+  const kernels::Tensor& losses() const { return losses_; }
 
   kernels::Stream& stream() override { return stream_; }
   kernels::Tensor input(int slot) override;

@@ -1,5 +1,7 @@
 #include "parallel/training_state.hpp"
 
+#include <new>
+#include <span>
 #include <utility>
 
 namespace tenax::parallel {
@@ -60,8 +62,12 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype,
   exp_avg_sq_ = optimizer_memory_->tensor(sums, {shard}, shard_bytes);
   if (has_separate_master(compute_dtype))
     master_shard_ = optimizer_memory_->tensor(sums, {shard}, 2 * shard_bytes);
+  step_memory_ = device.allocate(sizeof(kernels::AdamWStep), kernels::MemoryKind::pinned_host);
+  step_ = new (step_memory_->data()) kernels::AdamWStep({});
+  coefficient_memory_ = device.allocate(kernels::kAdamWCoefficients * bytes_of(sums));
+  coefficients_ = coefficient_memory_->tensor(sums, {kernels::kAdamWCoefficients});
   collect_owned();
-  norm_memory_ = device.allocate((owned_.size() + 1) * sizeof(double), kernels::MemoryKind::pinned_host);
+  collect_stretches();
 }
 
 void TrainingState::collect_owned() {
@@ -92,6 +98,15 @@ void TrainingState::collect_owned() {
   }
 }
 
+void TrainingState::collect_stretches() {
+  for (const OwnedState& state : owned_) {
+    const model::ParameterRow& row = table_.row(state.row);
+    stretches_.push_back({state.master, state.gradient, state.exp_avg, state.exp_avg_sq, state.compute,
+                          row.decays(), shards_.row_offset(state.row) + state.row_begin});
+    if (!row.counted_elsewhere) counted_.push_back(state.gradient);
+  }
+}
+
 void TrainingState::sum_tied_gradient() {
   if (embedding_group_.size() == 1) return;
   for (const OwnedState& state : owned_)
@@ -99,23 +114,18 @@ void TrainingState::sum_tied_gradient() {
       embedding_group_.all_reduce(stream_, state.gradient, comm::ReduceOp::sum);
 }
 
-double TrainingState::sum_of_squares(kernels::Deadline deadline) {
-  auto* results = static_cast<double*>(norm_memory_->data());
-  std::size_t used = 0;
-  for (const OwnedState& state : owned_)
-    if (!table_.row(state.row).counted_elsewhere)
-      kernels_.sum_of_squares(stream_, {state.gradient, &results[used++]});
+void TrainingState::start_sum_of_squares() { kernels_.sum_of_squares(stream_, {counted_, &step_->squares}); }
+
+double TrainingState::squares(kernels::Deadline deadline) {
   stream_.synchronize(deadline);
-  double sum = 0;
-  for (std::size_t i = 0; i < used; ++i) sum += results[i];
-  return sum;
+  return step_->squares;
 }
 
 template <class Prepare>
 void TrainingState::gather_buckets(kernels::Deadline deadline, Prepare prepare) {
   std::vector<comm::TransferPtr> transfers;
   for (std::size_t b = 0; b < shards_.buckets().size(); ++b) {
-    for (std::size_t i = owned_of_bucket_[b].first; i < owned_of_bucket_[b].second; ++i) prepare(owned_[i]);
+    prepare(owned_of_bucket_[b].first, owned_of_bucket_[b].second);
     const Bucket& bucket = shards_.buckets()[b];
     transfers.push_back(data_group_.start_all_gather(stream_, weights_.part(bucket.begin, {bucket.count})));
     for (const comm::TransferPtr& transfer : transfers) transfer->done();
@@ -123,28 +133,33 @@ void TrainingState::gather_buckets(kernels::Deadline deadline, Prepare prepare) 
   for (const comm::TransferPtr& transfer : transfers) transfer->order_before(stream_, deadline);
 }
 
-void TrainingState::update(const AdamWSettings& settings, double learning_rate, std::int64_t step,
-                           double gradient_scale, kernels::Deadline deadline) {
-  gather_buckets(deadline, [&](const OwnedState& state) {
-    kernels_.adamw(stream_, {.master = state.master,
-                             .gradient = state.gradient,
-                             .exp_avg = state.exp_avg,
-                             .exp_avg_sq = state.exp_avg_sq,
-                             .compute = state.compute,
-                             .learning_rate = learning_rate,
-                             .beta1 = settings.beta1,
-                             .beta2 = settings.beta2,
-                             .epsilon = settings.epsilon,
-                             .weight_decay = table_.row(state.row).decays() ? settings.weight_decay : 0.0,
-                             .gradient_scale = gradient_scale,
-                             .step = step,
-                             .first_element = shards_.row_offset(state.row) + state.row_begin});
+void TrainingState::set_rule(const kernels::AdamWRule& rule) { *step_ = kernels::AdamWStep(rule); }
+
+// All stretches together where there is no all-gather that could begin with the first ones.
+void TrainingState::start_update(kernels::Deadline deadline) {
+  kernels_.adamw_coefficients(stream_, {step_, coefficients_});
+  if (data_group_.size() == 1) return kernels_.adamw(stream_, {stretches_, coefficients_});
+  gather_buckets(deadline, [&](std::size_t begin, std::size_t end) {
+    kernels_.adamw(stream_, {std::span(stretches_).subspan(begin, end - begin), coefficients_});
   });
 }
 
+void TrainingState::update(const kernels::AdamWRule& rule, double squares, kernels::Deadline deadline) {
+  set_rule(rule);
+  step_->squares = squares;
+  start_update(deadline);
+}
+
+void TrainingState::update_if_finite(const Tensor& losses, kernels::Deadline deadline) {
+  start_sum_of_squares();
+  kernels_.sum_of_squares(stream_, {std::span(&losses, 1), &step_->loss_squares});
+  start_update(deadline);
+}
+
 void TrainingState::publish_weights(kernels::Deadline deadline) {
-  gather_buckets(deadline, [&](const OwnedState& state) {
-    if (state.compute) kernels_.cast(stream_, state.master, state.compute);
+  gather_buckets(deadline, [&](std::size_t begin, std::size_t end) {
+    for (const OwnedState& state : std::span(owned_).subspan(begin, end - begin))
+      if (state.compute) kernels_.cast(stream_, state.master, state.compute);
   });
 }
 

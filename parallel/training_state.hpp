@@ -6,16 +6,12 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "kernels/adamw_coefficients.hpp"
 #include "kernels/kernels.hpp"
 #include "model/parameter_table.hpp"
 #include "parallel/shard_map.hpp"
 
 namespace tenax::parallel {
-
-/// AdamW as torch.optim.AdamW; decay acts on tensors of two dimensions.
-struct AdamWSettings {
-  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0.1;
-};
 
 /// A stretch of one parameter whose optimizer state this rank owns: the unit of update, norm and checkpoint.
 /// Tensors are views of the TrainingState's buffers, [count].
@@ -35,6 +31,10 @@ struct StateMemory {
 
 /// Weights and gradients are whole on every data rank; master weights and moments are sharded over the data
 /// group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
+///
+/// An update is AdamW on the owned stretches, where decay acts on tensors of two dimensions, and then the weights go to the
+/// whole data group. Several ranks agree on it first: start_sum_of_squares(), squares(), a vote, update(). A rank that is alone leaves that
+/// to the device: set_rule(), update_if_finite(), and the host need not wait in between.
 class TrainingState {
  public:
   /// Places the rows of `table`. All references must outlive the state.
@@ -53,20 +53,27 @@ class TrainingState {
 
   /// Sums the tied embedding's gradient over first and last stage. After the data-parallel reduce-scatter.
   void sum_tied_gradient();
-  /// This rank's part of the squared global norm: every element of the model is counted by exactly one rank.
-  /// Waits for the stream.
-  double sum_of_squares(kernels::Deadline deadline);
-  /// AdamW on the owned stretches with gradient · gradient_scale, then the weights go to the whole data
-  /// group. `step` counts from 1.
-  void update(const AdamWSettings& settings, double learning_rate, std::int64_t step, double gradient_scale,
-              kernels::Deadline deadline);
+  /// Enqueues this rank's part of the squared global norm: every element of the model is counted by exactly one rank.
+  void start_sum_of_squares();
+  /// What it came to. Waits for the stream.
+  double squares(kernels::Deadline deadline);
+  /// `squares`: the global sum of squares. The update before has been waited for.
+  void update(const kernels::AdamWRule& rule, double squares, kernels::Deadline deadline);
+
+  /// The rule of the next update_if_finite(); the one before has been waited for.
+  void set_rule(const kernels::AdamWRule& rule);
+  /// Enqueues norm, clipping and update, in which the device changes nothing where the norm or one of `losses` is not
+  /// finite; squares() is the norm's. Launched again as part of a graph, it goes by the latest rule. For a data group of one.
+  void update_if_finite(const kernels::Tensor& losses, kernels::Deadline deadline);
   /// After the master weights were written from outside (initialisation, checkpoint): weights everywhere
   /// follow.
   void publish_weights(kernels::Deadline deadline);
 
  private:
   void collect_owned();
-  /// All-gathers every bucket; `prepare` runs before a bucket is sent.
+  void collect_stretches();
+  void start_update(kernels::Deadline deadline);
+  /// All-gathers every bucket; `prepare(begin, end)`, of what is owned of it, runs before a bucket is sent.
   template <class Prepare>
   void gather_buckets(kernels::Deadline deadline, Prepare prepare);
 
@@ -76,9 +83,13 @@ class TrainingState {
   kernels::Kernels& kernels_;
   kernels::Stream& stream_;
   ShardMap shards_;
-  std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, optimizer_memory_, norm_memory_;
-  kernels::Tensor weights_, gradients_, master_shard_, exp_avg_, exp_avg_sq_;
+  std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, optimizer_memory_, step_memory_,
+      coefficient_memory_;
+  kernels::Tensor weights_, gradients_, master_shard_, exp_avg_, exp_avg_sq_, coefficients_;
+  kernels::AdamWStep* step_;  // pinned
   std::vector<OwnedState> owned_;
+  std::vector<kernels::AdamWStretch> stretches_;  // aligned with owned_
+  std::vector<kernels::Tensor> counted_;          // gradients that are this rank's in the norm
   std::vector<std::pair<std::size_t, std::size_t>> owned_of_bucket_;  // [begin, end) in owned_
 };
 

@@ -5,13 +5,14 @@
 #include "kernels/cpu/row_sums.hpp"
 
 namespace tenax::kernels {
+namespace {
 
-void CpuKernels::sum_of_squares(Stream&, const SumOfSquaresArgs& args) {
-  const std::int64_t count = args.x.size();
+double squares_of(const Tensor& part) {
+  const std::int64_t count = part.size();
   std::vector<double> partial(static_cast<std::size_t>((count + kElementBlock - 1) / kElementBlock));
   double* const sums = partial.data();
-  with_type(args.x.dtype, [&](auto type) {
-    const auto* const x = args.x.as<decltype(type)>();
+  with_type(part.dtype, [&](auto type) {
+    const auto* const x = part.as<decltype(type)>();
     for_blocks(count, kElementBlock, [=](std::int64_t begin, std::int64_t end) {
       const auto* const block = x + begin;
       sums[begin / kElementBlock] = sum_of<double>(end - begin, [=](std::int64_t i) {
@@ -22,6 +23,14 @@ void CpuKernels::sum_of_squares(Stream&, const SumOfSquaresArgs& args) {
   });
   double total = 0;
   for (const double sum : partial) total += sum;
+  return total;
+}
+
+}  // namespace
+
+void CpuKernels::sum_of_squares(Stream&, const SumOfSquaresArgs& args) {
+  double total = 0;
+  for (const Tensor& part : args.parts) total += squares_of(part);
   *args.result = total;
 }
 

@@ -1,52 +1,56 @@
 #include "kernels/cuda/adamw.hpp"
 
 #include <cassert>
+#include <vector>
 
 #include "kernels/cuda/adamw_body.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/pinned.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
 
 constexpr int kThreads = static_cast<int>(kAdamWBlock) / kAdamWWidth;
 
-template <int kCount, class T, class A>
-__global__ void __launch_bounds__(kThreads) adamw_kernel(const AdamWUpdate<T, A> update) {
-  adamw_block<kCount>(DeviceGroup{}, update, blockIdx.x);
+template <class A>
+__global__ void coefficients_kernel(const AdamWStep* step, AdamWCoefficients<A>* result) {
+  *result = coefficients_of<A>(*step);
+}
+
+template <class T, class A>
+__global__ void __launch_bounds__(kThreads)
+    adamw_kernel(const __grid_constant__ AdamWTable<T> table, const AdamWCoefficients<A>* coefficients,
+                 const AdamWRounding rounding) {
+  adamw_block(DeviceGroup{}, table, *coefficients, rounding, blockIdx.x);
 }
 
 template <class T, class A = Accumulator<T>>
 void launch(cudaStream_t stream, const AdamWArgs& args, const AdamWRounding& rounding) {
-  const AdamWUpdate<T> update{args.master.as<A>(),
-                              args.gradient.as<A>(),
-                              args.exp_avg.as<A>(),
-                              args.exp_avg_sq.as<A>(),
-                              args.compute ? args.compute.as<T>() : nullptr,
-                              args.master.size(),
-                              AdamWCoefficients<A>(args),
-                              rounding.stochastic,
-                              rounding.seed,
-                              args.step,
-                              args.first_element};
-  if (update.count == 0) return;
-  const auto blocks = static_cast<unsigned>((update.count + kAdamWBlock - 1) / kAdamWBlock);
-  if constexpr (sizeof(T) <= 4) {
-    if (args.first_element % kAdamWWidth == 0 &&
-        are_aligned(update.master, update.gradient, update.exp_avg, update.exp_avg_sq, update.compute)) {
-      adamw_kernel<kAdamWWidth><<<blocks, kThreads, 0, stream>>>(update);
-      return check_launch("adamw");
-    }
-  }
-  adamw_kernel<1><<<blocks, kThreads, 0, stream>>>(update);
-  check_launch("adamw");
+  std::vector<AdamWPiece<T>> pieces;
+  for (const AdamWStretch& stretch : args.stretches) pieces.push_back(piece_of<T>(stretch));
+  const AdamWCoefficients<A>* const coefficients = coefficients_in<A>(args.coefficients);
+  for_tables<AdamWTable<T>>(pieces, kAdamWBlock, [&](const AdamWTable<T>& table, std::uint32_t blocks) {
+    adamw_kernel<T, A><<<blocks, kThreads, 0, stream>>>(table, coefficients, rounding);
+    check_launch("adamw");
+  });
 }
 
 }  // namespace
 
+void adamw_coefficients(cudaStream_t stream, const AdamWCoefficientsArgs& args) {
+  const AdamWStep* const step = on_device(args.step);
+  if (args.coefficients.dtype == DType::f64)
+    coefficients_kernel<<<1, 1, 0, stream>>>(step, coefficients_in<double>(args.coefficients));
+  else
+    coefficients_kernel<<<1, 1, 0, stream>>>(step, coefficients_in<float>(args.coefficients));
+  check_launch("adamw_coefficients");
+}
+
 void adamw(cudaStream_t stream, const AdamWArgs& args, const AdamWRounding& rounding) {
-  assert(args.gradient.size() == args.master.size() && args.step >= 1);
-  with_type(args.compute ? args.compute.dtype : args.master.dtype,
+  if (args.stretches.empty()) return;
+  const AdamWStretch& first = args.stretches.front();
+  with_type(first.compute ? first.compute.dtype : first.master.dtype,
             [&](auto type) { launch<decltype(type)>(stream, args, rounding); });
 }
 

@@ -1,24 +1,18 @@
-// AdamW on the GPU: the update of consecutive parameters in one pass over memory.
+// AdamW on the GPU: an update of many stretches of parameters in few launches, each element in one pass over memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
-
+#include "kernels/cuda/stochastic_rounding.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels::cuda {
 
-/// Whether the copy in bf16 is rounded at random (stochastic_rounding.hpp) instead of to nearest. Element i of a call
-/// draws by (seed, step, first_element + i), its place in the rank's parameters: repeating a run repeats its bits, however
-/// a layout cuts these into ranges. Ranks of other parameters draw alike. Each draw is unbiased all the same.
-struct AdamWRounding {
-  bool stochastic = false;
-  std::uint64_t seed = 1;
-};
+/// Kernels::adamw_coefficients.
+void adamw_coefficients(cudaStream_t stream, const AdamWCoefficientsArgs& args);
 
-/// Kernels::adamw. 16 bytes at a time where all tensors are aligned for it. Moves 30 bytes an element (fp32 state with a
-/// bf16 copy). The coefficients are those of this call: captured in a graph they would stay at this step's.
+/// Kernels::adamw. Up to 58 stretches a launch, whose blocks have 1024 elements each; 16 bytes at a time where all tensors
+/// of a stretch are aligned for it. Moves 30 bytes an element (fp32 state with a bf16 copy).
 void adamw(cudaStream_t stream, const AdamWArgs& args, const AdamWRounding& rounding);
 
 }  // namespace tenax::kernels::cuda

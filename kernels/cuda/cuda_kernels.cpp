@@ -115,6 +115,10 @@ void CudaKernels::cross_entropy_backward(Stream& stream, const CrossEntropyBackw
   cuda::cross_entropy_backward(current(stream), args);
 }
 
+void CudaKernels::adamw_coefficients(Stream& stream, const AdamWCoefficientsArgs& args) {
+  cuda::adamw_coefficients(current(stream), args);
+}
+
 void CudaKernels::adamw(Stream& stream, const AdamWArgs& args) {
   cuda::adamw(current(stream), args, rounding_);
 }

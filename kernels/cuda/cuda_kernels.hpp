@@ -43,6 +43,7 @@ class CudaKernels final : public Kernels {
   void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override;
   void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override;
 
+  void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) override;
   void adamw(Stream&, const AdamWArgs&) override;
   void sum_of_squares(Stream&, const SumOfSquaresArgs&) override;
 

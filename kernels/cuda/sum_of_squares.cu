@@ -3,20 +3,20 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/pinned.hpp"
 #include "kernels/cuda/row_launch.hpp"
 #include "kernels/cuda/sum_of_squares_body.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
 
+constexpr int kThreads = 256;
 constexpr std::int64_t kSmallestSlice = 8192, kMostSlices = 8 * kMultiprocessors;
 
-template <int kCount, class T>
-__global__ void __launch_bounds__(256)
-    square_sums_kernel(const T* x, std::int64_t count, std::int64_t slice, double* sums) {
-  const std::int64_t begin = blockIdx.x * slice;
-  const double sum =
-      square_sum<kCount>(DeviceGroup{}, x, begin, begin + slice < count ? begin + slice : count);
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    square_sums_kernel(const __grid_constant__ SquareTable<T> table, std::int64_t slice, double* sums) {
+  const double sum = square_sum_of_block(DeviceGroup{}, table, slice, blockIdx.x);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
@@ -26,31 +26,43 @@ __global__ void __launch_bounds__(kMaxRowThreads)
   if (threadIdx.x == 0) *result = sum;
 }
 
+std::int64_t up_to_whole(std::int64_t elements, std::int64_t block) { return (elements + block - 1) / block; }
+
+/// One length for all, so that blocks have equal work; a multiple of 8192 elements, so that slices are aligned where their
+/// piece is.
+template <class T>
+std::int64_t slice_of(const std::vector<SquarePiece<T>>& pieces) {
+  std::int64_t count = 0;
+  for (const SquarePiece<T>& piece : pieces) count += piece.count;
+  return kSmallestSlice * std::max<std::int64_t>(1, up_to_whole(count, kSmallestSlice * kMostSlices));
+}
+
+/// Returns the slices' number.
+template <class T>
+std::int64_t launch(cudaStream_t stream, const std::vector<SquarePiece<T>>& pieces, std::int64_t slice,
+                    double* sums) {
+  std::int64_t slices = 0;
+  for_tables<SquareTable<T>>(pieces, slice, [&](const SquareTable<T>& table, std::uint32_t blocks) {
+    square_sums_kernel<T><<<blocks, kThreads, 0, stream>>>(table, slice, sums + slices);
+    check_launch("square_sums");
+    slices += blocks;
+  });
+  return slices;
+}
+
 }  // namespace
 
 void sum_of_squares(cudaStream_t stream, const SumOfSquaresArgs& args, Workspace& workspace) {
-  const std::int64_t count = args.x.size();
-  // Slices start at multiples of 8192 elements, so that they are aligned where x is.
-  const std::int64_t slice =
-      kSmallestSlice *
-      std::max<std::int64_t>(1, (count + kSmallestSlice * kMostSlices - 1) / (kSmallestSlice * kMostSlices));
-  const auto slices = static_cast<unsigned>((count + slice - 1) / slice);
-  auto* const sums = static_cast<double*>(workspace.take(std::max(1u, slices) * sizeof(double)));
-  void* result = nullptr;
-  TENAX_CUDA_CHECK(cudaHostGetDevicePointer(&result, args.result, 0));
-  if (slices > 0) {
-    with_type(args.x.dtype, [&](auto type) {
-      using T = decltype(type);
-      constexpr int kCount = sizeof(T) <= 4 ? kWidth : 1;
-      if (are_aligned(args.x.data))
-        square_sums_kernel<kCount><<<slices, 256, 0, stream>>>(args.x.as<T>(), count, slice, sums);
-      else
-        square_sums_kernel<1><<<slices, 256, 0, stream>>>(args.x.as<T>(), count, slice, sums);
-    });
-    check_launch("square_sums");
-  }
-  plain_sum_kernel<<<1, kMaxRowThreads, 0, stream>>>(sums, slices, static_cast<double*>(result));
-  check_launch("plain_sum");
+  with_type(args.parts.empty() ? DType::f32 : args.parts.front().dtype, [&](auto type) {
+    const auto pieces = square_pieces<decltype(type)>(args.parts);
+    const std::int64_t slice = slice_of(pieces);
+    std::int64_t room = 1;
+    for (const auto& piece : pieces) room += up_to_whole(piece.count, slice);
+    auto* const sums = static_cast<double*>(workspace.take(static_cast<std::size_t>(room) * sizeof(double)));
+    const std::int64_t slices = launch(stream, pieces, slice, sums);
+    plain_sum_kernel<<<1, kMaxRowThreads, 0, stream>>>(sums, slices, on_device(args.result));
+    check_launch("plain_sum");
+  });
 }
 
 }  // namespace tenax::kernels::cuda

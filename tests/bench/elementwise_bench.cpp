@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/adamw_coefficients.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/random.hpp"
 
@@ -159,21 +160,27 @@ void cross_entropy(benchmark::State& state, DType type) {
 
 void adamw(benchmark::State& state, DType compute) {
   Bench bench;
-  const AdamWArgs args{.master = bench.tensor(DType::f32, {kParameters}),
-                       .gradient = bench.tensor(DType::f32, {kParameters}),
-                       .exp_avg = bench.tensor(DType::f32, {kParameters}, 1e-3),
-                       .exp_avg_sq = bench.tensor(DType::f32, {kParameters}, 0.0),
-                       .compute = compute == DType::f32 ? Tensor{} : bench.tensor(compute, {kParameters}),
-                       .learning_rate = 1e-3,
-                       .weight_decay = 0.1};
-  measure(state, kParameters, [&] { bench.kernels().adamw(bench.stream(), args); });
+  const AdamWStretch stretch{
+      .master = bench.tensor(DType::f32, {kParameters}),
+      .gradient = bench.tensor(DType::f32, {kParameters}),
+      .exp_avg = bench.tensor(DType::f32, {kParameters}, 1e-3),
+      .exp_avg_sq = bench.tensor(DType::f32, {kParameters}, 0.0),
+      .compute = compute == DType::f32 ? Tensor{} : bench.tensor(compute, {kParameters})};
+  const AdamWStep step({.learning_rate = 1e-3, .weight_decay = 0.1});
+  const Tensor coefficients = bench.tensor(DType::f32, {kAdamWCoefficients});
+  bench.kernels().adamw_coefficients(bench.stream(), {&step, coefficients});
+  measure(state, kParameters, [&] {
+    bench.kernels().adamw(bench.stream(), {std::span(&stretch, 1), coefficients});
+  });
 }
 
 void sum_of_squares(benchmark::State& state, DType type) {
   Bench bench;
   double result = 0;
-  const SumOfSquaresArgs args{bench.tensor(type, {kParameters}), &result};
-  measure(state, kParameters, [&] { bench.kernels().sum_of_squares(bench.stream(), args); });
+  const Tensor x = bench.tensor(type, {kParameters});
+  measure(state, kParameters, [&] {
+    bench.kernels().sum_of_squares(bench.stream(), {std::span(&x, 1), &result});
+  });
 }
 
 // To bf16 from fp32, or back.

@@ -89,10 +89,18 @@ OpCost cost_of(const kernels::CrossEntropyLossArgs& a) {
 OpCost cost_of(const kernels::CrossEntropyBackwardArgs& a) {
   return {0, bytes_of(a.logits, a.targets, a.log_sum_exp, a.d_logits)};
 }
-OpCost cost_of(const kernels::AdamWArgs& a) {
-  return {0, 2 * bytes_of(a.master, a.exp_avg, a.exp_avg_sq) + bytes_of(a.gradient, a.compute)};
+OpCost cost_of(const kernels::AdamWCoefficientsArgs& a) { return {0, bytes_of(a.coefficients)}; }
+OpCost cost_of(const kernels::AdamWArgs& args) {
+  OpCost cost;
+  for (const kernels::AdamWStretch& a : args.stretches)
+    cost.bytes += 2 * bytes_of(a.master, a.exp_avg, a.exp_avg_sq) + bytes_of(a.gradient, a.compute);
+  return cost;
 }
-OpCost cost_of(const kernels::SumOfSquaresArgs& a) { return {0, bytes_of(a.x)}; }
+OpCost cost_of(const kernels::SumOfSquaresArgs& args) {
+  OpCost cost;
+  for (const Tensor& part : args.parts) cost.bytes += bytes_of(part);
+  return cost;
+}
 
 OpCost cost_of_elementwise(const Tensor& source, const Tensor& destination, bool accumulates) {
   return {0, bytes_of(source) + twice_if(accumulates, destination)};

@@ -37,11 +37,11 @@ std::vector<std::int32_t> random_windows(const io::Deck& deck, const app::Layout
 }
 
 void step(app::Replica& replica, const io::Deck& deck, const std::vector<std::int32_t>& windows, int number) {
+  const app::UpdateSettings settings{deck.optimizer, deck.optimizer.lr, number};
   replica.compute_gradients(
       replica.reads_tokens() ? std::span<const std::int32_t>(windows) : std::span<const std::int32_t>(),
-      nullptr);
-  const app::Vote vote = replica.vote({});
-  replica.update(deck.optimizer, deck.optimizer.lr, number, vote.grad_norm);
+      settings, nullptr);
+  replica.update(settings, replica.vote({}));
 }
 
 // A device-to-device copy much larger than any cache; bytes read plus bytes written.

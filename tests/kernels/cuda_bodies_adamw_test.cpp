@@ -2,19 +2,24 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/adamw_coefficients.hpp"
 #include "kernels/cuda/adamw_body.hpp"
 #include "tests/kernels/cuda_bodies_test.hpp"
 
 namespace tenax::kernels::test {
 namespace {
 
-using cuda::AdamWUpdate;
+using cuda::AdamWPiece;
+using cuda::AdamWRounding;
+using cuda::AdamWTable;
 using cuda::kAdamWBlock;
+
+constexpr AdamWRule kRule{.learning_rate = 1e-2, .weight_decay = 0.1, .tokens = 4, .step = 3};
 
 class AdamWBody : public BodyTest {
  protected:
   // A state of `count` elements that begins `offset` elements into its memory.
-  AdamWArgs state(std::int64_t count, std::int64_t offset, bool with_copy) {
+  AdamWStretch state(std::int64_t count, std::int64_t offset, bool with_copy) {
     const auto part = [&](Tensor whole) { return whole.part(offset, {count}); };
     const Shape all{count + offset};
     Values squares = normal_values("v", count + offset);
@@ -23,65 +28,126 @@ class AdamWBody : public BodyTest {
             .gradient = part(accumulator(all, normal_values("g", count + offset))),
             .exp_avg = part(accumulator(all, normal_values("m", count + offset))),
             .exp_avg_sq = part(accumulator(all, squares)),
-            .compute = with_copy ? part(output(all)) : Tensor{},
-            .learning_rate = 1e-2,
-            .weight_decay = 0.1,
-            .gradient_scale = 0.25,
-            .step = 3};
+            .compute = with_copy ? part(output(all)) : Tensor{}};
+  }
+  // Lengths, alignments and decay as they come, `count` of them.
+  std::vector<AdamWStretch> states(int count) {
+    std::vector<AdamWStretch> result;
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t length = i % 7 == 0 ? 0 : i % 11 == 0 ? 1024 + i : 1 + i % 37;
+      result.push_back(state(length, i % 4 == 1 ? 1 : 0, true));
+      result.back().decays = i % 3 != 0;
+    }
+    return result;
   }
 
-  template <int kCount, class T>
-  void run(const AdamWArgs& args, int threads, bool stochastic = false, std::uint64_t seed = 1) {
-    using A = Accumulator<T>;
-    const AdamWUpdate<T> update{args.master.as<A>(),
-                                args.gradient.as<A>(),
-                                args.exp_avg.as<A>(),
-                                args.exp_avg_sq.as<A>(),
-                                args.compute ? args.compute.as<T>() : nullptr,
-                                args.master.size(),
-                                AdamWCoefficients<A>(args),
-                                stochastic,
-                                seed,
-                                args.step,
-                                args.first_element};
+  // As a launch for each table, block by block.
+  template <class T>
+  void run(std::span<const AdamWStretch> stretches, const AdamWStep& step, int threads,
+           const AdamWRounding& rounding = {}) {
+    const auto coefficients = coefficients_of<Accumulator<T>>(step);
+    std::vector<AdamWPiece<T>> pieces;
+    for (const AdamWStretch& stretch : stretches) pieces.push_back(cuda::piece_of<T>(stretch));
     for_group(threads, [&](auto group) {
-      for (std::int64_t block = 0; block * kAdamWBlock < update.count; ++block)
-        cuda::adamw_block<kCount>(group, update, block);
+      cuda::for_tables<AdamWTable<T>>(pieces, kAdamWBlock,
+                                      [&](const AdamWTable<T>& table, std::uint32_t blocks) {
+                                        for (std::uint32_t block = 0; block < blocks; ++block)
+                                          cuda::adamw_block(group, table, coefficients, rounding, block);
+                                      });
     });
+  }
+  void run_on_cpu(std::span<const AdamWStretch> stretches, const AdamWStep& step) {
+    const Tensor coefficients = accumulator({kAdamWCoefficients});
+    cpu().adamw_coefficients(stream(), {&step, coefficients});
+    cpu().adamw(stream(), {stretches, coefficients});
+  }
+  void expect_same(const AdamWStretch& actual, const AdamWStretch& expected) {
+    expect_near(values(actual.master), values(expected.master), tolerance());
+    expect_near(values(actual.exp_avg), values(expected.exp_avg), tolerance());
+    expect_near(values(actual.exp_avg_sq), values(expected.exp_avg_sq), tolerance());
+    if (!actual.compute) return;
+    EXPECT_EQ(values(actual.compute), values(tensor(actual.master.shape, values(actual.master))));
   }
 };
 
-TEST_P(AdamWBody, updates_as_the_cpu_does_any_count_width_and_number_of_threads) {
+TEST_P(AdamWBody, updates_as_the_cpu_does_any_count_alignment_and_number_of_threads) {
   with_type(dtype(), [&](auto type) {
-    using T = decltype(type);
     for (const std::int64_t count : {1, 3, 1024, 1037, 2051})
-      for (const int threads : {1, 3})
-        for (const bool with_copy : {true, false}) {
-          const AdamWArgs expected = state(count, 0, with_copy);
-          cpu().adamw(stream(), expected);
-          for_widths<T, cuda::kAdamWWidth>(0, [&]<int kCount>() {
-            const AdamWArgs actual = state(count, 0, with_copy);
-            run<kCount, T>(actual, threads);
-            expect_near(values(actual.master), values(expected.master), tolerance());
-            expect_near(values(actual.exp_avg), values(expected.exp_avg), tolerance());
-            expect_near(values(actual.exp_avg_sq), values(expected.exp_avg_sq), tolerance());
-            if (with_copy) {
-              EXPECT_EQ(values(actual.compute), values(tensor({count}, values(actual.master))));
-            }
-          });
-        }
+      for (const std::int64_t offset : {0, 1})
+        for (const int threads : {1, 3})
+          for (const bool with_copy : {true, false}) {
+            const AdamWStretch expected = state(count, offset, with_copy),
+                               actual = state(count, offset, with_copy);
+            run_on_cpu(std::span(&expected, 1), AdamWStep(kRule));
+            run<decltype(type)>(std::span(&actual, 1), AdamWStep(kRule), threads);
+            expect_same(actual, expected);
+          }
+  });
+}
+
+TEST_P(AdamWBody, updates_more_stretches_than_a_table_has_room_for) {
+  with_type(dtype(), [&](auto type) {
+    for (const int threads : {1, 3}) {
+      const std::vector<AdamWStretch> expected = states(150), actual = states(150);
+      run_on_cpu(expected, AdamWStep(kRule));
+      run<decltype(type)>(actual, AdamWStep(kRule), threads);
+      for (std::size_t i = 0; i < actual.size(); ++i) expect_same(actual[i], expected[i]);
+    }
+  });
+}
+
+TEST_P(AdamWBody, fills_tables_in_order_and_gives_every_element_to_one_block) {
+  with_type(dtype(), [&](auto type) {
+    using Table = AdamWTable<decltype(type)>;
+    std::vector<AdamWPiece<decltype(type)>> pieces(3 * Table::kMost);
+    std::int64_t number = 0, blocks_wanted = 0;
+    for (auto& piece : pieces) {
+      piece.count = number % 5 == 0 ? 0 : number * 300;
+      piece.first_element = number++;
+      blocks_wanted += (piece.count + kAdamWBlock - 1) / kAdamWBlock;
+    }
+    std::int64_t tables = 0, blocks_seen = 0, last = 0;
+    cuda::for_tables<Table>(pieces, kAdamWBlock, [&](const Table& table, std::uint32_t blocks) {
+      ++tables;
+      blocks_seen += blocks;
+      for (std::uint32_t block = 0; block < blocks; ++block) {
+        const int i = cuda::piece_of(table, block);
+        const std::int64_t begin = (block - table.first_block[i]) * kAdamWBlock;
+        EXPECT_TRUE(begin >= 0 && begin < table.pieces[i].count);
+        EXPECT_GE(table.pieces[i].first_element, last);
+        last = table.pieces[i].first_element;
+      }
+    });
+    EXPECT_EQ(blocks_seen, blocks_wanted);
+    EXPECT_EQ(tables, 3) << "empty pieces take no room";
   });
 }
 
 TEST_P(AdamWBody, leaves_what_lies_around_its_elements_alone) {
   with_type(dtype(), [&](auto type) {
     const Tensor master = accumulator({20}, Values(20, 7.0));
-    AdamWArgs args = state(11, 0, false);
-    args.master = master.part(5, {11});
-    run<1, decltype(type)>(args, 2);
+    AdamWStretch stretch = state(11, 0, false);
+    stretch.master = master.part(5, {11});
+    run<decltype(type)>(std::span(&stretch, 1), AdamWStep(kRule), 2);
     const Values after = values(master);
     for (const std::size_t i : {4u, 16u}) EXPECT_EQ(after[i], 7.0);
     for (const std::size_t i : {5u, 15u}) EXPECT_NE(after[i], 7.0);
+  });
+}
+
+TEST_P(AdamWBody, changes_nothing_where_the_norm_is_not_finite) {
+  with_type(dtype(), [&](auto type) {
+    const AdamWStretch stretch = state(1037, 0, true);
+    const Values w = values(stretch.master), m = values(stretch.exp_avg), v = values(stretch.exp_avg_sq);
+    spoil(stretch.compute);
+    const Values copy = values(stretch.compute);
+    AdamWStep step(kRule);
+    step.squares = std::nan("");
+    run<decltype(type)>(std::span(&stretch, 1), step, 3, {.stochastic = true});
+    EXPECT_EQ(values(stretch.master), w);
+    EXPECT_EQ(values(stretch.exp_avg), m);
+    EXPECT_EQ(values(stretch.exp_avg_sq), v);
+    EXPECT_EQ(values(stretch.compute), copy);
   });
 }
 
@@ -89,21 +155,20 @@ TENAX_TEST_BODY(AdamWBody);
 
 class StochasticRounding : public AdamWBody {
  protected:
-  // The bf16 copies of `count` weights that an update without gradient leaves as they are.
+  // The bf16 copies of `count` weights that an update without gradient leaves as they are; `offset`: elements into their
+  // memory, where an odd one makes threads go one by one.
   Values copies(double weight, std::int64_t count, std::uint64_t seed, std::int64_t step, int threads = 1,
-                std::int64_t first_element = 0) {
-    AdamWArgs args{.master = accumulator({count}, Values(static_cast<std::size_t>(count), weight)),
-                   .gradient = accumulator({count}, Values(static_cast<std::size_t>(count))),
-                   .exp_avg = accumulator({count}, Values(static_cast<std::size_t>(count))),
-                   .exp_avg_sq = accumulator({count}, Values(static_cast<std::size_t>(count))),
-                   .compute = output({count}),
-                   .step = step,
-                   .first_element = first_element};
-    if (threads > 1)
-      run<1, bf16_t>(args, threads, true, seed);
-    else
-      run<cuda::kAdamWWidth, bf16_t>(args, 1, true, seed);
-    return values(args.compute);
+                std::int64_t first_element = 0, std::int64_t offset = 0) {
+    const Shape all{count + offset};
+    const Values zeros(static_cast<std::size_t>(count + offset));
+    const AdamWStretch stretch{.master = accumulator(all, Values(zeros.size(), weight)).part(offset, {count}),
+                               .gradient = accumulator(all, zeros).part(offset, {count}),
+                               .exp_avg = accumulator(all, zeros).part(offset, {count}),
+                               .exp_avg_sq = accumulator(all, zeros).part(offset, {count}),
+                               .compute = output(all).part(offset, {count}),
+                               .first_element = first_element};
+    run<bf16_t>(std::span(&stretch, 1), AdamWStep({.step = step}), threads, {true, seed});
+    return values(stretch.compute);
   }
 };
 
@@ -141,7 +206,8 @@ TEST_P(StochasticRounding, over_the_steps_each_element_averages_to_its_weight) {
 TEST_P(StochasticRounding, draws_depend_on_seed_step_and_index_only) {
   const double weight = 1.0 + 0x1p-8;
   const Values draws = copies(weight, 3001, 7, 4);
-  EXPECT_EQ(copies(weight, 3001, 7, 4, 3), draws) << "one by one, on three threads";
+  EXPECT_EQ(copies(weight, 3001, 7, 4, 3), draws) << "on three threads";
+  EXPECT_EQ(copies(weight, 3001, 7, 4, 3, 0, 1), draws) << "one by one";
   EXPECT_EQ(Values(draws.begin(), draws.begin() + 17), copies(weight, 17, 7, 4)) << "of a shorter range";
   EXPECT_NE(copies(weight, 3001, 8, 4), draws);
   EXPECT_NE(copies(weight, 3001, 7, 5), draws);
@@ -151,8 +217,7 @@ TEST_P(StochasticRounding, draws_the_same_for_an_element_whichever_shard_it_is_i
   const double weight = 1.0 + 0x1p-9;
   const Values whole = copies(weight, 301, 7, 4);
   for (const std::int64_t cut : {4, 7, 128}) {
-    const int threads = cut % cuda::kAdamWWidth == 0 ? 1 : 2;  // 2: one element at a time
-    const Values part = copies(weight, 301 - cut, 7, 4, threads, cut);
+    const Values part = copies(weight, 301 - cut, 7, 4, 2, cut);
     EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + cut)) << cut;
   }
 }

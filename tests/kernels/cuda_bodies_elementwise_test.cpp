@@ -101,35 +101,67 @@ TEST_P(CudaElementBodies, residual_sums_are_the_cpus) {
   }
 }
 
-TEST_P(CudaElementBodies, squares_are_summed_in_double_precision) {
-  for (const std::int64_t count : kCounts) {
-    const Tensor x = inputs("x", count);
-    const Values exact = values(x);
+class CudaSquareBodies : public BodyTest {
+ protected:
+  // Slices of every table, then their sums, as the launches do it.
+  template <class T, class Group>
+  static void sum(Group group, std::span<const Tensor> parts, std::int64_t slice, std::vector<double>& sums,
+                  double& total) {
+    std::size_t done = 0;
+    for_tables<SquareTable<T>>(square_pieces<T>(parts), slice,
+                               [&](const SquareTable<T>& table, std::uint32_t blocks) {
+                                 for (std::uint32_t block = 0; block < blocks; ++block, ++done) {
+                                   const double sum = square_sum_of_block(group, table, slice, block);
+                                   if (group.rank() == 0) sums[done] = sum;
+                                 }
+                               });
+    group.sync();
+    const double sum = plain_sum(group, sums.data(), static_cast<std::int64_t>(done));
+    if (group.rank() == 0) total = sum;
+  }
+  void expect_sum(std::span<const Tensor> parts) {
+    double expected = 0;
+    for (const Tensor& part : parts)
+      if (part.size() > 0) expected += dot(values(part), values(part));
     with_type(dtype(), [&](auto type) {
-      using T = decltype(type);
-      const std::int64_t slice = 1024;
-      std::vector<double> sums(static_cast<std::size_t>((count + slice - 1) / slice), -1);
+      std::vector<double> sums(1000, std::nan(""));
       double total = -1;
-      const auto check = [&] {
-        EXPECT_NEAR(total, dot(exact, exact), 1e-13 * dot(exact, exact)) << count;
-        total = -1;
-        sums.assign(sums.size(), -1);
-      };
-      for_each_group(
-          [&](auto group) {
-            for (std::size_t i = 0; i < sums.size(); ++i) {
-              const auto begin = static_cast<std::int64_t>(i) * slice;
-              constexpr int kCount = sizeof(T) <= 4 ? kWidth : 1;
-              const double sum = square_sum<kCount>(group, x.as<T>(), begin, std::min(count, begin + slice));
-              if (group.rank() == 0) sums[i] = sum;
-            }
-            group.sync();
-            const double sum = plain_sum(group, sums.data(), static_cast<std::int64_t>(sums.size()));
-            if (group.rank() == 0) total = sum;
-          },
-          check);
+      for_each_group([&](auto group) { sum<decltype(type)>(group, parts, 1024, sums, total); },
+                     [&] {
+                       EXPECT_NEAR(total, expected, 1e-13 * expected);
+                       total = -1;
+                       sums.assign(sums.size(), std::nan(""));
+                     });
     });
   }
+};
+
+TEST_P(CudaSquareBodies, are_summed_in_double_precision_whatever_the_length_and_alignment) {
+  for (const std::int64_t count : {0, 1, 7, 8, 1024, 1029, 4100})
+    for (const std::int64_t offset : {0, 1, 8}) {
+      const Tensor x = tensor({count + offset}, normal_values("x", count + offset)).part(offset, {count});
+      expect_sum(std::span(&x, 1));
+    }
+}
+
+TEST_P(CudaSquareBodies, are_summed_over_more_parts_than_a_table_has_room_for) {
+  const Tensor x = tensor({20000}, normal_values("x", 20000));
+  std::vector<Tensor> parts;
+  for (int i = 0; i < 400; ++i) parts.push_back(x.part(40 * i + i % 3, {i % 29}));
+  expect_sum(parts);
+}
+
+TEST_P(CudaSquareBodies, take_parts_that_lie_together_as_one) {
+  const Tensor x = tensor({3000}, normal_values("x", 3000));
+  const std::vector<Tensor> parts{x.part(0, {1000}), x.part(1000, {500}), x.part(1504, {100}),
+                                  x.part(1604, {1}), x.part(1605, {1395})};
+  with_type(dtype(), [&](auto type) {
+    const auto pieces = square_pieces<decltype(type)>(parts);
+    ASSERT_EQ(pieces.size(), 2u);
+    EXPECT_EQ(pieces[0].count, 1500);
+    EXPECT_EQ(pieces[1].count, 1496);
+  });
+  expect_sum(parts);
 }
 
 class CudaColumnSumBodies : public BodyTest {
@@ -187,6 +219,7 @@ TEST_P(CudaColumnSumBodies, add_to_what_is_there_when_asked) {
 }
 
 TENAX_TEST_BODY(CudaElementBodies);
+TENAX_TEST_BODY(CudaSquareBodies);
 TENAX_TEST_BODY(CudaColumnSumBodies);
 
 }  // namespace

@@ -141,7 +141,8 @@ TEST(EmulatedDevice, other_operations_take_no_time_and_touch_no_data) {
   const double before_s = mark_s(*device, *stream);
   device->kernels().zero(*stream, tensor);
   device->kernels().add(*stream, tensor, tensor);
-  device->kernels().sum_of_squares(*stream, {.x = tensor, .result = static_cast<double*>(tensor.data)});
+  device->kernels().sum_of_squares(
+      *stream, {.parts = std::span<const Tensor>(&tensor, 1), .result = static_cast<double*>(tensor.data)});
   device->kernels().linear_forward(*stream, {.x = tensor, .weight = tensor, .bias = {}, .y = tensor});
   EXPECT_EQ(mark_s(*device, *stream), before_s);
   const auto* const bytes = static_cast<const unsigned char*>(buffer->data());

@@ -109,7 +109,8 @@ TEST_P(TrainingStateOn, the_norm_is_that_of_the_summed_gradient) {
     Rank rank(world, DType::f32);
     rank.set_gradients(world.rank(), world.size());
     rank.reduce();
-    const double mine = rank.state.sum_of_squares(Deadline::after_s(kDeadline_s));
+    rank.state.start_sum_of_squares();
+    const double mine = rank.state.squares(Deadline::after_s(kDeadline_s));
     const std::scoped_lock lock(mutex);
     sum += mine;
   });
@@ -117,29 +118,30 @@ TEST_P(TrainingStateOn, the_norm_is_that_of_the_summed_gradient) {
 }
 
 // AdamW of torch.optim, one element, in fp64.
-double adamw(double weight, double gradient, double rate, double decay, const AdamWSettings& s, int steps) {
+double adamw(double weight, double gradient, double decay, const kernels::AdamWRule& s, int steps) {
   double m = 0, v = 0;
   for (int t = 1; t <= steps; ++t) {
     m = s.beta1 * m + (1 - s.beta1) * gradient;
     v = s.beta2 * v + (1 - s.beta2) * gradient * gradient;
-    weight -= rate * decay * weight;
+    weight -= s.learning_rate * decay * weight;
     const double m_hat = m / (1 - std::pow(s.beta1, t)), v_hat = v / (1 - std::pow(s.beta2, t));
-    weight -= rate * m_hat / (std::sqrt(v_hat) + s.epsilon);
+    weight -= s.learning_rate * m_hat / (std::sqrt(v_hat) + s.epsilon);
   }
   return weight;
 }
 
 TEST_P(TrainingStateOn, updates_give_every_rank_the_weights_of_adamw) {
   constexpr int kSteps = 3;
-  constexpr double kRate = 0.01, kScale = 0.5;
-  const AdamWSettings settings;
+  const kernels::AdamWRule rule{.learning_rate = 0.01, .weight_decay = 0.1, .tokens = 2};
   for (const DType compute : {DType::f32, DType::bf16}) {
     on_ranks(GetParam(), [&](comm::World& world) {
       Rank rank(world, compute);
       for (int step = 1; step <= kSteps; ++step) {
         rank.set_gradients(world.rank(), world.size());
         rank.reduce();
-        rank.state.update(settings, kRate, step, kScale, Deadline::after_s(kDeadline_s));
+        kernels::AdamWRule now = rule;
+        now.step = step;
+        rank.state.update(now, 1.0, Deadline::after_s(kDeadline_s));
       }
       const double tolerance = compute == DType::f32 ? 2e-6 : 5e-3;
       const auto widened =
@@ -149,8 +151,8 @@ TEST_P(TrainingStateOn, updates_give_every_rank_the_weights_of_adamw) {
       for (int row = 0; row < static_cast<int>(rank.table.rows().size()); ++row)
         for (std::int64_t i = 0; i < rank.table.row(row).size(); ++i)
           ASSERT_NEAR(rank.table.view(weights, row).as<float>()[i],
-                      adamw(Rank::weight(row, i), kScale * Rank::gradient(row, i), kRate,
-                            rank.table.row(row).decays() ? settings.weight_decay : 0.0, settings, kSteps),
+                      adamw(Rank::weight(row, i), Rank::gradient(row, i) / rule.tokens,
+                            rank.table.row(row).decays() ? rule.weight_decay : 0.0, rule, kSteps),
                       tolerance)
               << rank.table.row(row).name << " element " << i;
     });

@@ -19,6 +19,7 @@ class StandIn final : public Device {
   bool has_data() const override { return true; }
   bool is_host_memory() const override { return false; }
   bool is_asynchronous() const override { return true; }
+  bool can_capture() const override { return true; }
   std::string bus_id() const override { return "0000:00:00.0"; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return kind == MemoryKind::pinned_host ? cpu_->allocate(bytes, kind) : memory_.allocate(bytes);

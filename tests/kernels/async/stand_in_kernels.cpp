@@ -1,5 +1,7 @@
 #include "tests/kernels/async/stand_in_kernels.hpp"
 
+#include <vector>
+
 namespace tenax::kernels::test {
 namespace {
 
@@ -111,12 +113,25 @@ void StandInKernels::cross_entropy_backward(Stream& s, const CrossEntropyBackwar
   using A = CrossEntropyBackwardArgs;
   run(s, &Kernels::cross_entropy_backward, args, &A::logits, &A::targets, &A::log_sum_exp, &A::d_logits);
 }
+void StandInKernels::adamw_coefficients(Stream& s, const AdamWCoefficientsArgs& args) {
+  run(s, &Kernels::adamw_coefficients, args, &AdamWCoefficientsArgs::coefficients);
+}
 void StandInKernels::adamw(Stream& s, const AdamWArgs& args) {
-  using A = AdamWArgs;
-  run(s, &Kernels::adamw, args, &A::master, &A::gradient, &A::exp_avg, &A::exp_avg_sq, &A::compute);
+  using S = AdamWStretch;
+  std::vector<S> stretches(args.stretches.begin(), args.stretches.end());
+  for (S& stretch : stretches)
+    for (const auto part : {&S::master, &S::gradient, &S::exp_avg, &S::exp_avg_sq, &S::compute})
+      stretch.*part = memory_.behind(stretch.*part);
+  enqueue(s, [this, stretches, coefficients = memory_.behind(args.coefficients)](Stream& inner) {
+    cpu_.adamw(inner, {stretches, coefficients});
+  });
 }
 void StandInKernels::sum_of_squares(Stream& s, const SumOfSquaresArgs& args) {
-  run(s, &Kernels::sum_of_squares, args, &SumOfSquaresArgs::x);
+  std::vector<Tensor> parts(args.parts.begin(), args.parts.end());
+  for (Tensor& part : parts) part = memory_.behind(part);
+  enqueue(s, [this, parts, result = args.result](Stream& inner) {
+    cpu_.sum_of_squares(inner, {parts, result});
+  });
 }
 void StandInKernels::zero(Stream& s, Tensor destination) {
   enqueue(

@@ -35,7 +35,14 @@ void wait_in_stream(Ready ready, const char* what) {
 
 }  // namespace
 
-bool StandInEvent::done() const { return mark_->passed.load(std::memory_order_acquire) >= recorded(); }
+bool StandInEvent::done() const {
+  return mark_->passed.load(std::memory_order_acquire) >= mark_->recorded.load(std::memory_order_acquire);
+}
+
+// Without captures only read: any thread may record.
+void StandInEvent::set_capture(const std::shared_ptr<Capture>& capture) {
+  if (this->capture() != capture) capture_ = capture;
+}
 
 void StandInEvent::wait(Deadline deadline) const {
   if (!wait_for([this] { return done(); }, deadline))
@@ -103,31 +110,68 @@ void StreamQueue::perform(Node& node) {
   node.work = nullptr;
 }
 
+void StandInStream::add(const Capture::Maker& maker) {
+  if (const auto capture = capture_.lock())
+    capture->makers.push_back(maker);
+  else
+    queue_->push(maker());
+}
+
+void StandInStream::enqueue(const StreamQueue::Work& work) {
+  add([work] { return work; });
+}
+
 void StandInStream::record(Event& event) {
   auto& own = dynamic_cast<StandInEvent&>(event);
-  queue_->push([mark = own.mark(), number = own.record_again()](Stream&) {
-    mark->time_s.store(steady_now_s(), std::memory_order_release);
-    mark->passed.store(number, std::memory_order_release);
+  own.set_capture(capture_.lock());
+  add([mark = own.mark()]() -> StreamQueue::Work {
+    return [mark, number = mark->recorded.fetch_add(1, std::memory_order_acq_rel) + 1](Stream&) {
+      mark->time_s.store(steady_now_s(), std::memory_order_release);
+      mark->passed.store(number, std::memory_order_release);
+    };
   });
 }
 
 void StandInStream::wait(const Event& event) {
   const auto& own = dynamic_cast<const StandInEvent&>(event);
-  queue_->push([mark = own.mark(), number = own.recorded()](Stream&) {
-    wait_in_stream([&] { return mark->passed.load(std::memory_order_acquire) >= number; }, "an event");
+  if (const auto capture = own.capture()) capture_ = capture;
+  add([mark = own.mark()]() -> StreamQueue::Work {
+    return [mark, number = mark->recorded.load(std::memory_order_acquire)](Stream&) {
+      wait_in_stream([&] { return mark->passed.load(std::memory_order_acquire) >= number; }, "an event");
+    };
   });
 }
 
 void StandInStream::set(Flag& flag, std::uint32_t value) {
-  queue_->push([word = dynamic_cast<StandInFlag&>(flag).word(), value](Stream&) {
+  enqueue([word = dynamic_cast<StandInFlag&>(flag).word(), value](Stream&) {
     word->store(value, std::memory_order_release);
   });
 }
 
 void StandInStream::wait(const Flag& flag, std::uint32_t value) {
-  queue_->push([word = dynamic_cast<const StandInFlag&>(flag).word(), value](Stream&) {
+  enqueue([word = dynamic_cast<const StandInFlag&>(flag).word(), value](Stream&) {
     wait_in_stream([&] { return word->load(std::memory_order_acquire) >= value; }, "a flag");
   });
+}
+
+void StandInStream::begin_capture() {
+  own_ = std::make_shared<Capture>();
+  capture_ = own_;
+}
+
+std::unique_ptr<Graph> StandInStream::end_capture() {
+  auto graph = std::make_unique<StandInGraph>(std::move(own_->makers));
+  own_.reset();
+  return graph;
+}
+
+void StandInStream::launch(Graph& graph) {
+  for (const Capture::Maker& maker : dynamic_cast<StandInGraph&>(graph).makers()) add(maker);
+}
+
+void StandInStream::synchronize(Deadline deadline) {
+  if (!capture_.expired()) give_up("a stream is waited for while it is captured: nothing of it runs yet");
+  queue_->wait_until_empty(deadline);
 }
 
 }  // namespace tenax::kernels::test

@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "kernels/kernels.hpp"
 #include "tests/kernels/async/stand_in.hpp"
@@ -15,9 +16,12 @@ namespace tenax::kernels::test {
 
 /// What a stream's marks and a host's questions share; kept alive by both.
 struct Mark {
+  std::atomic<std::uint64_t> recorded = 0;
   std::atomic<std::uint64_t> passed = 0;  ///< how many recordings have been passed
   std::atomic<double> time_s = 0;
 };
+
+struct Capture;
 
 class StandInEvent final : public Event {
  public:
@@ -26,12 +30,13 @@ class StandInEvent final : public Event {
   double time_s() const override;
 
   const std::shared_ptr<Mark>& mark() const { return mark_; }
-  std::uint64_t recorded() const { return recorded_.load(std::memory_order_acquire); }
-  std::uint64_t record_again() { return recorded_.fetch_add(1, std::memory_order_acq_rel) + 1; }
+  /// The capture that its last recording is part of; null where that is over.
+  std::shared_ptr<Capture> capture() const { return capture_.lock(); }
+  void set_capture(const std::shared_ptr<Capture>& capture);
 
  private:
   std::shared_ptr<Mark> mark_ = std::make_shared<Mark>();
-  std::atomic<std::uint64_t> recorded_ = 0;
+  std::weak_ptr<Capture> capture_;
 };
 
 class StandInFlag final : public Flag {
@@ -72,21 +77,47 @@ class StreamQueue {
   std::thread thread_;
 };
 
+/// What is enqueued while a capture lasts, on all its streams, in that order: each makes the work of one launch. The
+/// capturing stream holds it, so that it ends with the capture.
+struct Capture {
+  using Maker = std::function<StreamQueue::Work()>;
+  std::vector<Maker> makers;
+};
+
+/// Its launches run everything on the launching stream, in the order of the calls: what one stream of a graph has to wait
+/// for in another is not checked.
+class StandInGraph final : public Graph {
+ public:
+  explicit StandInGraph(std::vector<Capture::Maker> makers) : makers_(std::move(makers)) {}
+  const std::vector<Capture::Maker>& makers() const { return makers_; }
+
+ private:
+  std::vector<Capture::Maker> makers_;
+};
+
 class StandInStream final : public Stream {
  public:
   explicit StandInStream(std::shared_ptr<StreamQueue> queue) : queue_(std::move(queue)) {}
 
-  void enqueue(StreamQueue::Work work) { queue_->push(std::move(work)); }
+  void enqueue(const StreamQueue::Work& work);
 
   void record(Event& event) override;
   void wait(const Event& event) override;
   void set(Flag& flag, std::uint32_t value) override;
   void wait(const Flag& flag, std::uint32_t value) override;
-  void synchronize(Deadline deadline) override { queue_->wait_until_empty(deadline); }
+  void begin_capture() override;
+  std::unique_ptr<Graph> end_capture() override;
+  void launch(Graph& graph) override;
+  void synchronize(Deadline deadline) override;
   void* native_handle() override { return static_cast<Stream*>(this); }
 
  private:
+  void add(const Capture::Maker& maker);
+
   std::shared_ptr<StreamQueue> queue_;
+  std::shared_ptr<Capture> own_;  // while this stream captures
+  std::weak_ptr<Capture>
+      capture_;  // that this stream takes part in, by itself or because it waits for one that does
 };
 
 }  // namespace tenax::kernels::test

@@ -106,7 +106,7 @@ std::vector<float> work_of_a_rank() {
                                          .d_beta = d_beta});
     kernels.bias_gradient(*stream, {.d_y = y, .d_bias = beta});
     double norm = 0;
-    kernels.sum_of_squares(*stream, {.x = beta, .result = &norm});
+    kernels.sum_of_squares(*stream, {.parts = std::span<const Tensor>(&beta, 1), .result = &norm});
     rest.as<float>()[3000 + repeat] = static_cast<float>(norm);
   }
   return {rest.as<float>(), rest.as<float>() + rest.size()};
