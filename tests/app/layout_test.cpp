@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/device_choice.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -128,6 +130,21 @@ TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_
   EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, 1}).slot_room_of_stage.front().host_bytes,
             0u);
   EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
+}
+
+TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
+  io::Deck large = deck(1, 1, 1);
+  large.model.compute_dtype = "bf16";
+  large.model.hidden_size = 256;
+  large.model.seq_length = 1024;
+  large.batch.micro_batch_size = 24;
+  for (const bool deterministic : {true, false}) {
+    large.device.deterministic = deterministic;
+    const Layout layout = plan_layout(large, kFlopPerSecond, memory_room_on_paper(large));
+    const kernels::StepShape shape{kernels::DType::bf16, 24, 1024, 256, 4, 64, true};
+    EXPECT_EQ(layout.memory_of_stage.front().workspace, kernels::cuda_scratch_bytes(shape, deterministic));
+    EXPECT_GT(layout.memory_of_stage.front().host_state, 0u);
+  }
 }
 
 }  // namespace
