@@ -162,7 +162,7 @@ std::string pipeline_html(const io::TraceFile& trace) {
   std::string html = format("<p>Step %lld", static_cast<long long>(trace.step));
   if (ranks.size() < trace.ranks.size())
     html += ", the first tensor rank of each stage of the first pipeline";
-  html += ". What is pale in a row is a bubble.";
+  html += ". What no pass fills is marked as a bubble.";
   if (plan)
     html +=
         " Planned: the order that the ranks were to run, with passes as long as their medians in this step "

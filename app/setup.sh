@@ -7,6 +7,7 @@ tenax_build=$tenax_root/build
 run_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libtrilinos-kokkos-dev libhdf5-openmpi-dev
               hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev)
 test_packages=(libgtest-dev libbenchmark-dev clang-format-14 dpkg-dev file)
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || test_packages+=(chromium-headless-shell)
 command -v srun >/dev/null || test_packages+=(slurmctld slurmd slurm-client munge)  # a site's own Slurm stays alone
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

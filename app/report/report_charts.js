@@ -88,10 +88,11 @@ function chart(id, title, place, options, draw, table) {
   const figure = make('figure', { class: options.wide ? 'chart wide' : 'chart', id },
                       make('figcaption', {}, make('h3', {}, title), ...(options.key || []), output), holder, details);
   document.getElementById(place).append(figure);
-  details.addEventListener('toggle', () => {
+  const fill = () => {
     if (details.open && !details.querySelector('table'))
       details.append(make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${title}, table` }, table()));
-  });
+  };
+  details.addEventListener('toggle', fill);
   const redraw = () => {
     const focused = holder.contains(document.activeElement);
     const width = Math.max(240, holder.clientWidth);
@@ -129,6 +130,5 @@ function chart(id, title, place, options, draw, table) {
   };
   redraw();
   charts.push({ figure, redraw, width: holder.clientWidth, holder });
-  details.reset = () => details.querySelector('.scroll')?.remove();
-  figure.forget = details.reset;
+  figure.forget = () => { details.querySelector('.scroll')?.remove(); fill(); };
 }

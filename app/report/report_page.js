@@ -9,6 +9,13 @@ function curveChart(id, title, keys, options = {}) {
   if (!data.runs.some((run) => keys.some((key) => has(run, key)))) return;
   const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
     .filter(Boolean).join(' ');
+  const end = (c) => c.x[c.x.length - 1];
+  const lasts = (c, step) => c.key === 'validation' || step <= end(c);  // a shorter run has no later values
+  // Those of the curve that goes furthest; validations are few.
+  const stepsOf = (list) => {
+    const dense = list.filter((c) => c.key !== 'validation'), of = dense.length ? dense : list;
+    return of.length ? of.reduce((a, c) => (end(c) > end(a) ? c : a)).x : [];
+  };
   const draw = (width) => {
     const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
     const log = ys[0] > 0 && ys[1] / ys[0] > 30 && options.log;
@@ -28,10 +35,10 @@ function curveChart(id, title, keys, options = {}) {
       if (c.key === 'validation' && c.x.length <= 60)
         c.x.forEach((v, k) => f.svg.append(make('circle', { cx: f.x(v), cy: f.y(c.y[k]), r: 3, fill: colour(c.i) })));
     }
-    const longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
-    const steps = longest ? longest.x : [];
+    const steps = stepsOf(list);
     const reading = (c, k) => `${label(c)} ${number(c.y[k])}` + (c.low ? ` (${number(c.low[k])} to ${number(c.high[k])})` : '');
-    const describe = (k) => `step ${whole(steps[k])}: ` + list.map((c) => reading(c, nearest(c.x, steps[k])).trim()).join(', ');
+    const describe = (k) => `step ${whole(steps[k])}: ` + list.filter((c) => lasts(c, steps[k]))
+      .map((c) => reading(c, nearest(c.x, steps[k])).trim()).join(', ');
     return {
       svg: f.svg, positions: steps.length, describe, rest: steps.length ? describe(steps.length - 1) : '', place: (k) => f.x(steps[k]),
       find: (px) => nearest(steps, xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
@@ -39,11 +46,13 @@ function curveChart(id, title, keys, options = {}) {
     };
   };
   const table = () => {
-    const list = curves(), longest = list.reduce((a, c) => (!a || c.x.length > a.x.length ? c : a), null);
-    const body = make('tbody'), rows = Math.min(40, longest ? longest.x.length : 0);
-    for (let r = 0; r < rows; ++r) {
-      const step = longest.x[Math.round((r * (longest.x.length - 1)) / Math.max(1, rows - 1))];
-      const near = (c) => { const k = nearest(c.x, step); return c.key === 'validation' && c.x[k] !== step ? '' : number(c.y[k]); };
+    const list = curves(), steps = stepsOf(list), rows = Math.min(40, steps.length);
+    const some = [...Array(rows).keys()].map((r) => steps[Math.round((r * (steps.length - 1)) / Math.max(1, rows - 1))]);
+    const scored = list.filter((c) => c.key === 'validation').flatMap((c) => (c.x.length <= 60 ? c.x : [end(c)]));
+    const body = make('tbody');
+    for (const step of [...new Set([...some, ...scored])].sort((a, b) => a - b)) {
+      const isKnown = (c, k) => (c.key === 'validation' ? c.x[k] === step : lasts(c, step));
+      const near = (c) => { const k = nearest(c.x, step); return isKnown(c, k) ? number(c.y[k]) : ''; };
       body.append(make('tr', {}, make('th', { scope: 'row' }, whole(step)), ...list.map((c) => make('td', {}, near(c)))));
     }
     return make('table', {}, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'step'),

@@ -34,11 +34,14 @@ tenax report "$PWD" 2>no-run.log || status=$?
 [ $status = 1 ] && grep -q "is not a run directory" no-run.log || fail "a report of no run: status $status"
 echo "ok report"
 
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+browser=
+for name in chromium chromium-headless-shell chromium-browser google-chrome; do
+  [ -n "$browser" ] || browser=$(command -v $name || true)
+done
 [ -n "$browser" ] || { echo "skipped: there is no Chromium to open the page in"; exit 77; }
 # The page as it is once its script has run.
 dom() {
-  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/$1" \
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/$1" \
     >dom.html 2>browser.log || { cat browser.log >&2; fail "the browser on $1"; }
 }
 has() { [ "$(grep -o "$1" dom.html | wc -l)" -ge "$2" ] || fail "$1 is not $2 times in the page"; }
@@ -58,6 +61,7 @@ dom keys.html
 has '<output[^>]*>step 1: [0-9.]*</output>' 1
 dom both.html
 has 'class="curve"' 2
+has '<output[^>]*>step 3: slow [0-9.]*</output>' 1     # the other run ended before
 has 'id="show-1"' 1                    # a box to hide a run
 has '<th scope="row">pipeline.schedule</th>' 1
 echo "ok browser"
