@@ -50,7 +50,7 @@ int export_command(const std::vector<std::string>& arguments) {
 
 int inspect_command(const std::vector<std::string>& arguments) {
   const CommandLine line({"inspect", {}, {}, 1, 1}, arguments);
-  std::printf("%s\n", io::inspect(line.positional().front()).c_str());
+  std::printf("%s", io::inspect(line.positional().front()).c_str());
   return 0;
 }
 
