@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/cudnn_attention_plans.hpp"
+#include "kernels/cuda/scratch_plan.hpp"
+#include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
@@ -22,6 +25,19 @@ TEST(CudnnAttentionGraph, is_one_that_cudnn_understands) {
 TEST(CudnnAttentionGraph, sums_the_gradient_of_q_apart_only_where_bits_may_differ) {
   EXPECT_FALSE(CudnnBackwardGraph(kShapes[0], true).d_q_sums);
   EXPECT_TRUE(CudnnBackwardGraph(kShapes[0], false).d_q_sums);
+}
+
+TEST(CudnnAttentionGraph, asks_for_no_more_scratch_memory_than_plans_count) {
+  const CudaPresence presence = cuda_presence();
+  if (presence.devices == 0) GTEST_SKIP() << presence.reason;
+  const CudnnHandle handle;
+  for (const AttentionShape& shape : kShapes)
+    for (const bool deterministic : {true, false}) {
+      const CudnnPlanned<CudnnBackwardGraph> planned(handle.get(), deterministic, shape, deterministic);
+      ASSERT_TRUE(planned.plan);
+      EXPECT_LE(static_cast<std::size_t>(planned.plan->workspace_bytes()),
+                cudnn_backward_bytes(shape, deterministic));
+    }
 }
 
 TEST(CudnnGraph, refuses_a_product_of_tensors_that_do_not_fit) {
