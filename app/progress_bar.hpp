@@ -7,7 +7,8 @@
 
 namespace tenax::app {
 
-/// One line on stderr that is redrawn, ten times a second at most; nothing where stderr is no terminal.
+/// One line on stderr, no wider than the terminal, that is redrawn, ten times a second at most; nothing where stderr is
+/// no terminal.
 class ProgressBar {
  public:
   enum class Unit { bytes, tokens };
@@ -22,6 +23,7 @@ class ProgressBar {
 
  private:
   std::string amount(double value) const;
+  std::string line(double done) const;
 
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin_ = Clock::now();
