@@ -22,6 +22,13 @@ std::string whom(const AdaptationEvent& event) {
   return "the pipeline";
 }
 
+/// A link that flaps is told to be one.
+std::string hold(const AdaptationEvent& event) {
+  if (event.hold_steps == 0) return "";
+  return format(", and stays there until it was well for %d steps, as it keeps going back and forth",
+                event.hold_steps);
+}
+
 bool broke(const AdaptationEvent& event) { return event.direct_messages + event.delegated_messages > 0; }
 
 std::string what(const AdaptationEvent& event) {
@@ -32,8 +39,9 @@ std::string what(const AdaptationEvent& event) {
     case AdaptationKind::delegate:
       if (broke(event))
         return format("goes over delegates: its direct path failed after %d of %d messages",
-                      event.direct_messages, event.direct_messages + event.delegated_messages);
-      return format("goes over delegates: %.3g ms", delay_ms);
+                      event.direct_messages, event.direct_messages + event.delegated_messages) +
+               hold(event);
+      return format("goes over delegates: %.3g ms", delay_ms) + hold(event);
     case AdaptationKind::direct:
       return "goes direct again";
     case AdaptationKind::reschedule:
@@ -65,6 +73,7 @@ io::JsonObject adaptation_details(const AdaptationEvent& event) {
     details.add("reason", "direct path failed")
         .add("direct_messages", event.direct_messages)
         .add("delegated_messages", event.delegated_messages);
+  if (event.hold_steps > 0) details.add("hold_steps", event.hold_steps);
   if (event.delay_s > 0) details.add("measured_delay_ms", event.delay_s * kMsPerSecond);
   if (event.before_s > 0) details.add("measured_iteration_ms", event.before_s * kMsPerSecond);
   if (event.predicted_s > 0) details.add("predicted_iteration_ms", event.predicted_s * kMsPerSecond);

@@ -14,8 +14,6 @@ namespace {
 
 /// How long a boundary waits for a plan: most are found within it, the others are taken at the next boundary.
 constexpr auto kPlanningPause = std::chrono::milliseconds(20);
-/// Where ranks compute on the cores that also wake them, waking takes up to this: less delay means nothing.
-constexpr double kCpuWaking_s = 5e-3;
 /// Steps between two attempts at a direct path that broke.
 constexpr std::int64_t kRetrySteps = 10;
 
@@ -29,10 +27,7 @@ resilience::AdaptationSettings settings_of(const io::Deck& deck) {
   settings.direct.kind = parallel::TransferModel::Kind::shared_channel;
   settings.direct.paired = true;
   settings.seed = static_cast<std::uint64_t>(deck.run.seed);
-  if (deck.device.kind != "emulated") {
-    settings.forecast.floor_s = kCpuWaking_s;
-    return settings;
-  }
+  if (deck.device.kind != "emulated") return settings;
   settings.skipped_iterations = 0;
   settings.direct.paired = deck.pipeline.schedule == "1f1b";
   if (deck.device.direct_model == "send_queue") {

@@ -140,8 +140,10 @@ void RowTraffic::forget_misses() {
 
 bool RowTraffic::poll(Flight& flight) {
   if (!flight.transfer || flight.complete) return true;
+  const double looked_s = kernels::steady_now_s();
   if (!flight.transfer->done()) {
     flight.missed = true;
+    flight.record.absent_s = looked_s;
     return false;
   }
   const comm::TransferTiming timing = flight.transfer->timing();
@@ -151,6 +153,7 @@ bool RowTraffic::poll(Flight& flight) {
     flight.record.end_s = std::max(flight.record.end_s, flight.record.begin_s);
   flight.record.started_s = timing.started_s;
   flight.record.prompt = timing.arrived_s.has_value() || flight.missed;
+  if (timing.arrived_s || !flight.missed) flight.record.absent_s.reset();
   return true;
 }
 

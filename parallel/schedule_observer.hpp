@@ -30,6 +30,9 @@ struct TransferRecord {
   std::optional<double> started_s;
   /// Of a receive: end_s is when it arrived, not when a busy rank came to look.
   bool prompt = false;
+  /// Of a prompt receive whose arrival somebody had to come and look for: when it was last looked for in vain. Absent where
+  /// the link noted the arrival itself.
+  std::optional<double> absent_s = std::nullopt;
 };
 
 /// Called by the executing thread after the last op of a step, in the order the ops ran in.

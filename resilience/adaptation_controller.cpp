@@ -39,8 +39,11 @@ AdaptationController::AdaptationController(int microbatches, parallel::Activatio
       forecast_(home_.stages(), settings_.forecast),
       links_(static_cast<std::size_t>(home_.stages() - 1)),
       stages_(static_cast<std::size_t>(home_.stages())) {
-  for (Link& link : links_) link.path.delegated = settings_.paths == PathChoice::delegated_only;
-  for (Link& link : links_) link.told = link.path;
+  for (Link& link : links_) {
+    link.path.delegated = settings_.paths == PathChoice::delegated_only;
+    link.told = link.path;
+    link.damper = FlapDamper(settings_.damping);
+  }
 }
 
 void AdaptationController::observe(std::int64_t step, const PipelineMeasurement& measurement,
@@ -62,6 +65,7 @@ void AdaptationController::observe(std::int64_t step, const PipelineMeasurement&
     quiet_until_ = step;
   }
   if (something_moved()) assess(measurement);
+  damp_flapping();
 }
 
 void AdaptationController::settle(std::int64_t step, double iteration_s) {
@@ -80,10 +84,11 @@ bool AdaptationController::something_moved() const {
   for (const Link& link : links_) {
     const bool healing = link.slow && link.healthy_iterations > 0;
     const bool rescued = link.condition.direct_usable && link.path.delegated && !link.slow &&
-                         settings_.paths == PathChoice::automatic;
+                         settings_.paths == PathChoice::automatic && !link.damper.holds();
     if (healing || rescued || link.condition.just_broke()) return true;
   }
-  return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay, forecast_.material_s());
+  return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay,
+                           forecast_.material_s_of_link());
 }
 
 void AdaptationController::assess(const PipelineMeasurement& measurement) {
@@ -103,16 +108,13 @@ void AdaptationController::find_slow_links(const PipelineCosts& costs) {
   const std::vector<char> delegated = delegated_links();
   for (int index = 0; index < forecast_.links(); ++index) {
     Link& link = links_[static_cast<std::size_t>(index)];
-    const bool material = forecast_.delay_s(index) > forecast_.material_s();
+    const bool material = forecast_.delay_s(index) > forecast_.material_s(index);
     const PipelineSchedule& schedule = link.slow ? home_ : running_;
     const bool slow =
         material && makes_slow(schedule, costs, index, link.slow ? without(delegated, index) : delegated);
     link.healthy_iterations = slow || !link.slow ? 0 : link.healthy_iterations + 1;
     if (slow) link.slow = true;
-    if (link.healthy_iterations >= settings_.healing_iterations) {
-      link.slow = false;
-      link.reported_s = 0;
-    }
+    if (link.healthy_iterations >= settings_.healing_iterations) link.slow = false;
   }
 }
 
@@ -163,7 +165,8 @@ void AdaptationController::find_slow_stages() {
 bool AdaptationController::plan_may_pay() const {
   if (!settings_.reschedule || planning_ || links_.empty() || step_ < quiet_until_) return false;
   const PipelineCosts costs = with_overheads(forecast_.costs());
-  if (planned_ && !differ_materially(costs, *planned_, kReplanPass, kReplanDelay, forecast_.material_s()))
+  if (planned_ &&
+      !differ_materially(costs, *planned_, kReplanPass, kReplanDelay, forecast_.material_s_of_link()))
     return false;
   const double bound_s = parallel::makespan_lower_bound_s(microbatches_, costs, limit_);
   return judge().mean_s(running_) > bound_s + least_gain_s(bound_s);

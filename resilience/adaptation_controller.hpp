@@ -13,6 +13,7 @@
 #include "parallel/schedule_planner.hpp"
 #include "parallel/timeline.hpp"
 #include "resilience/adaptation_decision.hpp"
+#include "resilience/flap_damper.hpp"
 #include "resilience/link_samples.hpp"
 #include "resilience/pipeline_forecast.hpp"
 #include "resilience/plan_judge.hpp"
@@ -31,6 +32,7 @@ struct AdaptationSettings {
   int skipped_iterations = 1;      ///< of the run's beginning: memory is touched for the first time there
   int healing_iterations = 1;      ///< that the forecast must call a slow link healthy before it goes back
   int max_delegates = 16;          ///< per link and direction
+  FlapDamper::Options damping;     ///< of links that go back and forth between direct path and delegates
   ForecastOptions forecast;
   parallel::PlanBudget budget;
   std::uint64_t seed = 1;
@@ -73,6 +75,7 @@ class AdaptationController {
     int healthy_iterations = 0;  // while slow
     LinkPath path, told;         // chosen now; in the last decision, as it is run
     LinkCondition condition;
+    FlapDamper damper;
   };
   struct Stage {
     double normal_s = 0;  // the least F + B + W so far
@@ -93,6 +96,7 @@ class AdaptationController {
                   const std::vector<char>& delegated) const;
   void find_slow_stages();
   void choose_paths(const parallel::PipelineCosts& costs);
+  void damp_flapping();
   bool should_delegate(int link, const parallel::PipelineCosts& costs) const;
   int delegates_for(int link, const parallel::PipelineCosts& costs) const;
   PipelineMeasurement without_copies(PipelineMeasurement measurement) const;

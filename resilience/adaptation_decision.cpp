@@ -1,7 +1,7 @@
 // Format: one item a line, words separated by blanks, numbers in shortest round-trip form:
 //   predicted SECONDS
 //   link DELEGATED DELEGATES                  one per link, in order
-//   event|achieved KIND STEP LINK STAGE DIRECT DELEGATED DELAY BEFORE PREDICTED ACHIEVED|-
+//   event|achieved KIND STEP LINK STAGE DIRECT DELEGATED HOLD DELAY BEFORE PREDICTED ACHIEVED|-
 //   stage OP OP …                             one per stage, in order; none when the schedule stays
 #include "resilience/adaptation_decision.hpp"
 
@@ -30,7 +30,8 @@ constexpr std::array kPasses{Pass::forward, Pass::backward_input, Pass::backward
 std::string to_text(const char* word, const AdaptationEvent& event) {
   std::string text = std::string(word) + " " + name_of(event.kind);
   text += " " + std::to_string(event.step);
-  for (const int number : {event.link, event.stage, event.direct_messages, event.delegated_messages})
+  for (const int number :
+       {event.link, event.stage, event.direct_messages, event.delegated_messages, event.hold_steps})
     text += " " + std::to_string(number);
   for (const double seconds : {event.delay_s, event.before_s, event.predicted_s})
     text += " " + io::number_text(seconds);
@@ -80,6 +81,7 @@ AdaptationEvent read_event(Words& words) {
   event.stage = words.next_number<int>();
   event.direct_messages = words.next_number<int>();
   event.delegated_messages = words.next_number<int>();
+  event.hold_steps = words.next_number<int>();
   event.delay_s = words.next_number<double>();
   event.before_s = words.next_number<double>();
   event.predicted_s = words.next_number<double>();

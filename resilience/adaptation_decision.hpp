@@ -29,6 +29,9 @@ struct AdaptationEvent {
   /// Of a delegate event because the direct path broke in mid-iteration: how many of the iteration's messages still came
   /// over it, and how many over delegates. Else both 0.
   int direct_messages = 0, delegated_messages = 0;
+  /// Of a delegate event: for so many steps the link must then have been fit for its direct path before it goes back, as it has
+  /// gone back and forth too often.
+  int hold_steps = 0;
   int data = -1;  ///< of which pipeline, where there are several; set by who gathers events, not told as text
 
   bool operator==(const AdaptationEvent&) const = default;

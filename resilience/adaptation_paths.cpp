@@ -14,14 +14,21 @@ void AdaptationController::choose_paths(const PipelineCosts& costs) {
     Link& link = links_[static_cast<std::size_t>(index)];
     link.path.delegated = should_delegate(index, costs);
     if (link.path.delegated) link.path.delegates = delegates_for(index, costs);
+    if (!link.slow && !link.damper.holds()) link.reported_s = 0;
   }
+}
+
+void AdaptationController::damp_flapping() {
+  if (settings_.paths != PathChoice::automatic) return;
+  for (Link& link : links_)
+    link.damper.add(link.path.delegated && (link.slow || !link.condition.direct_usable));
 }
 
 bool AdaptationController::should_delegate(int index, const PipelineCosts& costs) const {
   const Link& link = links_[static_cast<std::size_t>(index)];
   if (settings_.paths != PathChoice::automatic) return settings_.paths == PathChoice::delegated_only;
   if (!link.condition.direct_usable) return true;
-  if (!link.slow || link.path.delegated) return link.slow;
+  if (!link.slow || link.path.delegated) return link.slow || link.damper.holds();
   // A slow link whose copies would cost more than its queue does stays where it is.
   std::vector<char> delegated = delegated_links();
   const double direct_s = predict_s(running_, costs, settings_.direct, delegated);

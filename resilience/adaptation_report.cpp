@@ -7,7 +7,8 @@
 namespace tenax::resilience {
 
 bool AdaptationController::healthy() const {
-  return std::none_of(links_.begin(), links_.end(), [](const Link& link) { return link.slow; }) &&
+  return std::none_of(links_.begin(), links_.end(),
+                      [](const Link& link) { return link.slow || link.damper.holds(); }) &&
          std::none_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.slow; });
 }
 
@@ -73,7 +74,8 @@ void AdaptationController::report_paths(std::vector<AdaptationEvent>& events) {
                       .before_s = iteration_s_,
                       .predicted_s = predicted_s_,
                       .direct_messages = link.condition.direct_messages,
-                      .delegated_messages = link.condition.delegated_messages});
+                      .delegated_messages = link.condition.delegated_messages,
+                      .hold_steps = link.path.delegated ? link.damper.hold_of_departure() : 0});
   }
 }
 
@@ -82,7 +84,7 @@ void AdaptationController::report_schedule(std::vector<AdaptationEvent>& events)
   int slowest = links_.empty() ? -1 : 0;
   for (int link = 1; link < forecast_.links(); ++link)
     if (delay_s(link) > delay_s(slowest)) slowest = link;
-  const bool material = slowest >= 0 && delay_s(slowest) > forecast_.material_s();
+  const bool material = slowest >= 0 && delay_s(slowest) > forecast_.material_s(slowest);
   events.push_back({.kind = AdaptationKind::reschedule,
                     .step = step_,
                     .link = material ? slowest : -1,

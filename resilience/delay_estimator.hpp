@@ -15,7 +15,7 @@ namespace tenax::resilience {
 /// Where the start is unknown the link carries one message after the other, so that a message starts when it
 /// is ready and its predecessor has arrived; messages that found the link idle are trusted first, since they
 /// are right for any link. The median bears up to half of the messages being held up by something else.
-/// Arrivals that were noticed late only bound the delay.
+/// Arrivals that were noticed late only bound the delay; of the others late_s says how late they may have been noticed.
 LinkMeasurement estimate_delay(std::span<const LinkSample> samples, double clock_error_s);
 
 /// The value below which a share `q` (0 to 1) of `values` lies, interpolated; 0 of none.

@@ -1,10 +1,22 @@
 #include "resilience/pass_times.hpp"
 
+#include <algorithm>
+
 #include "resilience/delay_estimator.hpp"
 
 namespace tenax::resilience {
 
 using parallel::Pass;
+
+namespace {
+
+double longest_stall_s(const std::vector<double>& passes_s) {
+  if (passes_s.empty()) return 0;
+  const auto [least, most] = std::minmax_element(passes_s.begin(), passes_s.end());
+  return *most - *least;
+}
+
+}  // namespace
 
 void PassTimes::add(const parallel::PassRecord& pass) {
   const double seconds = pass.end_s - pass.begin_s;
@@ -43,6 +55,7 @@ void PassTimes::split_fused() {
 }
 
 StageMeasurement PassTimes::take() {
+  last_.stall_s = std::max(longest_stall_s(forward_s_), longest_stall_s(backward_input_s_));
   split_fused();
   const auto median_or = [](std::vector<double>& seconds, double otherwise) {
     const double value = seconds.empty() ? otherwise : quantile(seconds, 0.5);

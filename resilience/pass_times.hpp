@@ -9,7 +9,8 @@
 
 namespace tenax::resilience {
 
-/// Medians over microbatches. A fused backward shows its two parts where it sent the gradient on between
+/// Medians over microbatches, and the longest stall of forward and backward-input passes (weight passes may differ: reductions
+/// begin in one). A fused backward shows its two parts where it sent the gradient on between
 /// them; where it did not (the first stage) they are taken to be in the proportion last seen, at first equal.
 class PassTimes {
  public:

@@ -1,6 +1,7 @@
 // PipelineForecast: what to expect of a pipeline's next iterations, from the measurements of the last ones.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "parallel/pipeline_costs.hpp"
@@ -14,8 +15,10 @@ struct ForecastOptions {
   LevelTracker::Options links{.quantile = 0.75};
   LevelTracker::Options passes;
   double material_share = 0.05;  ///< of the mean pass: less delay than that does not matter
-  double floor_s = 3e-4;         ///< nor does less than this: what waking a thread takes
-  double level_share = 0.15;     ///< of a link's level: less change than that is noise
+  double floor_s = 3e-4;  ///< nor does less than this: what waking a thread takes where nothing else runs
+  std::size_t stall_window = 16;  ///< iterations whose stalls tell how noisy a link's ends are
+  double stall_quantile = 0.75;   ///< of them: a delay below it is taken for noise
+  double level_share = 0.15;      ///< of a link's level: less change than that is noise
 };
 
 /// Pure. Both directions of a link count as its slower one.
@@ -38,8 +41,10 @@ class PipelineForecast {
   bool is_restless(int link) const { return links_[static_cast<std::size_t>(link)].delay.restless(); }
   /// Some link or stage clearly changed in the last iteration.
   bool changed() const;
-  /// A link's delay matters from here on.
-  double material_s() const;
+  /// The link's delay matters from here on: it is worth something beside the passes, and more than the ranks at its ends stall
+  /// in most iterations without any fault of the link.
+  double material_s(int link) const;
+  std::vector<double> material_s_of_link() const;
   /// F, B and W of one microbatch.
   double stage_s(int stage) const;
 
@@ -47,12 +52,14 @@ class PipelineForecast {
   struct Link {
     LevelTracker delay;
     double overhead_s = 0;
+    std::deque<double> stalls_s = {};  // of its ends, the last iterations'
   };
   struct Stage {
     LevelTracker forward, backward_input, backward_weight;
   };
 
-  void add_link(Link& link, const LinkMeasurement& down, const LinkMeasurement& up);
+  void add_stall(Link& link, double stall_s) const;
+  void add_link(int index, const PipelineMeasurement& measurement);
   std::vector<parallel::StageCosts> pass_times() const;
 
   ForecastOptions options_;

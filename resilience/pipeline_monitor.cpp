@@ -124,7 +124,8 @@ LinkMeasurement PipelineMonitor::measure(const Neighbour& neighbour) const {
     LinkSample sample{.microbatch = arrival.microbatch,
                       .ready_s = neighbour.clock.to_mine_s(ready_s),
                       .arrived_s = arrival.end_s,
-                      .prompt = arrival.prompt};
+                      .prompt = arrival.prompt,
+                      .absent_s = arrival.absent_s};
     if (arrival.started_s) sample.started_s = neighbour.clock.to_mine_s(*arrival.started_s);
     samples.push_back(sample);
   }

@@ -41,14 +41,16 @@ double PlanJudge::mean_s(const parallel::PipelineSchedule& schedule) const {
 }
 
 bool differ_materially(const parallel::PipelineCosts& a, const parallel::PipelineCosts& b, double pass_share,
-                       double delay_share, double material_s) {
+                       double delay_share, const std::vector<double>& material_s_of_link) {
   assert(a.stage_count() == b.stage_count());
   for (std::size_t stage = 0; stage < a.stages.size(); ++stage)
     for (const parallel::Pass pass :
          {parallel::Pass::forward, parallel::Pass::backward_input, parallel::Pass::backward_weight})
       if (differ(a.stages[stage].of(pass), b.stages[stage].of(pass), pass_share, 0)) return true;
   for (int link = 0; link + 1 < a.stage_count(); ++link)
-    if (differ(a.delay_s(link), b.delay_s(link), delay_share, material_s)) return true;
+    if (differ(a.delay_s(link), b.delay_s(link), delay_share,
+               material_s_of_link[static_cast<std::size_t>(link)]))
+      return true;
   return false;
 }
 

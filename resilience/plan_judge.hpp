@@ -26,9 +26,9 @@ class PlanJudge {
   std::vector<char> delegated_;
 };
 
-/// Some pass differs by more than `pass_share` of itself, or some delay by more than `delay_share` and
-/// `material_s`.
+/// Some pass differs by more than `pass_share` of itself, or some delay by more than `delay_share` and its link's
+/// `material_s_of_link`.
 bool differ_materially(const parallel::PipelineCosts& a, const parallel::PipelineCosts& b, double pass_share,
-                       double delay_share, double material_s);
+                       double delay_share, const std::vector<double>& material_s_of_link);
 
 }  // namespace tenax::resilience

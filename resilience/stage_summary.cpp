@@ -18,13 +18,15 @@ void take_slower(StageMeasurement& slowest, const StageMeasurement& other) {
   slowest.forward_s = std::max(slowest.forward_s, other.forward_s);
   slowest.backward_input_s = std::max(slowest.backward_input_s, other.backward_input_s);
   slowest.backward_weight_s = std::max(slowest.backward_weight_s, other.backward_weight_s);
+  slowest.stall_s = std::max(slowest.stall_s, other.stall_s);
 }
 
 /// An estimate beats a bound, a longer delay a shorter one.
 void take_slower(LinkMeasurement& slowest, const LinkMeasurement& other) {
   if (other.samples == 0) return;
   const bool replaces = slowest.samples == 0 || (slowest.at_most && !other.at_most) ||
-                        (slowest.at_most == other.at_most && other.delay_s > slowest.delay_s);
+                        (slowest.at_most && other.delay_s > slowest.delay_s) ||
+                        (!other.at_most && other.at_least_s() > slowest.at_least_s());
   if (replaces) slowest = other;
 }
 

@@ -15,7 +15,11 @@ TEST(AdaptationDecision, reads_back_equal) {
   decision.predicted_s = 1.0 / 3;
   decision.events = {
       {.kind = AdaptationKind::straggler, .step = 12, .link = 2, .delay_s = 0.1, .before_s = 0.7},
-      {.kind = AdaptationKind::delegate, .link = 1, .direct_messages = 7, .delegated_messages = 9}};
+      {.kind = AdaptationKind::delegate,
+       .link = 1,
+       .direct_messages = 7,
+       .delegated_messages = 9,
+       .hold_steps = 16}};
   decision.achieved = {
       {.kind = AdaptationKind::direct, .step = 3, .stage = 1, .predicted_s = 2e-9, .achieved_s = 1e300}};
   EXPECT_EQ(decision_of_text(to_text(decision)), decision);

@@ -124,6 +124,27 @@ TEST(DelayEstimator, uses_late_noticed_arrivals_as_bounds_only) {
   EXPECT_FALSE(measured.at_most);
 }
 
+TEST(DelayEstimator, tells_how_late_arrivals_may_have_been_noticed) {
+  auto samples = overlapping_link(12, 0.050, 0.001);
+  EXPECT_EQ(estimate_delay(samples, 0).late_s, 0);
+  for (LinkSample& sample : samples) {
+    sample.absent_s = sample.arrived_s + 0.001;  // the receiver last looked in vain
+    sample.arrived_s += 0.008;                   // and was given a core again
+  }
+  const auto measured = estimate_delay(samples, 0);
+  EXPECT_NEAR(measured.delay_s, 0.009, 1e-12);
+  EXPECT_NEAR(measured.at_least_s(), 0.002, 1e-12);
+  EXPECT_FALSE(measured.at_most);
+}
+
+TEST(DelayEstimator, does_not_say_that_a_message_arrived_before_it_was_sent) {
+  auto samples = overlapping_link(12, 0.050, 0.005);
+  for (LinkSample& sample : samples) sample.absent_s = sample.ready_s - 1;
+  const auto measured = estimate_delay(samples, 0);
+  EXPECT_NEAR(measured.delay_s, 0.005, 1e-12);
+  EXPECT_NEAR(measured.at_least_s(), 0, 1e-12);
+}
+
 TEST(DelayEstimator, gives_the_least_bound_when_no_arrival_was_noticed_promptly) {
   auto samples = serial_link(12, 0.050, 0.001, false);
   for (std::size_t i = 0; i < samples.size(); ++i) {

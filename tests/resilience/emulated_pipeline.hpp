@@ -78,6 +78,9 @@ class EmulatedPipeline {
   parallel::PipelineCosts truth;
   AdaptationController controller;
   double pass_jitter = 0.03, delay_noise_s = 5e-5, unexplained_s = 0;
+  /// Ranks that share cores: in this share of its iterations a stage is held up for a while, which its passes show, and
+  /// independently the messages that it receives.
+  double stall_share = 0, least_stall_s = 0, most_stall_s = 0;
   std::vector<char> direct_usable;
   std::int64_t steps = 0;
   int plans = 0, reschedules = 0;
@@ -89,19 +92,24 @@ class EmulatedPipeline {
     // A median over microbatches: a third of a single pass's jitter.
     return seconds * (1 + pass_jitter / 3 * std::uniform_real_distribution(-1.0, 1.0)(random_));
   }
+  double stall_s() {
+    if (!std::bernoulli_distribution(stall_share)(stalls_)) return 0;
+    return std::uniform_real_distribution(least_stall_s, most_stall_s)(stalls_);
+  }
   LinkMeasurement measured_link(double delay_s, bool delegated) {
     const double copy_s = delegated ? settings_.delegate_overhead_s / 2 : 0;
-    return {.delay_s = delay_s + copy_s + std::uniform_real_distribution(0.0, delay_noise_s)(random_),
-            .spread_s = delay_noise_s / 2,
-            .overhead_s = copy_s,
-            .error_s = 2e-5,
-            .samples = 12};
+    return {
+        .delay_s = delay_s + copy_s + stall_s() + std::uniform_real_distribution(0.0, delay_noise_s)(random_),
+        .spread_s = delay_noise_s / 2,
+        .overhead_s = copy_s,
+        .error_s = 2e-5,
+        .samples = 12};
   }
   PipelineMeasurement measure() {
     PipelineMeasurement measured;
     for (const parallel::StageCosts& stage : truth.stages)
-      measured.stages.push_back(
-          {jittered(stage.forward_s), jittered(stage.backward_input_s), jittered(stage.backward_weight_s)});
+      measured.stages.push_back({jittered(stage.forward_s), jittered(stage.backward_input_s),
+                                 jittered(stage.backward_weight_s), stall_s()});
     for (std::size_t link = 0; link < paths_.size(); ++link) {
       measured.down.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
       measured.up.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
@@ -119,7 +127,7 @@ class EmulatedPipeline {
   AdaptationSettings settings_;
   std::vector<LinkPath> paths_;
   std::optional<parallel::Plan> pending_;
-  std::mt19937 random_{5};
+  std::mt19937 random_{5}, stalls_{7};
 };
 
 }  // namespace tenax::resilience

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -192,6 +193,41 @@ TEST(PassTimes, splits_a_fused_backward_where_it_sent_its_gradient_on) {
   EXPECT_NEAR(first.backward_weight_s, 2, 1e-12);
   passes.add({{Pass::backward, 0}, 0, 10});  // not sent: in the proportion last seen
   EXPECT_NEAR(passes.take().backward_input_s, 6, 1e-12);
+}
+
+TEST(PassTimes, tells_for_how_long_a_forward_or_backward_input_pass_was_stalled) {
+  PassTimes passes;
+  for (const auto& [pass, seconds] :
+       {std::pair{Pass::forward, 5.0}, {Pass::backward_input, 6.0}, {Pass::backward_weight, 4.0}})
+    for (int m = 0; m < 4; ++m) passes.add({{pass, m}, 100.0 * m, 100.0 * m + seconds});
+  PassTimes stalled = passes, in_weights = passes;
+  EXPECT_NEAR(passes.take().stall_s, 0, 1e-12);
+  stalled.add({{Pass::backward_input, 4}, 1000, 1009});
+  EXPECT_NEAR(stalled.take().stall_s, 3, 1e-12);
+  EXPECT_NEAR(stalled.take().stall_s, 0, 1e-12);  // that of a step alone
+  in_weights.add({{Pass::backward_weight, 4}, 1000, 1009});
+  EXPECT_NEAR(in_weights.take().stall_s, 0, 1e-12);
+}
+
+TEST(StageSummary, lets_the_lane_decide_whose_link_is_slower_for_certain_and_whose_passes_stalled_longer) {
+  const auto summary = [](int stage, int lane, LinkMeasurement activations, double stall_s) {
+    StageSummary of;
+    of.stage = stage;
+    of.lane = lane;
+    of.activations = activations;
+    of.passes.stall_s = stall_s;
+    return of;
+  };
+  const StageSummary first = summary(0, 0, {}, 2), other_first = summary(0, 1, {}, 3);
+  const StageSummary second = summary(1, 0, {.delay_s = 9, .late_s = 8, .samples = 5}, 0);
+  const StageSummary other_second = summary(1, 1, {.delay_s = 4, .late_s = 1, .samples = 5}, 0);
+  for (const auto& summaries : {std::array{first, second, other_first, other_second},
+                                std::array{other_first, other_second, first, second}}) {
+    const PipelineMeasurement all = combine(summaries);
+    EXPECT_EQ(all.down[0].delay_s, 4);
+    EXPECT_EQ(all.stages[0].stall_s, 3);
+    EXPECT_EQ(all.stages[1].stall_s, 0);
+  }
 }
 
 TEST(StageSummary, refuses_bytes_of_another_build) {
