@@ -196,8 +196,8 @@ TEST_F(Convert, a_run_directory_is_summed_up) {
   std::filesystem::create_directory(directory_ / "checkpoints");
   write_file(directory_ / "checkpoints/step-000020.h5", "");
   const std::string text = summarise_run(directory_);
-  for (const char* part : {"completed after step 20, 2023-11-14", "19: loss 2.5", "checkpoint_failed   1 time",
-                           "step-000020.h5"}) {
+  for (const char* part : {"completed after step 20, 2023-11-14", "19: loss 2.5",
+                           "checkpoint_failed   1 time", "step-000020.h5"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   std::filesystem::remove(directory_ / "events.jsonl");
