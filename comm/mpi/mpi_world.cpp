@@ -2,11 +2,14 @@
 // after all ranks have met in a non-blocking barrier that has one.
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <thread>
 #include <vector>
 
 #include "comm/mpi/check.hpp"
 #include "comm/mpi/mpi_endpoint.hpp"
+#include "comm/mpi/overtaking.hpp"
 #include "comm/poll.hpp"
 #include "comm/shared_memory/shared_memory_communicator.hpp"
 #include "comm/staged/staged_communicator.hpp"
@@ -23,19 +26,19 @@ using kernels::Scope;
 
 /// How long a rank that an error unwinds waits for the others to unwind too (as after ControlGroup::agree).
 constexpr double kUnwindingGrace_s = 2;
+/// How long ranks leave it to rank 0 to refuse a library that none of them can use.
+constexpr double kRefusalGrace_s = 5;
 
 class MpiWorld final : public World {
  public:
   explicit MpiWorld(CommOptions options) : options_(options), host_(this_host()) {
     start();
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
     for (MPI_Comm* communicator : {&meeting_, &farewell_}) {
       TENAX_MPI(job, host_, MPI_Comm_dup(MPI_COMM_WORLD, communicator));
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
     gather_names();
+    check_overtaking();
   }
   ~MpiWorld() override { finish(); }
   MpiWorld(const MpiWorld&) = delete;
@@ -94,19 +97,42 @@ class MpiWorld final : public World {
     return create_link_communicator(name, std::move(endpoint), device, options_);
   }
 
-  void start() const {
+  void start() {
     int provided = MPI_THREAD_SINGLE, initialized = 0;
     MPI_Initialized(&initialized);
     if (initialized != 0) throw Error(Scope::job, "MPI was started before; a process has one World");
     TENAX_MPI(job, host_, MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
     if (provided < MPI_THREAD_MULTIPLE)
-      throw Error(Scope::job, "this MPI library does not support MPI_THREAD_MULTIPLE; use one that does");
+      refuse_library("does not support MPI_THREAD_MULTIPLE, or the layer it sends messages through does not");
     void* tag_limit = nullptr;
     int found = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_limit, &found);
     if (found == 0 || *static_cast<int*>(tag_limit) < kMaxTag - 1)
-      throw Error(Scope::job, "this MPI library's tags end below " + std::to_string(kMaxTag) +
-                                  "; use one with larger tags");
+      refuse_library("has tags that end below " + std::to_string(kMaxTag));
+  }
+
+  void check_overtaking() {
+    const Deadline deadline = Deadline::after_s(options_.deadline_s);
+    if (!meet(meeting_, options_.deadline_s))
+      throw Error(Scope::job, gave_up("start", names_[index(rank_)], options_.deadline_s, "the other ranks"));
+    if (!messages_overtake(meeting_, deadline))
+      refuse_library(
+          "holds messages back behind earlier ones that are not received yet, as libfabric's 'net' does");
+  }
+
+  /// Every rank comes here alike; rank 0 says so, and its end ends the others before they do.
+  [[noreturn]] void refuse_library(const std::string& why) const {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string version(text.data(), std::strcspn(text.data(), ",\n"));
+    if (rank_ != 0) std::this_thread::sleep_for(std::chrono::duration<double>(kRefusalGrace_s));
+    throw Error(Scope::job, version + " as set up here " + why +
+                                "; tenax needs another MPI or another layer of it: with Open MPI, "
+                                "OMPI_MCA_pml=ob1, or OMPI_MCA_pml=ucx on InfiniBand");
   }
 
   void gather_names() {
