@@ -25,10 +25,13 @@ struct MessageHeader {
   std::uint64_t bytes = 0;          ///< of the tensor
   std::uint64_t payload_bytes = 0;  ///< that follow: `bytes`, or 0 where the device has no data
   double started_s = 0;             ///< when its transmission began (queueing over), sender's steady clock
+  std::uint64_t place = 0;  ///< that the payload is in (delegated links: PlaceId::code); 0 = it follows
   double late_s = 0;  ///< by how much later it really began: the sending thread woke late (emulated device)
 };
 
-/// Thread rule: one thread sends while another receives; shut_down() from any thread.
+class SharedMemoryArea;
+
+/// Thread rule: one thread sends while another receives; shut_down(), check() and area() from any thread.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -41,6 +44,10 @@ class Connection {
   virtual std::optional<MessageHeader> receive(kernels::Deadline deadline) = 0;
   /// After receive(): exactly header.payload_bytes.
   virtual void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) = 0;
+  /// For who waits for something else of the peer: throws as receive() would, where a broken connection is known at once.
+  virtual void check() const {}
+  /// Memory that both ends can map; null where they are on different hosts. It outlives the connection.
+  virtual std::shared_ptr<SharedMemoryArea> area() { return nullptr; }
   /// Wakes calls blocked on either end, which then throw.
   virtual void shut_down() noexcept = 0;
   /// The remote address that connect() was given (at the accepting end: the one it was accepted on).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -23,6 +24,7 @@ class HostStaging {
     std::unique_ptr<kernels::Stream>
         stream;  ///< null on an asynchronous device: Landing and StreamCopier have one each
     std::unique_ptr<kernels::Event> copied;  ///< passed when the last copy in or out has run
+    std::uint64_t place = 0;                 ///< not of a staging: the place's code (meeting_places.hpp)
     explicit operator bool() const { return buffer != nullptr; }
     std::span<std::byte> memory(std::size_t bytes) const {
       return {static_cast<std::byte*>(buffer->data()), bytes};

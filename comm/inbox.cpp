@@ -54,8 +54,10 @@ class InboxReceive final : public Transfer {
   Stopwatch stopwatch_;
 };
 
-Inbox::Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer, bool emulate_copies)
-    : state_(std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies)) {}
+Inbox::Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer, bool emulate_copies,
+             MeetingPlaces* places)
+    : state_(
+          std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies, places)) {}
 
 Inbox::~Inbox() { state_->close(); }
 
@@ -71,6 +73,12 @@ TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, 
 }
 
 void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }
+
+void Inbox::deliver_in_place(const MessageHeader& header, const Await& await) {
+  state_->deliver_in_place(header, await);
+}
+
+std::uint64_t Inbox::copied_bytes() const { return state_->copied_bytes; }
 
 void Inbox::fail(std::exception_ptr error) { state_->fail(failure_of(error)); }
 

@@ -15,6 +15,8 @@
 
 namespace tenax::comm {
 
+class MeetingPlaces;
+
 /// Thread rule: one rank's thread posts; any number of reader threads deliver.
 ///
 /// Where the host can read the device's memory, a message that is expected is read straight into its tensor. Else it is
@@ -29,8 +31,9 @@ class Inbox {
   /// `device` gives the buffers of early messages (pinned host memory) and copies them to where they belong; `signal`
   /// is notified when a receive becomes done. Both must outlive the inbox. `me`, `peer`: for errors. `emulate_copies`:
   /// on a device without data, whether messages come through host memory, so that each costs a copy (Kernels::copy).
+  /// `places`: of the link, on asynchronous devices; they outlive the inbox.
   Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer,
-        bool emulate_copies = false);
+        bool emulate_copies = false, MeetingPlaces* places = nullptr);
   /// Nobody delivers any more. Receives that are not done throw.
   ~Inbox();
   Inbox(const Inbox&) = delete;
@@ -48,8 +51,13 @@ class Inbox {
   /// `read` throws leaves here, and the message may be delivered again. The tensor's contents are unspecified meanwhile.
   using Read = std::function<void(std::span<std::byte>)>;
   void deliver(const MessageHeader& header, const Read& read);
+  /// The same of a message in a place (header.place): `await` returns when so many of its bytes are there, or throws.
+  using Await = std::function<void(std::size_t)>;
+  void deliver_in_place(const MessageHeader& header, const Await& await);
   /// Every receive whose message has not arrived, now or when it is posted, throws `error`. The first error counts.
   void fail(std::exception_ptr error);
+  /// Any thread: of messages, what this process has copied from host memory to host memory.
+  std::uint64_t copied_bytes() const;
 
  private:
   friend class InboxReceive;

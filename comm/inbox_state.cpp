@@ -17,20 +17,36 @@ Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const ke
   const auto receive = std::make_shared<Receive>();
   receive->tensor = tensor;
   receive->tag = tag;
+  receive->number = draw_number(tag);
   receive->posted_s = steady_now_s();
   if (!landing) return receive;
   assert(stream && "an asynchronous device orders a receive after what its tensor was used for");
   receive->writable = device.create_event();
   stream->record(*receive->writable);
-  receive->slot = staging->take(tensor.bytes());
-  staging->stock(tensor.bytes(), kEarlySlots);
+  receive->slot = take_slot(*receive);
   return receive;
+}
+
+std::uint64_t Inbox::State::draw_number(Tag tag) {
+  const std::lock_guard lock(mutex);
+  return tallies[tag].posted++;
+}
+
+HostStaging::Slot Inbox::State::take_slot(const Receive& receive) {
+  const std::size_t bytes = receive.tensor.bytes();
+  HostStaging::Slot slot;
+  if (places) slot = places->meet(places->incoming(receive.tag, receive.number), bytes);
+  if (slot)
+    slot.copied = device.create_event();
+  else
+    slot = staging->take(bytes);
+  staging->stock(bytes, kEarlySlots);  // others may come without a place, before they are expected
+  return slot;
 }
 
 Inbox::State::ReceivePtr Inbox::State::post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag) {
   const ReceivePtr receive = prepare(stream, tensor, tag);
   std::unique_lock lock(mutex);
-  receive->number = tallies[tag].posted++;
   const Key key(tag, receive->number);
   if (const auto found = early.find(key); found != early.end()) {
     const auto message = std::make_shared<Message>(std::move(found->second));
@@ -53,90 +69,6 @@ Inbox::State::ReceivePtr Inbox::State::post(kernels::Stream* stream, const kerne
   return receive;
 }
 
-void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
-  const Key key(header.tag, header.number);
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return !arriving.contains(key); });
-  const bool is_new = !was_delivered(key);
-  arriving.insert(key);
-  const ReceivePtr direct = is_new ? claim(key, header) : nullptr;
-  lock.unlock();
-  Message message;
-  double arrived_s = 0;
-  try {
-    if (direct) {
-      read(memory_of(*direct));
-      arrived_s = steady_now_s() - header.late_s;
-    } else {
-      message = fetch(header, read, &arrived_s);
-    }
-  } catch (...) {
-    lock.lock();
-    unclaim(key, direct);
-    throw;
-  }
-  message.header = header;
-  message.arrived_s = arrived_s;
-  lock.lock();
-  if (is_new) mark_delivered(key);
-  if (direct) {
-    end(*direct, message, arrived_s);
-  } else if (!is_new) {
-    if (message.slot) staging->give_back(std::move(message.slot));
-  } else if (const auto found = posted.find(key); found != posted.end()) {
-    const ReceivePtr receive = found->second;
-    posted.erase(found);
-    place(lock, *receive, std::move(message));
-  } else {
-    early.emplace(key, std::move(message));
-  }
-  arriving.erase(key);
-  changed.notify_all();
-}
-
-std::span<std::byte> Inbox::State::memory_of(const Receive& receive) const {
-  return landing ? receive.slot.memory(receive.tensor.bytes()) : receive.tensor.raw();
-}
-
-/// The receive that the payload can be read into as it comes.
-Inbox::State::ReceivePtr Inbox::State::claim(const Key& key, const MessageHeader& header) {
-  const auto found = posted.find(key);
-  if (found == posted.end() || copies || header.payload_bytes == 0) return nullptr;
-  const ReceivePtr receive = found->second;
-  if (header.bytes != receive->tensor.bytes() || header.payload_bytes != header.bytes) return nullptr;
-  posted.erase(found);
-  receive->phase = Phase::filling;
-  return receive;
-}
-
-void Inbox::State::unclaim(const Key& key, const ReceivePtr& receive) {
-  arriving.erase(key);
-  if (receive && failure) {
-    receive->phase = Phase::failed;
-    receive->failure = *failure;
-  } else if (receive) {
-    receive->phase = Phase::waiting;
-    posted.emplace(key, receive);
-  }
-  changed.notify_all();
-  signal.notify();
-}
-
-Inbox::State::Message Inbox::State::fetch(const MessageHeader& header, const Read& read, double* arrived_s) {
-  assert(header.payload_bytes == 0 || header.payload_bytes == header.bytes);
-  Message message;
-  const bool costs_a_copy = copies && header.bytes > 0;
-  if (header.payload_bytes > 0 || costs_a_copy) message.slot = staging->take(header.payload_bytes);
-  try {
-    if (header.payload_bytes > 0) read(message.slot.memory(header.payload_bytes));
-  } catch (...) {
-    staging->give_back(std::move(message.slot));
-    throw;
-  }
-  *arrived_s = steady_now_s() - header.late_s;
-  return message;
-}
-
 bool Inbox::State::was_delivered(const Key& key) {
   const Tally& tally = tallies[key.first];
   return key.second < tally.delivered_below || tally.delivered.contains(key.second);
@@ -151,7 +83,8 @@ void Inbox::State::mark_delivered(const Key& key) {
 /// Brings a message that is here to its receive, which is in nobody else's hands. Unlocks while it copies.
 void Inbox::State::place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message) {
   const bool fits = message.header.bytes == receive.tensor.bytes();
-  if (landing && message.slot && fits) return land(receive, std::move(message));
+  if (landing && (message.slot || message.header.place != 0) && fits)
+    return land(receive, std::move(message));
   if (message.slot && fits) {
     receive.phase = Phase::filling;
     lock.unlock();
@@ -190,7 +123,7 @@ void Inbox::State::copy(Receive& receive, Message message) {
 
 void Inbox::State::end(Receive& receive, const Message& message, double arrived_s) {
   receive.copied = nullptr;
-  if (failure && receive.turn != 0) {  // its copy did not wait to the end
+  if (failure && receive.turns.count != 0) {  // its copy did not wait to the end
     receive.phase = Phase::failed;
     receive.failure = *failure;
   } else if (message.header.bytes == receive.tensor.bytes()) {
@@ -202,7 +135,7 @@ void Inbox::State::end(Receive& receive, const Message& message, double arrived_
                                                  std::to_string(message.header.bytes) + " bytes to " + me +
                                                  "; both ends must name the same count"};
   }
-  if (receive.turn != 0) landing->arrive(receive.turn);
+  while (receive.pieces_here < receive.turns.count) land_piece(receive);
   changed.notify_all();
   signal.notify();
 }

@@ -1,6 +1,7 @@
 // The inside of Inbox, shared with the transfers it gave.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "comm/delegates/meeting_places.hpp"
 #include "comm/failure.hpp"
 #include "comm/host_staging.hpp"
 #include "comm/inbox.hpp"
@@ -18,11 +20,12 @@ namespace tenax::comm {
 
 struct Inbox::State {
   State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
-        bool emulate_copies)
+        bool emulate_copies, MeetingPlaces* its_places)
       : signal(its_signal),
         me(std::move(its_me)),
         peer(std::move(its_peer)),
         device(its_device),
+        places(its_places),
         landing(its_device.is_asynchronous() ? std::make_unique<Landing>(its_device) : nullptr),
         copies(!landing && (its_device.has_data() ? !its_device.is_host_memory() : emulate_copies)),
         staging(std::make_unique<HostStaging>(its_device)),
@@ -43,12 +46,13 @@ struct Inbox::State {
     Failure failure;
     // Asynchronous devices:
     HostStaging::Slot slot;  ///< where the message lands
-    std::uint32_t turn = 0;  ///< Landing's, if the copy was enqueued before the message came
+    Landing::Turns turns;    ///< if the copy was enqueued before the message came
+    std::uint32_t pieces_here = 0;
     std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
   };
   using ReceivePtr = std::shared_ptr<Receive>;
 
-  /// A message that is here; `slot` holds what must be copied to the receive's tensor, if anything.
+  /// A message that is here; `slot`, or the header's place, holds what must be copied to the receive's tensor, if anything.
   struct Message {
     MessageHeader header;
     HostStaging::Slot slot;
@@ -64,25 +68,35 @@ struct Inbox::State {
 
   ReceivePtr post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   void deliver(const MessageHeader& header, const Read& read);
+  void deliver_in_place(const MessageHeader& header, const Await& await);
   void fail(const Failure& error);
   void withdraw(Receive& receive);
   // For LandingReceive (landing_receive.cpp):
-  bool take_turn(Receive& receive);
+  void take_turns(Receive& receive);
   void abandon(Receive& receive);
   Landing& landing_or_throw();
-  void give_back(HostStaging::Slot slot);
+  void give_back(Receive& receive, bool has_arrived);
   void close();
   std::string describe(const Receive& receive) const;
 
   Signal& signal;
   const std::string me, peer;
   kernels::Device& device;
+  MeetingPlaces* const places;
+  std::atomic<std::uint64_t> copied_bytes = 0;
   std::unique_ptr<Landing> landing;  ///< on an asynchronous device
   std::mutex mutex;                  ///< guards all below but the staging, and every Receive
 
  private:
   ReceivePtr prepare(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
+  std::uint64_t draw_number(Tag tag);
+  HostStaging::Slot take_slot(const Receive& receive);
   void land(Receive& receive, Message message);
+  void land_piece(Receive& receive);
+  void read_place(std::uint64_t code, std::span<std::byte> memory);
+  void fill_in_place(Receive& receive, const MessageHeader& header, const Await& await);
+  bool begin(std::unique_lock<std::mutex>& lock, const Key& key);
+  void arrive(std::unique_lock<std::mutex>& lock, bool is_new, const ReceivePtr& direct, Message message);
   std::span<std::byte> memory_of(const Receive& receive) const;
   ReceivePtr claim(const Key& key, const MessageHeader& header);
   void unclaim(const Key& key, const ReceivePtr& receive);

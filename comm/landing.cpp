@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "comm/pieces.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::comm {
@@ -25,10 +26,24 @@ Landing::~Landing() {
   }
 }
 
-void Landing::copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable) {
+Landing::Turns Landing::take_turns(std::uint32_t count) {
+  const Turns turns{turns_ + 1, count};
+  turns_ += count;
+  return turns;
+}
+
+void Landing::copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable,
+                   Turns turns) {
+  const kernels::Tensor host{slot.buffer->data(), tensor.dtype, tensor.shape};
   stream_->wait(writable);
-  if (tensor.bytes() > 0)
-    device_.kernels().copy(*stream_, {slot.buffer->data(), tensor.dtype, tensor.shape}, tensor);
+  if (turns.count <= 1) {
+    if (turns.count == 1) stream_->wait(*arrived_, turns.first);
+    if (tensor.bytes() > 0) device_.kernels().copy(*stream_, host, tensor);
+  }
+  for (std::uint32_t i = 0; turns.count > 1 && i < turns.count; ++i) {
+    stream_->wait(*arrived_, turns.first + i);
+    device_.kernels().copy(*stream_, piece_of(host, i), piece_of(tensor, i));
+  }
   stream_->record(*slot.copied);
 }
 

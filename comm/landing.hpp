@@ -27,13 +27,17 @@ class Landing {
   Landing(const Landing&) = delete;
   Landing& operator=(const Landing&) = delete;
 
-  /// Posting thread: copies from `slot` to `tensor` once `writable` is passed; slot.copied is passed when that is done.
-  void copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable);
-  /// Posting thread: what is enqueued from now on waits for the message of this turn. Turns are drawn in the order in which
-  /// they are waited for.
-  std::uint32_t take_turn() { return ++turns_; }
-  void hold(std::uint32_t turn) { stream_->wait(*arrived_, turn); }
-  /// Any thread: the message of `turn` is in its slot.
+  /// Turns of a message that has not come: it arrives in so many pieces, each of which is waited for. None: it is here.
+  struct Turns {
+    std::uint32_t first = 0, count = 0;
+  };
+  /// Posting thread. Turns are drawn in the order in which they are waited for.
+  Turns take_turns(std::uint32_t count);
+  /// Posting thread: copies from `slot` to `tensor` once `writable` is passed, each piece at its turn; slot.copied is passed
+  /// when that is done.
+  void copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable,
+            Turns turns);
+  /// Any thread: the piece of `turn` is in its slot.
   void arrive(std::uint32_t turn);
   /// Any thread: nothing is waited for any more, whether or not it has come.
   void open();

@@ -24,7 +24,10 @@ class LandingReceive final : public Transfer {
   TransferTiming timing() const override { return timing_; }
 
  private:
+  bool is_coming() const;
   bool has_landed() const;
+  template <class Ready>
+  void await(Ready ready, kernels::Deadline deadline);
   void enqueue();
   void finish();
 

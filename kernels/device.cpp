@@ -17,6 +17,10 @@ std::unique_ptr<Graph> Stream::end_capture() {
 
 void Stream::launch(Graph&) { assert(!"this device captures nothing"); }
 
+std::unique_ptr<HostRegistration> Device::register_host(std::shared_ptr<std::byte>, std::size_t) {
+  return nullptr;
+}
+
 std::unique_ptr<Flag> Device::create_flag() {
   assert(!"a flag on a synchronous device");
   return nullptr;

@@ -97,6 +97,13 @@ struct StepShape {
 };
 
 enum class MemoryKind { device, pinned_host };
+
+/// While it lives, a device's streams reach some host memory that somebody else allocated.
+class HostRegistration {
+ public:
+  virtual ~HostRegistration() = default;
+};
+
 enum class DeviceKind { cpu, cuda, emulated };
 
 class Device {
@@ -116,6 +123,11 @@ class Device {
   virtual std::string bus_id() const { return {}; }
   /// Throws Error(rank) naming the bytes asked for when there is no such memory.
   virtual std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind = MemoryKind::device) = 0;
+  /// Asynchronous devices: streams copy to and from these whole pages, which another process may share, as they do with
+  /// pinned_host. Giving the registration up waits for streams as freeing memory does; `memory` is let go of then, or, if
+  /// they are not through in time, never. Null where the machine cannot; then there is allocate().
+  virtual std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
+                                                          std::size_t bytes);
   virtual std::unique_ptr<Stream> create_stream() = 0;
   /// Bytes of device memory that operations of these sizes need between their own kernels: for reserve_scratch(). Equal
   /// on all devices of a kind. 0 where they need none that counts.

@@ -46,6 +46,11 @@ class InjectedConnection final : public comm::Connection {
             kernels::Deadline deadline) override;
   std::optional<comm::MessageHeader> receive(kernels::Deadline deadline) override;
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
+  void check() const override {
+    throw_if_cut();
+    inner_->check();
+  }
+  std::shared_ptr<comm::SharedMemoryArea> area() override { return inner_->area(); }
   void shut_down() noexcept override;
   const std::string& address() const override { return inner_->address(); }
   std::string describe() const override { return inner_->describe(); }

@@ -21,8 +21,8 @@ class ChannelListener {
   virtual void on_delivered(const OutgoingPtr& message) = 0;
   /// Incoming channels have news to acknowledge, or a new connection, over which it must be said again.
   virtual void on_arrival() = 0;
-  /// A transmission took `sending_s` after `queueing_s`.
-  virtual void on_sent(double queueing_s, double sending_s) = 0;
+  /// A transmission took `sending_s` after `queueing_s`, and the connection `payload_bytes`.
+  virtual void on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) = 0;
   /// The link cannot go on.
   virtual void on_failure(const Failure& failure) = 0;
 };

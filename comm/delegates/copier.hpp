@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "comm/delegates/meeting_places.hpp"
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
 
@@ -13,9 +14,11 @@ namespace tenax::comm {
 /// any.
 class Copier {
  public:
-  /// Called on a thread of the copier: with a message that is in its slot, or with what went wrong.
+  /// Called on a thread of the copier.
   struct Events {
-    std::function<void(const OutgoingPtr&)> copied;
+    std::function<void(const OutgoingPtr&)>
+        leaving;  ///< it may be sent: it is in its slot, or coming into its place
+    std::function<void(const OutgoingPtr&)> copied;  ///< the send is done
     std::function<void(const Failure&)> failed;
   };
   virtual ~Copier() = default;
@@ -34,7 +37,8 @@ std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int slots,
                                              Copier::Events events);
 /// For asynchronous devices (stream_copier.cpp). Here add() enqueues the copy, so that no other thread ever asks anything
 /// of the device, and takes a buffer at once, so that it does not wait either: what a slow link has not carried yet is in
-/// pinned memory, however much it is.
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Copier::Events events);
+/// pinned memory, however much it is. Where a message has a place, that is its buffer, and it leaves with its first piece.
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
+                                             Copier::Events events);
 
 }  // namespace tenax::comm

@@ -1,7 +1,8 @@
 // The parts of a delegated link, per rank:
 //
 //   send() -> [Copier ->] OutgoingChannel 0 … k-1 ==connections==> IncomingChannel 0 … k-1 -> Inbox -> receive()
-//                                                 <=============== Acknowledger
+//                  \                              <=============== Acknowledger                /
+//                   ‾‾‾‾‾‾‾‾‾‾‾‾‾ MeetingPlaces (asynchronous devices on one host) ‾‾‾‾‾‾‾‾‾‾
 //
 // and the same the other way, over connections of its own. Message j of a direction goes to channel j mod k; a channel
 // keeps its order and loses nothing; the number that each message has within its tag brings it to its receive.
@@ -15,6 +16,7 @@
 #include "comm/delegates/acknowledger.hpp"
 #include "comm/delegates/copier.hpp"
 #include "comm/delegates/outgoing_channel.hpp"
+#include "comm/delegates/place_opener.hpp"
 #include "comm/delegates/send_transfer.hpp"
 
 namespace tenax::comm {
@@ -35,11 +37,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
         device_(device),
         copies_out_(device.has_data() ? !device.is_host_memory() || options.copy_out : true),
         signal_(options.signal ? *options.signal : own_signal_),
-        inbox_(device, signal_, me.name, peer.name, true),
-        acknowledger_(parties_, [this] { return incoming(); }),
+        places_(device, parties_.connects() ? 0 : 1),
+        inbox_(device, signal_, me.name, peer.name, true, &places_),
+        acknowledger_(parties_, [this] { return all(incoming_); }),
         copier_(make_copier(options)) {
     assert(me.rank != peer.rank);
     set_delegates(options.delegates);
+    if (device.is_asynchronous()) opener_ = std::make_unique<PlaceOpener>(parties_, places_);
   }
   ~ThreadedDelegatedLink() override;
 
@@ -57,15 +61,20 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
   void on_farewell() override;
   void on_delivered(const OutgoingPtr& message) override;
   void on_arrival() override { acknowledger_.notify(); }
-  void on_sent(double queueing_s, double sending_s) override;
+  void on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) override;
   void on_failure(const Failure& failure) override;
 
   std::unique_ptr<Copier> make_copier(const DelegateOptions& options);
   void dispatch(const OutgoingPtr& message);
   void flush();
   void stop_channels();
-  Acknowledger::Channels incoming() const;
-  std::vector<OutgoingChannel*> outgoing() const;
+  template <class Channel>
+  std::vector<Channel*> all(const std::vector<std::unique_ptr<Channel>>& channels) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Channel*> list;
+    for (const auto& channel : channels) list.push_back(channel.get());
+    return list;
+  }
 
   const LinkParties parties_;
   kernels::Device& device_;
@@ -83,11 +92,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener
   std::uint64_t undelivered_ = 0;
   DelegateStatistics statistics_;
 
+  MeetingPlaces places_;
   Inbox inbox_;
   Acknowledger acknowledger_;
   std::unique_ptr<Copier> copier_;
   std::vector<std::unique_ptr<OutgoingChannel>> outgoing_;  // last: their threads use all else
   std::vector<std::unique_ptr<IncomingChannel>> incoming_;
+  std::unique_ptr<PlaceOpener> opener_;
 };
 
 ThreadedDelegatedLink::~ThreadedDelegatedLink() {
@@ -95,19 +106,18 @@ ThreadedDelegatedLink::~ThreadedDelegatedLink() {
   if (!unwinds) flush();
   acknowledger_.leave(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
+  opener_.reset();
   copier_->stop();
   stop_channels();  // all at once; each then ends without waiting for others
-  for (OutgoingChannel* channel : outgoing()) channel->end();
-  for (IncomingChannel* channel : incoming()) channel->end();
+  for (OutgoingChannel* channel : all(outgoing_)) channel->end();
+  for (IncomingChannel* channel : all(incoming_)) channel->end();
 }
 
 std::unique_ptr<Copier> ThreadedDelegatedLink::make_copier(const DelegateOptions& options) {
-  const Copier::Events events = {[this](const OutgoingPtr& message) {
-                                   dispatch(message);
-                                   signal_.notify();
-                                 },
+  const Copier::Events events = {[this](const OutgoingPtr& message) { dispatch(message); },
+                                 [this](const OutgoingPtr&) { signal_.notify(); },
                                  [this](const Failure& failure) { on_failure(failure); }};
-  if (device_.is_asynchronous()) return create_stream_copier(device_, events);
+  if (device_.is_asynchronous()) return create_stream_copier(device_, places_, events);
   return create_thread_copier(device_, kSlotsPerDelegate * options.delegates, options.deadline_s, events);
 }
 
@@ -155,7 +165,7 @@ void ThreadedDelegatedLink::set_delegates(int delegates) {
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
     outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
-    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, *this));
+    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, places_, *this));
   }
   delegates_ = delegates;
   turn_ = 0;
@@ -164,13 +174,14 @@ void ThreadedDelegatedLink::set_delegates(int delegates) {
 DelegateStatistics ThreadedDelegatedLink::statistics() const {
   const std::lock_guard lock(mutex_);
   DelegateStatistics sum = statistics_;
+  sum.copied_bytes += inbox_.copied_bytes();
   for (const auto& channel : outgoing_) sum.reconnections += std::max(0, channel->connections_made() - 1);
   for (const auto& channel : incoming_) sum.reconnections += std::max(0, channel->connections_made() - 1);
   return sum;
 }
 
 void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) {
-  const auto channels = outgoing();
+  const auto channels = all(outgoing_);
   for (std::size_t i = 0; i < std::min(channels.size(), arrived_of_channel.size()); ++i)
     channels[i]->acknowledge(arrived_of_channel[i]);
 }
@@ -186,8 +197,9 @@ void ThreadedDelegatedLink::on_delivered(const OutgoingPtr& message) {
   signal_.notify();
 }
 
-void ThreadedDelegatedLink::on_sent(double queueing_s, double sending_s) {
+void ThreadedDelegatedLink::on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) {
   const std::lock_guard lock(mutex_);
+  statistics_.copied_bytes += payload_bytes;
   statistics_.queueing_s += queueing_s;
   statistics_.sending_s += sending_s;
 }
@@ -218,22 +230,8 @@ void ThreadedDelegatedLink::flush() {
 }
 
 void ThreadedDelegatedLink::stop_channels() {
-  for (OutgoingChannel* channel : outgoing()) channel->stop();
-  for (IncomingChannel* channel : incoming()) channel->stop();
-}
-
-Acknowledger::Channels ThreadedDelegatedLink::incoming() const {
-  const std::lock_guard lock(mutex_);
-  Acknowledger::Channels channels;
-  for (const auto& channel : incoming_) channels.push_back(channel.get());
-  return channels;
-}
-
-std::vector<OutgoingChannel*> ThreadedDelegatedLink::outgoing() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<OutgoingChannel*> channels;
-  for (const auto& channel : outgoing_) channels.push_back(channel.get());
-  return channels;
+  for (OutgoingChannel* channel : all(outgoing_)) channel->stop();
+  for (IncomingChannel* channel : all(incoming_)) channel->stop();
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct DelegateStatistics {
   std::uint64_t messages_sent = 0;
   double sending_s = 0;   ///< in transmission, summed over the sending delegates
   double queueing_s = 0;  ///< between send() and the start of transmission, summed
+  std::uint64_t copied_bytes =
+      0;  ///< of messages, by processors of this end: into connections, and out of them
   int reconnections = 0;
 };
 
@@ -41,8 +43,10 @@ class DelegatedLink : public Link {
 /// address answers within the deadline, transfers throw Error(link) naming link, ranks and hosts.
 ///
 /// Messages go to the delegates in turn (round-robin). On a device whose memory the host cannot read, each passes through
-/// a ring of page-aligned pinned buffers: copy, completion event, transmission; the receiver's delegates fetch eagerly
-/// and copy to the device. On the CPU they send from and receive into the tensors themselves.
+/// page-aligned pinned buffers: copy, completion event, transmission; the receiver's delegates fetch eagerly and copy to the
+/// device. Between asynchronous devices of one host both copies use one buffer, which both processes see, piece by piece at
+/// the same time; delegates carry the message's header alone (meeting_places.hpp). On the CPU they send from and receive
+/// into the tensors themselves.
 ///
 /// A send is done when its tensor may change: on the CPU when the peer has acknowledged it, else when it is copied out
 /// (the buffer then answers for its delivery). A receive whose message comes first takes it when it is posted, however

@@ -12,10 +12,11 @@ constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has a
 
 }  // namespace
 
-IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox,
+IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
                                  ChannelListener& listener)
     : parties_(parties),
       inbox_(inbox),
+      places_(places),
       listener_(listener),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.peer.rank) + "." + std::to_string(index)) {
@@ -63,16 +64,40 @@ void IncomingChannel::set_delivering(bool is_delivering) {
   changed_.notify_all();
 }
 
-void IncomingChannel::deliver(const MessageHeader& header, const Inbox::Read& read_payload) {
+void IncomingChannel::deliver(Connection& connection, const MessageHeader& header) {
   set_delivering(true);
   try {
-    inbox_.deliver(header, read_payload);
+    if (header.place != 0)
+      inbox_.deliver_in_place(header, [&](std::size_t bytes) { await(connection, header, bytes); });
+    else
+      inbox_.deliver(header, [&](std::span<std::byte> memory) {
+        connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
+      });
   } catch (...) {
     set_delivering(false);
     throw;
   }
   ++arrived_;
   set_delivering(false);
+}
+
+/// The sender's device is writing: only a sender that is gone, or in trouble, does not get there.
+void IncomingChannel::await(Connection& connection, const MessageHeader& header, std::size_t bytes) {
+  const auto is_over = [&] {
+    try {
+      connection.check();
+    } catch (const kernels::Error&) {
+      return true;
+    }
+    return false;
+  };
+  const auto outcome = places_.await(PlaceId::of_code(header.place), bytes, is_over,
+                                     kernels::Deadline::after_s(parties_.deadline_s));
+  if (outcome == Bell::Outcome::done) return;
+  connection.check();
+  throw kernels::Error(kernels::Scope::link, connection.describe() +
+                                                 ": a message that its sender had begun to copy did not "
+                                                 "become complete before the deadline");
 }
 
 /// Returns when the connection is broken.
@@ -87,16 +112,13 @@ void IncomingChannel::read(Connection& connection) {
 }
 
 void IncomingChannel::take(Connection& connection, const MessageHeader& header) {
-  const auto read_payload = [&](std::span<std::byte> memory) {
-    connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
-  };
   if (header.sequence > arrived_)
     throw kernels::Error(kernels::Scope::link, connection.describe() + ": a message is missing");
   if (header.sequence == arrived_) {
-    deliver(header, read_payload);
+    deliver(connection, header);
   } else if (header.payload_bytes > 0) {  // sent again, though it had arrived
     std::vector<std::byte> dropped(header.payload_bytes);
-    read_payload(dropped);
+    connection.receive_payload(dropped, kernels::Deadline::after_s(parties_.deadline_s));
   }
   listener_.on_arrival();
 }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "comm/delegates/channel_listener.hpp"
+#include "comm/delegates/meeting_places.hpp"
 #include "comm/delegates/reconnector.hpp"
 #include "comm/inbox.hpp"
 
@@ -17,8 +18,9 @@ namespace tenax::comm {
 /// Thread rule: any thread; but one at a time sends on connection().
 class IncomingChannel {
  public:
-  /// `parties`, `inbox` and `listener` must outlive the channel.
-  IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, ChannelListener& listener);
+  /// All references must outlive the channel. `places`: where the inbox looks too.
+  IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
+                  ChannelListener& listener);
   ~IncomingChannel() { end(); }
   IncomingChannel(const IncomingChannel&) = delete;
   IncomingChannel& operator=(const IncomingChannel&) = delete;
@@ -39,12 +41,14 @@ class IncomingChannel {
   void run();
   void read(Connection& connection);
   void take(Connection& connection, const MessageHeader& header);
-  void deliver(const MessageHeader& header, const Inbox::Read& read_payload);
+  void deliver(Connection& connection, const MessageHeader& header);
+  void await(Connection& connection, const MessageHeader& header, std::size_t bytes);
   void set_delivering(bool is_delivering);
   void set_connection(std::shared_ptr<Connection> connection);
 
   const LinkParties& parties_;
   Inbox& inbox_;
+  MeetingPlaces& places_;
   ChannelListener& listener_;
   Reconnector reconnector_;
   std::atomic<std::uint64_t> arrived_{0};

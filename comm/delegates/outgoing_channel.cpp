@@ -93,9 +93,14 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
     if (!message.slot) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
     MessageHeader header = message.header;
     stamp(message, header);
+    if (message.slot && message.slot.place != 0) {
+      header.place = message.slot.place;
+      header.payload_bytes = 0;
+    }
     const bool is_sent = transmit_payload(connection, message, header);
     last_left_s_ = steady_now_s() - header.late_s;
-    listener_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s);
+    listener_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s,
+                      header.payload_bytes);
     return is_sent;
   } catch (const kernels::Error& error) {
     if (error.scope() != kernels::Scope::link) fail(failure_of(std::current_exception()));
@@ -118,7 +123,7 @@ bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& 
                                        const MessageHeader& header) {
   const kernels::Deadline deadline = kernels::Deadline::after_s(parties_.deadline_s);
   if (message.slot) {
-    connection.send(header, message.payload, deadline);
+    connection.send(header, message.payload.first(header.payload_bytes), deadline);
     return true;
   }
   if (!message.begin_reading()) {

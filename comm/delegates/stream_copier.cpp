@@ -1,11 +1,12 @@
-// The sending thread enqueues, on a stream of the copier: wait until the tensor is there, copy, count. A watching thread
-// sees the count in pinned memory and hands the message on; it asks nothing of the device, whose driver may make one
-// caller wait while another's stream is stuck.
+// The sending thread enqueues, on a stream of the copier: wait until the tensor is there, copy, count; piece by piece where
+// the receiver's device reads from the same memory. A watching thread sees the count in pinned memory and hands the message
+// on; it asks nothing of the device, whose driver may make one caller wait while another's stream is stuck.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
 #include "comm/delegates/copier.hpp"
+#include "comm/pieces.hpp"
 #include "comm/worker.hpp"
 #include "kernels/kernels.hpp"
 
@@ -18,8 +19,9 @@ constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its
 
 class StreamCopier final : public Copier {
  public:
-  StreamCopier(kernels::Device& device, Events events)
+  StreamCopier(kernels::Device& device, MeetingPlaces& places, Events events)
       : device_(device),
+        places_(places),
         staging_(device),
         stream_(device.create_stream()),
         copied_(device.create_flag()),
@@ -30,17 +32,20 @@ class StreamCopier final : public Copier {
 
   void stop() override;
   void add(const OutgoingPtr& message) override;
-  void give_back(OutgoingMessage& message) override { staging_.give_back(std::move(message.slot)); }
+  void give_back(OutgoingMessage& message) override;
   void set_slots(int) override {}
 
  private:
+  void copy_in_pieces(const kernels::Tensor& tensor, const kernels::Tensor& host);
   bool wait_until_copied(std::uint32_t number);
-  void watch(const OutgoingPtr& message, std::uint32_t number);
+  void watch(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces);
+  bool hand_on(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces);
 
   kernels::Device& device_;
+  MeetingPlaces& places_;
   HostStaging staging_;
   std::unique_ptr<kernels::Stream> stream_;
-  std::unique_ptr<kernels::Flag> copied_;  // how many copies have ended
+  std::unique_ptr<kernels::Flag> copied_;  // how many pieces have been copied
   std::uint32_t enqueued_ = 0;             // the sending thread's
   Events events_;
   std::mutex mutex_;
@@ -51,25 +56,55 @@ class StreamCopier final : public Copier {
 
 void StreamCopier::add(const OutgoingPtr& message) {
   const kernels::Tensor& tensor = message->tensor;
-  message->slot = staging_.take(tensor.bytes());
+  message->slot = places_.meet(places_.outgoing(message->header.tag, message->header.number), tensor.bytes());
+  const std::uint32_t before = enqueued_, pieces = message->slot ? pieces_of(tensor.bytes()) : 1;
+  if (!message->slot) message->slot = staging_.take(tensor.bytes());
   message->copied = device_.create_event();
   message->begin_reading();  // until watch() has seen the copy
+  const kernels::Tensor host{message->slot.buffer->data(), tensor.dtype, tensor.shape};
   stream_->wait(*message->ready);
-  if (tensor.bytes() > 0)
-    device_.kernels().copy(*stream_, tensor, {message->slot.buffer->data(), tensor.dtype, tensor.shape});
+  if (pieces > 1) {
+    copy_in_pieces(tensor, host);
+  } else {
+    if (tensor.bytes() > 0) device_.kernels().copy(*stream_, tensor, host);
+    stream_->set(*copied_, ++enqueued_);
+  }
   stream_->record(*message->copied);
-  stream_->set(*copied_, ++enqueued_);
-  watcher_->add([this, message, number = enqueued_] { watch(message, number); });
+  watcher_->add([this, message, before, pieces] { watch(message, before, pieces); });
 }
 
-void StreamCopier::watch(const OutgoingPtr& message, std::uint32_t number) {
-  const bool is_copied = wait_until_copied(number);
-  if (is_copied) {
-    message->payload = message->slot.memory(message->header.payload_bytes);
-    message->release();
+void StreamCopier::copy_in_pieces(const kernels::Tensor& tensor, const kernels::Tensor& host) {
+  for (std::uint32_t i = 0; i < pieces_of(tensor.bytes()); ++i) {
+    device_.kernels().copy(*stream_, piece_of(tensor, i), piece_of(host, i));
+    stream_->set(*copied_, ++enqueued_);
   }
+}
+
+/// Once the receiver has it, the slot is not this thread's any more.
+void StreamCopier::watch(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces) {
+  const bool is_copied = hand_on(message, before, pieces);
+  if (is_copied) message->release();
   message->end_reading();
   if (is_copied) events_.copied(message);
+}
+
+bool StreamCopier::hand_on(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces) {
+  const std::uint64_t place = message->slot.place;
+  const std::size_t bytes = message->tensor.bytes();
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    if (!wait_until_copied(before + i + 1)) return false;
+    if (i == 0) message->payload = message->slot.memory(bytes);
+    if (place != 0) places_.fill(PlaceId::of_code(place), pieces > 1 ? end_of_piece(i, bytes) : bytes);
+    if (i == 0) events_.leaving(message);
+  }
+  return true;
+}
+
+void StreamCopier::give_back(OutgoingMessage& message) {
+  HostStaging::Slot slot = std::move(message.slot);
+  if (slot.place == 0) return staging_.give_back(std::move(slot));
+  places_.leave_sent(places_.outgoing(message.header.tag, message.header.number),
+                     PlaceId::of_code(slot.place));
 }
 
 /// False when the copier is being closed. The tensor is there when the ops before it have run, however late: the sender's
@@ -98,8 +133,9 @@ void StreamCopier::stop() {
 
 }  // namespace
 
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Copier::Events events) {
-  return std::make_unique<StreamCopier>(device, std::move(events));
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
+                                             Copier::Events events) {
+  return std::make_unique<StreamCopier>(device, places, std::move(events));
 }
 
 }  // namespace tenax::comm

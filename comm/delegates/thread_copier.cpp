@@ -94,6 +94,7 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
   message->payload = message->slot.memory(message->header.payload_bytes);
   message->release();
   message->end_reading();
+  events_.leaving(message);
   events_.copied(message);
 }
 

@@ -7,17 +7,12 @@
 #include <functional>
 #include <span>
 
-#include "kernels/deadline.hpp"
+#include "comm/transport/bell.hpp"
 
 namespace tenax::comm {
 
 /// The shared part; zeros at first. The bytes follow it.
 struct RingControl {
-  /// What one end sleeps on: a futex that the other end changes and wakes.
-  struct Bell {
-    alignas(64) std::atomic<std::uint32_t> rings{0};
-    std::atomic<std::uint32_t> has_waiter{0};
-  };
   alignas(64) std::atomic<std::uint64_t> written{0};  ///< bytes since the beginning
   alignas(64) std::atomic<std::uint64_t> read{0};
   Bell data, space;
@@ -26,13 +21,12 @@ struct RingControl {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// One end of a ring. Thread rule: one thread writes (in one process), one reads (in the same or another), any closes.
-/// Nobody spins: who has to wait sleeps on a futex.
 class Ring {
  public:
   static constexpr std::size_t kCapacity = std::size_t{1} << 20;  ///< stays in the processor's cache
   static constexpr std::size_t kMemory = sizeof(RingControl) + kCapacity;
 
-  enum class Outcome { done, closed, deadline };
+  using Outcome = Bell::Outcome;  ///< over: closed, or the other process is gone
   /// Asked now and then while waiting: is the other process still there?
   using Alive = std::function<bool()>;
 
@@ -47,9 +41,12 @@ class Ring {
   Outcome read(std::span<std::byte> bytes, kernels::Deadline deadline, const Alive& alive);
   /// No more is written; wakes both ends.
   void close() noexcept;
+  bool is_closed() const { return control_.closed.load() != 0; }
 
  private:
   std::uint64_t readable() const;
+  template <class Ready>
+  Outcome wait_at(Bell& bell, const Ready& ready, kernels::Deadline deadline, const Alive& alive) const;
 
   RingControl& control_;
   std::byte* bytes_;

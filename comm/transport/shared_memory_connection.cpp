@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cassert>
@@ -12,6 +13,7 @@
 
 #include "comm/transport/greeting.hpp"
 #include "comm/transport/ring.hpp"
+#include "comm/transport/shared_memory_area.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -19,6 +21,8 @@ namespace {
 // The connecting end writes into the first ring, the accepting end into the second.
 constexpr std::size_t kStride = (Ring::kMemory + 4095) / 4096 * 4096;
 constexpr std::size_t kBytes = 2 * kStride;
+// Behind the rings, without pages until somebody asks for them.
+constexpr std::size_t kWhole = kBytes + SharedMemoryArea::kBytes;
 // Nobody can take pages away from under the other process.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
@@ -41,18 +45,18 @@ class Mapping {
 
 bool is_as_created(const FileDescriptor& memory) {
   struct stat status {};
-  return fstat(memory.get(), &status) == 0 && status.st_size == static_cast<off_t>(kBytes) &&
+  return fstat(memory.get(), &status) == 0 && status.st_size == static_cast<off_t>(kWhole) &&
          (fcntl(memory.get(), F_GET_SEALS) & kSeals) == kSeals;
 }
 
 class SharedMemoryConnection final : public Connection {
  public:
-  SharedMemoryConnection(const FileDescriptor& memory, FileDescriptor socket, std::string address,
-                         ConnectionEnd end)
+  SharedMemoryConnection(FileDescriptor memory, FileDescriptor socket, std::string address, ConnectionEnd end)
       : socket_(std::move(socket)),
         address_(std::move(address)),
         name_(plain_address(address_)),
         mapping_(memory, name_),
+        area_(std::make_shared<SharedMemoryArea>(std::move(memory), kBytes, end)),
         out_(mapping_.ring(end == ConnectionEnd::connecting ? 0 : 1)),
         in_(mapping_.ring(end == ConnectionEnd::connecting ? 1 : 0)),
         alive_([this] { return is_peer_there(); }) {}
@@ -64,7 +68,7 @@ class SharedMemoryConnection final : public Connection {
     const std::span<const std::byte> head(reinterpret_cast<const std::byte*>(&header), sizeof header);
     for (const std::span<const std::byte> part : {head, payload}) {
       const Ring::Outcome outcome = out_.write(part, deadline, alive_);
-      if (outcome == Ring::Outcome::closed) throw_link_error(name_, lost());
+      if (outcome == Ring::Outcome::over) throw_link_error(name_, lost());
       if (outcome == Ring::Outcome::deadline)
         throw_link_error(name_, "the other end took nothing more before the deadline");
     }
@@ -73,7 +77,7 @@ class SharedMemoryConnection final : public Connection {
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
     MessageHeader header;
     const Ring::Outcome outcome = in_.wait_for(sizeof header, deadline, alive_);
-    if (outcome == Ring::Outcome::closed) throw_link_error(name_, lost());
+    if (outcome == Ring::Outcome::over) throw_link_error(name_, lost());
     if (outcome == Ring::Outcome::deadline) return std::nullopt;
     in_.read({reinterpret_cast<std::byte*>(&header), sizeof header}, deadline,
              alive_);  // is there: does not wait
@@ -82,7 +86,7 @@ class SharedMemoryConnection final : public Connection {
 
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
     const Ring::Outcome outcome = in_.read(payload, deadline, alive_);
-    if (outcome == Ring::Outcome::closed) throw_link_error(name_, lost());
+    if (outcome == Ring::Outcome::over) throw_link_error(name_, lost());
     if (outcome == Ring::Outcome::deadline)
       throw_link_error(name_, "a message stopped half-way and did not go on before the deadline");
   }
@@ -93,6 +97,10 @@ class SharedMemoryConnection final : public Connection {
     in_.close();
     shutdown(socket_.get(), SHUT_RDWR);
   }
+  void check() const override {
+    if (out_.is_closed() || !is_peer_there()) throw_link_error(name_, lost());
+  }
+  std::shared_ptr<SharedMemoryArea> area() override { return area_; }
   const std::string& address() const override { return address_; }
   std::string describe() const override { return name_; }
 
@@ -106,6 +114,7 @@ class SharedMemoryConnection final : public Connection {
   FileDescriptor socket_;
   std::string address_, name_;
   Mapping mapping_;
+  std::shared_ptr<SharedMemoryArea> area_;
   Ring out_, in_;
   Ring::Alive alive_;
   std::atomic<bool> is_shut_down_{false};
@@ -118,6 +127,8 @@ FileDescriptor create_connection_memory(const std::string& where) {
   // Every page now: a host without memory is an error here and not a SIGBUS later.
   const int code = memory ? posix_fallocate(memory.get(), 0, static_cast<off_t>(kBytes)) : errno;
   if (code != 0) throw_link_error(where, "no shared memory for a connection", code);
+  if (ftruncate(memory.get(), static_cast<off_t>(kWhole)) != 0)
+    throw_link_error(where, "cannot size shared memory", errno);
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0)
     throw_link_error(where, "cannot seal shared memory", errno);
   return memory;
@@ -127,7 +138,8 @@ std::unique_ptr<Connection> create_shared_memory_connection(FileDescriptor memor
                                                             std::string address, ConnectionEnd end) {
   if (!memory || !is_as_created(memory))
     throw_link_error(plain_address(address), "no proper memory came along");
-  return std::make_unique<SharedMemoryConnection>(memory, std::move(socket), std::move(address), end);
+  return std::make_unique<SharedMemoryConnection>(std::move(memory), std::move(socket), std::move(address),
+                                                  end);
 }
 
 }  // namespace tenax::comm

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/connection.hpp"
+#include "comm/transport/shared_memory_area.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {
@@ -12,8 +13,6 @@ namespace tenax::comm {
 /// A new segment for one connection, as an open file without a name: it is gone with the last process that has it, however
 /// that ends. Throws Error(link) when the host has no memory for it.
 FileDescriptor create_connection_memory(const std::string& where);
-
-enum class ConnectionEnd { connecting, accepting };
 
 /// Maps the segment in `memory`. `socket`: a Unix socket to the other process, which tells when that is gone; no message
 /// goes over it. Throws Error(link) when the segment is not as create_connection_memory made it.

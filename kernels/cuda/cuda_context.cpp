@@ -83,6 +83,18 @@ void CudaContext::release_pinned(void* memory) noexcept {
   if (streams_are_through()) cudaFreeHost(memory);
 }
 
+bool CudaContext::pin(void* memory, std::size_t bytes) const {
+  make_current();
+  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped) == cudaSuccess)
+    return true;
+  cudaGetLastError();  // the caller knows another way
+  return false;
+}
+
+bool CudaContext::unpin(void* memory) noexcept {
+  return streams_are_through() && cudaHostUnregister(memory) == cudaSuccess;
+}
+
 void CudaContext::add(cudaStream_t stream) {
   OwnedEvent mark = create_event(cudaEventDisableTiming);
   const std::lock_guard lock(mutex_);

@@ -40,6 +40,10 @@ class CudaContext {
   /// on; the process is about to end.
   void release(void* memory) noexcept;
   void release_pinned(void* memory) noexcept;
+  /// Pins pages that somebody else allocated; false where driver or system refuse.
+  bool pin(void* memory, std::size_t bytes) const;
+  /// As release(); false where the pages stay pinned.
+  bool unpin(void* memory) noexcept;
 
   /// Streams say when they begin and end, so that release() knows whom to wait for.
   void add(cudaStream_t stream);

@@ -49,6 +49,10 @@ class CudaDevice final : public Device {
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return allocate_memory(context_, bytes, kind);
   }
+  std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
+                                                  std::size_t bytes) override {
+    return register_memory(context_, std::move(memory), bytes);
+  }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
   std::size_t scratch_bytes(const StepShape& shape) const override {
     return cuda_scratch_bytes(shape, deterministic_);

@@ -58,7 +58,29 @@ class PinnedBuffer final : public Buffer {
   void* data_;
 };
 
+class PinnedPages final : public HostRegistration {
+ public:
+  PinnedPages(std::shared_ptr<CudaContext> context, std::shared_ptr<std::byte> memory)
+      : context_(std::move(context)), memory_(std::make_unique<Pages>(std::move(memory))) {}
+  ~PinnedPages() override {
+    if (!context_->unpin(memory_->get())) static_cast<void>(memory_.release());  // copies may still run
+  }
+  PinnedPages(const PinnedPages&) = delete;
+  PinnedPages& operator=(const PinnedPages&) = delete;
+
+ private:
+  using Pages = std::shared_ptr<std::byte>;
+  std::shared_ptr<CudaContext> context_;
+  std::unique_ptr<Pages> memory_;
+};
+
 }  // namespace
+
+std::unique_ptr<HostRegistration> register_memory(std::shared_ptr<CudaContext> context,
+                                                  std::shared_ptr<std::byte> memory, std::size_t bytes) {
+  if (!context->pin(memory.get(), bytes)) return nullptr;
+  return std::make_unique<PinnedPages>(std::move(context), std::move(memory));
+}
 
 std::unique_ptr<Buffer> allocate_memory(std::shared_ptr<CudaContext> context, std::size_t bytes,
                                         MemoryKind kind) {

@@ -12,5 +12,8 @@ namespace tenax::kernels::cuda {
 /// is full.
 std::unique_ptr<Buffer> allocate_memory(std::shared_ptr<CudaContext> context, std::size_t bytes,
                                         MemoryKind kind);
+/// Device::register_host.
+std::unique_ptr<HostRegistration> register_memory(std::shared_ptr<CudaContext> context,
+                                                  std::shared_ptr<std::byte> memory, std::size_t bytes);
 
 }  // namespace tenax::kernels::cuda

@@ -47,18 +47,23 @@ class DeviceFloats {
 };
 
 struct AsynchronousEnd {
-  explicit AsynchronousEnd(std::uint64_t seed)
-      : device(kernels::test::create_stand_in({.jitter_us = 100, .seed = seed})),
-        stream(device->create_stream()) {}
+  explicit AsynchronousEnd(std::uint64_t seed, const std::string& transport = "auto", bool registers = true)
+      : device(kernels::test::create_stand_in({.jitter_us = 100, .seed = seed, .registers = registers})),
+        stream(device->create_stream()),
+        network(create_transport({.kind = transport, .interfaces = {"lo"}})) {}
 
   std::unique_ptr<kernels::Device> device;
   std::unique_ptr<kernels::Stream> stream;
-  MeddlingTransport network{create_transport({.kind = "auto", .interfaces = {"lo"}})};
+  MeddlingTransport network;
   std::unique_ptr<DelegatedLink> link;
 };
 
 class AsynchronousEnds : public ::testing::Test {
  protected:
+  void make_ends(const std::string& transport) {
+    for (const int rank : {0, 1})
+      ends[rank] = std::make_unique<AsynchronousEnd>(static_cast<std::uint64_t>(rank + 1), transport);
+  }
   void make_links(DelegateOptions options = {.delegates = 3}) {
     std::vector<Peer> peers;
     for (int rank = 0; rank < 2; ++rank)

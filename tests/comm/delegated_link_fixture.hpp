@@ -12,14 +12,13 @@
 #include "comm/transport/transports.hpp"
 #include "tests/comm/connection_checks.hpp"
 #include "tests/comm/contributions.hpp"
-#include "tests/comm/device_apart.hpp"
 #include "tests/comm/meddling_transport.hpp"
 
 namespace tenax::comm {
 inline constexpr int kTags = 13;
 inline constexpr double kPatience_s = 100;
 
-enum class Kind { zero_copy, copy_out, device_apart };
+enum class Kind { zero_copy, copy_out };
 
 /// A rank's end of a link.
 struct End {
@@ -35,11 +34,8 @@ struct End {
 class DelegatedLinkTest : public ::testing::Test {
  protected:
   void make_ends(const std::string& transport = "auto", Kind kind = Kind::zero_copy) {
-    for (int rank = 0; rank < 2; ++rank) {
-      auto device = kernels::create_cpu_device();
-      if (kind == Kind::device_apart) device = std::make_unique<DeviceApart>(std::move(device));
-      ends.push_back(std::make_unique<End>(transport, std::move(device)));
-    }
+    for (int rank = 0; rank < 2; ++rank)
+      ends.push_back(std::make_unique<End>(transport, kernels::create_cpu_device()));
     for (int rank = 0; rank < 2; ++rank)
       peers.push_back({rank, "rank " + std::to_string(rank) + " (here)",
                        ends[static_cast<std::size_t>(rank)]->network.addresses()});

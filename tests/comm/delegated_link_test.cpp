@@ -16,10 +16,6 @@ TEST_F(DelegatedLinkTest, carries_messages_that_it_copies_out) {
   make_links("auto", Kind::copy_out);
   exchange_both_ways(5000);
 }
-TEST_F(DelegatedLinkTest, carries_messages_of_a_device_whose_memory_the_host_cannot_read) {
-  make_links("auto", Kind::device_apart);
-  exchange_both_ways(5000);
-}
 
 class BrokenConnections : public DelegatedLinkTest {
  protected:
@@ -41,7 +37,6 @@ TEST_F(BrokenConnections, lose_double_and_reorder_nothing) { check("auto", Kind:
 TEST_F(BrokenConnections, lose_double_and_reorder_nothing_that_was_copied_out) {
   check("tcp", Kind::copy_out);
 }
-TEST_F(BrokenConnections, lose_double_and_reorder_nothing_of_a_device) { check("auto", Kind::device_apart); }
 
 TEST_F(DelegatedLinkTest, goes_on_over_the_next_address_when_one_is_dead) {
   make_ends("tcp");

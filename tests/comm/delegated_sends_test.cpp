@@ -45,7 +45,7 @@ TEST_F(DelegatedLinkTest, its_delegates_transmit_at_the_same_time) {
 }
 
 TEST_F(DelegatedLinkTest, a_slow_link_holds_the_memory_of_a_send_unless_it_is_copied_out) {
-  for (const Kind kind : {Kind::zero_copy, Kind::copy_out, Kind::device_apart}) {
+  for (const Kind kind : {Kind::zero_copy, Kind::copy_out}) {
     ends.clear();
     peers.clear();
     make_ends("auto", kind);

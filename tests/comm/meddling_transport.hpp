@@ -61,6 +61,8 @@ class MeddlingTransport final : public Transport {
     void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
       inner_->receive_payload(payload, deadline);
     }
+    void check() const override { inner_->check(); }
+    std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
     void shut_down() noexcept override { inner_->shut_down(); }
     const std::string& address() const override { return inner_->address(); }
     std::string describe() const override { return inner_->describe(); }

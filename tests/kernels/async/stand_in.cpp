@@ -22,7 +22,11 @@ class StandIn final : public Device {
   bool can_capture() const override { return true; }
   std::string bus_id() const override { return "0000:00:00.0"; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
-    return kind == MemoryKind::pinned_host ? cpu_->allocate(bytes, kind) : memory_.allocate(bytes);
+    return kind == MemoryKind::pinned_host ? memory_.allocate_pinned(bytes) : memory_.allocate(bytes);
+  }
+  std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
+                                                  std::size_t bytes) override {
+    return options_.registers ? memory_.register_host(std::move(memory), bytes) : nullptr;
   }
   std::unique_ptr<Stream> create_stream() override;
   std::unique_ptr<Event> create_event() override { return std::make_unique<StandInEvent>(); }

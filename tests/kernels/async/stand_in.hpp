@@ -3,6 +3,7 @@
 //
 // - A call only enqueues. Each stream is a thread that runs what it was given in order, a random moment later.
 // - Device memory has addresses at which the host finds nothing: touching it is a segmentation fault.
+// - Of the host's memory it reaches only what is pinned or registered; operations on other memory throw.
 // - What only streams and events put in order is not put in order by accident: a host thread learns nothing from a stream
 //   but through events, flags and synchronize(), so the thread sanitizer sees what is missing.
 // - Freeing memory waits for all streams, as cudaFree does.
@@ -19,6 +20,7 @@ struct StandInOptions {
   int jitter_us = 0;  ///< one op in eight starts up to this much later
   std::uint64_t seed = 1;
   std::size_t memory_bytes = 0;  ///< what the device says to have; 0 = the host's
+  bool registers = true;         ///< whether register_host() works
 };
 
 /// kind() is cuda; all its ranks say to share one GPU.

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <iterator>
+
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::test {
@@ -26,30 +28,80 @@ class StandInBuffer final : public Buffer {
   void* address_;
 };
 
+/// Pinned: device and host have one address for it.
+class ReachableBuffer final : public Buffer {
+ public:
+  ReachableBuffer(StandInMemory& owner, std::unique_ptr<Buffer> memory)
+      : owner_(owner), memory_(std::move(memory)) {
+    owner_.remember(memory_->data(), memory_->bytes(), memory_->data());
+  }
+  ~ReachableBuffer() override {
+    owner_.drain_();
+    owner_.forget(memory_->data());
+  }
+  ReachableBuffer(const ReachableBuffer&) = delete;
+  ReachableBuffer& operator=(const ReachableBuffer&) = delete;
+  void* data() const override { return memory_->data(); }
+  std::size_t bytes() const override { return memory_->bytes(); }
+
+ private:
+  StandInMemory& owner_;
+  std::unique_ptr<Buffer> memory_;
+};
+
+class ReachablePages final : public HostRegistration {
+ public:
+  ReachablePages(StandInMemory& owner, std::shared_ptr<std::byte> memory, std::size_t bytes)
+      : owner_(owner), memory_(std::move(memory)) {
+    owner_.remember(memory_.get(), bytes, memory_.get());
+  }
+  ~ReachablePages() override {
+    owner_.drain_();
+    owner_.forget(memory_.get());
+  }
+  ReachablePages(const ReachablePages&) = delete;
+  ReachablePages& operator=(const ReachablePages&) = delete;
+
+ private:
+  StandInMemory& owner_;
+  std::shared_ptr<std::byte> memory_;
+};
+
+std::unique_ptr<Buffer> StandInMemory::allocate_pinned(std::size_t bytes) {
+  return std::make_unique<ReachableBuffer>(*this, cpu_.allocate(bytes, MemoryKind::pinned_host));
+}
+
+std::unique_ptr<HostRegistration> StandInMemory::register_host(std::shared_ptr<std::byte> memory,
+                                                               std::size_t bytes) {
+  return std::make_unique<ReachablePages>(*this, std::move(memory), bytes);
+}
+
 std::unique_ptr<Buffer> StandInMemory::allocate(std::size_t bytes) {
   auto memory = cpu_.allocate(bytes);
   void* const address =
       mmap(nullptr, bytes + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) throw Error(Scope::rank, "stand-in: no address space");
-  {
-    const std::lock_guard lock(mutex_);
-    ranges_[static_cast<std::byte*>(address)] = {bytes, static_cast<std::byte*>(memory->data())};
-  }
+  remember(address, bytes, memory->data());
   return std::make_unique<StandInBuffer>(*this, std::move(memory), address);
 }
 
 Tensor StandInMemory::behind(Tensor tensor) const {
-  if (!tensor.data) return tensor;
+  if (!tensor.data || tensor.bytes() == 0) return tensor;
   auto* const address = static_cast<std::byte*>(tensor.data);
   const std::lock_guard lock(mutex_);
-  auto range = ranges_.upper_bound(address);
-  if (range == ranges_.begin()) return tensor;
-  --range;
-  const auto offset = static_cast<std::size_t>(address - range->first);
-  if (offset > range->second.bytes) return tensor;
+  const auto above = ranges_.upper_bound(address);
+  const auto range = above == ranges_.begin() ? ranges_.end() : std::prev(above);
+  const std::size_t offset = range == ranges_.end() ? 0 : static_cast<std::size_t>(address - range->first);
+  if (range == ranges_.end() || offset >= range->second.bytes)
+    throw Error(Scope::rank, "stand-in: an operation on host memory that is neither pinned nor registered");
   assert(offset + tensor.bytes() <= range->second.bytes);
   tensor.data = range->second.memory + offset;
   return tensor;
+}
+
+void StandInMemory::remember(void* address, std::size_t bytes, void* memory) {
+  const std::lock_guard lock(mutex_);
+  ranges_[static_cast<std::byte*>(address)] = {bytes, static_cast<std::byte*>(memory)};
 }
 
 void StandInMemory::forget(void* address) {

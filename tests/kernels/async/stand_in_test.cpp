@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
+#include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels::test {
@@ -62,6 +64,24 @@ TEST_F(StandInDevice, a_stream_sets_flags_when_it_gets_there) {
   gate->set(1);
   stream->synchronize(soon());
   EXPECT_EQ(told->value(), 5u);
+}
+
+TEST_F(StandInDevice, reaches_host_memory_only_where_it_is_pinned_or_registered) {
+  constexpr std::size_t kPage = 4096;
+  const std::shared_ptr<std::byte> pages(static_cast<std::byte*>(std::aligned_alloc(kPage, kPage)),
+                                         std::free);
+  const Tensor there{pages.get(), DType::f32, {kCount}};
+  EXPECT_THROW(device->kernels().copy(*stream, on_device, there), Error);
+  {
+    const auto registration = device->register_host(pages, kPage);
+    const auto gate = device->create_flag();
+    on_host.as<float>()[9] = 4.0F;
+    stream->wait(*gate, 1);
+    device->kernels().copy(*stream, on_host, there);
+    gate->set(1);
+  }
+  EXPECT_EQ(there.as<float>()[9], 4.0F) << "whoever takes the registration away waits for streams";
+  EXPECT_THROW(device->kernels().copy(*stream, there, on_device), Error);
 }
 
 TEST_F(StandInDeath, meets_a_host_that_touches_device_memory) {

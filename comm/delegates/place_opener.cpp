@@ -1,0 +1,38 @@
+#include "comm/delegates/place_opener.hpp"
+
+#include "comm/prompt_thread.hpp"
+#include "comm/transport/shared_memory_door.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+LinkParties on_this_host(LinkParties parties) {
+  std::erase_if(parties.peer.addresses,
+                [](const std::string& address) { return !is_shared_memory_address(address); });
+  return parties;
+}
+
+}  // namespace
+
+PlaceOpener::PlaceOpener(const LinkParties& parties, MeetingPlaces& places)
+    : parties_(on_this_host(parties)), places_(places), reconnector_(parties_, parties_.name + "/places") {
+  if (!parties_.peer.addresses.empty()) thread_ = start_prompt_thread([this] { run(); });
+}
+
+PlaceOpener::~PlaceOpener() {
+  reconnector_.close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PlaceOpener::run() {
+  try {
+    const std::shared_ptr<Connection> connection = reconnector_.next();
+    if (!connection) return;
+    if (std::shared_ptr<SharedMemoryArea> area = connection->area()) places_.open(std::move(area));
+  } catch (const kernels::Error&) {
+    // Messages go over the connections then, which say so if they cannot.
+  }
+}
+
+}  // namespace tenax::comm

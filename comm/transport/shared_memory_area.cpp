@@ -1,0 +1,26 @@
+#include "comm/transport/shared_memory_area.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cassert>
+
+namespace tenax::comm {
+
+SharedMemoryArea::SharedMemoryArea(FileDescriptor memory, std::size_t begin, ConnectionEnd end)
+    : memory_(std::move(memory)), begin_(begin), end_(end) {}
+
+bool SharedMemoryArea::reserve(std::size_t offset, std::size_t bytes) const {
+  assert(offset + bytes <= kBytes);
+  return posix_fallocate(memory_.get(), static_cast<off_t>(begin_ + offset), static_cast<off_t>(bytes)) == 0;
+}
+
+std::shared_ptr<std::byte> SharedMemoryArea::map(std::size_t offset, std::size_t bytes) const {
+  assert(offset % kPage == 0 && bytes > 0 && offset + bytes <= kBytes);
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(),
+                          static_cast<off_t>(begin_ + offset));
+  if (data == MAP_FAILED) return nullptr;
+  return {static_cast<std::byte*>(data), [bytes](std::byte* mapping) { munmap(mapping, bytes); }};
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,35 @@
+// SharedMemoryArea: memory that the two processes of a connection may both map, page by page.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "comm/transport/socket.hpp"
+
+namespace tenax::comm {
+
+enum class ConnectionEnd { connecting, accepting };
+
+/// Zeros at first. It is a stretch of addresses: a page takes memory of the host once it is reserved, until both processes have
+/// given area and mappings up. Thread rule: any thread.
+class SharedMemoryArea {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{64} << 30;  ///< addresses cost nothing
+  static constexpr std::size_t kPage = 4096;
+
+  /// It begins `begin` bytes into `memory`.
+  SharedMemoryArea(FileDescriptor memory, std::size_t begin, ConnectionEnd end);
+
+  ConnectionEnd end() const { return end_; }
+  /// Gives whole pages memory; false where the host has none left.
+  bool reserve(std::size_t offset, std::size_t bytes) const;
+  /// Whole pages that either process has reserved; null where they cannot be mapped.
+  std::shared_ptr<std::byte> map(std::size_t offset, std::size_t bytes) const;
+
+ private:
+  FileDescriptor memory_;
+  std::size_t begin_;
+  ConnectionEnd end_;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,164 @@
+// Delegated links between devices of one host: the sender's copies fill the memory that the receiver's read.
+#include <thread>
+
+#include "comm/delegates/meeting_places.hpp"
+#include "comm/inbox.hpp"
+#include "comm/pieces.hpp"
+#include "tests/comm/asynchronous_ends.hpp"
+#include "tests/comm/connection_checks.hpp"
+
+namespace tenax::comm {
+namespace {
+
+constexpr std::size_t kPieceFloats = kPieceBytes / sizeof(float);
+
+class DelegatedPlaces : public AsynchronousEnds {
+ protected:
+  DelegatedLink& link(int rank) { return *ends[rank]->link; }
+  std::uint64_t copied() { return link(0).statistics().copied_bytes + link(1).statistics().copied_bytes; }
+
+  enum class Receive { posted_first_and_awaited_by_the_device, posted_first, posted_late };
+  /// A message from rank 0 to rank 1 that arrives as it left.
+  void pass(std::size_t floats, Receive how, float seed) {
+    DeviceFloats here(*ends[0]->device, floats), there(*ends[1]->device, floats);
+    std::vector<float> values(floats);
+    for (std::size_t i = 0; i < floats; ++i) values[i] = seed + static_cast<float>(i % 1000);
+    kernels::Stream& reading = *ends[1]->stream;
+    TransferPtr received;
+    if (how != Receive::posted_late) received = link(1).receive(reading, there.tensor(), 0);
+    if (how == Receive::posted_first_and_awaited_by_the_device) received->order_before(reading, patience());
+    here.write(*ends[0]->stream, values);
+    const TransferPtr sent = link(0).send(*ends[0]->stream, here.tensor(), 0);
+    sent->wait(patience());
+    if (how == Receive::posted_late) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      received = link(1).receive(reading, there.tensor(), 0);
+    }
+    if (how != Receive::posted_first_and_awaited_by_the_device) received->wait(patience());
+    there.fetch(reading);
+    reading.synchronize(patience());
+    EXPECT_TRUE(there.values() == values);
+    received->wait(patience());
+  }
+  /// False if in a minute no message went without a processor's help.
+  bool places_open() {
+    for (const kernels::Deadline deadline = patience(); !deadline.expired();) {
+      const std::uint64_t before = copied();
+      pass(2000, Receive::posted_first, 1);
+      if (copied() == before) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(DelegatedPlaces, no_processor_touches_a_message) {
+  make_links();
+  ASSERT_TRUE(places_open());
+  const std::uint64_t before = copied();
+  float seed = 0;
+  for (const std::size_t floats :
+       {std::size_t{1024}, std::size_t{50001}, kPieceFloats, 2 * kPieceFloats + 77})
+    for (const Receive how : {Receive::posted_first_and_awaited_by_the_device, Receive::posted_first,
+                              Receive::posted_late, Receive::posted_first})
+      pass(floats, how, ++seed);
+  EXPECT_EQ(copied(), before);
+}
+
+TEST_F(DelegatedPlaces, places_are_used_again) {
+  make_links();
+  ASSERT_TRUE(places_open());
+  const std::uint64_t before = copied();
+  for (int i = 0; i < 300; ++i) pass(2000, i % 2 == 0 ? Receive::posted_late : Receive::posted_first, 3);
+  EXPECT_EQ(copied(), before);
+}
+
+TEST_F(DelegatedPlaces, where_one_device_refuses_processors_help) {
+  for (const int refuses : {0, 1}) {
+    for (const int rank : {0, 1}) ends[rank] = std::make_unique<AsynchronousEnd>(7, "auto", rank != refuses);
+    make_links();
+    float seed = 10;
+    for (const Receive how :
+         {Receive::posted_first_and_awaited_by_the_device, Receive::posted_first, Receive::posted_late})
+      for (int i = 0; i < 20; ++i) pass(kPieceFloats + 5, how, ++seed);
+    EXPECT_GT(copied(), 0U);
+    for (const int rank : {0, 1}) ends[rank]->link.reset();
+  }
+}
+
+TEST_F(DelegatedPlaces, without_shared_memory_messages_go_over_their_connections) {
+  for (const int rank : {0, 1}) ends[rank] = std::make_unique<AsynchronousEnd>(7, "tcp");
+  make_links();
+  for (int i = 0; i < 5; ++i) pass(20000, Receive::posted_first, 4);
+  EXPECT_EQ(link(0).statistics().copied_bytes, 5U * 20000 * sizeof(float));
+}
+
+TEST_F(DelegatedPlaces, both_ends_must_name_the_same_count) {
+  make_links();
+  ASSERT_TRUE(places_open());
+  DeviceFloats here(*ends[0]->device, 9000), there(*ends[1]->device, 5000);
+  const TransferPtr received = link(1).receive(*ends[1]->stream, there.tensor(), 3);
+  const TransferPtr sent = link(0).send(*ends[0]->stream, here.tensor(), 3);
+  const std::string message = error_of([&] { received->wait(patience()); });
+  EXPECT_NE(message.find("rank 0 (here) sent 36000 bytes"), std::string::npos) << message;
+  sent->wait(patience());
+}
+
+TEST_F(DelegatedPlaces, a_link_closes_while_the_device_waits_for_a_message_with_a_place) {
+  make_links();
+  ASSERT_TRUE(places_open());
+  DeviceFloats there(*ends[1]->device, 3 * kPieceFloats);
+  const TransferPtr received = link(1).receive(*ends[1]->stream, there.tensor(), 0);
+  received->order_before(*ends[1]->stream, patience());
+  ends[0]->link.reset();
+  ends[1]->stream->synchronize(patience());
+  EXPECT_NE(error_of([&] { received->wait(patience()); }), "no error");
+}
+
+// The inbox of a link whose sender copies as slowly as the test wants.
+TEST_F(DelegatedPlaces, a_piece_goes_to_the_device_before_the_next_one_has_come) {
+  const auto one = create_shared_memory_transport({}), two = create_shared_memory_transport({});
+  const Peer peers[] = {{0, "zero", one->addresses()}, {1, "one", two->addresses()}};
+  const auto near = one->connect(peers[1], peers[1].addresses[0], "places", patience());
+  const auto far = two->accept(peers[0], "places", patience());
+  MeetingPlaces sending(*ends[0]->device, 0), receiving(*ends[1]->device, 1);
+  sending.open(near->area());
+  receiving.open(far->area());
+  Signal signal;
+  Inbox inbox(*ends[1]->device, signal, "rank 1 (here)", "rank 0 (here)", true, &receiving);
+
+  const std::size_t floats = kPieceFloats + 1000;
+  DeviceFloats there(*ends[1]->device, floats);
+  const TransferPtr received = inbox.post(*ends[1]->stream, there.tensor(), 0);
+  received->order_before(*ends[1]->stream, patience());
+  const HostStaging::Slot slot = sending.meet(sending.outgoing(0, 0), floats * sizeof(float));
+  ASSERT_TRUE(slot);
+  MessageHeader header;
+  header.bytes = floats * sizeof(float);
+  header.place = slot.place;
+  const auto host = reinterpret_cast<float*>(slot.buffer->data());
+  const auto looking = ends[1]->device->create_stream();
+  inbox.deliver_in_place(header, [&](std::size_t bytes) {
+    if (bytes <= kPieceBytes) {
+      std::fill(host, host + kPieceFloats, 5.0F);
+      return;
+    }
+    const auto is_there = [&] {
+      there.fetch(*looking);
+      looking->synchronize(patience());
+      return there.values()[kPieceFloats - 1] == 5.0F;
+    };
+    for (const kernels::Deadline deadline = patience(); !is_there() && !deadline.expired();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(is_there());
+    EXPECT_FALSE(received->done());
+    std::fill(host + kPieceFloats, host + floats, 6.0F);
+  });
+  ends[1]->stream->synchronize(patience());
+  received->wait(patience());
+  there.fetch(*looking);
+  looking->synchronize(patience());
+  EXPECT_EQ(there.values().back(), 6.0F);
+}
+
+}  // namespace
+}  // namespace tenax::comm
