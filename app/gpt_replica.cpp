@@ -72,21 +72,23 @@ void GptReplica::run_step(parallel::ScheduleObserver* observer) {
 void GptReplica::run_passes(parallel::ScheduleObserver* observer) {
   reducer_->begin_step();
   pipeline_->train([this](int begin, int end) { reducer_->rows_ready(begin, end); }, observer);
-  reducer_->finish(Deadline::after_s(deadline_s_));
+  reducer_->finish(all_run());
   state_->sum_tied_gradient();
 }
+
+kernels::Deadline GptReplica::all_run() const { return Deadline::after_s(pipeline_->patience_s()); }
 
 // One rank of each last stage speaks for its pipeline.
 double GptReplica::local_loss() {
   if (!span_.has_head || coordinates_.tensor != 0) return 0;
-  const std::vector<double> losses = stage_->microbatch_losses(Deadline::after_s(deadline_s_));
+  const std::vector<double> losses = stage_->microbatch_losses(all_run());
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
 // All that is asked for stands behind the passes before the host waits for any of it.
 Replica::Sums GptReplica::local_sums() {
   if (!is_alone_) state_->start_sum_of_squares();
-  const double loss = local_loss(), squares = state_->squares(Deadline::after_s(deadline_s_));
+  const double loss = local_loss(), squares = state_->squares(all_run());
   for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
     group->check();  // what was computed on sums that failed to come is not used
   return {loss, squares};
@@ -111,11 +113,14 @@ void GptReplica::update(const UpdateSettings& settings, const Vote& vote) {
 
 double GptReplica::evaluate(std::span<const std::int32_t> windows) {
   if (reads_tokens()) stage_->set_batch(windows);
-  pipeline_->evaluate();
-  std::array<double, 1> sum = {local_loss()};
-  tensor_group_->check();
-  control_->all_reduce_sum(sum);
-  return sum[0];
+  std::array<double, 2> sums;  // of losses, and of ranks on which they do not count
+  do {
+    pipeline_->evaluate();
+    sums = {local_loss(), pipeline_->is_void() ? 1.0 : 0.0};
+    tensor_group_->check();
+    control_->all_reduce_sum(sums);
+  } while (sums[1] > 0);
+  return sums[0];
 }
 
 }  // namespace tenax::app

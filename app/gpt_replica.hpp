@@ -37,6 +37,7 @@ class GptReplica final : public Replica {
   void run_step(parallel::ScheduleObserver* observer);
   kernels::AdamWRule rule(const UpdateSettings& settings) const;
   double local_loss();
+  kernels::Deadline all_run() const;  ///< for what was launched
 
   model::StageSpan span_;
   bool is_alone_;  // no other rank has a say in an update

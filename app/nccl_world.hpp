@@ -31,7 +31,8 @@ class NcclWorld final : public comm::World {
     auto endpoint = inner_.split_endpoint(color, key);
     if (endpoint->size() == 1)
       return comm::create_link_communicator(name, std::move(endpoint), device, options_);
-    return comm::create_nccl_communicator(name, std::move(endpoint), device, options_);
+    return comm::create_nccl_communicator(name, std::move(endpoint), device,
+                                          {options_.deadline_s, options_.deadline_s});
   }
   std::unique_ptr<comm::ControlGroup> control_group() override { return inner_.control_group(); }
   void abort(int status) override { inner_.abort(status); }

@@ -15,8 +15,12 @@ using comm::Path;
 namespace {
 
 constexpr int kDefaultDelegates = 4;
-/// How long a direct path that is tried again may take for a small message, and later for any.
+/// How long a direct path that is tried again may take for a small message, and later for any: less than at first, as what
+/// failed once is given up sooner.
 constexpr double kProbe_s = 5;
+/// And how long to be built, as a multiple of the time that all took at the start, libraries being loaded and all ranks asking
+/// for theirs at once. While a broken one is tried in vain all ranks wait.
+constexpr double kRebuilding = 2;
 
 comm::DirectOptions direct_options(const io::Deck& deck, double deadline_s) {
   comm::DirectOptions options;
@@ -73,7 +77,9 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
   std::vector<int> links;
   if (stage_ > 0) links.push_back(stage_ - 1);
   if (stage_ + 1 < layout.grid.pipeline) links.push_back(stage_);
-  direct_.push_back(make_direct(place.deck.comm.deadline_s, links));
+  const double deadline_s = place.deck.comm.deadline_s, begin_s = kernels::steady_now_s();
+  direct_.push_back(make_direct({deadline_s, deadline_s}, links));
+  built_in_s_ = kernels::steady_now_s() - begin_s;
   const parallel::GroupSplit part = grid.split(parallel::GroupKind::pipeline, place.world.rank());
   if (adaptable_) control_ = place.world.control_endpoint(part.color, part.key);
   const auto neighbour = [&](int stage) -> comm::Link* {
@@ -82,7 +88,7 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
     auto& link = stage < stage_ ? up_ : down_;
     link = std::make_unique<comm::FailoverLink>(
         direct_.front()->link(stage), control_->link(stage), [this, stage] { return make_delegated(stage); },
-        place_.device, comm::FailoverOptions{2 * layout_.microbatches, place_.deck.comm.deadline_s});
+        place_.device, failover_options(stage));
     return link.get();
   };
   neighbours_ = {neighbour(stage_ - 1), neighbour(stage_ + 1)};
@@ -90,26 +96,42 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
     for (int link = 0; link + 1 < layout.grid.pipeline; ++link) set_path(link, Path::delegated, 0);
 }
 
-std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(double deadline_s, const std::vector<int>& links) {
+// Two messages are under way in general: one that is sent, and one that is made meanwhile. And a stage that holds more
+// activations than the one after it has made some that are not yet received there.
+comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
+  comm::FailoverOptions options{2 * layout_.microbatches, place_.deck.comm.deadline_s};
+  if (place_.deck.pipeline.p2p == "delegated") return options;
+  options.message_bytes = static_cast<std::size_t>(layout_.microbatch.rows() * layout_.config.hidden_size) *
+                          kernels::bytes_of(layout_.config.compute_dtype);
+  options.kept_messages = 2;
+  if (neighbour > stage_)
+    options.kept_messages += std::max(0, parallel::peak_slots(layout_.schedule, stage_) -
+                                             parallel::peak_slots(layout_.schedule, neighbour));
+  return options;
+}
+
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
+                                                           const std::vector<int>& links) {
   const parallel::GroupSplit part = grid_.split(parallel::GroupKind::pipeline, place_.world.rank());
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(link == stage_ ? stage_ + 1 : stage_ - 1);
   if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
-    return make_real_direct(place_.world.split_endpoint(part.color, part.key), deadline_s, neighbours);
+    return make_real_direct(place_.world.split_endpoint(part.color, part.key), deadlines, neighbours);
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(place_.peers[static_cast<std::size_t>(rank)]);
   return comm::create_emulated_direct_endpoint(format("direct.%d.%d", part.color, generation_), group, stage_,
                                                neighbours, *place_.transport, place_.device,
-                                               direct_options(place_.deck, deadline_s));
+                                               direct_options(place_.deck, deadlines.message_s));
 }
 
 std::unique_ptr<comm::Endpoint> PipelineLinks::make_real_direct(std::unique_ptr<comm::Endpoint> mpi,
-                                                                double deadline_s,
+                                                                Deadlines deadlines,
                                                                 const std::vector<int>& neighbours) const {
   if (place_.uses_nccl)
-    return comm::create_nccl_endpoint(std::move(mpi), neighbours, place_.device, {deadline_s});
+    return comm::create_nccl_endpoint(std::move(mpi), neighbours, place_.device,
+                                      {deadlines.message_s, deadlines.building_s});
   if (comm::needs_staging(place_.device))
-    return comm::create_staged_endpoint(std::move(mpi), place_.device, {deadline_s});
+    return comm::create_staged_endpoint(std::move(mpi), place_.device, {deadlines.message_s});
   return mpi;
 }
 
@@ -152,9 +174,16 @@ std::string PipelineLinks::failure(int link) const {
   return mine ? mine->failure() : std::string();
 }
 
+bool PipelineLinks::direct_path_broke(int link) const {
+  const comm::FailoverLink* mine = at(link);
+  return mine && mine->direct_path_broke();
+}
+
 bool PipelineLinks::path_failed() const {
   return (up_ && !up_->failure().empty()) || (down_ && !down_->failure().empty());
 }
+
+bool PipelineLinks::is_void() const { return (up_ && up_->is_void()) || (down_ && down_->is_void()); }
 
 comm::Arrivals PipelineLinks::arrivals(int link) const {
   const comm::FailoverLink* mine = at(link);
@@ -169,7 +198,8 @@ std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken)
   ++generation_;
   std::unique_ptr<comm::Endpoint> fresh;
   try {
-    fresh = make_direct(kProbe_s, links);
+    const double building_s = std::max(kProbe_s, kRebuilding * built_in_s_);
+    fresh = make_direct({kProbe_s, std::min(building_s, place_.deck.comm.deadline_s)}, links);
   } catch (const kernels::Error&) {
     for (const int link : links) usable[static_cast<std::size_t>(link)] = 0;
     return usable;

@@ -43,7 +43,12 @@ class PipelineLinks {
   void release_memory();
   /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
   std::string failure(int link) const;
+  /// Of a failure: whether this rank knows that the direct path of `link` itself is to blame (FailoverLink's).
+  bool direct_path_broke(int link) const;
   bool path_failed() const;
+  /// Something may have been computed in the last iteration before its message had come, as its path broke: nothing of what
+  /// any rank of the world has computed counts, and all run their passes again, without set_path before.
+  bool is_void() const;
   /// How the last iteration's messages of `link` came to this rank; none where it is not at an end of it.
   comm::Arrivals arrivals(int link) const;
   /// Builds the direct paths of links that are `broken` (equal on all ranks of the pipeline) anew and sees which carry a
@@ -53,9 +58,14 @@ class PipelineLinks {
 
  private:
   comm::FailoverLink* at(int link) const;
-  std::unique_ptr<comm::Endpoint> make_direct(double deadline_s, const std::vector<int>& links);
-  std::unique_ptr<comm::Endpoint> make_real_direct(std::unique_ptr<comm::Endpoint> mpi, double deadline_s,
+  /// What a direct path obeys: while messages go, and while it is built.
+  struct Deadlines {
+    double message_s, building_s;
+  };
+  std::unique_ptr<comm::Endpoint> make_direct(Deadlines deadlines, const std::vector<int>& links);
+  std::unique_ptr<comm::Endpoint> make_real_direct(std::unique_ptr<comm::Endpoint> mpi, Deadlines deadlines,
                                                    const std::vector<int>& neighbours) const;
+  comm::FailoverOptions failover_options(int neighbour) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
 
   const Layout& layout_;
@@ -64,6 +74,7 @@ class PipelineLinks {
   int stage_;
   std::vector<int> ranks_;  // of this pipeline, by stage
   bool adaptable_;
+  double built_in_s_ = 0;  // the first direct paths
   int generation_ = 0;
   std::vector<std::unique_ptr<comm::Endpoint>> direct_;  // the first one, and what was built anew
   std::unique_ptr<comm::Endpoint> control_;

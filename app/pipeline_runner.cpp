@@ -114,6 +114,12 @@ void PipelineRunner::adapt(std::int64_t step, bool path_failed, comm::ControlGro
   if (const auto schedule = adaptation_->finish_step(step, path_failed, world)) set_schedule(*schedule);
 }
 
+// Between neighbours one pass runs and one is launched ahead; alone, or as one graph, all may be under way.
+double PipelineRunner::patience_s() const {
+  const std::size_t passes = layout_.grid.pipeline > 1 ? 2 : training_->row().size();
+  return place_.deck.comm.deadline_s * static_cast<double>(1 + passes);
+}
+
 std::vector<resilience::AdaptationEvent> PipelineRunner::take_events(bool last) {
   return adaptation_ ? adaptation_->take_events(last) : std::vector<resilience::AdaptationEvent>{};
 }

@@ -35,6 +35,10 @@ class PipelineRunner {
   /// Collective over `world`, after each training step: measures, and changes paths and schedule as that demands.
   void adapt(std::int64_t step, bool path_failed, comm::ControlGroup& world);
   bool path_failed() const { return links_.path_failed(); }
+  /// The last iteration's passes must be run again, on all ranks: PipelineLinks::is_void.
+  bool is_void() const { return links_.is_void(); }
+  /// For how long what was launched may run once train() or evaluate() has returned: comm.deadline_s is for each pass.
+  double patience_s() const;
   /// This rank's row of the schedule that the next iteration runs.
   const std::vector<parallel::PipelineOp>& planned_row() const { return training_->row(); }
   bool has_events() const { return adaptation_ && adaptation_->has_events(); }

@@ -28,15 +28,15 @@ double Replica::global_tokens() const {
 
 Vote Replica::vote(const Wishes& wishes) {
   const Sums mine = local_sums();
-  pipeline().report();  // after the losses were waited for: no other wait for the device
   const auto count = [](bool yes) { return yes ? 1.0 : 0.0; };
-  std::array<double, 7> sums = {mine.loss,
+  std::array<double, 8> sums = {mine.loss,
                                 mine.squares,
                                 count(wishes.signal),
                                 count(wishes.time_limit),
                                 count(wishes.failure),
                                 count(pipeline().path_failed()),
-                                count(pipeline().has_events())};
+                                count(pipeline().has_events()),
+                                count(pipeline().is_void())};
   control_->all_reduce_sum(sums);
   Vote vote;
   vote.loss = sums[0] / global_tokens();
@@ -46,6 +46,8 @@ Vote Replica::vote(const Wishes& wishes) {
   vote.wishes = {sums[2] > 0, sums[3] > 0, sums[4] > 0};
   vote.path_failed = sums[5] > 0;
   vote.has_events = sums[6] > 0;
+  vote.is_void = sums[7] > 0;
+  if (!vote.is_void) pipeline().report();  // the losses were waited for: no other wait for the device
   return vote;
 }
 

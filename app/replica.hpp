@@ -31,6 +31,7 @@ struct Vote {
   double squares = 0;        ///< Σ g² that the norm is of: of the sums over the batch's tokens
   bool finite = true;        ///< false: nobody updates
   bool path_failed = false;  ///< some rank's direct path broke in this iteration
+  bool is_void = false;      ///< and its passes are to run again: PipelineLinks::is_void
   bool has_events = false;   ///< some pipeline has adaptations to report
   Wishes wishes;
 };

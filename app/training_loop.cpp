@@ -67,10 +67,12 @@ bool TrainingLoop::step() {
   const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
   const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
   const UpdateSettings settings{deck.optimizer, learning_rate, step_ + 1};
-  parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
-  const bool signalled = parts_.signals.requested(), late = time_is_up();
-  const Vote vote =
-      parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
+  Vote vote;
+  do {
+    parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
+    const bool signalled = parts_.signals.requested(), late = time_is_up();
+    vote = parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
+  } while (vote.is_void);
   if (vote.wishes.failure) agree_on_failures();
   if (vote.finite) parts_.replica.update(settings, vote);
   const auto adaptations = parts_.replica.adapt(step_, vote);

@@ -4,9 +4,9 @@
 // whose factories throw the CMake option to enable.
 //
 // Nothing of it blocks the calling thread for a message, except the first uses of a communicator, which connect it. What
-// has started is watched: when nobody asked for it in options.deadline_s, or NCCL reports an error, the communicator is
-// aborted, which ends its work on the device; streams that were ordered after that work go on, and every later call throws
-// Error(link) naming operation, ranks and hosts.
+// has started is watched: when its turn on the device has come and nobody asked for it in options.deadline_s since, or NCCL
+// reports an error, the communicator is aborted, which ends its work on the device; streams that were ordered after that
+// work go on, and every later call throws Error(link) naming operation, ranks and hosts. No caller waits for the abort.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,11 @@
 #include "comm/control_group.hpp"
 
 namespace tenax::comm {
+
+struct NcclOptions {
+  double deadline_s = 60;  ///< for what is under way
+  double joining_s = 60;   ///< for all ranks to come and connect
+};
 
 /// "NCCL 2.28.9"; empty where it was not compiled in.
 std::string nccl_version();
@@ -33,7 +38,7 @@ std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, cons
 /// every run on the same ranks and GPUs, with the same bits on every rank. bf16 is summed in fp32, in rank order, and
 /// rounded once. Operations run on a stream of the communicator's.
 std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
-                                                       kernels::Device& device, CommOptions options);
+                                                       kernels::Device& device, NcclOptions options);
 
 /// Links to those of the ranks before and after this one in `endpoint` that are in `neighbours`; both ends name each
 /// other. Collective over `endpoint`. A link has one NCCL communicator a direction, so that neither a slow link nor the
@@ -42,6 +47,6 @@ std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::un
 /// before something takes its direction with it.
 std::unique_ptr<Endpoint> create_nccl_endpoint(std::unique_ptr<Endpoint> endpoint,
                                                const std::vector<int>& neighbours, kernels::Device& device,
-                                               CommOptions options);
+                                               NcclOptions options);
 
 }  // namespace tenax::comm

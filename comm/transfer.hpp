@@ -33,7 +33,7 @@ class Transfer {
   virtual bool orders_without_blocking() const { return false; }
   /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor any more; then it is
   /// destroyed. The message may be lost. Throws Error(link) on expiry. (Where destroying a receive waits for whoever
-  /// writes its tensor, there is nothing to do here.)
+  /// writes its tensor, there is nothing to do here.) Of a send: it ends when it can, and may read its tensor until then.
   virtual void give_up(kernels::Deadline) {}
   /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }

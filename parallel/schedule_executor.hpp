@@ -44,7 +44,8 @@ struct ExecutorOptions {
 /// patience, at most one op is launched beyond the one that runs, and only when its message is here; the patience begins when
 /// the device has nothing left to run. Without neighbours everything is launched at once, and no event is asked for
 /// before report(), so that a run can be captured. run() returns when all messages have arrived and left, and throws if one
-/// did not: the ops launched last may still be running, but never on anything that failed to come.
+/// did not: the ops launched last may still be running, but never on anything that failed to come, unless its link says so
+/// (comm::FailoverLink::is_void).
 ///
 /// A row of forward passes alone (evaluation) is a schedule too: then a slot is free after its F.
 class ScheduleExecutor {

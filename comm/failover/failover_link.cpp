@@ -1,11 +1,3 @@
-// How a pair leaves the direct path. The end that notices tells the other over the control link which messages of the
-// iteration it has, and gives its direct transfers up (state `leaving`). The other end, polling, hears of it and does the
-// same. With both notices exchanged (state `left`) both make the delegated link, ask for what they lack there, and send what
-// the peer lacks: the bytes were kept.
-//
-// An end may notice too late: its last send fails although the message had arrived, and the peer is through with the
-// iteration. Then the acknowledgement is on its way and nothing is missing; the peer drops the notice, and the next set_path
-// settles the path for both.
 #include "comm/failover/failover_link.hpp"
 
 #include <algorithm>
@@ -14,8 +6,6 @@
 #include <utility>
 
 #include "comm/failover/failover_transfer.hpp"
-#include "kernels/error.hpp"
-#include "kernels/kernels.hpp"
 
 namespace tenax::comm {
 
@@ -25,7 +15,8 @@ using kernels::Scope;
 
 FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                            FailoverOptions options)
-    : make_(std::move(make_delegated)), device_(device), options_(options), control_(control, options.tags) {
+    : make_(std::move(make_delegated)), options_(options), pool_(device), control_(control, options.tags) {
+  pool_.stock(options.message_bytes, options.kept_messages);
   set_direct(direct);
 }
 
@@ -48,20 +39,23 @@ Signal* FailoverLink::signal() { return path_ == Path::delegated || direct_->sig
 
 TransferPtr FailoverLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < options_.tags);
+  stay_away();
   auto message = std::make_shared<FailoverMessage>();
   message->outgoing = true;
   message->tag = tag;
   message->tensor = tensor;
   message->stream = &stream;
+  message->was_direct = path_ == Path::direct && state_ == State::direct;
   control_.expect_acknowledgement(tag);
   sent_.push_back(message);
-  if (path_ == Path::direct && state_ == State::direct) keep(*message);
+  if (message->was_direct) keep(*message);
   start(*message);
   return std::make_unique<FailoverTransfer>(*this, message);
 }
 
 TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < options_.tags);
+  stay_away();
   auto message = std::make_shared<FailoverMessage>();
   message->tag = tag;
   message->tensor = tensor;
@@ -73,23 +67,10 @@ TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor
 
 // The bytes that a failover may have to send again: the tensor's memory is reused before the peer has acknowledged.
 void FailoverLink::keep(FailoverMessage& message) {
-  if (!device_.has_data()) return;
   for (const auto& earlier : sent_)
-    if (earlier->kept && !earlier->acknowledged && control_.acknowledged(earlier->tag)) {
-      earlier->acknowledged = true;
-      spare_.push_back(std::move(earlier->kept));
-    }
-  const std::size_t bytes = message.tensor.bytes();
-  const auto fits = std::find_if(spare_.begin(), spare_.end(),
-                                 [&](const auto& buffer) { return buffer->bytes() >= bytes; });
-  if (fits != spare_.end()) {
-    message.kept = std::move(*fits);
-    spare_.erase(fits);
-  } else {
-    message.kept = device_.allocate(bytes);
-  }
-  device_.kernels().copy(*message.stream, message.tensor,
-                         message.kept->tensor(message.tensor.dtype, message.tensor.shape));
+    if (earlier->kept && !earlier->acknowledged && acknowledged(*earlier))
+      pool_.give_back(std::exchange(earlier->kept, {}));
+  message.kept = pool_.keep(*message.stream, message.tensor);
 }
 
 // Puts a message on the path of the moment; while the pair is leaving the direct one, on none yet.
@@ -97,15 +78,12 @@ void FailoverLink::start(FailoverMessage& message) {
   if (path_ == Path::direct && state_ == State::leaving) return;
   Link& link = path_ == Path::delegated || state_ == State::left ? *delegated_ : *direct_;
   // A direct send reads the bytes that are kept anyway: given up, it may go on reading.
-  const bool from_kept = &link == direct_ && message.kept;
-  const kernels::Tensor bytes =
-      from_kept ? message.kept->tensor(message.tensor.dtype, message.tensor.shape) : message.tensor;
+  const kernels::Tensor& bytes = message.kept ? message.kept.tensor : message.tensor;
   try {
     message.inner = message.outgoing ? link.send(*message.stream, bytes, message.tag)
                                      : link.receive(*message.stream, message.tensor, message.tag);
   } catch (const Error& error) {
-    if (error.scope() != Scope::link || &link != direct_) throw;
-    leave(error.what());
+    leave_for(error);
   }
 }
 
@@ -113,7 +91,7 @@ bool FailoverLink::poll(FailoverMessage& message) {
   if (message.complete) return true;
   serve();
   if (message.complete) return true;
-  message.complete = poll_inner(message) || (message.outgoing && acknowledged(message));
+  message.complete = poll_inner(message) || (message.outgoing && (acknowledged(message) || is_free(message)));
   if (message.complete && !message.outgoing) take(message);
   return message.complete;
 }
@@ -130,9 +108,8 @@ bool FailoverLink::poll_inner(FailoverMessage& message) {
     message.timing = message.inner->timing();
     return true;
   } catch (const Error& error) {
-    if (error.scope() != Scope::link || path_ == Path::delegated || state_ != State::direct) throw;
-    leave(error.what());
-    return message.complete;
+    leave_for(error);
+    return false;
   }
 }
 
@@ -143,51 +120,41 @@ bool FailoverLink::acknowledged(FailoverMessage& message) {
   return message.acknowledged;
 }
 
-void FailoverLink::serve() {
-  if (path_ == Path::delegated || state_ == State::left) return;
-  const auto here = control_.notice(iteration_);
-  if (!here) return;
-  if (state_ == State::direct) leave("the other end gave up " + direct_->describe());
-  join_peer(*here);
+// The direct path is given up, and nothing reads the tensor of what was sent there.
+bool FailoverLink::is_free(const FailoverMessage& message) const {
+  return message.was_direct && state_ != State::direct && (!message.kept || message.kept.written->done());
 }
 
-void FailoverLink::leave(const std::string& reason) {
-  assert(state_ == State::direct);
-  state_ = State::leaving;
-  failure_ = reason;
-  std::vector<std::int32_t> here(static_cast<std::size_t>(options_.tags), 0);
-  for (const auto& message : received_)
-    here[static_cast<std::size_t>(message->tag)] = message->complete ? 1 : 0;
-  for (const auto& message : sent_) {
-    message->abandoned = std::move(message->inner);
-    message->complete = true;  // its bytes are kept, or it has none
-  }
-  control_.notify(iteration_, here);
-  give_up_receives();
+bool FailoverLink::orders_without_blocking(const FailoverMessage& message) const {
+  if (message.kept) return true;  // it is only the copy that its tensor must last for
+  if (path_ == Path::direct && state_ == State::leaving) return false;
+  return message.inner && message.inner->orders_without_blocking();
 }
 
-// Their memory is received into again, over delegates.
-void FailoverLink::give_up_receives() {
-  const Deadline deadline = Deadline::after_s(options_.deadline_s);
-  for (const auto& message : received_) {
-    if (message->complete || !message->inner) continue;
-    message->inner->give_up(deadline);
-    message->inner.reset();
+// False when the direct path turns out to be broken.
+bool FailoverLink::order(FailoverMessage& message, kernels::Stream& stream, Deadline deadline) {
+  if (message.kept) {
+    stream.wait(*message.kept.written);
+    return true;
   }
+  try {
+    message.inner->order_before(stream, deadline);
+  } catch (const Error& error) {
+    leave_for(error);
+    return false;
+  }
+  message.is_relied_on = true;
+  return true;
 }
 
-void FailoverLink::join_peer(const std::vector<std::int32_t>& here) {
-  make_delegated();
-  state_ = State::left;
-  for (const auto& message : received_)
-    if (!message->complete) start(*message);
-  for (const auto& message : sent_) {
-    if (!message->complete) start(*message);  // handed over while leaving
-    if (here[static_cast<std::size_t>(message->tag)] != 0 || message->inner) continue;
-    kernels::Tensor bytes = message->tensor;
-    if (message->kept) bytes = message->kept->tensor(message->tensor.dtype, message->tensor.shape);
-    message->inner = delegated_->send(*message->stream, bytes, message->tag);
+// Nobody waits for it any more, but perhaps the device does: then it ends at once, though not necessarily before this returns.
+void FailoverLink::let_go(FailoverMessage& message) noexcept {
+  if (message.outgoing || message.complete || !orders_without_blocking(message)) return;
+  try {
+    message.inner->give_up(Deadline::after_s(0));
+  } catch (const Error&) {
   }
+  message.inner.reset();
 }
 
 void FailoverLink::make_delegated() {
@@ -201,6 +168,8 @@ void FailoverLink::set_path(Path path, int delegates) {
   path_ = path;
   state_ = State::direct;
   failure_.clear();
+  direct_path_broke_ = false;
+  is_told_ = false;
   if (path == Path::direct) return;
   make_delegated();
   delegated_->set_delegates(delegates);
@@ -227,15 +196,21 @@ void FailoverLink::finish_iteration() {
     if (message->abandoned)
       abandoned_.push_back(message);
     else if (message->kept)
-      spare_.push_back(std::move(message->kept));
+      pool_.give_back(std::move(message->kept));
     if (message->inner) lingering_.push_back(std::move(message->inner));
   }
   std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
-  delivered_ = std::exchange(arrived_, {});
-  // The peer was through before it heard of it: the path is given up by set_path, or in the next iteration.
-  if (state_ == State::leaving) state_ = State::direct;
+  end_iteration();
+}
+
+void FailoverLink::end_iteration() {
+  const Arrivals arrived = std::exchange(arrived_, {});
+  if (!is_told_) delivered_ = arrived;
+  is_told_ = !failure_.empty();
+  void_ = std::exchange(voids_, false);
+  if (state_ == State::leaving) state_ = State::direct;  // the peer was through before it heard of it
   ++iteration_;
 }
 

@@ -10,6 +10,7 @@
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/failover/failover_messages.hpp"
 #include "comm/link.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::comm {
 
@@ -23,12 +24,19 @@ struct Arrivals {
 struct FailoverOptions {
   Tag tags = 0;            ///< an iteration uses tags 0 … tags − 1, each at most once per direction
   double deadline_s = 60;  ///< for the peer to join a failover
+  /// Memory that is taken at once, for the bytes of as many messages as are under way in general. More is taken when needed.
+  std::size_t message_bytes = 0;
+  int kept_messages = 0;
 };
 
 /// An *iteration* is what lies between two calls of finish_iteration, which both ends make alike. Within it each message is
 /// acknowledged over `control`, and its bytes are kept until then. When a direct transfer throws or misses its deadline at
 /// one end, that end tells the other what it has received; both give the direct path up, what the other lacks is sent again
 /// over delegates, and so is the rest. So nothing is lost, doubled or reordered.
+///
+/// On an asynchronous device a stream may wait for a direct message itself (Transfer::orders_without_blocking). When the path
+/// breaks then, the stream goes on with whatever is there: the message comes all the same, but too late, and the iteration
+/// is void (is_void): both ends bring it to its end, and run it again.
 ///
 /// Thread rule: Link's.
 class FailoverLink final : public Link {
@@ -57,9 +65,15 @@ class FailoverLink final : public Link {
   void finish_iteration();
   /// Between iterations: nothing reads the memory of earlier sends any more once it returns.
   void release_memory();
-  /// Why the direct path was given up in the last iteration; empty if it was not. The next set_path decides.
+  /// Why the direct path was given up; empty if it was not. It is not used again before the next set_path, which decides.
   const std::string& failure() const { return failure_; }
-  /// Of the last iteration.
+  /// Of a failure: the direct path itself is to blame, as this end knows: it reported an error, or a message that this end had
+  /// sent and the other end waited for was not there. Where neither end says so, a message was waited for that had not been
+  /// sent, as its sender waited for another link in turn.
+  bool direct_path_broke() const { return direct_path_broke_; }
+  /// Whether something may have been computed in the last iteration before its message had come.
+  bool is_void() const { return void_; }
+  /// Of the last iteration; once the direct path has failed, of the one in which it did.
   const Arrivals& arrivals() const { return delivered_; }
 
  private:
@@ -71,32 +85,43 @@ class FailoverLink final : public Link {
   bool poll_inner(FailoverMessage& message);
   void start(FailoverMessage& message);
   void keep(FailoverMessage& message);
+  bool orders_without_blocking(const FailoverMessage& message) const;
+  bool order(FailoverMessage& message, kernels::Stream& stream, kernels::Deadline deadline);
+  void let_go(FailoverMessage& message) noexcept;
   bool acknowledged(FailoverMessage& message);
+  bool is_free(const FailoverMessage& message) const;
   void take(const FailoverMessage& message);
   void serve();  // hears the peer
+  void stay_away();
   void leave(const std::string& reason);
-  void give_up_receives();
+  void leave_for(const kernels::Error& error);
+  std::vector<std::int32_t> here() const;
+  void give_up_direct();
   void join_peer(const std::vector<std::int32_t>& here);
+  void bring(FailoverMessage& message, std::int32_t there);
   void make_delegated();
   bool all_here();
+  void end_iteration();
 
   Link* direct_ = nullptr;
   MakeDelegated make_;
-  kernels::Device& device_;
   FailoverOptions options_;
+  KeptPool pool_;
   ControlMessages control_;
   Signal signal_;
   std::unique_ptr<DelegatedLink> delegated_;
   Path path_ = Path::direct;
   State state_ = State::direct;
   std::string failure_;
+  bool direct_path_broke_ = false;
   std::uint64_t iteration_ = 0;
-  Arrivals arrived_, delivered_;  // in this iteration, in the last one
-  Messages sent_, received_;      // of this iteration
+  Arrivals arrived_, delivered_;       // in this iteration, in one that has ended
+  bool is_told_ = false;               // delivered_ is to stay
+  bool voids_ = false, void_ = false;  // this iteration, the last one
+  Messages sent_, received_;           // of this iteration
   Messages abandoned_;  // direct sends of iterations that left the direct path, with the bytes that they read
   std::vector<TransferPtr>
       lingering_;  // delegated sends that the peer has, which their delegates do not know yet
-  std::vector<std::unique_ptr<kernels::Buffer>> spare_;  // kept bytes' memory, for reuse
 };
 
 }  // namespace tenax::comm

@@ -47,10 +47,17 @@ void ControlMessages::notify(std::uint64_t iteration, const std::vector<std::int
 
 std::optional<std::vector<std::int32_t>> ControlMessages::notice(std::uint64_t iteration) {
   while (notice_->done()) {
-    const std::vector<std::int32_t> words = notice_words_;
+    notices_.push_back(notice_words_);
     post_notice();
+  }
+  for (; !notices_.empty(); notices_.pop_front()) {
+    const std::vector<std::int32_t>& words = notices_.front();
     const auto number = static_cast<std::uint64_t>(words[0]) | static_cast<std::uint64_t>(words[1]) << 31;
-    if (number == iteration) return std::vector<std::int32_t>(words.begin() + 2, words.end());
+    if (number > iteration) break;
+    if (number < iteration) continue;
+    const std::vector<std::int32_t> here(words.begin() + 2, words.end());
+    notices_.pop_front();
+    return here;
   }
   return std::nullopt;
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "comm/failover/kept_bytes.hpp"
 #include "comm/host_stream.hpp"
 #include "comm/link.hpp"
 
@@ -17,11 +19,14 @@ struct FailoverMessage {
   Tag tag = 0;
   kernels::Tensor tensor;
   kernels::Stream* stream = nullptr;
-  TransferPtr inner;                      ///< on the path it is on now; null while that is unknown
-  std::unique_ptr<kernels::Buffer> kept;  ///< outgoing, direct: its bytes, until acknowledged
+  TransferPtr inner;        ///< on the path it is on now; null while that is unknown
+  bool was_direct = false;  ///< outgoing: given to the direct path first
+  KeptBytes kept;           ///< then its bytes, until acknowledged; none where there is no data
   TransferPtr abandoned;  ///< outgoing: on the direct path when that was given up; may read `kept` to its end
   bool complete = false;  ///< incoming: here; outgoing: its memory is free
   bool acknowledged = false;  ///< outgoing: the peer has it
+  bool is_relied_on =
+      false;  ///< incoming: a stream waits for it, where what comes after it is launched already
   TransferTiming timing;
 };
 
@@ -35,9 +40,9 @@ class ControlMessages {
   bool acknowledged(Tag tag);
   void acknowledge(Tag tag);
 
-  /// `here`: one word per tag, 1 = that message has arrived.
+  /// `here`: one word per tag, for the other end alone to understand.
   void notify(std::uint64_t iteration, const std::vector<std::int32_t>& here);
-  /// The peer's notice of this iteration, once. Older ones are dropped: their iteration ended well.
+  /// The peer's notice of this iteration, once. Older ones are dropped: their iteration ended well. Later ones wait for theirs.
   std::optional<std::vector<std::int32_t>> notice(std::uint64_t iteration);
   /// Frees what has been sent; false while some is still under way.
   bool flush();
@@ -57,6 +62,7 @@ class ControlMessages {
   std::vector<TransferPtr> acknowledgements_;        // per tag; null = none expected
   std::vector<std::int32_t> notice_words_;
   TransferPtr notice_;
+  std::deque<std::vector<std::int32_t>> notices_;  // that came
   std::vector<Outgoing> outgoing_;
 };
 

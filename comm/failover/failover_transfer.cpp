@@ -7,15 +7,14 @@ namespace tenax::comm {
 
 using kernels::Deadline;
 
-FailoverTransfer::~FailoverTransfer() {
-  if (!message_->outgoing && !message_->complete && orders_without_blocking()) message_->inner.reset();
-}
+FailoverTransfer::~FailoverTransfer() { link_.let_go(*message_); }
 
 void FailoverTransfer::wait(Deadline deadline) {
   const auto is_done = [this] { return done(); };
   if (poll_until(is_done, deadline)) return;
   if (link_.path_ == Path::direct) {
-    if (link_.state_ == FailoverLink::State::direct) link_.leave(describe() + " missed its deadline");
+    if (link_.state_ == FailoverLink::State::direct)
+      link_.leave(describe() + " on " + link_.describe() + " missed its deadline");
     if (poll_until(is_done, Deadline::after_s(link_.options_.deadline_s))) return;
   }
   throw kernels::Error(kernels::Scope::link,
@@ -24,13 +23,11 @@ void FailoverTransfer::wait(Deadline deadline) {
                            (link_.failure_.empty() ? "" : "; before that: " + link_.failure_));
 }
 
-bool FailoverTransfer::orders_without_blocking() const {
-  const bool stays = link_.path_ == Path::delegated || link_.state_ == FailoverLink::State::left;
-  return stays && message_->inner && message_->inner->orders_without_blocking();
-}
+bool FailoverTransfer::orders_without_blocking() const { return link_.orders_without_blocking(*message_); }
 
 void FailoverTransfer::order_before(kernels::Stream& stream, Deadline deadline) {
-  if (!orders_without_blocking()) wait(deadline);
+  if (orders_without_blocking() && link_.order(*message_, stream, deadline)) return;
+  wait(deadline);
   if (message_->inner) message_->inner->order_before(stream, deadline);
 }
 

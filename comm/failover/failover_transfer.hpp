@@ -23,7 +23,7 @@ class FailoverTransfer final : public Transfer {
   /// end noticed first.
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
-  /// Never while the message may yet change its path: nobody can launch what relies on it before it is here.
+  /// Also on the direct path, where that can: if it breaks then, the iteration is void (FailoverLink::is_void).
   bool orders_without_blocking() const override;
   TransferTiming timing() const override { return message_->timing; }
 

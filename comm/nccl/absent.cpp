@@ -15,12 +15,12 @@ namespace {
 std::string nccl_version() { return {}; }
 
 std::unique_ptr<Communicator> create_nccl_communicator(std::string, std::unique_ptr<Endpoint>,
-                                                       kernels::Device&, CommOptions) {
+                                                       kernels::Device&, NcclOptions) {
   refuse();
 }
 
 std::unique_ptr<Endpoint> create_nccl_endpoint(std::unique_ptr<Endpoint>, const std::vector<int>&,
-                                               kernels::Device&, CommOptions) {
+                                               kernels::Device&, NcclOptions) {
   refuse();
 }
 

@@ -39,7 +39,7 @@ std::string described(const char* what, const Tensor& tensor) {
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(std::string name, NcclMembers members, const std::string& id, kernels::Device& device,
-                   CommOptions options)
+                   NcclOptions options)
       : name_(std::move(name)),
         options_(options),
         group_(std::move(members), id, device, options),
@@ -111,7 +111,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   const std::string name_;
-  const CommOptions options_;
+  const NcclOptions options_;
   NcclGroup group_;
   PieceExchange exchange_;
 };
@@ -119,14 +119,14 @@ class NcclCommunicator final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
-                                                       kernels::Device& device, CommOptions options) {
+                                                       kernels::Device& device, NcclOptions options) {
   if (endpoint->size() == 1)
-    return create_link_communicator(std::move(name), std::move(endpoint), device, options);
+    return create_link_communicator(std::move(name), std::move(endpoint), device, {options.deadline_s});
   NcclMembers members{"in the " + name + " group", endpoint->rank(), {}};
   for (int rank = 0; rank < endpoint->size(); ++rank) members.names.push_back(endpoint->describe(rank));
   const std::string mine = members.rank == 0 ? new_nccl_id(members.me()) : std::string();
   const std::string id =
-      broadcast_text(*endpoint, mine, 0, "NCCL's id " + members.purpose, options.deadline_s);
+      broadcast_text(*endpoint, mine, 0, "NCCL's id " + members.purpose, options.joining_s);
   return std::make_unique<NcclCommunicator>(std::move(name), std::move(members), id, device, options);
 }
 

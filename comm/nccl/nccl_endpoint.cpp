@@ -26,28 +26,28 @@ std::size_t id_bytes() { return sizeof(ncclUniqueId::internal); }
 class NcclDirection {
  public:
   NcclDirection(int role, const std::string& from, const std::string& to, const std::string& id,
-                kernels::Device& device, CommOptions options)
+                kernels::Device& device, NcclOptions options)
       : group_({"from " + from + " to " + to, role, {from, to}}, id, device, options, kBlocks) {
-    connect(device, options.deadline_s);
+    connect(device, options.joining_s);
   }
 
   TransferPtr start(Stream& stream, const std::string& what, const Tensor& tensor) {
     if (tensor.bytes() == 0) return std::make_unique<DoneTransfer>();
-    return std::make_unique<NcclTransfer>(group_, group_.start(stream, what, [&] {
-      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
-        return group_.members().rank == kSender
-                   ? ncclSend(tensor.data, tensor.bytes(), ncclUint8, kReceiver, nccl, on)
+    const bool sends = group_.members().rank == kSender;
+    const auto enqueue = [&](ncclComm_t nccl, cudaStream_t on) {
+      return sends ? ncclSend(tensor.data, tensor.bytes(), ncclUint8, kReceiver, nccl, on)
                    : ncclRecv(tensor.data, tensor.bytes(), ncclUint8, kSender, nccl, on);
-      });
-    }));
+    };
+    return std::make_unique<NcclTransfer>(group_, group_.start(stream, what, [&] { group_.call(enqueue); }),
+                                          sends);
   }
 
  private:
   /// The first message connects the two, for which the caller has to wait: not in the middle of a schedule.
-  void connect(kernels::Device& device, double deadline_s) {
+  void connect(kernels::Device& device, double joining_s) {
     const auto memory = device.allocate(sizeof(float));
     start(group_.stream(), "first message", memory->tensor(kernels::DType::f32, {1}))
-        ->wait(Deadline::after_s(deadline_s));
+        ->wait(Deadline::after_s(joining_s));
   }
 
   NcclGroup group_;
@@ -86,7 +86,7 @@ class NcclLink final : public Link {
 class NcclEndpoint final : public Endpoint {
  public:
   NcclEndpoint(std::unique_ptr<Endpoint> names, const std::vector<int>& neighbours, kernels::Device& device,
-               CommOptions options)
+               NcclOptions options)
       : names_(std::move(names)), links_(static_cast<std::size_t>(size())) {
     const std::vector<std::string> ids = exchange_ids(neighbours, options);
     // Pairs that begin with an even rank first: all of them at a time, then all others.
@@ -112,14 +112,14 @@ class NcclEndpoint final : public Endpoint {
   }
 
   /// Of each rank, two ids for the pair that begins with it: upwards, then downwards.
-  std::vector<std::string> exchange_ids(const std::vector<int>& neighbours, CommOptions options) {
+  std::vector<std::string> exchange_ids(const std::vector<int>& neighbours, NcclOptions options) {
     const std::string me = describe(rank());
     std::string mine;
     if (is_in(neighbours, rank() + 1)) mine = new_nccl_id(me) + new_nccl_id(me);
-    return exchange_texts(*names_, mine, "NCCL's ids of a pipeline", options.deadline_s);
+    return exchange_texts(*names_, mine, "NCCL's ids of a pipeline", options.joining_s);
   }
 
-  void connect(int lower, int peer, const std::string& ids, kernels::Device& device, CommOptions options) {
+  void connect(int lower, int peer, const std::string& ids, kernels::Device& device, NcclOptions options) {
     if (ids.size() != 2 * id_bytes())
       throw kernels::Error(kernels::Scope::link, describe(peer) + " does not connect with " +
                                                      describe(rank()) + "; both must name each other");
@@ -142,7 +142,7 @@ class NcclEndpoint final : public Endpoint {
 
 std::unique_ptr<Endpoint> create_nccl_endpoint(std::unique_ptr<Endpoint> endpoint,
                                                const std::vector<int>& neighbours, kernels::Device& device,
-                                               CommOptions options) {
+                                               NcclOptions options) {
   return std::make_unique<NcclEndpoint>(std::move(endpoint), neighbours, device, options);
 }
 

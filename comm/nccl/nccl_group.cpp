@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "comm/nccl/check.hpp"
 #include "comm/prompt_thread.hpp"
@@ -39,17 +40,13 @@ std::string new_nccl_id(const std::string& where) {
   return {id.internal, sizeof(id.internal)};
 }
 
-NcclGroup::NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, CommOptions options,
+NcclGroup::NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, NcclOptions options,
                      int max_blocks)
-    : members_(std::move(members)),
-      device_(device),
-      options_(options),
-      stream_(device.create_stream()),
-      ready_(device.create_event()) {
+    : members_(std::move(members)), device_(device), options_(options), stream_(device.create_stream()) {
   try {
     join(id, max_blocks);
   } catch (...) {
-    if (nccl_) ncclCommAbort(nccl_);
+    if (nccl_) abort_.emplace(nccl_);
     throw;
   }
   watcher_ = start_prompt_thread([this] { watch(); });
@@ -66,7 +63,7 @@ void NcclGroup::join(const std::string& id, int max_blocks) {
   config.blocking = 0;
   if (max_blocks > 0) config.maxCTAs = max_blocks;
   ncclResult_t result = ncclCommInitRankConfig(&nccl_, members_.size(), nccl_id, members_.rank, &config);
-  if (!is_fault(result)) result = settle(result, options_.deadline_s);
+  if (!is_fault(result)) result = settle(result, options_.joining_s);
   if (is_fault(result)) throw_nccl_error(result, operation_.c_str(), members_.me());
 }
 
@@ -95,7 +92,7 @@ void NcclGroup::leave() noexcept {
   if (in_order)
     ncclCommDestroy(nccl_);
   else
-    ncclCommAbort(nccl_);
+    abort_.emplace(nccl_);
 }
 
 NcclOperationPtr NcclGroup::start(kernels::Stream& after, std::string what,
@@ -104,9 +101,10 @@ NcclOperationPtr NcclGroup::start(kernels::Stream& after, std::string what,
   if (failure_) failure_->raise();
   auto operation = std::make_shared<NcclOperation>();
   operation->what = operation_ = std::move(what) + " " + members_.purpose;
+  operation->ready = device_.create_event();
   operation->finished = device_.create_event();
-  after.record(*ready_);
-  stream_->wait(*ready_);
+  after.record(*operation->ready);
+  stream_->wait(*operation->ready);
   try {
     enqueue();
   } catch (const Error& error) {
@@ -124,7 +122,7 @@ void NcclGroup::call(const Calls& calls) {
   TENAX_NCCL(members_.me(), ncclGroupStart());
   const ncclResult_t inside = calls(nccl_, stream);
   const ncclResult_t end = ncclGroupEnd();  // also after a fault: it ends the group
-  const ncclResult_t result = is_fault(inside) ? inside : settle(end, options_.deadline_s);
+  const ncclResult_t result = is_fault(inside) ? inside : settle(end, options_.joining_s);
   if (is_fault(result)) throw_nccl_error(result, operation_.c_str(), members_.me());
 }
 
@@ -189,8 +187,16 @@ void NcclGroup::look() {
   if (is_fault(state))
     fail((under_way_.empty() ? operation_ : under_way_.front()->what) + ": " + members_.me() +
          " heard from NCCL: " + ncclGetErrorString(state) + "; look for errors of " + members_.others());
-  else if (!under_way_.empty() && under_way_.front()->unasked.elapsed_s() > options_.deadline_s)
+  else if (!under_way_.empty() && is_late(*under_way_.front()))
     fail(late(*under_way_.front()));
+}
+
+bool NcclGroup::is_late(NcclOperation& operation) const {
+  if (!operation.begun) {
+    operation.begun = operation.ready->done();
+    operation.unasked = {};
+  }
+  return operation.begun && operation.unasked.elapsed_s() > options_.deadline_s;
 }
 
 // Under the mutex. What was finished by now was finished in order.
@@ -202,8 +208,7 @@ void NcclGroup::fail(const std::string& sentence) {
       operation->done = operation->done || operation->finished->done();
   } catch (const Error&) {  // the device is broken too: nothing is done any more
   }
-  ncclCommAbort(nccl_);
-  nccl_ = nullptr;
+  abort_.emplace(std::exchange(nccl_, nullptr));
 }
 
 std::string NcclGroup::late(const NcclOperation& operation) const {

@@ -13,8 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "comm/communicator.hpp"
 #include "comm/failure.hpp"
+#include "comm/nccl.hpp"
+#include "comm/nccl/comm_abort.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {
@@ -32,11 +33,12 @@ struct NcclMembers {
 
 /// Work that was enqueued.
 struct NcclOperation {
-  std::string what;  ///< "all_reduce of 400000 bytes"
-  std::unique_ptr<kernels::Event> finished;
+  std::string what;                                 ///< "all_reduce of 400000 bytes"
+  std::unique_ptr<kernels::Event> ready, finished;  ///< its turn on the device has come; it has run
   Stopwatch stopwatch;
-  Stopwatch unasked;  ///< since its rank last asked whether it is done; under the group's mutex, as the next
-  bool done = false;
+  Stopwatch
+      unasked;  ///< since its turn, or since its rank last asked for it; under the group's mutex, as the next
+  bool begun = false, done = false;
 };
 using NcclOperationPtr = std::shared_ptr<NcclOperation>;
 
@@ -44,13 +46,14 @@ using NcclOperationPtr = std::shared_ptr<NcclOperation>;
 std::string new_nccl_id(const std::string& where);
 
 /// Thread rule: one thread at a time, beside the group's own, which watches: it aborts the communicator when NCCL reports
-/// an error, or when for options.deadline_s an operation is neither finished nor asked for. (A receive may stand for as
-/// long as a schedule lasts; who asks for it knows when it is late, and waits for it.)
+/// an error, or when for options.deadline_s an operation whose turn has come is neither finished nor asked for. (A receive may
+/// stand for as long as a schedule lasts; who asks for it knows when it is late, and waits for it. What stands behind passes
+/// that take long is not late.)
 class NcclGroup {
  public:
   /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors that its kernels may
   /// hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
-  NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, CommOptions options,
+  NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, NcclOptions options,
             int max_blocks = 0);
   /// In order with the other ranks, if they come; when an error unwinds the stack, or something failed, at once.
   ~NcclGroup();
@@ -71,7 +74,7 @@ class NcclGroup {
   void wait(NcclOperation& operation, kernels::Deadline deadline);
   /// Throws what broke the group.
   void check();
-  /// Ends all work of the group, on the device too.
+  /// Ends all work of the group, on the device too, which takes a while yet when this returns.
   void abort(const NcclOperation& operation, const std::string& reason) noexcept;
 
  private:
@@ -79,16 +82,17 @@ class NcclGroup {
   ncclResult_t settle(ncclResult_t result, double deadline_s);
   void watch();
   void look();
+  bool is_late(NcclOperation& operation) const;
   void fail(const std::string& sentence);
   std::string late(const NcclOperation& operation) const;
   void leave() noexcept;
 
   const NcclMembers members_;
   kernels::Device& device_;
-  const CommOptions options_;
+  const NcclOptions options_;
   std::unique_ptr<kernels::Stream> stream_;
-  std::unique_ptr<kernels::Event> ready_;
-  ncclComm_t nccl_ = nullptr;  // null once it was aborted
+  std::optional<CommAbort> abort_;
+  ncclComm_t nccl_ = nullptr;  // null once it is being aborted
   std::string operation_;      // being enqueued
 
   std::mutex mutex_;

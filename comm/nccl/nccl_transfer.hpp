@@ -8,8 +8,9 @@ namespace tenax::comm {
 
 class NcclTransfer final : public Transfer {
  public:
-  NcclTransfer(NcclGroup& group, NcclOperationPtr operation)
-      : group_(group), operation_(std::move(operation)) {}
+  /// `only_reads`: its tensor.
+  NcclTransfer(NcclGroup& group, NcclOperationPtr operation, bool only_reads = false)
+      : group_(group), operation_(std::move(operation)), only_reads_(only_reads) {}
   /// Nothing may touch its tensor afterwards, so what nobody waited for is ended.
   ~NcclTransfer() override {
     if (!is_awaited_) group_.abort(*operation_, "given up before it was done");
@@ -27,21 +28,21 @@ class NcclTransfer final : public Transfer {
     is_awaited_ = true;
   }
   void order_before(kernels::Stream& stream, kernels::Deadline) override {
-    group_.check();
-    stream.wait(*operation_->finished);
+    if (!done()) stream.wait(*operation_->finished);
     is_awaited_ = true;
   }
   bool orders_without_blocking() const override { return true; }
   void give_up(kernels::Deadline deadline) override {
     group_.abort(*operation_, "given up by its rank");
-    operation_->finished->wait(deadline);
     is_awaited_ = true;
+    if (!only_reads_) operation_->finished->wait(deadline);
   }
   TransferTiming timing() const override { return {{}, operation_->finished->time_s()}; }
 
  private:
   NcclGroup& group_;
   NcclOperationPtr operation_;
+  const bool only_reads_;
   bool is_awaited_ = false;
 };
 

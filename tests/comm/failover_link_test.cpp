@@ -5,96 +5,17 @@
 
 #include <atomic>
 #include <random>
-#include <set>
 
 #include "comm/host_stream.hpp"
 #include "kernels/error.hpp"
 #include "tests/comm/contributions.hpp"
+#include "tests/comm/failover_paths.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::comm {
 namespace {
 
 constexpr Tag kTags = 12;
-
-/// What direct receives may still write.
-using Writable = std::set<const void*>;
-
-/// A link whose transfers fail from a certain number of them on: that one and all later ones of this end, also those
-/// that are under way.
-class BrittleLink final : public Link {
- public:
-  BrittleLink(Link& inner, int lasts, Writable& writable)
-      : inner_(inner), lasts_(lasts), writable_(writable) {}
-  TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    return wrap(nullptr, [&] { return inner_.send(stream, tensor, tag); });
-  }
-  TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    return wrap(tensor.data, [&] { return inner_.receive(stream, tensor, tag); });
-  }
-  std::string describe() const override { return inner_.describe(); }
-
- private:
-  class Brittle final : public Transfer {
-   public:
-    Brittle(TransferPtr inner, const int& lasts, Writable& writable, const void* memory)
-        : inner_(std::move(inner)), lasts_(lasts), writable_(writable), memory_(memory) {
-      if (memory) writable.insert(memory);
-    }
-    bool done() override {
-      check(lasts_);
-      if (!inner_->done()) return false;
-      writable_.erase(memory_);
-      return true;
-    }
-    void wait(kernels::Deadline deadline) override {
-      check(lasts_);
-      inner_->wait(deadline);
-      writable_.erase(memory_);
-    }
-    void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
-    void give_up(kernels::Deadline) override { writable_.erase(memory_); }
-
-   private:
-    TransferPtr inner_;
-    const int& lasts_;
-    Writable& writable_;
-    const void* memory_;
-  };
-  static void check(int lasts) {
-    if (lasts <= 0) throw kernels::Error(kernels::Scope::link, "the direct path is cut");
-  }
-  template <class Start>
-  TransferPtr wrap(const void* memory, Start start) {
-    --lasts_;
-    check(lasts_);
-    return std::make_unique<Brittle>(start(), lasts_, writable_, memory);
-  }
-
-  Link& inner_;
-  int lasts_;
-  Writable& writable_;
-};
-
-/// Stands for the delegates: another link that does not break.
-class SoundLink final : public DelegatedLink {
- public:
-  SoundLink(Link& inner, const Writable& writable) : inner_(inner), writable_(writable) {}
-  TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    return inner_.send(stream, tensor, tag);
-  }
-  TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
-    EXPECT_FALSE(writable_.contains(tensor.data)) << "a direct receive was not given up";
-    return inner_.receive(stream, tensor, tag);
-  }
-  std::string describe() const override { return inner_.describe(); }
-  void set_delegates(int) override {}
-  DelegateStatistics statistics() const override { return {}; }
-
- private:
-  Link& inner_;
-  const Writable& writable_;
-};
 
 float value_of(int iteration, int from, Tag tag) {
   return static_cast<float>(1000 * iteration + 100 * from + tag);
@@ -135,7 +56,7 @@ class FailoverLinkTest : public testing::TestWithParam<Break> {};
 TEST_P(FailoverLinkTest, loses_and_doubles_nothing_when_the_direct_path_breaks) {
   constexpr int kIterations = 4;
   const Break lasts = GetParam();
-  std::atomic<int> failures = 0;
+  std::atomic<int> failures = 0, breaks = 0;
   run_ranks(2, 20, [&](World& world) {
     const int rank = world.rank();
     const auto direct = world.split_endpoint(0, rank), control = world.split_endpoint(0, rank);
@@ -153,12 +74,40 @@ TEST_P(FailoverLinkTest, loses_and_doubles_nothing_when_the_direct_path_breaks) 
       EXPECT_EQ(link.arrivals().direct + link.arrivals().delegated, kTags);
       double failed = link.failure().empty() ? 0 : 1;
       if (failed > 0) ++failures;
+      if (link.direct_path_broke()) ++breaks;
       group->all_reduce_max({&failed, 1});
       if (failed > 0) link.set_path(Path::delegated, 1);
     }
     EXPECT_EQ(link.path(), Path::delegated);
   });
   EXPECT_GE(failures, 1);
+  EXPECT_GE(breaks, 1);
+}
+
+TEST_P(FailoverLinkTest, further_iterations_may_come_before_the_next_path_is_chosen) {
+  const Break lasts = GetParam();
+  run_ranks(2, 20, [&](World& world) {
+    const int rank = world.rank();
+    const auto direct = world.split_endpoint(0, rank), control = world.split_endpoint(0, rank);
+    const auto other = world.split_endpoint(0, rank);
+    const auto device = kernels::create_cpu_device();
+    Writable writable;
+    BrittleLink brittle(direct->link(1 - rank), rank == 0 ? lasts.after_0 : lasts.after_1, writable);
+    FailoverLink link(brittle, control->link(1 - rank),
+                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank), writable); }, *device,
+                      {kTags, 20});
+    Arrivals of_failure;
+    for (int iteration = 0; iteration < 6; ++iteration) {
+      const bool had_failed = !link.failure().empty();
+      iterate(link, rank, iteration, static_cast<unsigned>(5 * iteration + rank));
+      link.finish_iteration();
+      if (!had_failed) of_failure = link.arrivals();
+      EXPECT_EQ(link.arrivals().direct, of_failure.direct) << "of the iteration that failed";
+      EXPECT_FALSE(had_failed && link.failure().empty()) << "only set_path forgives";
+      EXPECT_FALSE(link.is_void()) << "the host has waited for each message";
+    }
+    EXPECT_NE(link.failure(), "");
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Moments, FailoverLinkTest,
@@ -192,6 +141,45 @@ TEST(FailoverLink, goes_back_to_a_direct_path_that_was_built_anew) {
       EXPECT_EQ(link.arrivals().direct, iteration == 1 ? 0 : kTags);
       EXPECT_EQ(link.arrivals().delegated, iteration == 1 ? kTags : 0);
     }
+  });
+}
+
+/// The CPU, which counts what is taken of its memory.
+class CountingDevice final : public kernels::Device {
+ public:
+  kernels::DeviceKind kind() const override { return cpu_->kind(); }
+  std::string name() const override { return "counting"; }
+  std::size_t memory_bytes() const override { return cpu_->memory_bytes(); }
+  bool has_data() const override { return true; }
+  bool is_host_memory() const override { return true; }
+  std::unique_ptr<kernels::Buffer> allocate(std::size_t bytes, kernels::MemoryKind kind) override {
+    ++allocations;
+    return cpu_->allocate(bytes, kind);
+  }
+  std::unique_ptr<kernels::Stream> create_stream() override { return cpu_->create_stream(); }
+  std::unique_ptr<kernels::Event> create_event() override { return cpu_->create_event(); }
+  kernels::Kernels& kernels() override { return cpu_->kernels(); }
+
+  int allocations = 0;
+
+ private:
+  std::unique_ptr<kernels::Device> cpu_ = kernels::create_cpu_device();
+};
+
+TEST(FailoverLink, takes_the_memory_for_messages_under_way_before_there_are_any) {
+  run_ranks(2, 20, [](World& world) {
+    const int rank = world.rank();
+    const auto direct = world.split_endpoint(0, rank), control = world.split_endpoint(0, rank);
+    CountingDevice device;
+    FailoverLink link(direct->link(1 - rank), control->link(1 - rank),
+                      [] { return std::unique_ptr<DelegatedLink>(); }, device,
+                      {kTags, 20, 50 * sizeof(float), kTags});
+    EXPECT_EQ(device.allocations, kTags);
+    for (int iteration = 0; iteration < 3; ++iteration) {
+      iterate(link, rank, iteration, static_cast<unsigned>(rank));
+      link.finish_iteration();
+    }
+    EXPECT_EQ(device.allocations, kTags);
   });
 }
 

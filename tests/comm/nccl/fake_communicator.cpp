@@ -16,7 +16,7 @@ struct Flight {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   std::shared_ptr<std::atomic<bool>> aborted;
-  std::unique_ptr<kernels::Buffer> in, out;
+  PinnedPool::Memory in, out;
 
   std::atomic<bool>& given_up() const { return *aborted; }
   void put() const {
@@ -56,12 +56,13 @@ void copy(kernels::Device& device, kernels::Stream& stream, const void* from, vo
 void launch(ncclComm& nccl) {
   auto& stream =
       dynamic_cast<kernels::test::StandInStream&>(*reinterpret_cast<kernels::Stream*>(nccl.stream));
-  kernels::Device& device = *nccl.surroundings->device;
+  const std::shared_ptr<Surroundings> around = nccl.surroundings;
+  kernels::Device& device = *around->device;
   const auto flights = std::make_shared<std::vector<Flight>>();
   for (const Call& call : nccl.pending) {
     flights->push_back({call, nccl.clique, nccl.rank, nccl.aborted,
-                        device.allocate(call.source_bytes + 1, kernels::MemoryKind::pinned_host),
-                        device.allocate(call.destination_bytes + 1, kernels::MemoryKind::pinned_host)});
+                        around->pinned.take(device, call.source_bytes + 1),
+                        around->pinned.take(device, call.destination_bytes + 1)});
     copy(device, stream, call.source, flights->back().in->data(), call.source_bytes);
   }
   const bool hangs = nccl.surroundings->network != Network::healthy;
@@ -73,7 +74,11 @@ void launch(ncclComm& nccl) {
   });
   for (const Flight& flight : *flights)
     copy(device, stream, flight.out->data(), flight.call.destination, flight.call.destination_bytes);
-  stream.enqueue([flights](kernels::Stream&) {});  // keeps their memory until then
+  stream.enqueue([flights, around](kernels::Stream&) {
+    for (Flight& flight : *flights)
+      for (PinnedPool::Memory* memory : {&flight.in, &flight.out})
+        around->pinned.give_back(std::move(*memory));
+  });
   nccl.pending.clear();
 }
 
@@ -102,12 +107,21 @@ std::shared_ptr<Surroundings>& surroundings() {
   return mine;
 }
 
-void set_device(kernels::Device& device) {
+OnDevice::OnDevice(kernels::Device& device) {
   surroundings() = std::make_shared<Surroundings>();
   surroundings()->device = &device;
 }
 
+OnDevice::~OnDevice() {
+  surroundings()->device->allocate(1).reset();  // which waits for all streams
+  surroundings()->pinned.clear();
+}
+
 void set_network(Network network) { surroundings()->network = network; }
+
+HeldAborts::HeldAborts() { surroundings()->holds_aborts = true; }
+HeldAborts::~HeldAborts() { surroundings()->holds_aborts = false; }
+bool HeldAborts::any() { return surroundings()->aborts > 0; }
 
 ncclResult_t state_of(ncclComm& nccl) {
   constexpr int kPatience = 3;

@@ -3,10 +3,12 @@
 
 #include <nccl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "tests/comm/nccl/fake_clique.hpp"
@@ -26,10 +28,37 @@ struct Call {
   int number = 0;
 };
 
+/// Pinned memory for what is on its way, for reuse: freed by streams themselves it would make them wait for each other.
+class PinnedPool {
+ public:
+  using Memory = std::unique_ptr<kernels::Buffer>;
+  Memory take(kernels::Device& device, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto fits = std::find_if(free_.begin(), free_.end(),
+                                   [&](const Memory& memory) { return memory->bytes() >= bytes; });
+    if (fits == free_.end()) return device.allocate(bytes, kernels::MemoryKind::pinned_host);
+    Memory memory = std::move(*fits);
+    free_.erase(fits);
+    return memory;
+  }
+  void give_back(Memory memory) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(memory));
+  }
+  void clear() { free_.clear(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Memory> free_;
+};
+
 /// What a thread's communicators are made with.
 struct Surroundings {
   kernels::Device* device = nullptr;
+  PinnedPool pinned;
   std::atomic<Network> network = Network::healthy;
+  std::atomic<bool> holds_aborts = false;
+  std::atomic<int> aborts = 0;
 };
 
 }  // namespace tenax::comm::fake_nccl

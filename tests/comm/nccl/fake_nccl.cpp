@@ -101,7 +101,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t nccl) {
 ncclResult_t ncclCommAbort(ncclComm_t nccl) {
   EXPECT_FALSE(nccl->is_gone);
   nccl->is_gone = true;
+  ++nccl->surroundings->aborts;
   *nccl->aborted = true;
+  while (nccl->surroundings->holds_aborts) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return ncclSuccess;
 }
 

@@ -12,11 +12,29 @@
 
 namespace tenax::comm::fake_nccl {
 
-/// The calling thread's current device, on which its communicators are made. It must outlive their work.
-void set_device(kernels::Device& device);
+/// While it lives, `device` is the calling thread's current one, on which its communicators are made. It outlives their
+/// work.
+class OnDevice {
+ public:
+  explicit OnDevice(kernels::Device& device);
+  ~OnDevice();
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+};
 
 enum class Network { healthy, silent, faulty };
 /// How the calling thread's communicators find the network: silent: what they are given hangs; faulty: NCCL says so too.
 void set_network(Network network);
+
+/// While it lives, aborts of the calling thread's communicators end their work, but do not return.
+class HeldAborts {
+ public:
+  HeldAborts();
+  ~HeldAborts();
+  HeldAborts(const HeldAborts&) = delete;
+  HeldAborts& operator=(const HeldAborts&) = delete;
+  /// An abort has been called.
+  static bool any();
+};
 
 }  // namespace tenax::comm::fake_nccl

@@ -57,6 +57,22 @@ TEST_P(NcclCommunicatorTest, names_the_others_when_the_deadline_passes_and_lets_
       kShort_s);
 }
 
+TEST_P(NcclCommunicatorTest, what_stands_behind_work_that_takes_long_is_not_late) {
+  run(
+      [](const DeviceRank& rank) {
+        const auto gate = rank.device.create_flag();
+        Values values(rank.device, rank.stream, filled(static_cast<std::size_t>(GetParam()), 1));
+        rank.stream.wait(*gate, 1);
+        rank.communicator.all_reduce(rank.stream, values.tensor(), ReduceOp::sum);
+        std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * kShort_s));
+        gate->set(1);
+        values.fetch(rank.stream);
+        EXPECT_EQ(values.values(rank.stream), filled(static_cast<std::size_t>(GetParam()), GetParam()));
+        rank.communicator.check();
+      },
+      kShort_s);
+}
+
 TEST_P(NcclCommunicatorTest, an_error_that_nccl_reports_ends_what_is_under_way) {
   if (GetParam() == 1) GTEST_SKIP() << "a group of one has no NCCL";
   run([](const DeviceRank& rank) {

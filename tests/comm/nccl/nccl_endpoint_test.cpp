@@ -141,6 +141,22 @@ TEST(NcclEndpoint, a_transfer_that_is_destroyed_under_way_takes_its_direction_wi
       kShort_s);
 }
 
+TEST(NcclEndpoint, nobody_waits_for_an_abort_that_does_not_come_to_its_end) {
+  run_pipeline(
+      2,
+      [](const Stage& stage) {
+        if (stage.rank() == 0) return;
+        const auto values = stage.values(50, 0);
+        const TransferPtr receive = stage.link(0).receive(stage.stream, values->tensor(), 0);
+        const fake_nccl::HeldAborts held;
+        receive->give_up(soon());
+        expect_error([&] { receive->done(); }, {"given up"});
+        expect_error([&] { stage.link(0).receive(stage.stream, values->tensor(), 0); }, {"given up"});
+        EXPECT_TRUE(held.any());
+      },
+      kShort_s);
+}
+
 TEST(NcclEndpoint, a_message_that_never_comes_is_named_with_its_sender) {
   run_pipeline(
       2,

@@ -12,6 +12,9 @@
 
 namespace tenax::comm {
 
+/// One that is not.
+inline constexpr double kPatience_s = 60;
+
 /// A deadline that is meant to pass, and that a busy machine meets where it is not.
 inline constexpr double kShort_s = 2;
 
@@ -27,7 +30,7 @@ inline void run_on_devices(int ranks, double deadline_s,
   run_ranks(ranks, deadline_s, [&](World& world) {
     const auto device =
         kernels::test::create_stand_in({.jitter_us = 300, .seed = static_cast<std::uint64_t>(world.rank())});
-    fake_nccl::set_device(*device);
+    const fake_nccl::OnDevice on_device(*device);
     const auto stream = device->create_stream();
     body(world, *device, *stream);
   });
