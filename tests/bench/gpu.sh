@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The CUDA back end on a machine with a GPU: is it right, how fast is it beside PyTorch, where does a step's time go.
 #
-#   bash tests/bench/gpu.sh [build] [check] [curve] [speed] [table] [delegates]   (default: all, in this order)
+#   bash tests/bench/gpu.sh [build] [check] [nccl] [curve] [speed] [table] [delegates]   (default: all, in this order)
 #        [--rounds 3] [--seconds 10] [--sizes "gpt2-124m gpt2-1.5b"] [--python python3]
 #
 # build      configures with -DTENAX_CUDA=ON in build/ and builds; a machine without Debian's packages takes Open MPI, HDF5,
 #            Kokkos and oneDNN from .bundle/ (or .bundle.tar.xz) in the repository's root (shared/tools/bundle.sh), cuDNN, NCCL
 #            and cuBLAS from the Python that is there
 # check      operations against plain loops, the golden run in all layouts, repeatability, layouts on one GPU
+# nccl       the golden run on two ranks of the one GPU that say to be of two hosts, so that NCCL carries what they say; a
+#            NCCL that refuses them all the same fails nothing
 # curve      500 steps of bf16 beside fp32: the smoothed losses within 1 %
 # speed      tokens/s, medians over the rounds, tenax and PyTorch in turn; share of the measured matrix-product rate
 # table      one step by operation, with each one's bound
@@ -22,12 +24,12 @@ words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3
 while [ $# -gt 0 ]; do
   case $1 in
     --rounds) rounds=$2; shift ;; --seconds) seconds=$2; shift ;; --sizes) sizes=$2; shift ;; --python) python=$2; shift ;;
-    build | check | curve | speed | table | delegates) words+=("$1") ;;
+    build | check | nccl | curve | speed | table | delegates) words+=("$1") ;;
     *) die "unknown word $1 (the head of $0 lists them)" ;;
   esac
   shift
 done
-[ ${#words[@]} -gt 0 ] || words=(build check curve speed table delegates)
+[ ${#words[@]} -gt 0 ] || words=(build check nccl curve speed table delegates)
 
 # The bundle where Debian's packages are missing, and the libraries of Python's wheels where the toolkit lacks them.
 use_bundle() {
@@ -68,6 +70,40 @@ do_build() {
 do_check() {
   ctest --test-dir "$tenax_build" --output-on-failure --parallel 4 \
     -R '^(golden|repeatable|cuda_.*)$|BackEnds|Cuda|Matmul|Attention|AdamW|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16'
+}
+
+# Two ranks that NCCL takes for different hosts' (NCCL_HOSTID), whom it then connects by sockets. Their kernels wait for each
+# other in the GPU's time slices: correct, if it is, and slow.
+golden_run() {  # NAME RANKS [section.key=value ...]
+  local name=$1 ranks=$2
+  shift 2
+  timeout 150 mpirun -q -n "$ranks" bash -c 'NCCL_HOSTID=tenax-$OMPI_COMM_WORLD_RANK exec "$@"' -- "$tenax_build/tenax" \
+    "$tenax_root/tests/golden/golden.toml" device.kind=cuda run.resume=never run.output_dir="$bench_work/nccl-$name" \
+    checkpoint.interval=-1 "$@" >"$bench_work/nccl-$name.log" 2>&1
+}
+over_nccl() {  # NAME [section.key=value ...]
+  local name=$1 log=$bench_work/nccl-$1.log status=0
+  golden_run "$@" || status=$?
+  if grep -q 'joining NCCL' "$log"; then
+    echo "$name: not known: NCCL refuses two ranks on one GPU: $(grep -m 1 'joining NCCL' "$log")"
+  elif [ $status != 0 ] || grep -q 'no NCCL' "$log"; then
+    tail -n 5 "$log" >&2
+    echo "$name: FAILED (status $status)"
+    return 1
+  else
+    "$tenax_build/tests/app/run_check" close "$bench_work/nccl-$name/metrics.jsonl" "$bench_work/nccl-alone/metrics.jsonl" 1e-5 &&
+      echo "$name: over NCCL, the losses of one rank within 1e-5"
+  fi
+}
+do_nccl() {
+  local failed=0
+  golden_run alone 1 || die "one rank alone fails: $(tail -n 1 "$bench_work/nccl-alone.log")"
+  over_nccl tensor 2 parallel.tensor_parallel_size=2 || failed=1
+  over_nccl data 2 parallel.data_parallel_size=2 || failed=1
+  over_nccl pipeline-direct 2 parallel.pipeline_parallel_size=2 pipeline.schedule=1f1b pipeline.p2p=direct || failed=1
+  over_nccl pipeline-auto 2 parallel.pipeline_parallel_size=2 pipeline.schedule=1f1b || failed=1
+  over_nccl pipeline-adaptive 2 parallel.pipeline_parallel_size=2 || failed=1
+  return $failed
 }
 
 # tinyshakespeare: the checkout's neighbour, or carried in the repository's root.
