@@ -3,16 +3,23 @@
 #   cmake -G Ninja -S . -B build-package -DTENAX_TESTS=OFF -DTENAX_CUDA=OFF
 #   cmake --build build-package && cd build-package && cpack
 #
+# Its Maintainer is TENAX_PACKAGE_CONTACT, by default whoever Debian's tools call the packager: DEBFULLNAME <DEBEMAIL>.
 # CUDA's libraries belong to no package that could be depended on, so a build with its back end makes none.
 if(TENAX_HAVE_CUDA)
+  message(STATUS "cpack makes no package of a build with CUDA, whose libraries it could not depend on; -DTENAX_CUDA=OFF does")
   return()
 endif()
+set(packager "the tenax authors <tenax@localhost>")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+  set(packager "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(TENAX_PACKAGE_CONTACT "${packager}" CACHE STRING "Maintainer of the Debian package: Name <address>")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEBIAN_PACKAGE_NAME tenax)
-set(CPACK_DEBIAN_PACKAGE_MAINTAINER "the tenax authors <tenax@localhost>")
+set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${TENAX_PACKAGE_CONTACT}")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
