@@ -1,6 +1,6 @@
-// The scalars of an AdamW update, as torch.optim.AdamW and torch.nn.utils.clip_grad_norm_ form them: in fp64, then rounded
-// once. What depends on the step alone is formed by the host (AdamWStep), what depends on the gradient by whoever has its
-// norm, which may be a GPU (coefficients_of).
+// The scalars of an AdamW update, as torch.optim.AdamW and torch.nn.utils.clip_grad_norm_ form them: in fp64,
+// then rounded once. What depends on the step alone is formed by the host (AdamWStep), what depends on the
+// gradient by whoever has its norm, which may be a GPU (coefficients_of).
 #pragma once
 
 #include <cmath>
@@ -41,8 +41,9 @@ struct AdamWStep {
         step(rule.step) {}
 };
 
-/// A: the accumulation type. Of an element with gradient g · gradient_scale and the moments m and v already updated, the
-/// new weight is decay · w − step_size · m / (√v · root_scale + epsilon), with decay = 1 where the parameter does not decay.
+/// A: the accumulation type. Of an element with gradient g · gradient_scale and the moments m and v already
+/// updated, the new weight is decay · w − step_size · m / (√v · root_scale + epsilon), with decay = 1 where the
+/// parameter does not decay.
 template <class A>
 struct AdamWCoefficients {
   A gradient_scale, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, step_size, root_scale, epsilon;

@@ -32,9 +32,10 @@ struct StateMemory {
 /// Weights and gradients are whole on every data rank; master weights and moments are sharded over the data
 /// group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
 ///
-/// An update is AdamW on the owned stretches, where decay acts on tensors of two dimensions, and then the weights go to the
-/// whole data group. Several ranks agree on it first: start_sum_of_squares(), squares(), a vote, update(). A rank that is alone leaves that
-/// to the device: set_rule(), update_if_finite(), and the host need not wait in between.
+/// An update is AdamW on the owned stretches, where decay acts on tensors of two dimensions, and then the
+/// weights go to the whole data group. Several ranks agree on it first: start_sum_of_squares(), squares(), a
+/// vote, update(). A rank that is alone leaves that to the device: set_rule(), update_if_finite(), and the host
+/// need not wait in between.
 class TrainingState {
  public:
   /// Places the rows of `table`. All references must outlive the state.
@@ -62,8 +63,9 @@ class TrainingState {
 
   /// The rule of the next update_if_finite(); the one before has been waited for.
   void set_rule(const kernels::AdamWRule& rule);
-  /// Enqueues norm, clipping and update, in which the device changes nothing where the norm or one of `losses` is not
-  /// finite; squares() is the norm's. Launched again as part of a graph, it goes by the latest rule. For a data group of one.
+  /// Enqueues norm, clipping and update, in which the device changes nothing where the norm or one of `losses`
+  /// is not finite; squares() is the norm's. Launched again as part of a graph, it goes by the latest rule. For
+  /// a rank that is alone.
   void update_if_finite(const kernels::Tensor& losses, kernels::Deadline deadline);
   /// After the master weights were written from outside (initialisation, checkpoint): weights everywhere
   /// follow.

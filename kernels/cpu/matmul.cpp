@@ -1,6 +1,7 @@
 #include "kernels/cpu/matmul.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "kernels/cpu/matmul_convert.hpp"
@@ -42,6 +43,14 @@ MatrixView view_of(const Tensor& tensor, bool transposed) {
 const void* offset(const void* data, std::int64_t elements, DType dtype) {
   return data ? static_cast<const std::byte*>(data) + elements * static_cast<std::int64_t>(bytes_of(dtype))
               : nullptr;
+}
+
+// oneDNN divides by the inner extent.
+void sum_of_nothing(const MatrixView& c, bool accumulate, [[maybe_unused]] const void* bias) {
+  assert(!bias && "nothing has a bias whose input has no columns");
+  if (accumulate) return;
+  for (std::int64_t row = 0; row < c.rows; ++row)
+    std::memset(c.rows_part(row, 1).data, 0, static_cast<std::size_t>(c.columns) * bytes_of(c.dtype));
 }
 
 }  // namespace
@@ -125,6 +134,7 @@ void CpuMatmul::product(const MatrixView& a, const MatrixView& b, const MatrixVi
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && a.dtype == b.dtype &&
          !c.transposed);
   if (c.rows == 0 || c.columns == 0) return;
+  if (a.columns == 0) return sum_of_nothing(c, accumulate, bias);
   if (a.dtype == DType::f64)
     multiply_fp64(a, b, c, accumulate, static_cast<const double*>(bias));
   else if (a.dtype == DType::bf16 && !library_->has_bf16)

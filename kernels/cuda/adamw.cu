@@ -6,7 +6,6 @@
 #include "kernels/cuda/adamw_body.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
-#include "kernels/cuda/pinned.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -39,11 +38,10 @@ void launch(cudaStream_t stream, const AdamWArgs& args, const AdamWRounding& rou
 }  // namespace
 
 void adamw_coefficients(cudaStream_t stream, const AdamWCoefficientsArgs& args) {
-  const AdamWStep* const step = on_device(args.step);
   if (args.coefficients.dtype == DType::f64)
-    coefficients_kernel<<<1, 1, 0, stream>>>(step, coefficients_in<double>(args.coefficients));
+    coefficients_kernel<<<1, 1, 0, stream>>>(args.step, coefficients_in<double>(args.coefficients));
   else
-    coefficients_kernel<<<1, 1, 0, stream>>>(step, coefficients_in<float>(args.coefficients));
+    coefficients_kernel<<<1, 1, 0, stream>>>(args.step, coefficients_in<float>(args.coefficients));
   check_launch("adamw_coefficients");
 }
 

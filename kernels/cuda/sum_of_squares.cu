@@ -3,7 +3,6 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
-#include "kernels/cuda/pinned.hpp"
 #include "kernels/cuda/row_launch.hpp"
 #include "kernels/cuda/sum_of_squares_body.hpp"
 
@@ -60,7 +59,7 @@ void sum_of_squares(cudaStream_t stream, const SumOfSquaresArgs& args, Workspace
     for (const auto& piece : pieces) room += up_to_whole(piece.count, slice);
     auto* const sums = static_cast<double*>(workspace.take(static_cast<std::size_t>(room) * sizeof(double)));
     const std::int64_t slices = launch(stream, pieces, slice, sums);
-    plain_sum_kernel<<<1, kMaxRowThreads, 0, stream>>>(sums, slices, on_device(args.result));
+    plain_sum_kernel<<<1, kMaxRowThreads, 0, stream>>>(sums, slices, args.result);
     check_launch("plain_sum");
   });
 }

@@ -121,6 +121,29 @@ TEST(Matmul, works_on_parts_of_wider_matrices_and_leaves_the_rest_alone) {
   }
 }
 
+// The weight gradients of no rows.
+TEST(Matmul, adds_nothing_where_the_inner_extent_is_zero) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+    CpuMatmul matmul;
+    const Values nothing(dtype, 1, 1);
+    Values c(accumulation_of(dtype), 16 * 24, 3);
+    const Values before = c;
+    const auto run = [&](bool accumulate) {
+      matmul.run({nothing.tensor({1}).part(0, {0, 16}),
+                  nothing.tensor({1}).part(0, {0, 24}),
+                  c.tensor({16, 24}),
+                  true,
+                  false,
+                  {},
+                  accumulate});
+    };
+    run(true);
+    EXPECT_EQ(c.bytes(), before.bytes()) << name_of(dtype);
+    run(false);
+    for (std::int64_t i = 0; i < 16 * 24; ++i) ASSERT_EQ(c[i], 0.0) << name_of(dtype);
+  }
+}
+
 TEST(Matmul, gives_the_same_bits_every_time) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
     const Values a(dtype, 300 * 700, 1), b(dtype, 700 * 900, 2);

@@ -11,29 +11,15 @@
 
 #include "comm/world.hpp"
 #include "parallel/gradient_reducer.hpp"
+#include "tests/parallel/small_table.hpp"
 
 namespace tenax::parallel {
 namespace {
 
 using kernels::Deadline;
 using kernels::DType;
-using kernels::Shape;
 
 constexpr double kDeadline_s = 60;
-
-model::ParameterTable small_table() {
-  model::ParameterTable table;
-  const auto row = [](const char* name, Shape shape) {
-    model::ParameterRow entry;
-    entry.name = name;
-    entry.layout.logical = shape;
-    return entry;
-  };
-  table.add(row("wte.weight", {37, 16}));
-  table.add(row("h.0.weight", {16, 48}));
-  table.add(row("h.0.bias", {48}));
-  return table;
-}
 
 /// What a rank holds, and helpers to fill and read rows.
 class Rank {

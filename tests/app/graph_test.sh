@@ -1,0 +1,39 @@
+# A step as one graph (device.cuda_graph) learns what a step launched op by op learns, to the last bit: losses, norms and the
+# weights of the last checkpoint; also where it is profiled, evaluated and stopped in between, and where steps are skipped.
+source "$(dirname "$0")/common.sh"
+deck=$golden/golden.toml
+
+run() {  # NAME OPTIONS…
+  local name=$1
+  shift
+  must_train 1 $deck run.name=$name device.kind=cuda "$@"
+  local last=$(ls runs/$name/checkpoints/step-*.h5 | tail -n 1)
+  "$TENAX" export $last --out $name.safetensors >/dev/null
+}
+same_runs() {
+  claim same runs/$1/metrics.jsonl runs/$2/metrics.jsonl
+  cmp $1.safetensors $2.safetensors || fail "the weights of $1 are not those of $2"
+  echo "ok $1 and $2"
+}
+
+for dtype in fp32 bf16; do
+  run ops-$dtype model.compute_dtype=$dtype
+  run graph-$dtype model.compute_dtype=$dtype device.cuda_graph=true
+  same_runs graph-$dtype ops-$dtype
+done
+run seen-fp32 device.cuda_graph=true run.profile_interval=3 data.validation=$golden/tokens.bin run.eval_interval=4 \
+  run.eval_steps=2 checkpoint.interval=5
+same_runs seen-fp32 ops-fp32
+run halves-fp32 device.cuda_graph=true run.train_steps=9 optimizer.lr_decay_steps=20
+run halves-fp32 device.cuda_graph=true
+same_runs halves-fp32 ops-fp32
+
+# A rate that ruins the weights in the first step: nothing is finite from then on, and nothing changes any more.
+ruin="optimizer.lr=1e30 optimizer.lr_schedule=constant optimizer.lr_warmup_steps=0"
+run ruined-ops $ruin run.train_steps=6
+run ruined-graph $ruin run.train_steps=6 device.cuda_graph=true
+run ruined-once $ruin run.train_steps=1
+same_runs ruined-graph ruined-ops
+cmp ruined-graph.safetensors ruined-once.safetensors || fail "skipped steps change the weights"
+[ "$(grep -c '"event": "skip"' runs/ruined-graph/events.jsonl)" = 5 ] || fail "not five skips: $(cat runs/ruined-graph/events.jsonl)"
+echo "ok skipped steps change nothing"
