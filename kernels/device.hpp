@@ -66,7 +66,8 @@ class Stream {
   virtual void begin_capture();
   virtual std::unique_ptr<Graph> end_capture();
   virtual void launch(Graph& graph);
-  /// How many threads an operation may use: one unless told, before the first operation. The CPU's matrix products alone.
+  /// How many threads an operation may use: one unless told, before the first operation. The CPU's matrix products, and
+  /// its attention of one position.
   virtual void use_threads(int threads) { static_cast<void>(threads); }
   /// The library's own handle (cudaStream_t), for libraries that enqueue work of their own (NCCL); else null.
   virtual void* native_handle() { return nullptr; }

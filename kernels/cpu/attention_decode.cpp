@@ -1,11 +1,13 @@
 // Attention of one new position. The cache is read once, key by key and value by value: memory sets the pace.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/cpu_stream.hpp"
 #include "kernels/cpu/element.hpp"
 #include "kernels/cpu/exponential.hpp"
-#include "kernels/cpu/parallel_blocks.hpp"
+#include "kernels/cpu/thread_team.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -60,7 +62,7 @@ void add_values(const A* weights, const CachedRows<T>& values, A factor, A* sums
 
 }  // namespace
 
-void CpuKernels::attention_decode(Stream&, const AttentionDecodeArgs& args) {
+void CpuKernels::attention_decode(Stream& stream, const AttentionDecodeArgs& args) {
   const std::int64_t hidden = args.out.columns(), size = hidden / args.heads, length = args.qkv.shape[0];
   assert(length > 0 && args.qkv.columns() == 3 * hidden && size * args.heads == hidden);
   with_type(args.out.dtype, [&](auto type) {
@@ -71,7 +73,9 @@ void CpuKernels::attention_decode(Stream&, const AttentionDecodeArgs& args) {
     std::vector<A> scratch(static_cast<std::size_t>(args.heads * (length + size)));
     A* const scores = scratch.data();
     const A scale = static_cast<A>(1.0 / std::sqrt(static_cast<double>(size)));
-    for_blocks(args.heads, 1, [=](std::int64_t head, std::int64_t) {
+    ThreadTeam& team = static_cast<CpuStream&>(stream).team();
+    const int members = team.members_for(static_cast<std::int64_t>(args.qkv.bytes()));
+    team.run(args.heads, members, [=](std::int64_t head, int) {
       A* const weights = scores + head * (length + size);
       const CachedRows<T> keys{qkv + hidden + head * size, 3 * hidden, length, size};
       const CachedRows<T> values{keys.data + hidden, 3 * hidden, length, size};

@@ -5,6 +5,7 @@
 #include "kernels/cpu/attention.hpp"
 #include "kernels/cpu/floating_point_mode.hpp"
 #include "kernels/cpu/matmul.hpp"
+#include "kernels/cpu/thread_team.hpp"
 
 namespace tenax::kernels {
 
@@ -17,12 +18,17 @@ void CpuStream::record(Event& event) {
 }
 
 void CpuStream::use_threads(int threads) {
-  assert(threads > 0 && !matmul_);
+  assert(threads > 0 && !team_);
   threads_ = threads;
 }
 
+ThreadTeam& CpuStream::team() {
+  if (!team_) team_ = std::make_unique<ThreadTeam>(threads_);
+  return *team_;
+}
+
 CpuMatmul& CpuStream::matmul() {
-  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(threads_);
+  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(&team());
   return *matmul_;
 }
 

@@ -10,6 +10,7 @@ namespace tenax::kernels {
 
 class CpuAttention;
 class CpuMatmul;
+class ThreadTeam;
 
 /// Owns what the library calls of one thread need; made at the first use, since most streams never multiply.
 class CpuStream final : public Stream {
@@ -21,11 +22,13 @@ class CpuStream final : public Stream {
   void use_threads(int threads) override;
   void synchronize(Deadline) override {}
 
+  ThreadTeam& team();
   CpuMatmul& matmul();
   CpuAttention& attention();
 
  private:
   int threads_ = 1;
+  std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<CpuMatmul> matmul_;
   std::unique_ptr<CpuAttention> attention_;
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "kernels/cpu/matmul_convert.hpp"
 #include "kernels/cpu/matmul_fp64.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
+#include "kernels/cpu/row_product.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -19,6 +21,7 @@ constexpr std::int64_t kVocabulary = 4096, kVocabularyPiece = 2048;  // the head
 constexpr std::int64_t kTransposedRows = 384;                        // weight gradients [5 to 25 %]
 constexpr std::int64_t kPlainColumnsFp32 = 512;                      // forward, fp32 [0 to 15 %]
 constexpr std::int64_t kPlainRowsBf16 = 256;                         // forward, bf16 [0 to 9 %]
+constexpr std::int64_t kRowsOfTeam = 128;  // so that there is something for everybody
 
 // The same size for all pieces but the last, of whole vectors.
 std::int64_t piece_of(std::int64_t extent, std::int64_t longest) {
@@ -71,12 +74,29 @@ MatrixView MatrixView::columns_part(std::int64_t begin, std::int64_t count) cons
   return part;
 }
 
+/// What a member of the team multiplies with.
+class CpuMatmul::Worker {
+ public:
+  void product(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+               const void* bias);
+
+ private:
+  void product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                       const void* bias);
+
+  OneDnnProducts onednn_;
+  bool has_bf16_ = OneDnnProducts::has_bf16();
+  ScratchArray<float> a_, b_, c_;  // bf16 operands in fp32, where there is no bf16 product
+};
+
 struct CpuMatmul::Library {
-  explicit Library(int threads) : onednn(threads) {}
-  OneDnnProducts onednn;
-  bool has_bf16 = OneDnnProducts::has_bf16();
+  explicit Library(ThreadTeam* shared)
+      : team(shared ? *shared : alone), workers(static_cast<std::size_t>(team.size())) {}
+
+  ThreadTeam alone{1};
+  ThreadTeam& team;
+  std::vector<Worker> workers;  // of the team's members
   ScratchArray<float> sums;     // of pieces of the inner index, before they are rounded to bf16
-  ScratchArray<float> a, b, c;  // bf16 operands in fp32, where there is no bf16 product
 
   static MatrixView dense(ScratchArray<float>& array, std::int64_t rows, std::int64_t columns) {
     array.reserve(rows * columns);
@@ -84,10 +104,11 @@ struct CpuMatmul::Library {
   }
 };
 
-CpuMatmul::CpuMatmul(int threads) : library_(std::make_unique<Library>(threads)) {}
+CpuMatmul::CpuMatmul(ThreadTeam* team) : library_(std::make_unique<Library>(team)) {}
 CpuMatmul::~CpuMatmul() = default;
 
 void CpuMatmul::run(const MatmulArgs& args) {
+  if (is_row_product(args)) return multiply_row(args, library_->team);
   const MatrixView a = view_of(args.a, args.transpose_a), b = view_of(args.b, args.transpose_b);
   const MatrixView c = view_of(args.c, false);
   if (a.columns > kVocabulary)
@@ -120,42 +141,55 @@ void CpuMatmul::cut_outer(const MatrixView& a, const MatrixView& b, const Matrix
                             : plain && a.dtype == DType::bf16 ? kPlainRowsBf16
                                                               : kUncut;
   const std::int64_t columns = plain && a.dtype == DType::f32 ? kPlainColumnsFp32 : kUncut;
-  for_each_piece(c.rows, rows, [&](std::int64_t row, std::int64_t row_count) {
-    for_each_piece(c.columns, columns, [&](std::int64_t column, std::int64_t column_count) {
-      product(a.rows_part(row, row_count), b.columns_part(column, column_count),
-              c.rows_part(row, row_count).columns_part(column, column_count), accumulate,
-              offset(bias, column, a.dtype));
-    });
+  const std::int64_t row_piece =
+      piece_of(c.rows, library_->team.size() == 1 ? rows : std::min(rows, kRowsOfTeam));
+  const std::int64_t column_piece = piece_of(c.columns, columns);
+  if (c.rows == 0 || c.columns == 0) return;
+  const std::int64_t down = (c.rows + row_piece - 1) / row_piece,
+                     across = (c.columns + column_piece - 1) / column_piece;
+  library_->team.run(down * across, library_->team.size(), [&](std::int64_t item, int member) {
+    const std::int64_t row = item / across * row_piece, column = item % across * column_piece;
+    const std::int64_t row_count = std::min(row_piece, c.rows - row),
+                       column_count = std::min(column_piece, c.columns - column);
+    library_->workers[static_cast<std::size_t>(member)].product(
+        a.rows_part(row, row_count), b.columns_part(column, column_count),
+        c.rows_part(row, row_count).columns_part(column, column_count), accumulate,
+        offset(bias, column, a.dtype));
   });
 }
 
 void CpuMatmul::product(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                         const void* bias) {
+  library_->workers.front().product(a, b, c, accumulate, bias);
+}
+
+void CpuMatmul::Worker::product(const MatrixView& a, const MatrixView& b, const MatrixView& c,
+                                bool accumulate, const void* bias) {
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && a.dtype == b.dtype &&
          !c.transposed);
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns == 0) return sum_of_nothing(c, accumulate, bias);
   if (a.dtype == DType::f64)
     multiply_fp64(a, b, c, accumulate, static_cast<const double*>(bias));
-  else if (a.dtype == DType::bf16 && !library_->has_bf16)
+  else if (a.dtype == DType::bf16 && !has_bf16_)
     product_in_fp32(a, b, c, accumulate, bias);
   else
-    library_->onednn.run(a, b, c, accumulate, bias);
+    onednn_.run(a, b, c, accumulate, bias);
 }
 
 // bf16 on processors without the instructions: slow, but the same numbers.
-void CpuMatmul::product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c,
-                                bool accumulate, const void* bias) {
-  const MatrixView wide_a = Library::dense(library_->a, a.rows, a.columns);
-  const MatrixView wide_b = Library::dense(library_->b, b.rows + 1, b.columns).rows_part(0, b.rows);
-  const MatrixView wide_c = c.dtype == DType::f32 ? c : Library::dense(library_->c, c.rows, c.columns);
+void CpuMatmul::Worker::product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c,
+                                        bool accumulate, const void* bias) {
+  const MatrixView wide_a = Library::dense(a_, a.rows, a.columns);
+  const MatrixView wide_b = Library::dense(b_, b.rows + 1, b.columns).rows_part(0, b.rows);
+  const MatrixView wide_c = c.dtype == DType::f32 ? c : Library::dense(c_, c.rows, c.columns);
   const MatrixView wide_bias{static_cast<float*>(wide_b.data) + b.rows * b.columns, DType::f32, 1, b.columns,
                              b.columns};
   convert_to_fp32(a, wide_a);
   convert_to_fp32(b, wide_b);
   if (bias) convert_to_fp32({const_cast<void*>(bias), DType::bf16, 1, b.columns, b.columns}, wide_bias);
   if (accumulate && c.dtype == DType::bf16) convert_to_fp32(c, wide_c);
-  library_->onednn.run(wide_a, wide_b, wide_c, accumulate, bias ? wide_bias.data : nullptr);
+  onednn_.run(wide_a, wide_b, wide_c, accumulate, bias ? wide_bias.data : nullptr);
   if (c.dtype == DType::bf16) round_to_bf16(wide_c, c);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/cpu/thread_team.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels {
@@ -22,12 +23,12 @@ struct MatrixView {
   bool transposed = false;
 };
 
-/// Runs products in the calling thread, on that one core unless told otherwise, and keeps what it prepared for each
+/// Runs products in the calling thread, on that one core unless it is given a team, and keeps what it prepared for each
 /// shape. Belongs to one thread at a time.
 class CpuMatmul {
  public:
-  /// `threads`: of oneDNN's own, where it has any.
-  explicit CpuMatmul(int threads = 1);
+  /// `team` must outlive it; null: nobody helps.
+  explicit CpuMatmul(ThreadTeam* team = nullptr);
   ~CpuMatmul();
   CpuMatmul(const CpuMatmul&) = delete;
   CpuMatmul& operator=(const CpuMatmul&) = delete;
@@ -45,9 +46,8 @@ class CpuMatmul {
                  const void* bias);
   void cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                  const void* bias);
-  void product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                       const void* bias);
 
+  class Worker;
   struct Library;
   std::unique_ptr<Library> library_;
 };

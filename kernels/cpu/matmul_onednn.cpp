@@ -49,19 +49,17 @@ dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t 
 
 constexpr std::size_t kMostPrepared = 1024;
 
-// A rank is one thread unless it was told otherwise; the OpenMP runtime that oneDNN may have brought along must agree,
-// whatever the environment says. The setting belongs to the calling thread.
-void use_threads(int threads) {
+// A rank is one thread; the OpenMP runtime that oneDNN may have brought along must agree, whatever the
+// environment says. The setting belongs to the calling thread.
+void use_one_thread() {
   using SetThreads = void (*)(int);
-  static const auto set_threads = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (set_threads) set_threads(threads);
+  if (const auto set_threads = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
+    set_threads(1);
 }
 
 }  // namespace
 
 struct OneDnnProducts::State {
-  explicit State(int count) : threads(count) {}
-
   // The memory objects are made once, too: an execution only gives them its pointers.
   struct Prepared {
     dnnl::matmul primitive;
@@ -70,7 +68,6 @@ struct OneDnnProducts::State {
     std::size_t scratch_bytes = 0;
   };
 
-  int threads;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   std::unordered_map<Key, Prepared, KeyHash> prepared_of_key;
@@ -80,6 +77,7 @@ struct OneDnnProducts::State {
 };
 
 OneDnnProducts::State::Prepared OneDnnProducts::State::prepare(const Key& key) {
+  use_one_thread();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (key.accumulate) {
@@ -107,7 +105,7 @@ OneDnnProducts::State::Prepared OneDnnProducts::State::prepare(const Key& key) {
   return made;
 }
 
-OneDnnProducts::OneDnnProducts(int threads) : state_(std::make_unique<State>(threads)) {}
+OneDnnProducts::OneDnnProducts() : state_(std::make_unique<State>()) {}
 OneDnnProducts::~OneDnnProducts() = default;
 
 bool OneDnnProducts::has_bf16() {
@@ -121,7 +119,6 @@ void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixV
   assert(a.dtype == b.dtype && (c.dtype == a.dtype || c.dtype == DType::f32));
   const Key key{a.rows,       b.columns,    a.columns,  a.row_stride,    b.row_stride, c.row_stride,
                 a.transposed, b.transposed, accumulate, bias != nullptr, a.dtype,      c.dtype};
-  use_threads(state_->threads);
   try {
     auto found = state_->prepared_of_key.find(key);
     if (found == state_->prepared_of_key.end()) {

@@ -10,8 +10,7 @@ namespace tenax::kernels {
 /// One engine, one stream, one scratchpad. Belongs to one thread at a time.
 class OneDnnProducts {
  public:
-  /// `threads`: that a product may use, where oneDNN has an OpenMP runtime.
-  explicit OneDnnProducts(int threads = 1);
+  OneDnnProducts();
   ~OneDnnProducts();
 
   /// Whether this processor has what oneDNN needs for bf16 (AVX-512).

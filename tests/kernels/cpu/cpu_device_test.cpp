@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstring>
 #include <numeric>
@@ -119,6 +120,21 @@ TEST(CpuDevice, ranks_as_threads_compute_what_one_computes_alone) {
   for (auto& result : together) ranks.emplace_back([&result] { result = work_of_a_rank(); });
   for (std::thread& rank : ranks) rank.join();
   for (const auto& result : together) EXPECT_EQ(result, alone);
+}
+
+TEST(CpuDevice, a_process_may_use_the_cores_of_its_affinity) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  EXPECT_LE(usable_cores(), CPU_COUNT(&all));
+  EXPECT_GE(usable_cores(), 1);
+  int core = 0;
+  while (!CPU_ISSET(core, &all)) ++core;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_cores(), 1);
+  sched_setaffinity(0, sizeof all, &all);
 }
 
 }  // namespace
