@@ -20,8 +20,27 @@ awk -v a=$(number loss one.json) -v b=$(number loss eight.json) 'BEGIN { exit !(
 [ "$(number bytes bytes.json)" = 2304 ] || fail "$(cat bytes.json)"
 evaluate() { "$TENAX" evaluate runs/one/checkpoints/step-000003.h5 "$@" >out.log 2>err.log; }
 evaluate --data validation.bin && grep -q 'bits per byte: unknown' out.log || fail "no text: $(cat out.log err.log)"
-evaluate --data validation.bin --batch 1 --json
-[ "$(number loss out.log)" = "$(number loss one.json)" ] || fail "another loss the second time: $(cat out.log)"
+for threads in 1 3; do
+  evaluate --data validation.bin --batch 1 --threads $threads --json
+  [ "$(number loss out.log)" = "$(number loss one.json)" ] || fail "another loss by $threads threads: $(cat out.log)"
+done
+near() { awk -v a=$1 -v b=$2 -v d=$3 'BEGIN { exit !((a - b) ^ 2 < d ^ 2) }'; }
+evaluate --data validation.bin --batch 1 --dtype bf16 --json
+grep -q '"dtype": "bf16"' out.log && near $(number loss out.log) $(number loss one.json) 0.02 &&
+  ! near $(number loss out.log) $(number loss one.json) 1e-7 || fail "not the loss in bf16: $(cat out.log)"
+must_train 1 $golden/golden.toml run.name=bf16 $overrides model.compute_dtype=bf16
+"$TENAX" evaluate runs/bf16/checkpoints/step-000003.h5 --data validation.bin --batch 1 --dtype bf16 --json >bf16.json
+[ "$(number loss bf16.json)" = "$(number validation_loss runs/bf16/metrics.jsonl)" ] ||
+  fail "evaluate says $(cat bf16.json), training $(grep validation runs/bf16/metrics.jsonl)"
+# A GPU, where there is one, is what both choose; it computes what the CPU does.
+if "$TENAX" --version | grep -q stand-in; then
+  grep -q '"device": "cuda", "dtype": "fp32"' one.json || fail "not on the GPU: $(cat one.json)"
+  evaluate --data validation.bin --batch 1 --device cpu --json
+  grep -q '"device": "cpu"' out.log && [ "$(number loss out.log)" = "$(number loss one.json)" ] ||
+    fail "the CPU says $(cat out.log), the GPU $(cat one.json)"
+  "$TENAX" evaluate runs/bf16/checkpoints/step-000003.h5 --data validation.bin --batch 1 --json | cut -d, -f1-5 |
+    cmp - <(cut -d, -f1-5 bf16.json) || fail "a GPU's type is not the run's"
+fi
 echo "ok evaluate"
 
 refuses() {  # STATUS PATTERN command option…
@@ -32,6 +51,9 @@ refuses() {  # STATUS PATTERN command option…
 }
 refuses 2 'data FILE is missing' evaluate
 refuses 2 'batch must be' evaluate --data validation.bin --batch 0
+refuses 2 'dtype must be one of fp32, bf16' evaluate --data validation.bin --dtype fp16
+refuses 2 'device must be one of auto, cpu, cuda' evaluate --data validation.bin --device gpu
+refuses 2 'threads must be' evaluate --data validation.bin --threads 0
 refuses 1 'absent.bin' evaluate --data absent.bin
 head -c 2 validation.bin >single.bin
 refuses 1 'too short' evaluate --data single.bin
@@ -51,6 +73,12 @@ generate --prompt Hello! --tokens 9 --temperature 0 >greedy.txt
 for option in "--top-k 1" "--top-p 0"; do
   generate --prompt Hello! --tokens 9 $option | cmp - greedy.txt || fail "$option is not greedy"
 done
+for options in "--dtype fp32" "--dtype fp32 --threads 2" "--dtype bf16"; do
+  generate --prompt Hello! --tokens 9 --temperature 0 --device cpu $options >other.txt
+  grep -qE "^tenax: on cpu.*, [12] threads?, $(cut -d' ' -f2 <<<$options)$" err.log || fail "$options: $(cat err.log)"
+  [ "$options" = "--dtype bf16" ] || cmp other.txt greedy.txt || fail "$options changes the text"
+done
+generate --prompt "$(printf 'x%.0s' $(seq 30))" --tokens 1 >other.txt && grep -q 'sees the last 24' err.log || fail "$(cat err.log)"
 silent() { generate "$@" >out.log; }
 refuses 2 'empty' silent --prompt ''
 refuses 2 'exclude' silent --prompt a --prompt-file prompt.txt
