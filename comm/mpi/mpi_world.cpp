@@ -115,10 +115,9 @@ class MpiWorld final : public World {
   }
 
   void check_overtaking() {
-    const Deadline deadline = Deadline::after_s(options_.deadline_s);
     if (!meet(meeting_, options_.deadline_s))
       throw Error(Scope::job, gave_up("start", names_[index(rank_)], options_.deadline_s, "the other ranks"));
-    if (!messages_overtake(meeting_, deadline))
+    if (!messages_overtake(meeting_, options_.deadline_s))
       refuse_library(
           "holds messages back behind earlier ones that are not received yet, as libfabric's 'net' does");
   }

@@ -5,12 +5,10 @@
 
 #include <mpi.h>
 
-#include "kernels/deadline.hpp"
-
 namespace tenax::comm {
 
 /// Collective, once all ranks of `communicator` have met: the same answer on every rank, within milliseconds where messages
-/// do pass. Throws Error(job) if a rank does not answer by `deadline`.
-bool messages_overtake(MPI_Comm communicator, kernels::Deadline deadline);
+/// do pass and half a minute where they do not. Throws Error(job) if a rank does not answer for `deadline_s`.
+bool messages_overtake(MPI_Comm communicator, double deadline_s);
 
 }  // namespace tenax::comm
