@@ -77,6 +77,7 @@ class CountingObserver : public ScheduleObserver {
   void on_transfer(const TransferRecord& record) override {
     EXPECT_LE(record.begin_s, record.end_s);
     EXPECT_EQ(record.bytes, kElements * sizeof(float));
+    EXPECT_TRUE(!record.absent_s || (record.prompt && *record.absent_s <= record.end_s));
     ++transfers;
   }
   int passes = 0, transfers = 0;

@@ -1,6 +1,8 @@
 // AdaptationController on machines that are noisy, and with links that keep changing.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "emulated_pipeline.hpp"
 #include "resilience/adaptation_controller.hpp"
 
@@ -27,10 +29,10 @@ EmulatedPipeline crowded(double stall_share, double least_stall_s, double most_s
 }
 
 TEST(AdaptationController, leaves_links_alone_whose_ranks_share_cores) {
-  for (const double share : {0.5, 0.9}) {
+  for (const auto& [share, most] : {std::pair{0.1, 10}, {0.3, 10}, {0.5, 2}, {0.9, 2}}) {
     EmulatedPipeline pipeline = crowded(share, 0.004, 0.012);
     pipeline.run(400);
-    EXPECT_LE(switches(pipeline), 4) << share;
+    EXPECT_LE(switches(pipeline), most) << share;
   }
 }
 
