@@ -81,6 +81,7 @@ CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmu
   auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
   if (sums_bias) keep_kind_of_plain_product(handle, planned, proposals);
   if (proposals.empty()) return std::nullopt;
+  if (sums_bias && !may_search) return std::nullopt;  // nobody has seen it repeat its bits
   const bool worth = worth_trying(planned.plan);
   if (!may_search || (!worth && !sums_bias)) return MatmulChoice{proposals.front().algo};
   if (!worth) proposals.resize(1);  // nothing to gain: only whether its bias gradient repeats

@@ -69,7 +69,7 @@ std::optional<MatmulChoice> choose_by_trials(cublasLtHandle_t handle, const Matm
                                              bool same_bits) {
   MatmulChoice choice{proposals.front().algo};
   MatmulSearch search(handle, plan);
-  if (!search.has_memory()) return choice;
+  if (!search.has_memory()) return writes_bias(plan.epilogue) ? std::nullopt : std::optional(choice);
   std::vector<Trial> trials;
   for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
     trials.push_back(search.trial_of(proposal.algo));

@@ -55,7 +55,7 @@ class MatmulSearch {
 };
 
 /// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials. `same_bits`:
-/// as above; else the fastest of all. None where no bias gradient came out the same again.
+/// as above; else the fastest of all. None where no bias gradient came out the same again, or could not be tried.
 std::optional<MatmulChoice> choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                                              std::span<const cublasLtMatmulHeuristicResult_t> proposals,
                                              bool same_bits);

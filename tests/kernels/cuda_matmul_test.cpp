@@ -188,6 +188,19 @@ TEST_F(CudaMatmulBiasGradient, that_is_not_the_same_again_is_not_taken) {
   EXPECT_EQ(library().pool_bytes, 0);
 }
 
+TEST_F(CudaMatmulBiasGradient, that_cannot_be_tried_is_left_to_the_caller) {
+  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
+  library().captures = true;
+  EXPECT_FALSE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
+  library().captures = false;
+  EXPECT_TRUE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected)) << "not kept from the capture";
+  library().has_memory = false;
+  CudaMatmul other(true);
+  const int products = library().products;
+  EXPECT_FALSE(run(other, DType::bf16, true, 16, 8, 24, actual, expected));
+  EXPECT_EQ(library().products, products);
+}
+
 TEST_F(CudaMatmulTest, says_which_product_has_no_algorithm) {
   library().algorithms = {};
   const Values x(DType::f32, 64, 1);
