@@ -87,11 +87,12 @@ std::vector<resilience::LinkCondition> PipelineAdaptation::look_at_paths(std::in
   std::vector<resilience::LinkCondition> conditions;
   for (const LinkPath& path : paths_) conditions.push_back({.delegated = path.delegated});
   if (path_failed) {
-    learn_failures(conditions);
+    const std::vector<char> innocent = learn_failures(conditions);
     world_has_broken_ = true;
     broken_since_ = step;
+    restore_innocent(innocent, conditions, world);
   } else if (world_has_broken_ && (step - broken_since_) % kRetrySteps == 0) {
-    retry_direct(world);
+    retry_direct(broken_, world);
   }
   for (std::size_t i = 0; i < conditions.size(); ++i) conditions[i].direct_usable = broken_[i] == 0;
   return conditions;
@@ -123,34 +124,57 @@ void PipelineAdaptation::apply_paths(const std::vector<LinkPath>& paths) {
   }
 }
 
-// Everybody learns which direct paths broke in the iteration, and what still came over them.
-void PipelineAdaptation::learn_failures(std::vector<resilience::LinkCondition>& conditions) {
+// Everybody learns which direct paths were given up in the iteration, and what still came over them. Returns those that nobody
+// saw break, where another did; if none did, any may have.
+std::vector<char> PipelineAdaptation::learn_failures(std::vector<resilience::LinkCondition>& conditions) {
   const std::size_t links = conditions.size();
-  std::vector<double> sums(3 * links, 0);  // failures, messages over the direct path, over delegates
+  std::vector<double> sums(4 * links, 0);  // failures, messages over the direct path, over delegates, breaks
   for (std::size_t i = 0; i < links; ++i) {
     const comm::Arrivals arrivals = links_.arrivals(static_cast<int>(i));
     sums[i] = links_.failure(static_cast<int>(i)).empty() ? 0 : 1;
     sums[links + i] = arrivals.direct;
     sums[2 * links + i] = arrivals.delegated;
+    sums[3 * links + i] = links_.direct_path_broke(static_cast<int>(i)) ? 1 : 0;
   }
   group_->all_reduce_sum(sums);
+  const bool somebody_knows = std::any_of(sums.end() - static_cast<std::ptrdiff_t>(links), sums.end(),
+                                          [](double breaks) { return breaks > 0; });
+  std::vector<char> innocent(links, 0);
   for (std::size_t i = 0; i < links; ++i) {
     if (sums[i] == 0) continue;
     broken_[i] = 1;
+    innocent[i] = somebody_knows && sums[3 * links + i] == 0;
     conditions[i].direct_messages = static_cast<int>(sums[links + i]);
     conditions[i].delegated_messages = static_cast<int>(sums[2 * links + i]);
+  }
+  return innocent;
+}
+
+// A stage that waits behind a link that went silent gets nothing over a sound one, and gives that up too when its deadline is
+// over. Such a path is used again at once, if it carries a message.
+void PipelineAdaptation::restore_innocent(const std::vector<char>& innocent,
+                                          std::vector<resilience::LinkCondition>& conditions,
+                                          comm::ControlGroup& world) {
+  double any = static_cast<double>(std::count(innocent.begin(), innocent.end(), 1));
+  world.all_reduce_max({&any, 1});
+  if (any == 0) return;
+  retry_direct(innocent, world);
+  for (std::size_t i = 0; i < innocent.size(); ++i) {
+    if (!innocent[i] || broken_[i]) continue;
+    links_.set_path(static_cast<int>(i), Path::direct, paths_[i].delegates);
+    conditions[i] = {};  // no break
   }
 }
 
 // Whether a path that was built anew is used is the controller's decision.
-void PipelineAdaptation::retry_direct(comm::ControlGroup& world) {
+void PipelineAdaptation::retry_direct(const std::vector<char>& links, comm::ControlGroup& world) {
   std::vector<double> unusable(broken_.size(), 0);
-  const std::vector<char> usable = links_.rebuild_direct(broken_);
+  const std::vector<char> usable = links_.rebuild_direct(links);
   for (std::size_t i = 0; i < unusable.size(); ++i) unusable[i] = usable[i] ? 0 : 1;
   group_->all_reduce_max(unusable);
   double still_broken = 0;
   for (std::size_t i = 0; i < unusable.size(); ++i) {
-    if (unusable[i] == 0) broken_[i] = 0;
+    if (links[i] && unusable[i] == 0) broken_[i] = 0;
     still_broken += broken_[i];
   }
   world.all_reduce_max({&still_broken, 1});

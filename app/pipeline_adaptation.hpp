@@ -40,8 +40,10 @@ class PipelineAdaptation {
   void apply_paths(const std::vector<resilience::LinkPath>& paths);
   std::vector<resilience::LinkCondition> look_at_paths(std::int64_t step, bool path_failed,
                                                        comm::ControlGroup& world);
-  void learn_failures(std::vector<resilience::LinkCondition>& conditions);
-  void retry_direct(comm::ControlGroup& world);
+  std::vector<char> learn_failures(std::vector<resilience::LinkCondition>& conditions);
+  void restore_innocent(const std::vector<char>& innocent, std::vector<resilience::LinkCondition>& conditions,
+                        comm::ControlGroup& world);
+  void retry_direct(const std::vector<char>& links, comm::ControlGroup& world);
 
   const Layout& layout_;
   PipelineLinks& links_;

@@ -46,6 +46,7 @@ TransferPtr FailoverLink::send(kernels::Stream& stream, const kernels::Tensor& t
   message->tensor = tensor;
   message->stream = &stream;
   message->was_direct = path_ == Path::direct && state_ == State::direct;
+  message->sent_s = kernels::steady_now_s();
   control_.expect_acknowledgement(tag);
   sent_.push_back(message);
   if (message->was_direct) keep(*message);

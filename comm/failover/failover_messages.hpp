@@ -21,6 +21,7 @@ struct FailoverMessage {
   kernels::Stream* stream = nullptr;
   TransferPtr inner;        ///< on the path it is on now; null while that is unknown
   bool was_direct = false;  ///< outgoing: given to the direct path first
+  double sent_s = 0;        ///< outgoing: when
   KeptBytes kept;           ///< then its bytes, until acknowledged; none where there is no data
   TransferPtr abandoned;  ///< outgoing: on the direct path when that was given up; may read `kept` to its end
   bool complete = false;  ///< incoming: here; outgoing: its memory is free

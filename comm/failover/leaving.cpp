@@ -83,9 +83,11 @@ void FailoverLink::join_peer(const std::vector<std::int32_t>& there) {
   for (const auto& message : sent_) bring(*message, there[static_cast<std::size_t>(message->tag)]);
 }
 
-// Sends what the peer lacks: it was lost on the direct path, or not given to any.
+// Sends what the peer lacks: it was lost on the direct path, or not given to any. One that was sent just before the peer's
+// deadline was over may not be lost: this end, too, had waited for a message, over another link.
 void FailoverLink::bring(FailoverMessage& message, std::int32_t there) {
-  if (message.abandoned && there == kMissing) direct_path_broke_ = true;
+  const bool long_ago = kernels::steady_now_s() - message.sent_s > options_.deadline_s / 2;
+  if (message.abandoned && there == kMissing && long_ago) direct_path_broke_ = true;
   if (there != kHere) start(message);
 }
 
