@@ -14,7 +14,7 @@ using parallel::GroupKind;
 namespace {
 
 /// A ring over links of its own, whose queues never hold up the host: collectives have a stream to themselves.
-std::unique_ptr<comm::Communicator> make_data_group(const PipelinePlace& place,
+std::unique_ptr<comm::Communicator> make_data_group(const PipelinePlace& place, double deadline_s,
                                                     const parallel::ProcessGrid& grid) {
   constexpr int kManyMessages = 1 << 16;
   const std::vector<int> ranks = grid.group(GroupKind::data, place.world.rank());
@@ -29,11 +29,10 @@ std::unique_ptr<comm::Communicator> make_data_group(const PipelinePlace& place,
   comm::DirectOptions options;
   options.depth = kManyMessages;
   options.link_gbps = place.deck.device.link_gbps;
-  options.deadline_s = place.deck.comm.deadline_s;
+  options.deadline_s = deadline_s;
   auto endpoint = comm::create_emulated_direct_endpoint(format("data.%d", part.color), group, me, neighbours,
                                                         *place.transport, place.device, options);
-  return comm::create_emulated_ring_communicator("data", std::move(endpoint), place.device,
-                                                 {place.deck.comm.deadline_s});
+  return comm::create_emulated_ring_communicator("data", std::move(endpoint), place.device, {deadline_s});
 }
 
 }  // namespace
@@ -44,7 +43,7 @@ EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelinePlace& plac
       times_(place.deck.device),
       device_(device),
       stream_(device.create_stream()),
-      data_group_(make_data_group(place, grid_)) {
+      data_group_(make_data_group(place, group_deadline_s_, grid_)) {
   const auto s = static_cast<std::size_t>(coordinates_.pipeline);
   const parallel::StageCosts& costs = layout.costs.stages[s];
   stage_ = std::make_unique<model::EmulatedStage>(
@@ -64,7 +63,7 @@ void EmulatedReplica::compute_gradients(std::span<const std::int32_t>, const Upd
                                         parallel::ScheduleObserver* observer) {
   device_.host_blocked(*stream_);  // the step begins now
   pipeline_->train({}, observer);
-  data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(deadline_s_));
+  data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
 }
 
 Replica::Sums EmulatedReplica::local_sums() {
@@ -76,7 +75,7 @@ void EmulatedReplica::update(const UpdateSettings&, const Vote&) {
   constexpr double kSecondsPerMs = 1e-3;
   device_.host_blocked(*stream_);
   device_.occupy(*stream_, times_.optimizer_ms * kSecondsPerMs);
-  data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(deadline_s_));
+  data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
 }
 
 double EmulatedReplica::evaluate(std::span<const std::int32_t>) {

@@ -6,18 +6,40 @@
 #include "app/pipeline_runner.hpp"
 
 namespace tenax::app {
+namespace {
+
+// A message that never comes is waited for, then the two ends agree on another path, then it is sent again.
+constexpr double kDeadlinesOfFailover = 3;
+
+double group_deadline_s(const io::Deck& deck, const Layout& layout) {
+  return deck.comm.deadline_s * (layout.fails_over ? kDeadlinesOfFailover : 1);
+}
+
+// What `create` makes of the world waits for `deadline_s`.
+template <class Create>
+auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create create) {
+  world.set_options({deadline_s});
+  auto group = create();
+  world.set_options({usual_s});
+  return group;
+}
+
+}  // namespace
 
 Replica::Replica(const io::Deck& deck, const Layout& layout, comm::World& world)
     : layout_(layout),
       deadline_s_(deck.comm.deadline_s),
-      control_(world.control_group()),
+      group_deadline_s_(group_deadline_s(deck, layout)),
+      control_(with_deadline(world, group_deadline_s_, deadline_s_, [&] { return world.control_group(); })),
       grid_(layout.grid),
       coordinates_(grid_.coordinates_of(world.rank())) {}
 
 std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, parallel::GroupKind kind,
                                                    kernels::Device& device) const {
   const parallel::GroupSplit part = grid_.split(kind, world.rank());
-  return world.split_communicator(parallel::name_of(kind), part.color, part.key, device);
+  return with_deadline(world, group_deadline_s_, deadline_s_, [&] {
+    return world.split_communicator(parallel::name_of(kind), part.color, part.key, device);
+  });
 }
 
 const std::vector<parallel::PipelineOp>& Replica::planned_row() { return pipeline().planned_row(); }

@@ -92,6 +92,8 @@ class Replica {
 
   Layout layout_;
   double deadline_s_;
+  /// For how long a group waits for its ranks: one of them may be giving a direct path up.
+  double group_deadline_s_;
   std::unique_ptr<comm::ControlGroup> control_;
   parallel::ProcessGrid grid_;
   parallel::GridCoordinates coordinates_;
