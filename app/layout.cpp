@@ -124,6 +124,7 @@ Layout begin_layout(const io::Deck& deck) {
   layout.microbatches = parallel::BatchPlan::uniform(deck.batch.global_batch_size,
                                                      deck.batch.micro_batch_size, layout.grid.data, 0)
                             .microbatches();
+  layout.fails_over = layout.grid.pipeline > 1 && deck.pipeline.p2p == "auto";
   return layout;
 }
 
@@ -156,6 +157,7 @@ Layout plan_layout(const io::Deck& deck, double flop_per_second, const MemoryRoo
     const int slots =
         layout.slot_room_of_stage[s].slots_for(parallel::peak_slots(layout.schedule, static_cast<int>(s)));
     layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], needs[s], slots));
+    layout.memory_of_stage.back().scratch += kept_bytes(layout, static_cast<int>(s));
   }
   return layout;
 }

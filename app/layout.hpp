@@ -47,7 +47,7 @@ struct SlotRoom {
 struct RankMemory {
   parallel::StateMemory state;
   std::size_t activations = 0;  ///< all slots that are on the device at a time
-  std::size_t scratch = 0;      ///< tensors between operations
+  std::size_t scratch = 0;      ///< tensors between operations, and sent ones until they are acknowledged
   std::size_t workspace = 0;    ///< within operations; taken before the first step
   int slots = 0;
   std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
@@ -64,7 +64,8 @@ struct Layout {
   model::GptConfig config;
   parallel::GridShape grid;
   model::MicrobatchShape microbatch;
-  int microbatches = 0;  ///< of each pipeline
+  int microbatches = 0;     ///< of each pipeline
+  bool fails_over = false;  ///< a direct path that breaks is left for the delegates
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< of one rank
   bool has_data = true;                           ///< false: the emulated device's

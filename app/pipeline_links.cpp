@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/stage_needs.hpp"
 #include "app/units.hpp"
 #include "comm/emulated/direct_endpoint.hpp"
 #include "comm/nccl.hpp"
@@ -96,17 +97,10 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
     for (int link = 0; link + 1 < layout.grid.pipeline; ++link) set_path(link, Path::delegated, 0);
 }
 
-// Two messages are under way in general: one that is sent, and one that is made meanwhile. And a stage that holds more
-// activations than the one after it has made some that are not yet received there.
 comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
   comm::FailoverOptions options{2 * layout_.microbatches, place_.deck.comm.deadline_s};
-  if (place_.deck.pipeline.p2p == "delegated") return options;
-  options.message_bytes = static_cast<std::size_t>(layout_.microbatch.rows() * layout_.config.hidden_size) *
-                          kernels::bytes_of(layout_.config.compute_dtype);
-  options.kept_messages = 2;
-  if (neighbour > stage_)
-    options.kept_messages += std::max(0, parallel::peak_slots(layout_.schedule, stage_) -
-                                             parallel::peak_slots(layout_.schedule, neighbour));
+  options.kept_messages = kept_messages(layout_, stage_, neighbour);
+  if (options.kept_messages > 0) options.message_bytes = message_bytes(layout_);
   return options;
 }
 

@@ -10,9 +10,16 @@ namespace {
 /// One computes, one comes or goes.
 constexpr int kLeastBodies = 2;
 
-std::size_t boundary_bytes(const Layout& layout) {
-  return 2 * static_cast<std::size_t>(layout.microbatch.rows() * layout.config.hidden_size) *
-         bytes_of(layout.config.compute_dtype);
+std::size_t boundary_bytes(const Layout& layout) { return 2 * message_bytes(layout); }
+
+// Two messages are under way in general: one that is sent, and one that is made meanwhile.
+constexpr int kUnderWay = 2;
+
+// As far as is known before there is a schedule: two to either side, and the two more forwards of a stage than of the next.
+std::size_t room_for_kept(const Layout& layout, const model::StageSpan& span) {
+  if (!layout.fails_over) return 0;
+  const int up = span.has_embedding ? 0 : kUnderWay, down = span.has_head ? 0 : kUnderWay + 2;
+  return static_cast<std::size_t>(up + down) * message_bytes(layout);
 }
 
 kernels::StepShape step_shape(const Layout& layout, const model::StageSpan& span) {
@@ -36,7 +43,29 @@ StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const
   return {parallel::TrainingState::plan_memory(shards, compute),
           model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
           room.workspace_bytes(step_shape(layout, span)),
-          room.host > 0 ? parallel::StateMirror::plan_bytes(shards, compute) : 0};
+          room.host > 0 ? parallel::StateMirror::plan_bytes(shards, compute) : 0,
+          room_for_kept(layout, span)};
+}
+
+std::size_t message_bytes(const Layout& layout) {
+  return static_cast<std::size_t>(layout.microbatch.rows() * layout.config.hidden_size) *
+         bytes_of(layout.config.compute_dtype);
+}
+
+// A stage that holds more activations than the one after it has made some that are not yet received there.
+int kept_messages(const Layout& layout, int stage, int neighbour) {
+  if (!layout.fails_over) return 0;
+  if (neighbour < stage) return kUnderWay;
+  return kUnderWay + std::max(0, parallel::peak_slots(layout.schedule, stage) -
+                                     parallel::peak_slots(layout.schedule, neighbour));
+}
+
+std::size_t kept_bytes(const Layout& layout, int stage) {
+  int messages = 0;
+  for (const int neighbour : {stage - 1, stage + 1})
+    if (neighbour >= 0 && neighbour < layout.grid.pipeline)
+      messages += kept_messages(layout, stage, neighbour);
+  return static_cast<std::size_t>(messages) * message_bytes(layout);
 }
 
 SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room) {
