@@ -15,7 +15,8 @@ namespace {
 /// How long a boundary waits for a plan: most are found within it, the others are taken at the next boundary.
 constexpr auto kPlanningPause = std::chrono::milliseconds(20);
 /// Steps between two attempts at a direct path that broke.
-constexpr std::int64_t kRetrySteps = 10;
+// A path that stays dead is tried less and less often: a vain try holds all ranks up.
+constexpr std::int64_t kRetrySteps = 10, kMostRetrySteps = 640;
 
 resilience::AdaptationSettings settings_of(const io::Deck& deck) {
   resilience::AdaptationSettings settings;
@@ -89,10 +90,13 @@ std::vector<resilience::LinkCondition> PipelineAdaptation::look_at_paths(std::in
   if (path_failed) {
     const std::vector<char> innocent = learn_failures(conditions);
     world_has_broken_ = true;
-    broken_since_ = step;
+    retry_pause_ = kRetrySteps;
+    next_retry_ = step + retry_pause_;
     restore_innocent(innocent, conditions, world);
-  } else if (world_has_broken_ && (step - broken_since_) % kRetrySteps == 0) {
+  } else if (world_has_broken_ && step >= next_retry_) {
     retry_direct(broken_, world);
+    retry_pause_ = std::min(2 * retry_pause_, kMostRetrySteps);
+    next_retry_ = step + retry_pause_;
   }
   for (std::size_t i = 0; i < conditions.size(); ++i) conditions[i].direct_usable = broken_[i] == 0;
   return conditions;

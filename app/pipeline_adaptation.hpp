@@ -53,9 +53,9 @@ class PipelineAdaptation {
   std::unique_ptr<resilience::AdaptationController> controller_;  // on the leader
   std::future<parallel::Plan> planning_;
   std::vector<resilience::LinkPath> paths_;
-  std::vector<char> broken_;       // per link: its direct path has failed
-  bool world_has_broken_ = false;  // some pipeline's: equal on all ranks of the world
-  std::int64_t broken_since_ = 0;
+  std::vector<char> broken_;                       // per link: its direct path has failed
+  bool world_has_broken_ = false;                  // some pipeline's: equal on all ranks of the world
+  std::int64_t retry_pause_ = 0, next_retry_ = 0;  // in steps: likewise
   std::vector<resilience::AdaptationEvent> events_,
       awaited_;  // awaited: the next iteration tells what they achieve
 };

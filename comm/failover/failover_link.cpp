@@ -69,8 +69,7 @@ TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor
 // The bytes that a failover may have to send again: the tensor's memory is reused before the peer has acknowledged.
 void FailoverLink::keep(FailoverMessage& message) {
   for (const auto& earlier : sent_)
-    if (earlier->kept && !earlier->acknowledged && acknowledged(*earlier))
-      pool_.give_back(std::exchange(earlier->kept, {}));
+    if (earlier->kept && acknowledged(*earlier)) pool_.give_back(std::exchange(earlier->kept, {}));
   message.kept = pool_.keep(*message.stream, message.tensor);
 }
 
