@@ -5,6 +5,7 @@
 
 #include "app/layout.hpp"
 #include "app/units.hpp"
+#include "kernels/error.hpp"
 #include "parallel/training_state.hpp"
 
 namespace tenax::app {
@@ -20,7 +21,15 @@ constexpr std::int64_t kPieceElements = std::int64_t{8} << 20;
 DeviceChoice device_of(const ModelOptions& options) {
   io::Deck deck;
   deck.device.kind = options.device;
-  return choose_device(deck, 1);
+  try {
+    return choose_device(deck, 1);
+  } catch (const kernels::Error& error) {
+    if (options.device != "auto") throw;
+    deck.device.kind = "cpu";
+    DeviceChoice choice = choose_device(deck, 1);
+    choice.note = std::string("not on a GPU: ") + error.what();
+    return choice;
+  }
 }
 
 DType type_of(const ModelOptions& options, const io::CheckpointInfo& info, const kernels::Device& device) {
