@@ -11,6 +11,7 @@
 namespace tenax::app {
 
 StopSignals::StopSignals() {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of who writes it
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cassert>
+#include <cerrno>
 
 namespace tenax::comm {
 
@@ -12,7 +13,10 @@ SharedMemoryArea::SharedMemoryArea(FileDescriptor memory, std::size_t begin, Con
 
 bool SharedMemoryArea::reserve(std::size_t offset, std::size_t bytes) const {
   assert(offset + bytes <= kBytes);
-  return posix_fallocate(memory_.get(), static_cast<off_t>(begin_ + offset), static_cast<off_t>(bytes)) == 0;
+  int code = EINTR;  // by a signal: not for want of memory
+  while (code == EINTR)
+    code = posix_fallocate(memory_.get(), static_cast<off_t>(begin_ + offset), static_cast<off_t>(bytes));
+  return code == 0;
 }
 
 std::shared_ptr<std::byte> SharedMemoryArea::map(std::size_t offset, std::size_t bytes) const {

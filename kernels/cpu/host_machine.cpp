@@ -85,8 +85,11 @@ std::size_t usable_memory_bytes() {
 }
 
 int usable_cores() {
-  cpu_set_t usable;
-  int cores = sched_getaffinity(0, sizeof usable, &usable) == 0 ? std::max(1, CPU_COUNT(&usable)) : 1;
+  cpu_set_t usable;  // too small a set on the largest hosts: then all of theirs
+  int cores = sched_getaffinity(0, sizeof usable, &usable) == 0
+                  ? CPU_COUNT(&usable)
+                  : static_cast<int>(std::thread::hardware_concurrency());
+  cores = std::max(1, cores);
   for_each_group("cpu", [&](const std::string& folder) { cores = cores_in(folder, cores); });
   return cores;
 }

@@ -68,7 +68,9 @@ TEST_F(DelegatedPlaces, places_are_used_again) {
   make_links();
   ASSERT_TRUE(places_open());
   const std::uint64_t before = copied();
-  for (int i = 0; i < 300; ++i) pass(2000, i % 2 == 0 ? Receive::posted_late : Receive::posted_first, 3);
+  constexpr int kMoreThanBothEndsHave = 8400;
+  for (int i = 0; i < kMoreThanBothEndsHave; ++i)
+    pass(2000, i % 2 == 0 ? Receive::posted_late : Receive::posted_first, 3);
   EXPECT_EQ(copied(), before);
 }
 
