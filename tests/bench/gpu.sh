@@ -77,15 +77,15 @@ do_check() {
 golden_run() {  # NAME RANKS [section.key=value ...]
   local name=$1 ranks=$2
   shift 2
-  timeout 150 mpirun -q -n "$ranks" bash -c 'NCCL_HOSTID=tenax-$OMPI_COMM_WORLD_RANK exec "$@"' -- "$tenax_build/tenax" \
+  timeout 150 mpirun -q -n "$ranks" bash -c 'NCCL_HOSTID=tenax-$OMPI_COMM_WORLD_RANK NCCL_DEBUG=WARN exec "$@"' -- "$tenax_build/tenax" \
     "$tenax_root/tests/golden/golden.toml" device.kind=cuda run.resume=never run.output_dir="$bench_work/nccl-$name" \
     checkpoint.interval=-1 "$@" >"$bench_work/nccl-$name.log" 2>&1
 }
 over_nccl() {  # NAME [section.key=value ...]
   local name=$1 log=$bench_work/nccl-$1.log status=0
   golden_run "$@" || status=$?
-  if grep -q 'joining NCCL' "$log"; then
-    echo "$name: not known: NCCL refuses two ranks on one GPU: $(grep -m 1 'joining NCCL' "$log")"
+  if grep -q 'Duplicate GPU' "$log"; then
+    echo "$name: not known: NCCL refuses two ranks on one GPU: $(grep -m 1 'Duplicate GPU' "$log")"
   elif [ $status != 0 ] || grep -q 'no NCCL' "$log"; then
     tail -n 5 "$log" >&2
     echo "$name: FAILED (status $status)"
