@@ -59,6 +59,7 @@ TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
     EXPECT_LE(memory.slots, 3);
   io::Deck fixed = deck(1, 4, 1);
   fixed.pipeline.schedule = "zero_bubble";
+  fixed.pipeline.p2p = "direct";
   const Layout roomy = plan_layout(fixed, kFlopPerSecond, kPlenty);
   EXPECT_EQ(roomy.memory_of_stage.front().slots, 7);  // 2S - 1
   const std::size_t two_slots = roomy.memory_of_stage.front().state.total() +
@@ -69,12 +70,14 @@ TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
 }
 
 TEST(Layout, an_adaptive_pipeline_takes_the_slack_that_memory_has_room_for) {
-  const Layout roomy = plan_layout(deck(1, 4, 1), kFlopPerSecond, kPlenty);
+  io::Deck adaptive = deck(1, 4, 1);
+  adaptive.pipeline.p2p = "direct";
+  const Layout roomy = plan_layout(adaptive, kFlopPerSecond, kPlenty);
   EXPECT_EQ(roomy.memory_of_stage.front().slots, roomy.microbatches);
   const RankMemory& first = roomy.memory_of_stage.front();
   const std::size_t eleven_slots =
       first.state.total() + first.scratch + first.activations * 11 / static_cast<std::size_t>(first.slots);
-  const Layout tighter = plan_layout(deck(1, 4, 1), kFlopPerSecond, eleven_slots);
+  const Layout tighter = plan_layout(adaptive, kFlopPerSecond, eleven_slots);
   EXPECT_EQ(tighter.limit.microbatches(0), 9);  // the 2S - 1 of zero_bubble, and half of the rest
 }
 
@@ -98,6 +101,7 @@ TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machine
 TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
   io::Deck fixed = deck(2, 4, 1);
   fixed.pipeline.schedule = "zero_bubble";
+  fixed.pipeline.p2p = "direct";
   constexpr std::size_t kWorkspace = std::size_t{1} << 20;
   MemoryRoom room = kPlenty;
   std::vector<kernels::StepShape> asked;
@@ -118,6 +122,18 @@ TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
 
   room.device = roomy.state.total() + roomy.scratch + kWorkspace + 2 * roomy.activations / 7;
   EXPECT_EQ(plan_layout(fixed, kFlopPerSecond, room).memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, messages_that_a_stage_keeps_are_scratch_where_direct_paths_can_be_left) {
+  io::Deck gpipe = deck(1, 3, 1);
+  gpipe.pipeline.schedule = "gpipe";  // all stages hold all microbatches
+  const Layout leaves = plan_layout(gpipe, kFlopPerSecond, kPlenty);
+  gpipe.pipeline.p2p = "direct";
+  const Layout stays = plan_layout(gpipe, kFlopPerSecond, kPlenty);
+  const auto message = static_cast<std::size_t>(leaves.microbatch.rows() * leaves.config.hidden_size) * 4;
+  for (const std::size_t stage : {0, 1, 2})
+    EXPECT_EQ(leaves.memory_of_stage[stage].scratch - stays.memory_of_stage[stage].scratch,
+              (stage == 1 ? 4 : 2) * message);
 }
 
 TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_are_written_from) {
