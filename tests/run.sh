@@ -5,9 +5,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/../app/setup.sh"
 
 prepare() {
   ensure_packages "${run_packages[@]}" "${test_packages[@]}"
-  # Warnings are errors in a build that starts here, as in CI; a build of app/run.sh keeps its flags and objects.
+  # In a build that starts here, as in CI, warnings are errors and assertions are on; a build of app/run.sh keeps its
+  # flags and objects.
   local fresh=()
-  [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON)
+  [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON -DTENAX_ASSERTIONS=ON)
   configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON "${fresh[@]}"
   build_target all
 }
