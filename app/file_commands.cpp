@@ -21,13 +21,16 @@ std::string required(const CommandLine& line, const std::string& command, const 
 
 }  // namespace
 
-int import_command(const std::vector<std::string>& arguments) {
+int import_command(const std::vector<std::string>& arguments, const Build& build) {
   constexpr std::int64_t kMostHeads = 1 << 20;
   const CommandLine line({"import", {"out", "num-attention-heads"}, {}, 1, 1}, arguments);
   const std::string out = required(line, "import", "out");
   std::optional<std::int64_t> heads;
   if (line.has("num-attention-heads")) heads = line.integer("num-attention-heads", 0, 1, kMostHeads);
-  const auto [info, ignored] = io::import_safetensors(line.positional().front(), out, heads);
+  io::CheckpointOrigin origin;
+  origin.tenax_version = build.version;
+  origin.commit = build.commit;
+  const auto [info, ignored] = io::import_safetensors(line.positional().front(), out, heads, origin);
   std::printf("%s: GPT-2 with %lld layers, %lld heads, width %lld, vocabulary %lld, %zu tensors\n",
               out.c_str(), static_cast<long long>(info.model.num_layers),
               static_cast<long long>(info.model.num_attention_heads),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/build.hpp"
 #include "app/error_message.hpp"
 #include "app/evaluate_command.hpp"
 #include "app/file_commands.hpp"
@@ -40,12 +41,18 @@ std::string version() {
 }
 
 int run_command(const std::string& command, const Arguments& arguments) {
-  static const std::map<std::string, std::function<int(const Arguments&)>> commands = {
-      {"evaluate", tenax::app::evaluate_command}, {"plan", tenax::app::plan_command},
-      {"generate", tenax::app::generate_command}, {"import", tenax::app::import_command},
-      {"export", tenax::app::export_command},     {"inspect", tenax::app::inspect_command},
-      {"schedule", tenax::app::schedule_command}, {"tokenize", tenax::app::tokenize_command},
-      {"report", tenax::app::report_command},     {"trace", tenax::app::trace_command},
+  const tenax::app::Build build{TENAX_VERSION, tenax::app::build_commit()};
+  const std::map<std::string, std::function<int(const Arguments&)>> commands = {
+      {"evaluate", tenax::app::evaluate_command},
+      {"plan", tenax::app::plan_command},
+      {"generate", tenax::app::generate_command},
+      {"import", [&](const Arguments& a) { return tenax::app::import_command(a, build); }},
+      {"export", tenax::app::export_command},
+      {"inspect", tenax::app::inspect_command},
+      {"schedule", tenax::app::schedule_command},
+      {"tokenize", tenax::app::tokenize_command},
+      {"report", tenax::app::report_command},
+      {"trace", tenax::app::trace_command},
   };
   if (const auto entry = commands.find(command); entry != commands.end()) {
     for (const std::string& argument : arguments)
@@ -57,7 +64,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
                 "'" + command + "' is not part of this version of tenax yet (see tenax --help)");
   if (command.starts_with("--"))
     throw Error(Scope::usage, "unknown option " + command + " (see tenax --help)");
-  return tenax::app::train_command(command, arguments);
+  return tenax::app::train_command(command, arguments, build);
 }
 
 int run(const Arguments& arguments) {

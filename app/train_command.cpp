@@ -28,13 +28,13 @@ void end_alone(comm::World& world, StopSignals& signals, const char* what) {
 
 }  // namespace
 
-int train_command(const std::string& deck, const std::vector<std::string>& overrides) {
+int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build) {
   StopSignals signals;  // first: threads started later inherit the blocked signals
   std::function<void()> epilogue;
   {
     const auto world = comm::start_mpi_world({});
     try {
-      TrainingRun run(*world, signals);
+      TrainingRun run(*world, signals, build);
       run.read_deck(deck, overrides);
       epilogue = run.train();
     } catch (const comm::AgreedError& error) {

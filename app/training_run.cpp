@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "app/banner.hpp"
+#include "app/checkpoint_origin.hpp"
 #include "app/device_choice.hpp"
 #include "app/emulated_replica.hpp"
 #include "app/initial_weights.hpp"
@@ -41,8 +42,12 @@ kernels::EmulatedOptions emulated_options(const io::Deck& deck, int rank) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(comm::World& world, StopSignals& signals)
-    : world_(world), signals_(signals), control_(world.control_group()), console_(world.rank() == 0) {}
+TrainingRun::TrainingRun(comm::World& world, StopSignals& signals, const Build& build)
+    : world_(world),
+      signals_(signals),
+      build_(build),
+      control_(world.control_group()),
+      console_(world.rank() == 0) {}
 
 void TrainingRun::read_deck(const std::string& file, const std::vector<std::string>& overrides) {
   std::string resolved;
@@ -274,6 +279,10 @@ std::unique_ptr<resilience::CheckpointManager> TrainingRun::create_checkpoints(G
   world_.set_options({deck_.comm.deadline_s});
   resilience::CheckpointOptions options{deck_.checkpoint.dir, deck_.checkpoint.keep,
                                         io::sizes_of(deck_.model)};
+  options.global_batch_size = deck_.batch.global_batch_size;
+  control_->agree([&] {
+    if (first()) options.origin = checkpoint_origin(deck_, build_);
+  });
   if (replica.mirror().is_copy())
     options.fetch = [&replica, deadline_s = deck_.comm.deadline_s] {
       replica.mirror().fetch(Deadline::after_s(deadline_s));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/batch_loader.hpp"
+#include "app/build.hpp"
 #include "app/console.hpp"
 #include "app/gpt_replica.hpp"
 #include "app/run_start.hpp"
@@ -24,7 +25,7 @@ namespace tenax::app {
 class TrainingRun {
  public:
   /// `world` and `signals` must outlive the run.
-  TrainingRun(comm::World& world, StopSignals& signals);
+  TrainingRun(comm::World& world, StopSignals& signals, const Build& build);
 
   /// Rank 0 reads and checks, then broadcasts.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
@@ -59,6 +60,7 @@ class TrainingRun {
   const kernels::Deadline::Clock::time_point started_ = kernels::Deadline::Clock::now();
   comm::World& world_;
   StopSignals& signals_;
+  Build build_;
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;

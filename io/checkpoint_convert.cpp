@@ -88,10 +88,13 @@ void append_parameter(SafetensorsWriter& writer, const fs::path& checkpoint, con
 
 }  // namespace
 
-ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::optional<std::int64_t> heads) {
+ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::optional<std::int64_t> heads,
+                                 const CheckpointOrigin& origin) {
   const Gpt2Weights weights(in);
   CheckpointInfo info;
   info.model = complete_sizes(in, weights, heads);
+  info.origin = origin;
+  info.next_sample = 0;
   const ImportedState state(gpt2_parameters(info.model), weights);
   write_checkpoint(out, info, state.ranges);
   return {open_checkpoint(out), weights.ignored()};

@@ -55,9 +55,9 @@ PosixFile create_scratch_file() {
 /// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words. The
 /// file has a name only as long as it takes to create, lest a killed process leave it behind.
 std::pair<PosixFile, Hdf5Id> create_hdf5() {
-  const Hdf5Id creation(TENAX_HDF5(H5Pcreate(H5P_FILE_CREATE)), H5Pclose);
+  const Hdf5Id creation = create_untimed(H5P_FILE_CREATE);
   TENAX_HDF5(H5Pset_userblock(creation, kSealBytes));
-  const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_FILE_ACCESS)), H5Pclose);
+  const Hdf5Id access = create_file_access();
   TENAX_HDF5(H5Pset_alignment(access, 1, 64));
   PosixFile scratch = create_scratch_file();
   const TemporaryPath name(scratch.path());
@@ -65,13 +65,12 @@ std::pair<PosixFile, Hdf5Id> create_hdf5() {
   return {std::move(scratch), std::move(file)};
 }
 
-/// Contiguous, its space reserved at once, nothing written into it, no time stamp (same state, same bytes).
+/// Contiguous, its space reserved at once, nothing written into it.
 Hdf5Id dataset_properties() {
-  Hdf5Id properties(TENAX_HDF5(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
+  Hdf5Id properties = create_untimed(H5P_DATASET_CREATE);
   TENAX_HDF5(H5Pset_layout(properties, H5D_CONTIGUOUS));
   TENAX_HDF5(H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY));
   TENAX_HDF5(H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
-  TENAX_HDF5(H5Pset_obj_track_times(properties, false));
   return properties;
 }
 
@@ -100,7 +99,14 @@ void write_root_attributes(hid_t file, const CheckpointInfo& info) {
   write_attribute(file, "step", info.step);
   write_attribute(file, "deck", info.deck);
   write_attribute(file, "checksum_meaning", std::string(kChecksumMeaning));
+  if (info.next_sample) write_attribute(file, "next_sample", *info.next_sample);
   for (const auto& [name, member] : kModelSizes) write_attribute(file, name, info.model.*member);
+  for (const auto& [name, member] : kOriginTexts) write_attribute(file, name, info.origin.*member);
+}
+
+Hdf5Id create_group(hid_t file, const char* name) {
+  const Hdf5Id properties = create_untimed(H5P_GROUP_CREATE);
+  return {TENAX_HDF5(H5Gcreate2(file, name, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Gclose};
 }
 
 /// Fills in offsets and file_bytes; returns the file, its datasets being holes.
@@ -108,13 +114,9 @@ PosixFile lay_out(CheckpointInfo& info) {
   const Hdf5Session session;
   auto [scratch, file] = create_hdf5();
   write_root_attributes(file, info);
-  {
-    const Hdf5Id optimizer(TENAX_HDF5(H5Gcreate2(file, "/optimizer", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
-                           H5Gclose);
-  }
+  create_group(file, "/optimizer");
   for (int part = 0; part < kStateParts; ++part) {
-    const Hdf5Id group(
-        TENAX_HDF5(H5Gcreate2(file, kStateGroups[part], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)), H5Gclose);
+    const Hdf5Id group = create_group(file, kStateGroups[part]);
     for (StoredParameter& parameter : info.parameters)
       parameter.offset[part] = create_dataset(group, parameter, part);
   }

@@ -7,10 +7,11 @@
 
 namespace tenax::io {
 
-inline constexpr int kCheckpointFormat = 1;
+/// What this tenax writes; it reads 1 too, which says nothing of the origin and has text of variable length.
+inline constexpr int kCheckpointFormat = 2;
 
 /// Creates `file` (emptied if it exists) with groups, attributes, and a dataset of reserved space for every
-/// tensor, from `info`'s step, model, deck and parameters with final checksums. Returns `info` with offsets,
+/// tensor, from `info`'s step, next_sample, model, origin, deck and parameters with final checksums. Returns `info` with offsets,
 /// file_bytes and metadata_checksum. Throws kernels::Error(rank): disk full, directory not writable.
 CheckpointInfo create_checkpoint_file(const std::filesystem::path& file, CheckpointInfo info);
 

@@ -16,8 +16,8 @@ Hdf5Id open_hdf5(const fs::path& path) {
 
 void check_format(hid_t file) {
   const std::int64_t format = read_integer_attribute(file, "format_version");
-  if (format == kCheckpointFormat) return;
-  throw Error(Scope::rank, "its format_version is " + std::to_string(format) + ", this tenax reads " +
+  if (format >= 1 && format <= kCheckpointFormat) return;
+  throw Error(Scope::rank, "its format_version is " + std::to_string(format) + ", this tenax reads 1 to " +
                                std::to_string(kCheckpointFormat));
 }
 
@@ -79,8 +79,11 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) try {
   check_format(file);
   CheckpointInfo info;
   info.step = read_integer_attribute(file, "step");
-  info.deck = read_text_attribute(file, "deck");
+  info.deck = read_text_attribute(file, "deck", TextLength::any);
   for (const auto& [name, member] : kModelSizes) info.model.*member = read_integer_attribute(file, name);
+  if (has_attribute(file, "next_sample")) info.next_sample = read_integer_attribute(file, "next_sample");
+  for (const auto& [name, member] : kOriginTexts)
+    if (has_attribute(file, name)) info.origin.*member = read_text_attribute(file, name);
   read_parameters(file, info.parameters);
   info.file_bytes = PosixFile::open_to_read(path).size();
   return info;

@@ -121,7 +121,9 @@ std::string to_text(const CheckpointInfo& info) {
             {"file_bytes", info.file_bytes},
             {"metadata_checksum", info.metadata_checksum},
             {"parameters", json_of(info.parameters)}};
+  if (info.next_sample) j["next_sample"] = *info.next_sample;
   for (const auto& [name, member] : kModelSizes) j["model"][name] = info.model.*member;
+  for (const auto& [name, member] : kOriginTexts) j["origin"][name] = info.origin.*member;
   return j.dump();
 }
 
@@ -133,7 +135,9 @@ CheckpointInfo parse_info(const std::string& text) {
   info.file_bytes = j.at("file_bytes");
   info.metadata_checksum = j.at("metadata_checksum");
   info.parameters = parameters_of(j.at("parameters"));
+  if (j.contains("next_sample")) info.next_sample = j.at("next_sample").get<std::int64_t>();
   for (const auto& [name, member] : kModelSizes) info.model.*member = j.at("model").at(name);
+  for (const auto& [name, member] : kOriginTexts) info.origin.*member = j.at("origin").at(name);
   return info;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,9 +32,37 @@ struct StoredParameter {
   std::int64_t elements = 0;                          ///< how many the checksums cover
 };
 
+/// Which program wrote a checkpoint, and what its model was trained on. What is not known is empty, as all of it is in
+/// files of format 1.
+struct CheckpointOrigin {
+  std::string tokenizer;            ///< "bytes" or "gpt2": what made the training tokens
+  std::string vocabulary_checksum;  ///< vocabulary_checksum() of io/tokenizer.hpp; empty for bytes
+  std::string compute_dtype;        ///< "fp32" or "bf16", as in the deck
+  std::string tenax_version;
+  std::string commit;  ///< of the source; "-dirty" at its end: changed since
+  bool operator==(const CheckpointOrigin&) const = default;
+};
+
+/// Every member with the name of its attribute.
+struct OriginText {
+  const char* name;
+  std::string CheckpointOrigin::*member;
+};
+inline constexpr std::array<OriginText, 5> kOriginTexts = {{
+    {"tokenizer", &CheckpointOrigin::tokenizer},
+    {"vocabulary_checksum", &CheckpointOrigin::vocabulary_checksum},
+    {"compute_dtype", &CheckpointOrigin::compute_dtype},
+    {"tenax_version", &CheckpointOrigin::tenax_version},
+    {"commit", &CheckpointOrigin::commit},
+}};
+
 struct CheckpointInfo {
   std::int64_t step = 0;  ///< steps done
+  /// The number of the first sample that has not been trained on; unknown in files of format 1, which stopped at step x
+  /// the deck's global batch size.
+  std::optional<std::int64_t> next_sample;
   ModelSizes model;
+  CheckpointOrigin origin;
   std::string deck;  ///< the resolved deck, TOML; empty for an imported model
   std::vector<StoredParameter> parameters;
   std::int64_t file_bytes = 0;

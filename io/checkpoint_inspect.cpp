@@ -55,12 +55,22 @@ std::string tensor_lines(const CheckpointInfo& info) {
   return text;
 }
 
+/// What is known of it.
+std::string origin_lines(const CheckpointInfo& info) {
+  std::string lines;
+  if (info.next_sample) lines += listed("next_sample", grouped(*info.next_sample));
+  for (const auto& [name, member] : kOriginTexts)
+    if (const std::string& text = info.origin.*member; !text.empty()) lines += listed(name, text);
+  return lines;
+}
+
 std::string describe(const fs::path& file, const CheckpointInfo& info) {
   std::int64_t parameters = 0;
   for (const StoredParameter& p : info.parameters) parameters += p.elements;
   std::string text = file.string() + ": a checkpoint of tenax, complete and undamaged\n";
   text += listed("step", std::to_string(info.step));
   for (const auto& [name, member] : kModelSizes) text += listed(name, std::to_string(info.model.*member));
+  text += origin_lines(info);
   text += listed("parameters", grouped(parameters)) + listed("bytes", grouped(info.file_bytes));
   text += listed("checksums", "of the file and of " + std::to_string(info.parameters.size() * kStateParts) +
                                   " tensors verified");

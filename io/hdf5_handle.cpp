@@ -25,7 +25,14 @@ Hdf5Id create_file_access() {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
   TENAX_HDF5(H5Pset_file_locking(access, false, true));
 #endif
+  TENAX_HDF5(H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110));
   return access;
+}
+
+Hdf5Id create_untimed(hid_t property_class) {
+  Hdf5Id properties(TENAX_HDF5(H5Pcreate(property_class)), H5Pclose);
+  TENAX_HDF5(H5Pset_obj_track_times(properties, false));
+  return properties;
 }
 
 void throw_hdf5_error(const char* call) {

@@ -40,9 +40,14 @@ class Hdf5Id {
   Close close_;
 };
 
-/// A property list of H5F_ACCESS without file locks where the library can: network file systems often have none.
-/// The caller holds an Hdf5Session.
+/// A property list of H5F_ACCESS without file locks where the library can: network file systems often have none. Files
+/// created with it have HDF5 1.10's format, in which every object header, heap and index has a checksum. The caller
+/// holds an Hdf5Session.
 Hdf5Id create_file_access();
+
+/// A property list of this class (H5P_FILE_CREATE, H5P_GROUP_CREATE or H5P_DATASET_CREATE) whose objects have no time
+/// stamps: the same content, the same bytes. The caller holds an Hdf5Session.
+Hdf5Id create_untimed(hid_t property_class);
 
 /// Throws kernels::Error(rank): "HDF5: CALL failed: innermost reason".
 [[noreturn]] void throw_hdf5_error(const char* call);

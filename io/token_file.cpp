@@ -4,6 +4,7 @@
 
 #include "io/checksum.hpp"
 #include "io/hdf5_attribute.hpp"
+#include "io/hdf5_heap.hpp"
 #include "io/posix_file.hpp"
 #include "io/tokens_map.hpp"
 #include "kernels/error.hpp"
@@ -23,13 +24,19 @@ class TokenFileReader {
 
   TokenFileInfo info() const {
     const std::int64_t version = read_integer_attribute(file_, "format_version");
-    if (version != kTokenFormatVersion)
-      fail(path_, "its format version " + std::to_string(version) + " is not one this tenax knows (" +
+    if (version < 1 || version > kTokenFormatVersion)
+      fail(path_, "its format version " + std::to_string(version) + " is not one this tenax knows (1 to " +
                       std::to_string(kTokenFormatVersion) + "): tokenize again, or use a newer tenax");
-    return {
-        read_text_attribute(file_, "tokenizer"),      read_integer_attribute(file_, "vocab_size"),
-        read_integer_attribute(file_, "token_count"), read_integer_attribute(file_, "document_count"),
-        read_text_attribute(file_, "sources"),        parse_checksum(read_text_attribute(file_, "checksum"))};
+    if (version == 1) check_heaps();
+    const auto text = [&](const char* name) {
+      return read_text_attribute(file_, name, version == 1 ? TextLength::any : TextLength::fixed);
+    };
+    return {text("tokenizer"),
+            read_integer_attribute(file_, "vocab_size"),
+            read_integer_attribute(file_, "token_count"),
+            read_integer_attribute(file_, "document_count"),
+            text("sources"),
+            parse_checksum(text("checksum"))};
   }
 
   TokenPieces pieces() const {
@@ -62,6 +69,24 @@ class TokenFileReader {
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, create_file_access());
     if (file < 0) fail(path, "it is not a whole HDF5 file");
     return {file, H5Fclose};
+  }
+
+  /// Where tokens lie there are no heaps.
+  void check_heaps() const {
+    const TokenPieces where = pieces();
+    std::vector<std::int64_t> begins = where.offsets;
+    std::sort(begins.begin(), begins.end());
+    const FileMap map(path_);
+    const auto bytes = static_cast<std::int64_t>(map.bytes().size());
+    begins.push_back(bytes);
+    const std::int64_t piece_bytes = where.piece_tokens * static_cast<std::int64_t>(where.bytes_per_token);
+    std::int64_t at = 0;
+    for (const std::int64_t begin : begins) {
+      const std::int64_t end = std::clamp(begin, at, bytes);
+      const auto part = map.bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - at));
+      if (!has_sound_heaps(part)) fail(path_, "damaged: the heap that holds its texts contradicts itself");
+      at = std::min(bytes, end + piece_bytes);
+    }
   }
 
   Hdf5Id open_dataset(const char* name) const {

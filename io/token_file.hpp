@@ -4,7 +4,7 @@
 //   /documents             int64: the first token of each document
 //   /vocabulary/bytes      uint8: what the tokens stand for, one after the other (not for the tokenizer "bytes")
 //   /vocabulary/lengths    uint16: bytes of each token
-//   attributes of /        format_version 1, tokenizer ("bytes" or "gpt2"), vocab_size, token_count, document_count,
+//   attributes of /        format_version 2, tokenizer ("bytes" or "gpt2"), vocab_size, token_count, document_count,
 //                          sources (names of the texts, a line each), checksum (of the elements of /tokens as they are
 //                          stored, io/checksum.hpp; 16 hexadecimal digits)
 //
@@ -18,7 +18,8 @@
 
 namespace tenax::io {
 
-inline constexpr std::int64_t kTokenFormatVersion = 1;
+/// What this tenax writes. It reads 1 too, whose text is of variable length and whose metadata has no checksums.
+inline constexpr std::int64_t kTokenFormatVersion = 2;
 
 struct TokenFileInfo {
   std::string tokenizer;

@@ -12,9 +12,8 @@ Hdf5Id create_dataset(hid_t where, const char* name, hid_t type, hsize_t capacit
   const bool grows = capacity == H5S_UNLIMITED;
   const hsize_t size = grows ? 0 : capacity;
   const Hdf5Id space(TENAX_HDF5(H5Screate_simple(1, &size, &capacity)), H5Sclose);
-  const Hdf5Id properties(TENAX_HDF5(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose);
+  const Hdf5Id properties = create_untimed(H5P_DATASET_CREATE);
   if (grows) TENAX_HDF5(H5Pset_chunk(properties, 1, &chunk));
-  TENAX_HDF5(H5Pset_obj_track_times(properties, false));  // the same texts, the same bytes
   return {TENAX_HDF5(H5Dcreate2(where, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose};
 }
 
@@ -41,7 +40,8 @@ void write_vocabulary(hid_t file, const Tokenizer& tokenizer) {
     bytes += tokenizer.bytes_of(token);
     lengths.push_back(static_cast<std::uint16_t>(tokenizer.bytes_of(token).size()));
   }
-  const Hdf5Id group(TENAX_HDF5(H5Gcreate2(file, "/vocabulary", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
+  const Hdf5Id properties = create_untimed(H5P_GROUP_CREATE);
+  const Hdf5Id group(TENAX_HDF5(H5Gcreate2(file, "/vocabulary", H5P_DEFAULT, properties, H5P_DEFAULT)),
                      H5Gclose);
   write_whole(group, "bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, bytes.data(), bytes.size());
   write_whole(group, "lengths", H5T_STD_U16LE, H5T_NATIVE_UINT16, lengths.data(), lengths.size());
@@ -54,9 +54,9 @@ std::string lines(const std::vector<std::string>& names) {
 }
 
 Hdf5Id create_file(const std::filesystem::path& path) {
-  const Hdf5Id access = create_file_access();
+  const Hdf5Id creation = create_untimed(H5P_FILE_CREATE), access = create_file_access();
   TENAX_HDF5(H5Pset_alignment(access, 1, 64));  // tokens are read where they lie, as whole words
-  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)), H5Fclose};
+  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access)), H5Fclose};
 }
 
 }  // namespace

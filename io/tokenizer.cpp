@@ -2,6 +2,7 @@
 
 #include "io/bpe.hpp"
 #include "io/byte_tokenizer.hpp"
+#include "io/checksum.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -19,6 +20,24 @@ std::unique_ptr<Tokenizer> Tokenizer::create(const std::string& name,
         "the tokenizer gpt2 needs the folder with its encoder.json and vocab.bpe (data.vocab_dir in a deck, "
         "--vocab on a command line)");
   return std::make_unique<Bpe>(read_bpe_vocabulary(vocab_dir));
+}
+
+std::string vocabulary_checksum(std::span<const std::string> bytes_of_token) {
+  std::string bytes;
+  for (const std::string& token : bytes_of_token) {
+    const auto length = static_cast<std::uint32_t>(token.size());
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(length >> shift & 0xFF);
+    bytes += token;
+  }
+  return checksum_text(checksum_of_bytes(std::as_bytes(std::span(bytes)), 0));
+}
+
+std::string vocabulary_checksum(const Tokenizer& tokenizer) {
+  if (tokenizer.name() == "bytes") return {};
+  std::vector<std::string> bytes_of_token;
+  for (std::int32_t token = 0; token < tokenizer.vocab_size(); ++token)
+    bytes_of_token.emplace_back(tokenizer.bytes_of(token));
+  return vocabulary_checksum(bytes_of_token);
 }
 
 std::vector<std::int32_t> encode(const Tokenizer& tokenizer, std::string_view text) {

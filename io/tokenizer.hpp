@@ -43,6 +43,12 @@ class Tokenizer {
   virtual std::size_t last_cut(std::string_view text) const = 0;
 };
 
+/// Of a vocabulary, wherever it comes from: the checksum (io/checksum.hpp, 16 hexadecimal digits) of its tokens in order,
+/// each as its length in bytes (uint32, little-endian) and its bytes.
+std::string vocabulary_checksum(std::span<const std::string> bytes_of_token);
+/// Of the tokenizer's vocabulary; empty for "bytes", which has but one.
+std::string vocabulary_checksum(const Tokenizer& tokenizer);
+
 /// For single texts.
 std::vector<std::int32_t> encode(const Tokenizer& tokenizer, std::string_view text);
 /// Throws Error(rank) for a token that the vocabulary lacks.

@@ -22,7 +22,13 @@ CheckpointManager::~CheckpointManager() {
 }
 
 SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) const {
-  return {options_.directory, options_.keep, step, options_.model, std::move(deck)};
+  return {options_.directory,
+          options_.keep,
+          step,
+          options_.model,
+          std::move(deck),
+          options_.origin,
+          step * options_.global_batch_size};
 }
 
 void CheckpointManager::save_async(std::int64_t step, std::string deck) {

@@ -26,6 +26,8 @@ struct CheckpointOptions {
   io::ModelSizes model;
   /// Brings the state into the ranges, where they are a copy that nobody else writes; empty where they are the state.
   std::function<void()> fetch = {};
+  io::CheckpointOrigin origin = {};    ///< of all of them; rank 0's counts
+  std::int64_t global_batch_size = 0;  ///< samples of a step, so that checkpoints can say which comes next
 };
 
 class CheckpointManager {

@@ -46,6 +46,8 @@ class Save {
       info_.step = request_.step;
       info_.model = request_.model;
       info_.deck = request_.deck;
+      info_.origin = request_.origin;
+      info_.next_sample = request_.next_sample;
       info_.parameters = io::merge_contributions(of_rank);
     });
   }

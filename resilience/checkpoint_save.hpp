@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,7 +17,9 @@ struct SaveRequest {
   std::int64_t keep = 0;            ///< checkpoints to keep, 0 = all
   std::int64_t step = 0;            ///< steps done
   io::ModelSizes model;
-  std::string deck;  ///< resolved, TOML
+  std::string deck;                              ///< resolved, TOML
+  io::CheckpointOrigin origin = {};              ///< rank 0's counts
+  std::optional<std::int64_t> next_sample = {};  ///< the first that no step has had; none: unknown
 };
 
 struct SaveReport {

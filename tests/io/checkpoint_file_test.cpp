@@ -8,12 +8,13 @@
 #include "io/checkpoint_seal.hpp"
 #include "io/checkpoint_serial.hpp"
 #include "io/checksum.hpp"
-#include "io/hdf5_handle.hpp"
+#include "io/hdf5_attribute.hpp"
 #include "io/posix_file.hpp"
 
 namespace tenax::io {
 namespace {
 
+const CheckpointOrigin kOrigin = {"gpt2", "0123456789abcdef", "bf16", "1.2.3", "4f5e-dirty"};
 constexpr char kDeck[] = "[run]\nname = \"tiny\" # \xC3\xA4\n";
 
 class CheckpointFile : public DirectoryTest {
@@ -23,6 +24,8 @@ class CheckpointFile : public DirectoryTest {
     info.step = 20;
     info.model = kTinyModel;
     info.deck = kDeck;
+    info.origin = kOrigin;
+    info.next_sample = 160;
     write_checkpoint(directory_ / name, info, state_.ranges);
     return directory_ / name;
   }
@@ -38,6 +41,8 @@ TEST_F(CheckpointFile, holds_what_was_written_and_nothing_lies_beside_it) {
   EXPECT_EQ(info.step, 20);
   EXPECT_EQ(info.model, kTinyModel);
   EXPECT_EQ(info.deck, kDeck);
+  EXPECT_EQ(info.origin, kOrigin);
+  EXPECT_EQ(info.next_sample, 160);
   EXPECT_EQ(info.parameters.size(), state_.ranges.size());
   WholeState read(kTinyModel, 1);
   ASSERT_NE(read.memory, state_.memory);
@@ -80,6 +85,54 @@ TEST_F(CheckpointFile, is_listed_by_h5ls_from_another_directory) {
 
 TEST_F(CheckpointFile, of_the_same_state_has_the_same_bytes) {
   EXPECT_EQ(read_file(write("a.h5")), read_file(write("b.h5")));
+}
+
+/// As tenax 0.1.0 wrote it: format 1 has no origin, and its deck is of variable length.
+void make_format_1(const std::filesystem::path& path) {
+  {
+    const Hdf5Session session;
+    const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)), H5Fclose);
+    for (const char* name : {"format_version", "deck", "next_sample"}) TENAX_HDF5(H5Adelete(file, name));
+    for (const OriginText& text : kOriginTexts) TENAX_HDF5(H5Adelete(file, text.name));
+    write_attribute(file, "format_version", std::int64_t{1});
+    const Hdf5Id type(TENAX_HDF5(H5Tcopy(H5T_C_S1)), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
+    TENAX_HDF5(H5Tset_size(type, H5T_VARIABLE));
+    const Hdf5Id deck(TENAX_HDF5(H5Acreate2(file, "deck", type, space, H5P_DEFAULT, H5P_DEFAULT)), H5Aclose);
+    const char* const text = kDeck;
+    TENAX_HDF5(H5Awrite(deck, type, &text));
+  }
+  const PosixFile file = PosixFile::open_to_write(path);
+  const std::string seal = render({file.size(), checksum_of_file(path, {kSealBytes, file.size()})});
+  file.write(std::as_bytes(std::span(seal)), 0);
+}
+
+TEST_F(CheckpointFile, of_the_first_format_is_still_read) {
+  const auto path = write();
+  make_format_1(path);
+  const CheckpointInfo info = open_checkpoint(path);
+  EXPECT_EQ(info.step, 20);
+  EXPECT_EQ(info.deck, kDeck);
+  EXPECT_EQ(info.origin, CheckpointOrigin());
+  EXPECT_FALSE(info.next_sample.has_value());
+  EXPECT_EQ(inspect(path).find("tokenizer"), std::string::npos);
+}
+
+TEST_F(CheckpointFile, keeps_a_deck_longer_than_an_object_header) {
+  CheckpointInfo info;
+  info.model = kTinyModel;
+  info.deck = std::string(300'000, 'x') + "\xC3\xA4";
+  write_checkpoint(directory_ / "long.h5", info, state_.ranges);
+  EXPECT_EQ(open_checkpoint(directory_ / "long.h5").deck, info.deck);
+}
+
+// Text of variable length lies in a global heap, in which HDF5 loops for ever where it is damaged.
+TEST_F(CheckpointFile, has_no_global_heap) { EXPECT_EQ(read_file(write()).find("GCOL"), std::string::npos); }
+
+TEST_F(CheckpointFile, travels_between_ranks_with_its_origin) {
+  const CheckpointInfo info = parse_info(to_text(open_checkpoint(write())));
+  EXPECT_EQ(info.origin, kOrigin);
+  EXPECT_EQ(info.next_sample, 160);
+  EXPECT_FALSE(parse_info(to_text(CheckpointInfo())).next_sample.has_value());
 }
 
 // All of them: seal, padding, metadata, elements. One block, for the time is quadratic in the bytes.
@@ -165,7 +218,9 @@ TEST_F(CheckpointFile, inspection_names_step_model_and_tensors) {
   const auto path = write();
   const std::string text = inspect(path);
   for (const char* part :
-       {"step                20", "vocab_size          13", "h.1.mlp.c_proj.weight", "[32, 8]", "verified"}) {
+       {"step                20", "vocab_size          13", "next_sample         160",
+        "tokenizer           gpt2", "vocabulary_checksum 0123456789abcdef", "commit              4f5e-dirty",
+        "h.1.mlp.c_proj.weight", "[32, 8]", "verified"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_NO_THROW(verify_checkpoint(path));
