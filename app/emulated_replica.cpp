@@ -39,11 +39,11 @@ std::unique_ptr<comm::Communicator> make_data_group(const PipelinePlace& place, 
 
 EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelinePlace& place,
                                  kernels::EmulatedDevice& device)
-    : Replica(place.deck, layout, place.world),
+    : Replica(place.deck, layout, place.world, device),
       times_(place.deck.device),
       device_(device),
       stream_(device.create_stream()),
-      data_group_(make_data_group(place, group_deadline_s_, grid_)) {
+      data_group_(timed(make_data_group(place, group_deadline_s_, grid_))) {
   const auto s = static_cast<std::size_t>(coordinates_.pipeline);
   const parallel::StageCosts& costs = layout.costs.stages[s];
   stage_ = std::make_unique<model::EmulatedStage>(
@@ -74,7 +74,9 @@ Replica::Sums EmulatedReplica::local_sums() {
 void EmulatedReplica::update(const UpdateSettings&, const Vote&) {
   constexpr double kSecondsPerMs = 1e-3;
   device_.host_blocked(*stream_);
+  update_phase_.begin(*stream_);
   device_.occupy(*stream_, times_.optimizer_ms * kSecondsPerMs);
+  update_phase_.end(*stream_);
   data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
 }
 

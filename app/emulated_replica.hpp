@@ -26,6 +26,7 @@ class EmulatedReplica final : public Replica {
  private:
   Sums local_sums() override;
   PipelineRunner& pipeline() override { return *pipeline_; }
+  kernels::Stream& stream() override { return *stream_; }
   kernels::Tensor gradients() const;
 
   const io::DeviceSection& times_;

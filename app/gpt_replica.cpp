@@ -9,13 +9,13 @@ using kernels::Deadline;
 using parallel::GroupKind;
 
 GptReplica::GptReplica(const Layout& layout, const PipelinePlace& place)
-    : Replica(place.deck, layout, place.world),
+    : Replica(place.deck, layout, place.world, place.device),
       span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
       is_alone_(place.world.size() == 1 && place.deck.parallel.replicas == 1),
       stream_(place.device.create_stream()),
-      tensor_group_(split(place.world, GroupKind::tensor, place.device)),
-      data_group_(split(place.world, GroupKind::data, place.device)),
-      embedding_group_(split(place.world, GroupKind::embedding, place.device)) {
+      tensor_group_(split(place.world, GroupKind::tensor)),
+      data_group_(split(place.world, GroupKind::data)),
+      embedding_group_(split(place.world, GroupKind::embedding)) {
   control_->agree([&] {
     stream_->reserve_scratch(
         layout_.memory_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].workspace);
@@ -66,7 +66,9 @@ void GptReplica::compute_gradients(std::span<const std::int32_t> windows, const 
 
 void GptReplica::run_step(parallel::ScheduleObserver* observer) {
   run_passes(observer);
+  if (observer) update_phase_.begin(*stream_);  // nobody may ask for the events of a graph
   state_->update_if_finite(stage_->losses(), Deadline::after_s(deadline_s_));
+  if (observer) update_phase_.end(*stream_);
 }
 
 void GptReplica::run_passes(parallel::ScheduleObserver* observer) {
@@ -108,7 +110,9 @@ kernels::AdamWRule GptReplica::rule(const UpdateSettings& settings) const {
 
 void GptReplica::update(const UpdateSettings& settings, const Vote& vote) {
   if (is_alone_) return;  // it stands behind the passes already
+  update_phase_.begin(*stream_);
   state_->update(rule(settings), vote.squares, Deadline::after_s(deadline_s_));
+  update_phase_.end(*stream_);
 }
 
 double GptReplica::evaluate(std::span<const std::int32_t> windows) {

@@ -31,6 +31,7 @@ class GptReplica final : public Replica {
  private:
   Sums local_sums() override;
   PipelineRunner& pipeline() override { return *pipeline_; }
+  kernels::Stream& stream() override { return *stream_; }
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
   void run_passes(parallel::ScheduleObserver* observer);

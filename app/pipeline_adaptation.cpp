@@ -66,10 +66,11 @@ PipelineAdaptation::PipelineAdaptation(const Layout& layout, const parallel::Pro
 PipelineAdaptation::~PipelineAdaptation() = default;
 
 // What was decided is remembered before it is carried out: if that fails, it is told all the same.
-std::optional<parallel::PipelineSchedule> PipelineAdaptation::finish_step(std::int64_t step, bool path_failed,
-                                                                          comm::ControlGroup& world) {
+std::optional<parallel::PipelineSchedule> PipelineAdaptation::finish_step(
+    std::int64_t step, const resilience::StageMeasurement& passes, bool path_failed,
+    comm::ControlGroup& world) {
   const auto conditions = look_at_paths(step, path_failed, world);
-  const resilience::PipelineMeasurement measurement = monitor_->finish_step();
+  const resilience::PipelineMeasurement measurement = monitor_->finish_step(passes);
   std::string text;
   if (leads()) text = resilience::to_text(decide(step, measurement, conditions));
   const auto decision = resilience::decision_of_text(group_->broadcast(text, 0));

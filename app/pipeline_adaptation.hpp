@@ -25,9 +25,11 @@ class PipelineAdaptation {
   parallel::ScheduleObserver& monitor() { return *monitor_; }
 
   /// Collective over `world` after training step `step`, which the monitor observed: changes paths, and returns the
-  /// schedule that runs from now on, if it is another. `path_failed`: some rank of the world gave up a direct path.
-  std::optional<parallel::PipelineSchedule> finish_step(std::int64_t step, bool path_failed,
-                                                        comm::ControlGroup& world);
+  /// schedule that runs from now on, if it is another. `passes`: this rank's in that step. `path_failed`: some rank of the
+  /// world gave up a direct path.
+  std::optional<parallel::PipelineSchedule> finish_step(std::int64_t step,
+                                                        const resilience::StageMeasurement& passes,
+                                                        bool path_failed, comm::ControlGroup& world);
   /// On the pipeline's first rank: what was done, once it is known what came of it; `last`: also the rest.
   std::vector<resilience::AdaptationEvent> take_events(bool last);
   bool has_events() const { return !events_.empty(); }

@@ -1,6 +1,7 @@
 #include "app/pipeline_runner.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -24,22 +25,21 @@ double mean_pass_s(const parallel::PipelineCosts& costs) {
   return sum_s / (3.0 * costs.stage_count());
 }
 
-/// Tells `a`, if there is one, and `b`.
-class BothObservers : public parallel::ScheduleObserver {
+/// Tells each of several; null ones are passed over.
+class AllObservers : public parallel::ScheduleObserver {
  public:
-  BothObservers(parallel::ScheduleObserver* a, parallel::ScheduleObserver& b) : a_(a), b_(b) {}
+  AllObservers(std::initializer_list<parallel::ScheduleObserver*> observers) : observers_(observers) {
+    std::erase(observers_, nullptr);
+  }
   void on_pass(const parallel::PassRecord& record) override {
-    if (a_) a_->on_pass(record);
-    b_.on_pass(record);
+    for (parallel::ScheduleObserver* observer : observers_) observer->on_pass(record);
   }
   void on_transfer(const parallel::TransferRecord& record) override {
-    if (a_) a_->on_transfer(record);
-    b_.on_transfer(record);
+    for (parallel::ScheduleObserver* observer : observers_) observer->on_transfer(record);
   }
 
  private:
-  parallel::ScheduleObserver* a_;
-  parallel::ScheduleObserver& b_;
+  std::vector<parallel::ScheduleObserver*> observers_;
 };
 
 }  // namespace
@@ -94,13 +94,10 @@ void PipelineRunner::train(const model::GradientsReady& ready, parallel::Schedul
 }
 
 void PipelineRunner::report() {
-  if (!std::exchange(has_run_, false)) return;
-  if (adaptation_) {
-    BothObservers observers(observer_, adaptation_->monitor());
-    training_->report(observers);
-  } else if (observer_) {
-    training_->report(*observer_);
-  }
+  if (!std::exchange(has_run_, false) || (!observer_ && !adaptation_)) return;
+  AllObservers observers{&passes_, observer_, adaptation_ ? &adaptation_->monitor() : nullptr};
+  training_->report(observers);
+  pass_times_ = passes_.take();
 }
 
 void PipelineRunner::evaluate() {
@@ -111,7 +108,8 @@ void PipelineRunner::evaluate() {
 
 void PipelineRunner::adapt(std::int64_t step, bool path_failed, comm::ControlGroup& world) {
   if (!adaptation_) return;
-  if (const auto schedule = adaptation_->finish_step(step, path_failed, world)) set_schedule(*schedule);
+  if (const auto schedule = adaptation_->finish_step(step, pass_times_, path_failed, world))
+    set_schedule(*schedule);
 }
 
 // Between neighbours one pass runs and one is launched ahead; alone, or as one graph, all may be under way.

@@ -9,6 +9,7 @@
 #include "app/pipeline_links.hpp"
 #include "model/pipeline_stage.hpp"
 #include "parallel/schedule_executor.hpp"
+#include "resilience/pass_times.hpp"
 
 namespace tenax::app {
 
@@ -25,7 +26,8 @@ class PipelineRunner {
   PipelineRunner(const Layout& layout, const parallel::ProcessGrid& grid, const PipelinePlace& place,
                  Allocate allocate, Announce announce);
 
-  /// One iteration's passes, all messages delivered; on an asynchronous device the last ones may still run.
+  /// One iteration's passes, all messages delivered; on an asynchronous device the last ones may still run. Without an
+  /// observer and without neighbours they may be part of a graph, whose passes nobody can ask for.
   void train(const model::GradientsReady& ready, parallel::ScheduleObserver* observer);
   /// Tells train()'s observer, which may be null, of the last iteration, and measures it for adapt(). Waits for its passes.
   void report();
@@ -41,6 +43,9 @@ class PipelineRunner {
   double patience_s() const;
   /// This rank's row of the schedule that the next iteration runs.
   const std::vector<parallel::PipelineOp>& planned_row() const { return training_->row(); }
+  /// What this rank's passes took in the last iteration that report() told of, which is every one but those without an
+  /// observer: in every layout.
+  const resilience::StageMeasurement& pass_times() const { return pass_times_; }
   bool has_events() const { return adaptation_ && adaptation_->has_events(); }
   /// What adapt() did since the last call; on the pipeline's first rank.
   std::vector<resilience::AdaptationEvent> take_events(bool last);
@@ -56,6 +61,8 @@ class PipelineRunner {
   model::PipelineStage* stage_ = nullptr;
   PipelineLinks links_;
   std::unique_ptr<PipelineAdaptation> adaptation_;  // null: this pipeline never changes
+  resilience::PassTimes passes_;
+  resilience::StageMeasurement pass_times_;
   int slots_ = 0;
   parallel::ScheduleObserver* observer_ = nullptr;
   bool has_run_ = false;  // and nobody was told yet

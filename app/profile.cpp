@@ -1,12 +1,13 @@
-// trace.json, in Chrome's trace event format: a process a rank, its thread 0 the passes ("X" slices), further threads the
-// transfers. Slices of one thread may not overlap, so transfers that do are dealt out over threads. Names are those of the
-// NVTX ranges. A message is one flow, from the pass that made it ("s") to the pass that used it ("f"), each bound to the slice
+// trace.json, in Chrome's trace event format: a process a rank, its thread 0 the passes ("X" slices) and the optimizer, further
+// threads what the rank did beside them, its collectives and its transfers. Slices of one thread may not overlap, so those that
+// do are dealt out over threads. Names are those of the NVTX ranges. A message is one flow, from the pass that made it ("s") to the pass that used it ("f"), each bound to the slice
 // around its time stamp. `process_name` also holds the rank's coordinates and planned
 // order, for io/trace_file; viewers pass over them.
 #include "app/profile.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "app/units.hpp"
 #include "io/run_files.hpp"
@@ -17,6 +18,7 @@ namespace {
 
 using parallel::GridCoordinates;
 using parallel::PassRecord;
+using parallel::PhaseRecord;
 using parallel::TransferKind;
 using parallel::TransferRecord;
 
@@ -86,22 +88,48 @@ class EventText {
   std::string text_;
 };
 
-/// Threads 1, 2, … for transfers: the lowest that is free.
+/// Threads for slices that may overlap: the lowest that is free.
 class Lanes {
  public:
+  explicit Lanes(int first_thread) : first_thread_(first_thread) {}
   int place(const Slice& slice) {
     for (std::size_t i = 0; i < end_ns_.size(); ++i)
       if (end_ns_[i] <= slice.begin_ns) {
         end_ns_[i] = slice.end_ns;
-        return static_cast<int>(i) + 1;
+        return first_thread_ + static_cast<int>(i);
       }
     end_ns_.push_back(slice.end_ns);
-    return count();
+    return end_thread() - 1;
   }
-  int count() const { return static_cast<int>(end_ns_.size()); }
+  int end_thread() const { return first_thread_ + static_cast<int>(end_ns_.size()); }
 
  private:
+  int first_thread_;
   std::vector<std::int64_t> end_ns_;
+};
+
+/// The rows of one rank below its passes, from thread 1 on.
+class Rows {
+ public:
+  explicit Rows(EventText& events) : events_(events) {}
+
+  /// Adds rows called `name` with a slice for each of `records`, which `write(record, slice, thread)` writes.
+  template <class Record, class Write>
+  void add(const char* name, std::vector<Record> records, Write write) {
+    std::stable_sort(records.begin(), records.end(),
+                     [](const auto& a, const auto& b) { return a.begin_s < b.begin_s; });
+    Lanes lanes(next_thread_);
+    for (const Record& record : records) {
+      const Slice slice = slice_of(record);
+      write(record, slice, lanes.place(slice));
+    }
+    for (; next_thread_ < lanes.end_thread(); ++next_thread_)
+      events_.metadata("thread_name", next_thread_, format(R"("name":"%s")", name));
+  }
+
+ private:
+  EventText& events_;
+  int next_thread_ = 1;
 };
 
 /// The pass that made what is sent, or used what was received; null if it was not recorded.
@@ -120,6 +148,20 @@ std::string row_text(const std::vector<parallel::PipelineOp>& row) {
   return text;
 }
 
+/// "F 1.2 ms, B 2.3 ms, W 1.1 ms".
+std::string label_of(const resilience::StageMeasurement& times) {
+  constexpr double kMsPerSecond = 1e3;
+  return format("F %.4g ms, B %.4g ms, W %.4g ms", times.forward_s * kMsPerSecond,
+                times.backward_input_s * kMsPerSecond, times.backward_weight_s * kMsPerSecond);
+}
+
+std::vector<PhaseRecord> phases_at(PhaseRecord::Where where, const std::vector<PhaseRecord>& phases) {
+  std::vector<PhaseRecord> found;
+  std::copy_if(phases.begin(), phases.end(), std::back_inserter(found),
+               [where](const PhaseRecord& phase) { return phase.where == where; });
+  return found;
+}
+
 }  // namespace
 
 std::string StepProfile::trace_events(int rank, const GridCoordinates& c) const {
@@ -130,23 +172,28 @@ std::string StepProfile::trace_events(int rank, const GridCoordinates& c) const 
                   format(R"("name":"%s","stage":%d,"data":%d,"tensor":%d,"planned":"%s")", label.c_str(),
                          c.pipeline, c.data, c.tensor, row_text(planned_).c_str()));
   events.metadata("process_sort_index", 0, format(R"("sort_index":%d)", rank));
-  events.metadata("thread_name", 0, R"("name":"passes")");
+  events.metadata("process_labels", 0, format(R"("labels":"%s")", label_of(pass_times_).c_str()));
+  events.metadata("thread_name", 0, R"("name":"passes, optimizer")");
+  const auto write_phase = [&](const PhaseRecord& phase, const Slice& slice, int thread) {
+    events.slice(phase.name, "phase", thread, slice, "");
+  };
   for (const PassRecord& pass : passes_)
     events.slice(to_string(pass.op), code_of(pass.op.pass), 0, slice_of(pass),
                  format(R"("microbatch":%d,"stage":%d)", pass.op.microbatch, c.pipeline));
-  std::vector<TransferRecord> transfers = transfers_;
-  std::stable_sort(transfers.begin(), transfers.end(),
-                   [](const auto& a, const auto& b) { return a.begin_s < b.begin_s; });
-  Lanes lanes;
-  for (const TransferRecord& t : transfers) {
-    const Slice slice = slice_of(t);
-    const int lane = lanes.place(slice);
-    events.slice(parallel::name_of(t.kind, t.microbatch), "transfer", lane, slice,
+  for (const PhaseRecord& phase : phases_at(PhaseRecord::Where::stream, phases_))
+    write_phase(phase, slice_of(phase), 0);
+  Rows rows(events);
+  rows.add("step", phases_at(PhaseRecord::Where::host, phases_), write_phase);
+  rows.add("background", phases_at(PhaseRecord::Where::background, phases_), write_phase);
+  rows.add("collectives", collectives_, [&](const comm::CollectiveRecord& r, const Slice& slice, int thread) {
+    events.slice(std::string(comm::name_of(r.kind)) + " " + r.group, "collective", thread, slice,
+                 format(R"("group":"%s","ranks":%d,"bytes":%zu)", r.group.c_str(), r.ranks, r.bytes));
+  });
+  rows.add("transfers", transfers_, [&](const TransferRecord& t, const Slice& slice, int thread) {
+    events.slice(parallel::name_of(t.kind, t.microbatch), "transfer", thread, slice,
                  format(R"("microbatch":%d,"bytes":%zu)", t.microbatch, t.bytes));
     if (const PassRecord* pass = pass_of(t, passes_)) events.flow(t, slice_of(*pass));
-  }
-  for (int lane = 1; lane <= lanes.count(); ++lane)
-    events.metadata("thread_name", lane, R"("name":"transfers")");
+  });
   return events.text();
 }
 

@@ -26,21 +26,38 @@ auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create
 
 }  // namespace
 
-Replica::Replica(const io::Deck& deck, const Layout& layout, comm::World& world)
+Replica::Replica(const io::Deck& deck, const Layout& layout, comm::World& world, kernels::Device& device)
     : layout_(layout),
       deadline_s_(deck.comm.deadline_s),
       group_deadline_s_(group_deadline_s(deck, layout)),
       control_(with_deadline(world, group_deadline_s_, deadline_s_, [&] { return world.control_group(); })),
       grid_(layout.grid),
-      coordinates_(grid_.coordinates_of(world.rank())) {}
+      coordinates_(grid_.coordinates_of(world.rank())),
+      update_phase_(device, "optimizer"),
+      device_(device) {}
 
-std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, parallel::GroupKind kind,
-                                                   kernels::Device& device) const {
+std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, parallel::GroupKind kind) {
   const parallel::GroupSplit part = grid_.split(kind, world.rank());
-  return with_deadline(world, group_deadline_s_, deadline_s_, [&] {
-    return world.split_communicator(parallel::name_of(kind), part.color, part.key, device);
-  });
+  return timed(with_deadline(world, group_deadline_s_, deadline_s_, [&] {
+    return world.split_communicator(parallel::name_of(kind), part.color, part.key, device_);
+  }));
 }
+
+// In a group of one there is nothing to time.
+std::unique_ptr<comm::Communicator> Replica::timed(std::unique_ptr<comm::Communicator> group) {
+  if (group->size() == 1) return group;
+  auto timed = std::make_unique<comm::TimedCommunicator>(std::move(group), device_);
+  timed_.push_back(timed.get());
+  return timed;
+}
+
+void Replica::report(parallel::StepObserver* observer, bool all) {
+  if (all) stream().synchronize(kernels::Deadline::after_s(deadline_s_));
+  for (comm::TimedCommunicator* group : timed_) group->report(observer);
+  update_phase_.report(observer);
+}
+
+const resilience::StageMeasurement& Replica::pass_times() { return pipeline().pass_times(); }
 
 const std::vector<parallel::PipelineOp>& Replica::planned_row() { return pipeline().planned_row(); }
 

@@ -7,11 +7,13 @@
 #include <span>
 
 #include "app/layout.hpp"
+#include "comm/timed_communicator.hpp"
 #include "comm/world.hpp"
 #include "io/deck.hpp"
 #include "parallel/process_grid.hpp"
-#include "parallel/schedule_observer.hpp"
+#include "parallel/stream_phase.hpp"
 #include "resilience/adaptation_decision.hpp"
+#include "resilience/link_samples.hpp"
 
 namespace tenax::app {
 
@@ -66,6 +68,11 @@ class Replica {
   Vote vote(const Wishes& wishes);
   /// AdamW, by the settings of compute_gradients(), after a vote that all is finite.
   virtual void update(const UpdateSettings& settings, const Vote& vote) = 0;
+  /// Tells `observer`, which may be null, of the collectives and updates that have ended and nobody was told of. `all`: waits
+  /// for those under way, else they are told of by a later call.
+  void report(parallel::StepObserver* observer, bool all);
+  /// What this rank's passes took in the last step that had an observer.
+  const resilience::StageMeasurement& pass_times();
   /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
   virtual double evaluate(std::span<const std::int32_t> windows) = 0;
   /// At a training step's end: measures the pipelines and bends them. What was done, on rank 0 alone and as soon as it
@@ -77,8 +84,8 @@ class Replica {
   std::vector<resilience::AdaptationEvent> own_last_adaptations();
 
  protected:
-  /// Collective. `world` must outlive the replica; `layout` is copied.
-  Replica(const io::Deck& deck, const Layout& layout, comm::World& world);
+  /// Collective. `world` and `device` must outlive the replica; `layout` is copied.
+  Replica(const io::Deck& deck, const Layout& layout, comm::World& world, kernels::Device& device);
 
   /// This rank's contributions to the sums of a vote.
   struct Sums {
@@ -86,8 +93,11 @@ class Replica {
   };
   virtual Sums local_sums() = 0;
   virtual PipelineRunner& pipeline() = 0;
-  std::unique_ptr<comm::Communicator> split(comm::World& world, parallel::GroupKind kind,
-                                            kernels::Device& device) const;
+  virtual kernels::Stream& stream() = 0;  ///< of passes and updates
+  /// The derived class owns what split() and timed() return, and uses it as long as it lives.
+  std::unique_ptr<comm::Communicator> split(comm::World& world, parallel::GroupKind kind);
+  /// `group`, with its collectives timed for report().
+  std::unique_ptr<comm::Communicator> timed(std::unique_ptr<comm::Communicator> group);
   double global_tokens() const;
 
   Layout layout_;
@@ -97,9 +107,13 @@ class Replica {
   std::unique_ptr<comm::ControlGroup> control_;
   parallel::ProcessGrid grid_;
   parallel::GridCoordinates coordinates_;
+  parallel::StreamPhase update_phase_;
 
  private:
   std::vector<resilience::AdaptationEvent> gather_adaptations(bool last);
+
+  kernels::Device& device_;
+  std::vector<comm::TimedCommunicator*> timed_;
 };
 
 }  // namespace tenax::app

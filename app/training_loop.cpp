@@ -13,6 +13,8 @@ namespace tenax::app {
 using kernels::Deadline;
 using kernels::Error;
 using kernels::Scope;
+using parallel::HostPhase;
+using parallel::PhaseRecord;
 
 namespace {
 
@@ -25,7 +27,7 @@ double seconds_since(Deadline::Clock::time_point begin) {
 }  // namespace
 
 TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
-    : parts_(parts), step_(first_step), last_saved_(first_step) {
+    : parts_(parts), first_step_(first_step), step_(first_step), last_saved_(first_step) {
   global_tokens_ = parts_.deck.batch.global_batch_size * parts_.deck.model.seq_length;
   parts_.replica.control().agree([&] {
     if (!is_first_rank()) return;
@@ -41,17 +43,14 @@ std::string TrainingLoop::run() {
   while (step_ < deck.run.train_steps) {
     const bool stop = step();
     if (deck.run.eval_interval > 0 && step_ % deck.run.eval_interval == 0) evaluate();
-    if (deck.run.profile_interval > 0 && step_ % deck.run.profile_interval == 0)
-      write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
-                  parts_.replica.coordinates(), parts_.replica.control());
     if (stop && step_ < deck.run.train_steps) break;
     end_reason_ = "completed";
     if (deck.checkpoint.interval > 0 && step_ % deck.checkpoint.interval == 0 && step_ < deck.run.train_steps)
       checkpoint();
+    if (is_profiled(step_ - 1) && step_ < deck.run.train_steps) write_profile();
   }
   if (end_reason_ == "completed") evaluate();
-  write_trace(std::filesystem::path(deck.run.output_dir) / "trace.json", step_ - 1, profile_,
-              parts_.replica.coordinates(), parts_.replica.control());
+  write_profile();
   log_adaptations(parts_.replica.last_adaptations());
   final_checkpoint();
   agree_on_failures();
@@ -64,18 +63,21 @@ bool TrainingLoop::step() {
   const auto begin = Deadline::Clock::now();
   profile_ = StepProfile(parts_.replica.planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
-  const auto windows = parts_.training ? parts_.training->load(step_) : std::span<const std::int32_t>{};
+  std::span<const std::int32_t> windows;
+  if (parts_.training) {
+    const HostPhase phase(profile_, "load data");
+    windows = parts_.training->load(step_);
+  }
   const double learning_rate = learning_rate_of_step(deck.optimizer, step_);
   const UpdateSettings settings{deck.optimizer, learning_rate, step_ + 1};
-  Vote vote;
-  do {
-    parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
-    const bool signalled = parts_.signals.requested(), late = time_is_up();
-    vote = parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
-  } while (vote.is_void);
+  const Vote vote = train_passes(windows, settings);
   if (vote.wishes.failure) agree_on_failures();
   if (vote.finite) parts_.replica.update(settings, vote);
-  const auto adaptations = parts_.replica.adapt(step_, vote);
+  const auto adaptations = [&] {
+    const HostPhase phase(profile_, "adapt");
+    return parts_.replica.adapt(step_, vote);
+  }();
+  parts_.replica.report(&profile_, false);
   record(vote, learning_rate, seconds_since(begin));
   log_adaptations(adaptations);
   ++step_;
@@ -93,13 +95,42 @@ bool TrainingLoop::step() {
   return vote.wishes.signal || vote.wishes.time_limit;
 }
 
+// Passes and the vote on them, again if they turn out to be void.
+Vote TrainingLoop::train_passes(std::span<const std::int32_t> windows, const UpdateSettings& settings) {
+  while (true) {
+    parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
+    const bool signalled = parts_.signals.requested(), late = time_is_up();
+    const HostPhase phase(profile_, "vote");
+    const Vote vote =
+        parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
+    if (!vote.is_void) return vote;
+  }
+}
+
 // Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
 // there only the steps that the deck wants profiled are.
 bool TrainingLoop::is_observed(std::int64_t step) const {
   const io::Deck& deck = parts_.deck;
   if (!deck.device.cuda_graph) return true;
-  const std::int64_t interval = deck.run.profile_interval;
-  return step + 1 == deck.run.train_steps || (interval > 0 && (step + 1) % interval == 0);
+  return step + 1 == deck.run.train_steps || is_profiled(step);
+}
+
+// The last step apart, which nobody may know before it has run. So a run that is killed leaves a trace.
+bool TrainingLoop::is_profiled(std::int64_t step) const {
+  constexpr std::int64_t kTenth = 9;
+  const std::int64_t interval = parts_.deck.run.profile_interval;
+  return interval > 0 ? (step + 1) % interval == 0 : step - first_step_ == kTenth;
+}
+
+void TrainingLoop::write_profile() {
+  parts_.replica.report(&profile_, true);
+  StepProfile profile = profile_;
+  profile.set_pass_times(parts_.replica.pass_times());
+  if (writing_since_s_)
+    profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s_,
+                      kernels::steady_now_s()});
+  write_trace(std::filesystem::path(parts_.deck.run.output_dir) / "trace.json", step_ - 1, profile,
+              parts_.replica.coordinates(), parts_.replica.control());
 }
 
 void TrainingLoop::record(const Vote& vote, double learning_rate, double seconds) {
@@ -143,10 +174,14 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
 void TrainingLoop::evaluate() {
   const io::Deck& deck = parts_.deck;
   if (deck.data.validation.empty() || deck.run.eval_interval == 0 || last_validated_ == step_) return;
+  const HostPhase phase(profile_, "validation");
+  parts_.replica.report(&profile_, true);  // what is told below is not the step's
   double sum = 0;
-  for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch)
+  for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
     sum += parts_.replica.evaluate(parts_.validation ? parts_.validation->load(batch)
                                                      : std::span<const std::int32_t>{});
+    parts_.replica.report(nullptr, false);
+  }
   const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);
   last_validated_ = step_;
   on_first_rank([&] {
@@ -159,21 +194,30 @@ void TrainingLoop::evaluate() {
 
 void TrainingLoop::checkpoint() {
   if (!parts_.checkpoints) return;
+  const double begin_s = kernels::steady_now_s();
   parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
+  const double snapshot_s = parts_.checkpoints->snapshot_begin_s(), now_s = kernels::steady_now_s();
+  profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
+  profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
   last_saved_ = step_;
   log_saves();
+  writing_since_s_ = now_s;
 }
 
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
 void TrainingLoop::final_checkpoint() {
   if (!parts_.checkpoints) return;
-  parts_.checkpoints->wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
+  {
+    const HostPhase phase(profile_, "wait for checkpoint");
+    parts_.checkpoints->wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
+  }
   log_saves();
   if (parts_.deck.checkpoint.interval < 0) return;
   const resilience::SaveReport report = parts_.checkpoints->save(step_, io::to_toml(parts_.deck));
   log_save(report);
   if (!report.saved())
     throw comm::AgreedError(Scope::job, "the last checkpoint could not be written: " + report.failure);
+  write_profile();  // with the checkpoint
 }
 
 void TrainingLoop::log_saves() {
@@ -182,6 +226,9 @@ void TrainingLoop::log_saves() {
 }
 
 void TrainingLoop::log_save(const resilience::SaveReport& report) {
+  writing_since_s_.reset();
+  profile_.on_phase(
+      {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});
   on_first_rank([&] {
     io::JsonObject details;
     details.add("file", report.file.string());

@@ -46,6 +46,9 @@ class TrainingLoop {
  private:
   bool step();
   bool is_observed(std::int64_t step) const;
+  bool is_profiled(std::int64_t step) const;
+  Vote train_passes(std::span<const std::int32_t> windows, const UpdateSettings& settings);
+  void write_profile();
   void record(const Vote& vote, double learning_rate, double seconds);
   void report(const io::TrainingMetrics& metrics);
   void evaluate();
@@ -62,6 +65,7 @@ class TrainingLoop {
   void agree_on_failures();
 
   TrainingParts parts_;
+  const std::int64_t first_step_;
   std::int64_t step_;
   std::int64_t global_tokens_;  ///< of a step
   std::unique_ptr<io::MetricsWriter> metrics_;
@@ -72,6 +76,7 @@ class TrainingLoop {
   std::string failure_;  ///< rank 0: why its files cannot be written
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1, last_saved_ = -1;
+  std::optional<double> writing_since_s_;  // a checkpoint in the background; steady clock
   double logged_seconds_ = 0;
   std::int64_t logged_steps_ = 0;
 };

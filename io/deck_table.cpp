@@ -26,7 +26,8 @@ void add_run(Keys& keys) {
       .within(kCount)
       .in("steps");
   run("eval_steps", &S::eval_steps, "Length of one evaluation.").within(kSize).in("global batches");
-  run("profile_interval", &S::profile_interval, "Trace a step every so many steps; 0 = only the last step.")
+  run("profile_interval", &S::profile_interval,
+      "Trace a step every so many steps, and the last; 0 = the tenth step after each start, and the last.")
       .within(kCount)
       .in("steps");
   run("max_minutes", &S::max_minutes, "Checkpoint and end after this time; 0 = no limit.")

@@ -22,8 +22,9 @@ namespace fs = std::filesystem;
 json parse_file(const fs::path& file) {
   std::string text;
   if (const int error = read_text_file(file, text); error != 0)
-    refuse(file, std::string("cannot be read: ") + std::strerror(error) +
-                     "; a run writes it at its end, and every run.profile_interval steps");
+    refuse(file,
+           std::string("cannot be read: ") + std::strerror(error) +
+               "; a run writes it after its tenth step, or every run.profile_interval steps, and at its end");
   return json::parse(text);
 }
 
@@ -36,7 +37,7 @@ void add_event(std::map<int, TraceRank>& ranks, const json& event) {
     rank.data = arguments.at("data");
     rank.tensor = arguments.at("tensor");
     rank.planned = arguments.value("planned", "");
-  } else if (phase == "X") {
+  } else if (phase == "X" && arguments.contains("microbatch")) {
     rank.ops.push_back({event.at("name"), event.at("cat"), arguments.at("microbatch").get<int>(),
                         event.at("ts").get<double>(), event.at("dur").get<double>()});
   }

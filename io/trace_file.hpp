@@ -18,7 +18,7 @@ struct TraceOp {
 struct TraceRank {
   int rank = 0, stage = 0, data = 0, tensor = 0;
   std::string planned;       ///< "F0 F1 B0 …": the order the rank was to run
-  std::vector<TraceOp> ops;  ///< by start
+  std::vector<TraceOp> ops;  ///< by start; what else the rank did (collectives, optimizer, …) is for viewers
 };
 
 struct TraceFile {

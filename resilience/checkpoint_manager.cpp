@@ -33,6 +33,7 @@ SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) cons
 
 void CheckpointManager::save_async(std::int64_t step, std::string deck) {
   if (running_.valid()) collect();
+  snapshot_begin_s_ = kernels::steady_now_s();
   snapshot();
   running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck))] {
     return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_);

@@ -43,6 +43,9 @@ class CheckpointManager {
   /// returns; the rest happens in the background. Waits first for a previous save that is still under way.
   void save_async(std::int64_t step, std::string deck);
 
+  /// When the last save_async() had waited for the save before and began to copy; steady clock.
+  double snapshot_begin_s() const { return snapshot_begin_s_; }
+
   /// Saves now, without a copy: for the last checkpoint of a run, when nothing is left to train meanwhile.
   SaveReport save(std::int64_t step, std::string deck);
 
@@ -66,6 +69,7 @@ class CheckpointManager {
   std::vector<io::StateRange> staged_;  ///< the primary ranges, in staging_
   std::future<SaveReport> running_;
   std::deque<SaveReport> reports_;
+  double snapshot_begin_s_ = 0;
 };
 
 }  // namespace tenax::resilience

@@ -6,6 +6,7 @@
 #include "io/checkpoint_file.hpp"
 #include "io/checksum.hpp"
 #include "io/posix_file.hpp"
+#include "kernels/deadline.hpp"
 #include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
 
@@ -101,6 +102,7 @@ SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request
     report.failure = error.what();
   }
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.end_s = kernels::steady_now_s();
   return report;
 }
 

@@ -26,6 +26,7 @@ struct SaveReport {
   std::int64_t step = 0;
   std::filesystem::path file;
   double seconds = 0;
+  double end_s = 0;  ///< on this rank, steady clock
   std::int64_t bytes = 0;
   std::string failure;  ///< empty if the file is there; else why not, as a sentence
   bool saved() const { return failure.empty(); }

@@ -18,7 +18,7 @@ double longest_stall_s(const std::vector<double>& passes_s) {
 
 }  // namespace
 
-void PassTimes::add(const parallel::PassRecord& pass) {
+void PassTimes::on_pass(const parallel::PassRecord& pass) {
   const double seconds = pass.end_s - pass.begin_s;
   switch (pass.op.pass) {
     case Pass::forward:
@@ -36,10 +36,11 @@ void PassTimes::add(const parallel::PassRecord& pass) {
   }
 }
 
-void PassTimes::gradient_sent(int microbatch, double ready_s) {
-  const auto index = static_cast<std::size_t>(microbatch);
+void PassTimes::on_transfer(const parallel::TransferRecord& transfer) {
+  if (transfer.kind != parallel::TransferKind::send_gradient) return;
+  const auto index = static_cast<std::size_t>(transfer.microbatch);
   if (index >= sent_s_.size()) sent_s_.resize(index + 1);
-  sent_s_[index] = ready_s;
+  sent_s_[index] = transfer.begin_s;
 }
 
 void PassTimes::split_fused() {

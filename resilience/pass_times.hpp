@@ -12,12 +12,12 @@ namespace tenax::resilience {
 /// Medians over microbatches, and the longest stall of forward and backward-input passes (weight passes may differ: reductions
 /// begin in one). A fused backward shows its two parts where it sent the gradient on between
 /// them; where it did not (the first stage) they are taken to be in the proportion last seen, at first equal.
-class PassTimes {
+/// Passes and transfers may come in any order.
+class PassTimes : public parallel::ScheduleObserver {
  public:
-  void add(const parallel::PassRecord& pass);
-  /// A gradient left the stage: of `microbatch`, at `ready_s`. In any order relative to the passes.
-  void gradient_sent(int microbatch, double ready_s);
-  /// Of what was added since the last call; a kind of pass that did not run keeps its last value.
+  void on_pass(const parallel::PassRecord& pass) override;
+  void on_transfer(const parallel::TransferRecord& transfer) override;
+  /// Of what was told since the last call; a kind of pass that did not run keeps its last value.
   StageMeasurement take();
 
  private:

@@ -41,7 +41,6 @@ PipelineMonitor::PipelineMonitor(int microbatches, comm::Endpoint& pipeline, com
 }
 
 void PipelineMonitor::on_pass(const parallel::PassRecord& record) {
-  passes_.add(record);
   const bool first = last_end_s_ <= first_start_s_;
   first_start_s_ = first ? record.begin_s : std::min(first_start_s_, record.begin_s);
   last_end_s_ = first ? record.end_s : std::max(last_end_s_, record.end_s);
@@ -60,18 +59,17 @@ void PipelineMonitor::on_transfer(const TransferRecord& record) {
       break;
     case TransferKind::send_gradient:
       upstream_.ready_s.at(index_of(record)) = record.begin_s;
-      passes_.gradient_sent(record.microbatch, record.begin_s);
       break;
   }
 }
 
-PipelineMeasurement PipelineMonitor::finish_step() {
+PipelineMeasurement PipelineMonitor::finish_step(const StageMeasurement& passes) {
   if (steps_ % options_.realign_interval == 0) align_clocks();
   ++steps_;
   exchange_ready_times();
   const StageSummary mine{.stage = pipeline_.rank(),
                           .lane = options_.lane,
-                          .passes = passes_.take(),
+                          .passes = passes,
                           .activations = measure(upstream_),
                           .gradients = measure(downstream_),
                           .first_start_s = first_start_s_,

@@ -1,5 +1,5 @@
-// PipelineMonitor: measures a pipeline while it trains: what each stage's passes take and what each link's
-// messages take, equal on all ranks of the pipeline.
+// PipelineMonitor: measures a pipeline while it trains: what each link's messages take, and with what each rank knows of its
+// passes the whole, equal on all ranks of the pipeline.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,6 @@
 #include "comm/link.hpp"
 #include "parallel/schedule_observer.hpp"
 #include "resilience/link_samples.hpp"
-#include "resilience/pass_times.hpp"
 
 namespace tenax::resilience {
 
@@ -33,9 +32,9 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   void on_pass(const parallel::PassRecord& record) override;
   void on_transfer(const parallel::TransferRecord& record) override;
 
-  /// Collective over `group`, after a step that the monitor observed: the measurement of that step, the same
-  /// bits on every rank. Throws Error(link) or Error(replica) when a rank is silent.
-  PipelineMeasurement finish_step();
+  /// Collective over `group`, after a step that the monitor observed and in which this rank's passes took `passes`: the
+  /// measurement of that step, the same bits on every rank. Throws Error(link) or Error(replica) when a rank is silent.
+  PipelineMeasurement finish_step(const StageMeasurement& passes);
 
  private:
   /// One neighbour: what it will want to know, and what came from it.
@@ -58,7 +57,6 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   MonitorOptions options_;
   comm::ClockSource clock_;
   Neighbour upstream_, downstream_;
-  PassTimes passes_;
   double first_start_s_ = 0, last_end_s_ = 0;
   int steps_ = 0;
 };

@@ -27,11 +27,6 @@ void wait_for_copy(const HostStaging::Slot& slot) noexcept {
   }
 }
 
-const char* name_of(CollectiveKind kind) {
-  if (kind == CollectiveKind::all_reduce) return "all_reduce";
-  return kind == CollectiveKind::reduce_scatter ? "reduce_scatter" : "all_gather";
-}
-
 Tensor on_host(const StagedCollective& collective) {
   return collective.slot.buffer->tensor(collective.tensor.dtype, collective.tensor.shape);
 }

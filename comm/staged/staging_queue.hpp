@@ -6,14 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "comm/collective_observer.hpp"
 #include "comm/communicator.hpp"
 #include "comm/failure.hpp"
 #include "comm/host_staging.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {
-
-enum class CollectiveKind { all_reduce, reduce_scatter, all_gather };
 
 /// One collective of the queue. Its slot holds the whole tensor; what a kind needs of it is copied.
 struct StagedCollective {

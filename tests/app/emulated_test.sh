@@ -30,4 +30,5 @@ must_train 4 $deck run.name=ring parallel.pipeline_parallel_size=2 parallel.data
   inject.0.stages="[0, 1]" device.gradient_bytes=1000000 device.link_gbps=1 device.optimizer_ms=5 run.train_steps=4
 # 6 microbatches of 28.3 ms and a forward, 8 ms a ring collective of two halves, the optimizer
 iterations_within ring 190 1500
+claim trace runs/ring/trace.json 24 "reduce_scatter data" "all_gather data" optimizer vote
 echo "ok ring"

@@ -7,11 +7,20 @@ matches_reference() {  # NAME
   claim weights "$1.safetensors" "$golden/final.safetensors" 2e-5
 }
 
+# Whatever the layout, its trace shows all that each rank does in the last step.
+shows_all() {  # NAME TENSOR PIPELINE DATA MICRO_BATCH
+  local names=(optimizer vote adapt "checkpoint write")
+  [ $2 = 1 ] || names+=("all_reduce tensor")
+  [ $4 = 1 ] || names+=("reduce_scatter data" "all_gather data")
+  claim trace "runs/$1/trace.json" $((8 / $5 * 2 * ($3 - 1) * $2)) "${names[@]}"
+}
+
 run_case() {  # TENSOR PIPELINE DATA SCHEDULE MICRO_BATCH
   local name=t$1p$2d$3-$4-$5
   must_train "$(ranks_of $1 $2 $3)" "$golden/golden.toml" run.name=$name $(layout $1 $2 $3) pipeline.schedule=$4 \
     batch.micro_batch_size=$5
   matches_reference $name
+  shows_all $name $1 $2 $3 $5
   [ $name = t1p1d1-zero_bubble-1 ] || claim close runs/$name/metrics.jsonl runs/t1p1d1-zero_bubble-1/metrics.jsonl 1e-5
   echo "ok $name"
 }

@@ -4,7 +4,7 @@
 //   run_check close METRICS_A METRICS_B TOLERANCE                                   losses of the steps both have
 //   run_check same METRICS_A METRICS_B                                              losses and norms, to the last bit
 //   run_check steps METRICS COUNT                                                   each step 0 … COUNT − 1 once
-//   run_check trace TRACE.json MESSAGES                                             well-formed, with so many arrows
+//   run_check trace TRACE.json MESSAGES [NAME…]    well-formed, with so many arrows, and on each rank slices of these names
 //   run_check weights A.safetensors B.safetensors TOLERANCE                         absolute; keys of c_attn.bias left out
 #include <algorithm>
 #include <cmath>
@@ -97,7 +97,7 @@ void steps(const Arguments& a) {
     fail("has " + std::to_string(found.size()) + " steps up to " + std::to_string(found.rbegin()->first));
 }
 
-void trace(const Arguments& a) { check_trace(a.at(0), std::stol(a.at(1))); }
+void trace(const Arguments& a) { check_trace(a.at(0), std::stol(a.at(1)), {a.begin() + 2, a.end()}); }
 
 void weights(const Arguments& a) {
   const tenax::io::SafetensorsReader first(a.at(0)), second(a.at(1));

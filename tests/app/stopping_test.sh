@@ -1,4 +1,4 @@
-# Every way a run can end early: signal to a rank, time limit, divergence, a disk that fills up.
+# Every way a run can end early: signal to a rank, time limit, kill, divergence, a disk that fills up.
 source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 long="run.train_steps=100000 run.log_interval=1000 optimizer.lr_decay_steps=100000"
@@ -25,6 +25,18 @@ wait $job || fail "a rank asked to stop ends with status $?"
 ended terminated signal
 has_checkpoint terminated
 echo "ok SIGTERM to one rank"
+
+mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
+job=$!
+for _ in $(seq 300); do
+  [ -f runs/killed/metrics.jsonl ] && [ "$(steps_done killed)" -gt 20 ] && break
+  sleep 0.05
+done
+pkill -KILL -P $job -n
+wait $job && fail "a killed run ends with status 0"
+grep -q '"step":9}' runs/killed/trace.json || fail "the trace is not the tenth step's"
+claim trace runs/killed/trace.json 0 "load data" optimizer vote "all_reduce tensor" "checkpoint snapshot"
+echo "ok kill"
 
 got=0
 train 2 $deck run.name=diverged $(layout 2 1 1) optimizer.lr=1e38 run.train_steps=100 optimizer.lr_decay_steps=100 || got=$?

@@ -44,7 +44,11 @@ class Trace {
     phase == "X" ? slice(event) : flow(event, phase == "s");
   }
 
-  void check(long messages) {
+  void check(long messages, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      for (const long process : named_)
+        if (!names_of_process_[process].contains(name))
+          throw std::runtime_error("process " + std::to_string(process) + " has no \"" + name + "\"");
     for (auto& [track, slices] : slices_of_track_) check_apart(track, slices);
     for (const auto& [id, flow] : flow_of_id_) check_flow(id, flow);
     for (const auto& [track, at_us] : ends_of_flows_) check_bound(track, at_us);
@@ -55,7 +59,8 @@ class Trace {
 
  private:
   void metadata(const json& event) {
-    static const std::set<std::string> names = {"process_name", "process_sort_index", "thread_name"};
+    static const std::set<std::string> names = {"process_name", "process_sort_index", "process_labels",
+                                                "thread_name"};
     require(names.contains(event.at("name").get<std::string>()) && event.at("args").is_object(),
             "unknown metadata", event);
     if (event.at("name") == "process_name") named_.insert(event.at("pid").get<long>());
@@ -65,6 +70,7 @@ class Trace {
     const double begin_us = event.at("ts"), length_us = event.at("dur");
     require(length_us > 0, "a slice without length", event);
     slices_of_track_[track_of(event)].push_back({begin_us, begin_us + length_us});
+    names_of_process_[event.at("pid").get<long>()].insert(event.at("name"));
   }
 
   void flow(const json& event, bool starts) {
@@ -109,13 +115,14 @@ class Trace {
   std::map<long, Flow> flow_of_id_;
   std::vector<std::pair<Track, double>> ends_of_flows_;
   std::set<long> named_;
+  std::map<long, std::set<std::string>> names_of_process_;  // of slices
 };
 
 }  // namespace
 
-void check_trace(const std::string& file, long messages) {
+void check_trace(const std::string& file, long messages, const std::vector<std::string>& names) {
   const json object = json::parse(std::ifstream(file));
   Trace trace;
   for (const json& event : object.at("traceEvents")) trace.add(event);
-  trace.check(messages);
+  trace.check(messages, names);
 }

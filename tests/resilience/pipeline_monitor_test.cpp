@@ -12,6 +12,7 @@
 #include "kernels/error.hpp"
 #include "parallel/schedule_policies.hpp"
 #include "parallel/timeline.hpp"
+#include "resilience/pass_times.hpp"
 #include "resilience/stage_summary.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
@@ -83,6 +84,24 @@ void play(const Scene& scene, const parallel::PipelineSchedule& schedule, int st
   }
 }
 
+/// What watches a rank's step: its passes, and its pipeline.
+struct Watch : parallel::ScheduleObserver {
+  PassTimes passes;
+  PipelineMonitor monitor;
+
+  template <class... Arguments>
+  explicit Watch(Arguments&&... arguments) : monitor(std::forward<Arguments>(arguments)...) {}
+  void on_pass(const parallel::PassRecord& record) override {
+    passes.on_pass(record);
+    monitor.on_pass(record);
+  }
+  void on_transfer(const TransferRecord& record) override {
+    passes.on_transfer(record);
+    monitor.on_transfer(record);
+  }
+  PipelineMeasurement finish_step() { return monitor.finish_step(passes.take()); }
+};
+
 /// All ranks' measurements of `steps` steps' last one, by world rank. Lane l is 1 + l/10 times slower.
 std::vector<PipelineMeasurement> measure(const Scene& scene, int steps) {
   std::vector<PipelineMeasurement> measured(static_cast<std::size_t>(scene.stages * scene.lanes));
@@ -91,12 +110,12 @@ std::vector<PipelineMeasurement> measure(const Scene& scene, int steps) {
     const int stage = world.rank() / scene.lanes, lane = world.rank() % scene.lanes;
     const auto pipeline = world.split_endpoint(lane, stage);
     const auto group = world.control_group();
-    PipelineMonitor monitor(
-        scene.microbatches, *pipeline, *group, {.lane = lane, .realign_interval = 2, .deadline_s = 30},
-        [&] { return comm::steady_now_s() + scene.ahead_s[static_cast<std::size_t>(stage)]; });
+    Watch watch(scene.microbatches, *pipeline, *group,
+                MonitorOptions{.lane = lane, .realign_interval = 2, .deadline_s = 30},
+                [&] { return comm::steady_now_s() + scene.ahead_s[static_cast<std::size_t>(stage)]; });
     for (int step = 0; step < steps; ++step) {
-      play(scene, schedule, stage, 1 + 0.1 * lane, monitor);
-      measured[static_cast<std::size_t>(world.rank())] = monitor.finish_step();
+      play(scene, schedule, stage, 1 + 0.1 * lane, watch);
+      measured[static_cast<std::size_t>(world.rank())] = watch.finish_step();
     }
   });
   return measured;
@@ -153,7 +172,7 @@ TEST(PipelineMonitor, says_nothing_of_a_step_that_it_did_not_see) {
     const auto pipeline = world.split_endpoint(0, world.rank());
     const auto group = world.control_group();
     PipelineMonitor monitor(4, *pipeline, *group, {.deadline_s = 10});
-    const PipelineMeasurement measured = monitor.finish_step();
+    const PipelineMeasurement measured = monitor.finish_step({});
     EXPECT_EQ(measured.down[0].samples, 0);
     EXPECT_EQ(measured.iteration_s, 0);
   });
@@ -167,14 +186,14 @@ TEST(PipelineMonitor, reports_its_cost) {
     const int stage = world.rank();
     const auto pipeline = world.split_endpoint(0, stage);
     const auto group = world.control_group();
-    PipelineMonitor monitor(scene.microbatches, *pipeline, *group, {.deadline_s = 30});
+    Watch watch(scene.microbatches, *pipeline, *group, MonitorOptions{.deadline_s = 30});
     constexpr int kSteps = 50;
     double seconds = 0;
     for (int step = 0; step < kSteps; ++step) {
-      play(scene, schedule, stage, 1, monitor);
+      play(scene, schedule, stage, 1, watch);
       group->barrier();
       const double begin_s = comm::steady_now_s();
-      monitor.finish_step();
+      watch.finish_step();
       seconds += comm::steady_now_s() - begin_s;
     }
     if (stage == 0)
@@ -185,13 +204,13 @@ TEST(PipelineMonitor, reports_its_cost) {
 TEST(PassTimes, splits_a_fused_backward_where_it_sent_its_gradient_on) {
   PassTimes passes;
   for (int m = 0; m < 3; ++m) {
-    passes.add({{Pass::backward, m}, 10.0 * m, 10.0 * m + 5});
-    passes.gradient_sent(m, 10.0 * m + 3);
+    passes.on_pass({{Pass::backward, m}, 10.0 * m, 10.0 * m + 5});
+    passes.on_transfer({TransferKind::send_gradient, m, 64, 10.0 * m + 3, 10.0 * m + 9, {}, false});
   }
   const StageMeasurement first = passes.take();
   EXPECT_NEAR(first.backward_input_s, 3, 1e-12);
   EXPECT_NEAR(first.backward_weight_s, 2, 1e-12);
-  passes.add({{Pass::backward, 0}, 0, 10});  // not sent: in the proportion last seen
+  passes.on_pass({{Pass::backward, 0}, 0, 10});  // not sent: in the proportion last seen
   EXPECT_NEAR(passes.take().backward_input_s, 6, 1e-12);
 }
 
@@ -199,13 +218,13 @@ TEST(PassTimes, tells_for_how_long_a_forward_or_backward_input_pass_was_stalled)
   PassTimes passes;
   for (const auto& [pass, seconds] :
        {std::pair{Pass::forward, 5.0}, {Pass::backward_input, 6.0}, {Pass::backward_weight, 4.0}})
-    for (int m = 0; m < 4; ++m) passes.add({{pass, m}, 100.0 * m, 100.0 * m + seconds});
+    for (int m = 0; m < 4; ++m) passes.on_pass({{pass, m}, 100.0 * m, 100.0 * m + seconds});
   PassTimes stalled = passes, in_weights = passes;
   EXPECT_NEAR(passes.take().stall_s, 0, 1e-12);
-  stalled.add({{Pass::backward_input, 4}, 1000, 1009});
+  stalled.on_pass({{Pass::backward_input, 4}, 1000, 1009});
   EXPECT_NEAR(stalled.take().stall_s, 3, 1e-12);
   EXPECT_NEAR(stalled.take().stall_s, 0, 1e-12);  // that of a step alone
-  in_weights.add({{Pass::backward_weight, 4}, 1000, 1009});
+  in_weights.on_pass({{Pass::backward_weight, 4}, 1000, 1009});
   EXPECT_NEAR(in_weights.take().stall_s, 0, 1e-12);
 }
 
