@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "app/units.hpp"
+#include "io/deck_suggest.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -15,6 +16,13 @@ namespace {
 
 [[noreturn]] void wrong(const std::string& command, const std::string& sentence) {
   throw Error(Scope::usage, command + ": " + sentence + " (see tenax " + command + " --help)");
+}
+
+std::string nearest_option(const OptionTable& table, const std::string& name) {
+  std::vector<std::string> known = table.with_value;
+  known.insert(known.end(), table.flags.begin(), table.flags.end());
+  const std::string nearest = io::nearest_name(name, known);
+  return nearest.empty() ? nearest : "--" + nearest;
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& entry) {
@@ -42,8 +50,10 @@ CommandLine::CommandLine(const OptionTable& table, const std::vector<std::string
     if (values_.contains(name)) wrong(command_, "--" + name + " is given twice");
     if (contains(table.flags, name) && equals == std::string::npos) {
       values_[name] = "";
+    } else if (contains(table.flags, name)) {
+      wrong(command_, "--" + name + " takes no value");
     } else if (!contains(table.with_value, name)) {
-      wrong(command_, "unknown option " + argument);
+      wrong(command_, "unknown option --" + name + io::did_you_mean(nearest_option(table, name)));
     } else if (equals != std::string::npos) {
       values_[name] = argument.substr(equals + 1);
     } else if (i + 1 < arguments.size()) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "app/error_message.hpp"
 #include "app/units.hpp"
 #include "comm/world.hpp"
 
@@ -53,8 +54,7 @@ void Console::say(const std::string& line) {
 void Console::warn(const std::string& line) {
   if (!speaks_) return;
   clear_bar();
-  std::fflush(stdout);
-  std::fprintf(stderr, "tenax: %s\n", line.c_str());
+  print_notice(line);
 }
 
 void Console::report(const StepReport& r) {

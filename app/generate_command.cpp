@@ -4,15 +4,15 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "app/command_line.hpp"
+#include "app/error_message.hpp"
 #include "app/generator.hpp"
 #include "app/token_text.hpp"
 #include "app/tokenizer_choice.hpp"
+#include "app/units.hpp"
+#include "io/run_files.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -41,17 +41,29 @@ Request read_request(const CommandLine& line) {
           .seed = static_cast<std::uint64_t>(line.integer("seed", 1, 0, INT64_MAX))};
 }
 
+/// Of a file, or "-" for standard input.
+std::string text_of_prompt(const std::string& file) {
+  constexpr std::int64_t kMostBytes = 16 << 20;
+  const auto fail = [&](const std::string& why) {
+    throw Error(Scope::rank, file + ": cannot read the prompt file: " + why);
+  };
+  std::string text;
+  if (file != "-") {
+    const std::error_code failure = io::read_text_file(file, text, kMostBytes);
+    if (failure) fail(failure == std::errc::file_too_large ? "it has more than 16 MiB" : failure.message());
+    return text;
+  }
+  for (char c = 0; std::cin.get(c);) {
+    text += c;
+    if (static_cast<std::int64_t>(text.size()) > kMostBytes) fail("it has more than 16 MiB");
+  }
+  return text;
+}
+
 /// Without a prompt a model continues what begins a text: <|endoftext|>, or a line end.
 std::string read_prompt(const CommandLine& line, const io::Tokenizer& tokenizer) {
   std::string prompt = line.text("prompt", tokenizer.end_of_text() ? std::string(io::kEndOfText) : "\n");
-  if (line.has("prompt-file")) {
-    const std::string file = line.text("prompt-file", "");
-    std::ifstream stream(file, std::ios::binary);
-    std::istream& source = file == "-" ? std::cin : stream;
-    if (file != "-" && (!source || std::filesystem::is_directory(file)))
-      throw Error(Scope::rank, file + ": cannot read the prompt file");
-    prompt.assign(std::istreambuf_iterator<char>(source), {});
-  }
+  if (line.has("prompt-file")) prompt = text_of_prompt(line.text("prompt-file", ""));
   if (prompt.empty()) throw Error(Scope::usage, "generate: the prompt is empty; give at least one character");
   return prompt;
 }
@@ -106,14 +118,12 @@ std::int64_t write_samples(Generator& generator, const io::Tokenizer& tokenizer,
 /// What is not as one might expect.
 void warn(const CheckpointModel& model, const io::Tokenizer& tokenizer, std::size_t prompt_tokens) {
   if (model.config().vocab_size > tokenizer.vocab_size())
-    std::fprintf(stderr,
-                 "tenax: the model has tokens that the tokenizer %s has not; they are shown as \xEF\xBF\xBD"
-                 " (GPT-2's: --tokenizer gpt2 --vocab DIR)\n",
-                 tokenizer.name().c_str());
+    print_notice("the model has tokens that the tokenizer " + tokenizer.name() +
+                 " has not; they are shown as \xEF\xBF\xBD (GPT-2's: --tokenizer gpt2 --vocab DIR)");
   const auto seen = static_cast<std::size_t>(model.config().seq_length);
   if (prompt_tokens > seen)
-    std::fprintf(stderr, "tenax: the prompt has %zu tokens, of which the model sees the last %zu\n",
-                 prompt_tokens, seen);
+    print_notice(
+        format("the prompt has %zu tokens, of which the model sees the last %zu", prompt_tokens, seen));
 }
 
 }  // namespace
@@ -132,7 +142,7 @@ int generate_command(const std::vector<std::string>& arguments) {
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
   check_prompt(prompt, model.config().vocab_size, *tokenizer);
   Generator generator(model);
-  std::fprintf(stderr, "tenax: on %s\n", model.place().c_str());
+  print_notice("on " + model.place());
   warn(model, *tokenizer, prompt.size());
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t count = write_samples(generator, *tokenizer, prompt, request);

@@ -2,9 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
+#include <vector>
+
+#include "io/deck_suggest.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::app {
+
+using kernels::Error;
+using kernels::Scope;
 
 namespace {
 
@@ -81,6 +89,14 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
 }};
 
 constexpr std::array<std::string_view, 1> kLater = {"launch"};
+const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version"};
+
+/// That of `names` which was probably meant; empty if none is near.
+std::string meant_by(const std::string& word, const std::vector<std::string>& names) {
+  const std::string nearest = io::nearest_name(word, names);
+  const int far = std::max(2, static_cast<int>(word.size()) / 2);
+  return nearest.empty() || io::distance_from_meant(word, nearest) > far ? std::string() : nearest;
+}
 
 }  // namespace
 
@@ -102,6 +118,31 @@ std::string command_help(const std::string& command) {
       std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return c.name == command; });
   if (entry == kCommands.end()) return {};
   return "usage: " + std::string(entry->usage) + "\n\n" + std::string(entry->text);
+}
+
+bool may_be_deck(const std::string& first_argument) {
+  return !first_argument.starts_with("-") && first_argument != "help" &&
+         command_help(first_argument).empty() && !comes_later(first_argument);
+}
+
+void check_is_deck(const std::string& first_argument) {
+  if (first_argument.starts_with("-"))
+    throw Error(Scope::usage, "unknown option " + first_argument +
+                                  io::did_you_mean(meant_by(first_argument, kOptions)) +
+                                  " (see tenax --help)");
+  std::error_code none;
+  const bool is_word = first_argument.find_first_of("./") == std::string::npos;
+  if (is_word && !std::filesystem::exists(first_argument, none)) fail_unknown_command(first_argument);
+}
+
+void fail_unknown_command(const std::string& word) {
+  std::vector<std::string> names = {"train", "help"};
+  for (const CommandHelp& command : kCommands) names.emplace_back(command.name);
+  const std::string meant = meant_by(word, names);
+  throw Error(Scope::usage,
+              "unknown command '" + word + "'" +
+                  (meant == "train" ? "; to train, leave it out: tenax DECK" : io::did_you_mean(meant)) +
+                  " (see tenax --help)");
 }
 
 bool comes_later(const std::string& command) {

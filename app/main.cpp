@@ -15,9 +15,11 @@
 #include "app/plan_command.hpp"
 #include "app/report_command.hpp"
 #include "app/schedule_command.hpp"
+#include "app/stop_signals.hpp"
 #include "app/tokenize_command.hpp"
 #include "app/trace_command.hpp"
 #include "app/train_command.hpp"
+#include "comm/launch.hpp"
 #include "comm/nccl.hpp"
 #include "io/deck.hpp"
 #include "kernels/cuda_device.hpp"
@@ -56,21 +58,32 @@ int run_command(const std::string& command, const Arguments& arguments) {
   };
   if (const auto entry = commands.find(command); entry != commands.end()) {
     for (const std::string& argument : arguments)
-      if (argument == "--help") return print(tenax::app::command_help(command));
+      if (argument == "--help" || argument == "-h") return print(tenax::app::command_help(command));
     return entry->second(arguments);
   }
   if (tenax::app::comes_later(command))
     throw Error(Scope::usage,
                 "'" + command + "' is not part of this version of tenax yet (see tenax --help)");
-  if (command.starts_with("--"))
-    throw Error(Scope::usage, "unknown option " + command + " (see tenax --help)");
+  tenax::app::check_is_deck(command);
   return tenax::app::train_command(command, arguments, build);
 }
 
+/// `tenax help [COMMAND]`
+int help(const Arguments& arguments) {
+  if (arguments.empty()) return print(tenax::app::general_help());
+  const std::string text = tenax::app::command_help(arguments.front());
+  if (text.empty()) tenax::app::fail_unknown_command(arguments.front());
+  return print(text);
+}
+
 int run(const Arguments& arguments) {
-  if (arguments.empty()) throw Error(Scope::usage, "no deck given\n" + tenax::app::general_help());
+  if (arguments.empty()) {
+    std::fprintf(stderr, "no deck given\n%s", tenax::app::general_help().c_str());
+    return 2;
+  }
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h") return print(tenax::app::general_help());
+  if (first == "help") return help(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "--deck-help") return print(tenax::io::deck_help());
   if (first == "--version") return print(version());
   return run_command(first, Arguments(arguments.begin() + 1, arguments.end()));
@@ -85,13 +98,15 @@ int flushed(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && tenax::app::may_be_deck(argv[1])) tenax::app::StopSignals::hold();
   try {
     return flushed(run(Arguments(argv + 1, argv + argc)));
   } catch (const Error& error) {
-    tenax::app::print_error(error);
+    // What is wrong with the command line is the same on every rank: one says it.
+    if (error.scope() != Scope::usage || tenax::comm::launched_rank() <= 0) tenax::app::print_error(error);
     return error.exit_status();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tenax: %s\n", error.what());
+    tenax::app::print_error(error);
     return 1;
   }
 }

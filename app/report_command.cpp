@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/command_line.hpp"
+#include "app/error_message.hpp"
 #include "app/report_data.hpp"
 #include "app/report_gantt.hpp"
 #include "app/report_page.hpp"
@@ -19,7 +20,7 @@ std::string pipeline_of(const RunData& run) {
   try {
     return pipeline_html(trace_of_run(run.directory));
   } catch (const kernels::Error& error) {
-    std::fprintf(stderr, "tenax: no pipeline is drawn: %s\n", error.what());
+    print_notice(std::string("no pipeline is drawn: ") + error.what());
     return {};
   }
 }

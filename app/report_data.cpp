@@ -135,7 +135,7 @@ double median(std::vector<double> values) { return quantile(std::move(values), 0
 RunData load_run(const std::filesystem::path& directory) {
   RunData run;
   run.directory = directory;
-  if (io::read_text_file(directory / "deck.toml", run.deck_text) != 0) run.deck_text.clear();
+  io::read_text_file(directory / "deck.toml", run.deck_text);  // empty where there is none
   run.series = io::read_series(directory);
   run.events = io::read_events(directory);
   if (run.deck_text.empty() && run.series.step.empty() && run.events.empty())

@@ -22,7 +22,7 @@ std::int64_t completed_steps(const io::Deck& deck) {
 void check_model(const io::Deck& deck) {
   const std::filesystem::path file = std::filesystem::path(deck.run.output_dir) / "deck.toml";
   std::string text;
-  if (io::read_text_file(file, text) != 0) return;  // nothing to compare with
+  if (io::read_text_file(file, text)) return;  // nothing to compare with
   io::check_same_model(file, io::sizes_of(io::parse_resolved_deck(text).model), io::sizes_of(deck.model));
 }
 

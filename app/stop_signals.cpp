@@ -10,13 +10,27 @@
 
 namespace tenax::app {
 
-StopSignals::StopSignals() {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of who writes it
+namespace {
+
+sigset_t stop_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
   sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+void StopSignals::hold() {
+  const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+StopSignals::StopSignals() {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of who writes it
+  hold();
+  const sigset_t signals = stop_signals();
   descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   if (descriptor_ < 0)
     throw kernels::Error(kernels::Scope::rank, "cannot watch for signals: signalfd failed");

@@ -7,6 +7,9 @@ namespace tenax::app {
 /// so that no handler runs in the middle of anything.
 class StopSignals {
  public:
+  /// Holds both signals back from now on, until a StopSignals takes those that came meanwhile. The first thing that a
+  /// training process does: until then a signal ends it.
+  static void hold();
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;

@@ -1,12 +1,12 @@
 #include "app/train_command.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <thread>
 
 #include "app/error_message.hpp"
 #include "app/training_run.hpp"
+#include "app/units.hpp"
 
 namespace tenax::app {
 
@@ -14,7 +14,7 @@ namespace {
 
 // An error that the other ranks do not know of: tell the user from here and end them. Several ranks may see the same
 // fault (a peer that is silent); each waits in turn whether a lower one has spoken, whose abort arrives as a SIGTERM.
-void end_alone(comm::World& world, StopSignals& signals, const char* what) {
+void end_alone(comm::World& world, StopSignals& signals, const std::string& what) {
   constexpr double kTurn_s = 0.5, kLongest_s = 5;
   const auto turn = kernels::Deadline::after_s(std::min(kTurn_s * world.rank(), kLongest_s));
   const bool stop_was_asked =
@@ -22,7 +22,7 @@ void end_alone(comm::World& world, StopSignals& signals, const char* what) {
   while (!turn.expired() && (stop_was_asked || !signals.requested()))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (!turn.expired()) std::_Exit(1);
-  std::fprintf(stderr, "tenax: rank %d on %s: %s\n", world.rank(), world.host().c_str(), what);
+  print_notice(format("rank %d on %s: %s", world.rank(), world.host().c_str(), what.c_str()));
   world.abort(1);
 }
 
@@ -41,7 +41,7 @@ int train_command(const std::string& deck, const std::vector<std::string>& overr
       if (world->rank() == 0) print_error(error);
       return error.exit_status();
     } catch (const std::exception& error) {
-      end_alone(*world, signals, error.what());
+      end_alone(*world, signals, message_of(error));
       return 1;
     }
   }

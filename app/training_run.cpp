@@ -7,6 +7,7 @@
 #include "app/checkpoint_origin.hpp"
 #include "app/device_choice.hpp"
 #include "app/emulated_replica.hpp"
+#include "app/error_message.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
 #include "app/nccl_world.hpp"
@@ -306,7 +307,7 @@ std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<Batc
       if (first()) {
         loop.log_open_adaptations();
         write_event("end", loop.steps_done(),
-                    io::JsonObject{}.add("reason", "failed").add("error", error.what()));
+                    io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
       }
     } catch (const Error&) {
     }

@@ -1,10 +1,12 @@
 #include "io/bpe_vocabulary.hpp"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <unordered_map>
 
+#include "io/json_parse.hpp"
 #include "io/tokenizer.hpp"
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -54,17 +56,21 @@ class Spelling {
 };
 
 std::ifstream open(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || !fs::is_regular_file(file))
+  std::error_code none;
+  std::ifstream stream;
+  if (fs::is_regular_file(file, none))
+    stream.open(file, std::ios::binary);  // a pipe would wait for its writer
+  if (!stream.is_open())
     fail(file, "cannot read it; the folder must hold GPT-2's encoder.json and vocab.bpe");
   return stream;
 }
 
 nlohmann::json read_json(const fs::path& file) {
   auto stream = open(file);
-  nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
-  if (!json.is_object() || json.empty()) fail(file, "not a JSON object of token numbers");
-  return json;
+  ParsedJson parsed = parse_json(std::string(std::istreambuf_iterator<char>(stream), {}));
+  if (!parsed.fault.empty()) fail(file, parsed.fault);
+  if (!parsed.value.is_object() || parsed.value.empty()) fail(file, "not a JSON object of token numbers");
+  return std::move(parsed.value);
 }
 
 void read_tokens(BpeVocabulary& vocabulary, const fs::path& file, const Spelling& spelling) {
@@ -73,9 +79,10 @@ void read_tokens(BpeVocabulary& vocabulary, const fs::path& file, const Spelling
   for (const auto& [spelled, number] : json.items()) {
     const auto bytes = spelling.bytes_of(spelled);
     if (!bytes || bytes->empty())
-      fail(file, "\"" + spelled + "\" is not spelled in GPT-2's alphabet of bytes");
+      fail(file, "\"" + excerpt(spelled) + "\" is not spelled in GPT-2's alphabet of bytes");
     if (!number.is_number_unsigned() || number.get<std::size_t>() >= json.size())
-      fail(file, "the number of \"" + spelled + "\" is not one of 0 to " + std::to_string(json.size() - 1));
+      fail(file, "the number of \"" + excerpt(spelled) + "\" is not one of 0 to " +
+                     std::to_string(json.size() - 1));
     std::string& entry = vocabulary.bytes_of_token[number.get<std::size_t>()];
     if (!entry.empty()) fail(file, "two tokens have the number " + number.dump());
     entry = *bytes;

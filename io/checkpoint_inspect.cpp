@@ -9,6 +9,7 @@
 #include "io/posix_file.hpp"
 #include "io/run_summary.hpp"
 #include "io/token_inspect.hpp"
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -44,11 +45,11 @@ void verify_tensors(const fs::path& path, const CheckpointInfo& info) {
 
 std::string tensor_lines(const CheckpointInfo& info) {
   std::size_t width = 6;
-  for (const StoredParameter& p : info.parameters) width = std::max(width, p.name.size() + 2);
+  for (const StoredParameter& p : info.parameters) width = std::max(width, excerpt(p.name).size() + 2);
   std::string text =
       padded("  tensor", width + 2) + padded("shape", 16) + "checksum of value, exp_avg, exp_avg_sq\n";
   for (const StoredParameter& p : info.parameters) {
-    text += padded(std::string("  ").append(p.name), width + 2) + padded(p.shape.to_string(), 16);
+    text += padded("  " + excerpt(p.name), width + 2) + padded(p.shape.to_string(), 16);
     for (const std::uint64_t checksum : p.checksum) text.append(checksum_text(checksum)).append(" ");
     text.back() = '\n';
   }

@@ -1,8 +1,5 @@
 #include "io/deck.hpp"
 
-#include <cerrno>
-#include <cstring>
-
 #include "io/deck_check.hpp"
 #include "io/deck_fault_check.hpp"
 #include "io/deck_reader.hpp"
@@ -21,13 +18,21 @@ Deck finish(DeckReader& reader, const std::filesystem::path& file) {
   return deck;
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  constexpr std::int64_t kMostBytes = 1 << 20;
+  std::string text;
+  const std::error_code failure = read_text_file(file, text, kMostBytes);
+  if (failure == std::errc::file_too_large)
+    throw kernels::Error(kernels::Scope::usage, file.string() + ": larger than 1 MiB, which no deck is");
+  if (failure)
+    throw kernels::Error(kernels::Scope::usage, file.string() + ": cannot open: " + failure.message());
+  return text;
+}
+
 }  // namespace
 
 Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-  std::string text;
-  if (const int error = read_text_file(file, text); error != 0) {
-    throw kernels::Error(kernels::Scope::usage, file.string() + ": cannot open: " + std::strerror(error));
-  }
+  const std::string text = text_of(file);
   DeckReader reader(file.string());
   reader.read(text);
   for (const auto& override_text : overrides) reader.apply_override(override_text);

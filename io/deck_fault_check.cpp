@@ -1,6 +1,9 @@
 #include "io/deck_fault_check.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <string_view>
 
 #include "io/deck_key.hpp"
 #include "io/deck_text.hpp"
@@ -9,6 +12,15 @@
 
 namespace tenax::io {
 namespace {
+
+/// Whether `path` may stand for an address, or its kind, host or port: which there are is known once ranks listen.
+bool may_be_address(std::string_view path) {
+  const auto is_alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const bool begins = is_alphanumeric(path.front()) || path.front() == '[' || path.starts_with("::");
+  return begins && std::all_of(path.begin(), path.end(), [&](char c) {
+           return is_alphanumeric(c) || std::string_view(".:%-_[]/@").find(c) != std::string_view::npos;
+         });
+}
 
 /// Checks one entry; messages name its keys as overrides do: "inject.0.delay_ms".
 class FaultCheck {
@@ -28,6 +40,10 @@ class FaultCheck {
     if (fault_.kind == "link_delay") check_delay();
     if (fault_.kind == "link_down" && fault_.path.empty())
       fail({"path", "kind"}, "a link_down needs " + name("path") + " = \"direct\" or an address");
+    if (fault_.kind == "link_down" && !may_be_address(fault_.path))
+      fail({"path"}, shown("path") +
+                         " is neither \"direct\" nor an address, as \"10.0.0.5\", \"fe80::1\", "
+                         "\"10.0.0.5:4000\" or \"shm\" would be");
   }
 
  private:

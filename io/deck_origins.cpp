@@ -1,8 +1,6 @@
 #include "io/deck_origins.hpp"
 
-#include <algorithm>
-#include <cctype>
-
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -12,12 +10,8 @@ using kernels::Scope;
 
 namespace {
 
-/// Messages quote what the user wrote, line ends included.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c); }, ' ');
-  return text;
-}
+/// Messages quote what the user wrote, line ends included, however long it is.
+std::string message_text(const std::string& text) { return excerpt(text, kLongestMessage); }
 
 }  // namespace
 
@@ -30,7 +24,7 @@ std::string Origins::place_of(const std::vector<std::string>& keys) const {
   for (const auto& key : keys) {
     const auto found = position_of_key_.find(key);
     if (found == position_of_key_.end()) continue;
-    if (!found->second) return "command line: " + one_line(key) + ": ";
+    if (!found->second) return "command line: " + excerpt(key) + ": ";
     if (!in_deck) in_deck = found->second;
   }
   const auto header = position_of_key_.find(keys.front().substr(0, keys.front().rfind('.')));
@@ -39,15 +33,15 @@ std::string Origins::place_of(const std::vector<std::string>& keys) const {
 }
 
 void Origins::fail_at(Position position, const std::string& message) const {
-  throw Error(Scope::usage, place_at(position) + one_line(message));
+  throw Error(Scope::usage, place_at(position) + message_text(message));
 }
 
 void Origins::fail_on_command_line(const std::string& key, const std::string& message) {
-  throw Error(Scope::usage, "command line: " + one_line(key) + ": " + one_line(message));
+  throw Error(Scope::usage, "command line: " + excerpt(key) + ": " + message_text(message));
 }
 
 void Origins::fail(const std::vector<std::string>& keys, const std::string& message) const {
-  throw Error(Scope::usage, place_of(keys) + one_line(message));
+  throw Error(Scope::usage, place_of(keys) + message_text(message));
 }
 
 }  // namespace tenax::io

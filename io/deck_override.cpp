@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "io/deck_origins.hpp"
+#include "io/deck_syntax.hpp"
 #include "io/json.hpp"
+#include "io/utf8.hpp"
 
 namespace tenax::io {
 namespace {
@@ -81,13 +83,13 @@ toml::table override_value(const Override& given, const DeckKey& key) {
   any.inject.resize(1);
   toml::table table;
   try {
-    table = toml::parse("value = " + as_toml(given.value, key.slot(any, 0)));
-  } catch (const toml::parse_error&) {
+    table = parse_toml("value = " + as_toml(given.value, key.slot(any, 0)));
+  } catch (const SyntaxFault&) {
     table.clear();
   }
   if (table.size() == 1) return table;
   Origins::fail_on_command_line(given.name(),
-                                json_string(given.value) + " is not " + key.type_with_article());
+                                excerpt(json_string(given.value)) + " is not " + key.type_with_article());
 }
 
 }  // namespace tenax::io

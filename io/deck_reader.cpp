@@ -5,7 +5,9 @@
 
 #include "io/deck_override.hpp"
 #include "io/deck_suggest.hpp"
+#include "io/deck_syntax.hpp"
 #include "io/deck_value.hpp"
+#include "io/utf8.hpp"
 
 namespace tenax::io {
 namespace {
@@ -13,11 +15,12 @@ namespace {
 Position position_of(const toml::source_region& region) { return {region.begin.line, region.begin.column}; }
 
 std::string unknown_key(const std::string& name, const std::string& section, const std::string& key) {
-  return "unknown key " + name + "; did you mean " + nearest_key(section, key) + "?";
+  return "unknown key " + excerpt(name) + did_you_mean(nearest_key(section, key));
 }
 
 std::string unknown_section(const std::string& name) {
-  return "unknown section [" + name + "]; did you mean [" + nearest_section(name) + "]?";
+  const std::string nearest = nearest_section(name);
+  return "unknown section [" + excerpt(name) + "]" + did_you_mean(nearest.empty() ? "" : "[" + nearest + "]");
 }
 
 }  // namespace
@@ -32,9 +35,9 @@ struct DeckReader::Entry {
 void DeckReader::read(const std::string& text) {
   toml::table document;
   try {
-    document = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    origins_.fail_at(position_of(error.source()), "not TOML: " + std::string(error.description()));
+    document = parse_toml(text);
+  } catch (const SyntaxFault& fault) {
+    origins_.fail_at(fault.position, fault.sentence);
   }
   std::vector<Entry> entries = entries_of(document);
   // toml++ sorts by name; people read from the top.
@@ -65,8 +68,8 @@ void DeckReader::fail_unknown_section(const toml::key& name, const toml::node& n
   const std::string text(name.str());
   const Position position = position_of(name.source());
   if (node.is_table() || node.is_array()) origins_.fail_at(position, unknown_section(text));
-  origins_.fail_at(position,
-                   "key " + text + " is outside of any section; did you mean " + nearest_key("", text) + "?");
+  origins_.fail_at(
+      position, "key " + excerpt(text) + " is outside of any section" + did_you_mean(nearest_key("", text)));
 }
 
 void DeckReader::add_faults(const toml::node& node, std::vector<Entry>& entries) {

@@ -5,6 +5,7 @@
 
 #include "io/deck_text.hpp"
 #include "io/json.hpp"
+#include "io/utf8.hpp"
 
 namespace tenax::io {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using Problem = std::optional<std::string>;
 
 std::string describe(const toml::node& node) {
-  if (const auto text = node.value_exact<std::string>()) return "the string " + json_string(*text);
+  if (const auto text = node.value_exact<std::string>()) return "the string " + excerpt(json_string(*text));
   if (const auto whole = node.value_exact<std::int64_t>()) return "the integer " + std::to_string(*whole);
   if (const auto real = node.value_exact<double>()) {
     return std::isfinite(*real) ? "the number " + toml_number(*real) : "infinity or not-a-number";
@@ -97,7 +98,7 @@ Problem Assigner::read(const toml::node& node, std::string& value) const {
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
   std::string known;
   for (const auto& choice : choices) known += (known.empty() ? "" : ", ") + json_string(choice);
-  return name_ + " = " + json_string(value) + " is not one of " + known;
+  return name_ + " = " + excerpt(json_string(value)) + " is not one of " + known;
 }
 
 Problem Assigner::read(const toml::node& node, DataSource& source) const {
@@ -139,9 +140,28 @@ Problem Assigner::operator()(std::vector<DataSource>* slot) const {
   return {};
 }
 
+/// The first control character of the strings in `node`, by name; empty if there is none.
+std::string control_character_in(const toml::node& node) {
+  std::string found;
+  if (const auto text = node.value_exact<std::string_view>()) {
+    for (std::string_view rest = *text; !rest.empty() && found.empty(); rest.remove_prefix(1))
+      if (control_length(rest) > 0) found = character_name(rest);
+  } else if (const auto* list = node.as_array()) {
+    for (const auto& element : *list)
+      if (found.empty()) found = control_character_in(element);
+  } else if (const auto* table = node.as_table()) {
+    for (const auto& [member, value] : *table)
+      if (found.empty()) found = control_character_in(value);
+  }
+  return found;
+}
+
 }  // namespace
 
 Problem assign(const Slot& slot, const DeckKey& key, const std::string& name, const toml::node& node) {
+  // They end a path early (NUL), or disturb the terminal that a name is shown on.
+  if (const std::string control = control_character_in(node); !control.empty())
+    return name + " holds the control character " + control + ", which no string of a deck may";
   return std::visit(Assigner(key, name, node), slot);
 }
 

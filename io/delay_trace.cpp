@@ -4,7 +4,6 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -64,8 +63,8 @@ double DelayTrace::delay_ms_at(double seconds) const {
 
 DelayTrace read_delay_trace(const std::filesystem::path& file) {
   std::string text;
-  if (const int error = read_text_file(file, text); error != 0)
-    throw Error(Scope::rank, "cannot open " + file.string() + ": " + std::strerror(error));
+  if (const auto failure = read_text_file(file, text))
+    throw Error(Scope::rank, "cannot open " + file.string() + ": " + failure.message());
   std::istringstream lines(text);
   std::vector<DelayTrace::Point> points;
   std::size_t number_of_line = 0;

@@ -1,18 +1,16 @@
 #include "io/events_reader.hpp"
 
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include "io/json_parse.hpp"
 
 namespace tenax::io {
 
 std::optional<EventSummary> last_event(const std::filesystem::path& run_directory) {
-  std::ifstream file(run_directory / "events.jsonl");
   std::optional<EventSummary> last;
-  for (std::string line; std::getline(file, line);) {
-    const auto event = nlohmann::json::parse(line, nullptr, false);
-    if (!event.is_object()) continue;  // torn by a crash
-    last = {event.value("event", ""), event.value("reason", ""), event.value("step", std::int64_t{0})};
-  }
+  for_each_json_line(run_directory / "events.jsonl", [&](const nlohmann::json& event) {
+    const auto step = event.find("step");
+    const bool is_counted = step != event.end() && step->is_number_integer();
+    last = {text_in(event, "event"), text_in(event, "reason"), is_counted ? step->get<std::int64_t>() : 0};
+  });
   return last;
 }
 

@@ -1,8 +1,9 @@
 #include "io/gpt2_config.hpp"
 
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include "io/json_parse.hpp"
+#include "io/run_files.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -20,7 +21,7 @@ void require(const json& config, const char* key, const std::vector<json>& value
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return;
   if (std::find(values.begin(), values.end(), *found) != values.end()) return;
-  refuse(file, std::string(key) + " is " + found->dump() + "; tenax computes GPT-2 with " + values[0].dump() +
+  refuse(file, std::string(key) + " is " + shown(*found) + "; tenax computes GPT-2 with " + values[0].dump() +
                    " only");
 }
 
@@ -39,7 +40,7 @@ std::int64_t size_in(const json& config, const char* key, const Path& file) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return 0;
   if (!found->is_number_integer() || found->get<std::int64_t>() <= 0)
-    refuse(file, std::string(key) + " is " + found->dump());
+    refuse(file, std::string(key) + " is " + shown(*found));
   return found->get<std::int64_t>();
 }
 
@@ -74,11 +75,13 @@ std::string gpt2_config_text(const ModelSizes& sizes, const std::string& dtype) 
 
 std::optional<ModelSizes> read_gpt2_config(const Path& directory) {
   const Path file = directory / "config.json";
-  std::error_code none;
-  if (!std::filesystem::exists(file, none)) return {};
-  std::ifstream stream(file);
-  if (!stream) refuse(file, "cannot be opened");
-  const json config = json::parse(stream, nullptr, false);
+  constexpr std::int64_t kMostBytes = 16 << 20;
+  std::string text;
+  const std::error_code failure = read_text_file(file, text, kMostBytes);
+  if (failure == std::errc::no_such_file_or_directory) return {};
+  if (failure) refuse(file, "cannot be opened: " + failure.message());
+  const auto [config, fault] = parse_json(text);
+  if (!fault.empty()) refuse(file, fault);
   if (!config.is_object()) refuse(file, "is not a JSON object");
   check_variant(config, file);
   ModelSizes sizes;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string_view>
 
 #include "io/gpt2_config.hpp"
 #include "kernels/error.hpp"
@@ -70,9 +72,10 @@ void Gpt2Weights::check_parameters() const {
     refuse_safetensors(reader_.path(), parameter.name + " has the shape " + shape_text(e.shape) +
                                            ", but should have " + shape_text(extents_of(parameter.shape)));
   }
+  std::set<std::string_view> known = {kTiedHead};
+  for (const NamedShape& parameter : expected) known.insert(parameter.name);
   for (const auto& [name, e] : entry_of_name_) {
-    const auto is_this = [&name = name](const NamedShape& p) { return p.name == name; };
-    if (name == kTiedHead || std::any_of(expected.begin(), expected.end(), is_this)) continue;
+    if (known.contains(name)) continue;
     refuse_safetensors(reader_.path(), e->name + " is not a parameter of GPT-2 with " +
                                            std::to_string(sizes_.num_layers) + " layers");
   }

@@ -5,24 +5,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "io/utf8.hpp"
+
 namespace tenax::io {
 namespace {
-
-/// Length of the well-formed UTF-8 sequence at the front of `text` (RFC 3629), 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
-  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool no_character = (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F);
-  return overlong || no_character ? 0 : length;
-}
 
 std::string escaped_control(char c) {
   switch (c) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "io/utf8.hpp"
+
 namespace tenax::io {
 
 std::string listed(const std::string& label, const std::string& value) {
   constexpr std::size_t kLabel = 20;
-  return "  " + padded(label, kLabel) + value + "\n";
+  return "  " + padded(label, kLabel) + excerpt(value, kLongestMessage) + "\n";
 }
 
 std::string padded(std::string text, std::size_t width) {

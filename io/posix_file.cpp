@@ -17,11 +17,35 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
-  std::string sentence =
-      std::string("cannot ") + verb + " " + path.string() + ": " + std::generic_category().message(code);
-  if (code == ENOSPC || code == EDQUOT) sentence += " (make room, or write to another disk)";
+[[noreturn]] void fail(const char* verb, const fs::path& path, const std::error_code& code) {
+  std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + code.message();
+  if (code == std::errc::no_space_on_device || code.value() == EDQUOT)
+    sentence += " (make room, or write to another disk)";
+  if (code == std::errc::too_many_files_open) sentence += " (allow more: ulimit -n 1024)";
   throw kernels::Error(kernels::Scope::rank, sentence);
+}
+[[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
+  fail(verb, path, std::error_code(code, std::generic_category()));
+}
+
+/// What the system has no error number for.
+class NotAFile final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "file"; }
+  std::string message(int /*value*/) const override {
+    return "it is a pipe, a socket or a device, not a file";
+  }
+  static std::error_code error() {
+    static const NotAFile category;
+    return {1, category};
+  }
+};
+
+std::error_code kind_fault(int descriptor) {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0) return {errno, std::generic_category()};
+  if (S_ISDIR(info.st_mode)) return std::make_error_code(std::errc::is_a_directory);
+  return S_ISREG(info.st_mode) ? std::error_code() : NotAFile::error();
 }
 
 template <class Call>
@@ -50,13 +74,35 @@ void sync_directory(const fs::path& directory) {
 
 }  // namespace
 
+int open_regular_file(const fs::path& path, std::error_code& failure) {
+  // Without O_NONBLOCK a pipe would wait for its writer.
+  const int descriptor = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
+  failure = descriptor < 0 ? std::error_code(errno, std::generic_category()) : kind_fault(descriptor);
+  if (!failure || descriptor < 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
 PosixFile PosixFile::open(const fs::path& path, int flags, const char* verb) {
   const int descriptor = retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
   if (descriptor < 0) fail(verb, path, errno);
   return adopt(descriptor, path);
 }
 PosixFile PosixFile::adopt(int descriptor, const fs::path& path) { return PosixFile(path, descriptor); }
-PosixFile PosixFile::open_to_read(const fs::path& path) { return open(path, O_RDONLY, "read"); }
+PosixFile PosixFile::open_to_read(const fs::path& path) {
+  std::error_code failure;
+  const int descriptor = open_regular_file(path, failure);
+  if (failure) fail("read", path, failure);
+  return adopt(descriptor, path);
+}
+PosixFile PosixFile::open_stream(const fs::path& path) {
+  PosixFile file = open(path, O_RDONLY, "read");
+  struct stat info;
+  const bool is_pipe = fstat(file.descriptor(), &info) == 0 && S_ISFIFO(info.st_mode);
+  const std::error_code fault = is_pipe ? std::error_code() : kind_fault(file.descriptor());
+  if (fault) fail("read", path, fault);
+  return file;
+}
 PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR, "write"); }
 PosixFile PosixFile::create(const fs::path& path) { return open(path, O_RDWR | O_CREAT | O_TRUNC, "write"); }
 
@@ -69,7 +115,6 @@ PosixFile::~PosixFile() {
 std::int64_t PosixFile::size() const {
   struct stat info;
   if (fstat(descriptor_, &info) != 0) fail("read", path_, errno);
-  if (S_ISDIR(info.st_mode)) fail("read", path_, EISDIR);
   return info.st_size;
 }
 

@@ -7,13 +7,20 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <system_error>
 
 namespace tenax::io {
+
+/// Opens a file to read: not a directory, pipe or device, for which it does not wait either. Returns the descriptor; or -1,
+/// and in `failure` why ("No such file or directory", "it is a pipe, a socket or a device, not a file").
+int open_regular_file(const std::filesystem::path& path, std::error_code& failure);
 
 /// An open file. Used by one thread at a time.
 class PosixFile {
  public:
-  static PosixFile open_to_read(const std::filesystem::path& path);
+  static PosixFile open_to_read(const std::filesystem::path& path);  ///< a regular file
+  /// A file or a pipe; waits for a pipe's writer.
+  static PosixFile open_stream(const std::filesystem::path& path);
   static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already
   static PosixFile create(const std::filesystem::path& path);         ///< emptied if it exists
   /// Takes over an open descriptor; `path` is for messages.

@@ -1,7 +1,6 @@
-#include <cerrno>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "io/json_parse.hpp"
 #include "io/run_files.hpp"
 #include "kernels/error.hpp"
 
@@ -12,7 +11,7 @@ namespace fs = std::filesystem;
 
 /// Whether `line` says something of the first `steps_done` steps.
 bool is_kept(std::string_view line, std::int64_t steps_done) {
-  const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto object = parse_json(line).value;
   if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) return false;
   const auto step = object["step"].get<std::int64_t>();
   return object.contains("validation_loss") ? step <= steps_done : step < steps_done;
@@ -33,11 +32,9 @@ std::string kept_lines(const std::string& text, std::int64_t steps_done) {
 /// Returns `file`, which now has no line that a run continued after `steps_done` steps writes again.
 fs::path rewound(const fs::path& file, std::int64_t steps_done) {
   std::string text;
-  const int error = read_text_file(file, text);
-  if (error != 0 && error != ENOENT) {
-    throw kernels::Error(kernels::Scope::rank,
-                         "cannot read " + file.string() + ": " + std::generic_category().message(error));
-  }
+  const std::error_code failure = read_text_file(file, text);
+  if (failure && failure != std::errc::no_such_file_or_directory)
+    throw kernels::Error(kernels::Scope::rank, "cannot read " + file.string() + ": " + failure.message());
   const std::string kept = kept_lines(text, steps_done);
   if (kept != text) write_file_atomically(file, kept);
   return file;

@@ -1,25 +1,31 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "io/posix_file.hpp"
 #include "io/run_files.hpp"
 
 namespace tenax::io {
 
-int read_text_file(const std::filesystem::path& file, std::string& text) {
+std::error_code read_text_file(const std::filesystem::path& file, std::string& text,
+                               std::int64_t most_bytes) {
   text.clear();
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return errno;
+  std::error_code failure;
+  const int descriptor = open_regular_file(file, failure);
+  if (failure) return failure;
   std::array<char, 1 << 16> block;
   ssize_t got = 0;
-  while ((got = ::read(descriptor, block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
+  while (!failure &&
+         ((got = ::read(descriptor, block.data(), block.size())) > 0 || (got < 0 && errno == EINTR))) {
     if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
+    if (static_cast<std::int64_t>(text.size()) > most_bytes)
+      failure = std::make_error_code(std::errc::file_too_large);
   }
-  const int error = got < 0 ? errno : 0;
+  if (got < 0) failure = {errno, std::generic_category()};
   ::close(descriptor);
-  return error;
+  if (failure) text.clear();
+  return failure;
 }
 
 }  // namespace tenax::io

@@ -1,22 +1,15 @@
 #include "io/run_series.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
+
+#include "io/json_parse.hpp"
 
 namespace tenax::io {
 namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-template <class Take>
-void for_each_object(const fs::path& file, const Take& take) {
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);)
-    if (const json object = json::parse(line, nullptr, false); object.is_object()) take(object);
-}
 
 double number_in(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -30,7 +23,7 @@ std::string text_of(const json& value) {
 }
 
 void add_events(const fs::path& file, const std::string& replica, std::vector<EventLine>& events) {
-  for_each_object(file, [&](const json& object) {
+  for_each_json_line(file, [&](const json& object) {
     if (!object.contains("event")) return;
     EventLine line;
     line.time_s = number_in(object, "time");
@@ -50,7 +43,7 @@ void add_events(const fs::path& file, const std::string& replica, std::vector<Ev
 
 RunSeries read_series(const fs::path& run_directory) {
   RunSeries series;
-  for_each_object(run_directory / "metrics.jsonl", [&](const json& line) {
+  for_each_json_line(run_directory / "metrics.jsonl", [&](const json& line) {
     if (line.contains("validation_loss")) {
       series.validation_step.push_back(number_in(line, "step"));
       series.validation_loss.push_back(number_in(line, "validation_loss"));
@@ -61,7 +54,7 @@ RunSeries read_series(const fs::path& run_directory) {
       series.lr.push_back(number_in(line, "lr"));
       series.seconds.push_back(number_in(line, "seconds"));
       series.tokens_per_second.push_back(number_in(line, "tokens_per_second"));
-      series.tokens += line.value("tokens", 0.0);
+      if (const double tokens = number_in(line, "tokens"); tokens > 0) series.tokens += tokens;
     }
   });
   return series;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "io/deck.hpp"
+#include "io/json_parse.hpp"
 #include "io/listing.hpp"
+#include "io/run_files.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -20,11 +20,7 @@ using nlohmann::json;
 /// The objects of a .jsonl file; a torn last line of a killed run is left out.
 std::vector<json> read_lines(const fs::path& file) {
   std::vector<json> objects;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    json object = json::parse(line, nullptr, false);
-    if (object.is_object()) objects.push_back(std::move(object));
-  }
+  for_each_json_line(file, [&](const json& object) { objects.push_back(object); });
   return objects;
 }
 
@@ -44,7 +40,10 @@ std::string value_text(const json& value) {
 std::string time_text(const json& event) {
   const auto found = event.find("time");
   if (found == event.end() || !found->is_number()) return {};
-  const auto seconds = static_cast<std::time_t>(found->get<double>());
+  constexpr double kYear10000 = 253402300800;
+  const double time = found->get<double>();
+  if (!(time >= 0 && time < kYear10000)) return {};
+  const auto seconds = static_cast<std::time_t>(time);
   std::tm utc{};
   char text[40];
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&seconds, &utc));
@@ -99,8 +98,8 @@ std::string counted_events(const std::vector<json>& events) {
 
 /// The resolved deck says where; a run without one keeps them in the usual place.
 fs::path checkpoint_directory(const fs::path& run) {
-  std::ifstream stream(run / "deck.toml");
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  std::string text;
+  read_text_file(run / "deck.toml", text);
   try {
     const fs::path stated = parse_resolved_deck(text).checkpoint.dir;
     std::error_code none;

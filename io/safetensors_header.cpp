@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <set>
 
+#include "io/json_parse.hpp"
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -33,23 +33,10 @@ constexpr std::array<TypeSize, 15> kTypes = {{{"F64", 8},
                                               {"F8_E4M3", 1},
                                               {"F8_E5M2", 1}}};
 
-/// JSON of nested objects with unique names; the parser alone would keep the last of equal names.
 json parse_strictly(const std::string& text, const Path& file) {
-  std::vector<std::set<std::string>> names;  // of the objects around the current place
-  const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > 8) refuse_safetensors(file, "its header is nested too deeply");
-    if (event == json::parse_event_t::object_start) names.emplace_back();
-    if (event == json::parse_event_t::object_end) names.pop_back();
-    if (event == json::parse_event_t::key && !names.back().insert(value.get<std::string>()).second) {
-      refuse_safetensors(file, "its header names '" + value.get<std::string>() + "' twice");
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, check);
-  } catch (const json::exception& error) {
-    refuse_safetensors(file, std::string("its header is not valid JSON: ") + error.what());
-  }
+  ParsedJson parsed = parse_json(text);
+  if (!parsed.fault.empty()) refuse_safetensors(file, "its header " + parsed.fault);
+  return std::move(parsed.value);
 }
 
 /// A non-negative integer that fits, or -1.
@@ -146,7 +133,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 void refuse_safetensors(const Path& file, const std::string& why) {
-  throw kernels::Error(kernels::Scope::rank, file.string() + " is not a usable safetensors file: " + why);
+  constexpr std::size_t kLongestReason = 400;  // names and shapes are the file's
+  throw kernels::Error(kernels::Scope::rank,
+                       file.string() + " is not a usable safetensors file: " + excerpt(why, kLongestReason));
 }
 
 std::vector<SafetensorsEntry> parse_safetensors_header(const std::string& text, std::int64_t data_bytes,

@@ -4,10 +4,11 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "io/json_parse.hpp"
+#include "io/run_files.hpp"
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -24,13 +25,11 @@ constexpr double kLongest_ms = 1e9;
 }
 
 json parse_file(const Path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) refuse(file, "cannot be read: is there such a file?");
-  try {
-    return json::parse(std::string(std::istreambuf_iterator<char>(stream), {}));
-  } catch (const json::exception& error) {
-    refuse(file, std::string("is not valid JSON: ") + error.what());
-  }
+  std::string text;
+  if (const auto failure = read_text_file(file, text)) refuse(file, "cannot be read: " + failure.message());
+  ParsedJson parsed = parse_json(text);
+  if (!parsed.fault.empty()) refuse(file, parsed.fault);
+  return std::move(parsed.value);
 }
 
 const json& member(const json& object, const char* name, const Path& file) {
@@ -44,7 +43,7 @@ std::int64_t count_in(const json& object, const char* name, std::int64_t most, c
   if (!value.is_number_integer() || value.get<double>() < 1 ||
       value.get<double>() > static_cast<double>(most))
     refuse(file, std::string("\"") + name + "\" must be an integer from 1 to " + std::to_string(most) +
-                     ", not " + value.dump());
+                     ", not " + shown(value));
   return value.get<std::int64_t>();
 }
 
@@ -61,7 +60,7 @@ std::vector<double> times_in(const json& object, const char* name, int length, c
   for (const json& entry : array_in(object, name, length, file)) {
     const double time = entry.is_number() ? entry.get<double>() : -1;
     if (!(time >= 0 && time <= kLongest_ms))
-      refuse(file, std::string("\"") + name + "\" must hold milliseconds from 0 to 1e9, not " + entry.dump());
+      refuse(file, std::string("\"") + name + "\" must hold milliseconds from 0 to 1e9, not " + shown(entry));
     times.push_back(time);
   }
   return times;
@@ -74,7 +73,7 @@ std::vector<int> limit_in(const json& object, int stages, const Path& file) {
   for (const json& entry : array_in(object, "activation_limit", stages, file)) {
     const double value = entry.is_number() ? entry.get<double>() : -1;
     if (!(value >= 1 && value <= 1e9) || value != std::floor(value))
-      refuse(file, "\"activation_limit\" must hold integers of at least 1, not " + entry.dump());
+      refuse(file, "\"activation_limit\" must hold integers of at least 1, not " + shown(entry));
     limit.push_back(static_cast<int>(value));
   }
   return limit;
@@ -84,7 +83,7 @@ double share_in(const json& object, const Path& file) {
   const auto found = object.find("weight_share");
   if (found == object.end() || found->is_null()) return 0;
   const double share = found->is_number() ? found->get<double>() : -1;
-  if (!(share >= 0 && share <= 1)) refuse(file, "\"weight_share\" must be from 0 to 1, not " + found->dump());
+  if (!(share >= 0 && share <= 1)) refuse(file, "\"weight_share\" must be from 0 to 1, not " + shown(*found));
   return share;
 }
 
@@ -95,14 +94,13 @@ void check_members(const json& object, const Path& file) {
       "backward_weight", "link_delay",   "activation_limit", "weight_share"};
   for (const auto& [name, value] : object.items())
     if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
-      refuse(file, "\"" + name + "\" is not a member of an instance");
+      refuse(file, "\"" + excerpt(name) + "\" is not a member of an instance");
 }
 
 ScheduleFileOp op_of(const json& entry, std::size_t stage, const Path& file) {
   const auto wrong = [&] {
     refuse(file, "stage " + std::to_string(stage) +
-                     ": an op must be [\"F\", \"B\", \"W\" or \"BW\", microbatch], not " +
-                     entry.dump().substr(0, 100));
+                     ": an op must be [\"F\", \"B\", \"W\" or \"BW\", microbatch], not " + shown(entry));
   };
   if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number_integer())
     wrong();

@@ -33,7 +33,7 @@ bool is_kept(std::string_view event, std::int64_t steps_done) {
 /// Cuts the file before the first record that is written again, or is torn. Steps only grow within a file.
 void rewind(const fs::path& file, std::int64_t steps_done) {
   std::string text;
-  if (const int error = read_text_file(file, text); error != 0) fail(file, std::strerror(error));
+  if (const auto failure = read_text_file(file, text)) fail(file, failure.message());
   std::size_t kept = 0;
   while (const auto event = front_record(std::string_view(text).substr(kept))) {
     if (!is_kept(*event, steps_done)) break;

@@ -14,7 +14,7 @@ using kernels::Error;
 using kernels::Scope;
 
 TextChunks::TextChunks(const std::filesystem::path& file, const Tokenizer& tokenizer)
-    : file_(PosixFile::open_to_read(file)), tokenizer_(tokenizer) {}
+    : file_(PosixFile::open_stream(file)), tokenizer_(tokenizer) {}
 
 std::string TextChunks::next() {
   std::size_t wanted = kChunkBytes;

@@ -70,6 +70,8 @@ std::string describe_bin(const fs::path& file) {
 bool may_be_token_file(const fs::path& file) {
   constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
   if (is_bin(file)) return true;
+  std::error_code none;
+  if (!fs::is_regular_file(file, none)) return false;  // to open a pipe would wait for its writer
   std::array<char, kHdf5.size()> head{};
   std::ifstream(file, std::ios::binary).read(head.data(), head.size());
   return std::string_view(head.data(), head.size()) == kHdf5;

@@ -1,11 +1,10 @@
 #include "io/trace_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "io/json_parse.hpp"
 #include "io/run_files.hpp"
 #include "kernels/error.hpp"
 
@@ -21,11 +20,13 @@ namespace fs = std::filesystem;
 
 json parse_file(const fs::path& file) {
   std::string text;
-  if (const int error = read_text_file(file, text); error != 0)
+  if (const auto failure = read_text_file(file, text))
     refuse(file,
-           std::string("cannot be read: ") + std::strerror(error) +
+           "cannot be read: " + failure.message() +
                "; a run writes it after its tenth step, or every run.profile_interval steps, and at its end");
-  return json::parse(text);
+  ParsedJson parsed = parse_json(text);
+  if (!parsed.fault.empty()) refuse(file, parsed.fault);
+  return std::move(parsed.value);
 }
 
 void add_event(std::map<int, TraceRank>& ranks, const json& event) {
@@ -66,8 +67,8 @@ TraceFile read_trace(const fs::path& file) {
     std::map<int, TraceRank> ranks;
     for (const json& event : object.at("traceEvents")) add_event(ranks, event);
     return trace_of(std::move(ranks), object.at("otherData").at("step"));
-  } catch (const json::exception& error) {
-    refuse(file, std::string("is not a trace of this version of tenax: ") + error.what());
+  } catch (const json::exception&) {  // a member is missing, or of another type
+    refuse(file, "is not a trace of this version of tenax");
   }
 }
 

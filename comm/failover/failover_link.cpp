@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/failover/failover_transfer.hpp"
+#include "comm/wording.hpp"
 
 namespace tenax::comm {
 
@@ -188,7 +189,8 @@ void FailoverLink::finish_iteration() {
   const Deadline deadline = Deadline::after_s(2 * options_.deadline_s);
   while (!all_here()) {
     if (deadline.expired())
-      throw Error(Scope::link, describe() + ": the peer did not acknowledge all messages of the iteration" +
+      throw Error(Scope::link, gave_up(describe(), "this rank", 2 * options_.deadline_s,
+                                       "its peer to acknowledge all messages of the iteration") +
                                    (failure_.empty() ? "" : "; before that: " + failure_));
     std::this_thread::sleep_for(kPause);
   }

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "comm/launch.hpp"
 #include "comm/world.hpp"
 
 namespace tenax::comm {
@@ -14,6 +15,13 @@ bool launched_by_mpi() {
   if (step == nullptr || std::getenv("SLURM_PROCID") == nullptr) return false;
   constexpr unsigned long kFirstSpecialStep = 0xfffffff0UL;  // batch, external and interactive steps
   return std::strtoul(step, nullptr, 10) < kFirstSpecialStep;
+}
+
+int launched_rank() {
+  if (!launched_by_mpi()) return -1;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return static_cast<int>(std::strtol(rank, nullptr, 10));
+  return -1;
 }
 
 }  // namespace tenax::comm

@@ -67,8 +67,9 @@ void send_welcome(int socket, const std::string& where) {
 }
 
 void throw_link_error(const std::string& where, const std::string& what, int error_number) {
-  const std::string reason =
-      error_number == 0 ? "" : " (" + std::generic_category().message(error_number) + ")";
+  std::string reason = error_number == 0 ? "" : " (" + std::generic_category().message(error_number) + ")";
+  if (error_number == EMFILE || error_number == ENFILE)
+    reason += "; allow more open files, by ulimit -n 1024 before the launch";
   throw kernels::Error(kernels::Scope::link, where + ": " + what + reason);
 }
 

@@ -180,6 +180,13 @@ TEST_F(ScheduleCommand, refuses_malformed_files_with_status_1) {
   expect_status(1, {"absent.json"}, {path("absent.json"), "--policy", "gpipe", "--out", path("out.json")});
   expect_status(1, {"text.json", "not valid JSON"},
                 {write("text.json", "{"), "--policy", "gpipe", "--out", path("out.json")});
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& text :
+       {"{\"stages\":" + deep + "}", "{\"stages\":1,\"weight_share\":" + deep + "}", deep})
+    expect_status(1, {"deep.json", "nests more than 64 levels deep"},
+                  {write("deep.json", text), "--policy", "gpipe", "--out", path("out.json")});
+  expect_status(1, {"deep.json", "nests more than 64 levels deep"},
+                {instance(), "--evaluate", write("deep.json", "{\"stages\":[{\"ops\":[" + deep + "]}]}")});
   expect_status(1, {"list.json"}, {instance(), "--evaluate", write("list.json", "[]")});
   instance_.erase("link_delay");
   expect_status(1, {"\"link_delay\" is missing"},

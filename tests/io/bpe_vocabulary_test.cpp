@@ -47,7 +47,7 @@ const std::string kWrongLine = " does not merge two tokens that are there by the
 INSTANTIATE_TEST_SUITE_P(
     , DamagedVocabulary,
     testing::Values(
-        Damage{"encoder.json", "{", "[", "not a JSON object of token numbers"},
+        Damage{"encoder.json", "{", "[", "is not valid JSON (line 1, column 6)"},
         Damage{"encoder.json", "\"th\": 256", "\"th\": 9999", "the number of \"th\" is not one of 0 to 262"},
         Damage{"encoder.json", "\"th\": 256", "\"th\": -1", "the number of \"th\" is not one of 0 to 262"},
         Damage{"encoder.json", "\"th\": 256", "\"th\": 0", "two tokens have the number 0"},

@@ -71,7 +71,7 @@ std::vector<Mistake> mistakes_of_types() {
       {edited("= 20", "= = 20"), {}, "DECK:2:15: not TOML: "},
       {edited("= 20", "= fals\n"), {}, "DECK:2:19: not TOML: "},
       {edited("train_steps", "\xFFtrain_steps"), {}, "DECK:"},
-      {kSmallDeck, {"run.se\ned=2"}, "command line: run.se ed=2: expected section.key=value"},
+      {kSmallDeck, {"run.se\ned=2"}, "command line: run.se\\ned=2: expected section.key=value"},
       {edited("train_steps = 20", "train_steps = 20\ntrain_steps = 21"), {}, "DECK:3:"},
   };
 }

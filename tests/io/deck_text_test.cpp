@@ -3,7 +3,6 @@
 
 #include "deck_fixture.hpp"
 #include "io/deck_key.hpp"
-#include "io/deck_suggest.hpp"
 
 namespace tenax::io::test {
 namespace {
@@ -102,13 +101,6 @@ TEST(DeckTable, has_defaults_that_its_own_checks_allow) {
           << key.full_name();
     }
   }
-}
-
-TEST(EditDistance, counts_insertions_deletions_substitutions_and_swaps) {
-  EXPECT_EQ(edit_distance("", "abc"), 3);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
-  EXPECT_EQ(edit_distance("trian", "train"), 1);
-  EXPECT_EQ(edit_distance("same", "same"), 0);
 }
 
 }  // namespace

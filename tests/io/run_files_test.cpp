@@ -118,6 +118,15 @@ TEST_F(ResumedMetrics, lose_a_last_line_that_lacks_only_its_end) {
   EXPECT_EQ(lines_in(folder), "t0 t1 v2 t2 t3 v4 t4 t5 v6 t6");
 }
 
+TEST(MetricsWriter, refuses_to_read_a_device_which_may_never_end) {
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/zero", folder.path() / "metrics.jsonl");
+  const auto [message, status] = error_of([&] { MetricsWriter(folder.path(), 3); });
+  EXPECT_NE(message.find("metrics.jsonl: it is a pipe, a socket or a device, not a file"), std::string::npos)
+      << message;
+  EXPECT_EQ(status, 1);
+}
+
 TEST(EventsWriter, writes_time_step_event_where_and_details) {
   const TemporaryFolder folder;
   EventsWriter events(folder.path(), [] { return 1795000000.1239; });

@@ -84,12 +84,23 @@ TEST_F(Safetensors, whose_lengths_do_not_fit_are_refused) {
   EXPECT_REFUSED(one("F32", "2", 8), "no list 'shape'");
 }
 
+TEST_F(Safetensors, are_named_in_messages_without_control_characters_and_shortly) {
+  EXPECT_REFUSED(file_of("{" + entry_text("\\u001b[31m\\n", "F99", "[2]", "[0,8]") + "}", 8),
+                 "'\\u001b[31m\\n' has the unknown type");
+  EXPECT_LE(
+      verdict(file_of("{" + entry_text(std::string(100'000, 'n'), "F99", "[2]", "[0,8]") + "}", 8)).size(),
+      700U);
+  std::string shape = "[2";
+  for (int i = 0; i < 10'000; ++i) shape += ",1";
+  EXPECT_LE(verdict(file_of("{" + entry_text("a", "F32", shape + "]", "[0,4]") + "}", 4)).size(), 700U);
+}
+
 TEST_F(Safetensors, with_invalid_json_are_refused) {
   const std::string a = entry_text("a", "F32", "[2]", "[0,8]");
   EXPECT_REFUSED(file_of("{" + a + "," + a + "}", 8), "'a' twice");
   EXPECT_REFUSED(file_of("{" + entry_text("a", "F32", R"([2],"shape":[2])", "[0,8]") + "}", 8),
                  "'shape' twice");
-  EXPECT_REFUSED(file_of("[" + std::string(20, '[') + std::string(21, ']'), 0), "nested");
+  EXPECT_REFUSED(file_of(std::string(1'000'000, '['), 0), "its header nests more than 64 levels deep");
   EXPECT_REFUSED(file_of("[]", 0), "not a JSON object");
   EXPECT_REFUSED(file_of(R"({"a":3})", 0), "not an object");
   EXPECT_REFUSED(file_of(R"({"a":{"shape":[2],"data_offsets":[0,8]}})", 8), "unknown type");

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 std::string text_of(const fs::path& file) {
   std::string text;
-  EXPECT_EQ(read_text_file(file, text), 0);
+  EXPECT_FALSE(read_text_file(file, text));
   return text;
 }
 

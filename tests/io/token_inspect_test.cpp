@@ -1,5 +1,7 @@
 #include "io/token_inspect.hpp"
 
+#include <sys/stat.h>
+
 #include "bpe_fixture.hpp"
 #include "io/checkpoint_inspect.hpp"
 #include "io/token_file.hpp"
@@ -58,6 +60,14 @@ TEST(InspectedTokens, of_a_bin_are_counted_and_the_largest_is_named) {
   const TemporaryFolder folder;
   const auto path = write_tokens(folder.path() / "a.bin", *Tokenizer::create("bytes", ""), {});
   expect_parts(inspect(path), {"uint16", "tokens              1,501", "largest token       255"});
+}
+
+TEST(Inspected, are_files_and_no_pipes_which_might_never_end) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.h5", "a.bin", "a"}) {
+    ASSERT_EQ(mkfifo((folder.path() / name).c_str(), 0600), 0);
+    expect_parts(error_of([&] { inspect(folder.path() / name); }).first, {name, "it is a pipe"});
+  }
 }
 
 TEST(InspectedTokens, are_told_from_what_is_no_token_file) {

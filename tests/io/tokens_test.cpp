@@ -120,7 +120,7 @@ TEST(TokenFile, that_is_a_directory_is_refused) {
   std::filesystem::create_directory(folder.path() / "d.txt");
   const auto [message, status] =
       error_of([&] { TokenFile::open(folder.path() / "d.txt", "bytes", kAnything); });
-  EXPECT_EQ(message, "token file " + (folder.path() / "d.txt").string() + ": not a regular file");
+  EXPECT_EQ(message, "token file " + (folder.path() / "d.txt").string() + ": cannot open: Is a directory");
   EXPECT_EQ(status, 1);
 }
 
