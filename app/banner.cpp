@@ -1,6 +1,7 @@
 #include "app/banner.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "app/console.hpp"
 #include "app/text_tokens.hpp"
@@ -11,6 +12,30 @@
 namespace tenax::app {
 
 namespace {
+
+constexpr std::size_t kColumns = 80;
+const std::string kIndent(9, ' ');
+
+/// `line` in lines of at most kColumns, where blanks allow, broken after commas rather than elsewhere.
+std::string folded(std::string line) {
+  std::string lines;
+  while (line.size() > kColumns) {
+    std::size_t end = line.rfind(", ", kColumns - 1);
+    end = end == std::string::npos || end < kIndent.size() ? line.rfind(' ', kColumns) : end + 1;
+    if (end == std::string::npos || end <= kIndent.size()) end = line.find(' ', kColumns);
+    if (end == std::string::npos) break;
+    lines += line.substr(0, end) + "\n";
+    line = kIndent + line.substr(end + 1);
+  }
+  return lines + line;
+}
+
+std::string folded_lines(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + folded(line);
+  return all;
+}
 
 std::string layout_line(const Layout& layout, const io::Deck& deck) {
   std::string line =
@@ -49,7 +74,7 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
   const auto largest = std::max_element(layout.memory_of_stage.begin(), layout.memory_of_stage.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
   std::string text = format("tenax    %s\n", deck.run.name.c_str());
-  if (!layout.has_data) return text + emulated_lines(deck, layout, device);
+  if (!layout.has_data) return folded_lines(text + emulated_lines(deck, layout, device));
   text += format(
       "model    GPT-2, %lld layers, %lld heads, width %lld, T %lld, vocabulary %lld: %s parameters, %s\n",
       static_cast<long long>(c.num_layers), static_cast<long long>(c.num_attention_heads),
@@ -74,9 +99,9 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
   if (largest->host_activations > 0)
     text += format("         and up to %s of host memory for activations that the device has no room for\n",
                    bytes_text(static_cast<double>(largest->host_activations)).c_str());
-  text += format("device   %s, matrix products measured at %s over all ranks", device.name().c_str(),
+  text += format("device   %s\n         matrix products measured at %s over all ranks", device.name().c_str(),
                  rate_text(machine_flop_per_second).c_str());
-  return text;
+  return folded_lines(text);
 }
 
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {

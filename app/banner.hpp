@@ -8,7 +8,7 @@
 
 namespace tenax::app {
 
-/// Model, parameters, layout, memory per rank, back end: a few lines.
+/// Model, parameters, layout, memory per rank, back end: a few lines of at most 80 columns.
 std::string banner(const io::Deck& deck, const Layout& layout, const kernels::Device& device,
                    double machine_flop_per_second);
 

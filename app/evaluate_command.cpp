@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "app/checkpoint_argument.hpp"
 #include "app/command_line.hpp"
 #include "app/evaluation.hpp"
 #include "app/progress_bar.hpp"
@@ -93,7 +94,7 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   if (data.empty()) throw kernels::Error(kernels::Scope::usage, "evaluate: --data FILE is missing");
   const std::int64_t stated_batch = line.integer("batch", 1, 1, kMostSequences);
 
-  CheckpointModel model(line.positional().front(), ModelOptions::of(line));
+  CheckpointModel model(checkpoint_of_argument(line.positional().front()), ModelOptions::of(line));
   const model::GptConfig& config = model.config();
   const TokenizerChoice choice = choose_tokenizer(line, model.info());
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},

@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <optional>
 
+#include "app/checkpoint_argument.hpp"
 #include "app/command_line.hpp"
 #include "io/checkpoint_convert.hpp"
 #include "io/checkpoint_inspect.hpp"
+#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -38,7 +40,7 @@ int import_command(const std::vector<std::string>& arguments, const Build& build
               info.parameters.size());
   if (ignored.empty()) return 0;
   std::printf("ignored, for they are no parameters:");
-  for (const std::string& name : ignored) std::printf(" %s", name.c_str());
+  for (const std::string& name : ignored) std::printf(" %s", io::excerpt(name).c_str());
   std::printf("\n");
   return 0;
 }
@@ -46,7 +48,12 @@ int import_command(const std::vector<std::string>& arguments, const Build& build
 int export_command(const std::vector<std::string>& arguments) {
   const CommandLine line({"export", {"out", "dtype"}, {}, 1, 1}, arguments);
   const std::string out = required(line, "export", "out");
-  io::export_safetensors(line.positional().front(), out, line.text("dtype", "F32"));
+  if (!out.ends_with(".safetensors"))
+    throw kernels::Error(kernels::Scope::usage,
+                         "export: --out " + out +
+                             " must end in .safetensors, which is what is written (a .bin would be taken for "
+                             "PyTorch's)");
+  io::export_safetensors(checkpoint_of_argument(line.positional().front()), out, line.text("dtype", "F32"));
   std::printf("%s\n", out.c_str());
   return 0;
 }

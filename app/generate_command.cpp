@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/checkpoint_argument.hpp"
 #include "app/command_line.hpp"
 #include "app/error_message.hpp"
 #include "app/generator.hpp"
@@ -137,7 +138,7 @@ int generate_command(const std::vector<std::string>& arguments) {
                           1},
                          arguments);
   const Request request = read_request(line);
-  CheckpointModel model(line.positional().front(), ModelOptions::of(line));
+  CheckpointModel model(checkpoint_of_argument(line.positional().front()), ModelOptions::of(line));
   const auto tokenizer = choose_tokenizer(line, model.info()).create();
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
   check_prompt(prompt, model.config().vocab_size, *tokenizer);

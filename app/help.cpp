@@ -16,10 +16,6 @@ using kernels::Scope;
 
 namespace {
 
-struct CommandHelp {
-  std::string_view name, usage, text;
-};
-
 constexpr std::array<CommandHelp, 10> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
@@ -46,23 +42,27 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "that match. DIR holds GPT-2's encoder.json and vocab.bpe. Each file is a document; with gpt2,\n"
      "<|endoftext|> is put between files, and where it stands in a text it is that token and ends a "
      "document.\n"
-     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --decode gives the text "
+     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --decode gives the texts "
      "back,\n"
-     "byte for byte; only a .bin needs to be told the tokenizer then.\n"},
+     "byte for byte, as one, with <|endoftext|> between those of gpt2; only a .bin needs to be told the "
+     "tokenizer\n"
+     "then. A TEXT may be a pipe, as of <(zcat FILE): it is read until its writer closes it.\n"},
     {"generate",
-     "tenax generate CKPT [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] [--top-k K]\n"
+     "tenax generate CKPT.h5|RUNDIR [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] "
+     "[--top-k K]\n"
      "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]\n"
      "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
      "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0\n"
      "always takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P.\n"
-     "FILE may be - for standard input. A sample ends at <|endoftext|>; a line --- stands between samples.\n"
+     "FILE may be - for standard input. Of a run directory the newest complete checkpoint is taken. A sample "
+     "ends at <|endoftext|>; a line --- stands between samples.\n"
      "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of\n"
      "the run's deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as\n"
      "U+FFFD. The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
      "a window. It computes on a GPU where there is one (auto), in the type that the run computed in, else\n"
      "in fp32 on all cores that the process may use (or N). bf16 halves the memory that each token reads.\n"},
     {"evaluate",
-     "tenax evaluate CKPT --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]\n"
+     "tenax evaluate CKPT.h5|RUNDIR --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]\n"
      "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
      "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits\n"
      "per byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time\n"
@@ -73,7 +73,7 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
     {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
      "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
      "file, else from the option.\n"},
-    {"export", "tenax export CKPT.h5 --out FILE.safetensors [--dtype F32|F16|BF16]",
+    {"export", "tenax export CKPT.h5|RUNDIR --out FILE.safetensors [--dtype F32|F16|BF16]",
      "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them.\n"},
     {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
      "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended; or\n"
@@ -89,7 +89,7 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
 }};
 
 constexpr std::array<std::string_view, 1> kLater = {"launch"};
-const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version"};
+const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version", "--completion"};
 
 /// That of `names` which was probably meant; empty if none is near.
 std::string meant_by(const std::string& word, const std::vector<std::string>& names) {
@@ -100,6 +100,8 @@ std::string meant_by(const std::string& word, const std::vector<std::string>& na
 
 }  // namespace
 
+std::span<const CommandHelp> command_helps() { return kCommands; }
+
 std::string general_help() {
   std::string text =
       "usage: mpirun -n N tenax DECK [section.key=value ...]\n"
@@ -107,7 +109,7 @@ std::string general_help() {
       "works N out\n\n";
   for (const CommandHelp& command : kCommands) text += "       " + std::string(command.usage) + "\n";
   text +=
-      "       tenax --help | CMD --help | --deck-help | --version\n\n"
+      "       tenax --help | CMD --help | help CMD | --deck-help | --version | --completion bash|zsh\n\n"
       "SIGUSR1 (mpirun forwards it) or SIGTERM to the ranks: checkpoint at the next step, then exit 0.\n"
       "Exit status: 0 done or stopped on request; 2 wrong deck or command line; 1 anything else.\n";
   return text;

@@ -1,9 +1,18 @@
 // The texts of --help.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace tenax::app {
+
+struct CommandHelp {
+  std::string_view name, usage, text;
+};
+
+/// Of the commands on one machine, in the order in which --help shows them.
+std::span<const CommandHelp> command_helps();
 
 std::string general_help();
 /// Empty if there is no such command.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/completion.hpp"
 #include "app/error_message.hpp"
 #include "app/evaluate_command.hpp"
 #include "app/file_commands.hpp"
@@ -86,6 +87,8 @@ int run(const Arguments& arguments) {
   if (first == "help") return help(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "--deck-help") return print(tenax::io::deck_help());
   if (first == "--version") return print(version());
+  if (first == "--completion")
+    return print(tenax::app::completion_script(arguments.size() > 1 ? arguments[1] : ""));
   return run_command(first, Arguments(arguments.begin() + 1, arguments.end()));
 }
 

@@ -105,6 +105,19 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
 }
 PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR, "write"); }
 PosixFile PosixFile::create(const fs::path& path) { return open(path, O_RDWR | O_CREAT | O_TRUNC, "write"); }
+PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code none;
+  if (!fs::is_directory(folder, none))
+    throw kernels::Error(kernels::Scope::rank, "cannot write " + target.string() + ": there is no folder " +
+                                                   folder.string() + " (make it first)");
+  // Somebody else may have put a link under the name, which is easy to guess, where he may write too.
+  ::unlink(path.c_str());
+  const int descriptor =
+      retried([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); });
+  if (descriptor < 0) fail("write", target, errno);
+  return adopt(descriptor, target);
+}
 
 PosixFile::PosixFile(PosixFile&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -170,7 +183,9 @@ TemporaryPath::~TemporaryPath() {
 }
 
 AtomicFile::AtomicFile(const fs::path& target)
-    : target_(target), temporary_(temporary_name(target)), file_(PosixFile::create(temporary_.path())) {}
+    : target_(target),
+      temporary_(temporary_name(target)),
+      file_(PosixFile::create_for(temporary_.path(), target)) {}
 
 void AtomicFile::publish() {
   file_.sync();

@@ -23,6 +23,9 @@ class PosixFile {
   static PosixFile open_stream(const std::filesystem::path& path);
   static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already
   static PosixFile create(const std::filesystem::path& path);         ///< emptied if it exists
+  /// As create(), under the name `path` for now; messages name `target`, which it is going to be, or the folder that
+  /// `target` lacks.
+  static PosixFile create_for(const std::filesystem::path& path, const std::filesystem::path& target);
   /// Takes over an open descriptor; `path` is for messages.
   static PosixFile adopt(int descriptor, const std::filesystem::path& path);
   ~PosixFile();

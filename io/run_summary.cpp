@@ -96,19 +96,6 @@ std::string counted_events(const std::vector<json>& events) {
   return text;
 }
 
-/// The resolved deck says where; a run without one keeps them in the usual place.
-fs::path checkpoint_directory(const fs::path& run) {
-  std::string text;
-  read_text_file(run / "deck.toml", text);
-  try {
-    const fs::path stated = parse_resolved_deck(text).checkpoint.dir;
-    std::error_code none;
-    if (fs::is_directory(stated, none)) return stated;
-  } catch (const kernels::Error&) {  // absent, or of another version
-  }
-  return run / "checkpoints";
-}
-
 std::string checkpoints(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code none;
@@ -126,6 +113,18 @@ std::string checkpoints(const fs::path& directory) {
 
 }  // namespace
 
+fs::path checkpoint_directory_of_run(const fs::path& run) {
+  std::string text;
+  read_text_file(run / "deck.toml", text);
+  try {
+    const fs::path stated = parse_resolved_deck(text).checkpoint.dir;
+    std::error_code none;
+    if (fs::is_directory(stated, none)) return stated;
+  } catch (const kernels::Error&) {  // absent, or of another version
+  }
+  return run / "checkpoints";
+}
+
 std::string summarise_run(const fs::path& directory) {
   std::error_code none;
   if (!fs::exists(directory / "events.jsonl", none) && !fs::exists(directory / "deck.toml", none)) {
@@ -135,7 +134,7 @@ std::string summarise_run(const fs::path& directory) {
   }
   const std::vector<json> events = read_lines(directory / "events.jsonl");
   return directory.string() + ": a run of tenax\n" + ending(events) + last_metrics(directory) +
-         counted_events(events) + checkpoints(checkpoint_directory(directory));
+         counted_events(events) + checkpoints(checkpoint_directory_of_run(directory));
 }
 
 }  // namespace tenax::io

@@ -10,4 +10,7 @@ namespace tenax::io {
 /// people. Throws kernels::Error(rank) if `directory` is no run directory.
 std::string summarise_run(const std::filesystem::path& directory);
 
+/// Where the resolved deck of the run in `directory` says that checkpoints are, or where they usually are.
+std::filesystem::path checkpoint_directory_of_run(const std::filesystem::path& directory);
+
 }  // namespace tenax::io

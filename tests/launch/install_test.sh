@@ -4,6 +4,25 @@ set -eu
 fail() { echo "FAILED: $*"; exit 1; }
 work=$PWD
 
+# completes PREFIX: bash's completion is where bash looks for it, and offers commands, options, their values and a deck's keys.
+completes() {
+  local script=$1/share/bash-completion/completions/tenax
+  offers() {
+    local expected=$1
+    shift
+    bash -c 'compopt() { :; }; . "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenax; echo "${COMPREPLY[*]}"' \
+      - "$script" "$@" | grep -qw -e "$expected" || fail "no completion $expected of: $*"
+  }
+  offers evaluate tenax eval
+  offers --tokenizer tenax tokenize --tok
+  offers gpt2 tenax tokenize --tokenizer g
+  offers zero_bubble tenax schedule --policy z
+  offers run.train_steps= tenax my.toml run.tr
+  offers bf16 tenax my.toml model.compute_dtype = b
+  [ -s "$1/share/zsh/site-functions/_tenax" ] || fail "no completion for zsh"
+  ! command -v zsh >/dev/null || zsh -n "$1/share/zsh/site-functions/_tenax" || fail "zsh does not read its completion"
+}
+
 # check PREFIX: the program trains the installed quickstart deck, and its manual page is complete.
 check() {
   local tenax=$1/bin/tenax decks=$1/share/tenax/inputs page=$1/share/man/man1/tenax.1 command
@@ -12,11 +31,19 @@ check() {
   for command in plan generate import export inspect; do
     grep -qx "\.SS $command" "$page" || fail "$page does not explain tenax $command"
   done
+  for section in NAME SYNOPSIS DESCRIPTION COMMANDS OPTIONS FILES ENVIRONMENT 'EXIT STATUS' SIGNALS EXAMPLES; do
+    grep -qx "\.SH $section" "$page" || fail "$page has no section $section"
+  done
+  ! grep -q '^usage:' "$page" || fail "$page says usage: where a page has its synopsis"
+  completes "$1"
   ! command -v man >/dev/null || [ -z "$(man --warnings -l "$page" 2>&1 >/dev/null)" ] || fail "$page is not a manual page"
   for deck in quickstart gpt2-124m tinyshakespeare pipemorph/7b; do
     [ -s "$decks/$deck.toml" ] || fail "no deck $deck"
   done
   ! grep -rlF -e "$TENAX_SOURCE" -e "$BUILD" "$decks" || fail "installed decks name the folder they were built in"
+  ! grep -rnE 'app/run\.sh|build/|SLURM_SUBMIT_DIR' "$decks" --include=*.toml --include=*.md --include=*.sh ||
+    fail "installed texts speak of what is not installed"
+  "$tenax" plan "$decks/pipemorph/7b-trace-a.toml" >/dev/null || fail "an installed deck lacks its files"
   mkdir elsewhere && cd elsewhere
   timeout 200 mpirun -q -n 4 "$tenax" "$decks/quickstart.toml" run.train_steps=2 run.eval_interval=0 optimizer.lr_warmup_steps=0 \
     >out 2>err </dev/null || fail "the installed quickstart: $(cat err)"

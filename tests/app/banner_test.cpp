@@ -1,0 +1,43 @@
+#include "app/banner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "kernels/device.hpp"
+
+namespace tenax::app {
+namespace {
+
+std::string banner_of(int tensor, int pipeline, int data) {
+  io::Deck deck;
+  deck.run.name = "a-run";
+  deck.model.num_layers = 96;
+  deck.model.hidden_size = 12288;
+  deck.model.num_attention_heads = 96;
+  deck.model.ffn_hidden_size = 4 * 12288;
+  deck.model.seq_length = 2048;
+  deck.model.vocab_size = 50257;
+  deck.batch.global_batch_size = 1536;
+  deck.parallel = {tensor, pipeline, data, 1};
+  constexpr double kFlopPerSecond = 1e15;
+  constexpr std::size_t kPlenty = std::size_t{1} << 50;
+  return banner(deck, plan_layout(deck, kFlopPerSecond, kPlenty), *kernels::create_cpu_device(),
+                kFlopPerSecond);
+}
+
+TEST(Banner, fits_into_80_columns_and_breaks_no_word) {
+  for (const std::string& text : {banner_of(1, 1, 1), banner_of(8, 16, 12)}) {
+    std::istringstream lines(text);
+    std::string words;
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80U) << line;
+      words += line.substr(line.find_first_not_of(' ')) + " ";
+    }
+    EXPECT_NE(words.find("96 layers, 96 heads, width 12288, T 2048, vocabulary 50257: "), std::string::npos);
+    EXPECT_NE(words.find(" a rank: weights "), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tenax::app
