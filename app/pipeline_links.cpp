@@ -79,17 +79,17 @@ PipelineLinks::PipelineLinks(const Layout& layout, const parallel::ProcessGrid& 
   if (stage_ > 0) links.push_back(stage_ - 1);
   if (stage_ + 1 < layout.grid.pipeline) links.push_back(stage_);
   const double deadline_s = place.deck.comm.deadline_s, begin_s = kernels::steady_now_s();
-  direct_.push_back(make_direct({deadline_s, deadline_s}, links));
+  direct_.push_back({make_direct({deadline_s, deadline_s}, links), links});
   built_in_s_ = kernels::steady_now_s() - begin_s;
   const parallel::GroupSplit part = grid.split(parallel::GroupKind::pipeline, place.world.rank());
   if (adaptable_) control_ = place.world.control_endpoint(part.color, part.key);
   const auto neighbour = [&](int stage) -> comm::Link* {
     if (stage < 0 || stage >= layout.grid.pipeline) return nullptr;
-    if (!adaptable_) return &direct_.front()->link(stage);
+    if (!adaptable_) return &direct_.front().endpoint->link(stage);
     auto& link = stage < stage_ ? up_ : down_;
     link = std::make_unique<comm::FailoverLink>(
-        direct_.front()->link(stage), control_->link(stage), [this, stage] { return make_delegated(stage); },
-        place_.device, failover_options(stage));
+        direct_.front().endpoint->link(stage), control_->link(stage),
+        [this, stage] { return make_delegated(stage); }, place_.device, failover_options(stage));
     return link.get();
   };
   neighbours_ = {neighbour(stage_ - 1), neighbour(stage_ + 1)};
@@ -108,7 +108,7 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
                                                            const std::vector<int>& links) {
   const parallel::GroupSplit part = grid_.split(parallel::GroupKind::pipeline, place_.world.rank());
   std::vector<int> neighbours;
-  for (const int link : links) neighbours.push_back(link == stage_ ? stage_ + 1 : stage_ - 1);
+  for (const int link : links) neighbours.push_back(neighbour_of(link));
   if (place_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
     return make_real_direct(place_.world.split_endpoint(part.color, part.key), deadlines, neighbours);
   std::vector<comm::Peer> group;
@@ -190,31 +190,34 @@ std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken)
   for (const int link : {stage_ - 1, stage_})
     if (at(link) && broken[static_cast<std::size_t>(link)]) links.push_back(link);
   ++generation_;
-  std::unique_ptr<comm::Endpoint> fresh;
+  DirectPaths fresh{nullptr, links};
   try {
     const double building_s = std::max(kProbe_s, kRebuilding * built_in_s_);
-    fresh = make_direct({kProbe_s, std::min(building_s, place_.deck.comm.deadline_s)}, links);
+    fresh.endpoint = make_direct({kProbe_s, std::min(building_s, place_.deck.comm.deadline_s)}, links);
   } catch (const kernels::Error&) {
     for (const int link : links) usable[static_cast<std::size_t>(link)] = 0;
     return usable;
   }
-  const auto path = [&](int link) -> comm::Link& {
-    return fresh->link(link == stage_ ? stage_ + 1 : stage_ - 1);
-  };
   std::vector<std::unique_ptr<Probe>> probes;
   for (const int link : links)
-    probes.push_back(std::make_unique<Probe>(path(link), 2 * layout_.microbatches, place_.device));
+    probes.push_back(std::make_unique<Probe>(direct(fresh, link), 2 * layout_.microbatches, place_.device));
   const auto deadline = kernels::Deadline::after_s(kProbe_s);
   bool any = false;
   for (std::size_t i = 0; i < links.size(); ++i) {
     const bool carries = probes[i]->carries_both_ways(deadline);
     usable[static_cast<std::size_t>(links[i])] = carries ? 1 : 0;
-    if (carries) at(links[i])->set_direct(path(links[i]));
+    if (carries) at(links[i])->set_direct(direct(fresh, links[i]));
     any = any || carries;
   }
   probes.clear();
   if (any) direct_.push_back(std::move(fresh));
+  std::erase_if(direct_, [this](const DirectPaths& paths) { return !are_used(paths); });
   return usable;
+}
+
+bool PipelineLinks::are_used(const DirectPaths& paths) const {
+  return std::any_of(paths.links.begin(), paths.links.end(),
+                     [&](int link) { return at(link)->uses(direct(paths, link)); });
 }
 
 }  // namespace tenax::app

@@ -67,6 +67,16 @@ class PipelineLinks {
                                                    const std::vector<int>& neighbours) const;
   comm::FailoverOptions failover_options(int neighbour) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
+  /// Direct links to some of the neighbours, made at the same time.
+  struct DirectPaths {
+    std::unique_ptr<comm::Endpoint> endpoint;
+    std::vector<int> links;
+  };
+  int neighbour_of(int link) const { return link == stage_ ? stage_ + 1 : stage_ - 1; }
+  comm::Link& direct(const DirectPaths& paths, int link) const {
+    return paths.endpoint->link(neighbour_of(link));
+  }
+  bool are_used(const DirectPaths& paths) const;
 
   const Layout& layout_;
   const parallel::ProcessGrid& grid_;
@@ -76,7 +86,7 @@ class PipelineLinks {
   bool adaptable_;
   double built_in_s_ = 0;  // the first direct paths
   int generation_ = 0;
-  std::vector<std::unique_ptr<comm::Endpoint>> direct_;  // the first one, and what was built anew
+  std::vector<DirectPaths> direct_;  // the first ones, and what was built anew, as long as they are used
   std::unique_ptr<comm::Endpoint> control_;
   std::unique_ptr<comm::FailoverLink> up_, down_;
   parallel::PipelineNeighbours neighbours_;

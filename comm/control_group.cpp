@@ -39,20 +39,21 @@ std::string outcome_of(const std::function<void()>& work) {
 class EndpointControlGroup final : public ControlGroup {
  public:
   EndpointControlGroup(std::unique_ptr<Endpoint> endpoint, CommOptions options)
-      : endpoint_(std::move(endpoint)), options_(options) {}
+      : endpoint_(std::move(endpoint)), patience_(options.deadline_s) {}
 
   int rank() const override { return endpoint_->rank(); }
   int size() const override { return endpoint_->size(); }
-  void barrier() override { exchange_texts(*endpoint_, {}, "barrier", options_.deadline_s); }
+  void barrier() override { exchange_texts(*endpoint_, {}, "barrier", patience_); }
   std::string broadcast(const std::string& text, int root) override {
-    return broadcast_text(*endpoint_, text, root, "broadcast", options_.deadline_s);
+    return broadcast_text(*endpoint_, text, root, "broadcast", patience_);
   }
   std::vector<std::string> all_gather(const std::string& text) override {
-    return exchange_texts(*endpoint_, text, "all_gather", options_.deadline_s);
+    return exchange_texts(*endpoint_, text, "all_gather", patience_);
   }
   void all_reduce_sum(std::span<double> values) override {
     all_reduce("all_reduce_sum", values, [](double a, double b) { return a + b; });
   }
+  void hurry() noexcept override { patience_.hurry(); }
   void all_reduce_max(std::span<double> values) override {
     all_reduce("all_reduce_max", values, [](double a, double b) { return a < b || b != b ? b : a; });
   }
@@ -61,7 +62,7 @@ class EndpointControlGroup final : public ControlGroup {
   template <class Combine>
   void all_reduce(const std::string& operation, std::span<double> values, Combine combine) {
     const std::string mine(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-    const std::vector<std::string> all = exchange_texts(*endpoint_, mine, operation, options_.deadline_s);
+    const std::vector<std::string> all = exchange_texts(*endpoint_, mine, operation, patience_);
     std::vector<double> contribution(values.size());
     for (std::size_t source = 0; source < all.size(); ++source) {
       if (all[source].size() != values.size_bytes())
@@ -76,7 +77,7 @@ class EndpointControlGroup final : public ControlGroup {
   }
 
   std::unique_ptr<Endpoint> endpoint_;
-  CommOptions options_;
+  Patience patience_;
 };
 
 }  // namespace

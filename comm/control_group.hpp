@@ -38,6 +38,10 @@ class ControlGroup {
   /// the lowest failing rank (with its scope). So one bad file ends the run once, with one message, and
   /// nobody hangs.
   void agree(const std::function<void()>& work);
+
+  /// Any thread, while another is in a call of the group: this rank is about to end. No wait for a peer lasts for more than
+  /// five seconds from now on; then it throws Error(link), as at the deadline.
+  virtual void hurry() noexcept = 0;
 };
 
 }  // namespace tenax::comm

@@ -9,13 +9,18 @@ namespace tenax::comm {
 namespace {
 
 constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its copies is broken
-// Devices may compare as signed numbers (CU_STREAM_WAIT_VALUE_GEQ does).
-constexpr std::uint32_t kAll = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint32_t kFarthest = std::numeric_limits<std::int32_t>::max();  // has_come_to
 
 }  // namespace
 
-Landing::Landing(kernels::Device& device)
-    : device_(device), stream_(device.create_stream()), arrived_(device.create_flag()) {}
+Landing::Landing(kernels::Device& device, std::uint32_t first_turn)
+    : device_(device),
+      stream_(device.create_stream()),
+      arrived_(device.create_flag()),
+      turns_(first_turn - 1),
+      arrived_to_(first_turn - 1) {
+  arrived_->set(arrived_to_);
+}
 
 Landing::~Landing() {
   open();
@@ -51,12 +56,12 @@ void Landing::arrive(std::uint32_t turn) {
   const std::lock_guard lock(mutex_);
   arrived_beyond_.insert(turn);
   while (arrived_beyond_.erase(arrived_to_ + 1) > 0) ++arrived_to_;
-  if (arrived_->value() < arrived_to_) arrived_->set(arrived_to_);
+  if (!has_come_to(arrived_->value(), arrived_to_)) arrived_->set(arrived_to_);
 }
 
 void Landing::open() {
   const std::lock_guard lock(mutex_);
-  arrived_->set(kAll);
+  arrived_->set(arrived_to_ + kFarthest);
 }
 
 }  // namespace tenax::comm

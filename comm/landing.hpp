@@ -20,8 +20,8 @@ namespace tenax::comm {
 /// Thread rule: as each function says.
 class Landing {
  public:
-  /// `device` must outlive it.
-  explicit Landing(kernels::Device& device);
+  /// `device` must outlive it. `first_turn`: any; they go round at 2^32.
+  explicit Landing(kernels::Device& device, std::uint32_t first_turn = 1);
   /// open(), and waits until the stream is empty.
   ~Landing();
   Landing(const Landing&) = delete;
@@ -46,9 +46,9 @@ class Landing {
   kernels::Device& device_;
   std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<kernels::Flag> arrived_;  // all turns up to its value have
-  std::uint32_t turns_ = 0;                 // the posting thread's
+  std::uint32_t turns_;                     // the last one drawn; the posting thread's
   std::mutex mutex_;
-  std::uint32_t arrived_to_ = 0;
+  std::uint32_t arrived_to_;
   std::set<std::uint32_t> arrived_beyond_;
 };
 

@@ -19,6 +19,12 @@ inline std::uint32_t pieces_of(std::size_t bytes) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, (bytes + kPieceBytes - 1) / kPieceBytes));
 }
 
+/// Whether a count of pieces has come to `number`. Counts go round at 2^32, and what is compared lies less than half of that
+/// apart: so devices compare flags too (CU_STREAM_WAIT_VALUE_GEQ).
+inline bool has_come_to(std::uint32_t count, std::uint32_t number) {
+  return static_cast<std::int32_t>(count - number) >= 0;
+}
+
 /// Where piece `index` of a message ends.
 inline std::size_t end_of_piece(std::uint32_t index, std::size_t bytes) {
   return std::min(bytes, (index + std::size_t{1}) * kPieceBytes);

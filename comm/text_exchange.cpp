@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "comm/host_stream.hpp"
+#include "comm/poll.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr Tag kTag = 0;
 constexpr std::size_t kFirstText = 248;
+constexpr double kHurry_s = 5;
 
 struct FirstMessage {
   std::uint64_t length = 0;
@@ -57,12 +59,12 @@ class IncomingText {
  public:
   explicit IncomingText(Link& link) : link_(link), first_transfer_(receive(as_tensor(first_))) {}
 
-  std::string wait(kernels::Deadline deadline) {
-    first_transfer_->wait(deadline);
+  std::string wait(const Patience& patience, double begun_s) {
+    patience.wait(*first_transfer_, begun_s);
     std::string text(first_.text.data(), std::min<std::size_t>(first_.length, kFirstText));
     std::vector<std::int32_t> rest = rest_buffer(first_.length);
     if (rest.empty()) return text;
-    receive(as_tensor(rest))->wait(deadline);
+    patience.wait(*receive(as_tensor(rest)), begun_s);
     return text.append(reinterpret_cast<const char*>(rest.data()), first_.length - kFirstText);
   }
 
@@ -85,16 +87,26 @@ auto named(const std::string& operation, Work work) {
   }
 }
 
-void wait_all(const std::vector<TransferPtr>& transfers, kernels::Deadline deadline) {
-  for (const TransferPtr& transfer : transfers) transfer->wait(deadline);
+void wait_all(const std::vector<TransferPtr>& transfers, const Patience& patience, double begun_s) {
+  for (const TransferPtr& transfer : transfers) patience.wait(*transfer, begun_s);
 }
 
 }  // namespace
 
+void Patience::wait(Transfer& transfer, double begun_s) const {
+  const auto is_settled = [&] { return transfer.done() || is_over(begun_s); };
+  poll_until(is_settled, kernels::Deadline::after_s(begun_s + deadline_s_ - kernels::steady_now_s()));
+  if (!transfer.done()) transfer.wait(kernels::Deadline::after_s(0));
+}
+
+bool Patience::is_over(double begun_s) const {
+  return kernels::steady_now_s() > std::max(begun_s, hurried_at_s_.load()) + kHurry_s;
+}
+
 std::vector<std::string> exchange_texts(Endpoint& endpoint, const std::string& text,
-                                        const std::string& operation, double deadline_s) {
+                                        const std::string& operation, const Patience& patience) {
   return named(operation, [&] {
-    const kernels::Deadline deadline = kernels::Deadline::after_s(deadline_s);
+    const double begun_s = kernels::steady_now_s();
     const int size = endpoint.size(), me = endpoint.rank();
     OutgoingText outgoing(text);
     std::vector<std::unique_ptr<IncomingText>> incoming(static_cast<std::size_t>(size));
@@ -106,23 +118,24 @@ std::vector<std::string> exchange_texts(Endpoint& endpoint, const std::string& t
     for (int step = 1; step < size; ++step) outgoing.send(endpoint.link((me + step) % size), sends);
     std::vector<std::string> texts;
     for (int source = 0; source < size; ++source)
-      texts.push_back(source == me ? text : incoming[static_cast<std::size_t>(source)]->wait(deadline));
-    wait_all(sends, deadline);
+      texts.push_back(source == me ? text
+                                   : incoming[static_cast<std::size_t>(source)]->wait(patience, begun_s));
+    wait_all(sends, patience, begun_s);
     return texts;
   });
 }
 
 std::string broadcast_text(Endpoint& endpoint, const std::string& text, int root,
-                           const std::string& operation, double deadline_s) {
+                           const std::string& operation, const Patience& patience) {
   assert(root >= 0 && root < endpoint.size());
   return named(operation, [&] {
-    const kernels::Deadline deadline = kernels::Deadline::after_s(deadline_s);
-    if (endpoint.rank() != root) return IncomingText(endpoint.link(root)).wait(deadline);
+    const double begun_s = kernels::steady_now_s();
+    if (endpoint.rank() != root) return IncomingText(endpoint.link(root)).wait(patience, begun_s);
     OutgoingText outgoing(text);
     std::vector<TransferPtr> sends;
     for (int peer = 0; peer < endpoint.size(); ++peer)
       if (peer != root) outgoing.send(endpoint.link(peer), sends);
-    wait_all(sends, deadline);
+    wait_all(sends, patience, begun_s);
     return text;
   });
 }

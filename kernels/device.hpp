@@ -32,7 +32,7 @@ class Event {
 
 /// A counter in pinned host memory that streams and host threads set and wait for: how a stream waits for what the
 /// network brings without the thread that launched it (CUDA: cuStreamWaitValue32, cuStreamWriteValue32). Asynchronous
-/// devices only. Values only grow.
+/// devices only. Values only grow, round at 2^32; a stream that waits for `v` goes on up to 2^31 - 1 past it.
 class Flag {
  public:
   virtual ~Flag() = default;

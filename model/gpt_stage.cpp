@@ -69,20 +69,27 @@ StageMemory StageMemory::plan(const GptConfig& config, const StageSpan& span, in
   return {slot.used(), scratch.used()};
 }
 
+// What is there already in that size stays; what is not goes before its successor comes.
+void GptStage::provide(std::unique_ptr<kernels::Buffer>& memory, std::size_t bytes, MemoryKind kind) {
+  if (memory && memory->bytes() == bytes) return;
+  memory.reset();
+  memory = device_.allocate(bytes, kind);
+}
+
 void GptStage::allocate(MicrobatchShape shape, int slots, int microbatches) {
   const StageMemory plan = StageMemory::plan(config_, span_, tensor_group_.size(), shape);
-  scratch_.memory = device_.allocate(plan.scratch_bytes);
+  provide(scratch_.memory, plan.scratch_bytes);
   slots_.resize(static_cast<std::size_t>(slots));
-  for (Slot& entry : slots_) entry.memory = device_.allocate(plan.slot_bytes);
+  for (Slot& entry : slots_) provide(entry.memory, plan.slot_bytes);
 
   const std::int64_t rows = shape.rows() * microbatches;
   const DType sums = kernels::accumulation_of(config_.compute_dtype);
   const std::size_t token_bytes = 2 * static_cast<std::size_t>(rows) * kernels::bytes_of(DType::i32);
-  batch_memory_ = device_.allocate(token_bytes);
-  batch_staging_ = device_.allocate(token_bytes, MemoryKind::pinned_host);
+  provide(batch_memory_, token_bytes);
+  provide(batch_staging_, token_bytes, MemoryKind::pinned_host);
   const std::size_t loss_bytes = static_cast<std::size_t>(rows) * kernels::bytes_of(sums);
-  loss_memory_ = device_.allocate(loss_bytes);
-  loss_staging_ = device_.allocate(loss_bytes, MemoryKind::pinned_host);
+  provide(loss_memory_, loss_bytes);
+  provide(loss_staging_, loss_bytes, MemoryKind::pinned_host);
   set_shape(shape);
 }
 

@@ -36,7 +36,8 @@ class GptStage : public OffloadableStage {
   ParameterTable& parameters() { return table_; }
   /// Flat buffers laid out as parameters() says; gradients may be absent (then only forward passes may run).
   void bind(const kernels::Tensor& weights, const kernels::Tensor& gradients);
-  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`.
+  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`. Slots that an earlier call has
+  /// given the same shape keep their memory.
   void allocate(MicrobatchShape shape, int slots, int microbatches);
   /// The same memory seen as microbatches of another shape, no larger than the allocated one.
   void set_shape(MicrobatchShape shape);
@@ -79,6 +80,8 @@ class GptStage : public OffloadableStage {
                               MicrobatchShape shape);
   friend struct StageMemory;
 
+  void provide(std::unique_ptr<kernels::Buffer>& memory, std::size_t bytes,
+               kernels::MemoryKind kind = kernels::MemoryKind::device);
   void head_input(Slot& slot);
   void head_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
   void block_weight(std::size_t block, Slot& slot, bool accumulate, const GradientsReady& ready);

@@ -18,7 +18,9 @@ CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<
 }
 
 CheckpointManager::~CheckpointManager() {
-  if (running_.valid()) running_.wait();  // before the group and the staging memory go
+  if (!running_.valid()) return;
+  if (std::uncaught_exceptions() > exceptions_) group_->hurry();
+  running_.wait();  // before the group and the staging memory go
 }
 
 SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -37,7 +38,9 @@ class CheckpointManager {
   /// if it cannot be written.
   CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                     std::vector<io::StateRange> ranges);
-  ~CheckpointManager();  ///< waits for a save under way
+  /// Waits for a save under way; when an error unwinds the stack, for no peer longer than ControlGroup::hurry() leaves it, so
+  /// that the error is told.
+  ~CheckpointManager();
 
   /// Copies the state to host memory of its own (as large as the state, allocated by the first call) and
   /// returns; the rest happens in the background. Waits first for a previous save that is still under way.
@@ -62,6 +65,7 @@ class CheckpointManager {
   void stage();
   void collect();  ///< moves the result of a finished save to reports_
 
+  const int exceptions_ = std::uncaught_exceptions();
   CheckpointOptions options_;
   std::unique_ptr<comm::ControlGroup> group_;
   std::vector<io::StateRange> ranges_;

@@ -37,8 +37,10 @@ std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int slots,
                                              Copier::Events events);
 /// For asynchronous devices (stream_copier.cpp). Here add() enqueues the copy, so that no other thread ever asks anything
 /// of the device, and takes a buffer at once, so that it does not wait either: what a slow link has not carried yet is in
-/// pinned memory, however much it is. Where a message has a place, that is its buffer, and it leaves with its first piece.
+/// pinned memory: at most an iteration's messages, as both ends wait for those before the next one. Where a message has a
+/// place, that is its buffer, and it leaves with its first piece. `copied_before`: where the count of pieces begins, which
+/// goes round at 2^32.
 std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
-                                             Copier::Events events);
+                                             Copier::Events events, std::uint32_t copied_before = 0);
 
 }  // namespace tenax::comm

@@ -47,7 +47,7 @@ class OutgoingChannel {
   Reconnector reconnector_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  std::deque<OutgoingPtr> messages_;  // not acknowledged yet, by sequence
+  std::deque<OutgoingPtr> messages_;  // not acknowledged yet, by sequence: of one iteration at most
   std::size_t next_ = 0;              // which of them goes next
   std::uint64_t sequences_ = 0;
   std::shared_ptr<Connection> connection_;  // null while it is being made

@@ -19,13 +19,16 @@ constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its
 
 class StreamCopier final : public Copier {
  public:
-  StreamCopier(kernels::Device& device, MeetingPlaces& places, Events events)
+  StreamCopier(kernels::Device& device, MeetingPlaces& places, Events events, std::uint32_t copied_before)
       : device_(device),
         places_(places),
         staging_(device),
         stream_(device.create_stream()),
         copied_(device.create_flag()),
-        events_(std::move(events)) {}
+        enqueued_(copied_before),
+        events_(std::move(events)) {
+    copied_->set(copied_before);
+  }
   ~StreamCopier() override { stop(); }
   StreamCopier(const StreamCopier&) = delete;
   StreamCopier& operator=(const StreamCopier&) = delete;
@@ -46,7 +49,7 @@ class StreamCopier final : public Copier {
   HostStaging staging_;
   std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<kernels::Flag> copied_;  // how many pieces have been copied
-  std::uint32_t enqueued_ = 0;             // the sending thread's
+  std::uint32_t enqueued_;                 // the sending thread's
   Events events_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -111,8 +114,8 @@ void StreamCopier::give_back(OutgoingMessage& message) {
 /// own wait has the deadline.
 bool StreamCopier::wait_until_copied(std::uint32_t number) {
   std::unique_lock lock(mutex_);
-  while (!is_stopped_ && copied_->value() < number) changed_.wait_for(lock, kLook);
-  return copied_->value() >= number;
+  while (!is_stopped_ && !has_come_to(copied_->value(), number)) changed_.wait_for(lock, kLook);
+  return has_come_to(copied_->value(), number);
 }
 
 /// What is enqueued still reads tensors and writes slots: nobody is told that it is over before it is.
@@ -134,8 +137,8 @@ void StreamCopier::stop() {
 }  // namespace
 
 std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
-                                             Copier::Events events) {
-  return std::make_unique<StreamCopier>(device, places, std::move(events));
+                                             Copier::Events events, std::uint32_t copied_before) {
+  return std::make_unique<StreamCopier>(device, places, std::move(events), copied_before);
 }
 
 }  // namespace tenax::comm

@@ -204,7 +204,20 @@ void FailoverLink::finish_iteration() {
   std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
+  drop_abandoned();
   end_iteration();
+}
+
+// What was given up has ended by and by, or failed: what may still run of it is received by nobody.
+void FailoverLink::drop_abandoned() {
+  std::erase_if(abandoned_, [this](const auto& message) {
+    try {
+      if (!message->abandoned->done()) return false;
+    } catch (const Error&) {
+    }
+    if (message->kept) pool_.give_back(std::move(message->kept));
+    return true;
+  });
 }
 
 void FailoverLink::end_iteration() {

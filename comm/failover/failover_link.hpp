@@ -61,6 +61,8 @@ class FailoverLink final : public Link {
   Path path() const { return path_; }
   /// Between iterations: the direct path was built anew.
   void set_direct(Link& direct);
+  /// Whether `direct` must live on: it is the direct path, or may have been that of sends that have not ended.
+  bool uses(const Link& direct) const { return direct_ == &direct || !abandoned_.empty(); }
   /// Returns when the peer has all messages of this iteration and this end its own. Throws Error(link) on expiry.
   void finish_iteration();
   /// Between iterations: nothing reads the memory of earlier sends any more once it returns.
@@ -101,6 +103,7 @@ class FailoverLink final : public Link {
   void bring(FailoverMessage& message, std::int32_t there);
   void make_delegated();
   bool all_here();
+  void drop_abandoned();
   void end_iteration();
 
   Link* direct_ = nullptr;
@@ -119,7 +122,8 @@ class FailoverLink final : public Link {
   bool is_told_ = false;               // delivered_ is to stay
   bool voids_ = false, void_ = false;  // this iteration, the last one
   Messages sent_, received_;           // of this iteration
-  Messages abandoned_;  // direct sends of iterations that left the direct path, with the bytes that they read
+  Messages
+      abandoned_;  // direct sends that have not ended since they were given up, with the bytes that they read
   std::vector<TransferPtr>
       lingering_;  // delegated sends that the peer has, which their delegates do not know yet
 };

@@ -12,10 +12,10 @@ namespace {
 
 class MpiLink final : public Link {
  public:
-  MpiLink(MPI_Comm communicator, int peer, LinkNames names, double deadline_s, std::size_t max_message_bytes)
+  MpiLink(MPI_Comm communicator, int peer, LinkEnds ends, double deadline_s, std::size_t max_message_bytes)
       : communicator_(communicator),
         peer_(peer),
-        names_(std::move(names)),
+        ends_(std::move(ends)),
         deadline_s_(deadline_s),
         max_message_bytes_(max_message_bytes) {}
 
@@ -25,7 +25,7 @@ class MpiLink final : public Link {
   TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override {
     return start(stream, tensor, tag, Direction::receive);
   }
-  std::string describe() const override { return names_.me + " - " + names_.peer; }
+  std::string describe() const override { return ends_.me + " - " + ends_.peer; }
 
  private:
   /// MPI knows nothing of streams: what is enqueued must have run before MPI reads or writes the memory. On
@@ -33,7 +33,8 @@ class MpiLink final : public Link {
   TransferPtr start(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag, Direction direction) {
     assert(tag >= 0 && tag < kMaxTag);
     stream.synchronize(kernels::Deadline::after_s(deadline_s_));
-    auto transfer = std::make_unique<MpiTransfer>(names_, direction, tensor.bytes(), tag);
+    ends_.parting.reset();
+    auto transfer = std::make_unique<MpiTransfer>(ends_, direction, tensor.bytes(), tag);
     std::size_t offset = 0;
     do {
       const auto bytes = static_cast<int>(std::min(max_message_bytes_, tensor.bytes() - offset));
@@ -57,7 +58,7 @@ class MpiLink final : public Link {
 
   MPI_Comm communicator_;
   int peer_;
-  LinkNames names_;
+  LinkEnds ends_;
   double deadline_s_;
   std::size_t max_message_bytes_;
 };
@@ -71,7 +72,7 @@ class MpiEndpoint final : public Endpoint {
     MPI_Comm_rank(communicator_, &rank_);
     const std::string& me = names_[static_cast<std::size_t>(rank_)];
     for (int peer = 0; peer < size(); ++peer)
-      links_.emplace_back(communicator_, peer, LinkNames{me, names_[static_cast<std::size_t>(peer)]},
+      links_.emplace_back(communicator_, peer, LinkEnds{me, names_[static_cast<std::size_t>(peer)]},
                           deadline_s, max_message_bytes);
   }
   ~MpiEndpoint() override {

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,15 +14,17 @@ namespace tenax::comm {
 
 enum class Direction { send, receive };
 
-/// What a transfer needs to explain itself; owned by the link, which outlives its transfers.
-struct LinkNames {
+/// What the transfers of a link share; owned by the link, which outlives them.
+struct LinkEnds {
   std::string me, peer;
+  std::optional<kernels::Deadline> parting =
+      {};  ///< of receives that nobody wants any more, once there is one
 };
 
 class MpiTransfer final : public Transfer {
  public:
-  MpiTransfer(const LinkNames& names, Direction direction, std::size_t bytes, int tag)
-      : names_(names), direction_(direction), bytes_(bytes), tag_(tag) {}
+  MpiTransfer(LinkEnds& ends, Direction direction, std::size_t bytes, int tag)
+      : ends_(ends), direction_(direction), bytes_(bytes), tag_(tag) {}
   ~MpiTransfer() override;
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
@@ -39,9 +42,11 @@ class MpiTransfer final : public Transfer {
     MPI_Request request;
     int expected_bytes;
   };
+  void cancel();
+  bool all_ended();
   void check_length(const MPI_Status& status, int expected_bytes) const;
 
-  const LinkNames& names_;
+  LinkEnds& ends_;
   Direction direction_;
   std::size_t bytes_;
   int tag_;

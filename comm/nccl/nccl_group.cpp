@@ -108,7 +108,7 @@ NcclOperationPtr NcclGroup::start(kernels::Stream& after, std::string what,
   try {
     enqueue();
   } catch (const Error& error) {
-    fail(error.what());
+    fail({Scope::link, error.what()});
     throw;
   }
   stream_->record(*operation->finished);
@@ -149,7 +149,7 @@ bool NcclGroup::done(NcclOperation& operation) {
 void NcclGroup::wait(NcclOperation& operation, Deadline deadline) {
   if (poll_until([&] { return done(operation); }, deadline)) return;
   const std::lock_guard lock(mutex_);
-  fail(late(operation));
+  fail({Scope::link, late(operation)});
   failure_->raise();
 }
 
@@ -160,7 +160,7 @@ void NcclGroup::check() {
 
 void NcclGroup::abort(const NcclOperation& operation, const std::string& reason) noexcept {
   const std::lock_guard lock(mutex_);
-  fail(operation.what + ": " + reason);
+  fail({Scope::link, operation.what + ": " + reason});
 }
 
 void NcclGroup::watch() {
@@ -171,8 +171,8 @@ void NcclGroup::watch() {
     if (stopping_ || failure_) continue;
     try {
       look();
-    } catch (...) {  // the device is broken, and with it what runs there
-      failure_ = failure_of(std::current_exception());
+    } catch (...) {  // NCCL or the device is broken: what still waits there must be let go
+      fail(failure_of(std::current_exception()));
     }
   }
 }
@@ -185,10 +185,11 @@ void NcclGroup::look() {
   ncclResult_t state = ncclSuccess;
   TENAX_NCCL(members_.me(), ncclCommGetAsyncError(nccl_, &state));
   if (is_fault(state))
-    fail((under_way_.empty() ? operation_ : under_way_.front()->what) + ": " + members_.me() +
-         " heard from NCCL: " + ncclGetErrorString(state) + "; look for errors of " + members_.others());
+    fail({Scope::link, (under_way_.empty() ? operation_ : under_way_.front()->what) + ": " + members_.me() +
+                           " heard from NCCL: " + ncclGetErrorString(state) + "; look for errors of " +
+                           members_.others()});
   else if (!under_way_.empty() && is_late(*under_way_.front()))
-    fail(late(*under_way_.front()));
+    fail({Scope::link, late(*under_way_.front())});
 }
 
 bool NcclGroup::is_late(NcclOperation& operation) const {
@@ -200,9 +201,9 @@ bool NcclGroup::is_late(NcclOperation& operation) const {
 }
 
 // Under the mutex. What was finished by now was finished in order.
-void NcclGroup::fail(const std::string& sentence) {
+void NcclGroup::fail(const Failure& failure) {
   if (failure_) return;
-  failure_ = Failure{Scope::link, sentence};
+  failure_ = failure;
   try {
     for (const NcclOperationPtr& operation : under_way_)
       operation->done = operation->done || operation->finished->done();

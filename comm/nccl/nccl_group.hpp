@@ -83,7 +83,7 @@ class NcclGroup {
   void watch();
   void look();
   bool is_late(NcclOperation& operation) const;
-  void fail(const std::string& sentence);
+  void fail(const Failure& failure);
   std::string late(const NcclOperation& operation) const;
   void leave() noexcept;
 

@@ -183,6 +183,35 @@ TEST(FailoverLink, takes_the_memory_for_messages_under_way_before_there_are_any)
   });
 }
 
+TEST(FailoverLink, keeps_no_bytes_of_sends_that_have_failed_however_often_the_path_breaks) {
+  constexpr int kBreaks = 5;
+  run_ranks(2, 20, [](World& world) {
+    const int rank = world.rank();
+    const auto control = world.split_endpoint(0, rank), other = world.split_endpoint(0, rank);
+    CountingDevice device;
+    Writable writable;
+    std::vector<std::unique_ptr<Endpoint>> endpoints;
+    std::vector<std::unique_ptr<BrittleLink>> paths;
+    const auto build = [&]() -> Link& {
+      endpoints.push_back(world.split_endpoint(0, rank));
+      paths.push_back(std::make_unique<BrittleLink>(endpoints.back()->link(1 - rank), kTags, writable));
+      return *paths.back();
+    };
+    FailoverLink link(build(), control->link(1 - rank),
+                      [&] { return std::make_unique<SoundLink>(other->link(1 - rank), writable); }, device,
+                      {kTags, 20, 50 * sizeof(float), kTags});
+    for (int iteration = 0; iteration < kBreaks; ++iteration) {
+      iterate(link, rank, iteration, static_cast<unsigned>(rank));
+      link.finish_iteration();
+      EXPECT_FALSE(link.failure().empty());
+      EXPECT_EQ(device.allocations, kTags);
+      link.set_direct(build());
+      EXPECT_FALSE(link.uses(*paths[paths.size() - 2]));
+      link.set_path(Path::direct, 0);
+    }
+  });
+}
+
 TEST(FailoverLink, a_peer_that_is_gone_ends_in_an_error_that_names_the_link) {
   run_ranks(2, 20, [](World& world) {
     const int rank = world.rank();

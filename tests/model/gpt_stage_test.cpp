@@ -151,6 +151,24 @@ TEST(GptStage, weight_gradients_of_two_microbatches_add_in_whatever_order_their_
   });
 }
 
+TEST(GptStage, more_slots_leave_the_memory_of_those_that_are_there) {
+  on_ranks(1, [](comm::World& world) {
+    Model model(world);
+    GptStage& stage = model.stage();
+    const auto batch = windows(1);
+    stage.set_batch(batch);
+    const double loss = model.loss();
+    const void* const first = stage.contents(0).data;
+    const void* const second = stage.contents(1).data;
+    stage.allocate(kShape, 4, 2);
+    EXPECT_EQ(stage.contents(0).data, first);
+    EXPECT_EQ(stage.contents(1).data, second);
+    EXPECT_EQ(stage.contents(3).bytes(), stage.contents(0).bytes());
+    stage.set_batch(batch);
+    EXPECT_EQ(model.loss(), loss);
+  });
+}
+
 TEST(GptStage, announces_every_row_once_during_the_last_weight_pass) {
   on_ranks(1, [](comm::World& world) {
     Model model(world);

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <latch>
 
 #include "../comm/thread_ranks.hpp"
 #include "io/checkpoint_convert.hpp"
@@ -148,6 +149,24 @@ TEST_F(Manager, a_directory_that_cannot_be_made_is_refused_on_every_rank) {
     });
     EXPECT_NE(error.find("file/x"), std::string::npos) << error;
   });
+}
+
+// The peers never save, and the group would wait for an hour.
+TEST_F(Manager, an_error_on_one_rank_does_not_wait_for_a_save_that_its_peers_never_join) {
+  std::latch told(1);
+  comm::run_ranks(kLayout.ranks(), 3600, [&](World& world) {
+    ShardedState state(kTinyModel, kLayout, world.rank());
+    const auto train = [&] {
+      CheckpointManager manager({directory_, 3, kTinyModel}, world.control_group(), state.ranges());
+      if (world.rank() != 0) return told.wait();
+      manager.save_async(1, "");
+      throw kernels::Error(kernels::Scope::rank, "the fault");
+    };
+    if (world.rank() != 0) return train();
+    EXPECT_EQ(io::error_of(train), "the fault");
+    told.count_down();
+  });
+  EXPECT_EQ(io::names_in(directory_), Names{});
 }
 
 /// The layout of a checkpoint has a name in /dev/shm for less than a millisecond; a kill may fall into it.

@@ -86,7 +86,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* nccl, int ranks, ncclUniqueId id
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t nccl, ncclResult_t* state) {
   *state = state_of(*nccl);
-  return ncclSuccess;
+  return nccl->surroundings->network == Network::broken ? ncclUnhandledCudaError : ncclSuccess;
 }
 ncclResult_t ncclCommFinalize(ncclComm_t nccl) {
   nccl->is_finalizing = true;

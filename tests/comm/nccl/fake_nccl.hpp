@@ -22,8 +22,9 @@ class OnDevice {
   OnDevice& operator=(const OnDevice&) = delete;
 };
 
-enum class Network { healthy, silent, faulty };
-/// How the calling thread's communicators find the network: silent: what they are given hangs; faulty: NCCL says so too.
+enum class Network { healthy, silent, faulty, broken };
+/// How the calling thread's communicators find the network: silent: what they are given hangs; faulty: NCCL says so too;
+/// broken: it hangs, and NCCL's own call to ask about it fails, as on a device that has failed.
 void set_network(Network network);
 
 /// While it lives, aborts of the calling thread's communicators end their work, but do not return.

@@ -85,6 +85,19 @@ TEST_P(NcclCommunicatorTest, an_error_that_nccl_reports_ends_what_is_under_way) 
   });
 }
 
+TEST_P(NcclCommunicatorTest, a_device_that_fails_ends_what_is_under_way_and_lets_streams_go_on) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one has no NCCL";
+  run([](const DeviceRank& rank) {
+    expect_device_all_reduce<float>(rank, 100, 1, ReduceOp::sum);
+    fake_nccl::set_network(Network::silent);
+    Values values(rank.device, rank.stream, filled(static_cast<std::size_t>(GetParam()), 1));
+    rank.communicator.all_reduce(rank.stream, values.tensor(), ReduceOp::sum);
+    fake_nccl::set_network(Network::broken);
+    rank.stream.synchronize(soon());
+    expect_error([&] { rank.communicator.check(); }, {"ncclCommGetAsyncError"});
+  });
+}
+
 TEST_P(NcclCommunicatorTest, a_rank_that_never_joins_is_named) {
   if (GetParam() == 1) GTEST_SKIP() << "a group of one waits for nobody";
   run_on_devices(GetParam(), kShort_s, [](World& world, kernels::Device& device, kernels::Stream&) {

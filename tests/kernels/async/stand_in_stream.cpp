@@ -150,7 +150,10 @@ void StandInStream::set(Flag& flag, std::uint32_t value) {
 
 void StandInStream::wait(const Flag& flag, std::uint32_t value) {
   enqueue([word = dynamic_cast<const StandInFlag&>(flag).word(), value](Stream&) {
-    wait_in_stream([&] { return word->load(std::memory_order_acquire) >= value; }, "a flag");
+    const auto distance = [&] {
+      return static_cast<std::int32_t>(word->load(std::memory_order_acquire) - value);
+    };
+    wait_in_stream([&] { return distance() >= 0; }, "a flag");  // as CU_STREAM_WAIT_VALUE_GEQ compares
   });
 }
 
