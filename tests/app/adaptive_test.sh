@@ -38,6 +38,7 @@ for name in quiet slow cut; do
   done
 done
 for name in slow cut; do claim same runs/quiet141/metrics.jsonl runs/${name}141/metrics.jsonl; done
+learns_as_on_cpu quiet141 4 quiet.toml $(layout 1 4 1) $steps
 echo "ok losses are those of an undisturbed run"
 
 [ "$(path_before slow141 13)" = delegate ] || fail "the slow link is not delegated after step 12"
@@ -47,6 +48,15 @@ echo "$measured" | awk '$1 >= 15 { found = 1 } END { exit !found }' || fail "30 
 event slow141 direct | grep '"stages": \[1' | awk -F'"step": ' '$2 + 0 >= 25 { found = 1 } END { exit !found }' ||
   [ "$(path_before slow141 25)" = direct ] || fail "the link did not go back"
 echo "ok delegated within 3 iterations, and direct again"
+
+# The same fault with the fixed order over the direct link alone: 8 messages each way that hold the link 30 ms each.
+must_train 4 slow.toml run.name=fixed $(layout 1 4 1) $steps pipeline.schedule=zero_bubble pipeline.p2p=direct
+median_s() {  # RUN: of the steps 14 to 24, slow and delegated
+  sed -n 's/.*"step": \(1[4-9]\|2[0-4]\),.*"seconds": *\([0-9.e-]*\).*/\2/p' "runs/$1/metrics.jsonl" | sort -g | sed -n 6p
+}
+awk -v a="$(median_s slow141)" -v b="$(median_s fixed)" 'BEGIN { exit !(a > 0 && a < 0.5 * b) }' ||
+  fail "steps of $(median_s slow141) s with the slow link delegated, of $(median_s fixed) s without"
+echo "ok a slow link costs less: $(median_s slow141) s a step, $(median_s fixed) s over the direct path"
 
 # The first step is not looked at: in the second one all links are direct still.
 cut=$(event cut141 delegate | grep '"step": 1, .*"stages": \[1.*"reason": "direct path failed"') || fail "the cut link was not delegated after step 1"

@@ -1,4 +1,5 @@
-# Verbs of the whole-run tests. TENAX, TENAX_SOURCE and RUN_CHECK come from ctest; the working directory is empty.
+# Verbs of the whole-run tests. TENAX, TENAX_SOURCE and RUN_CHECK come from ctest; the working directory is empty. Where
+# TENAX is the program on the stand-in, TENAX_DEVICE says so and TENAX_ON_CPU is the one on the CPU.
 set -eu
 golden=$TENAX_SOURCE/tests/golden
 
@@ -7,15 +8,30 @@ claim() { "$RUN_CHECK" "$@" || fail "$*"; }
 
 # train RANKS DECK override…: mpirun without noise of its own; output goes to out.log and err.log.
 train() {
-  local ranks=$1 status=0
-  shift
-  timeout 240 mpirun -q -n "$ranks" "$TENAX" "$@" >out.log 2>err.log </dev/null || status=$?
+  local ranks=$1 deck=$2 status=0
+  shift 2
+  timeout 240 mpirun -q -n "$ranks" "$TENAX" "$deck" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >out.log 2>err.log \
+    </dev/null || status=$?
   return $status
 }
 
 # layout TENSOR PIPELINE DATA: the overrides; `ranks_of` their product.
 layout() { echo "parallel.tensor_parallel_size=$1 parallel.pipeline_parallel_size=$2 parallel.data_parallel_size=$3"; }
 ranks_of() { echo $(($1 * $2 * $3)); }
+
+# skips REASON: the part that has not run makes the whole test a skipped one.
+skips() { echo "skipped: $*"; exit 77; }
+
+# On the stand-in: learns_as_on_cpu NAME RANKS DECK override…: the same run on the CPU has the same losses and norms as runs/NAME,
+# to the last bit.
+learns_as_on_cpu() {
+  [ -n "${TENAX_ON_CPU:-}" ] || return 0
+  local name=$1 ranks=$2
+  shift 2
+  TENAX=$TENAX_ON_CPU TENAX_DEVICE=cpu must_train "$ranks" "$@" run.name="$name-on-cpu"
+  claim same "runs/$name-on-cpu/metrics.jsonl" "runs/$name/metrics.jsonl"
+  echo "ok $name is that of the CPU, bit for bit"
+}
 
 must_train() {
   local status=0

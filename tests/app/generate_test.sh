@@ -90,7 +90,7 @@ echo "ok generate"
 
 # GPT-2's tokens, where its vocabulary is.
 vocab=$TENAX_SOURCE/../shared/data/gpt2
-[ -e $vocab/vocab.bpe ] || { echo "GPT-2's tokens are skipped: no $vocab"; exit 0; }
+[ -e $vocab/vocab.bpe ] || skips "GPT-2's tokens: no $vocab"
 for i in $(seq 60); do printf 'some naïve €uros 😀 are here again<|endoftext|>'; done >long.txt
 must_train 1 $golden/golden.toml run.name=gpt2 run.train_steps=60 model.init_weights= model.vocab_size=50257 \
   data.train=$PWD/long.txt data.tokenizer=gpt2 data.vocab_dir=$vocab optimizer.lr=1e-2

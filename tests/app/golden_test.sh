@@ -26,11 +26,13 @@ run_case() {  # TENSOR PIPELINE DATA SCHEDULE MICRO_BATCH
 }
 
 run_case 1 1 1 zero_bubble 1
+learns_as_on_cpu t1p1d1-zero_bubble-1 1 $golden/golden.toml pipeline.schedule=zero_bubble batch.micro_batch_size=1
 for tensor in 1 2; do for pipeline in 1 2; do for data in 1 2; do
   [ $tensor$pipeline$data = 111 ] || run_case $tensor $pipeline $data zero_bubble 1
 done; done; done
 run_case 1 4 1 zero_bubble 1
 for schedule in gpipe 1f1b adaptive; do run_case 1 4 1 $schedule 1; run_case 2 2 2 $schedule 1; done
+learns_as_on_cpu t2p2d2-1f1b-1 8 $golden/golden.toml $(layout 2 2 2) pipeline.schedule=1f1b batch.micro_batch_size=1
 for micro in 2 4; do run_case 1 1 1 zero_bubble $micro; run_case 2 2 1 1f1b $micro; run_case 1 2 2 zero_bubble $micro; done
 
 # What is computed again is what was kept, to the last bit.

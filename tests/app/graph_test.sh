@@ -6,7 +6,7 @@ deck=$golden/golden.toml
 run() {  # NAME OPTIONS…
   local name=$1
   shift
-  must_train 1 $deck run.name=$name device.kind=cuda "$@"
+  must_train 1 $deck run.name=$name "$@"
   local last=$(ls runs/$name/checkpoints/step-*.h5 | tail -n 1)
   "$TENAX" export $last --out $name.safetensors >/dev/null
 }
@@ -20,6 +20,7 @@ for dtype in fp32 bf16; do
   run ops-$dtype model.compute_dtype=$dtype
   run graph-$dtype model.compute_dtype=$dtype device.cuda_graph=true
   same_runs graph-$dtype ops-$dtype
+  learns_as_on_cpu ops-$dtype 1 $deck model.compute_dtype=$dtype
 done
 run seen-fp32 device.cuda_graph=true run.profile_interval=3 data.validation=$golden/tokens.bin run.eval_interval=4 \
   run.eval_steps=2 checkpoint.interval=5

@@ -62,7 +62,7 @@ refuses 1 2 "$PWD/file" $deck $two=2 run.output_dir=$PWD/file/run
 echo "ok all refusals"
 
 [ "$(id -u)" = 0 ] && mkdir -p small && mount -t tmpfs -o size=600k tmpfs small 2>/dev/null ||
-  { echo "the full-disk part is skipped: no tmpfs can be mounted here"; exit 0; }
+  skips "the full-disk part: no tmpfs can be mounted here"
 trap 'umount small' EXIT
 got=0
 train 2 $deck $two=2 checkpoint.dir=$PWD/small/checkpoints run.output_dir=$PWD/out || got=$?

@@ -1,7 +1,8 @@
-# Functions shared by cpu.sh and split.sh. To be sourced.
+# Functions shared by the scripts of this folder. To be sourced.
 
 bench_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$bench_folder/../../app/setup.sh"
+source "$bench_folder/goals.sh"
 bench_work=$tenax_build/bench
 
 # prepare_bench [-Dname=value …]: builds build/tenax and writes the random tokens that the decks of this folder read. Where

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Training speed and memory of tenax and of PyTorch on this machine's cores, measured in turn; same model, batch and step.
 #
-#   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15]
+#   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15] [--check]
 #
 # PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-openmp). PyTorch runs with
 # two threads and the settings that make it fastest (see `best_pytorch`). tenax runs on 2 ranks in the fastest of the layouts below, which a
@@ -12,6 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16" python=/usr/bin/python3 seconds=15
 while [ $# -gt 0 ]; do
   case $1 in
+    --check) check=1; shift; continue ;;
     --rounds) rounds=$2 ;; --sizes) sizes=$2 ;; --dtypes) dtypes=$2 ;; --python) python=$2 ;; --seconds) seconds=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
@@ -63,7 +64,7 @@ find_layout() {
 }
 
 measure() {  # SIZE DTYPE
-  local size=$1 dtype=$2 round tenax pytorch peak flop
+  local size=$1 dtype=$2 round tenax pytorch peak flop ratio tenax_mib pytorch_mib
   find_layout "$size" "$dtype"
   local options="model.compute_dtype=$dtype $layout"
   : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
@@ -76,9 +77,12 @@ measure() {  # SIZE DTYPE
   peak=$(sed -n 's/.*measured at \([0-9.]*\) \([GT]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
     awk '{ print $1 * ($2 == "T" ? 1000 : 1) }')
   flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | field flop_per_token)
-  printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" \
-    "$(awk "BEGIN { print $tenax / $pytorch }")" "$peak" "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" \
-    "$(tenax_memory "$size" $options)" "$(pytorch_memory "$size" "$dtype")" "$layout"
+  ratio=$(awk "BEGIN { print $tenax / $pytorch }")
+  tenax_mib=$(tenax_memory "$size" $options) pytorch_mib=$(pytorch_memory "$size" "$dtype")
+  printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" "$ratio" "$peak" \
+    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$layout"
+  meets "cpu.$size.$dtype" "$ratio"
+  meets cpu.memory "$(awk "BEGIN { print $tenax_mib / $pytorch_mib }")" "$size, $dtype"
 }
 
 with_build_lock prepare_bench
@@ -90,3 +94,4 @@ printf '%-10s %-5s %9s %9s %6s %9s %7s %9s %9s   %s\n' size type tenax PyTorch r
 for size in $sizes; do
   for dtype in $dtypes; do measure "$size" "$dtype"; done
 done
+end_with_goals

@@ -2,7 +2,7 @@
 # The figures of the PipeMorph paper (NSDI 2026) on the emulated device: what an iteration takes with each system, predicted
 # by the evaluator beside measured on real ranks, and a picture of each schedule and of what was measured.
 #
-#   bash tests/bench/pipemorph.sh [--figures "14 15 16 17 18 21 22 1200"] [--steps 8] [--out build/pipemorph]
+#   bash tests/bench/pipemorph.sh [--figures "14 15 16 17 18 21 22 1200"] [--steps 8] [--out build/pipemorph] [--check]
 #
 # Systems, by the paper's names: 1F1B, ZB and PM-CPU (fixed zero-bubble order, direct or delegated), PipeMorph (adaptive, links
 # delegated when slow). Measured: median of the last half of the steps. Needs an idle machine of two cores or more.
@@ -12,6 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 figures="14 15 16 17 21 18 1200 22" steps=8 out=$tenax_build/pipemorph
 while [ $# -gt 0 ]; do
   case $1 in
+    --check) check=1; shift; continue ;;
     --figures) figures=$2 ;; --steps) steps=$2 ;; --out) out=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
@@ -44,6 +45,9 @@ measure() {
   step_seconds | tail -n $((steps / 2)) | median | awk '{ printf "%.1f", 1000 * $1 }'
 }
 
+percent_above() { awk "BEGIN { printf \"%.2f\", 100 * ($1 / $2 - 1) }"; }
+declare -A ms  # measured, by "FIGURE SETTING SYSTEM"
+
 # row FIGURE SETTING SYSTEM DECK OPTIONS…: one line of the table; leaves the measured ms in $last.
 row() {
   local figure=$1 setting=$2 system=$3 deck=$4 predicted bound picture
@@ -53,6 +57,9 @@ row() {
   last=$(measure "$deck" "$@" $(options_of "$system"))
   printf '%-5s %-28s %-10s %10.1f %10.1f %7s %10.1f\n' "$figure" "$setting" "$system" "$predicted" "$last" \
     "$(divide "$last" "$predicted")" "$bound"
+  ms[$figure $setting $system]=$last
+  meets pipemorph.off_prediction_percent "$(percent_above "$last" "$predicted" | tr -d -)" "$figure, $setting, $system"
+  [[ $system-$figure != PipeMorph-1[467] ]] || meets pipemorph.above_bound_percent "$(percent_above "$last" "$bound")" "$figure, $setting"
   [ -s "$out/run/trace.json" ] && cp "$out/run/trace.json" "$picture.trace.json"
 }
 
@@ -68,6 +75,7 @@ figure_15() {
   for delay in 0 10 20 30 40 50 60; do
     for system in $systems; do row 15 "14B, link 6, $delay ms" "$system" "$decks/14b.toml" inject.0.delay_ms=$delay; done
   done
+  meets pipemorph.15.slowdown "$(divide "${ms[15 14B, link 6, 60 ms PipeMorph]}" "${ms[15 14B, link 6, 0 ms PipeMorph]}")"
 }
 
 figure_16() {
@@ -80,6 +88,7 @@ figure_16() {
       row 16 "14B, last, $delay ms" "$system" "$decks/14b.toml" inject.0.delay_ms=$delay
     done
   done
+  meets pipemorph.16.over_direct "$(divide "${ms[16 14B, last, 60 ms ZB]}" "${ms[16 14B, last, 60 ms PipeMorph]}")"
 }
 
 figure_17() {
@@ -97,6 +106,11 @@ figure_21() {
   row 21 "14B, healthy" ZB "$decks/14b.toml" inject.0.delay_ms=0
   row 21 "14B, healthy" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0
   row 21 "14B, copies of a 60B" PM-CPU "$decks/14b.toml" inject.0.delay_ms=0 device.copy_ms=0.9
+  local model
+  for model in 7B 14B; do
+    meets pipemorph.21.over_direct "$(divide "${ms[21 $model, healthy PM-CPU]}" "${ms[21 $model, healthy ZB]}")" "$model"
+  done
+  meets pipemorph.21.copies "$(divide "${ms[21 14B, copies of a 60B PM-CPU]}" "${ms[21 14B, healthy ZB]}")"
 }
 
 # run_whole DECK SYSTEM OPTIONS…: all steps of the deck; leaves the mean iteration in ms in $last. (A system without delegates
@@ -125,6 +139,8 @@ whole() {
   done
   printf '%-5s %-28s PipeMorph: %s x ZB, %s x 1F1B\n' "$figure" "$setting" "$(divide "${mean[ZB]}" "${mean[PipeMorph]}")" \
     "$(divide "${mean[1F1B]}" "${mean[PipeMorph]}")"
+  meets "pipemorph.$figure.over_zb" "$(divide "${mean[ZB]}" "${mean[PipeMorph]}")"
+  meets "pipemorph.$figure.over_1f1b" "$(divide "${mean[1F1B]}" "${mean[PipeMorph]}")"
 }
 
 figure_18() {
@@ -147,3 +163,4 @@ for figure in $figures; do
   warn_if_busy
   "figure_$figure"
 done
+end_with_goals

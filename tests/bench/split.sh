@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a second rank on a second core brings: tokens/s of two ranks against one rank, same deck and batch.
 #
-#   bash tests/bench/split.sh [--rounds 3] [--dtype fp32|bf16]
+#   bash tests/bench/split.sh [--rounds 3] [--dtype fp32|bf16] [--check]
 #
 # Each side uses its best micro-batch size, found in one run each; then both are run in turn, medians over the rounds.
 set -u
@@ -10,6 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 rounds=3 dtype=fp32
 while [ $# -gt 0 ]; do
   case $1 in
+    --check) check=1; shift; continue ;;
     --rounds) rounds=$2 ;; --dtype) dtype=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
@@ -33,7 +34,7 @@ best_micro() {
   for micro in "$@"; do echo "$(rate "$ranks" "$deck" "$micro" $layout) $micro"; done | sort -g | tail -n 1 | cut -d ' ' -f 2
 }
 
-compare() {  # NAME DECK GOAL LAYOUT MICRO_BATCH_SIZES…
+compare() {  # NAME DECK GOAL (of goals.sh) LAYOUT MICRO_BATCH_SIZES…
   local name=$1 deck=$2 goal=$3 layout=$4 round single split
   shift 4
   warn_if_busy
@@ -46,12 +47,14 @@ compare() {  # NAME DECK GOAL LAYOUT MICRO_BATCH_SIZES…
     rate 2 "$deck" "$micro_of_two" "$layout" >>"$bench_work/split.rates"
   done
   single=$(median <"$bench_work/single.rates") split=$(median <"$bench_work/split.rates")
-  printf '%-34s %9.0f %9.0f %6.2f   %s\n' "$name" "$single" "$split" "$(awk "BEGIN { print $split / $single }")" "$goal"
+  printf '%-34s %9.0f %9.0f %6.2f\n' "$name" "$single" "$split" "$(awk "BEGIN { print $split / $single }")"
+  meets "$goal" "$(awk "BEGIN { print $split / $single }")"
 }
 
 with_build_lock prepare_bench
 export_mpi_environment
-printf '%-34s %9s %9s %6s   %s\n' "tokens/s, $dtype, batch 8" '1 rank' '2 ranks' ratio goal
-compare 'data 2, small' small 1.7 parallel.data_parallel_size=2 4 2
-compare 'tensor 2, small' small 1.6 parallel.tensor_parallel_size=2 8 4
-compare 'pipeline 2, deep, 8 micro-batches' deep 1.6 parallel.pipeline_parallel_size=2 1
+printf '%-34s %9s %9s %6s\n' "tokens/s, $dtype, batch 8" '1 rank' '2 ranks' ratio
+compare 'data 2, small' small split.data parallel.data_parallel_size=2 4 2
+compare 'tensor 2, small' small split.tensor parallel.tensor_parallel_size=2 8 4
+compare 'pipeline 2, deep, 8 micro-batches' deep split.pipeline parallel.pipeline_parallel_size=2 1
+end_with_goals

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # GPT-2's tokenizer: `tenax tokenize` beside tiktoken and Hugging Face's tokenizers, on the same text, in turn.
 #
-#   bash tests/bench/tokenize.sh --vocab DIR [--text FILE] [--mib 100] [--rounds 3] [--python PYTHON]
+#   bash tests/bench/tokenize.sh --vocab DIR [--text FILE] [--mib 100] [--rounds 3] [--python PYTHON] [--check]
 #
 # DIR holds encoder.json and vocab.bpe; FILE is repeated up to so many MiB (default: the English of /usr/share/doc and
 # Perl's manuals). PYTHON must import tiktoken, tokenizers or both. For one thread and for all: MB of text a second of wall
@@ -13,6 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 vocab="" text="" mib=100 rounds=3 python=python3
 while [ $# -gt 0 ]; do
   case $1 in
+    --check) check=1; shift; continue ;;
     --vocab) vocab=$2 ;; --text) text=$2 ;; --mib) mib=$2 ;; --rounds) rounds=$2 ;; --python) python=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
@@ -92,9 +93,11 @@ cut -d' ' -f1 "$bench_work/tokenize.results" | sort -u | while read -r name; do
   printf '%-16s %12.1f %22.1f\n' "$name" $(for field in 2 3; do
     grep "^$name " "$bench_work/tokenize.results" | cut -d' ' -f$field | median; done)
 done
+meets tokenize.megabytes_per_s "$(grep '^tenax-1 ' "$bench_work/tokenize.results" | cut -d' ' -f2 | median)"
 for copies in 1 4; do
   texts=$(yes "$corpus" | head -n $copies)
   "$tenax" tokenize $texts --out "$bench_work/corpus.h5" --tokenizer gpt2 --vocab "$vocab" >/dev/null &
   echo "peak memory with $((copies * mib)) MiB of text: $(pss_peak_mib $!) MiB"
   wait
 done
+end_with_goals

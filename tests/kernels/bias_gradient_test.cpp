@@ -17,7 +17,7 @@ TEST_P(BiasGradient, sums_each_column) {
                  d_bias = accumulator({columns});
     kernels().bias_gradient(stream(), {.d_y = d_y, .d_bias = d_bias, .accumulate = false});
     expect_near(values(d_bias), column_sums(values(d_y), static_cast<std::size_t>(columns)),
-                accumulation_tolerance(), 10.0);
+                accumulation_tolerance());
   }
 }
 

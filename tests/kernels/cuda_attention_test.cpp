@@ -3,6 +3,7 @@
 
 #include "kernels/cuda_device.hpp"
 #include "tests/kernels/operation_test.hpp"
+#include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels::test {
 namespace {
@@ -56,16 +57,6 @@ class Layer {
   DType dtype_;
   Tensor qkv, d_out, out, log_sum_exp, d_qkv;
 };
-
-double relative_error(const Values& actual, const Values& expected) {
-  double difference = 0, norm = 0;
-  EXPECT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
-    norm += expected[i] * expected[i];
-  }
-  return std::sqrt(difference / norm);  // NaN passes no comparison
-}
 
 void skip_without_gpu() {
   const CudaPresence presence = cuda_presence();

@@ -10,6 +10,7 @@
 #include "kernels/cuda/attention_backward_body.hpp"
 #include "kernels/cuda/attention_forward_body.hpp"
 #include "tests/kernels/matmul_values.hpp"
+#include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -129,9 +130,8 @@ void backward(const AttentionBackward<Element>& op, int threads) {
 
 void expect_close(const Values& values, const Values& expected, double tolerance, const char* what,
                   const AttentionShape& shape) {
-  for (std::int64_t i = 0; i < values.size(); ++i)
-    ASSERT_NEAR(values[i], expected[i], tolerance * (1 + std::abs(expected[i])))
-        << what << " " << i << ", T " << shape.length << ", head size " << shape.head_size;
+  ASSERT_TRUE(kernels::test::are_near(values, expected, tolerance))
+      << what << ", T " << shape.length << ", head size " << shape.head_size;
 }
 
 // Lengths below, at and beyond the tiles; head sizes of whole quads and others.

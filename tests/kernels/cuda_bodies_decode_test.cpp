@@ -6,6 +6,7 @@
 #include "kernels/cuda/attention_decode_body.hpp"
 #include "kernels/kernels.hpp"
 #include "tests/kernels/matmul_values.hpp"
+#include "tests/kernels/relative_error.hpp"
 #include "tests/kernels/thread_group.hpp"
 
 namespace tenax::kernels::cuda {
@@ -66,9 +67,8 @@ class CudaDecodeBodies : public testing::Test {
                                                         : DType::bf16;
   static constexpr double kTolerance = kType == DType::f64 ? 1e-14 : kType == DType::f32 ? 2e-6 : 8e-3;
   void expect_close(const Values& actual, const Values& expected, const Size& size) {
-    for (std::int64_t i = 0; i < size.hidden(); ++i)
-      ASSERT_NEAR(actual[i], expected[i], kTolerance)
-          << "T " << size.length << ", head size " << size.head_size << ", element " << i;
+    ASSERT_TRUE(kernels::test::are_near(actual, expected, kTolerance))
+        << "T " << size.length << ", head size " << size.head_size;
   }
 };
 using ElementTypes = testing::Types<double, float, bf16_t>;

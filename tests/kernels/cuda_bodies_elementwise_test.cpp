@@ -197,7 +197,7 @@ TEST_P(CudaColumnSumBodies, are_the_cpus_bias_gradients) {
       for_widths<T>(columns, [&]<int kCount>() {
         for_each_group([&](auto group) { run<kCount, T>(group, d_y, chunk_rows, partials, sums); },
                        [&] {
-                         expect_near(values(actual), values(expected), tolerance(), 10.0);
+                         expect_near(values(actual), values(expected), tolerance());
                          spoil(actual);
                        });
       });

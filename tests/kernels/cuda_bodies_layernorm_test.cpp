@@ -60,7 +60,7 @@ class CudaLayerNormBodies : public BodyTest {
                 layernorm_forward_row<kCount, residual>(group, op, row);
             },
             [&] {
-              expect_near(values(in.y), values(expected.y), tolerance_in_type(), 3.0);
+              expect_near(values(in.y), values(expected.y), tolerance_in_type());
               expect_near(values(in.mean), values(expected.mean), tolerance());
               expect_near(values(in.rstd), values(expected.rstd), tolerance());
               if (residual) expect_near(values(in.sum), values(expected.sum), tolerance_in_type());
@@ -172,9 +172,10 @@ class CudaLayerNormBackwardBodies : public CudaLayerNormBodies {
                                         .d_beta = to.d_beta});
   }
   void expect_same(const Gradients& actual, const Gradients& expected) {
-    expect_near(values(actual.d_x), values(expected.d_x), tolerance_in_type(), 3.0);
-    expect_near(values(actual.d_gamma), values(expected.d_gamma), tolerance(), 10.0);
-    expect_near(values(actual.d_beta), values(expected.d_beta), tolerance(), 10.0);
+    // The gradient of a row of two or three values is what is left of terms many times larger.
+    expect_near(values(actual.d_x), values(expected.d_x), tolerance_in_type(), 30.0);
+    expect_near(values(actual.d_gamma), values(expected.d_gamma), tolerance());
+    expect_near(values(actual.d_beta), values(expected.d_beta), tolerance());
   }
 
   // blocks: fewer than rows, and more, so that some have none.

@@ -9,6 +9,7 @@
 #include "kernels/cuda/matmul_trials.hpp"
 #include "tests/kernels/column_major.hpp"
 #include "tests/kernels/matmul_values.hpp"
+#include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels::cuda::test {
 namespace {
@@ -30,8 +31,7 @@ class Cpu {
 
 void expect_near(const Values& actual, const Values& expected, DType dtype) {
   const double tolerance = dtype == DType::bf16 ? 0.02 : dtype == DType::f32 ? 1e-4 : 1e-9;
-  for (std::int64_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "element " << i;
+  ASSERT_TRUE(kernels::test::are_near(actual, expected, tolerance));
 }
 
 using Case = std::tuple<std::pair<DType, DType>, bool, bool, bool, bool>;

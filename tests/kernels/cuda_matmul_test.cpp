@@ -10,6 +10,7 @@
 #include "kernels/error.hpp"
 #include "tests/kernels/fake_cublaslt.hpp"
 #include "tests/kernels/matmul_values.hpp"
+#include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels::cuda::test {
 namespace {
@@ -33,8 +34,7 @@ class CudaMatmulTest : public testing::Test {
 
 void expect_near(const Values& actual, const Values& expected, DType dtype) {
   const double tolerance = dtype == DType::bf16 ? 0.02 : dtype == DType::f32 ? 1e-4 : 1e-9;
-  for (std::int64_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "element " << i;
+  ASSERT_TRUE(kernels::test::are_near(actual, expected, tolerance));
 }
 
 TEST_F(CudaMatmulTest, products_of_every_type_and_layout_are_the_cpus) {

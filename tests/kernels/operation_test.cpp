@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/random.hpp"
+#include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels::test {
 namespace {
@@ -95,13 +96,8 @@ std::string name_of_parameters(const testing::TestParamInfo<OperationTest::Param
   return std::get<0>(info.param) + "_" + name_of(std::get<1>(info.param));
 }
 
-void expect_near(const Values& actual, const Values& expected, double tolerance, double scale) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    const double allowed = tolerance * std::max(scale, std::abs(expected[i]));
-    ASSERT_TRUE(std::abs(actual[i] - expected[i]) <= allowed)
-        << "element " << i << " is " << actual[i] << ", expected " << expected[i];
-  }
+void expect_near(const Values& actual, const Values& expected, double tolerance, double floor) {
+  ASSERT_TRUE(are_near(actual, expected, tolerance, floor));
 }
 
 Values numerical_gradient(const std::function<double(const Values&)>& f, Values x, double step) {

@@ -77,9 +77,8 @@ class OperationTest : public testing::TestWithParam<std::tuple<std::string, DTyp
 
 std::string name_of_parameters(const testing::TestParamInfo<OperationTest::ParamType>& info);
 
-/// Each |actual − expected| within `tolerance` of max(1, |expected|), or of `scale` where results are larger
-/// than 1 and cancel.
-void expect_near(const Values& actual, const Values& expected, double tolerance, double scale = 1.0);
+/// Asserts are_near() (relative_error.hpp).
+void expect_near(const Values& actual, const Values& expected, double tolerance, double floor = 1.0);
 
 /// Central differences of f at x, one element at a time.
 Values numerical_gradient(const std::function<double(const Values&)>& f, Values x, double step = 1e-5);

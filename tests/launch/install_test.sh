@@ -55,9 +55,9 @@ cmake --install "$BUILD" --prefix "$work/prefix" >install.log || fail "cmake --i
 check "$work/prefix"
 echo "ok cmake --install"
 
-[ -e "$BUILD/CPackConfig.cmake" ] || { echo "the package is skipped: a build with CUDA makes none"; exit 0; }
+[ -e "$BUILD/CPackConfig.cmake" ] || { echo "skipped: the package: a build with CUDA makes none"; exit 77; }
 for program in cpack dpkg-shlibdeps dpkg-deb file; do
-  command -v $program >/dev/null || { echo "the package is skipped: no $program here"; exit 0; }
+  command -v $program >/dev/null || { echo "skipped: the package: no $program here"; exit 77; }
 done
 cpack --config "$BUILD/CPackConfig.cmake" -B "$work/package" >cpack.log 2>&1 || { cat cpack.log; fail "cpack"; }
 package=$(ls package/tenax*.deb)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The goals (goals.sh) of what is measured without whole runs: the adaptive planner and the emulated device's clock.
+#
+#   bash tests/bench/check.sh [planner] [emulated]     (default: both)     status 1 when a goal is missed
+#
+# Four minutes on an idle machine, nearly all of it proofs of optima.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+check=1
+
+# value_of LINE LABEL: the number after LABEL in the line that begins with LINE, of what say_and_keep has kept.
+value_of() { sed -n "s/^$1.*$2 *\([0-9.]*\).*/\1/p" "$bench_work/check.log"; }
+say_and_keep() { "$tenax_build/tests/bench/$1" "${@:2}" | tee "$bench_work/check.log"; }
+
+do_planner() {
+  local limits
+  say_and_keep planner_bench exact
+  for limits in "without limits" "with limits"; do
+    meets planner.mean_gap_percent "$(value_of "$limits" 'mean gap')" "$limits"
+    meets planner.optimal_percent "$(value_of "$limits" 'worst .*, ')" "$limits"
+  done
+  say_and_keep planner_bench bound 8 32
+  meets planner.bound_gap_percent "$(value_of 'above the lower bound' 'mean gap')"
+  say_and_keep planner_bench bound 64 512 1 5000
+  meets planner.large_s "$(value_of 'above the lower bound' 'longest')"
+}
+do_emulated() {
+  say_and_keep emulated_timing 16 100 10
+  meets emulated.mean_lateness_ms "$(value_of lateness mean)"
+}
+
+build_all() {
+  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  build_target planner_bench
+  build_target emulated_timing
+}
+with_build_lock build_all
+mkdir -p "$bench_work"
+[ $# -gt 0 ] || set -- planner emulated
+for word in "$@"; do
+  warn_if_busy
+  "do_$word"
+done
+end_with_goals
