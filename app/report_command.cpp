@@ -36,6 +36,7 @@ int report_command(const std::vector<std::string>& arguments) {
     runs.push_back(load_run(directory));
     pipelines.push_back(pipeline_of(runs.back()));
   }
+  tell_apart(runs);
   const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
   const std::filesystem::path out = line.text("out", own.string());
   io::write_file_atomically(out, report_page(runs, pipelines));

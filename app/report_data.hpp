@@ -13,6 +13,8 @@ namespace tenax::app {
 
 struct RunData {
   std::string name;
+  std::string
+      label;  ///< what tells it from the page's other runs: the name, with the folder where names are equal
   std::filesystem::path directory;
   std::string deck_text;         ///< the resolved deck; empty if there is none
   std::optional<io::Deck> deck;  ///< absent where this version cannot read it
@@ -23,6 +25,9 @@ struct RunData {
 
 /// Throws Error(rank) unless the directory is one of a run.
 RunData load_run(const std::filesystem::path& directory);
+
+/// Sets the labels.
+void tell_apart(std::vector<RunData>& runs);
 
 struct Curve {
   std::vector<double> x, y;
@@ -37,7 +42,7 @@ Curve decimated(const std::vector<double>& x, const std::vector<double>& y);
 /// The value in the middle; 0 of nothing. Not-a-numbers are left out.
 double median(std::vector<double> values);
 
-/// What the page's script draws: {"runs": [{name, curves, events, …}], "histogram": {edges, counts}}.
+/// What the page's script draws: {"runs": [{name, curves, axes, events, …}], "histogram": {low, high, slowest, runs}}.
 std::string chart_data_json(const std::vector<RunData>& runs);
 
 }  // namespace tenax::app

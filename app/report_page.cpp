@@ -22,7 +22,7 @@ std::string harmless(const std::string& json) {
 
 std::string title_of(const std::vector<RunData>& runs) {
   std::string title = "tenax: ";
-  for (const RunData& run : runs) title += (&run == &runs.front() ? "" : ", ") + escaped(run.name);
+  for (const RunData& run : runs) title += (&run == &runs.front() ? "" : ", ") + escaped(run.label);
   return title;
 }
 
@@ -30,7 +30,7 @@ std::string pipelines_html(const std::vector<RunData>& runs, const std::vector<s
   std::string html;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (pipelines[i].empty()) continue;
-    if (runs.size() > 1) html += "<h3>" + escaped(runs[i].name) + "</h3>\n";
+    if (runs.size() > 1) html += "<h3>" + escaped(runs[i].label) + "</h3>\n";
     html += pipelines[i];
   }
   if (html.empty()) return {};
@@ -45,10 +45,21 @@ std::string decks_html(const std::vector<RunData>& runs) {
   if (runs.size() > 1) html += "<p>Keys in which the decks differ:</p><div id=\"deck-differences\"></div>\n";
   for (const RunData& run : runs)
     html += std::string("<details") + (runs.size() == 1 ? " open" : "") + "><summary>The resolved deck of " +
-            escaped(run.name) + "</summary><pre class=\"deck\" tabindex=\"0\">" + escaped(run.deck_text) +
+            escaped(run.label) + "</summary><pre class=\"deck\" tabindex=\"0\">" + escaped(run.deck_text) +
             "</pre></details>\n";
   return html + "</section>\n";
 }
+
+/// How the curves are drawn; the script listens.
+constexpr const char* kView =
+    "<form class=\"view\" id=\"view\" aria-label=\"how curves are drawn\">"
+    "<label>across <select id=\"view-x\"><option value=\"step\">steps</option>"
+    "<option value=\"tokens\">tokens</option><option value=\"seconds\">training "
+    "time</option></select></label>"
+    "<label><input type=\"checkbox\" id=\"view-log-x\"> logarithmic across</label>"
+    "<label><input type=\"checkbox\" id=\"view-log-y\"> logarithmic up</label>"
+    "<label>smoothing <input type=\"range\" id=\"view-smoothing\" min=\"0\" max=\"0.99\" step=\"0.01\"> "
+    "<output id=\"view-smoothing-is\" for=\"view-smoothing\"></output></label></form>";
 
 }  // namespace
 
@@ -59,7 +70,8 @@ std::string report_page(const std::vector<RunData>& runs, const std::vector<std:
          title + "</title>\n<style>\n" + kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" + title +
          "</h1>\n<section class=\"runs\" id=\"runs\" aria-label=\"runs\"></section>\n"
          "<noscript><p>The charts are drawn by a script of this page.</p></noscript>\n"
-         "<section aria-labelledby=\"curves-title\"><h2 id=\"curves-title\">Training</h2>"
+         "<section aria-labelledby=\"curves-title\"><h2 id=\"curves-title\">Training</h2>" +
+         kView +
          "<div class=\"charts\" id=\"charts\"></div></section>\n"
          "<section aria-labelledby=\"events-title\"><h2 id=\"events-title\">Events</h2>"
          "<div class=\"charts\" id=\"events\"></div></section>\n" +

@@ -22,6 +22,18 @@ std::string text_of(const json& value) {
                            : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string place_of(const json& event) {
+  if (const auto stages = event.find("stages"); stages != event.end() && stages->is_array() &&
+                                                stages->size() == 2 && stages->at(0).is_number() &&
+                                                stages->at(1).is_number())
+    return "link " + std::to_string(stages->at(0).get<std::int64_t>()) + "-" +
+           std::to_string(stages->at(1).get<std::int64_t>());
+  for (const std::string name : {"stage", "rank"})
+    if (const auto found = event.find(name); found != event.end() && found->is_number())
+      return name + " " + std::to_string(found->get<std::int64_t>());
+  return {};
+}
+
 void add_events(const fs::path& file, const std::string& replica, std::vector<EventLine>& events) {
   for_each_json_line(file, [&](const json& object) {
     if (!object.contains("event")) return;
@@ -30,6 +42,7 @@ void add_events(const fs::path& file, const std::string& replica, std::vector<Ev
     line.step = object.value("step", json()).is_number() ? object["step"].get<std::int64_t>() : 0;
     line.event = text_of(object["event"]);
     line.reason = object.contains("reason") ? text_of(object["reason"]) : "";
+    line.place = place_of(object);
     line.details = replica;
     for (const auto& [name, value] : object.items()) {
       if (name == "time" || name == "step" || name == "event") continue;
@@ -54,7 +67,9 @@ RunSeries read_series(const fs::path& run_directory) {
       series.lr.push_back(number_in(line, "lr"));
       series.seconds.push_back(number_in(line, "seconds"));
       series.tokens_per_second.push_back(number_in(line, "tokens_per_second"));
-      if (const double tokens = number_in(line, "tokens"); tokens > 0) series.tokens += tokens;
+      const double tokens = number_in(line, "tokens");
+      const double before = series.tokens_seen.empty() ? 0 : series.tokens_seen.back();
+      series.tokens_seen.push_back(before + (tokens > 0 ? tokens : 0));
     }
   });
   return series;

@@ -11,7 +11,7 @@ namespace tenax::io {
 /// Of metrics.jsonl, aligned with each other; what the file has as null is not-a-number.
 struct RunSeries {
   std::vector<double> step, loss, grad_norm, lr, seconds, tokens_per_second;
-  double tokens = 0;  ///< of all steps
+  std::vector<double> tokens_seen;  ///< by the end of each step
   std::vector<double> validation_step, validation_loss;
 };
 
@@ -19,7 +19,9 @@ struct EventLine {
   double time_s = 0;  ///< UNIX time
   std::int64_t step = 0;
   std::string event;
-  std::string reason;   ///< of "end"
+  std::string reason;  ///< of "end"
+  std::string
+      place;  ///< "link 1-2" (between these stages), "stage 1" or "rank 5"; empty where it is of the whole run
   std::string details;  ///< the other members, as "name value, name value"
 };
 

@@ -3,55 +3,79 @@
 const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
 
 function curveChart(id, title, keys, options = {}) {
+  const isScore = (c) => c.key === 'validation';
   const has = (run, key) => run.curves[key] && run.curves[key].y.some((v) => v !== 0);
-  const curves = () => visible().flatMap(({ run, i }) => keys.filter((key) => has(run, key))
-    .map((key) => ({ i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] })));
   if (!data.runs.some((run) => keys.some((key) => has(run, key)))) return;
-  const label = (curve) => [curve.name, keys.length > 1 ? (curve.key === 'validation' ? 'validation' : 'training') : '']
-    .filter(Boolean).join(' ');
-  const end = (c) => c.x[c.x.length - 1];
-  const lasts = (c, step) => c.key === 'validation' || step <= end(c);  // a shorter run has no later values
-  // Those of the curve that goes furthest; validations are few.
-  const stepsOf = (list) => {
-    const dense = list.filter((c) => c.key !== 'validation'), of = dense.length ? dense : list;
-    return of.length ? of.reduce((a, c) => (end(c) > end(a) ? c : a)).x : [];
+  // With `at`: where its points are across, but for those that a logarithmic axis has no place for.
+  const curveOf = (run, i, key) => {
+    const all = { i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] };
+    all.at = all.x.map((step) => across(run, step));
+    if (options.smooth && !isScore(all) && view.smoothing > 0) all.smooth = smoothed(all.y, view.smoothing);
+    const keep = (list) => list && list.filter((_, k) => !view.logX || all.at[k] > 0);
+    const kept = { ...all };
+    for (const part of ['x', 'y', 'low', 'high', 'smooth', 'at']) kept[part] = keep(all[part]);
+    return kept;
+  };
+  // Validations last: they are drawn over the others.
+  const curves = () => keys.flatMap((key) => visible().filter(({ run }) => has(run, key)).map(({ run, i }) => curveOf(run, i, key)))
+    .filter((c) => c.x.length > 0);
+  const label = (c) => [c.name, keys.length > 1 ? (isScore(c) ? 'validation' : 'training') : ''].filter(Boolean).join(' ');
+  const end = (c) => c.at[c.at.length - 1];
+  const lasts = (c, at) => isScore(c) || at <= end(c);  // a shorter run has no later values
+  // The one that goes furthest says where the read-out can stand; validations are few.
+  const leader = (list) => {
+    const dense = list.filter((c) => !isScore(c)), of = dense.length ? dense : list;
+    return of.length ? of.reduce((a, c) => (end(c) > end(a) ? c : a)) : { x: [], at: [] };
+  };
+  const drawCurve = (f, c) => {
+    const points = (values) => c.at.map((v, k) => `${f.x(v).toFixed(1)} ${f.y(values[k]).toFixed(1)}`);
+    const path = (values, name, stroke) => {
+      const line = make('path', { class: name, d: `M${points(values).join('L')}`, stroke });
+      if (dashes(c.i) && !isScore(c)) line.setAttribute('stroke-dasharray', dashes(c.i));
+      f.svg.append(line);
+    };
+    if (c.low) {  // a point stands for many steps: their range behind their mean
+      const area = `M${points(c.high).join('L')}L${points(c.low).reverse().join('L')}Z`;
+      f.svg.append(make('path', { class: 'range', d: area, fill: colour(c.i) }));
+    }
+    if (!isScore(c)) {
+      path(c.y, c.smooth ? 'curve raw' : 'curve', colour(c.i));
+      if (c.smooth) path(c.smooth, 'curve', colour(c.i));
+      return;
+    }
+    path(c.y, 'curve score', scoreColour(c.i));
+    const stride = Math.ceil(c.x.length / 60);
+    c.at.forEach((v, k) => {
+      if (k % stride && k !== c.x.length - 1) return;
+      f.svg.append(make('circle', { class: 'score', cx: f.x(v), cy: f.y(c.y[k]), r: 3.5, fill: scoreColour(c.i) }));
+    });
   };
   const draw = (width) => {
-    const list = curves(), xs = extent(list.map((c) => c.x)), ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
-    const log = ys[0] > 0 && ys[1] / ys[0] > 30 && options.log;
+    const list = curves(), xs = extent(list.map((c) => c.at)), ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
+    const log = ys[0] > 0 && options.log && (view.logY || (options.log === 'auto' && ys[1] / ys[0] > 30));
     if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
     if (options.zero && !log) ys[0] = 0;
-    const f = frame(width, 250, xs, ys, { x: 'step', log });
-    for (const c of list) {
-      const points = (values) => c.x.map((v, k) => `${f.x(v).toFixed(1)} ${f.y(values[k]).toFixed(1)}`);
-      if (c.low) {  // a point stands for many steps: their range behind their mean
-        const area = `M${points(c.high).join('L')}L${points(c.low).reverse().join('L')}Z`;
-        f.svg.append(make('path', { class: 'range', d: area, fill: colour(c.i) }));
-      }
-      const path = `M${points(c.y).join('L')}`;
-      const line = make('path', { class: c.key === 'validation' ? 'curve dashed' : 'curve', d: path, stroke: colour(c.i) });
-      if (dashes(c.i) && c.key !== 'validation') line.setAttribute('stroke-dasharray', dashes(c.i));
-      f.svg.append(line);
-      if (c.key === 'validation' && c.x.length <= 60)
-        c.x.forEach((v, k) => f.svg.append(make('circle', { cx: f.x(v), cy: f.y(c.y[k]), r: 3, fill: colour(c.i) })));
-    }
-    const steps = stepsOf(list);
-    const reading = (c, k) => `${label(c)} ${number(c.y[k])}` + (c.low ? ` (${number(c.low[k])} to ${number(c.high[k])})` : '');
-    const describe = (k) => `step ${whole(steps[k])}: ` + list.filter((c) => lasts(c, steps[k]))
-      .map((c) => reading(c, nearest(c.x, steps[k])).trim()).join(', ');
+    const axis = axisTo(xs[1]), f = frame(width, options.wide ? 320 : 250, xs, ys, { x: axis.title, unit: axis.unit, log, logX: view.logX });
+    for (const c of list) drawCurve(f, c);
+    const { at } = leader(list);
+    const details = (c, k) => [c.low && `${number(c.low[k])} to ${number(c.high[k])}`, c.smooth && `smoothed ${number(c.smooth[k])}`]
+      .filter(Boolean).join(', ');
+    const reading = (c, k) => `${label(c)} ${number(c.y[k])}${details(c, k) && ` (${details(c, k)})`}`.trim();
+    const describe = (k) => `${axis.read(at[k])}: ` + list.filter((c) => lasts(c, at[k])).map((c) => reading(c, nearest(c.at, at[k]))).join(', ');
     return {
-      svg: f.svg, positions: steps.length, describe, rest: steps.length ? describe(steps.length - 1) : '', place: (k) => f.x(steps[k]),
-      find: (px) => nearest(steps, xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
+      svg: f.svg, positions: at.length, describe, rest: at.length ? describe(at.length - 1) : '', place: (k) => f.x(at[k]),
+      find: (px) => nearest(at, f.back(px)),
       summary: list.map((c) => `${label(c) || title} from ${number(c.y[0])} to ${number(c.y[c.y.length - 1])}.`).join(' '),
     };
   };
   const table = () => {
-    const list = curves(), steps = stepsOf(list), rows = Math.min(40, steps.length);
+    const list = curves(), steps = leader(list).x, rows = Math.min(40, steps.length);
     const some = [...Array(rows).keys()].map((r) => steps[Math.round((r * (steps.length - 1)) / Math.max(1, rows - 1))]);
-    const scored = list.filter((c) => c.key === 'validation').flatMap((c) => (c.x.length <= 60 ? c.x : [end(c)]));
+    const last = (c) => c.x[c.x.length - 1];
+    const scored = list.filter(isScore).flatMap((c) => (c.x.length <= 60 ? c.x : [last(c)]));
     const body = make('tbody');
     for (const step of [...new Set([...some, ...scored])].sort((a, b) => a - b)) {
-      const isKnown = (c, k) => (c.key === 'validation' ? c.x[k] === step : lasts(c, step));
+      const isKnown = (c, k) => (isScore(c) ? c.x[k] === step : step <= last(c));
       const near = (c) => { const k = nearest(c.x, step); return isKnown(c, k) ? number(c.y[k]) : ''; };
       body.append(make('tr', {}, make('th', { scope: 'row' }, whole(step)), ...list.map((c) => make('td', {}, near(c)))));
     }
@@ -64,41 +88,52 @@ function curveChart(id, title, keys, options = {}) {
 // Which line is which, where a run has both.
 function lossKey() {
   if (!data.runs.some((run) => run.curves.validation.x.length > 0)) return [];
-  const line = (dashed) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' }, make('line',
-    { x1: 0, x2: 26, y1: 4, y2: 4, stroke: 'currentColor', 'stroke-width': 1.6, class: dashed ? 'dashed' : '' }));
-  return [make('span', { class: 'key' }, line(false), ' training', line(true), ' validation')];
+  const alone = data.runs.length === 1;
+  const sample = (...parts) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' }, ...parts);
+  const line = (name, stroke) => make('line', { x1: 0, x2: 26, y1: 4, y2: 4, stroke, class: name });
+  const score = alone ? scoreColour(0) : 'currentColor', training = alone ? colour(0) : 'currentColor';
+  return [make('span', { class: 'key' }, sample(line('curve', training)), ' training',
+    sample(line('curve score', score), make('circle', { class: 'score', cx: 13, cy: 4, r: 3.5, fill: score })), ' validation')];
 }
 
 function histogramChart() {
   const h = data.histogram, bins = h.runs.length ? h.runs[0].counts.length : 0;
-  if (!h.runs.some((run) => run.counts.some((n) => n > 0))) return;
-  const edge = (k) => (h.low + ((h.high - h.low) * k) / bins) * 1e3;
-  const range = (k) => `${number(edge(k))} to ${k + 1 < bins ? number(edge(k + 1)) : 'more'} ms`;
+  if (!h.runs.some((run) => run.beyond || run.counts.some((n) => n > 0))) return;
+  const ms = (seconds) => number(seconds * 1e3), width_s = (h.high - h.low) / bins;
+  // Steps that are slower than the bins go have a bar of their own, apart from them.
+  const hasBeyond = h.runs.some((run) => run.beyond > 0), bars = bins + (hasBeyond ? 1 : 0);
+  const begin = (k) => (h.low + width_s * (k < bins ? k : bins + 1.5)) * 1e3;
+  const end = (k) => (h.low + width_s * (k < bins ? k + 1 : bins + 4)) * 1e3;
+  const count = (i, k) => (k < bins ? h.runs[i].counts[k] : h.runs[i].beyond);
+  const range = (k) => (k < bins ? `${number(begin(k))} to ${number(end(k))} ms` : `more than ${ms(h.high)} ms, ${ms(h.slowest)} at most`);
   const named = (i, text) => (data.runs.length > 1 ? `${data.runs[i].name} ${text}` : text);
-  const medians = () => visible().map(({ run, i }) => named(i, `median ${number(run.step_s * 1e3)} ms`)).join(', ');
+  const medians = () => visible().map(({ run, i }) => named(i, `median ${ms(run.step_s)} ms`)).join(', ');
   const draw = (width) => {
-    const most = Math.max(1, ...visible().flatMap(({ i }) => h.runs[i].counts));
-    const f = frame(width, 250, [edge(0), edge(bins)], [0, most * 1.04], { x: 'ms' });
-    const list = visible();
-    list.forEach(({ i }, place) => h.runs[i].counts.forEach((count, k) => {
-      if (count === 0) return;
-      const span = (f.x(edge(k + 1)) - f.x(edge(k)) - 1) / list.length;
-      f.svg.append(make('rect', { x: f.x(edge(k)) + span * place, y: f.y(count), width: Math.max(0.5, span),
-        height: Math.max(0.5, f.y(0) - f.y(count)), fill: colour(i) }));
-    }));
+    const list = visible(), most = Math.max(1, ...list.flatMap(({ i }) => [h.runs[i].beyond, ...h.runs[i].counts]));
+    const f = frame(width, 250, [begin(0), end(bars - 1)], [0, most * 1.04], { x: 'ms', ticksTo: h.high * 1e3 });
+    list.forEach(({ i }, place) => {
+      for (let k = 0; k < bars; ++k) {
+        if (count(i, k) === 0) continue;
+        const span = (f.x(end(k)) - f.x(begin(k)) - 1) / list.length;
+        f.svg.append(make('rect', { class: k < bins ? 'bar' : 'bar beyond', x: f.x(begin(k)) + span * place, y: f.y(count(i, k)),
+          width: Math.max(0.5, span), height: Math.max(0.5, f.y(0) - f.y(count(i, k))), fill: colour(i), stroke: colour(i) }));
+      }
+    });
+    if (hasBeyond)
+      f.svg.append(make('text', { x: width - f.right, y: f.y(most) + 4, 'text-anchor': 'end' }, `slower than ${ms(h.high)} ms`));
+    const find = (px) => [...Array(bars).keys()].find((k) => f.x(end(k)) >= px) ?? bars - 1;
     return {
-      svg: f.svg, positions: bins, place: (k) => (f.x(edge(k)) + f.x(edge(k + 1))) / 2,
-      find: (px) => Math.floor(((px - f.left) / (width - f.left - f.right)) * bins),
-      describe: (k) => `${range(k)}: ` + visible().map(({ i }) => named(i, `${h.runs[i].counts[k]} steps`)).join(', '),
+      svg: f.svg, positions: bars, place: (k) => (f.x(begin(k)) + f.x(end(k))) / 2, find,
+      describe: (k) => `${range(k)}: ` + visible().map(({ i }) => named(i, `${count(i, k)} steps`)).join(', '),
       summary: `${medians()}.`, rest: medians(),
     };
   };
   const table = () => {
     const body = make('tbody');
-    for (let k = 0; k < bins; ++k)
-      if (visible().some(({ i }) => h.runs[i].counts[k]))
+    for (let k = 0; k < bars; ++k)
+      if (visible().some(({ i }) => count(i, k)))
         body.append(make('tr', {}, make('th', { scope: 'row' }, range(k)),
-          ...visible().map(({ i }) => make('td', {}, whole(h.runs[i].counts[k])))));
+          ...visible().map(({ i }) => make('td', {}, whole(count(i, k))))));
     return make('table', {}, make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'time of a step'),
       ...visible().map(({ run }) => make('th', { scope: 'col' }, run.name)))), body);
   };
@@ -122,19 +157,22 @@ function eventChart() {
       f.svg.append(make('text', { x: 106, y: row(kind) + 4, 'text-anchor': 'end' }, kind),
                    make('line', { class: 'grid', x1: 118, x2: width - f.right, y1: row(kind), y2: row(kind) }));
     const shift = (i) => (data.runs.length > 1 ? (i - (data.runs.length - 1) / 2) * Math.min(4, 16 / data.runs.length) : 0);
-    for (const e of list)
-      f.svg.append(make('circle', { cx: f.x(e.time), cy: row(e.event) + shift(e.i), r: 4, fill: colour(e.i), 'fill-opacity': 0.8 }));
+    const mark = (k) => ({ x: f.x(list[k].time), y: row(list[k].event) + shift(list[k].i) });
+    list.forEach((e, k) => f.svg.append(make('circle', { cx: mark(k).x, cy: mark(k).y, r: 4, fill: colour(e.i), 'fill-opacity': 0.8 })));
+    const distance = (k, px, py) => (mark(k).x - px) ** 2 + (mark(k).y - py) ** 2;
+    const what = (e) => [e.event, e.place].filter(Boolean).join(', ');
+    const when = (e) => `${number(e.time)} s, ${data.runs.length > 1 ? `${e.run}, ` : ''}step ${whole(e.step)}`;
     return {
-      svg: f.svg, positions: list.length, place: (k) => f.x(list[k].time),
-      find: (px) => nearest(list.map((e) => e.time), xs[0] + ((px - f.left) / (width - f.left - f.right)) * (xs[1] - xs[0])),
-      describe: (k) => `${number(list[k].time)} s, ${data.runs.length > 1 ? `${list[k].run}, ` : ''}step ${whole(list[k].step)}: ` +
-        `${list[k].event} ${list[k].details}`.slice(0, 160),
+      svg: f.svg, positions: list.length, place: (k) => mark(k).x, mark,
+      find: (px, py) => list.reduce((best, _, k) => (distance(k, px, py) < distance(best, px, py) ? k : best), 0),
+      describe: (k) => `${when(list[k])}: ${what(list[k])}`,
+      tip: (k) => [what(list[k]), when(list[k]), list[k].details.slice(0, 240)].filter(Boolean),
       summary: `${counted()}.`, rest: counted(),
     };
   };
-  const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'details']
+  const table = () => make('table', {}, make('thead', {}, make('tr', {}, ...['seconds', 'run', 'step', 'event', 'where', 'details']
     .map((name) => make('th', { scope: 'col' }, name)))), make('tbody', {}, ...all().map((e) => make('tr', {},
-    ...[number(e.time), e.run, whole(e.step), e.event, e.details].map((text) => make('td', {}, text))))));
+    ...[number(e.time), e.run, whole(e.step), e.event, e.place, e.details].map((text) => make('td', {}, text))))));
   chart('chart-events', 'Time line', 'events', { wide: true }, draw, table);
 }
 
@@ -181,12 +219,31 @@ function deckDifferences() {
       ...decks.map((deck) => make('td', {}, deck.get(key) ?? '–'))))))));
 }
 
+// The page's controls, and what they begin with: long curves smoothed.
+function listenToView() {
+  const element = (name) => document.getElementById(`view-${name}`);
+  const isLong = data.runs.some((run) => run.axes.step.length >= 100);
+  element('smoothing').value = isLong ? 0.8 : 0;
+  if (!data.runs.some((run) => run.tokens)) element('x').querySelector('[value=tokens]').remove();
+  const read = () => {
+    Object.assign(view, { x: element('x').value, logX: element('log-x').checked, logY: element('log-y').checked,
+      smoothing: Number(element('smoothing').value) });
+    element('smoothing-is').textContent = view.smoothing ? view.smoothing.toFixed(2) : 'off';
+  };
+  read();
+  document.getElementById('view').addEventListener('input', () => {
+    read();
+    for (const each of charts) each.redraw();
+  });
+}
+
 document.getElementById('runs').append(...data.runs.map(card));
-curveChart('chart-loss', 'Loss', ['loss', 'validation'], { wide: true, key: lossKey() });
-curveChart('chart-lr', 'Learning rate', ['lr'], { zero: true });
-curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], { log: true, zero: true });
-curveChart('chart-tokens', 'Tokens per second', ['rate'], { zero: true });
-curveChart('chart-flops', 'Model FLOP/s', ['flops'], { zero: true });
+listenToView();
+curveChart('chart-loss', 'Loss', ['loss', 'validation'], { wide: true, log: 'asked', smooth: true, key: lossKey() });
+curveChart('chart-lr', 'Learning rate', ['lr'], { zero: true, log: 'asked' });
+curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], { log: 'auto', zero: true, smooth: true });
+curveChart('chart-tokens', 'Tokens per second', ['rate'], { zero: true, smooth: true });
+curveChart('chart-flops', 'Model FLOP/s', ['flops'], { zero: true, smooth: true });
 histogramChart();
 eventChart();
 deckDifferences();

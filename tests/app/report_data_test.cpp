@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "app/report_gantt.hpp"
 #include "app/report_page.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 RunData run_of(std::size_t steps) {
   RunData run;
-  run.name = "a</script>b";
+  run.name = run.label = "a</script>b";
   run.deck_text = "name = \"<b>\"\n";
   for (std::size_t i = 0; i < steps; ++i) {
     const auto x = static_cast<double>(i);
@@ -22,6 +23,7 @@ RunData run_of(std::size_t steps) {
     run.series.grad_norm.push_back(1 + std::sin(x * 0.3) / 7);
     run.series.lr.push_back(1e-3 / (1 + x));
     run.series.seconds.push_back(0.1 + std::sin(x) / 70);
+    run.series.tokens_seen.push_back(64 * (x + 1));
     run.series.tokens_per_second.push_back(1e4 + 100 * std::sin(x * 2.3) / 3);
   }
   return run;
@@ -50,6 +52,61 @@ TEST(ReportData, a_short_curve_is_whole_but_for_what_is_not_a_number) {
 TEST(ReportData, medians_pass_over_what_is_not_a_number) {
   EXPECT_EQ(median({3, std::nan(""), 1, 2}), 2);
   EXPECT_EQ(median({}), 0);
+}
+
+TEST(ReportData, runs_of_one_name_are_told_apart_by_their_folders) {
+  std::vector<RunData> runs(4);
+  const char* const directories[] = {"/data/a/base/run", "/data/b/base/run", "elsewhere", "/data/c/other"};
+  const char* const names[] = {"small", "small", "large", "small"};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].name = runs[i].label = names[i];
+    runs[i].directory = directories[i];
+  }
+  tell_apart(runs);
+  EXPECT_EQ(runs[0].label, "small (a/base/run)");
+  EXPECT_EQ(runs[1].label, "small (b/base/run)");
+  EXPECT_EQ(runs[2].label, "large");
+  EXPECT_EQ(runs[3].label, "small (other)");
+}
+
+TEST(ReportData, one_run_given_twice_keeps_its_whole_folder) {
+  std::vector<RunData> runs(2);
+  for (RunData& run : runs) run.directory = "runs/x", run.name = "x";
+  tell_apart(runs);
+  EXPECT_EQ(runs[0].label, "x (runs/x)");
+}
+
+nlohmann::json histogram_of(const std::vector<double>& seconds) {
+  RunData run;
+  run.series.seconds = seconds;
+  return nlohmann::json::parse(chart_data_json({run})).at("histogram");
+}
+
+TEST(ReportData, steps_that_are_much_slower_have_a_bar_apart_from_the_bins) {
+  std::vector<double> seconds(1000, 0.1);
+  for (std::size_t i = 0; i < 500; ++i) seconds[i] = 0.11;
+  seconds[7] = 3;
+  seconds[8] = 2;
+  const auto histogram = histogram_of(seconds);
+  EXPECT_EQ(histogram.at("runs")[0].at("beyond"), 2);
+  EXPECT_EQ(histogram.at("runs")[0].at("counts").back(), 498);
+  EXPECT_EQ(histogram.at("high"), 0.11);
+  EXPECT_EQ(histogram.at("slowest"), 3);
+}
+
+TEST(ReportData, steps_that_differ_little_are_all_in_the_bins) {
+  const auto histogram = histogram_of({0.1, 0.11, 0.12, 0.13});
+  EXPECT_EQ(histogram.at("runs")[0].at("beyond"), 0);
+  EXPECT_EQ(histogram.at("high"), 0.13);
+}
+
+TEST(ReportData, axes_say_where_a_step_stands_in_tokens_and_time) {
+  const auto axes = nlohmann::json::parse(chart_data_json({run_of(5000)})).at("runs")[0].at("axes");
+  EXPECT_EQ(axes.at("step").size(), kCurveStretches);
+  EXPECT_EQ(axes.at("step").front(), 0);
+  EXPECT_EQ(axes.at("step").back(), 4999);
+  EXPECT_EQ(axes.at("tokens").back(), 64 * 5000);
+  EXPECT_NEAR(axes.at("seconds").back().get<double>(), 500, 1);
 }
 
 TEST(ReportPage, a_million_steps_take_less_than_5_MB) {

@@ -4,6 +4,7 @@ deck=$TENAX_SOURCE/inputs/pipemorph/7b.toml
 tenax() { timeout 60 "$TENAX" "$@"; }
 
 must_train 4 $deck run.name=slow run.train_steps=4 run.tensorboard=true
+must_train 1 $golden/golden.toml run.name=golden run.output_dir=runs/learnt data.validation=$golden/tokens.bin run.eval_interval=5 run.eval_steps=1
 must_train 4 $deck run.name=healthy run.train_steps=3 inject.0.delay_ms=0 pipeline.schedule=1f1b
 
 tenax trace runs/slow --csv >ops.csv
@@ -29,6 +30,9 @@ echo "ok tensorboard"
 
 [ "$(tenax report runs/slow)" = runs/slow/report.html ] || fail "where the page is"
 tenax report runs/slow runs/healthy --out both.html >/dev/null
+cp -r runs/learnt other
+tenax report runs/learnt >/dev/null
+tenax report runs/learnt other --out twice.html >/dev/null
 status=0
 tenax report "$PWD" 2>no-run.log || status=$?
 [ $status = 1 ] && grep -q "is not a run directory" no-run.log || fail "a report of no run: status $status"
@@ -38,7 +42,7 @@ browser=
 for name in chromium chromium-headless-shell chromium-browser google-chrome; do
   [ -n "$browser" ] || browser=$(command -v $name || true)
 done
-[ -n "$browser" ] || { echo "skipped: there is no Chromium to open the page in"; exit 77; }
+[ -n "$browser" ] || skips "there is no Chromium to open the page in"
 # The page as it is once its script has run.
 dom() {
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$PWD/profile" --dump-dom "file://$PWD/$1" \
@@ -64,4 +68,29 @@ has 'class="curve"' 2
 has '<output[^>]*>step 3: slow [0-9.]*</output>' 1     # the other run ended before
 has 'id="show-1"' 1                    # a box to hide a run
 has '<th scope="row">pipeline.schedule</th>' 1
+# A run with losses: every curve is there, and validation has its own line and points.
+dom runs/learnt/report.html
+for chart in chart-loss chart-lr chart-grad-norm chart-tokens chart-flops; do has "<figure class=\"chart[a-z ]*\" id=\"$chart\">" 1; done
+has 'aria-label="Loss. training from [0-9.]* to [0-9.]*. validation from [0-9.]* to [0-9.]*.' 1
+has 'class="curve score"' 1
+has '<circle class="score"' 4
+has 'class="curve"' 5
+dom twice.html
+has '<title>tenax: golden (learnt), golden (other)</title>' 1
+has 'golden (other) validation [0-9.]*' 1
+# Controls: tokens across, logarithmic, smoothed.
+sed 's|</body>|<script>const set = (id, property, value) => { const e = document.getElementById(id); e[property] = value;\
+  e.dispatchEvent(new Event("input", { bubbles: true })); }; set("view-x", "value", "tokens"); set("view-log-x", "checked", true);\
+  set("view-smoothing", "value", "0.5");</script></body>|' runs/learnt/report.html >controls.html
+dom controls.html
+has '>tokens</text>' 3
+has 'class="curve raw"' 3
+has 'smoothed [0-9.]*' 3
+# The pointer on an event: what, where and when.
+sed 's|</body>|<script>const dots = document.querySelectorAll("#chart-events circle:not(.ring)"), svg = document.querySelector("#chart-events svg");\
+  for (const dot of dots) { const box = dot.getBoundingClientRect(); svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.x + 4,\
+  clientY: box.y + 4 })); const out = document.createElement("p"); out.textContent = document.querySelector("#chart-events .tip").textContent;\
+  document.body.append(out); }</script></body>|' runs/slow/report.html >events.html
+dom events.html
+has '<p>delegate, link 2-3' 1
 echo "ok browser"

@@ -25,16 +25,23 @@ TEST(RunSeries, reads_training_and_validation_lines_and_passes_over_torn_ones) {
   EXPECT_EQ(series.tokens_per_second, (std::vector<double>{128, 256}));
   EXPECT_EQ(series.validation_step, (std::vector<double>{2}));
   EXPECT_EQ(series.validation_loss, (std::vector<double>{4.5}));
-  EXPECT_EQ(series.tokens, 128);
+  EXPECT_EQ(series.tokens_seen, (std::vector<double>{64, 128}));
 }
 
 TEST(RunSeries, events_keep_their_details) {
   const TemporaryFolder folder;
   folder.write("events.jsonl",
                "{\"time\": 10.5, \"step\": 0, \"event\": \"start\", \"ranks\": 4}\n"
-               "{\"time\": 12, \"step\": 9, \"event\": \"end\", \"reason\": \"signal\"}\n");
+               "{\"time\": 12, \"step\": 9, \"event\": \"end\", \"reason\": \"signal\"}\n"
+               "{\"time\": 13, \"step\": 9, \"event\": \"delegate\", \"stages\": [1, 2]}\n"
+               "{\"time\": 14, \"step\": 9, \"event\": \"straggler\", \"stage\": 3}\n"
+               "{\"time\": 15, \"step\": 9, \"event\": \"straggler\", \"stages\": \"odd\", \"rank\": 5}\n");
   const auto events = read_events(folder.path());
-  ASSERT_EQ(events.size(), 2U);
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_EQ(events[0].place, "");
+  EXPECT_EQ(events[2].place, "link 1-2");
+  EXPECT_EQ(events[3].place, "stage 3");
+  EXPECT_EQ(events[4].place, "rank 5");
   EXPECT_EQ(events[0].time_s, 10.5);
   EXPECT_EQ(events[0].details, "ranks 4");
   EXPECT_EQ(events[1].event, "end");
