@@ -3,7 +3,7 @@
 #
 #   bash tests/bench/check.sh [planner] [emulated]     (default: both)     status 1 when a goal is missed
 #
-# Four minutes on an idle machine, nearly all of it proofs of optima.
+# Most of its time goes into proofs of optima.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 check=1
