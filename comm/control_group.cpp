@@ -53,7 +53,7 @@ class EndpointControlGroup final : public ControlGroup {
   void all_reduce_sum(std::span<double> values) override {
     all_reduce("all_reduce_sum", values, [](double a, double b) { return a + b; });
   }
-  void hurry() noexcept override { patience_.hurry(); }
+  void hurry(double seconds) noexcept override { patience_.hurry(seconds); }
   void all_reduce_max(std::span<double> values) override {
     all_reduce("all_reduce_max", values, [](double a, double b) { return a < b || b != b ? b : a; });
   }

@@ -39,9 +39,9 @@ class ControlGroup {
   /// nobody hangs.
   void agree(const std::function<void()>& work);
 
-  /// Any thread, while another is in a call of the group: this rank is about to end. No wait for a peer lasts for more than
-  /// five seconds from now on; then it throws Error(link), as at the deadline.
-  virtual void hurry() noexcept = 0;
+  /// Any thread, while another is in a call of the group: this rank is about to end. No call lasts for more than `seconds` from
+  /// now on; then it throws Error(link), as at the deadline.
+  virtual void hurry(double seconds) noexcept = 0;
 };
 
 }  // namespace tenax::comm

@@ -16,7 +16,6 @@ namespace {
 
 constexpr Tag kTag = 0;
 constexpr std::size_t kFirstText = 248;
-constexpr double kHurry_s = 5;
 
 struct FirstMessage {
   std::uint64_t length = 0;
@@ -100,7 +99,7 @@ void Patience::wait(Transfer& transfer, double begun_s) const {
 }
 
 bool Patience::is_over(double begun_s) const {
-  return kernels::steady_now_s() > std::max(begun_s, hurried_at_s_.load()) + kHurry_s;
+  return kernels::steady_now_s() > std::max(begun_s, hurried_at_s_.load()) + hurry_s_;
 }
 
 std::vector<std::string> exchange_texts(Endpoint& endpoint, const std::string& text,

@@ -16,8 +16,11 @@ class Patience {
  public:
   Patience(double deadline_s) : deadline_s_(deadline_s) {}
 
-  /// Any thread. Exchanges that have begun and those to come have five seconds left.
-  void hurry() noexcept { hurried_at_s_ = kernels::steady_now_s(); }
+  /// Any thread, once. Exchanges that have begun have so many seconds left, and those to come have no more.
+  void hurry(double seconds) noexcept {
+    hurry_s_ = seconds;
+    hurried_at_s_ = kernels::steady_now_s();
+  }
   /// Throws the transfer's own error when an exchange that began at `begun_s` (steady clock) has lasted too long.
   void wait(Transfer& transfer, double begun_s) const;
 
@@ -25,6 +28,7 @@ class Patience {
   bool is_over(double begun_s) const;
 
   const double deadline_s_;
+  std::atomic<double> hurry_s_ = 0;
   std::atomic<double> hurried_at_s_ = std::numeric_limits<double>::infinity();
 };
 

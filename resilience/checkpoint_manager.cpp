@@ -19,7 +19,7 @@ CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<
 
 CheckpointManager::~CheckpointManager() {
   if (!running_.valid()) return;
-  if (std::uncaught_exceptions() > exceptions_) group_->hurry();
+  if (std::uncaught_exceptions() > exceptions_) group_->hurry(options_.unwinding_s);
   running_.wait();  // before the group and the staging memory go
 }
 

@@ -29,6 +29,9 @@ struct CheckpointOptions {
   std::function<void()> fetch = {};
   io::CheckpointOrigin origin = {};    ///< of all of them; rank 0's counts
   std::int64_t global_batch_size = 0;  ///< samples of a step, so that checkpoints can say which comes next
+  /// How long a step of a save may wait for the other ranks once an error unwinds this one: they may be gone, and the user
+  /// waits for the error. Long enough for a peer that writes its part to a slow disk.
+  double unwinding_s = 20;
 };
 
 class CheckpointManager {
@@ -38,8 +41,7 @@ class CheckpointManager {
   /// if it cannot be written.
   CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                     std::vector<io::StateRange> ranges);
-  /// Waits for a save under way; when an error unwinds the stack, for no peer longer than ControlGroup::hurry() leaves it, so
-  /// that the error is told.
+  /// Waits for a save under way; when an error unwinds the stack, for the other ranks no longer than options.unwinding_s.
   ~CheckpointManager();
 
   /// Copies the state to host memory of its own (as large as the state, allocated by the first call) and

@@ -157,7 +157,9 @@ TEST_F(Manager, an_error_on_one_rank_does_not_wait_for_a_save_that_its_peers_nev
   comm::run_ranks(kLayout.ranks(), 3600, [&](World& world) {
     ShardedState state(kTinyModel, kLayout, world.rank());
     const auto train = [&] {
-      CheckpointManager manager({directory_, 3, kTinyModel}, world.control_group(), state.ranges());
+      CheckpointOptions options{directory_, 3, kTinyModel};
+      options.unwinding_s = 0.5;
+      CheckpointManager manager(options, world.control_group(), state.ranges());
       if (world.rank() != 0) return told.wait();
       manager.save_async(1, "");
       throw kernels::Error(kernels::Scope::rank, "the fault");
