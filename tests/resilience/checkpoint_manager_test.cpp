@@ -83,7 +83,7 @@ TEST_F(Manager, saving_at_once_writes_the_same_file_as_in_the_background) {
 }
 
 TEST_F(Manager, reports_a_full_disk_on_every_rank_leaves_nothing_and_goes_on) {
-  const SmallDisk disk(directory_, 64 << 10);
+  const SmallDisk disk(directory_, 16 << 10);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
   std::atomic<int> failures = 0;
   run(0, [&](CheckpointManager& manager, ShardedState&) {
