@@ -5,7 +5,7 @@ tenax_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tenax_build=$tenax_root/build
 
 run_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libtrilinos-kokkos-dev libhdf5-openmpi-dev
-              hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev)
+              hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev libssl-dev)
 test_packages=(libgtest-dev libbenchmark-dev clang-format-14 dpkg-dev file)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || test_packages+=(chromium-headless-shell)
 command -v srun >/dev/null || test_packages+=(slurmctld slurmd slurm-client munge)  # a site's own Slurm stays alone
@@ -27,7 +27,7 @@ as_root() {  # words that run a command as root; fails where nothing does
 
 have_header() {
   local directories=() prefix
-  for prefix in ${CMAKE_PREFIX_PATH//[:;]/ } ${Kokkos_ROOT:-} ${HDF5_ROOT:-} ${dnnl_ROOT:-}; do
+  for prefix in ${CMAKE_PREFIX_PATH//[:;]/ } ${Kokkos_ROOT:-} ${HDF5_ROOT:-} ${dnnl_ROOT:-} ${OPENSSL_ROOT_DIR:-}; do
     directories+=(-I "$prefix/include")
   done
   printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
@@ -48,6 +48,7 @@ check_site_tools() {
   have_header Kokkos_Core.hpp || have_header trilinos/Kokkos_Core.hpp ||
     need 'Kokkos >= 3.4: e.g. module load kokkos (its prefix in CMAKE_PREFIX_PATH)'
   have_header dnnl.hpp || need 'oneDNN >= 2.6: e.g. module load onednn (its prefix in CMAKE_PREFIX_PATH)'
+  have_header openssl/hmac.h || need "OpenSSL's libcrypto >= 1.1: e.g. module load openssl (its prefix in OPENSSL_ROOT_DIR)"
   have_header toml++/toml.h || need 'toml++ >= 3: its prefix in CMAKE_PREFIX_PATH'
   have_header nlohmann/json.hpp || need "Niels Lohmann's JSON >= 3.10: its prefix in CMAKE_PREFIX_PATH"
   [ ${#missing[@]} = 0 ] && return

@@ -14,6 +14,7 @@
 #include "app/token_opening.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
+#include "comm/transport/listening_interfaces.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
@@ -104,14 +105,23 @@ PipelinePlace TrainingRun::create_place(const Layout& layout) {
     injector_ = resilience::create_fault_injector(deck_.inject, parallel::ProcessGrid(layout.grid),
                                                   layout.microbatches);
     if (injector_) injected_world_ = injector_->wrap(world_, {deck_.comm.deadline_s});
-    const bool delegates = layout.grid.pipeline > 1 && deck_.pipeline.p2p != "direct";
-    if (!delegates && (!emulated_ || layout.grid.pipeline * layout.grid.data == 1)) return;
-    transport_ = comm::create_transport({deck_.comm.transport, deck_.comm.interfaces, deck_.comm.deadline_s});
-    if (injector_) transport_ = injector_->wrap(std::move(transport_), world_.rank());
   });
-  if (transport_) peers_ = comm::exchange_peers(*control_, *transport_, world_.rank(), world_.host());
+  const bool delegates = layout.grid.pipeline > 1 && deck_.pipeline.p2p != "direct";
+  if (delegates || (emulated_ && layout.grid.pipeline * layout.grid.data > 1)) create_transport();
   comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : world_;
   return {deck_, world, *device_, transport_.get(), peers_, nccl_world_ != nullptr};
+}
+
+void TrainingRun::create_transport() {
+  const auto secret = comm::JobSecret::share(*control_);
+  std::vector<std::string> interfaces = deck_.comm.interfaces;
+  if (interfaces.empty() && deck_.comm.transport != "shm")
+    interfaces = comm::interfaces_of_job(*control_, comm::host_network(world_.host()));
+  control_->agree([&] {
+    transport_ = comm::create_transport({deck_.comm.transport, interfaces, deck_.comm.deadline_s, secret});
+    if (injector_) transport_ = injector_->wrap(std::move(transport_), world_.rank());
+  });
+  peers_ = comm::exchange_peers(*control_, *transport_, world_.rank(), world_.host());
 }
 
 std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelinePlace& place,

@@ -41,6 +41,7 @@ class TrainingRun {
   void measure_machine();
   void use_nccl();
   PipelinePlace create_place(const Layout& layout);
+  void create_transport();
   std::function<void()> emulate(const Layout& layout, const PipelinePlace& place, const RunStart& start);
   std::function<void()> train(const Layout& layout, const PipelinePlace& place, const RunStart& start);
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(GptReplica& replica);

@@ -56,11 +56,11 @@ class Connection {
 };
 
 /// A rank as others reach it: world rank, name for people, and its addresses in the order they should be tried. An
-/// address ends in the random identity of its rank's transport, so that whoever else may answer there is found out.
+/// address ends in the random identity of its rank's transport, so that another rank that may answer there is found out.
 struct Peer {
   int rank = 0;
   std::string name;                    ///< "rank 2 (hostB)"
-  std::vector<std::string> addresses;  ///< "shm:tenax.123.4#<identity>", "tcp:10.0.0.5:41234#<identity>"
+  std::vector<std::string> addresses;  ///< "shm:<random>#<identity>", "tcp:10.0.0.5:41234#<identity>"
 };
 
 /// Makes connections of one or more kinds. Thread rule: any thread.

@@ -50,7 +50,10 @@ void add_comm(Keys& keys) {
       .one_of({"auto", "tcp", "shm", "verbs"})
       .comes_later("it has no RDMA transport", {"verbs"});
   comm("deadline_s", &S::deadline_s, "Longest wait for a peer before the run fails.").above(0).in("seconds");
-  comm("interfaces", &S::interfaces, "Network interfaces to use, by name or address; none = all that are up.")
+  comm(
+      "interfaces", &S::interfaces,
+      "Network interfaces to listen on, by name or address; none = loopback where all ranks are on one host, "
+      "else those that the hosts' names lead to.")
       .example("[\"eth0\"]");
   comm("sockets_per_link", &S::sockets_per_link,
        "Connections, each with a thread, of a delegated link and direction; 0 = as many as it needs.")

@@ -18,13 +18,13 @@ class Door {
   virtual ~Door() = default;
   virtual std::vector<std::string> addresses() const = 0;
   virtual bool leads_to(const std::string& address) const = 0;
-  /// Connects and says the greeting. Throws Error(link).
+  /// Connects, and proves to be of the job of the process that the greeting is for. Throws Error(link).
   virtual std::unique_ptr<Connection> connect(const std::string& address, const Greeting& greeting,
                                               kernels::Deadline deadline) = 0;
 };
 
 /// `lobby` must outlive the door.
 std::unique_ptr<Door> create_tcp_door(const TransportOptions& options, Identity me, Lobby& lobby);
-std::unique_ptr<Door> create_shared_memory_door(Identity me, Lobby& lobby);
+std::unique_ptr<Door> create_shared_memory_door(const TransportOptions& options, Identity me, Lobby& lobby);
 
 }  // namespace tenax::comm

@@ -7,42 +7,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "comm/prompt_thread.hpp"
+#include "comm/transport/introduction.hpp"
 
 namespace tenax::comm {
 namespace {
 
-constexpr double kPatience_s = 5;  // for a greeting
-constexpr int kTick_ms = 1000;     // how often impatience is looked at, while somebody is on the doorstep
-
-/// recv that also takes a descriptor sent along (SCM_RIGHTS).
-ssize_t receive_with_descriptor(int socket, void* data, std::size_t bytes, FileDescriptor& attached) {
-  iovec part{data, bytes};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got <= 0) return got;
-  for (cmsghdr* item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
-    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(item), sizeof descriptor);
-    attached = FileDescriptor(descriptor);
-  }
-  return got;
-}
+constexpr int kPause_ms = 100;  // while the process has no descriptor for anybody
 
 }  // namespace
 
-Doorkeeper::Doorkeeper(std::vector<ListeningSocket> sockets, Identity me, Welcome welcome)
+Doorkeeper::Doorkeeper(std::vector<ListeningSocket> sockets, Rules rules, Lobby& lobby)
     : sockets_(std::move(sockets)),
-      me_(me),
-      welcome_(std::move(welcome)),
+      rules_(std::move(rules)),
+      lobby_(lobby),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!stop_) throw_link_error("listening for connections", "no eventfd", errno);
   thread_ = start_prompt_thread([this] { run(); });
@@ -58,59 +37,68 @@ Doorkeeper::~Doorkeeper() {
 void Doorkeeper::run() {
   for (;;) {
     std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
+    for (const Arrival& arrival : arrivals_) polled.push_back({arrival.socket(), POLLIN, 0});
     for (const ListeningSocket& door : sockets_) polled.push_back({door.socket.get(), POLLIN, 0});
-    for (const Arrival& arrival : arrivals_) polled.push_back({arrival.visitor.socket.get(), POLLIN, 0});
-    if (poll(polled.data(), polled.size(), arrivals_.empty() ? -1 : kTick_ms) < 0) continue;  // EINTR
+    if (poll(polled.data(), polled.size(), patience_ms()) < 0) continue;  // EINTR
     if (polled[0].revents != 0) return;
 
-    const std::size_t first_arrival = 1 + sockets_.size(), known = arrivals_.size();
-    std::vector<bool> leaves(known, false);
-    for (std::size_t i = 0; i < known; ++i) {
-      bool leave = false;
-      attend(arrivals_[i], polled[first_arrival + i].revents, leave);
-      leaves[i] = leave;
-    }
-    for (std::size_t i = known; i-- > 0;)
-      if (leaves[i]) arrivals_.erase(arrivals_.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::size_t first_door = 1 + arrivals_.size();
+    std::size_t next = 1;
+    std::erase_if(arrivals_, [&](Arrival& arrival) { return !stays(arrival, polled[next++].revents); });
     for (std::size_t i = 0; i < sockets_.size(); ++i)
-      if (polled[1 + i].revents != 0) answer(sockets_[i]);
+      if (polled[first_door + i].revents != 0) answer(sockets_[i]);
   }
+}
+
+/// Until the first arrival's is at an end, and a bit more.
+int Doorkeeper::patience_ms() const {
+  if (arrivals_.empty()) return -1;
+  const auto left = arrivals_.front().deadline().when() - kernels::Deadline::Clock::now();
+  return 1 + static_cast<int>(std::max<std::int64_t>(
+                 0, std::chrono::duration_cast<std::chrono::milliseconds>(left).count()));
+}
+
+bool Doorkeeper::stays(Arrival& arrival, short events) {
+  try {
+    const auto progress = events == 0 ? Arrival::Progress::waiting : arrival.attend();
+    if (progress == Arrival::Progress::complete) welcome(arrival.take());
+    return progress == Arrival::Progress::waiting && !arrival.deadline().expired();
+  } catch (const std::exception&) {
+    return false;  // the visitor's own error says where
+  }
+}
+
+/// Whoever is not welcomed sees its connection closed, and comes again.
+void Doorkeeper::welcome(Visitor visitor) {
+  const Greeting greeting = visitor.greeting;
+  const int socket = visitor.socket.get();
+  if (!lobby_.has_room(greeting.from, greeting.purpose)) return;
+  std::unique_ptr<Connection> connection = rules_.make_connection(std::move(visitor));
+  send_welcome(socket, connection->describe());
+  lobby_.enter(greeting.from, greeting.purpose, std::move(connection));
 }
 
 void Doorkeeper::answer(const ListeningSocket& door) {
+  const bool has_room = arrivals_.size() < rules_.most_arrivals || drop_oldest();
   FileDescriptor socket(accept4(door.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!socket) {
-    // Out of descriptors, say: the caller stays in the queue, and is not asked again at once.
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) usleep(10000);
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || drop_oldest()) return;
+    pollfd stop{stop_.get(), POLLIN, 0};  // out of descriptors, say: the caller stays in the queue
+    poll(&stop, 1, kPause_ms);
     return;
   }
-  arrivals_.push_back(
-      {{std::move(socket), {}, {}, door.address}, 0, kernels::Deadline::after_s(kPatience_s)});
+  if (has_room && is_of_this_user(socket.get()))
+    arrivals_.emplace_back(std::move(socket), door.address, Handshake(rules_.secret, rules_.me),
+                           rules_.brings);
 }
 
-void Doorkeeper::attend(Arrival& arrival, short events, bool& leaves) {
-  leaves = arrival.deadline.expired();
-  if (events == 0) return;
-  const Progress progress = listen_to(arrival);
-  leaves = leaves || progress != Progress::unfinished;
-  if (progress != Progress::greeted) return;
-  try {
-    welcome_(std::move(arrival.visitor));
-  } catch (const std::exception&) {
-    // The visitor hears of it: its connection is closed without an answer, and its own error says where.
-  }
-}
-
-Doorkeeper::Progress Doorkeeper::listen_to(Arrival& arrival) const {
-  char* const greeting = reinterpret_cast<char*>(&arrival.visitor.greeting);
-  const ssize_t got =
-      receive_with_descriptor(arrival.visitor.socket.get(), greeting + arrival.greeting_bytes,
-                              sizeof(Greeting) - arrival.greeting_bytes, arrival.visitor.attached);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Progress::unfinished;
-  if (got <= 0) return Progress::refused;
-  arrival.greeting_bytes += static_cast<std::size_t>(got);
-  if (arrival.greeting_bytes < sizeof(Greeting)) return Progress::unfinished;
-  return arrival.visitor.greeting.is_meant_for(me_) ? Progress::greeted : Progress::refused;
+/// Of those that have proven nothing; false if there is none.
+bool Doorkeeper::drop_oldest() {
+  const auto oldest = std::find_if(arrivals_.begin(), arrivals_.end(),
+                                   [](const Arrival& arrival) { return !arrival.is_proven(); });
+  if (oldest == arrivals_.end()) return false;
+  arrivals_.erase(oldest);
+  return true;
 }
 
 }  // namespace tenax::comm

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <list>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "comm/transport/greeting.hpp"
-#include "comm/transport/socket.hpp"
+#include "comm/transport/arrival.hpp"
+#include "comm/transport/lobby.hpp"
 
 namespace tenax::comm {
 
@@ -17,43 +19,40 @@ struct ListeningSocket {
   std::string address;
 };
 
-/// Somebody who said a proper greeting.
-struct Visitor {
-  FileDescriptor socket;    ///< non-blocking
-  FileDescriptor attached;  ///< the descriptor that came along, if any (Unix sockets)
-  Greeting greeting;
-  std::string address;  ///< it was accepted on
-};
-
-/// Runs from construction to destruction. `welcome` (called on the doorkeeper's thread) takes the visitor in; it answers
-/// kWelcome itself. What it throws refuses the visitor. Strangers, and whoever says nothing for 5 s, are refused.
+/// Runs from construction to destruction. Processes of this job wait in the lobby, once they have proven that they are;
+/// everybody else is refused. Another user's process on a Unix socket is told nothing. Who has not proven itself costs at most
+/// `most_arrivals` descriptors: beyond them the longest there makes room for the newest, as a peer needs but a moment and
+/// comes again; and nobody stays longer than 5 s.
 class Doorkeeper {
  public:
-  using Welcome = std::function<void(Visitor)>;
-  Doorkeeper(std::vector<ListeningSocket> sockets, Identity me, Welcome welcome);
+  struct Rules {
+    JobSecret secret;
+    Identity me;
+    Arrival::Brings brings;
+    std::size_t most_arrivals;
+    /// Called on the doorkeeper's thread. What it throws refuses the visitor.
+    std::function<std::unique_ptr<Connection>(Visitor)> make_connection;
+  };
+  /// `lobby` must outlive it.
+  Doorkeeper(std::vector<ListeningSocket> sockets, Rules rules, Lobby& lobby);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
   const std::vector<ListeningSocket>& sockets() const { return sockets_; }
 
  private:
-  struct Arrival {
-    Visitor visitor;
-    std::size_t greeting_bytes = 0;
-    kernels::Deadline deadline;
-  };
-  enum class Progress { unfinished, refused, greeted };
-
   void run();
+  int patience_ms() const;
+  bool stays(Arrival& arrival, short events);
+  void welcome(Visitor visitor);
   void answer(const ListeningSocket& door);
-  Progress listen_to(Arrival& arrival) const;
-  void attend(Arrival& arrival, short events, bool& leaves);
+  bool drop_oldest();
 
   std::vector<ListeningSocket> sockets_;
-  Identity me_;
-  Welcome welcome_;
-  FileDescriptor stop_;  // an eventfd: readable = stop
-  std::vector<Arrival> arrivals_;
+  Rules rules_;
+  Lobby& lobby_;
+  FileDescriptor stop_;          // an eventfd: readable = stop
+  std::list<Arrival> arrivals_;  // the longest there first
   std::thread thread_;
 };
 

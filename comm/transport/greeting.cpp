@@ -1,21 +1,24 @@
+// A greeting's bytes: to (8), from (8), the length of the purpose (8), the purpose, zeros.
 #include "comm/transport/greeting.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
-#include <random>
+#include <cstring>
+
+#include "comm/transport/job_secret.hpp"
 
 namespace tenax::comm {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'t', 'e', 'n', 'a', 'x', ' ', '1', '\n'};
+constexpr std::size_t kHead = 24;
+static_assert(kHead + Greeting::kMostPurpose == Greeting::kBytes && sizeof(Identity) == 8);
 
 }  // namespace
 
 Identity Identity::random() {
-  std::random_device device;
   Identity identity;
-  identity.value_ = (std::uint64_t{device()} << 32) | device();
+  fill_randomly(std::as_writable_bytes(std::span(&identity.value_, 1)));
   return identity;
 }
 
@@ -37,17 +40,29 @@ std::string Identity::suffix() const {
 
 std::string plain_address(const std::string& address) { return address.substr(0, address.rfind('#')); }
 
-Greeting::Greeting(Identity its_to, Identity its_from, const std::string& its_purpose)
-    : magic(kMagic),
-      to(its_to),
-      from(its_from),
-      purpose_bytes(static_cast<std::uint32_t>(its_purpose.size())) {
-  assert(its_purpose.size() <= kMaxPurpose);
-  std::copy(its_purpose.begin(), its_purpose.end(), purpose.begin());
+Greeting::Bytes Greeting::bytes() const {
+  assert(purpose.size() <= kMostPurpose);
+  Bytes bytes{};
+  const std::uint64_t length = purpose.size();
+  std::memcpy(bytes.data(), &to, 8);
+  std::memcpy(bytes.data() + 8, &from, 8);
+  std::memcpy(bytes.data() + 16, &length, 8);
+  std::memcpy(bytes.data() + kHead, purpose.data(), purpose.size());
+  return bytes;
 }
 
-bool Greeting::is_meant_for(Identity me) const {
-  return magic == kMagic && to == me && purpose_bytes <= kMaxPurpose;
+std::optional<Greeting> Greeting::parse(std::span<const std::byte, kBytes> bytes) {
+  Greeting greeting;
+  std::uint64_t length = 0;
+  std::memcpy(&greeting.to, bytes.data(), 8);
+  std::memcpy(&greeting.from, bytes.data() + 8, 8);
+  std::memcpy(&length, bytes.data() + 16, 8);
+  if (length > kMostPurpose) return std::nullopt;
+  const auto text = bytes.subspan(kHead, length), rest = bytes.subspan(kHead + length);
+  if (std::any_of(rest.begin(), rest.end(), [](std::byte byte) { return byte != std::byte{0}; }))
+    return std::nullopt;
+  greeting.purpose.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  return greeting;
 }
 
 }  // namespace tenax::comm

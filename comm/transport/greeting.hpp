@@ -1,15 +1,19 @@
-// What a new connection says first. Both ends are processes of one run; anything else that finds the port is refused.
+// Who calls whom for what: the claim that a new connection is proven with (handshake.hpp).
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace tenax::comm {
 
+enum class ConnectionEnd { connecting, accepting };
+
 /// Names one transport of one process: random, so that an address that another process took over, or that means another
-/// host there (127.0.0.1), does not lead to a mix-up.
+/// host there (127.0.0.1), does not lead to a mix-up. Known to whoever knows the address.
 class Identity {
  public:
   static Identity random();
@@ -25,23 +29,18 @@ class Identity {
 /// An address without its identity, for people.
 std::string plain_address(const std::string& address);
 
-inline constexpr std::size_t kMaxPurpose = 200;
-
-/// As it travels; both ends have one byte order, as MPI's ranks do.
 struct Greeting {
-  std::array<char, 8> magic{};
+  static constexpr std::size_t kMostPurpose = 200, kBytes = 224;
+  using Bytes = std::array<std::byte, kBytes>;
+
   Identity to, from;
-  std::uint32_t purpose_bytes = 0;
-  std::array<char, kMaxPurpose> purpose{};
-  std::uint32_t unused = 0;
+  std::string purpose;  ///< at most kMostPurpose bytes
 
-  Greeting() = default;
-  Greeting(Identity its_to, Identity its_from, const std::string& its_purpose);
-  bool is_meant_for(Identity me) const;
-  std::string purpose_text() const { return {purpose.data(), purpose_bytes}; }
+  /// As it travels; both ends have one byte order, as MPI's ranks do.
+  Bytes bytes() const;
+  /// Nothing where no greeting has these bytes.
+  static std::optional<Greeting> parse(std::span<const std::byte, kBytes> bytes);
+  bool operator==(const Greeting&) const = default;
 };
-
-/// The accepting end's answer, one byte; a refused connection is closed without one.
-inline constexpr char kWelcome = 'W';
 
 }  // namespace tenax::comm

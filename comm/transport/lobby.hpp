@@ -13,9 +13,16 @@
 
 namespace tenax::comm {
 
+/// Only processes of this job come here (doorkeeper.hpp), one connection for each of their purposes, and each is one that this
+/// rank is going to accept, perhaps much later. So a connection waits as long as its maker holds the other end: after 5 s one
+/// whose maker has left is dropped as soon as another comes. Makers of more than kMostWaiting have to come again.
+///
 /// Thread rule: any thread.
 class Lobby {
  public:
+  static constexpr std::size_t kMostWaiting = 16;
+
+  bool has_room(Identity from, const std::string& purpose);
   /// A connection that waits for the same is replaced: its maker has given it up.
   void enter(Identity from, const std::string& purpose, std::unique_ptr<Connection> connection);
   /// Null if the deadline came first.
@@ -23,9 +30,15 @@ class Lobby {
 
  private:
   using Key = std::pair<Identity, std::string>;
+  struct Waiting {
+    std::unique_ptr<Connection> connection;
+    kernels::Deadline stays_until = kernels::Deadline::after_s(0);  ///< whoever holds its other end
+  };
+  void drop_abandoned();
+
   std::mutex mutex_;
   std::condition_variable entered_;
-  std::map<Key, std::unique_ptr<Connection>> waiting_;
+  std::map<Key, Waiting> waiting_;
 };
 
 }  // namespace tenax::comm

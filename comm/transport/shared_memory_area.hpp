@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <memory>
 
+#include "comm/transport/greeting.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {
-
-enum class ConnectionEnd { connecting, accepting };
 
 /// Zeros at first. It is a stretch of addresses: a page takes memory of the host once it is reserved, until both processes have
 /// given area and mappings up. Thread rule: any thread.

@@ -1,6 +1,7 @@
 // Connections are arranged over Unix sockets in the abstract name space (nothing in a file system that a crash could leave
-// behind): the connecting end makes the memory and sends its descriptor along with the greeting. Two processes reach each
-// other so exactly when they are on one host and share its network name space.
+// behind): once both ends have proven to be of one job, the connecting end makes the memory and sends its descriptor. Two
+// processes reach each other so exactly when they are on one host, share its network name space and have one user.
+// Everybody on the host sees the sockets' names; they are random and tell nothing.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,10 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 #include "comm/transport/door.hpp"
 #include "comm/transport/doorkeeper.hpp"
+#include "comm/transport/introduction.hpp"
 #include "comm/transport/shared_memory_connection.hpp"
 #include "comm/transport/shared_memory_door.hpp"
 #include "comm/wording.hpp"
@@ -23,6 +26,7 @@ namespace {
 
 constexpr const char* kPrefix = "shm:";
 constexpr int kBacklog = 256;
+constexpr std::size_t kMostArrivals = 8;  // up to two descriptors each
 constexpr time_t kPatience_s = 2;
 
 struct UnixAddress {
@@ -31,7 +35,7 @@ struct UnixAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// Of a name like "tenax.123.4": abstract, so the path begins with a zero byte.
+/// Abstract: the path begins with a zero byte.
 UnixAddress abstract(const std::string& name) {
   UnixAddress result;
   result.address.sun_family = AF_UNIX;
@@ -45,8 +49,17 @@ std::string name_in(const std::string& address) {
   return plain_address(address).substr(std::strlen(kPrefix));
 }
 
+std::string random_name() {
+  std::array<std::uint64_t, 2> number{};
+  fill_randomly(std::as_writable_bytes(std::span(number)));
+  std::array<char, 33> text{};
+  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(number[0]),
+                static_cast<unsigned long long>(number[1]));
+  return text.data();
+}
+
 std::vector<ListeningSocket> listen_as(Identity me) {
-  const std::string name = "tenax." + std::to_string(getpid()) + "." + me.suffix().substr(1);
+  const std::string name = random_name();
   const UnixAddress address = abstract(name);
   FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket || bind(socket.get(), address.get(), address.bytes) != 0 || listen(socket.get(), kBacklog) != 0)
@@ -62,12 +75,16 @@ FileDescriptor connect_to(const std::string& address) {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval patience{kPatience_s, 0};  // where the queue of a stopped process is full
   setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (socket && ::connect(socket.get(), there.get(), there.bytes) == 0) return socket;
-  throw_link_error(plain_address(address), "no such process on this host, or it has left", errno);
+  if (!socket || ::connect(socket.get(), there.get(), there.bytes) != 0)
+    throw_link_error(plain_address(address), "no such process on this host, or it has left", errno);
+  if (!is_of_this_user(socket.get()))
+    throw_link_error(plain_address(address), "refused: another user's process listens there");
+  return socket;
 }
 
-void send_greeting(int socket, const std::string& where, const Greeting& greeting, int memory) {
-  iovec part{const_cast<Greeting*>(&greeting), sizeof greeting};  // sendmsg only reads
+void send_memory(int socket, const std::string& where, int memory) {
+  char byte = 0;
+  iovec part{&byte, sizeof byte};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -79,21 +96,16 @@ void send_greeting(int socket, const std::string& where, const Greeting& greetin
   item->cmsg_type = SCM_RIGHTS;
   item->cmsg_len = CMSG_LEN(sizeof memory);
   std::memcpy(CMSG_DATA(item), &memory, sizeof memory);
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof greeting))
-    throw_link_error(where, "cannot greet", errno);
+  if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
+    throw_link_error(where, "cannot send memory there", errno);
 }
 
 class SharedMemoryDoor final : public Door {
  public:
-  SharedMemoryDoor(Identity me, Lobby& lobby)
-      : doorkeeper_(listen_as(me), me, [&lobby](Visitor visitor) {
-          const int socket = visitor.socket.get();
-          auto connection =
-              create_shared_memory_connection(std::move(visitor.attached), std::move(visitor.socket),
-                                              visitor.address, ConnectionEnd::accepting);
-          send_welcome(socket, visitor.address);
-          lobby.enter(visitor.greeting.from, visitor.greeting.purpose_text(), std::move(connection));
-        }) {}
+  SharedMemoryDoor(const TransportOptions& options, Identity me, Lobby& lobby)
+      : secret_(options.secret),
+        doorkeeper_(listen_as(me), {secret_, me, Arrival::Brings::memory, kMostArrivals, accept_connection},
+                    lobby) {}
 
   std::vector<std::string> addresses() const override { return {doorkeeper_.sockets().front().address}; }
   bool leads_to(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
@@ -101,15 +113,24 @@ class SharedMemoryDoor final : public Door {
   std::unique_ptr<Connection> connect(const std::string& address, const Greeting& greeting,
                                       kernels::Deadline deadline) override {
     const std::string where = plain_address(address);
-    FileDescriptor memory = create_connection_memory(where);
-    FileDescriptor socket = connect_to(address);
-    send_greeting(socket.get(), where, greeting, memory.get());
-    await_welcome(socket.get(), where, deadline);
+    FileDescriptor memory;
+    FileDescriptor socket = introduce(
+        {secret_, greeting, where, deadline}, [&] { return connect_to(address); },
+        [&](int proven) {
+          memory = create_connection_memory(where);
+          send_memory(proven, where, memory.get());
+        });
     return create_shared_memory_connection(std::move(memory), std::move(socket), address,
                                            ConnectionEnd::connecting);
   }
 
  private:
+  static std::unique_ptr<Connection> accept_connection(Visitor visitor) {
+    return create_shared_memory_connection(std::move(visitor.memory), std::move(visitor.socket),
+                                           visitor.address, ConnectionEnd::accepting);
+  }
+
+  JobSecret secret_;
   Doorkeeper doorkeeper_;
 };
 
@@ -123,8 +144,8 @@ bool is_reachable_in_shared_memory(const std::string& address) {
   }
 }
 
-std::unique_ptr<Door> create_shared_memory_door(Identity me, Lobby& lobby) {
-  return std::make_unique<SharedMemoryDoor>(me, lobby);
+std::unique_ptr<Door> create_shared_memory_door(const TransportOptions& options, Identity me, Lobby& lobby) {
+  return std::make_unique<SharedMemoryDoor>(options, me, lobby);
 }
 
 }  // namespace tenax::comm

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <system_error>
 
-#include "comm/transport/greeting.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -50,20 +49,6 @@ bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline) {
     if (ready == 0) return false;
     if (errno != EINTR) throw_link_error("waiting for a socket", "poll failed", errno);
   }
-}
-
-void await_welcome(int socket, const std::string& where, kernels::Deadline deadline) {
-  char answer = 0;
-  if (!wait_for_socket(socket, POLLIN, deadline))
-    throw_link_error(where, "the process there does not answer; it may be stopped");
-  const ssize_t got = recv(socket, &answer, 1, MSG_DONTWAIT);
-  if (got != 1 || answer != kWelcome)
-    throw_link_error(where, "refused: another process than the rank looked for answers there");
-}
-
-void send_welcome(int socket, const std::string& where) {
-  if (send(socket, &kWelcome, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-    throw_link_error(where, "a visitor left before it was welcomed", errno);
 }
 
 void throw_link_error(const std::string& where, const std::string& what, int error_number) {

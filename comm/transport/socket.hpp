@@ -27,12 +27,6 @@ class FileDescriptor {
 /// deadline came first.
 bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline);
 
-/// At the connecting end, after the greeting: waits for the answer to it. Throws Error(link), naming `where`, when the
-/// visitor is refused or the deadline comes.
-void await_welcome(int socket, const std::string& where, kernels::Deadline deadline);
-/// The answer.
-void send_welcome(int socket, const std::string& where);
-
 /// Error(link): "<where>: <what> (<text of the error number>)". Say what to do in `what`.
 [[noreturn]] void throw_link_error(const std::string& where, const std::string& what, int error_number = 0);
 

@@ -94,6 +94,12 @@ class TcpConnection final : public Connection {
     }
   }
 
+  void check() const override {
+    char next = 0;
+    const ssize_t seen = recv(socket_.get(), &next, 1, MSG_DONTWAIT | MSG_PEEK);
+    if (seen == 0) throw_link_error(name_, lost());
+    if (seen < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+  }
   void shut_down() noexcept override {
     is_shut_down_ = true;
     shutdown(socket_.get(), SHUT_RDWR);

@@ -10,6 +10,7 @@
 
 #include "comm/transport/door.hpp"
 #include "comm/transport/doorkeeper.hpp"
+#include "comm/transport/introduction.hpp"
 #include "comm/transport/network_addresses.hpp"
 #include "comm/transport/tcp_connection.hpp"
 #include "comm/wording.hpp"
@@ -23,6 +24,7 @@ using kernels::Scope;
 
 constexpr const char* kPrefix = "tcp:";
 constexpr int kBacklog = 256;
+constexpr std::size_t kMostArrivals = 16;
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -76,7 +78,7 @@ ListeningSocket listen_on(const NetworkAddress& own, Identity me) {
   return {std::move(socket), std::move(name)};
 }
 
-std::vector<ListeningSocket> listen_everywhere(const std::vector<std::string>& interfaces, Identity me) {
+std::vector<ListeningSocket> listen_on_all(const std::vector<std::string>& interfaces, Identity me) {
   std::vector<ListeningSocket> sockets;
   int reason = 0;
   for (const NetworkAddress& own : network_addresses(interfaces)) {
@@ -95,12 +97,14 @@ std::vector<ListeningSocket> listen_everywhere(const std::vector<std::string>& i
 class TcpDoor final : public Door {
  public:
   TcpDoor(const TransportOptions& options, Identity me, Lobby& lobby)
-      : silence_s_(std::clamp(options.deadline_s / 4, 1.0, 5.0)),
-        doorkeeper_(listen_everywhere(options.interfaces, me), me, [this, &lobby](Visitor visitor) {
-          send_welcome(visitor.socket.get(), visitor.address);
-          auto connection = create_tcp_connection(std::move(visitor.socket), visitor.address, silence_s_);
-          lobby.enter(visitor.greeting.from, visitor.greeting.purpose_text(), std::move(connection));
-        }) {}
+      : secret_(options.secret),
+        silence_s_(std::clamp(options.deadline_s / 4, 1.0, 5.0)),
+        doorkeeper_(listen_on_all(options.interfaces, me),
+                    {secret_, me, Arrival::Brings::nothing, kMostArrivals,
+                     [silence_s = silence_s_](Visitor visitor) {
+                       return create_tcp_connection(std::move(visitor.socket), visitor.address, silence_s);
+                     }},
+                    lobby) {}
 
   std::vector<std::string> addresses() const override {
     std::vector<std::string> all;
@@ -113,6 +117,13 @@ class TcpDoor final : public Door {
                                       kernels::Deadline deadline) override {
     const SocketAddress there = parse(address);
     const std::string where = plain_address(address);
+    const auto call = [&] { return connect_to(there, where, deadline); };
+    return create_tcp_connection(introduce({secret_, greeting, where, deadline}, call), address, silence_s_);
+  }
+
+ private:
+  static FileDescriptor connect_to(const SocketAddress& there, const std::string& where,
+                                   kernels::Deadline deadline) {
     FileDescriptor socket(::socket(there.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) throw_link_error(where, "no socket", errno);
     if (::connect(socket.get(), there.get(), there.bytes) != 0 && errno != EINPROGRESS)
@@ -122,19 +133,10 @@ class TcpDoor final : public Door {
     socklen_t bytes = sizeof error;
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
     if (error != 0) throw_link_error(where, "cannot connect", error);
-    greet(socket.get(), where, greeting, deadline);
-    return create_tcp_connection(std::move(socket), address, silence_s_);
+    return socket;
   }
 
- private:
-  static void greet(int socket, const std::string& where, const Greeting& greeting,
-                    kernels::Deadline deadline) {
-    // A new socket has room for it.
-    if (send(socket, &greeting, sizeof greeting, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof greeting))
-      throw_link_error(where, "cannot greet", errno);
-    await_welcome(socket, where, deadline);
-  }
-
+  JobSecret secret_;
   double silence_s_;
   Doorkeeper doorkeeper_;
 };

@@ -15,7 +15,7 @@ namespace {
 class DoorTransport final : public Transport {
  public:
   explicit DoorTransport(const TransportOptions& options) : me_(Identity::random()) {
-    if (options.kind != "tcp") doors_.push_back(create_shared_memory_door(me_, lobby_));
+    if (options.kind != "tcp") doors_.push_back(create_shared_memory_door(options, me_, lobby_));
     if (options.kind != "shm") doors_.push_back(create_tcp_door(options, me_, lobby_));
   }
 
@@ -34,7 +34,7 @@ class DoorTransport final : public Transport {
     for (const std::unique_ptr<Door>& door : doors_)
       if (door->leads_to(address)) {
         try {
-          return door->connect(address, Greeting(*there, me_, purpose), deadline);
+          return door->connect(address, {*there, me_, purpose}, deadline);
         } catch (const kernels::Error& error) {
           throw kernels::Error(error.scope(), what + ": " + error.what());
         }

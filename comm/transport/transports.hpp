@@ -7,6 +7,7 @@
 
 #include "comm/connection.hpp"
 #include "comm/control_group.hpp"
+#include "comm/transport/job_secret.hpp"
 
 namespace tenax::comm {
 
@@ -15,6 +16,7 @@ struct TransportOptions {
   std::vector<std::string>
       interfaces;  ///< network interfaces (names or addresses) to listen on; none = all that are up
   double deadline_s = 60;
+  JobSecret secret;  ///< the same in all processes that are to reach each other, and nowhere else
 };
 
 /// Listens from now on; a thread accepts. Throws Error(rank) when no address can be listened on.

@@ -37,7 +37,7 @@ class Bench {
       : world_(world),
         control_(world.control_group()),
         choice_(app::choose_device({}, world, *control_)),
-        transport_(comm::create_transport({})),
+        transport_(comm::create_transport({.interfaces = {}, .secret = comm::JobSecret::share(*control_)})),
         peers_(comm::exchange_peers(*control_, *transport_, world.rank(), world.host())),
         floats_(bytes / 4),
         messages_(messages),

@@ -11,6 +11,7 @@
 #include "comm/transport/transports.hpp"
 #include "kernels/kernels.hpp"
 #include "tests/comm/meddling_transport.hpp"
+#include "tests/comm/one_job.hpp"
 #include "tests/kernels/async/stand_in.hpp"
 
 namespace tenax::comm {
@@ -50,7 +51,7 @@ struct AsynchronousEnd {
   explicit AsynchronousEnd(std::uint64_t seed, const std::string& transport = "auto", bool registers = true)
       : device(kernels::test::create_stand_in({.jitter_us = 100, .seed = seed, .registers = registers})),
         stream(device->create_stream()),
-        network(create_transport({.kind = transport, .interfaces = {"lo"}})) {}
+        network(create_transport({.kind = transport, .interfaces = {"lo"}, .secret = one_job()})) {}
 
   std::unique_ptr<kernels::Device> device;
   std::unique_ptr<kernels::Stream> stream;

@@ -13,6 +13,7 @@
 #include "tests/comm/connection_checks.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/meddling_transport.hpp"
+#include "tests/comm/one_job.hpp"
 
 namespace tenax::comm {
 inline constexpr int kTags = 13;
@@ -23,7 +24,8 @@ enum class Kind { zero_copy, copy_out };
 /// A rank's end of a link.
 struct End {
   End(const std::string& transport, std::unique_ptr<kernels::Device> its_device)
-      : network(create_transport({.kind = transport, .interfaces = {"lo"}})), device(std::move(its_device)) {}
+      : network(create_transport({.kind = transport, .interfaces = {"lo"}, .secret = one_job()})),
+        device(std::move(its_device)) {}
 
   MeddlingTransport network;
   std::unique_ptr<kernels::Device> device;

@@ -150,8 +150,9 @@ class SlowSender : public AsynchronousEnds {
     return there.values().front();
   }
 
-  std::unique_ptr<Transport> transports[2] = {create_shared_memory_transport({}),
-                                              create_shared_memory_transport({})};
+  std::unique_ptr<Transport> transports[2] = {
+      create_shared_memory_transport({.interfaces = {}, .secret = one_job()}),
+      create_shared_memory_transport({.interfaces = {}, .secret = one_job()})};
   MeetingPlaces sending{*ends[0]->device, 0}, receiving{*ends[1]->device, 1};
   Signal signal;
   Inbox inbox{*ends[1]->device, signal, "rank 1 (here)", "rank 0 (here)", true, &receiving};

@@ -8,13 +8,16 @@
 
 #include "comm/transport/transports.hpp"
 #include "tests/comm/connection_checks.hpp"
+#include "tests/comm/one_job.hpp"
 
 namespace tenax::comm {
 namespace {
 
 class SharedMemoryTransport : public ::testing::Test {
  protected:
-  static std::unique_ptr<Transport> shm() { return create_shared_memory_transport({}); }
+  static std::unique_ptr<Transport> shm() {
+    return create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+  }
   ConnectedPair pair{shm(), shm()};
 };
 
@@ -67,7 +70,7 @@ void write_line(int descriptor, const std::string& line) {
 /// Connects to the process that it was forked from, says something and kills itself.
 [[noreturn]] void speak_and_die(int from_parent, int to_parent) {
   try {
-    const auto transport = create_shared_memory_transport({});
+    const auto transport = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
     write_line(to_parent, transport->addresses().front());
     const std::string address = read_line(from_parent);
     const auto connection =
@@ -85,9 +88,10 @@ TEST(SharedMemoryProcesses, a_peer_that_is_killed_is_noticed_after_its_last_word
   int to_child[2], to_parent[2];
   ASSERT_EQ(pipe(to_child), 0);
   ASSERT_EQ(pipe(to_parent), 0);
+  one_job();                   // the child's too
   const pid_t child = fork();  // before any thread is there
   if (child == 0) speak_and_die(to_child[0], to_parent[1]);
-  const auto transport = create_shared_memory_transport({});
+  const auto transport = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
   const Peer peer{1, "the child", {read_line(to_parent[0])}};
   write_line(to_child[1], transport->addresses().front());
   const auto connection = transport->accept(peer, "last words", Deadline::after_s(20));

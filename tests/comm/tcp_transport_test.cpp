@@ -7,13 +7,15 @@
 #include "comm/transport/network_addresses.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/connection_checks.hpp"
+#include "tests/comm/one_job.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::comm {
 namespace {
 
 std::unique_ptr<Transport> tcp(const std::vector<std::string>& interfaces = {"lo"}) {
-  return create_tcp_transport({.kind = "tcp", .interfaces = interfaces, .deadline_s = 20});
+  return create_tcp_transport(
+      {.kind = "tcp", .interfaces = interfaces, .deadline_s = 20, .secret = one_job()});
 }
 
 class TcpTransport : public ::testing::Test {
@@ -96,13 +98,14 @@ TEST(TcpAddresses, an_interface_that_is_not_there_is_named_with_those_that_are) 
 
 TEST(Transports, refuses_a_kind_that_it_does_not_know) {
   const std::string message =
-      error_of([] { create_transport({.kind = "carrier pigeon", .interfaces = {}}); }, kernels::Scope::usage);
+      error_of([] { create_transport({.kind = "carrier pigeon", .interfaces = {}, .secret = one_job()}); },
+               kernels::Scope::usage);
   EXPECT_NE(message.find("comm.transport"), std::string::npos) << message;
 }
 
 TEST(Transports, ranks_learn_each_others_addresses_and_use_the_best) {
   run_ranks(3, 20, [](World& world) {
-    const auto transport = create_transport({.kind = "auto", .interfaces = {"lo"}});
+    const auto transport = create_transport({.kind = "auto", .interfaces = {"lo"}, .secret = one_job()});
     const auto control = world.control_group();
     const std::vector<Peer> peers = exchange_peers(*control, *transport, world.rank(), world.host());
     ASSERT_EQ(peers.size(), 3U);
@@ -124,7 +127,7 @@ TEST(Transports, ranks_learn_each_others_addresses_and_use_the_best) {
 
 TEST(Transports, addresses_that_mean_another_host_are_left_out) {
   run_ranks(2, 20, [](World& world) {
-    const auto transport = create_transport({.kind = "auto", .interfaces = {"lo"}});
+    const auto transport = create_transport({.kind = "auto", .interfaces = {"lo"}, .secret = one_job()});
     const auto control = world.control_group();
     const auto peers =
         exchange_peers(*control, *transport, world.rank(), "host" + std::to_string(world.rank()));

@@ -88,8 +88,9 @@ void measure(const std::string& name, comm::Link& link, int rank, kernels::Devic
 }
 
 void measure_transport(const std::string& kind, comm::World& world, kernels::Device& device) {
-  const auto transport = comm::create_transport({.kind = kind, .interfaces = {"lo"}, .deadline_s = 60});
   const auto control = world.control_group();
+  const auto transport = comm::create_transport(
+      {.kind = kind, .interfaces = {"lo"}, .deadline_s = 60, .secret = comm::JobSecret::share(*control)});
   const auto peers = comm::exchange_peers(*control, *transport, world.rank(), world.host());
   const int rank = world.rank();
   const comm::Peer &me = peers[static_cast<std::size_t>(rank)],

@@ -62,7 +62,7 @@ done
 cpack --config "$BUILD/CPackConfig.cmake" -B "$work/package" >cpack.log 2>&1 || { cat cpack.log; fail "cpack"; }
 package=$(ls package/tenax*.deb)
 depends=$(dpkg-deb --field "$package" Depends)
-for needed in openmpi-bin libopenmpi3 libhdf5-openmpi libdnnl libc6; do
+for needed in openmpi-bin libopenmpi3 libhdf5-openmpi libdnnl libssl3 libc6; do
   grep -q "$needed" <<<"$depends" || fail "$package does not depend on $needed: $depends"
 done
 apt-get install --simulate "./$package" >apt.log 2>&1 || { cat apt.log; fail "apt-get cannot install $package"; }

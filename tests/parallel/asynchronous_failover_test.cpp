@@ -113,7 +113,8 @@ Outcomes train_while_held(int left_then) {
   comm::run_ranks(2, kPatience_s, [&](comm::World& world) {
     const int rank = world.rank();
     const auto device = device_of(rank);
-    const auto transport = comm::create_transport({.kind = "shm", .interfaces = {}});
+    const auto transport =
+        comm::create_transport({.kind = "shm", .interfaces = {}, .secret = comm::one_job()});
     const auto group = world.control_group();
     const auto peers = comm::exchange_peers(*group, *transport, rank, world.host());
     const auto direct = comm::create_delegated_link("direct", peers[static_cast<std::size_t>(rank)],

@@ -9,6 +9,7 @@
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/transport/transports.hpp"
 #include "parallel/row_traffic.hpp"
+#include "tests/comm/one_job.hpp"
 #include "tests/parallel/arithmetic_stage.hpp"
 
 namespace tenax::parallel {
@@ -32,7 +33,7 @@ inline std::vector<PipelineRank> make_pipeline(int stages, int microbatches, dou
   for (int r = 0; r < stages; ++r) {
     PipelineRank& rank = ranks[static_cast<std::size_t>(r)];
     rank.device = make_device(r);
-    rank.transport = comm::create_transport({.kind = "shm", .interfaces = {}});
+    rank.transport = comm::create_transport({.kind = "shm", .interfaces = {}, .secret = comm::one_job()});
     rank.stage = std::make_unique<ArithmeticStage>(*rank.device, r, stages, slots_of(r), microbatches);
     peers.push_back({r, "rank " + std::to_string(r) + " (here)", rank.transport->addresses()});
   }

@@ -10,6 +10,7 @@
 #include "comm/world.hpp"
 #include "parallel/schedule_executor.hpp"
 #include "parallel/schedule_policies.hpp"
+#include "tests/comm/one_job.hpp"
 #include "tests/parallel/arithmetic_stage.hpp"
 
 namespace tenax::parallel {
@@ -21,7 +22,7 @@ class FailoverRank {
   /// `direct`: to the other rank.
   FailoverRank(comm::World& world, kernels::Device& device, comm::Link& direct, double deadline_s)
       : rank_(world.rank()),
-        transport_(comm::create_transport({.kind = "shm", .interfaces = {}})),
+        transport_(comm::create_transport({.kind = "shm", .interfaces = {}, .secret = comm::one_job()})),
         group_(world.control_group()),
         peers_(comm::exchange_peers(*group_, *transport_, rank_, world.host())),
         control_(world.split_endpoint(0, rank_)),

@@ -37,9 +37,9 @@ const std::vector<Home>& third_party_homes() {
   static const std::vector<Home> table = {
       {std::regex("Kokkos_.*|(oneapi/)?dnnl.*|mkl.*|cblas.*|cuda.*|cublas.*|cudnn.*|nvrtc.*|nvtx.*"),
        "kernels"},
-      {std::regex(
-           "mpi\\.h|nccl.*|infiniband/.*|rdma/.*|sys/socket\\.h|sys/un\\.h|netinet/.*|arpa/.*|netdb\\.h|"
-           "ifaddrs\\.h|net/.*"),
+      {std::regex("mpi\\.h|nccl.*|infiniband/.*|rdma/.*|openssl/.*|sys/socket\\.h|sys/un\\.h|netinet/.*|arpa/"
+                  ".*|netdb\\.h|"
+                  "ifaddrs\\.h|net/.*"),
        "comm"},
       {std::regex("toml\\+\\+/.*|hdf5.*|H5.*|nlohmann/.*"), "io"},
   };

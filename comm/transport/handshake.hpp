@@ -1,0 +1,48 @@
+// Handshake: what the two ends of a new connection say before it carries anything.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "comm/transport/challenge.hpp"
+
+namespace tenax::comm {
+
+/// One end's part, without the line that carries it: send start(), then answer each message of expected_bytes() bytes with
+/// what take() gives, until is_over(). Thread rule: one thread at a time.
+class Handshake {
+ public:
+  using Message = std::vector<std::byte>;
+  static constexpr std::size_t kMostBytes = Challenge::kBytes + Greeting::kBytes;  ///< of a message
+
+  /// Of the connecting end.
+  Handshake(const JobSecret& secret, Greeting greeting);
+  /// Of the accepting end, which is `me`.
+  Handshake(const JobSecret& secret, Identity me);
+
+  /// What this end says unasked; may be empty.
+  Message start() const;
+  /// Of the other end's next message.
+  std::size_t expected_bytes() const;
+  /// The answer to it; may be empty. `message` has expected_bytes(), and may hold anything.
+  Message take(std::span<const std::byte> message);
+
+  bool is_over() const { return state_ == State::proven || state_ == State::refused; }
+  /// The other end knows the secret, and both mean the same greeting.
+  bool is_proven() const { return state_ == State::proven; }
+  /// Once proven.
+  const Greeting& greeting() const { return greeting_; }
+
+ private:
+  enum class State { hearing_nonce, hearing_proof, proven, refused };
+  Message hello() const;
+  Message introduce();
+  Message examine(std::span<const std::byte> introduction);
+
+  Challenge challenge_;
+  ConnectionEnd end_;
+  Greeting greeting_;  // at the accepting end `to` alone is known before the end
+  State state_ = State::hearing_nonce;
+};
+
+}  // namespace tenax::comm
