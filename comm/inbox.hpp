@@ -46,8 +46,9 @@ class Inbox {
   /// On an asynchronous device: the tensor is written once `stream` has passed what is enqueued on it now.
   TransferPtr post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag);
 
-  /// What a reader thread does with one message: `read` fills header.payload_bytes bytes of host memory (not called for
-  /// an empty payload), then the message is arrived. A number that was delivered before is read and dropped. What
+  /// What a reader thread does with one message: `read` fills header.payload_bytes bytes of host memory, in one call or
+  /// more, then the message is arrived. A header that no peer says (message_check.hpp), of a place that is not the message's,
+  /// say, throws Error(link) first. A number that was delivered before is read and dropped. What
   /// `read` throws leaves here, and the message may be delivered again. The tensor's contents are unspecified meanwhile.
   using Read = std::function<void(std::span<std::byte>)>;
   void deliver(const MessageHeader& header, const Read& read);

@@ -17,7 +17,7 @@ Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const ke
   const auto receive = std::make_shared<Receive>();
   receive->tensor = tensor;
   receive->tag = tag;
-  receive->number = draw_number(tag);
+  receive->number = draw_number(tag, tensor.bytes());
   receive->posted_s = steady_now_s();
   if (!landing) return receive;
   assert(stream && "an asynchronous device orders a receive after what its tensor was used for");
@@ -27,8 +27,9 @@ Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const ke
   return receive;
 }
 
-std::uint64_t Inbox::State::draw_number(Tag tag) {
+std::uint64_t Inbox::State::draw_number(Tag tag, std::size_t bytes) {
   const std::lock_guard lock(mutex);
+  largest_posted = std::max(largest_posted, bytes);
   return tallies[tag].posted++;
 }
 

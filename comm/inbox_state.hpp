@@ -67,6 +67,8 @@ struct Inbox::State {
   using Key = std::pair<Tag, std::uint64_t>;
 
   ReceivePtr post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
+  /// Throws Error(link) where no peer of ours says this.
+  void check(const MessageHeader& header);
   void deliver(const MessageHeader& header, const Read& read);
   void deliver_in_place(const MessageHeader& header, const Await& await);
   void fail(const Failure& error);
@@ -89,7 +91,7 @@ struct Inbox::State {
 
  private:
   ReceivePtr prepare(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
-  std::uint64_t draw_number(Tag tag);
+  std::uint64_t draw_number(Tag tag, std::size_t bytes);
   HostStaging::Slot take_slot(const Receive& receive);
   void land(Receive& receive, Message message);
   void land_piece(Receive& receive);
@@ -98,9 +100,12 @@ struct Inbox::State {
   bool begin(std::unique_lock<std::mutex>& lock, const Key& key);
   void arrive(std::unique_lock<std::mutex>& lock, bool is_new, const ReceivePtr& direct, Message message);
   std::span<std::byte> memory_of(const Receive& receive) const;
+  void check_own_place(const MessageHeader& header);
+  bool is_of_another_size(const Key& key, const MessageHeader& header) const;
   ReceivePtr claim(const Key& key, const MessageHeader& header);
   void unclaim(const Key& key, const ReceivePtr& receive);
   Message fetch(const MessageHeader& header, const Read& read, double* arrived_s);
+  HostStaging::Slot read_into_slot(std::size_t bytes, const Read& read);
   void mark_delivered(const Key& key);
   bool was_delivered(const Key& key);
   void place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message);
@@ -112,6 +117,7 @@ struct Inbox::State {
   std::unique_ptr<Worker> copier;  ///< of messages whose receive was posted later
   std::condition_variable changed;
   std::map<Tag, Tally> tallies;
+  std::size_t largest_posted = 0;  ///< bytes
   std::map<Key, ReceivePtr> posted;
   std::map<Key, Message> early;
   std::set<Key> arriving;

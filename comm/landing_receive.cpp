@@ -119,7 +119,7 @@ void Inbox::State::land(Receive& receive, Message message) {
 
 /// Copies what is there for a receive that has another slot.
 void Inbox::State::read_place(std::uint64_t code, std::span<std::byte> memory) {
-  const auto source = places->memory(PlaceId::of_code(code));
+  const auto source = places->memory(PlaceId::of_code(code), memory.size());
   std::memcpy(memory.data(), source.get(), memory.size());
   copied_bytes += memory.size();
 }

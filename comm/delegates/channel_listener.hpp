@@ -13,7 +13,7 @@ namespace tenax::comm {
 class ChannelListener {
  public:
   virtual ~ChannelListener() = default;
-  /// The peer has received, of each of our outgoing channels, that many messages.
+  /// The peer has received, of each of our outgoing channels, that many messages. Throws Error(link) where it cannot have.
   virtual void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) = 0;
   /// The peer has left, and will send no more.
   virtual void on_farewell() = 0;

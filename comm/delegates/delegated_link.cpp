@@ -18,6 +18,7 @@
 #include "comm/delegates/outgoing_channel.hpp"
 #include "comm/delegates/place_opener.hpp"
 #include "comm/delegates/send_transfer.hpp"
+#include "comm/message_check.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -160,7 +161,7 @@ void ThreadedDelegatedLink::dispatch(const OutgoingPtr& message) {
 
 /// Channels that are not used any more stay, asleep: the next set_delegates may want them again.
 void ThreadedDelegatedLink::set_delegates(int delegates) {
-  assert(delegates >= 1);
+  assert(delegates >= 1 && static_cast<std::size_t>(delegates) <= kMostCounts);
   copier_->set_slots(kSlotsPerDelegate * delegates);
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {

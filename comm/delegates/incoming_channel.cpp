@@ -1,7 +1,6 @@
 #include "comm/delegates/incoming_channel.hpp"
 
-#include <vector>
-
+#include "comm/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/error.hpp"
 
@@ -70,15 +69,17 @@ void IncomingChannel::deliver(Connection& connection, const MessageHeader& heade
     if (header.place != 0)
       inbox_.deliver_in_place(header, [&](std::size_t bytes) { await(connection, header, bytes); });
     else
-      inbox_.deliver(header, [&](std::span<std::byte> memory) {
-        connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
-      });
+      inbox_.deliver(header, [&](std::span<std::byte> memory) { read_payload(connection, memory); });
   } catch (...) {
     set_delivering(false);
     throw;
   }
   ++arrived_;
   set_delivering(false);
+}
+
+void IncomingChannel::read_payload(Connection& connection, std::span<std::byte> memory) const {
+  connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
 }
 
 /// The sender's device is writing: only a sender that is gone, or in trouble, does not get there.
@@ -112,14 +113,15 @@ void IncomingChannel::read(Connection& connection) {
 }
 
 void IncomingChannel::take(Connection& connection, const MessageHeader& header) {
+  if (header.kind != static_cast<std::int32_t>(MessageKind::data))
+    refuse_faulty("is of the kind " + std::to_string(header.kind), connection.describe());
   if (header.sequence > arrived_)
     throw kernels::Error(kernels::Scope::link, connection.describe() + ": a message is missing");
-  if (header.sequence == arrived_) {
+  if (header.sequence == arrived_)
     deliver(connection, header);
-  } else if (header.payload_bytes > 0) {  // sent again, though it had arrived
-    std::vector<std::byte> dropped(header.payload_bytes);
-    connection.receive_payload(dropped, kernels::Deadline::after_s(parties_.deadline_s));
-  }
+  else  // sent again, though it had arrived
+    skip_payload(header.payload_bytes,
+                 [&](std::span<std::byte> memory) { read_payload(connection, memory); });
   listener_.on_arrival();
 }
 

@@ -42,6 +42,7 @@ class IncomingChannel {
   void read(Connection& connection);
   void take(Connection& connection, const MessageHeader& header);
   void deliver(Connection& connection, const MessageHeader& header);
+  void read_payload(Connection& connection, std::span<std::byte> memory) const;
   void await(Connection& connection, const MessageHeader& header, std::size_t bytes);
   void set_delivering(bool is_delivering);
   void set_connection(std::shared_ptr<Connection> connection);

@@ -59,7 +59,7 @@ HostStaging::Slot MeetingPlaces::meet(const MessageKey& key, std::size_t bytes) 
 /// A place of another size belongs to a mistake, which the receiver reports.
 HostStaging::Slot MeetingPlaces::adopt(Opened& open, const MessageKey& key, PlaceId place,
                                        std::size_t bytes) {
-  if (open.ledger.row(place).bytes.load() < bytes || !open.store.reach(place)) return {};
+  if (!open.store.reach(place) || open.store.bytes(place) < bytes) return {};
   return open.ledger.accept(key, place) ? slot_at(open, key, place) : HostStaging::Slot{};
 }
 
@@ -67,7 +67,7 @@ HostStaging::Slot MeetingPlaces::slot_at(Opened& open, const MessageKey& key, Pl
   PlaceLedger::Row& row = open.ledger.row(place);
   if (key.sender == end_) row.filled.store(0);
   HostStaging::Slot slot;
-  slot.buffer = std::make_unique<PlaceBuffer>(open.store.map(place), row.bytes.load());
+  slot.buffer = std::make_unique<PlaceBuffer>(open.store.map(place), open.store.bytes(place));
   slot.place = place.code();
   return slot;
 }
@@ -89,16 +89,19 @@ void MeetingPlaces::leave_received(const MessageKey& key, PlaceId place, bool ha
 }
 
 void MeetingPlaces::keep(const MessageKey& key, PlaceId place) {
-  const bool is_kept = place.end == end_ || opened()->ledger.accept(key, place);
-  assert(is_kept && "a sender leaves a place once the message is acknowledged");
-  static_cast<void>(is_kept);
+  if (place.end != end_ && !opened()->ledger.accept(key, place))
+    throw kernels::Error(kernels::Scope::link,
+                         "the peer sent a message in a place that it does not offer for it");
 }
 
-std::shared_ptr<std::byte> MeetingPlaces::memory(PlaceId place) {
-  std::shared_ptr<std::byte> memory = opened()->store.map(place);
+std::shared_ptr<std::byte> MeetingPlaces::memory(PlaceId place, std::size_t bytes) {
+  PlaceStore& store = opened()->store;
+  std::shared_ptr<std::byte> memory = store.map(place);
   if (!memory)
     throw kernels::Error(kernels::Scope::link,
                          "cannot map memory shared with the peer; use comm.transport = \"tcp\"");
+  if (store.bytes(place) < bytes)
+    throw kernels::Error(kernels::Scope::link, "the peer sent a message in a place that is smaller");
   return memory;
 }
 

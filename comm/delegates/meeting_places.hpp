@@ -42,10 +42,14 @@ class MeetingPlaces {
   void leave_sent(const MessageKey& key, PlaceId place);
   /// Receiver: nothing reads the place any more. `has_arrived`: nor will the sender write there.
   void leave_received(const MessageKey& key, PlaceId place, bool has_arrived);
-  /// Receiver, of a message that came before its receive: the place stays the message's though the sender leaves.
+  /// Whether there are places: open() has been called.
+  bool is_open() const { return opened() != nullptr; }
+  bool is_own(PlaceId place) const { return place.end == end_; }
+  /// Receiver, of a message that came before its receive: the place stays the message's though the sender leaves. Again
+  /// does nothing. Throws Error(link) where the sender does not offer it for that message.
   void keep(const MessageKey& key, PlaceId place);
-  /// Of a message that came with this place. Throws Error(link) where it cannot be mapped.
-  std::shared_ptr<std::byte> memory(PlaceId place);
+  /// Of a message of `bytes` that came with this place. Throws Error(link) where it cannot be mapped, or is smaller.
+  std::shared_ptr<std::byte> memory(PlaceId place, std::size_t bytes);
   /// Sender: so much is there.
   void fill(PlaceId place, std::size_t bytes);
   /// Receiver: waits for that; `is_over` as Bell::wait's.

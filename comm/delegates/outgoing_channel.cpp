@@ -6,6 +6,7 @@
 #include <cassert>
 #include <vector>
 
+#include "comm/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/error.hpp"
 
@@ -53,6 +54,7 @@ void OutgoingChannel::acknowledge(std::uint64_t arrived) {
   std::vector<OutgoingPtr> delivered;
   {
     const std::lock_guard lock(mutex_);
+    refuse_faulty(arrived <= begun_ ? "" : "acknowledges one that was never sent", parties_.name);
     while (!messages_.empty() && messages_.front()->header.sequence < arrived) {
       const OutgoingPtr message = messages_.front();
       messages_.pop_front();
@@ -74,6 +76,7 @@ void OutgoingChannel::run_sender() {
     const OutgoingPtr message = messages_[next_++];
     const std::shared_ptr<Connection> connection = connection_;
     message->is_sending = true;
+    begun_ = std::max(begun_, message->header.sequence + 1);
     message->started_s = steady_now_s();
     lock.unlock();
     const bool is_sent = transmit(*connection, *message);
@@ -171,6 +174,13 @@ void OutgoingChannel::run_reader() {
   }
 }
 
+void OutgoingChannel::check(const Connection& connection, const MessageHeader& header) {
+  const auto kind = static_cast<MessageKind>(header.kind);
+  if (kind != MessageKind::acknowledgement && kind != MessageKind::farewell)
+    refuse_faulty("is of the kind " + std::to_string(header.kind), connection.describe());
+  refuse_faulty(fault_of_counts(header), connection.describe());
+}
+
 /// Returns when the connection is broken.
 void OutgoingChannel::read(Connection& connection) {
   const double look_s = std::clamp(parties_.deadline_s / 4, 0.05, 5.0);
@@ -180,6 +190,7 @@ void OutgoingChannel::read(Connection& connection) {
       const auto header = connection.receive(kernels::Deadline::after_s(look_s));
       if (!header && peer_is_silent()) return;
       if (!header) continue;
+      check(connection, *header);
       arrived.resize(header->payload_bytes / sizeof(std::uint64_t));
       connection.receive_payload(std::as_writable_bytes(std::span(arrived)),
                                  kernels::Deadline::after_s(parties_.deadline_s));

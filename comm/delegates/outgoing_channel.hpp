@@ -23,7 +23,7 @@ class OutgoingChannel {
   OutgoingChannel& operator=(const OutgoingChannel&) = delete;
 
   void add(OutgoingPtr message);
-  /// The first `arrived` messages of this channel are at the peer.
+  /// The first `arrived` messages of this channel are at the peer. Throws Error(link) where so many were never sent.
   void acknowledge(std::uint64_t arrived);
   /// Sends nothing more; does not wait for the threads.
   void stop() noexcept;
@@ -38,6 +38,7 @@ class OutgoingChannel {
   bool transmit_payload(Connection& connection, OutgoingMessage& message, const MessageHeader& header);
   void fail(const Failure& failure);
   void run_reader();
+  static void check(const Connection& connection, const MessageHeader& header);
   void read(Connection& connection);
   bool peer_is_silent();
   void lose(const std::shared_ptr<Connection>& connection);
@@ -50,6 +51,7 @@ class OutgoingChannel {
   std::deque<OutgoingPtr> messages_;  // not acknowledged yet, by sequence: of one iteration at most
   std::size_t next_ = 0;              // which of them goes next
   std::uint64_t sequences_ = 0;
+  std::uint64_t begun_ = 0;                 // messages that a connection was given, in part at least
   std::shared_ptr<Connection> connection_;  // null while it is being made
   bool is_stopped_ = false;
   double last_left_s_ = 0;  // the sender's own

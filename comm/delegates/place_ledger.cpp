@@ -21,15 +21,22 @@ std::uint64_t offer_of(const MessageKey& key, PlaceId place) {
   return ((number << kTagBits | static_cast<std::uint64_t>(key.tag)) << kPlaceBits | place.code()) << 1;
 }
 
-PlaceId place_of(std::uint64_t word) {
-  return PlaceId::of_code(word >> 1 & ((std::uint64_t{1} << kPlaceBits) - 1));
+/// The other end writes words too.
+std::optional<PlaceId> place_of(std::uint64_t word) {
+  return PlaceId::parse(word >> 1 & ((std::uint64_t{1} << kPlaceBits) - 1));
 }
 
 }  // namespace
 
+std::optional<PlaceId> PlaceId::parse(std::uint64_t code) {
+  if (code == 0 || code > 2 * kPlaces) return std::nullopt;
+  return PlaceId{static_cast<int>((code - 1) % 2), static_cast<std::size_t>((code - 1) / 2)};
+}
+
 PlaceId PlaceId::of_code(std::uint64_t code) {
-  assert(code > 0 && code <= 2 * kPlaces);
-  return {static_cast<int>((code - 1) % 2), static_cast<std::size_t>((code - 1) / 2)};
+  const std::optional<PlaceId> place = parse(code);
+  assert(place);
+  return *place;
 }
 
 std::atomic<std::uint64_t>& PlaceLedger::word(const MessageKey& key) const {
@@ -40,8 +47,8 @@ std::atomic<std::uint64_t>& PlaceLedger::word(const MessageKey& key) const {
 std::optional<PlaceId> PlaceLedger::named_by_peer(const MessageKey& key) const {
   const std::uint64_t seen = word(key).load();
   if (seen == 0) return std::nullopt;
-  const PlaceId place = place_of(seen);
-  if (place.end == end_ || (seen & ~kAccepted) != offer_of(key, place)) return std::nullopt;
+  const std::optional<PlaceId> place = place_of(seen);
+  if (!place || place->end == end_ || (seen & ~kAccepted) != offer_of(key, *place)) return std::nullopt;
   return place;
 }
 

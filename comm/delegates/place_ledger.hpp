@@ -26,6 +26,9 @@ struct PlaceId {
   int end = 0;
   std::size_t index = 0;
   std::uint64_t code() const { return 1 + 2 * index + static_cast<std::uint64_t>(end); }
+  /// Nothing where no place has this code: of codes that come from the other end.
+  static std::optional<PlaceId> parse(std::uint64_t code);
+  /// Of a code() that this end has made, or has parsed before.
   static PlaceId of_code(std::uint64_t code);
   bool operator==(const PlaceId&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "comm/emulated/shared_channel.hpp"
 
 #include "comm/emulated/direct_link.hpp"
+#include "comm/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/emulated/precise_sleep.hpp"
 
@@ -78,6 +79,7 @@ void SharedChannel::listen() {
       const auto header = control_->receive(Deadline::after_s(deadline_s_));
       const std::lock_guard lock(mutex_);
       if (!header) continue;  // silence is no fault
+      check(*header);
       const double time_s = kernels::steady_now_s() - header->late_s;
       if (header->kind == grant)
         take_grant(time_s);
@@ -88,6 +90,14 @@ void SharedChannel::listen() {
     const std::lock_guard lock(mutex_);
     break_down(std::current_exception());
   }
+}
+
+void SharedChannel::check(const MessageHeader& header) const {
+  const bool is_expected =
+      end_ == ChannelEnd::lower ? header.kind == request || header.kind == release : header.kind == grant;
+  refuse_faulty(is_expected ? "" : "is of the kind " + std::to_string(header.kind), control_->describe());
+  refuse_faulty(fault_of(header, {}), control_->describe());
+  refuse_faulty(header.payload_bytes == 0 ? "" : "brings what nobody expects", control_->describe());
 }
 
 void SharedChannel::post(Kind kind, double time_s) {

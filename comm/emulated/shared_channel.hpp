@@ -30,6 +30,7 @@ class SharedChannel final : public Outlet {
   void transmit_messages();
   std::optional<double> wait_for_grant(std::unique_lock<std::mutex>& lock);
   void listen();
+  void check(const MessageHeader& header) const;
   // With the mutex held; `time_s` is when it should have happened, whatever threads woke late:
   void post(Kind kind, double time_s);
   void arbitrate(Kind kind, ChannelEnd from, double time_s);

@@ -18,20 +18,37 @@ Ring::Outcome Ring::wait_at(Bell& bell, const Ready& ready, kernels::Deadline de
       ready, [&] { return control_.closed.load() != 0 || !alive(); }, deadline);
 }
 
-std::uint64_t Ring::readable() const { return control_.written.load() - control_.read.load(); }
+/// Of how many bytes the ring would hold.
+bool Ring::is_possible(std::uint64_t filled) {
+  if (filled <= kCapacity) return true;
+  is_damaged_ = true;
+  close();
+  return false;
+}
+
+bool Ring::has_space() {
+  const std::uint64_t filled = written_ - control_.read.load();
+  return is_possible(filled) && filled < kCapacity;
+}
+
+bool Ring::has(std::uint64_t bytes) {
+  const std::uint64_t filled = control_.written.load() - read_;
+  return is_possible(filled) && filled >= bytes;
+}
 
 Ring::Outcome Ring::write(std::span<const std::byte> bytes, kernels::Deadline deadline, const Alive& alive) {
   while (!bytes.empty()) {
     if (control_.closed.load() != 0) return Outcome::over;
     const Outcome outcome = wait_at(
-        control_.space, [this] { return readable() < kCapacity; }, deadline, alive);
+        control_.space, [this] { return has_space(); }, deadline, alive);
     if (outcome != Outcome::done) return outcome;
-    const std::uint64_t at = control_.written.load();
-    const std::size_t offset = at % kCapacity;
-    const std::size_t count = std::min(
-        {bytes.size(), static_cast<std::size_t>(kCapacity - readable()), kCapacity - offset, kPiece});
+    const std::uint64_t filled = written_ - control_.read.load();
+    if (!is_possible(filled) || filled == kCapacity) return Outcome::over;
+    const std::size_t offset = written_ % kCapacity;
+    const std::size_t count = std::min({bytes.size(), kCapacity - filled, kCapacity - offset, kPiece});
     std::memcpy(bytes_ + offset, bytes.data(), count);
-    control_.written.store(at + count);
+    written_ += count;
+    control_.written.store(written_);
     control_.data.ring();
     bytes = bytes.subspan(count);
   }
@@ -40,19 +57,20 @@ Ring::Outcome Ring::write(std::span<const std::byte> bytes, kernels::Deadline de
 
 Ring::Outcome Ring::wait_for(std::size_t bytes, kernels::Deadline deadline, const Alive& alive) {
   return wait_at(
-      control_.data, [&] { return readable() >= bytes; }, deadline, alive);
+      control_.data, [&] { return has(bytes); }, deadline, alive);
 }
 
 Ring::Outcome Ring::read(std::span<std::byte> bytes, kernels::Deadline deadline, const Alive& alive) {
   while (!bytes.empty()) {
     const Outcome outcome = wait_for(1, deadline, alive);
     if (outcome != Outcome::done) return outcome;
-    const std::uint64_t at = control_.read.load();
-    const std::size_t offset = at % kCapacity;
-    const std::size_t count =
-        std::min({bytes.size(), static_cast<std::size_t>(readable()), kCapacity - offset, kPiece});
+    const std::uint64_t filled = control_.written.load() - read_;
+    if (!is_possible(filled) || filled == 0) return Outcome::over;
+    const std::size_t offset = read_ % kCapacity;
+    const std::size_t count = std::min({bytes.size(), filled, kCapacity - offset, kPiece});
     std::memcpy(bytes.data(), bytes_ + offset, count);
-    control_.read.store(at + count);
+    read_ += count;
+    control_.read.store(read_);
     control_.space.ring();
     bytes = bytes.subspan(count);
   }

@@ -42,14 +42,21 @@ class Ring {
   /// No more is written; wakes both ends.
   void close() noexcept;
   bool is_closed() const { return control_.closed.load() != 0; }
+  /// Whether the other end has counted what cannot be; the ring is closed then.
+  bool is_damaged() const { return is_damaged_.load(); }
 
  private:
-  std::uint64_t readable() const;
+  bool has_space();
+  bool has(std::uint64_t bytes);
+  bool is_possible(std::uint64_t filled);
   template <class Ready>
   Outcome wait_at(Bell& bell, const Ready& ready, kernels::Deadline deadline, const Alive& alive) const;
 
   RingControl& control_;
   std::byte* bytes_;
+  // Of an end, what it counts itself is its own: the shared counter is for the other one, which could change it.
+  std::uint64_t written_ = 0, read_ = 0;
+  std::atomic<bool> is_damaged_{false};
 };
 
 }  // namespace tenax::comm

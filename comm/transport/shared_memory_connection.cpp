@@ -109,7 +109,11 @@ class SharedMemoryConnection final : public Connection {
     pollfd entry{socket_.get(), 0, 0};  // POLLHUP is told unasked
     return poll(&entry, 1, 0) == 0;
   }
-  std::string lost() const { return is_shut_down_ ? "shut down" : "the process at the other end has left"; }
+  std::string lost() const {
+    if (in_.is_damaged() || out_.is_damaged())
+      return "the process at the other end has damaged the shared memory";
+    return is_shut_down_ ? "shut down" : "the process at the other end has left";
+  }
 
   FileDescriptor socket_;
   std::string address_, name_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -114,6 +115,63 @@ TEST_F(InboxTest, refuses_a_message_of_another_length) {
   const TransferPtr early = inbox.post(tensor_of(second), 3);
   EXPECT_NE(message_of(*expected).find("rank 1 (there) sent 20 bytes to rank 0 (here)"), std::string::npos);
   EXPECT_NE(message_of(*early).find("sent 12 bytes"), std::string::npos);
+}
+
+TEST_F(InboxTest, memory_for_a_size_that_nobody_here_has_named_grows_with_what_comes) {
+  MessageHeader header = header_of(3, 0, 4);
+  header.bytes = header.payload_bytes = std::uint64_t{1} << 60;
+  std::size_t largest = 0;
+  int parts = 0;
+  EXPECT_THROW(inbox.deliver(header,
+                             [&](std::span<std::byte> memory) {
+                               largest = std::max(largest, memory.size());
+                               if (++parts == 4) throw kernels::Error(kernels::Scope::link, "nothing comes");
+                             }),
+               kernels::Error);
+  EXPECT_LE(largest, std::size_t{8} << 20);
+}
+
+TEST_F(InboxTest, a_large_message_that_comes_early_arrives_whole) {
+  std::vector<float> sent(1000003), come(sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<float>(i);
+  auto rest = std::as_bytes(std::span(sent));
+  inbox.deliver(header_of(3, 0, sent.size()), [&](std::span<std::byte> memory) {
+    std::copy_n(rest.begin(), memory.size(), memory.begin());
+    rest = rest.subspan(memory.size());
+  });
+  inbox.post(tensor_of(come), 3)->wait(Deadline::after_s(10));
+  EXPECT_EQ(come, sent);
+}
+
+TEST_F(InboxTest, a_payload_of_another_size_than_was_posted_takes_no_memory) {
+  const TransferPtr expected = inbox.post(tensor_of(first), 3);
+  MessageHeader header = header_of(3, 0, 4);
+  header.bytes = header.payload_bytes = 1000000;
+  std::size_t largest = 0, total = 0;
+  inbox.deliver(header, [&](std::span<std::byte> memory) {
+    largest = std::max(largest, memory.size());
+    total += memory.size();
+  });
+  EXPECT_EQ(total, 1000000U);
+  EXPECT_LE(largest, 65536U);
+  EXPECT_NE(message_of(*expected).find("sent 1000000 bytes"), std::string::npos);
+}
+
+TEST_F(InboxTest, refuses_headers_that_no_peer_sends) {
+  std::vector<MessageHeader> wrong(6, header_of(3, 0, 4));
+  wrong[0].tag = -1;
+  wrong[1].tag = kMaxTag;
+  wrong[2].payload_bytes = 0;  // the tensor's bytes would be missing
+  wrong[3].payload_bytes = 17;
+  wrong[4].place = 1;  // this link has none
+  wrong[5].late_s = std::numeric_limits<double>::infinity();
+  for (const MessageHeader& header : wrong) {
+    const auto read = [](std::span<std::byte>) { FAIL() << "nothing is read"; };
+    EXPECT_THROW(inbox.deliver(header, read), kernels::Error);
+    EXPECT_THROW(inbox.deliver_in_place(header, [](std::size_t) {}), kernels::Error);
+  }
+  deliver(3, 0, 1);
+  EXPECT_TRUE(inbox.post(tensor_of(first), 3)->done());
 }
 
 TEST_F(InboxTest, an_empty_message_is_a_message) {

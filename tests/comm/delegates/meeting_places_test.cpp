@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm/transport/shared_memory_connection.hpp"
+#include "kernels/error.hpp"
 #include "tests/comm/asynchronous_ends.hpp"
 
 namespace tenax::comm {
@@ -82,7 +83,7 @@ TEST_F(Places, an_end_whose_device_refuses_does_without_and_so_does_the_other_wi
   const HostStaging::Slot sent = send(1);
   ASSERT_TRUE(sent);
   EXPECT_FALSE(receive(1));
-  EXPECT_EQ(one->places.memory(place(sent)).get()[5], std::byte{0}) << "its host can read it";
+  EXPECT_EQ(one->places.memory(place(sent), kBytes).get()[5], std::byte{0}) << "its host can read it";
 }
 
 TEST_F(Places, a_sender_gets_its_place_back_when_the_receiver_has_left_it_too) {
@@ -136,6 +137,47 @@ TEST_F(Places, a_receive_that_is_given_up_frees_its_place_only_if_no_sender_writ
   ASSERT_EQ(send(1).place, awaited.place);
   one->places.leave_received(key(1), place(awaited), false);
   EXPECT_NE(receive(2).place, awaited.place);
+}
+
+TEST_F(Places, what_the_other_end_says_of_a_place_is_not_believed_beyond_its_half) {
+  make();
+  open();
+  const auto table = areas[0]->map(0, sizeof(PlaceLedger::Memory));
+  auto& memory = *reinterpret_cast<PlaceLedger::Memory*>(table.get());
+  const std::size_t far = SharedMemoryArea::kBytes - 4096;
+  const std::pair<std::size_t, std::size_t> lies[] = {
+      {4095, 8192}, {0, 8192}, {far, 8192}, {~std::size_t{4095}, 8192}, {1 << 20, ~std::size_t{0}},
+      {1 << 20, 0}};
+  std::uint64_t number = 0;
+  for (const auto& [offset, bytes] : lies) {
+    const PlaceId sent = place(send(number));
+    PlaceLedger::Row& row = memory.rows[0][sent.index];
+    row.offset = offset;
+    row.bytes = bytes;
+    EXPECT_FALSE(receive(number++));
+    EXPECT_THROW(one->places.memory(sent, 1), kernels::Error);
+  }
+}
+
+TEST_F(Places, a_message_larger_than_its_place_is_refused_and_so_is_one_in_a_place_that_is_not_offered) {
+  make();
+  open();
+  const PlaceId sent = place(send(0));
+  EXPECT_NO_THROW(one->places.memory(sent, kBytes));
+  EXPECT_THROW(one->places.memory(sent, std::size_t{1} << 40), kernels::Error);
+  EXPECT_THROW(one->places.keep(key(1), sent), kernels::Error);
+  EXPECT_NO_THROW(one->places.keep(key(0), sent));
+}
+
+TEST_F(Places, what_was_mapped_keeps_its_size_whatever_is_said_later) {
+  make();
+  open();
+  const HostStaging::Slot sent = send(0);
+  const std::size_t before = receive(0).buffer->bytes();
+  const auto table = areas[0]->map(0, sizeof(PlaceLedger::Memory));
+  auto& memory = *reinterpret_cast<PlaceLedger::Memory*>(table.get());
+  memory.rows[0][place(sent).index].bytes = std::size_t{1} << 40;
+  EXPECT_EQ(receive(0).buffer->bytes(), before);
 }
 
 TEST_F(Places, a_place_of_another_size_is_not_used) {

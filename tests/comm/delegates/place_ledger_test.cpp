@@ -49,6 +49,20 @@ TEST_F(Ledger, the_owner_sees_when_a_message_has_ended) {
   EXPECT_EQ(zero.named_by_peer(later), kOther) << "who ends a message ends no other";
 }
 
+TEST_F(Ledger, a_word_of_the_other_end_that_names_no_place_names_none) {
+  ASSERT_TRUE(zero.offer(kKey, kFirst));
+  auto& word = memory->words[0][0];
+  const std::uint64_t offer = word.load(), codes = std::uint64_t{0x1fff} << 1;
+  for (const std::uint64_t code : {std::uint64_t{0}, 2 * PlaceId::kPlaces + 1, std::uint64_t{0x1fff}}) {
+    EXPECT_FALSE(PlaceId::parse(code));
+    word = (offer & ~codes) | code << 1;
+    EXPECT_FALSE(one.named_by_peer(kKey));
+  }
+  for (const std::uint64_t code : {std::uint64_t{1}, std::uint64_t{2} * PlaceId::kPlaces})
+    EXPECT_EQ(PlaceId::parse(code).value().code(), code);
+  EXPECT_FALSE(PlaceId::parse(~std::uint64_t{0}));
+}
+
 TEST_F(Ledger, directions_tags_and_numbers_are_told_apart) {
   ASSERT_TRUE(zero.offer({0, 5, 9}, kFirst));
   for (const MessageKey& other :
