@@ -1,0 +1,95 @@
+// The table of places that two processes share, as the other one leaves it: a code (8 bytes), then what it writes where, 16 bytes
+// each (which word, what). Whatever it says of a message's place, this end finds none, or one of the other end's.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+
+#include "comm/delegates/place_store.hpp"
+#include "fuzz_target.hpp"
+
+namespace tenax::fuzz {
+namespace {
+
+using comm::MessageKey;
+using comm::PlaceId;
+using comm::PlaceLedger;
+using comm::SharedMemoryArea;
+
+constexpr std::size_t kBegin = (sizeof(PlaceLedger::Memory) + SharedMemoryArea::kPage - 1) /
+                               SharedMemoryArea::kPage * SharedMemoryArea::kPage;
+constexpr MessageKey kKey{1, 4, 9};
+
+std::shared_ptr<SharedMemoryArea> create_area() {
+  comm::FileDescriptor memory(memfd_create("fuzz", MFD_CLOEXEC));
+  require(ftruncate(memory.get(), static_cast<off_t>(SharedMemoryArea::kBytes)) == 0,
+          "there is memory to share");
+  return std::make_shared<SharedMemoryArea>(std::move(memory), 0, comm::ConnectionEnd::connecting);
+}
+
+/// As a peer may: the words of messages, and the rows of its first places.
+void write_words(PlaceLedger::Memory& memory, std::span<const std::uint8_t> bytes) {
+  for (; bytes.size() >= 16; bytes = bytes.subspan(16)) {
+    std::uint64_t where = 0, what = 0;
+    std::memcpy(&where, bytes.data(), 8);
+    std::memcpy(&what, bytes.data() + 8, 8);
+    auto& row = memory.rows[where >> 8 & 1][(where >> 9) % PlaceId::kPlaces];
+    if (where % 4 == 0) row.offset = what;
+    if (where % 4 == 1) row.bytes = what;
+    if (where % 4 >= 2)
+      memory.words[kKey.sender]
+                  [(static_cast<std::uint64_t>(kKey.tag) + kKey.number * 977) % PlaceLedger::kBuckets] = what;
+  }
+}
+
+void look_up(PlaceLedger& ledger, comm::PlaceStore& store, PlaceId place) {
+  const auto memory = store.map(place);
+  if (memory) {
+    const std::size_t offset = ledger.row(place).offset, bytes = ledger.row(place).bytes;
+    require(offset >= kBegin && bytes > 0 && bytes <= SharedMemoryArea::kBytes - offset,
+            "what is mapped lies behind the table");
+    require(store.bytes(place) == bytes, "it is as large as was said");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  PlaceLedger::Memory memory{};
+  PlaceLedger other(memory, 1);
+  const PlaceId place{1, 7};
+  other.offer(kKey, place);
+  const std::uint64_t line =
+      (static_cast<std::uint64_t>(kKey.tag) + kKey.number * 977) % PlaceLedger::kBuckets;
+  const std::uint64_t row = place.index << 9 | 1 << 8;
+  const std::vector<std::uint64_t> words = {
+      place.code(), 2,   memory.words[kKey.sender][line].load(), row, SharedMemoryArea::kBytes / 4 * 3,
+      row | 1,      8192};
+  return {std::string(reinterpret_cast<const char*>(words.data()), words.size() * 8)};
+}
+
+}  // namespace tenax::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tenax;
+  using namespace tenax::fuzz;
+  static const auto device = kernels::create_cpu_device();
+  static const auto area = create_area();
+  if (size < 8) return 0;
+  std::uint64_t code = 0;
+  std::memcpy(&code, data, sizeof code);
+  if (const auto place = PlaceId::parse(code))
+    require(place->code() == code, "a code that is read is the place's");
+  const auto memory = std::make_unique<PlaceLedger::Memory>();
+  PlaceLedger ledger(*memory, 0);
+  comm::PlaceStore store(*device, area, kBegin, ledger);
+  write_words(*memory, {data + 8, size - 8});
+  if (const auto named = ledger.named_by_peer(kKey)) {
+    require(named->end == 1 && named->index < PlaceId::kPlaces, "it is one of the other end's");
+    look_up(ledger, store, *named);
+    require(ledger.accept(kKey, *named), "what is named can be accepted");
+  }
+  if (const auto place = PlaceId::parse(code)) look_up(ledger, store, *place);
+  return 0;
+}
