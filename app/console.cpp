@@ -75,15 +75,20 @@ void Console::report(const StepReport& r) {
              100 * r.peak_fraction, eta.c_str()));
 }
 
+void Console::draw(const std::string& line) {
+  if (!terminal_) return;
+  std::printf("\r\033[K%s", line.c_str());
+  std::fflush(stdout);
+  bar_shown_ = true;
+}
+
 void Console::progress(std::int64_t steps_done, std::int64_t train_steps, double eta_s) {
   if (!terminal_) return;
   const int filled = static_cast<int>(kBarWidth * steps_done / std::max<std::int64_t>(train_steps, 1));
-  std::printf("\r\033[K[%s%s] %lld/%lld, %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+  draw(format("[%s%s] %lld/%lld, %s left", std::string(static_cast<std::size_t>(filled), '#').c_str(),
               std::string(static_cast<std::size_t>(kBarWidth - filled), '.').c_str(),
               static_cast<long long>(steps_done), static_cast<long long>(train_steps),
-              duration_text(eta_s).c_str());
-  std::fflush(stdout);
-  bar_shown_ = true;
+              duration_text(eta_s).c_str()));
 }
 
 }  // namespace tenax::app

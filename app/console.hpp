@@ -29,7 +29,10 @@ class Console {
   void say(const std::string& line);
   void warn(const std::string& line);  ///< to stderr, "tenax: …"
   void report(const StepReport& report);
-  /// Redraws the bar; does nothing but on a terminal.
+  bool is_terminal() const { return terminal_; }
+  /// Draws a line below the others, which the next one replaces; does nothing but on a terminal.
+  void draw(const std::string& line);
+  /// Draws the bar; does nothing but on a terminal.
   void progress(std::int64_t steps_done, std::int64_t train_steps, double eta_s);
 
  private:

@@ -1,7 +1,9 @@
 #include "app/device_choice.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "kernels/available_memory.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 
@@ -54,8 +56,8 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
 }
 
 // Half of the host's memory: the rest is for what it does besides.
-std::size_t host_room(int ranks_on_host) {
-  return kernels::create_cpu_device()->memory_bytes() / 2 / static_cast<std::size_t>(ranks_on_host);
+std::size_t pinned_room(std::size_t host_bytes, int ranks_on_host) {
+  return host_bytes / 2 / static_cast<std::size_t>(ranks_on_host);
 }
 
 }  // namespace
@@ -77,16 +79,30 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
   return create(deck, presence, use_cuda, 0, ranks);
 }
 
-MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host) {
-  const std::size_t own = device.memory_bytes() / static_cast<std::size_t>(ranks_sharing);
-  if (device.is_host_memory() || !device.has_data()) return own;
-  MemoryRoom room(own, host_room(ranks_on_host));
+std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {
+  constexpr std::size_t kParts = 16;  // one of them is left
+  const std::size_t all = kernels::usable_memory_bytes();
+  return deck.run.ignore_memory ? all : std::min(all, available_bytes) / kParts * (kParts - 1);
+}
+
+MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host,
+                       std::size_t host_bytes) {
+  const auto sharing = static_cast<std::size_t>(ranks_sharing);
+  if (device.is_host_memory()) {
+    MemoryRoom room(host_bytes / sharing);
+    room.is_firm = false;
+    return room;
+  }
+  const std::size_t own = device.memory_bytes() / sharing;
+  if (!device.has_data()) return own;
+  MemoryRoom room(own, pinned_room(host_bytes, ranks_on_host));
   room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
   return room;
 }
 
 MemoryRoom memory_room_on_paper(const io::Deck& deck) {
-  MemoryRoom room(kernels::kCudaMemoryOnPaper_bytes, host_room(static_cast<int>(deck.parallel.ranks())));
+  MemoryRoom room(kernels::kCudaMemoryOnPaper_bytes,
+                  pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);
   };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <future>
+#include <numeric>
 
 #include "io/gpt2_weights.hpp"
 #include "kernels/random.hpp"
@@ -50,15 +51,24 @@ void initialise(const parallel::OwnedState& owned, const model::ParameterRow& ro
 }  // namespace
 
 void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed,
-                int threads) {
+                int threads, const std::function<void(double)>& progress) {
+  const auto& owned = state.owned();
+  const std::int64_t all =
+      std::accumulate(owned.begin(), owned.end(), std::int64_t{0},
+                      [](std::int64_t sum, const auto& part) { return sum + part.count; });
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < state.owned().size(); i = next++)
-      initialise(state.owned()[i], state.table().row(state.owned()[i].row), config, seed);
+  std::atomic<std::int64_t> done = 0;
+  const auto work = [&](const std::function<void(double)>& tell) {
+    for (std::size_t i = next++; i < owned.size(); i = next++) {
+      initialise(owned[i], state.table().row(owned[i].row), config, seed);
+      done += owned[i].count;
+      if (tell) tell(static_cast<double>(done) / static_cast<double>(all));
+    }
   };
   std::vector<std::future<void>> helpers;
-  for (int i = 1; i < threads; ++i) helpers.push_back(std::async(std::launch::async, work));
-  work();
+  for (int i = 1; i < threads; ++i)
+    helpers.push_back(std::async(std::launch::async, work, std::function<void(double)>{}));
+  work(progress);
   for (std::future<void>& helper : helpers) helper.get();
 }
 

@@ -1,6 +1,7 @@
 // The weights a run starts from when it does not resume.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "io/deck.hpp"
@@ -15,9 +16,10 @@ namespace tenax::app {
 std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state);
 
 /// GPT-2's initialisation: a weight depends on (seed, name, logical index), whatever the layout. Moments are zeroed.
-/// Neither stores the mirror. `threads` share the work (1.5 billion weights take one thread a minute).
+/// Neither stores the mirror. `threads` share the work (1.5 billion weights take one thread a minute); the calling one
+/// tells `progress` now and then which part of it, of 1, is done.
 void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed,
-                int threads = 1);
+                int threads = 1, const std::function<void(double)>& progress = {});
 
 /// Overwrites the weights with those of a Hugging Face GPT-2 file. Throws Error(rank) if it is another model's.
 void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section);

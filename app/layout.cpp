@@ -60,6 +60,12 @@ int limit_of_memory(const std::string& schedule, std::int64_t fits, std::int64_t
   return static_cast<int>(std::clamp<std::int64_t>(fits, 1, limit));
 }
 
+// gpipe and 1f1b hold what they hold, whatever the room.
+std::int64_t most_slots(const std::string& schedule, const SlotRoom& room, std::int64_t microbatches) {
+  const bool takes_what_it_needs = !room.is_firm && (schedule == "gpipe" || schedule == "1f1b");
+  return takes_what_it_needs ? microbatches : room.most();
+}
+
 parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& layout, bool with_host) {
   const auto& given = deck.pipeline.activation_limit;
   parallel::ActivationLimit limit;
@@ -69,14 +75,15 @@ parallel::ActivationLimit activation_limit(const io::Deck& deck, const Layout& l
     if (!with_host) room.host_bytes = 0;
     limit.microbatches_of_stage.push_back(
         asked > 0 ? static_cast<int>(std::min<std::int64_t>(asked, layout.microbatches))
-                  : limit_of_memory(deck.pipeline.schedule, room.most(), layout.grid.pipeline,
-                                    layout.microbatches));
+                  : limit_of_memory(deck.pipeline.schedule,
+                                    most_slots(deck.pipeline.schedule, room, layout.microbatches),
+                                    layout.grid.pipeline, layout.microbatches));
   }
   return limit;
 }
 
-// gpipe and 1f1b hold what they hold: where the deck's own limit forbids that, the deck is wrong; where this machine's
-// memory does, the machine is.
+// Where the deck's own limit forbids what gpipe or 1f1b hold, the deck is wrong; where this machine's memory does, the
+// machine is.
 parallel::PipelineSchedule plan_within(const io::Deck& deck, const Layout& layout,
                                        const parallel::ActivationLimit& limit) {
   // What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.

@@ -22,6 +22,9 @@ model::GptConfig gpt_config(const io::ModelSection& section);
 struct MemoryRoom {
   MemoryRoom(std::size_t device_bytes, std::size_t host_bytes = 0) : device(device_bytes), host(host_bytes) {}
   std::size_t device, host;
+  /// False: what does not fit is refused later, with all ranks of the host (app/memory_check.hpp): a schedule that has to
+  /// hold more is planned all the same, to know how much.
+  bool is_firm = true;
   /// Device::scratch_bytes of the rank's device.
   std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
     return std::size_t{0};
@@ -34,6 +37,7 @@ struct SlotRoom {
   std::size_t slot_bytes = 0,
               boundary_bytes = 0;  ///< of one, and of its boundary tensors, which stay on the device
   int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
+  bool is_firm = true;  ///< MemoryRoom::is_firm
   /// How many slots a schedule gets that holds at most `peak` activations.
   int slots_for(int peak) const { return peak + spare <= most() ? peak + spare : peak; }
   /// How many of `slots` are on the device at a time; as many as there are where nothing can be elsewhere.

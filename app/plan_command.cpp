@@ -7,8 +7,10 @@
 #include "app/command_line.hpp"
 #include "app/device_choice.hpp"
 #include "app/machine_rate.hpp"
+#include "app/memory_check.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
+#include "kernels/available_memory.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/emulated_device.hpp"
 #include "parallel/timeline.hpp"
@@ -81,6 +83,7 @@ std::string plan_json(const io::Deck& deck, const Layout& layout, const DeviceCh
   plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.microbatches);
+  plan.add("host_memory_bytes", static_cast<std::int64_t>(host_bytes(layout, *choice.device)));
   plan.add("schedule", deck.pipeline.schedule).add("schedule_of_stage", schedule_rows(layout.schedule));
   plan.add("predicted_iteration_ms", timeline.makespan_s * 1e3).add("bubble_rate", timeline.bubble_rate);
   return plan.add("delay_tolerance_ms", tolerances_ms).add("stages", stages).text();
@@ -103,6 +106,10 @@ void print_text(const io::Deck& deck, const Layout& layout, const DeviceChoice& 
                 bytes(m.workspace).c_str(), bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(),
                 bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str());
   }
+  if (const std::size_t all = host_bytes(layout, *choice.device); all > 0)
+    std::printf("\nall ranks take %s of host memory; %s are available here\n",
+                bytes_text(static_cast<double>(all)).c_str(),
+                bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::printf(
       "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
@@ -135,7 +142,8 @@ Machine choose_machine(const io::Deck& deck) {
          1},
         memory_room_on_paper(deck)};
   DeviceChoice choice = choose_device(deck, ranks);
-  MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks);
+  MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
+                                host_memory_to_fill(deck, kernels::available_memory_bytes()));
   return {std::move(choice), std::move(room)};
 }
 

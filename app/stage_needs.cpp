@@ -69,8 +69,12 @@ std::size_t kept_bytes(const Layout& layout, int stage) {
 }
 
 SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room) {
-  return {without(room.device, needs.fixed()), without(room.host, needs.host_state), needs.stage.slot_bytes,
-          boundary_bytes(layout), room.host > 0 && layout.grid.pipeline > 1 ? 1 : 0};
+  return {without(room.device, needs.fixed()),
+          without(room.host, needs.host_state),
+          needs.stage.slot_bytes,
+          boundary_bytes(layout),
+          room.host > 0 && layout.grid.pipeline > 1 ? 1 : 0,
+          room.is_firm};
 }
 
 RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots) {

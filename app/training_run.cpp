@@ -10,12 +10,15 @@
 #include "app/error_message.hpp"
 #include "app/initial_weights.hpp"
 #include "app/machine_rate.hpp"
+#include "app/memory_check.hpp"
 #include "app/nccl_world.hpp"
+#include "app/preparation.hpp"
 #include "app/token_opening.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/listening_interfaces.hpp"
 #include "comm/transport/transports.hpp"
+#include "kernels/available_memory.hpp"
 #include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
 #include "resilience/checkpoint_directory.hpp"
@@ -67,6 +70,9 @@ std::function<void()> TrainingRun::train() {
   if (start.finished) return already_finished(start.steps);
   create_device();
   const Layout layout = agree_on_layout();
+  console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
+  if (!device_note_.empty()) console_.say("note     " + device_note_);
+  check_memory(layout);
   const PipelinePlace place = create_place(layout);
   return emulated_ ? emulate(layout, place, start) : train(layout, place, start);
 }
@@ -129,7 +135,6 @@ std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelineP
   EmulatedReplica replica(layout, place, *emulated_);
   std::optional<BatchLoader> none;
   open_run_directory(start, 0);
-  console_.say(banner(deck_, layout, *device_, 0));
   return run_loop(replica, none, none, nullptr, 0);
 }
 
@@ -141,8 +146,6 @@ std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePla
   const std::int64_t steps_done = load_state(replica, start.checkpoint);
   if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
   open_run_directory(start, steps_done);
-  console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
-  if (!device_note_.empty()) console_.say("note     " + device_note_);
   const auto checkpoints = create_checkpoints(replica);
   return run_loop(replica, training, validation, checkpoints.get(), steps_done);
 }
@@ -190,7 +193,9 @@ void TrainingRun::measure_machine() {
 }
 
 Layout TrainingRun::agree_on_layout() {
-  MemoryRoom room = memory_room(*device_, ranks_sharing_device_, world_.ranks_on_host());
+  available_bytes_ = kernels::available_memory_bytes();
+  MemoryRoom room = memory_room(*device_, ranks_sharing_device_, world_.ranks_on_host(),
+                                host_memory_to_fill(deck_, available_bytes_));
   std::array<double, 2> least = {-static_cast<double>(room.device), -static_cast<double>(room.host)};
   control_->all_reduce_max(least);
   room.device = static_cast<std::size_t>(-least[0]);
@@ -198,6 +203,14 @@ Layout TrainingRun::agree_on_layout() {
   Layout layout;
   control_->agree([&] { layout = plan_layout(deck_, rank_flop_per_second_, room); });
   return layout;
+}
+
+void TrainingRun::check_memory(const Layout& layout) {
+  if (deck_.run.ignore_memory) return;
+  const auto stage =
+      static_cast<std::size_t>(parallel::ProcessGrid(layout.grid).coordinates_of(world_.rank()).pipeline);
+  app::check_memory(*control_,
+                    {world_.host(), host_bytes(layout.memory_of_stage[stage], *device_), available_bytes_});
 }
 
 std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
@@ -223,8 +236,11 @@ void TrainingRun::scan(const io::TokenFile& tokens, const std::string& file) {
   const std::int64_t rank = world_.rank(), ranks = world_.size();
   const std::int64_t end =
       tokens.size() / ranks * (rank + 1) + (rank + 1 == ranks ? tokens.size() % ranks : 0);
-  std::int64_t at = tokens.size() / ranks * rank;
+  const std::int64_t begin = tokens.size() / ranks * rank;
+  std::int64_t at = begin;
+  Preparation shown(console_, "checking the tokens of " + file);
   resilience::agree_in_rounds(*control_, [&] {
+    shown.show(static_cast<double>(at - begin) / static_cast<double>(std::max<std::int64_t>(end - begin, 1)));
     const std::int64_t next = std::min(end, at + kTokensARound);
     io::check_tokens(tokens, file, deck_.model.vocab_size, at, next);
     at = next;
@@ -241,10 +257,13 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
     for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
     steps_done = info.step;
   } else {
+    const model::GptConfig& config = replica.layout().config;
+    Preparation shown(console_,
+                      "initialising " + count_text(static_cast<double>(config.parameters())) + " weights");
     control_->agree([&] {
       const int cores = static_cast<int>(std::thread::hardware_concurrency());
-      initialise(replica.mirror(), replica.layout().config, static_cast<std::uint64_t>(deck_.run.seed),
-                 cores / world_.ranks_on_host());
+      initialise(replica.mirror(), config, static_cast<std::uint64_t>(deck_.run.seed),
+                 cores / world_.ranks_on_host(), [&](double part) { shown.show(part); });
       if (!deck_.model.init_weights.empty()) load_initial_weights(replica.mirror(), deck_.model);
     });
   }

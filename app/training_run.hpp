@@ -46,6 +46,7 @@ class TrainingRun {
   std::function<void()> train(const Layout& layout, const PipelinePlace& place, const RunStart& start);
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(GptReplica& replica);
   Layout agree_on_layout();
+  void check_memory(const Layout& layout);
   std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<io::DataSource>& sources,
                                          io::SampleOrder order);
   void scan(const io::TokenFile& tokens, const std::string& file);
@@ -69,6 +70,7 @@ class TrainingRun {
   std::string device_note_;
   std::unique_ptr<comm::World> nccl_world_;
   int ranks_sharing_device_ = 1;
+  std::size_t available_bytes_ = 0;                    ///< of the host's memory, before the run takes any
   std::shared_ptr<kernels::EmulatedDevice> emulated_;  // the same, where it is that
   std::unique_ptr<resilience::FaultInjector> injector_;
   std::unique_ptr<comm::World> injected_world_;

@@ -20,6 +20,7 @@ struct RunSection {
   std::int64_t eval_steps = 20;
   std::int64_t profile_interval = 0;
   double max_minutes = 0;
+  bool ignore_memory = false;
   bool tensorboard = false;
   std::string resume = "auto";  ///< "auto", "never" or an absolute path
 };

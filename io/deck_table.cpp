@@ -33,6 +33,8 @@ void add_run(Keys& keys) {
   run("max_minutes", &S::max_minutes, "Checkpoint and end after this time; 0 = no limit.")
       .at_least(0)
       .in("minutes");
+  run("ignore_memory", &S::ignore_memory,
+      "Start the run also where it plans more memory than its hosts have available.");
   run("tensorboard", &S::tensorboard,
       "Also write metrics as TensorBoard event files, in RUNDIR/tensorboard.");
   run("resume", &S::resume,

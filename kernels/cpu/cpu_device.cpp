@@ -1,4 +1,5 @@
 // The CPU back end as a Device. Pinned memory and device memory are the same thing here.
+#include "kernels/available_memory.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/cpu_stream.hpp"
 #include "kernels/cpu/host_machine.hpp"

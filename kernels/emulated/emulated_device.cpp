@@ -3,7 +3,7 @@
 #include <atomic>
 #include <string>
 
-#include "kernels/cpu/host_machine.hpp"
+#include "kernels/available_memory.hpp"
 #include "kernels/cpu/host_memory.hpp"
 #include "kernels/emulated/emulated_kernels.hpp"
 #include "kernels/emulated/emulated_stream.hpp"

@@ -98,6 +98,16 @@ TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machine
   EXPECT_EQ(status(gpipe, kPlenty), 2);
 }
 
+TEST(Layout, what_the_hosts_memory_does_not_hold_is_planned_and_can_be_summed_up) {
+  io::Deck gpipe = deck(1, 4, 1);
+  gpipe.pipeline.schedule = "gpipe";
+  MemoryRoom tight(1 << 20);
+  tight.is_firm = false;
+  const Layout layout = plan_layout(gpipe, kFlopPerSecond, tight);
+  EXPECT_EQ(layout.memory_of_stage.front().total(),
+            plan_layout(gpipe, kFlopPerSecond, kPlenty).memory_of_stage.front().total());
+}
+
 TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
   io::Deck fixed = deck(2, 4, 1);
   fixed.pipeline.schedule = "zero_bubble";

@@ -14,6 +14,7 @@
 #include "app/layout.hpp"
 #include "app/machine_rate.hpp"
 #include "io/deck.hpp"
+#include "kernels/available_memory.hpp"
 #include "kernels/random.hpp"
 #include "tests/bench/timed_device.hpp"
 #include "tests/bench/timed_world.hpp"
@@ -118,8 +119,10 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   TimedDevice device(*choice.device, meter);
   TimedWorld timed_world(world, *choice.device, stopwatch);
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
-  const app::Layout layout = app::plan_layout(
-      deck, kAnyRate, app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host()));
+  const app::Layout layout =
+      app::plan_layout(deck, kAnyRate,
+                       app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host(),
+                                        kernels::usable_memory_bytes()));
   // Before the replica takes the memory.
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
                     measure_copy_rate(*choice.device)};
