@@ -81,7 +81,9 @@ refuses 2 "needs the folder" one.txt --out x.h5 --tokenizer gpt2
 refuses 1 "encoder.json: cannot read it" one.txt --out x.h5 --tokenizer gpt2 --vocab nowhere
 refuses 1 "no file matches *.none" '*.none' --out x.h5
 refuses 1 "cannot read absent.txt: No such file" absent.txt --out x.h5
-refuses 1 "nothing to tokenize" /dev/null --out x.h5
+: >empty.txt
+refuses 1 "nothing to tokenize" empty.txt --out x.h5
+refuses 1 "it is a pipe, a socket or a device" /dev/zero --out x.h5
 refuses 1 "is not one of the 256" --decode whole.bin --out x.txt
 refuses 2 "holds its own vocabulary" --decode all.h5 --out x.txt $gpt2
 echo no HDF5 >broken.h5
