@@ -16,7 +16,7 @@ inline constexpr int kCheckpointFormat = 2;
 CheckpointInfo create_checkpoint_file(const std::filesystem::path& file, CheckpointInfo info);
 
 /// The reverse. Call only after the seal has been verified. Throws kernels::Error(rank) if the file's format
-/// is another one.
+/// is another one, or if what it says cannot be (io/checkpoint_check.hpp).
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& file);
 
 /// Writes the seal, fsyncs, renames to `target` and makes the name durable. `data_checksum`: the sum over all

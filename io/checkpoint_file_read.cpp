@@ -1,3 +1,4 @@
+#include "io/checkpoint_check.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/hdf5_attribute.hpp"
 #include "io/posix_file.hpp"
@@ -86,6 +87,7 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) try {
     if (has_attribute(file, name)) info.origin.*member = read_text_attribute(file, name);
   read_parameters(file, info.parameters);
   info.file_bytes = PosixFile::open_to_read(path).size();
+  check_contents(info);
   return info;
 } catch (const Error& error) {
   throw Error(error.scope(), "cannot read the checkpoint " + path.string() + ": " + error.what());

@@ -31,6 +31,54 @@ void check_later_keys(const Deck& deck, const Origins& origins) {
   }
 }
 
+struct RangeCheck {
+  std::string operator()(const std::int64_t* value) const {
+    return key.range.complaint(static_cast<double>(*value), std::to_string(*value));
+  }
+  std::string operator()(const double* value) const {
+    return key.range.complaint(*value, number_text(*value));
+  }
+  template <class Other>
+  std::string operator()(const Other*) const {
+    return {};
+  }
+  const DeckKey& key;
+};
+
+/// What was given has been looked at; what follows from it has not.
+void check_resolved(const Deck& deck, const Origins& origins) {
+  Deck resolved = deck;
+  for (const DeckKey& key : deck_keys()) {
+    if (key.section == "inject" || (key.section == "model" && deck.model.is_placeholder)) continue;
+    const std::string complaint = std::visit(RangeCheck{key}, key.slot(resolved, 0));
+    if (!complaint.empty()) origins.fail({key.full_name()}, key.full_name() + complaint);
+  }
+}
+
+/// Sizes that are possible each, but not together: their products are counted in 64 bits, with room for bytes.
+void check_products(const Deck& deck, const Origins& origins) {
+  constexpr double kMost = 1e15;
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  const ModelSection& model = deck.model;
+  const double h = real(model.hidden_size), f = real(model.ffn_hidden_size), layers = real(model.num_layers);
+  const double parameters =
+      layers * (4 * h * h + 2 * h * f) + (real(model.vocab_size) + real(model.seq_length)) * h;
+  if (parameters > kMost) {
+    origins.fail({"model.num_layers", "model.hidden_size", "model.ffn_hidden_size", "model.vocab_size"},
+                 "a model of these sizes has " + number_text(parameters) + " parameters; at most " +
+                     number_text(kMost) + " can be counted");
+  }
+  const double activations = real(deck.batch.micro_batch_size) * real(model.seq_length) *
+                             (layers * (8 * h + 2 * f) + real(model.vocab_size));
+  if (activations > kMost) {
+    origins.fail({"batch.micro_batch_size", "model.seq_length"},
+                 "a micro-batch of batch.micro_batch_size = " + std::to_string(deck.batch.micro_batch_size) +
+                     " sequences of model.seq_length = " + std::to_string(model.seq_length) + " tokens has " +
+                     number_text(activations) + " activations; at most " + number_text(kMost) +
+                     " can be counted");
+  }
+}
+
 void check_divides(const Origins& origins, const std::string& whole_key, std::int64_t whole,
                    const std::string& part_key, std::int64_t part) {
   if (whole % part == 0) return;
@@ -108,6 +156,8 @@ void check_data(const Deck& deck, const Origins& origins) {
 
 void check_deck(const Deck& deck, const Origins& origins) {
   check_later_keys(deck, origins);
+  check_resolved(deck, origins);
+  check_products(deck, origins);
   check_data(deck, origins);
   check_model(deck, origins);
   check_batch(deck, origins);

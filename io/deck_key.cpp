@@ -21,6 +21,13 @@ struct TypeText {
   }
 };
 
+/// Sizes as they are written in decks, not as 1e+05.
+std::string bound_text(double bound) {
+  constexpr double kWritten = 1e15;
+  const bool is_whole = bound == std::floor(bound) && std::abs(bound) < kWritten;
+  return is_whole ? std::to_string(static_cast<std::int64_t>(bound)) : number_text(bound);
+}
+
 }  // namespace
 
 bool Range::contains(double value) const {
@@ -32,8 +39,8 @@ bool Range::contains(double value) const {
 bool Range::bounded() const { return std::isfinite(low) || std::isfinite(high); }
 
 std::string Range::text() const {
-  if (!std::isfinite(high)) return (low_open ? "greater than " : "at least ") + number_text(low);
-  return std::string("in ") + (low_open ? "(" : "[") + number_text(low) + ", " + number_text(high) +
+  if (!std::isfinite(high)) return (low_open ? "greater than " : "at least ") + bound_text(low);
+  return std::string("in ") + (low_open ? "(" : "[") + bound_text(low) + ", " + bound_text(high) +
          (high_open ? ")" : "]");
 }
 
@@ -41,6 +48,11 @@ std::string Range::short_text() const {
   Range shown = *this;
   if (shown.high == kMaxSize) shown.high = std::numeric_limits<double>::infinity();
   return shown.text();
+}
+
+std::string Range::complaint(double value, const std::string& text_of_value) const {
+  if (contains(value)) return {};
+  return " = " + text_of_value + " is out of range: it must be " + (value > low ? text() : short_text());
 }
 
 std::string DeckKey::type_text() const {

@@ -29,6 +29,8 @@ struct Range {
   // Only if bounded():
   std::string text() const;        ///< "greater than 0", "in [1, 2147483647]"
   std::string short_text() const;  ///< the same without an upper bound that only guards against overflow
+  /// " = TEXT is out of range: it must be …", for a `value` written as `text`; empty if it contains it.
+  std::string complaint(double value, const std::string& text) const;
 };
 
 /// A key that is known but whose machinery comes with later work.

@@ -11,6 +11,11 @@ namespace tenax::io {
 
 inline constexpr Range kSize{1, kMaxSize, false, false};
 inline constexpr Range kCount{0, kMaxSize, false, false};
+/// Beyond these nobody trains anything, and what is computed from them would wrap around.
+inline constexpr Range kLayers{1, 1e5, false, false};
+inline constexpr Range kWidth{1, 1e7, false, false};
+inline constexpr Range kInnerWidth{0, 4e7, false, false};  ///< 4 x kWidth; 0 = that
+inline constexpr Range kRanks{1, 1e6, false, false};
 inline constexpr Range kFraction{0, 1, false, true};
 
 using Keys = std::vector<DeckKey>;

@@ -46,20 +46,20 @@ void add_run(Keys& keys) {
 void add_model(Keys& keys) {
   using S = ModelSection;
   Rows<S> model(keys, "model", &Deck::model);
-  model("num_layers", &S::num_layers, "Transformer blocks.").required("4").within(kSize);
-  model("hidden_size", &S::hidden_size, "Width of the residual stream.").required("128").within(kSize);
+  model("num_layers", &S::num_layers, "Transformer blocks.").required("4").within(kLayers);
+  model("hidden_size", &S::hidden_size, "Width of the residual stream.").required("128").within(kWidth);
   model("num_attention_heads", &S::num_attention_heads, "Attention heads; they divide hidden_size.")
       .required("4")
-      .within(kSize);
+      .within(kLayers);
   model("ffn_hidden_size", &S::ffn_hidden_size, "Width inside the feed-forward part; 0 = 4 x hidden_size.")
-      .within(kCount);
+      .within(kInnerWidth);
   model("seq_length", &S::seq_length, "Length of a training sequence, and the number of positions.")
       .required("128")
-      .within(kSize)
+      .within(kWidth)
       .in("tokens");
   model("vocab_size", &S::vocab_size, "Tokens of the vocabulary: 256 for bytes, 50257 for GPT-2.")
       .required("256")
-      .within(kSize)
+      .within(kWidth)
       .in("tokens");
   model("compute_dtype", &S::compute_dtype,
         "Type of activations and of the weights that products read; master weights are fp32 always.")

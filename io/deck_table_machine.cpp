@@ -12,13 +12,13 @@ constexpr double kMaxSockets = 256;
 void add_parallel(Keys& keys) {
   using S = ParallelSection;
   Rows<S> parallel(keys, "parallel", &Deck::parallel);
-  parallel("tensor_parallel_size", &S::tensor_parallel_size, "Ranks that share each layer.").within(kSize);
+  parallel("tensor_parallel_size", &S::tensor_parallel_size, "Ranks that share each layer.").within(kRanks);
   parallel("pipeline_parallel_size", &S::pipeline_parallel_size, "Stages of consecutive layers.")
-      .within(kSize);
+      .within(kRanks);
   parallel("data_parallel_size", &S::data_parallel_size, "Pipelines that share the global batch.")
-      .within(kSize);
+      .within(kRanks);
   parallel("replicas", &S::replicas, "Fault-tolerant copies of all this, one MPI job each.")
-      .within(kSize)
+      .within(kRanks)
       .comes_later("it trains one replica");
 }
 

@@ -52,9 +52,9 @@ class Assigner {
   Problem wrong_type(const toml::node& node) const {
     return name_ + " must be " + key_.type_with_article() + ", not " + describe(node);
   }
-  Problem out_of_range(double value, const std::string& text) const {
-    const std::string allowed = value > key_.range.low ? key_.range.text() : key_.range.short_text();
-    return name_ + " = " + text + " is out of range: it must be " + allowed;
+  Problem check_range(double value, const std::string& text) const {
+    const std::string complaint = key_.range.complaint(value, text);
+    return complaint.empty() ? Problem{} : name_ + complaint;
   }
 
   const DeckKey& key_;
@@ -66,9 +66,7 @@ Problem Assigner::read(const toml::node& node, std::int64_t& value) const {
   const auto given = node.value_exact<std::int64_t>();
   if (!given) return wrong_type(node);
   value = *given;
-  const auto real = static_cast<double>(value);
-  if (!key_.range.contains(real)) return out_of_range(real, std::to_string(value));
-  return {};
+  return check_range(static_cast<double>(value), std::to_string(value));
 }
 
 Problem Assigner::read(const toml::node& node, double& value) const {
@@ -79,8 +77,7 @@ Problem Assigner::read(const toml::node& node, double& value) const {
   } else {
     return wrong_type(node);
   }
-  if (!key_.range.contains(value)) return out_of_range(value, number_text(value));
-  return {};
+  return check_range(value, number_text(value));
 }
 
 Problem Assigner::read(const toml::node& node, bool& value) const {

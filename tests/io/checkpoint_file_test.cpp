@@ -87,6 +87,65 @@ TEST_F(CheckpointFile, of_the_same_state_has_the_same_bytes) {
   EXPECT_EQ(read_file(write("a.h5")), read_file(write("b.h5")));
 }
 
+/// A seal that fits whatever the file holds now.
+void seal_again(const std::filesystem::path& path) {
+  const PosixFile file = PosixFile::open_to_write(path);
+  const std::string seal = render({file.size(), checksum_of_file(path, {kSealBytes, file.size()})});
+  file.write(std::as_bytes(std::span(seal)), 0);
+}
+
+void set_attribute(const std::filesystem::path& path, const char* name, std::int64_t value) {
+  {
+    const Hdf5Session session;
+    const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)), H5Fclose);
+    const Hdf5Id attribute(TENAX_HDF5(H5Aopen(file, name, H5P_DEFAULT)), H5Aclose);
+    TENAX_HDF5(H5Awrite(attribute, H5T_NATIVE_INT64, &value));
+  }
+  seal_again(path);
+}
+
+TEST_F(CheckpointFile, with_sizes_that_cannot_be_is_refused) {
+  const auto path = write();
+  std::vector<std::string> names = {"step"};
+  for (const ModelSize& size : kModelSizes) names.emplace_back(size.name);
+  for (const std::string& name : names) {
+    const CheckpointInfo info = open_checkpoint(path);
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 40, INT64_MAX, INT64_MIN}) {
+      set_attribute(path, name.c_str(), value);
+      EXPECT_EQ(error_of([&] { open_checkpoint(path); })
+                    .find("cannot read the checkpoint " + path.string() + ": its attribute " + name + " = " +
+                          std::to_string(value) + " is out of range: it must be "),
+                0U);
+    }
+    if (name != "step") {
+      set_attribute(path, name.c_str(), 0);
+      EXPECT_NE(error_of([&] { open_checkpoint(path); }).find(name + " = 0 is out of range"),
+                std::string::npos);
+    }
+    write();
+  }
+}
+
+TEST_F(CheckpointFile, with_sizes_that_its_tensors_have_not_is_refused) {
+  const auto refusal = [&](const char* name, std::int64_t value) {
+    const auto path = write();
+    set_attribute(path, name, value);
+    return error_of([&] { inspect(path); });
+  };
+  EXPECT_NE(
+      refusal("num_layers", 3).find("it has 28 tensors, but its attribute num_layers = 3 makes them 40"),
+      std::string::npos);
+  EXPECT_NE(refusal("hidden_size", 12)
+                .find("its tensor wte.weight has the shape [13, 8], but its attributes "
+                      "make that [13, 12]"),
+            std::string::npos);
+  EXPECT_NE(refusal("ffn_hidden_size", 31).find("its tensor h.0.mlp.c_fc.weight has the shape [8, 32]"),
+            std::string::npos);
+  EXPECT_NE(refusal("num_attention_heads", 3).find("num_attention_heads = 3 does not divide hidden_size = 8"),
+            std::string::npos);
+  EXPECT_NE(refusal("next_sample", -5).find("next_sample = -5 is negative"), std::string::npos);
+}
+
 /// As tenax 0.1.0 wrote it: format 1 has no origin, and its deck is of variable length.
 void make_format_1(const std::filesystem::path& path) {
   {
@@ -101,9 +160,7 @@ void make_format_1(const std::filesystem::path& path) {
     const char* const text = kDeck;
     TENAX_HDF5(H5Awrite(deck, type, &text));
   }
-  const PosixFile file = PosixFile::open_to_write(path);
-  const std::string seal = render({file.size(), checksum_of_file(path, {kSealBytes, file.size()})});
-  file.write(std::as_bytes(std::span(seal)), 0);
+  seal_again(path);
 }
 
 TEST_F(CheckpointFile, of_the_first_format_is_still_read) {
@@ -233,9 +290,7 @@ TEST_F(CheckpointFile, inspection_checks_every_tensor) {
   const PosixFile file = PosixFile::open_to_write(path);
   const float other = 7;
   file.write(std::as_bytes(std::span(&other, 1)), info.find("wpe.weight")->offset[1] + 4);
-  const Seal seal = {file.size(), checksum_of_file(path, {kSealBytes, file.size()})};
-  const std::string text = render(seal);
-  file.write(std::as_bytes(std::span(text)), 0);
+  seal_again(path);
   EXPECT_EQ(verdict(path), "");
   EXPECT_NE(error_of([&] { inspect(path); }).find("/optimizer/exp_avg/wpe.weight"), std::string::npos);
 }
