@@ -1,5 +1,9 @@
 #include "io/hdf5_handle.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -9,6 +13,18 @@ namespace {
 std::mutex& library_mutex() {
   static std::mutex mutex;
   return mutex;
+}
+
+/// One line. What the system refused HDF5 describes over several, of which one says why.
+std::string sentence_of(std::string text) {
+  constexpr std::string_view kBefore = "error message = '";
+  if (const std::size_t at = text.find(kBefore); at != std::string::npos) {
+    text.erase(0, at + kBefore.size());
+    text.resize(std::min(text.size(), text.find('\'')));
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  return text;
 }
 
 herr_t keep_description(unsigned, const H5E_error2_t* error, void* text) {
@@ -38,7 +54,8 @@ Hdf5Id create_untimed(hid_t property_class) {
 void throw_hdf5_error(const char* call) {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_description, &reason);  // the last one is the innermost
-  throw kernels::Error(kernels::Scope::rank, std::string("HDF5: ") + call + " failed: " + reason);
+  throw kernels::Error(kernels::Scope::rank,
+                       std::string("HDF5: ") + call + " failed: " + sentence_of(reason));
 }
 
 }  // namespace tenax::io

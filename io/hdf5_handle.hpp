@@ -49,7 +49,7 @@ Hdf5Id create_file_access();
 /// stamps: the same content, the same bytes. The caller holds an Hdf5Session.
 Hdf5Id create_untimed(hid_t property_class);
 
-/// Throws kernels::Error(rank): "HDF5: CALL failed: innermost reason".
+/// Throws kernels::Error(rank): "HDF5: CALL failed: innermost reason", one line.
 [[noreturn]] void throw_hdf5_error(const char* call);
 
 template <class T>

@@ -2,7 +2,9 @@
 
 #include "io/checksum.hpp"
 #include "io/hdf5_attribute.hpp"
+#include "io/hdf5_file.hpp"
 #include "io/token_file.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
@@ -53,10 +55,21 @@ std::string lines(const std::vector<std::string>& names) {
   return text;
 }
 
-Hdf5Id create_file(const std::filesystem::path& path) {
+Hdf5File create_file(const std::filesystem::path& path) {
   const Hdf5Id creation = create_untimed(H5P_FILE_CREATE), access = create_file_access();
   TENAX_HDF5(H5Pset_alignment(access, 1, 64));  // tokens are read where they lie, as whole words
-  return {TENAX_HDF5(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access)), H5Fclose};
+  return {path, creation, access};
+}
+
+/// HDF5's own complaints name no file.
+template <class Write>
+void write_file(const std::filesystem::path& target, const Write& write) {
+  const Hdf5Session session;
+  try {
+    write();
+  } catch (const kernels::Error& error) {
+    throw kernels::Error(error.scope(), "cannot write " + target.string() + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -67,9 +80,13 @@ struct TokenHdf5Writer::File {
         tokens(create_dataset(file, "/tokens", stored, H5S_UNLIMITED, kBlockTokens)),
         documents(create_dataset(file, "/documents", H5T_STD_I64LE, H5S_UNLIMITED, kDocumentChunk)),
         memory_type(memory) {}
+  ~File() { file.abandon(); }  // unless it was closed
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
 
   static constexpr hsize_t kDocumentChunk = 4096;
-  Hdf5Id file, tokens, documents;
+  Hdf5File file;
+  Hdf5Id tokens, documents;
   hid_t memory_type;  // of /tokens
 };
 
@@ -77,15 +94,16 @@ TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Toke
                                  const std::vector<std::string>& sources, std::size_t bytes_per_token)
     : TokenWriter(bytes_per_token), target_(target), temporary_(temporary_name(target)) {
   PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
-  const Hdf5Session session;
-  const bool is_short = bytes_per_token == 2;
-  file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
-                                 is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
-  write_attribute(file_->file, "format_version", kTokenFormatVersion);
-  write_attribute(file_->file, "tokenizer", tokenizer.name());
-  write_attribute(file_->file, "vocab_size", tokenizer.vocab_size());
-  write_attribute(file_->file, "sources", lines(sources));
-  if (tokenizer.name() != "bytes") write_vocabulary(file_->file, tokenizer);
+  write_file(target_, [&] {
+    const bool is_short = bytes_per_token == 2;
+    file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
+                                   is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
+    write_attribute(file_->file, "format_version", kTokenFormatVersion);
+    write_attribute(file_->file, "tokenizer", tokenizer.name());
+    write_attribute(file_->file, "vocab_size", tokenizer.vocab_size());
+    write_attribute(file_->file, "sources", lines(sources));
+    if (tokenizer.name() != "bytes") write_vocabulary(file_->file, tokenizer);
+  });
 }
 
 TokenHdf5Writer::~TokenHdf5Writer() {
@@ -94,29 +112,31 @@ TokenHdf5Writer::~TokenHdf5Writer() {
 }
 
 void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t first_token) {
-  const Hdf5Session session;
-  const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
-  extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token,
-         static_cast<hsize_t>(first_token));
+  write_file(target_, [&] {
+    const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
+    extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token,
+           static_cast<hsize_t>(first_token));
+  });
 }
 
 void TokenHdf5Writer::write_documents(std::span<const std::int64_t> first_tokens,
                                       std::int64_t first_document) {
-  const Hdf5Session session;
-  extend(file_->documents, H5T_NATIVE_INT64, first_tokens.data(), first_tokens.size(),
-         static_cast<hsize_t>(first_document));
+  write_file(target_, [&] {
+    extend(file_->documents, H5T_NATIVE_INT64, first_tokens.data(), first_tokens.size(),
+           static_cast<hsize_t>(first_document));
+  });
 }
 
 void TokenHdf5Writer::finish() {
-  {
-    const Hdf5Session session;
+  write_file(target_, [&] {
     write_attribute(file_->file, "token_count", tokens());
     write_attribute(file_->file, "document_count", documents());
     write_attribute(file_->file, "checksum", checksum_text(checksum()));
+    file_->file.flush();  // after which nothing of it can fail to close
     TENAX_HDF5(file_->tokens.close());
     TENAX_HDF5(file_->documents.close());
-    TENAX_HDF5(file_->file.close());
-  }
+    file_->file.close();
+  });
   PosixFile::open_to_write(temporary_.path()).sync();
   io::publish(temporary_.path(), target_);
 }

@@ -49,12 +49,14 @@ std::unique_ptr<SharedSegment> map(const File& file, std::size_t bytes) {
   return data == MAP_FAILED ? nullptr : std::make_unique<MappedSegment>(data, bytes);
 }
 
-/// Allocates every page now: a full /dev/shm is an error here and not a SIGBUS later.
+/// Allocates every page now: a full /dev/shm is an error here and not a SIGBUS later. Leaves nothing there but success.
 std::unique_ptr<SharedSegment> create(const std::string& name, std::size_t bytes) {
   const File file(shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.descriptor() < 0 || posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes)) != 0)
-    return nullptr;
-  return map(file, bytes);
+  if (file.descriptor() < 0) return nullptr;
+  std::unique_ptr<SharedSegment> segment;
+  if (posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes)) == 0) segment = map(file, bytes);
+  if (!segment) shm_unlink(name.c_str());
+  return segment;
 }
 
 std::unique_ptr<SharedSegment> open_existing(const std::string& name, std::size_t bytes) {

@@ -78,3 +78,13 @@ train 2 $deck $two=2 checkpoint.dir=$PWD/small/checkpoints run.output_dir=$PWD/o
 [ "$(ls -A small/checkpoints | wc -l)" = 0 ] || fail "half a checkpoint is left on the full disk: $(ls -A small/checkpoints)"
 grep -q '"event": "checkpoint_failed"' out/events.jsonl || fail "no event checkpoint_failed"
 grep -q '"reason": "failed"' out/events.jsonl || fail "no event end with reason failed"
+
+# /dev/shm is as small as a container's may be: checkpoints are written all the same, and nothing is left there.
+small_memory() {
+  unshare -m bash -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm || exit
+    timeout 240 mpirun -q -n 4 "$TENAX" "$@" >out.log 2>err.log </dev/null; echo "status $?, left:$(ls -A /dev/shm)"' - "$@"
+}
+got=$(small_memory $deck $(layout 2 2 1) checkpoint.interval=5 run.train_steps=10 run.output_dir=$PWD/shm)
+[ "$got" = "status 0, left:" ] || { cat err.log >&2; fail "with a /dev/shm of 64 KiB: $got"; }
+[ "$(ls shm/checkpoints)" = "$(printf 'step-000005.h5\nstep-000010.h5')" ] || fail "checkpoints: $(ls shm/checkpoints)"
+echo "ok a small /dev/shm"

@@ -1,7 +1,10 @@
 #include "io/token_file.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
+#include "../resilience/small_disk.hpp"
 #include "bpe_fixture.hpp"
 #include "io/detokenize.hpp"
 #include "io/token_writer.hpp"
@@ -140,6 +143,27 @@ TEST(TokenWriter, leaves_nothing_where_it_did_not_come_to_its_end) {
     writer->append(counting(200000, 251));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// HDF5 must not be left with a file that it could not close: it would close it once more when the process ends, and crash.
+TEST(TokenWriter, on_a_disk_that_is_full_says_so_and_the_process_lives) {
+  const TemporaryFolder folder;
+  for (const std::int64_t bytes : {4096, 100'000, 300'000, 600'000}) {
+    const resilience::SmallDisk disk(folder.path() / "small", bytes);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+    const auto work = [&] {
+      const auto [message, status] = error_of([&] {
+        const auto path = folder.path() / "small" / "a.h5";
+        const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {"a.txt"});
+        for (int i = 0; i < 4; ++i) writer->append(counting(100'000, 251));
+        writer->publish();
+      });
+      std::fputs((message + "\n").c_str(), stderr);
+      std::exit(status);
+    };
+    EXPECT_EXIT(work(), testing::ExitedWithCode(1), "^cannot write .*a.h5.*No space left on device") << bytes;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "small"));
+  }
 }
 
 TEST(TokenWriter, refuses_names_it_does_not_know_and_folders_that_are_not_there) {

@@ -171,14 +171,6 @@ TEST_F(Manager, an_error_on_one_rank_does_not_wait_for_a_save_that_its_peers_nev
   EXPECT_EQ(io::names_in(directory_), Names{});
 }
 
-/// The layout of a checkpoint has a name in /dev/shm for less than a millisecond; a kill may fall into it.
-void remove_scratch_of(pid_t process) {
-  for (const std::string& name : io::names_in("/dev/shm")) {
-    if (name.starts_with("tenax-layout-" + std::to_string(process) + "-"))
-      unlink(("/dev/shm/" + name).c_str());
-  }
-}
-
 // A process saves for ever and is killed in the midst, at moments that differ.
 TEST_F(Manager, a_run_killed_while_saving_leaves_only_complete_checkpoints) {
   std::size_t complete = 0, torn = 0;
@@ -194,7 +186,6 @@ TEST_F(Manager, a_run_killed_while_saving_leaves_only_complete_checkpoints) {
     usleep(static_cast<useconds_t>(milliseconds) * 1000);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    remove_scratch_of(child);
     for (const auto& [step, file] : list_checkpoints(directory_)) EXPECT_NO_THROW(io::verify_seal(file));
     complete += list_checkpoints(directory_).size();
     torn += io::names_in(directory_).size() - list_checkpoints(directory_).size();
