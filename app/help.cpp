@@ -36,17 +36,18 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "\"activation_limit\": null or [S], \"weight_share\": 0}\n"},
     {"tokenize",
      "tenax tokenize TEXT... --out FILE.h5|FILE.bin [--tokenizer bytes|gpt2 --vocab DIR] [--threads N]\n"
+     "               [--shard-tokens N]\n"
      "       tenax tokenize --decode FILE --out TEXT [--tokenizer bytes|gpt2 --vocab DIR]",
-     "Makes a token file of texts, by all cores (or N). A TEXT with * ? [ ] { } in quotes stands for the "
-     "files\n"
-     "that match. DIR holds GPT-2's encoder.json and vocab.bpe. Each file is a document; with gpt2,\n"
+     "Makes a token file of texts, by all cores (or --threads N). A TEXT with * ? [ ] { } in quotes stands\n"
+     "for the files that match. DIR holds GPT-2's encoder.json and vocab.bpe. Each file is a document; with "
+     "gpt2,\n"
      "<|endoftext|> is put between files, and where it stands in a text it is that token and ends a "
      "document.\n"
-     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --decode gives the texts "
-     "back,\n"
-     "byte for byte, as one, with <|endoftext|> between those of gpt2; only a .bin needs to be told the "
-     "tokenizer\n"
-     "then. A TEXT may be a pipe, as of <(zcat FILE): it is read until its writer closes it.\n"},
+     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --shard-tokens N makes\n"
+     "FILE-00000.h5, FILE-00001.h5, ... of at most N tokens each; a document is cut only if it alone has\n"
+     "more, and is held in memory while it is made (4 bytes a token). --decode gives the texts back,\n"
+     "byte for byte, as one, with <|endoftext|> between those of gpt2; only a .bin needs to be told the\n"
+     "tokenizer then. A TEXT may be a pipe, as of <(zcat FILE): it is read until its writer closes it.\n"},
     {"generate",
      "tenax generate CKPT.h5|RUNDIR [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] "
      "[--top-k K]\n"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "io/text_chunks.hpp"
+#include "io/token_bytes.hpp"
 #include "io/tokenizer.hpp"
-#include "io/tokens_map.hpp"
 #include "resilience/agreement.hpp"
 
 namespace tenax::app {
@@ -52,7 +52,7 @@ class Tokenizing {
 Tokens tokenize_together(comm::ControlGroup& control, const std::string& file, const io::DataSection& data) {
   std::unique_ptr<Tokenizing> work;
   control.agree([&] {
-    const io::FileMap refuses_pipes(file);  // of which each rank would read a part
+    const io::TokenBytes refuses_pipes(file);  // of which each rank would read a part
     work = std::make_unique<Tokenizing>(file, data);
   });
   Tokens tokens;

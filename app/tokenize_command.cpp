@@ -1,6 +1,5 @@
 #include "app/tokenize_command.hpp"
 
-#include <glob.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -12,6 +11,8 @@
 #include "app/progress_bar.hpp"
 #include "app/units.hpp"
 #include "io/detokenize.hpp"
+#include "io/file_pattern.hpp"
+#include "io/sharded_token_writer.hpp"
 #include "io/tokenize.hpp"
 #include "kernels/error.hpp"
 
@@ -23,22 +24,10 @@ namespace fs = std::filesystem;
 using kernels::Error;
 using kernels::Scope;
 
-/// A name with wildcards stands for the files that match it, sorted, unless a file has that very name.
-std::vector<fs::path> matches(const std::string& name) {
-  std::error_code none;
-  if (name.find_first_of("*?[") == std::string::npos || fs::exists(name, none)) return {name};
-  glob_t found{};
-  const int status = ::glob(name.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
-  const std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + (status == 0 ? found.gl_pathc : 0));
-  ::globfree(&found);
-  if (files.empty()) throw Error(Scope::rank, "tokenize: no file matches " + name);
-  return files;
-}
-
 std::vector<fs::path> texts_of(const CommandLine& line) {
   std::vector<fs::path> texts;
   for (const std::string& name : line.positional())
-    for (const fs::path& file : matches(name)) texts.push_back(file);
+    for (const fs::path& file : io::matching_files(name)) texts.push_back(file);
   return texts;
 }
 
@@ -100,38 +89,53 @@ int decode(const CommandLine& line) {
   return 0;
 }
 
+std::string counted(std::int64_t number, const char* thing) {
+  return format("%lld %s%s", static_cast<long long>(number), thing, number == 1 ? "" : "s");
+}
+
+std::string summary(const io::TokenSink& written, std::int64_t text_bytes, double seconds) {
+  const auto bytes = static_cast<double>(text_bytes);
+  return format("%s: %s in %s, %.3f bytes a token, %.1f MB/s", written.files().c_str(),
+                counted(written.tokens(), "token").c_str(), counted(written.documents(), "document").c_str(),
+                bytes / static_cast<double>(written.tokens()), bytes / seconds / 1e6);
+}
+
+std::unique_ptr<io::TokenSink> create_sink(const CommandLine& line, const io::Tokenizer& tokenizer,
+                                           const std::vector<std::string>& sources) {
+  const std::string out = required_out(line);
+  if (!line.has("shard-tokens")) return io::TokenWriter::create(out, tokenizer, sources);
+  return std::make_unique<io::ShardedTokenWriter>(out, tokenizer, sources,
+                                                  line.integer("shard-tokens", 0, 1, INT64_MAX));
+}
+
 }  // namespace
 
 int tokenize_command(const std::vector<std::string>& arguments) {
   constexpr int kManyFiles = 1 << 30, kManyThreads = 4096;
-  const CommandLine line({"tokenize", {"out", "tokenizer", "vocab", "decode", "threads"}, {}, 0, kManyFiles},
-                         arguments);
+  const CommandLine line(
+      {"tokenize", {"out", "tokenizer", "vocab", "decode", "threads", "shard-tokens"}, {}, 0, kManyFiles},
+      arguments);
   if (line.has("decode")) return decode(line);
   if (line.positional().empty())
     throw Error(Scope::usage, "tokenize: no text is given (see tenax tokenize --help)");
-  const std::string out = required_out(line);
+  required_out(line);
   const auto threads = static_cast<int>(line.integer("threads", cores(), 1, kManyThreads));
   const auto tokenizer = io::Tokenizer::create(line.text("tokenizer", "bytes"), line.text("vocab", ""));
   const std::vector<fs::path> texts = texts_of(line);
   const std::int64_t size = total_size(texts);
   Interruption interruption(size > 0);  // where nothing is known of the size, a read may wait for ever
-  const auto writer = io::TokenWriter::create(out, *tokenizer, names_of(texts));
-  std::string summary;
+  const auto sink = create_sink(line, *tokenizer, names_of(texts));
+  std::string said;
   {
     ProgressBar bar(size);
-    const std::int64_t bytes =
-        io::tokenize_files(texts, *tokenizer, *writer, threads, [&](std::int64_t done) {
-          interruption.check();
-          bar.show(done);
-        });
-    writer->publish();
-    const auto text_bytes = static_cast<double>(bytes);
-    summary = format("%s: %lld tokens in %lld document%s, %.3f bytes a token, %.1f MB/s", out.c_str(),
-                     static_cast<long long>(writer->tokens()), static_cast<long long>(writer->documents()),
-                     writer->documents() == 1 ? "" : "s", text_bytes / static_cast<double>(writer->tokens()),
-                     text_bytes / bar.seconds() / 1e6);
+    const std::int64_t bytes = io::tokenize_files(texts, *tokenizer, *sink, threads, [&](std::int64_t done) {
+      interruption.check();
+      bar.show(done);
+    });
+    sink->publish();
+    said = summary(*sink, bytes, bar.seconds());
   }
-  std::printf("%s\n", summary.c_str());
+  std::printf("%s\n", said.c_str());
   return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "app/memory_check.hpp"
 #include "app/nccl_world.hpp"
 #include "app/preparation.hpp"
-#include "app/token_opening.hpp"
+#include "app/training_data.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/listening_interfaces.hpp"
@@ -217,35 +217,12 @@ std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
                                                     const std::vector<io::DataSource>& sources,
                                                     io::SampleOrder order) {
   if (sources.empty()) return {};
-  std::vector<io::TokenBlend::Source> opened;
-  for (const io::DataSource& source : sources) {
-    auto tokens = open_together(*control_, source.file, deck_);
-    scan(*tokens, source.file);
-    opened.push_back({std::move(tokens), source.weight});
-  }
+  auto opened = open_sources(*control_, sources, deck_);
   if (!replica.reads_tokens()) return {};
   io::TokenBlend blend(std::move(opened), order, deck_.run.seed, deck_.model.seq_length);
   const auto plan = parallel::BatchPlan::uniform(deck_.batch.global_batch_size, deck_.batch.micro_batch_size,
                                                  replica.layout().grid.data, replica.coordinates().data);
   return BatchLoader(std::move(blend), plan, deck_.model.seq_length);
-}
-
-// Every rank looks at its share of the tokens, some at a time, so that nobody waits long for the slowest disk.
-void TrainingRun::scan(const io::TokenFile& tokens, const std::string& file) {
-  constexpr std::int64_t kTokensARound = 1 << 26;
-  const std::int64_t rank = world_.rank(), ranks = world_.size();
-  const std::int64_t end =
-      tokens.size() / ranks * (rank + 1) + (rank + 1 == ranks ? tokens.size() % ranks : 0);
-  const std::int64_t begin = tokens.size() / ranks * rank;
-  std::int64_t at = begin;
-  Preparation shown(console_, "checking the tokens of " + file);
-  resilience::agree_in_rounds(*control_, [&] {
-    shown.show(static_cast<double>(at - begin) / static_cast<double>(std::max<std::int64_t>(end - begin, 1)));
-    const std::int64_t next = std::min(end, at + kTokensARound);
-    io::check_tokens(tokens, file, deck_.model.vocab_size, at, next);
-    at = next;
-    return at < end;
-  });
 }
 
 // The steps done before this run. Reads files, writes none.

@@ -49,7 +49,6 @@ class TrainingRun {
   void check_memory(const Layout& layout);
   std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<io::DataSource>& sources,
                                          io::SampleOrder order);
-  void scan(const io::TokenFile& tokens, const std::string& file);
   std::int64_t load_state(GptReplica& replica, const std::filesystem::path& checkpoint);
   void open_run_directory(const RunStart& start, std::int64_t steps_done);
   void log(const std::string& event, std::int64_t step, const io::JsonObject& details);

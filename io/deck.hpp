@@ -36,8 +36,8 @@ struct ModelSection {
 };
 
 struct DataSource {
-  std::string file;  ///< absolute path
-  double weight = 1;
+  std::string file;   ///< absolute path of a file, a folder or a pattern (io/token_names.hpp)
+  double weight = 0;  ///< 0: the number of its tokens
 };
 
 struct DataSection {

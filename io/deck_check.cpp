@@ -1,13 +1,13 @@
 #include "io/deck_check.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "io/deck_device_check.hpp"
 #include "io/deck_fault_check.hpp"
 #include "io/deck_key.hpp"
 #include "io/deck_text.hpp"
 #include "io/json.hpp"
+#include "io/token_names.hpp"
 
 namespace tenax::io {
 namespace {
@@ -122,11 +122,13 @@ void check_resume(const Deck& deck, const Origins& origins) {
 void check_token_files(const std::vector<DataSource>& sources, const std::string& key,
                        const Origins& origins) {
   for (const DataSource& source : sources) {
-    const std::string extension = std::filesystem::path(source.file).extension().string();
-    if (extension == ".txt" || extension == ".bin" || extension == ".h5") continue;
-    origins.fail(
-        {key}, key + " = " + json_string(source.file) +
-                   " must end in .txt (text), .bin (little-endian uint16 tokens) or .h5 (of tenax tokenize)");
+    if (is_token_file_name(source.file) || may_name_many(source.file)) continue;
+    const bool is_index = source.file.ends_with(".idx");
+    origins.fail({key}, key + " = " + json_string(source.file) + " must end in " +
+                            std::string(kTokenEndings) +
+                            (is_index ? "; name the .bin beside this .idx"
+                                      : ", or be a folder (with a / at its end if its name has a dot) or a "
+                                        "pattern with * ? [ ]"));
   }
 }
 

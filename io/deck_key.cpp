@@ -17,7 +17,7 @@ struct TypeText {
   std::string operator()(const std::vector<double>*) const { return "number or list of numbers"; }
   std::string operator()(const std::vector<std::string>*) const { return "list of strings"; }
   std::string operator()(const std::vector<DataSource>*) const {
-    return "file or list of {file = ..., weight = ...}";
+    return "file, folder, pattern, or list of these and of {file = ..., weight = ...}";
   }
 };
 

@@ -42,11 +42,10 @@ std::string quote_elements(const std::string& list) {
 std::string as_toml(const std::string& value, const Slot& slot) {
   const bool is_list = value.starts_with('[') && value.ends_with(']');
   if (std::holds_alternative<std::string*>(slot)) return is_quoted(value) ? value : json_string(value);
-  if (std::holds_alternative<std::vector<DataSource>*>(slot)) {
-    return is_list || is_quoted(value) ? value : json_string(value);
-  }
   const bool is_bare = value.find_first_of("\"'") == std::string::npos;
-  const bool wants_strings = std::holds_alternative<std::vector<std::string>*>(slot);
+  const bool wants_files = std::holds_alternative<std::vector<DataSource>*>(slot);
+  if (wants_files && !is_list) return is_quoted(value) ? value : json_string(value);
+  const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(slot);
   return wants_strings && is_list && is_bare ? quote_elements(value) : value;
 }
 

@@ -73,10 +73,13 @@ void add_data(Keys& keys) {
   using S = DataSection;
   Rows<S> data(keys, "data", &Deck::data);
   data("train", &S::train,
-       "Training tokens, relative to the deck: a file, or a list of {file = ..., weight = ...} to draw "
-       "samples from "
-       "in these proportions. .txt is tokenized on the fly, .bin is raw little-endian uint16, .h5 is tenax "
-       "tokenize's.")
+       "Training tokens, relative to the deck: a file, a folder, a pattern such as \"shards/*.bin\", or a "
+       "list "
+       "of these and of {file = ..., weight = ...}, from which samples are drawn in proportion to the "
+       "weights; "
+       "without one it is the number of tokens. The files of a folder or pattern follow each other by name. "
+       ".txt is tokenized on the fly, .bin is raw little-endian uint16, or what llm.c's header or Megatron's "
+       ".idx beside it says, .h5 is tenax tokenize's.")
       .required("\"train.txt\"");
   data("validation", &S::validation, "Validation tokens, as for train; without it nothing is evaluated.")
       .example("\"validation.txt\"");

@@ -16,6 +16,7 @@ std::string scalar(const std::string& value) { return json_string(value); }
 std::string scalar(double value) { return toml_number(value); }
 
 std::string scalar(const DataSource& source) {
+  if (source.weight == 0) return scalar(source.file);
   return "{file = " + scalar(source.file) + ", weight = " + scalar(source.weight) + "}";
 }
 
@@ -27,7 +28,7 @@ struct TomlText {
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
   std::string operator()(const std::string* value) const { return scalar(*value); }
   std::string operator()(const std::vector<DataSource>* values) const {
-    if (values->size() == 1 && values->front().weight == 1) return scalar(values->front().file);
+    if (values->size() == 1 && values->front().weight == 0) return scalar(values->front().file);
     return list(*values);
   }
   template <class T>

@@ -46,6 +46,7 @@ class Assigner {
   Problem read(const toml::node& node, bool& value) const;
   Problem read(const toml::node& node, std::string& value) const;
   Problem read(const toml::node& node, DataSource& source) const;
+  Problem read(const toml::table& table, DataSource& source) const;
   template <class T>
   Problem read_one_or_list(std::vector<T>& values) const;
 
@@ -99,21 +100,30 @@ Problem Assigner::read(const toml::node& node, std::string& value) const {
 }
 
 Problem Assigner::read(const toml::node& node, DataSource& source) const {
-  const auto* table = node.as_table();
-  if (!table) return wrong_type(node);
   source = {};
-  for (const auto& [member, value] : *table) {
+  const auto* table = node.as_table();
+  if (const auto file = node.value_exact<std::string>()) {
+    source.file = *file;
+  } else if (!table) {
+    return wrong_type(node);
+  } else if (auto problem = read(*table, source)) {
+    return problem;
+  }
+  if (source.file.empty()) return name_ + " has an entry without a file";
+  return {};
+}
+
+Problem Assigner::read(const toml::table& table, DataSource& source) const {
+  for (const auto& [member, value] : table) {
     if (member.str() == "file" && value.is_string()) {
       source.file = *value.value_exact<std::string>();
     } else if (member.str() == "weight" && value.is_number()) {
       source.weight = *value.value<double>();
+      if (!(source.weight > 0 && std::isfinite(source.weight)))
+        return name_ + " has an entry whose weight is not greater than 0";
     } else {
       return name_ + " has an entry that is not {file = \"...\", weight = number}";
     }
-  }
-  if (source.file.empty()) return name_ + " has an entry without a file";
-  if (!(source.weight > 0 && std::isfinite(source.weight))) {
-    return name_ + " has an entry whose weight is not greater than 0";
   }
   return {};
 }
@@ -133,7 +143,7 @@ Problem Assigner::operator()(std::vector<DataSource>* slot) const {
   const auto file = node_.value_exact<std::string>();
   if (!file) return node_.is_array() ? read_one_or_list(*slot) : wrong_type(node_);
   slot->clear();
-  if (!file->empty()) slot->push_back({*file, 1.0});
+  if (!file->empty()) slot->push_back({*file});
   return {};
 }
 

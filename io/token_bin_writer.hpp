@@ -8,7 +8,7 @@ namespace tenax::io {
 
 class TokenBinWriter final : public TokenWriter {
  public:
-  explicit TokenBinWriter(const std::filesystem::path& target) : TokenWriter(kBytes), file_(target) {}
+  explicit TokenBinWriter(const std::filesystem::path& target) : TokenWriter(target, kBytes), file_(target) {}
 
  private:
   static constexpr std::int64_t kBytes = 2;  // of a token

@@ -25,13 +25,20 @@ std::vector<std::int64_t> shares_of(const std::vector<double>& weights) {
   return shares;
 }
 
+double weight_of(const TokenBlend::Source& source) {
+  if (source.weight > 0) return source.weight;
+  double tokens = 0;
+  for (const auto& file : source.files) tokens += static_cast<double>(file->size());
+  return tokens;
+}
+
 std::vector<double> weights_of(const std::vector<TokenBlend::Source>& sources) {
   std::vector<double> weights;
-  for (const auto& source : sources) weights.push_back(source.weight);
+  for (const auto& source : sources) weights.push_back(weight_of(source));
   return weights;
 }
 
-/// Files of as many windows must not be shuffled alike: they may be translations of each other.
+/// Sources of as many windows must not be shuffled alike: they may be translations of each other.
 std::int64_t seed_of_source(std::int64_t seed, std::size_t source) {
   if (source == 0) return seed;
   return static_cast<std::int64_t>(
@@ -61,16 +68,26 @@ BlendOrder::Place BlendOrder::place_of(std::int64_t global_index) const {
 TokenBlend::TokenBlend(std::vector<Source> sources, SampleOrder order, std::int64_t seed,
                        std::int64_t seq_length)
     : blend_(weights_of(sources)) {
-  for (Source& source : sources) {
-    const WindowOrder windows(order, seed_of_source(seed, files_.size()), source.tokens->size(), seq_length);
-    files_.push_back({std::move(source.tokens), windows});
-  }
+  for (Source& source : sources)
+    sequences_.emplace_back(std::move(source.files), order, seed_of_source(seed, sequences_.size()),
+                            seq_length);
 }
 
-void TokenBlend::read(std::int64_t global_index, std::span<std::int32_t> out) const {
-  const BlendOrder::Place place = blend_.place_of(global_index);
-  const OrderedFile& file = files_[place.source];
-  file.tokens->read(file.windows.first_token(place.index), out);
+void TokenBlend::read(std::int64_t global_index, std::span<std::int32_t> out) {
+  const BlendOrder::Place sample = blend_.place_of(global_index);
+  const TokenSequence::Place place = sequences_[sample.source].place_of(sample.index);
+  note_use_of(place.file);
+  place.file->read(place.first_token, out);
+}
+
+void TokenBlend::note_use_of(TokenFile* file) {
+  constexpr std::size_t kMostOpen = 64;
+  if (std::find(open_.begin(), open_.end(), file) != open_.end()) return;
+  if (open_.size() == kMostOpen) {
+    open_.front()->close();
+    open_.pop_front();
+  }
+  open_.push_back(file);
 }
 
 }  // namespace tenax::io

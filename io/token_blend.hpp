@@ -1,25 +1,24 @@
-// TokenBlend: several token files as one endless sequence of samples, each file as often as its weight asks.
+// TokenBlend: several sources of tokens as one endless sequence of samples, each as often as its weight asks.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <span>
 #include <vector>
 
-#include "io/tokens.hpp"
-#include "io/window_order.hpp"
+#include "io/token_sequence.hpp"
 
 namespace tenax::io {
 
-/// Which file a sample comes from, and the how many-th sample of that file it is. Pure: a function of (weights, index), so
+/// Which source a sample comes from, and the how many-th sample of that source it is. Pure: a function of (weights, index), so
 /// any rank of any layout knows any sample, and a run goes on where it stopped.
 ///
-/// A weight divided by the sum of weights is the part of the *samples* that come from a file, to within 1/65536, whatever
-/// its size, but never none. Samples of all files are interleaved as evenly as their parts allow: the k-th of a file's n
+/// A weight divided by the sum of weights is the part of the *samples* that come from a source, to within 1/65536, whatever
+/// its size, but never none. Samples of all are interleaved as evenly as their parts allow: the k-th of a source's n
 /// in a cycle stands at (k + 1/2)/n of it.
 class BlendOrder {
  public:
-  /// Positive, one a file, at least one.
+  /// Positive, one a source, at least one.
   explicit BlendOrder(const std::vector<double>& weights);
 
   struct Place {
@@ -33,27 +32,27 @@ class BlendOrder {
   std::vector<Place> cycle_;
 };
 
-/// Immutable; may be used from several threads.
+/// One thread at a time.
 class TokenBlend {
  public:
   struct Source {
-    std::unique_ptr<TokenFile> tokens;  ///< longer than seq_length
-    double weight = 1;
+    TokenSequence::Files files;  ///< each longer than seq_length
+    double weight = 0;           ///< 0: the number of its tokens
   };
-  /// Each file's windows in the order of WindowOrder; the first file's as if it were alone, so that a list of one
-  /// file is that file.
+  /// Each source's windows in the order of WindowOrder; the first one's as if it were alone, so that a list of one is that
+  /// one.
   TokenBlend(std::vector<Source> sources, SampleOrder order, std::int64_t seed, std::int64_t seq_length);
 
-  /// The seq_length + 1 tokens of sample `global_index` = step · global_batch_size + sequence.
-  void read(std::int64_t global_index, std::span<std::int32_t> out) const;
+  /// The seq_length + 1 tokens of sample `global_index` = step · global_batch_size + sequence. Keeps the last few files
+  /// open, so that sets of any number of files stay within what the system allows. Throws as TokenFile::read.
+  void read(std::int64_t global_index, std::span<std::int32_t> out);
 
  private:
-  struct OrderedFile {
-    std::unique_ptr<TokenFile> tokens;
-    WindowOrder windows;
-  };
+  void note_use_of(TokenFile* file);
+
   BlendOrder blend_;
-  std::vector<OrderedFile> files_;
+  std::vector<TokenSequence> sequences_;
+  std::deque<TokenFile*> open_;  // the one that was opened first in front
 };
 
 }  // namespace tenax::io

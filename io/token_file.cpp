@@ -6,7 +6,7 @@
 #include "io/hdf5_attribute.hpp"
 #include "io/hdf5_heap.hpp"
 #include "io/posix_file.hpp"
-#include "io/tokens_map.hpp"
+#include "io/token_bytes.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -39,14 +39,11 @@ class TokenFileReader {
             parse_checksum(text("checksum"))};
   }
 
+  TokenPieces size() const { return size_of(open_dataset("/tokens")); }
+
   TokenPieces pieces() const {
     const Hdf5Id dataset = open_dataset("/tokens");
-    const Hdf5Id type(TENAX_HDF5(H5Dget_type(dataset)), H5Tclose);
-    TokenPieces pieces;
-    if (H5Tequal(type, H5T_STD_U16LE) > 0) pieces.bytes_per_token = 2;
-    if (H5Tequal(type, H5T_STD_U32LE) > 0) pieces.bytes_per_token = 4;
-    if (pieces.bytes_per_token == 0) fail(path_, "/tokens is neither uint16 nor uint32, little-endian");
-    pieces.tokens = length_of(dataset);
+    TokenPieces pieces = size_of(dataset);
     const Hdf5Id creation(TENAX_HDF5(H5Dget_create_plist(dataset)), H5Pclose);
     if (H5Pget_layout(creation) == H5D_CHUNKED)
       locate_chunks(dataset, creation, pieces);
@@ -54,7 +51,6 @@ class TokenFileReader {
       locate_whole(dataset, pieces);
     return pieces;
   }
-
   template <class Value>
   std::vector<Value> read(const char* name, hid_t type) const {
     const Hdf5Id dataset = open_dataset(name);
@@ -93,6 +89,16 @@ class TokenFileReader {
     const hid_t dataset = H5Dopen2(file_, name, H5P_DEFAULT);
     if (dataset < 0) fail(path_, std::string("there is no ") + name + ": it is not a file of tenax tokenize");
     return {dataset, H5Dclose};
+  }
+
+  TokenPieces size_of(hid_t dataset) const {
+    const Hdf5Id type(TENAX_HDF5(H5Dget_type(dataset)), H5Tclose);
+    TokenPieces size;
+    if (H5Tequal(type, H5T_STD_U16LE) > 0) size.bytes_per_token = 2;
+    if (H5Tequal(type, H5T_STD_U32LE) > 0) size.bytes_per_token = 4;
+    if (size.bytes_per_token == 0) fail(path_, "/tokens is neither uint16 nor uint32, little-endian");
+    size.tokens = length_of(dataset);
+    return size;
   }
 
   std::int64_t length_of(hid_t dataset) const {
@@ -147,25 +153,37 @@ void require(bool holds, const fs::path& file, const char* what) {
   if (!holds) fail(file, what);
 }
 
+/// Of the bytes [begin, end) of /tokens, the first of which is at `offset` in the file.
+std::uint64_t checksum_of_piece(const TokenBytes& file, std::int64_t offset, std::int64_t begin,
+                                std::int64_t end) {
+  constexpr std::int64_t kBlock = 1 << 20;
+  std::vector<std::byte> block;
+  std::uint64_t sum = 0;
+  for (; begin < end; begin += kBlock, offset += kBlock) {
+    block.resize(static_cast<std::size_t>(std::min(kBlock, end - begin)));
+    file.read(block, offset);
+    sum += checksum_of_bytes(block, begin);
+  }
+  return sum;
+}
+
 }  // namespace
 
 void verify_token_file(const fs::path& file) {
   const TokenFileInfo info = read_token_file_info(file);
   const TokenPieces pieces = locate_tokens(file);
   require(pieces.tokens == info.tokens, file, "its attribute token_count is not the length of /tokens");
-  const FileMap map(file);
-  const auto piece_bytes = pieces.piece_tokens * static_cast<std::int64_t>(pieces.bytes_per_token);
-  const auto bytes = pieces.tokens * static_cast<std::int64_t>(pieces.bytes_per_token);
+  const TokenBytes bytes(file);
   constexpr std::int64_t kWord = 4;
+  const auto width = static_cast<std::int64_t>(pieces.bytes_per_token), end = pieces.tokens * width,
+             piece_bytes = pieces.piece_tokens * width;
   require(pieces.offsets.size() == 1 || piece_bytes % kWord == 0, file, "its pieces are not whole words");
   std::uint64_t checksum = 0;
-  for (std::int64_t first = 0; first < bytes; first += piece_bytes) {
-    const auto offset =
-        static_cast<std::size_t>(pieces.offsets[static_cast<std::size_t>(first / piece_bytes)]);
-    const auto length = static_cast<std::size_t>(std::min(piece_bytes, bytes - first));
-    require(offset <= map.bytes().size() && length <= map.bytes().size() - offset, file,
-            "truncated: its tokens go beyond its end");
-    checksum += checksum_of_bytes(map.bytes().subspan(offset, length), first);
+  std::int64_t at = 0;  // among the bytes of /tokens
+  for (const std::int64_t offset : pieces.offsets) {
+    const std::int64_t piece_end = std::min(at + piece_bytes, end);
+    checksum += checksum_of_piece(bytes, offset, at, piece_end);
+    at = piece_end;
   }
   require(checksum == info.checksum, file,
           "damaged: its tokens do not have the checksum they were written with");
@@ -173,6 +191,10 @@ void verify_token_file(const fs::path& file) {
 
 TokenFileInfo read_token_file_info(const fs::path& file) {
   return read_file(file, [](const TokenFileReader& reader) { return reader.info(); });
+}
+
+TokenPieces measure_tokens(const fs::path& file) {
+  return read_file(file, [](const TokenFileReader& reader) { return reader.size(); });
 }
 
 TokenPieces locate_tokens(const fs::path& file) {

@@ -38,6 +38,8 @@ struct TokenPieces {
 /// All throw Error(rank) naming the file if it cannot be read, is not such a file or is compressed. Any thread.
 TokenFileInfo read_token_file_info(const std::filesystem::path& file);
 TokenPieces locate_tokens(const std::filesystem::path& file);
+/// The same without the offsets, of which there is one for each 131072 tokens.
+TokenPieces measure_tokens(const std::filesystem::path& file);
 /// Bytes of each token, by its number.
 std::vector<std::string> read_token_vocabulary(const std::filesystem::path& file);
 /// That the tokens have the checksum that was written with them; reads all of them.

@@ -92,7 +92,7 @@ struct TokenHdf5Writer::File {
 
 TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                  const std::vector<std::string>& sources, std::size_t bytes_per_token)
-    : TokenWriter(bytes_per_token), target_(target), temporary_(temporary_name(target)) {
+    : TokenWriter(target, bytes_per_token), temporary_(temporary_name(target)) {
   PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
   write_file(target_, [&] {
     const bool is_short = bytes_per_token == 2;
@@ -138,7 +138,7 @@ void TokenHdf5Writer::finish() {
     file_->file.close();
   });
   PosixFile::open_to_write(temporary_.path()).sync();
-  io::publish(temporary_.path(), target_);
+  io::publish(temporary_.path(), target());
 }
 
 }  // namespace tenax::io

@@ -21,7 +21,6 @@ class TokenHdf5Writer final : public TokenWriter {
   void write_documents(std::span<const std::int64_t> first_tokens, std::int64_t first_document) override;
   void finish() override;
 
-  std::filesystem::path target_;
   TemporaryPath temporary_;
   std::unique_ptr<File> file_;
 };

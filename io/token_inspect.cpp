@@ -8,7 +8,9 @@
 
 #include "io/checksum.hpp"
 #include "io/listing.hpp"
+#include "io/megatron_index.hpp"
 #include "io/posix_file.hpp"
+#include "io/token_bin.hpp"
 #include "io/token_file.hpp"
 #include "io/tokens.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_bin(const fs::path& file) { return file.extension() == ".bin"; }
+bool is_index(const fs::path& file) { return file.extension() == ".idx"; }
 
 std::string bytes_line(const fs::path& file) {
   return listed("bytes", grouped(PosixFile::open_to_read(file).size()));
@@ -58,18 +61,21 @@ std::int32_t largest_of(const TokenFile& tokens) {
 }
 
 std::string describe_bin(const fs::path& file) {
+  const TokenBin bin = read_token_bin(file);
   const auto tokens = TokenFile::open(file, "bytes", {.seq_length = 0, .vocab_size = 0, .scan = false});
-  return file.string() +
-         ": raw little-endian uint16, taken for tokens; a .bin says neither whose nor how many documents\n" +
+  const bool has_index = bin.documents >= 0;
+  if (has_index) verify_megatron_index(megatron_index_of(file), PosixFile::open_to_read(file).size());
+  return file.string() + ": tokens, " + bin.format + "; a .bin does not say whose\n" +
          listed("tokens", grouped(tokens->size())) + listed("largest token", grouped(largest_of(*tokens))) +
-         bytes_line(file);
+         listed("documents", has_index ? grouped(bin.documents) : "unknown") +
+         (has_index ? listed("index", megatron_index_of(file).string()) : "") + bytes_line(file);
 }
 
 }  // namespace
 
 bool may_be_token_file(const fs::path& file) {
   constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n";
-  if (is_bin(file)) return true;
+  if (is_bin(file) || is_index(file)) return true;
   std::error_code none;
   if (!fs::is_regular_file(file, none)) return false;  // to open a pipe would wait for its writer
   std::array<char, kHdf5.size()> head{};
@@ -78,6 +84,7 @@ bool may_be_token_file(const fs::path& file) {
 }
 
 std::string describe_token_file(const fs::path& file) {
+  if (is_index(file)) return describe_bin(fs::path(file).replace_extension(".bin"));
   return is_bin(file) ? describe_bin(file) : describe_hdf5(file);
 }
 

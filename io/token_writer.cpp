@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "io/checksum.hpp"
 #include "io/token_bin_writer.hpp"
@@ -43,7 +44,8 @@ std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& ta
   return std::make_unique<TokenBinWriter>(target);
 }
 
-TokenWriter::TokenWriter(std::size_t bytes_per_token) : bytes_per_token_(bytes_per_token) {
+TokenWriter::TokenWriter(std::filesystem::path target, std::size_t bytes_per_token)
+    : target_(std::move(target)), bytes_per_token_(bytes_per_token) {
   block_.reserve(static_cast<std::size_t>(kBlockTokens) * bytes_per_token);
 }
 

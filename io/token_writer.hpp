@@ -8,33 +8,31 @@
 #include <string>
 #include <vector>
 
+#include "io/token_sink.hpp"
 #include "io/tokenizer.hpp"
 
 namespace tenax::io {
 
-/// One thread at a time. All throw Error(rank) when the file cannot be written.
-class TokenWriter {
+class TokenWriter : public TokenSink {
  public:
   /// By the ending: .h5 (io/token_file.hpp), or .bin, raw little-endian uint16. `sources`: names of the texts. Throws
   /// Error(usage) for another ending, and for a .bin when the vocabulary has more than 65536 tokens.
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                              const std::vector<std::string>& sources);
-  virtual ~TokenWriter() = default;
 
-  /// What is appended next begins a document, unless nothing was appended since the last one began.
-  void begin_document() { begins_document_ = true; }
-  void append(std::span<const std::int32_t> tokens);
-  /// Makes the file appear under its name, whole and on disk; the last call. Without it nothing appears.
-  void publish();
-
-  std::int64_t tokens() const { return tokens_; }
-  std::int64_t documents() const { return documents_; }
+  void begin_document() final { begins_document_ = true; }
+  void append(std::span<const std::int32_t> tokens) final;
+  void publish() final;
+  std::int64_t tokens() const final { return tokens_; }
+  std::int64_t documents() const final { return documents_; }
+  std::string files() const final { return target_.string(); }
 
  protected:
   /// Blocks have this many tokens, but for the last: what is read in pieces is written in whole ones.
   static constexpr std::int64_t kBlockTokens = 1 << 17;
 
-  explicit TokenWriter(std::size_t bytes_per_token);
+  TokenWriter(std::filesystem::path target, std::size_t bytes_per_token);
+  const std::filesystem::path& target() const { return target_; }
   std::uint64_t checksum() const { return checksum_; }
 
  private:
@@ -44,6 +42,7 @@ class TokenWriter {
   void flush_block();
   void flush_documents();
 
+  std::filesystem::path target_;
   std::size_t bytes_per_token_;
   std::vector<std::byte> block_;
   std::vector<std::int64_t> document_starts_;  // not written yet

@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kDeadline{30};
 
 class Run {
  public:
-  Run(const Tokenizer& tokenizer, TokenWriter& writer, int threads, const TokenizeProgress& progress)
+  Run(const Tokenizer& tokenizer, TokenSink& writer, int threads, const TokenizeProgress& progress)
       : tokenizer_(tokenizer),
         writer_(writer),
         progress_(progress),
@@ -84,7 +84,7 @@ class Run {
   }
 
   const Tokenizer& tokenizer_;
-  TokenWriter& writer_;
+  TokenSink& writer_;
   const TokenizeProgress& progress_;
   std::size_t most_chunks_;
   EncodePool pool_;
@@ -96,7 +96,7 @@ class Run {
 }  // namespace
 
 std::int64_t tokenize_files(const std::vector<std::filesystem::path>& texts, const Tokenizer& tokenizer,
-                            TokenWriter& writer, int threads, const TokenizeProgress& progress) {
+                            TokenSink& writer, int threads, const TokenizeProgress& progress) {
   Run run(tokenizer, writer, threads, progress);
   for (const auto& file : texts) run.add_file(file);
   const std::int64_t bytes = run.finish();

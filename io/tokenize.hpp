@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/token_writer.hpp"
+#include "io/token_sink.hpp"
 #include "io/tokenizer.hpp"
 
 namespace tenax::io {
@@ -22,6 +22,6 @@ using TokenizeProgress = std::function<void(std::int64_t bytes)>;
 /// `threads` encode, the caller's reads, writes and calls `progress`; they hold a few MiB each, and room for the
 /// longest word.
 std::int64_t tokenize_files(const std::vector<std::filesystem::path>& texts, const Tokenizer& tokenizer,
-                            TokenWriter& writer, int threads, const TokenizeProgress& progress);
+                            TokenSink& writer, int threads, const TokenizeProgress& progress);
 
 }  // namespace tenax::io

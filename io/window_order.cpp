@@ -25,9 +25,9 @@ SampleOrder sample_order(std::string_view deck_choice) {
   return deck_choice == "sequential" ? SampleOrder::sequential : SampleOrder::shuffled;
 }
 
-WindowOrder::WindowOrder(SampleOrder order, std::int64_t seed, std::int64_t tokens, std::int64_t seq_length)
-    : order_(order), seed_(seed), seq_length_(seq_length), windows_((tokens - 1) / seq_length) {
-  assert(seq_length > 0 && windows_ > 0);
+WindowOrder::WindowOrder(SampleOrder order, std::int64_t seed, std::int64_t windows)
+    : order_(order), seed_(seed), windows_(windows) {
+  assert(windows_ > 0);
   const int bits = std::bit_width(static_cast<std::uint64_t>(windows_ - 1));
   if (bits > 2) half_bits_ = (bits + 1) / 2;
 }

@@ -10,26 +10,28 @@ namespace tenax::io {
 enum class SampleOrder { sequential, shuffled };
 SampleOrder sample_order(std::string_view deck_choice);  ///< of data.order
 
-/// The tokens are cut into floor((tokens - 1) / seq_length) windows; window w is the inputs
+/// A file's tokens are cut into floor((tokens - 1) / seq_length) windows; window w is the inputs
 /// [w·T, w·T + T), each token's target being the next one. Shuffled: every pass over the windows (epoch) is
 /// another permutation of them, computed in O(1) time and memory by a Feistel network with cycle walking
 /// (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 class WindowOrder {
  public:
-  /// tokens > seq_length (see TokenFile::open).
-  WindowOrder(SampleOrder order, std::int64_t seed, std::int64_t tokens, std::int64_t seq_length);
+  static std::int64_t windows_in(std::int64_t tokens, std::int64_t seq_length) {
+    return (tokens - 1) / seq_length;
+  }
+
+  /// windows > 0.
+  WindowOrder(SampleOrder order, std::int64_t seed, std::int64_t windows);
 
   std::int64_t windows() const { return windows_; }
   /// `global_index` = step · global_batch_size + sequence, from 0.
   std::int64_t window_of(std::int64_t global_index) const;
-  /// Where that window begins in the token file; seq_length + 1 tokens from there are its inputs and targets.
-  std::int64_t first_token(std::int64_t global_index) const { return window_of(global_index) * seq_length_; }
 
  private:
   std::uint64_t permute(std::uint64_t value, std::uint64_t key) const;
 
   SampleOrder order_;
-  std::int64_t seed_, seq_length_, windows_;
+  std::int64_t seed_, windows_;
   int half_bits_ = 1;  ///< the network permutes numbers of 2 · half_bits_ bits
 };
 

@@ -56,6 +56,7 @@ class Recomputing {
 class TokensInMemory final : public io::TokenFile {
  public:
   explicit TokensInMemory(std::vector<std::int32_t> tokens) : tokens_(std::move(tokens)) {}
+  const std::filesystem::path& path() const override { return path_; }
   std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
   void read(std::int64_t begin, std::span<std::int32_t> out) const override {
     std::copy_n(tokens_.begin() + begin, out.size(), out.begin());
@@ -63,6 +64,7 @@ class TokensInMemory final : public io::TokenFile {
   std::int64_t find_at_least(std::int64_t, std::int64_t, std::int64_t end) const override { return end; }
 
  private:
+  std::filesystem::path path_ = "memory";
   std::vector<std::int32_t> tokens_;
 };
 
@@ -220,12 +222,16 @@ TEST_F(HuggingFace, evaluation_by_several_threads_gives_the_bits_of_one) {
 /// A text whose disk fails beyond a position.
 class FailingTokens final : public io::TokenFile {
  public:
+  const std::filesystem::path& path() const override { return path_; }
   std::int64_t size() const override { return 100 * kLength; }
   void read(std::int64_t begin, std::span<std::int32_t> out) const override {
     if (begin >= 50 * kLength) throw kernels::Error(kernels::Scope::rank, "disk");
     std::fill(out.begin(), out.end(), 1);
   }
   std::int64_t find_at_least(std::int64_t, std::int64_t, std::int64_t end) const override { return end; }
+
+ private:
+  std::filesystem::path path_ = "memory";
 };
 
 TEST_F(HuggingFace, what_fails_in_any_thread_of_an_evaluation_ends_it) {

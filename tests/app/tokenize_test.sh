@@ -128,7 +128,7 @@ for kind in h5 bin; do claim same runs/text/metrics.jsonl runs/$kind/metrics.jso
 must_train 2 deck.toml run.name=text-by-two parallel.data_parallel_size=2
 must_train 2 deck.toml run.name=h5-by-two data.train=one.h5 parallel.data_parallel_size=2
 claim same runs/text-by-two/metrics.jsonl runs/h5-by-two/metrics.jsonl
-blend='data.train=[{file = "one.bin", weight = 3}, {file = "more.h5"}]'
+blend='data.train=[{file = "one.bin", weight = 3}, {file = "more.h5", weight = 1}]'
 must_train 1 deck.toml run.name=blend "$blend" "data.validation=more.h5"
 must_train 2 deck.toml run.name=halves "$blend" "data.validation=more.h5" parallel.data_parallel_size=2
 claim close runs/blend/metrics.jsonl runs/halves/metrics.jsonl 1e-5
@@ -136,6 +136,36 @@ claim close runs/blend/metrics.jsonl runs/halves/metrics.jsonl 1e-5
 must_train 1 deck.toml run.name=stopped "$blend" run.train_steps=2 optimizer.lr_decay_steps=3
 must_train 1 deck.toml run.name=stopped "$blend" optimizer.lr_decay_steps=3
 claim same runs/blend/metrics.jsonl runs/stopped/metrics.jsonl
+
+echo "a set of many files trains as its files one after the other, however it is named and whoever wrote it"
+mkdir shards raw llmc megatron
+tokenize one.txt three.txt --out shards/t.h5 $gpt2 --shard-tokens 20000
+grep -q "t-00000.h5 to t-000" out.log || fail "no shards: $(cat out.log)"
+for shard in shards/*.h5; do tokenize --decode $shard --out part.txt; cat part.txt; done >back.txt
+{ cat one.txt; printf '<|endoftext|>'; cat three.txt; } >joined.txt
+same back.txt joined.txt
+refuses 1 "remove the old set of files first" one.txt --out shards/t.h5 --shard-tokens 20000
+tokenize one.txt three.txt --out raw/t.bin $gpt2 --shard-tokens 20000
+little_endian() { local i; for ((i = 0; i < $1; ++i)); do printf "\\x$(printf %02x $((($2 >> 8 * i) & 255)))"; done; }  # BYTES NUMBER
+for bin in raw/*.bin; do
+  tokens=$(($(stat -c %s $bin) / 2)) name=$(basename $bin .bin)
+  { little_endian 4 20240520; little_endian 4 1; little_endian 4 $tokens; head -c 1012 /dev/zero; cat $bin; } >llmc/$name.bin
+  cp $bin megatron
+  { printf 'MMIDIDX\0\0'; little_endian 8 1; little_endian 1 8; little_endian 8 1; little_endian 8 2
+    little_endian 4 $tokens; little_endian 8 0; little_endian 8 0; little_endian 8 1; } >megatron/$name.idx
+done
+must_train 1 deck.toml run.name=shards data.train=shards
+must_train 1 deck.toml run.name=pattern 'data.train=llmc/t-*.bin'
+must_train 2 deck.toml run.name=megatron data.train=megatron/ parallel.data_parallel_size=2
+must_train 2 deck.toml run.name=shards-by-two data.train=shards parallel.data_parallel_size=2
+claim same runs/shards/metrics.jsonl runs/pattern/metrics.jsonl
+claim same runs/shards-by-two/metrics.jsonl runs/megatron/metrics.jsonl
+must_train 1 deck.toml run.name=list "data.train=[llmc/t-00000.bin, one.bin]" data.validation=llmc
+for i in $(seq 1 200); do little_endian 4 $i; done >int32.bin
+status=0; train 1 deck.toml run.name=int32 data.train=int32.bin || status=$?
+[ $status = 1 ] && grep -q "its tokens are int32" err.log || fail "int32 tokens alone: status $status, $(cat err.log)"
+"$TENAX" inspect megatron/t-00000.idx >out.log
+grep -q "documents  *1$" out.log || fail "inspect of an index: $(cat out.log)"
 
 if [ -e "$vocabulary/encoder.json" ]; then
   echo "the tokens are OpenAI's"

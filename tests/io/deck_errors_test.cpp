@@ -45,8 +45,11 @@ std::vector<Mistake> mistakes_of_types() {
        "DECK:14:1: optimizer.lr must be a number, not infinity or not-a-number"},
       {edited("\"text.txt\"", "7"),
        {},
-       "DECK:10:1: data.train must be a file or list of {file = ..., weight = ...}, not the integer 7"},
-      {edited("\"text.txt\"", "[\"a.txt\"]"), {}, "DECK:10:1: data.train must be a file or list"},
+       "DECK:10:1: data.train must be a file, folder, pattern, or list of these and of {file = ..., weight = "
+       "...}, "
+       "not the integer 7"},
+      {edited("\"text.txt\"", "[7]"), {}, "DECK:10:1: data.train must be a file, folder"},
+      {edited("\"text.txt\"", "[\"a.txt\", \"\"]"), {}, "DECK:10:1: data.train has an entry without a file"},
       {edited("\"text.txt\"", "[{fiel = \"a.txt\"}]"),
        {},
        "DECK:10:1: data.train has an entry that is not {file"},

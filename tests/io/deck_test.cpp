@@ -87,15 +87,27 @@ TEST(Deck, takes_overrides_by_the_type_of_their_key) {
 TEST(Deck, takes_several_token_files_of_all_kinds_with_weights) {
   const Deck deck = read(
       kSmallDeck,
-      {"data.train=[{file = \"a.txt\"}, {file = \"b.bin\", weight = 3}, {file = \"c.h5\", weight = 0.5}]",
+      {"data.train=[{file = \"a.txt\"}, {file = \"b.bin\", weight = 3}, {file = \"c.h5\", weight = 0.5}, "
+       "\"d\"]",
        "data.tokenizer=gpt2", "data.vocab_dir=gpt2"});
-  ASSERT_EQ(deck.data.train.size(), 3U);
-  EXPECT_EQ(deck.data.train[0].weight, 1.0);
+  ASSERT_EQ(deck.data.train.size(), 4U);
+  EXPECT_EQ(deck.data.train[0].weight, 0.0);  // its tokens
   EXPECT_EQ(deck.data.train[1].weight, 3.0);
   EXPECT_EQ(std::filesystem::path(deck.data.train[2].file).filename(), "c.h5");
   const Deck again = parse_resolved_deck(to_toml(deck));
   EXPECT_EQ(again.data.train[2].weight, 0.5);
+  EXPECT_EQ(again.data.train[3].weight, 0.0);
+  EXPECT_EQ(again.data.train[3].file, deck.data.train[3].file);
   EXPECT_EQ(again.data.vocab_dir, deck.data.vocab_dir);
+}
+
+TEST(Deck, takes_folders_patterns_and_lists_of_names_for_token_files) {
+  for (const char* value :
+       {"shards", "v1.2/", "shards/*.bin", "train-?????.h5", "[a.txt, b.bin]", "[a.txt, shards/*.bin]"}) {
+    const Deck deck = read(kSmallDeck, {std::string("data.train=") + value});
+    EXPECT_EQ(deck.data.train.size(), value[0] == '[' ? 2U : 1U) << value;
+    for (const DataSource& source : deck.data.train) EXPECT_TRUE(source.file.starts_with('/')) << source.file;
+  }
 }
 
 TEST(Deck, needs_no_vocabulary_for_tokens_that_are_there) {

@@ -6,6 +6,7 @@
 #include "io/detokenize.hpp"
 #include "io/text_chunks.hpp"
 #include "io/token_file.hpp"
+#include "io/token_writer.hpp"
 #include "io/tokens.hpp"
 
 namespace tenax::io::test {

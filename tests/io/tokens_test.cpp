@@ -82,30 +82,30 @@ TEST_P(BadTokenFile, is_named_with_what_is_wrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     , BadTokenFile,
-    testing::Values(
-        BadFile{"a.txt", "", kAnything, "the file is empty", 1},
-        BadFile{"a.bin", "", kAnything, "the file is empty", 1},
-        BadFile{"a.bin", "12345", kAnything, "truncated: its 5 bytes are not a whole number of 2-byte tokens",
-                1},
-        BadFile{"a.bin",
-                as_uint16({1, 2, 3, 4}),
-                {4, 256, true},
-                "too short: a sequence of model.seq_length = 4 needs 5 tokens, but it has 4",
-                1},
-        BadFile{"a.bin",
-                as_uint16({1, 2, 300, 4, 301}),
-                {4, 300, true},
-                "token 300 at position 2 is not below model.vocab_size = 300",
-                1},
-        BadFile{"a.txt",
-                "abc~",
-                {2, 100, true},
-                "token 126 at position 3 is not below model.vocab_size = 100",
-                1},
-        BadFile{
-            "a.csv", "1,2", kAnything,
-            "its name must end in .txt (text), .bin (little-endian uint16 tokens) or .h5 (of tenax tokenize)",
-            2}));
+    testing::Values(BadFile{"a.txt", "", kAnything, "the file is empty", 1},
+                    BadFile{"a.bin", "", kAnything, "the file is empty", 1},
+                    BadFile{"a.bin", "12345", kAnything,
+                            "truncated: its 5 bytes are not a whole number of 2-byte tokens", 1},
+                    BadFile{"a.bin",
+                            as_uint16({1, 2, 3, 4}),
+                            {4, 256, true},
+                            "too short: a sequence of model.seq_length = 4 needs 5 tokens, but it has 4",
+                            1},
+                    BadFile{"a.bin",
+                            as_uint16({1, 2, 300, 4, 301}),
+                            {4, 300, true},
+                            "token 300 at position 2 is not below model.vocab_size = 300",
+                            1},
+                    BadFile{"a.txt",
+                            "abc~",
+                            {2, 100, true},
+                            "token 126 at position 3 is not below model.vocab_size = 100",
+                            1},
+                    BadFile{"a.csv", "1,2", kAnything,
+                            "its name must end in .txt (text), .bin (uint16, llm.c's, or Megatron's with its "
+                            ".idx) or .h5 (of "
+                            "tenax tokenize)",
+                            2}));
 
 TEST(TokenFile, that_is_missing_is_named_with_the_reason) {
   const TemporaryFolder folder;
@@ -128,6 +128,29 @@ TEST(TokenFile, is_not_scanned_where_another_rank_does) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.bin", as_uint16({1, 300, 3}));
   EXPECT_NO_THROW(TokenFile::open(path, "bytes", {.seq_length = 2, .vocab_size = 256, .scan = false}));
+}
+
+TEST(TokenFile, that_is_cut_short_while_it_is_read_is_an_error) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.bin", as_uint16(std::vector<int>(100000, 7)));
+  const auto file = TokenFile::open(path, "bytes", kAnything);
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_EQ(read(*file, 0, 2048), std::vector<std::int32_t>(2048, 7));
+  const auto [message, status] = error_of([&] { read(*file, 90000, 10); });
+  EXPECT_TRUE(message.starts_with("token file " + path.string() + ": ")) << message;
+  EXPECT_NE(message.find("truncated"), std::string::npos) << message;
+  EXPECT_EQ(status, 1);
+  file->close();
+  EXPECT_NE(error_of([&] { read(*file, 0, 10); }).first.find("has changed it meanwhile"), std::string::npos);
+}
+
+TEST(TokenFile, finds_a_token_beyond_the_vocabulary_when_it_is_read_where_it_was_not_looked_for_before) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.bin", as_uint16({1, 2, 3, 300, 5}));
+  const auto file = TokenFile::open(path, "bytes", {.seq_length = 2, .vocab_size = 256, .scan = false});
+  EXPECT_EQ(read(*file, 0, 3).size(), 3U);
+  EXPECT_EQ(error_of([&] { read(*file, 2, 3); }).first,
+            "token file " + path.string() + ": token 300 at position 3 is not below model.vocab_size = 256");
 }
 
 TEST(TokenFile, refuses_a_tokenizer_it_does_not_know) {

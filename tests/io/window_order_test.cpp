@@ -9,10 +9,8 @@
 namespace tenax::io {
 namespace {
 
-constexpr std::int64_t kLength = 8;
-
 WindowOrder shuffled(std::int64_t windows, std::int64_t seed = 1) {
-  return {SampleOrder::shuffled, seed, windows * kLength + 1, kLength};
+  return {SampleOrder::shuffled, seed, windows};
 }
 
 std::vector<std::int64_t> epoch_of(const WindowOrder& order, std::int64_t epoch) {
@@ -30,19 +28,16 @@ std::int64_t agreements(const std::vector<std::int64_t>& a, const std::vector<st
 }
 
 TEST(WindowOrder, has_a_window_for_every_length_whose_last_target_exists) {
-  const auto windows = [](std::int64_t tokens) {
-    return WindowOrder(SampleOrder::sequential, 1, tokens, kLength).windows();
-  };
-  EXPECT_EQ(windows(9), 1);
-  EXPECT_EQ(windows(16), 1);
-  EXPECT_EQ(windows(17), 2);
+  EXPECT_EQ(WindowOrder::windows_in(9, 8), 1);
+  EXPECT_EQ(WindowOrder::windows_in(16, 8), 1);
+  EXPECT_EQ(WindowOrder::windows_in(17, 8), 2);
 }
 
 TEST(WindowOrder, sequential_is_file_order_again_and_again) {
-  const WindowOrder order(SampleOrder::sequential, 7, 3 * kLength + 5, kLength);
-  std::vector<std::int64_t> firsts;
-  for (std::int64_t i = 0; i < 7; ++i) firsts.push_back(order.first_token(i));
-  EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 8, 16, 0, 8, 16, 0}));
+  const WindowOrder order(SampleOrder::sequential, 7, 3);
+  std::vector<std::int64_t> windows;
+  for (std::int64_t i = 0; i < 7; ++i) windows.push_back(order.window_of(i));
+  EXPECT_EQ(windows, (std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0}));
 }
 
 TEST(WindowOrder, shuffled_has_every_window_once_in_every_epoch) {
