@@ -4,10 +4,12 @@
 #include "app/build.hpp"
 #include "io/checkpoint_info.hpp"
 #include "io/deck.hpp"
+#include "io/tokenizer_claim.hpp"
 
 namespace tenax::app {
 
-/// Reads the vocabulary of the training tokens. Throws Error(rank) if it cannot be read.
-io::CheckpointOrigin checkpoint_origin(const io::Deck& deck, const Build& build);
+/// `tokens`: of what the model is trained on.
+io::CheckpointOrigin checkpoint_origin(const io::Deck& deck, const io::TokenizerClaim& tokens,
+                                       const Build& build);
 
 }  // namespace tenax::app

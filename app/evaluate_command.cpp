@@ -94,12 +94,14 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   if (data.empty()) throw kernels::Error(kernels::Scope::usage, "evaluate: --data FILE is missing");
   const std::int64_t stated_batch = line.integer("batch", 1, 1, kMostSequences);
 
-  CheckpointModel model(checkpoint_of_argument(line.positional().front()), ModelOptions::of(line));
+  const auto checkpoint = checkpoint_of_argument(line.positional().front());
+  CheckpointModel model(checkpoint, ModelOptions::of(line));
   const model::GptConfig& config = model.config();
-  const TokenizerChoice choice = choose_tokenizer(line, model.info());
+  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, model.info()),
+                                                  model.info(), io::claim_of_token_file(data));
+  const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
                                         choice.vocab_dir);
-  const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
   if (!line.has("json")) {
     std::printf("on %s\n", model.place().c_str());
     std::fflush(stdout);

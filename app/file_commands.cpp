@@ -1,12 +1,20 @@
 #include "app/file_commands.hpp"
 
+#include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/checkpoint_argument.hpp"
 #include "app/command_line.hpp"
+#include "app/error_message.hpp"
+#include "app/tokenizer_choice.hpp"
+#include "app/units.hpp"
 #include "io/checkpoint_convert.hpp"
+#include "io/checkpoint_export.hpp"
 #include "io/checkpoint_inspect.hpp"
+#include "io/checkpoint_serial.hpp"
 #include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
@@ -19,6 +27,33 @@ std::string required(const CommandLine& line, const std::string& command, const 
   if (value.empty())
     throw kernels::Error(kernels::Scope::usage, command + ": --" + option + " FILE is missing");
   return value;
+}
+
+struct KnownTokenizer {
+  std::unique_ptr<io::Tokenizer> tokenizer;  ///< null: it is not known
+  std::string vocab_dir;
+};
+
+/// Of the model's tokens: by --vocab, else as the checkpoint says. Says what would be needed where it is not known.
+KnownTokenizer known_tokenizer(const CommandLine& line, const std::string& checkpoint) {
+  const io::CheckpointInfo info = io::open_checkpoint(checkpoint);
+  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, info), info);
+  try {
+    if (!choice.is_known)
+      throw kernels::Error(kernels::Scope::rank,
+                           checkpoint + " does not say what its tokens stand for (--vocab DIR, for GPT-2's)");
+    auto tokenizer = choice.create();
+    if (tokenizer->vocab_size() > info.model.vocab_size)
+      throw kernels::Error(kernels::Scope::rank,
+                           format("the tokenizer %s has %lld tokens, the model %lld", choice.name.c_str(),
+                                  static_cast<long long>(tokenizer->vocab_size()),
+                                  static_cast<long long>(info.model.vocab_size)));
+    return {std::move(tokenizer), choice.vocab_dir};
+  } catch (const kernels::Error& error) {
+    if (line.has("vocab")) throw;
+    print_notice(std::string("no tokenizer is written beside the model: ") + error.what());
+    return {};
+  }
 }
 
 }  // namespace
@@ -46,14 +81,15 @@ int import_command(const std::vector<std::string>& arguments, const Build& build
 }
 
 int export_command(const std::vector<std::string>& arguments) {
-  const CommandLine line({"export", {"out", "dtype"}, {}, 1, 1}, arguments);
+  const CommandLine line({"export", {"out", "dtype", "vocab", "shard-size"}, {}, 1, 1}, arguments);
   const std::string out = required(line, "export", "out");
-  if (!out.ends_with(".safetensors"))
-    throw kernels::Error(kernels::Scope::usage,
-                         "export: --out " + out +
-                             " must end in .safetensors, which is what is written (a .bin would be taken for "
-                             "PyTorch's)");
-  io::export_safetensors(checkpoint_of_argument(line.positional().front()), out, line.text("dtype", "F32"));
+  const std::string checkpoint = checkpoint_of_argument(line.positional().front());
+  io::ExportOptions options{.dtype = line.text("dtype", "F32"),
+                            .shard_bytes = line.integer("shard-size", 0, 1, INT64_MAX)};
+  const auto [tokenizer, vocab_dir] = known_tokenizer(line, checkpoint);
+  options.tokenizer = tokenizer.get();
+  options.vocab_dir = vocab_dir;
+  io::export_safetensors(checkpoint, out, options);
   std::printf("%s\n", out.c_str());
   return 0;
 }

@@ -138,8 +138,10 @@ int generate_command(const std::vector<std::string>& arguments) {
                           1},
                          arguments);
   const Request request = read_request(line);
-  CheckpointModel model(checkpoint_of_argument(line.positional().front()), ModelOptions::of(line));
-  const auto tokenizer = choose_tokenizer(line, model.info()).create();
+  const auto checkpoint = checkpoint_of_argument(line.positional().front());
+  CheckpointModel model(checkpoint, ModelOptions::of(line));
+  const auto tokenizer =
+      choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, model.info()), model.info()).create();
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
   check_prompt(prompt, model.config().vocab_size, *tokenizer);
   Generator generator(model);

@@ -57,9 +57,10 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "always takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P.\n"
      "FILE may be - for standard input. Of a run directory the newest complete checkpoint is taken. A sample "
      "ends at <|endoftext|>; a line --- stands between samples.\n"
-     "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is that of\n"
-     "the run's deck; DIR holds GPT-2's encoder.json and vocab.bpe. Bytes that are no UTF-8 are shown as\n"
-     "U+FFFD. The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
+     "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is the one\n"
+     "that the checkpoint names; that of an imported model has to be said. DIR holds GPT-2's encoder.json\n"
+     "and vocab.bpe. Bytes that are no UTF-8 are shown as U+FFFD.\n"
+     "The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
      "a window. It computes on a GPU where there is one (auto), in the type that the run computed in, else\n"
      "in fp32 on all cores that the process may use (or N). bf16 halves the memory that each token reads.\n"},
     {"evaluate",
@@ -71,11 +72,18 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "before it in its window. Device, type and threads are chosen as by generate. With the device, type\n"
      "and micro_batch_size (N) of a run, losses are those of its evaluation, by any number of threads.\n"
      "Bits per byte of a .bin need its tokenizer.\n"},
-    {"import", "tenax import FILE.safetensors --out CKPT.h5 [--num-attention-heads N]",
-     "Makes a checkpoint of a Hugging Face GPT-2. The number of heads comes from config.json beside the\n"
-     "file, else from the option.\n"},
-    {"export", "tenax export CKPT.h5|RUNDIR --out FILE.safetensors [--dtype F32|F16|BF16]",
-     "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them.\n"},
+    {"import", "tenax import FILE.safetensors|DIR --out CKPT.h5 [--num-attention-heads N]",
+     "Makes a checkpoint of a Hugging Face GPT-2: of its folder, of model.safetensors, or of the index of\n"
+     "several (model.safetensors.index.json). The number of heads comes from config.json beside the file,\n"
+     "else from the option.\n"},
+    {"export",
+     "tenax export CKPT.h5|RUNDIR --out FILE.safetensors [--dtype F32|F16|BF16] [--vocab DIR]\n"
+     "               [--shard-size BYTES]",
+     "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them. Where the\n"
+     "vocabulary is known, by the run's deck or by DIR with GPT-2's encoder.json and vocab.bpe, vocab.json,\n"
+     "merges.txt, tokenizer_config.json and generation_config.json too: AutoTokenizer and pipeline() take "
+     "the\n"
+     "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index.\n"},
     {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
      "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended; or\n"
      "verifies a token file's checksum and lists its tokenizer, tokens, documents and texts.\n"},

@@ -8,6 +8,7 @@
 
 #include "io/gpt2_weights.hpp"
 #include "kernels/random.hpp"
+#include "resilience/checkpoint_restore.hpp"
 
 namespace tenax::app {
 
@@ -76,6 +77,13 @@ void load_initial_weights(const parallel::StateMirror& state, const io::ModelSec
   const io::Gpt2Weights weights(section.init_weights);
   weights.check_model(io::sizes_of(section));
   for (const io::StateRange& range : state_ranges(state)) weights.read(range);
+}
+
+io::CheckpointInfo load_initial_checkpoint(comm::ControlGroup& control, const parallel::StateMirror& state,
+                                           const io::ModelSection& section) {
+  std::vector<io::StateRange> weights = state_ranges(state);
+  for (io::StateRange& range : weights) range.exp_avg = range.exp_avg_sq = nullptr;
+  return resilience::restore_checkpoint(control, section.init_weights, weights, io::sizes_of(section));
 }
 
 }  // namespace tenax::app

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "comm/control_group.hpp"
+#include "io/checkpoint_info.hpp"
 #include "io/deck.hpp"
 #include "io/state_range.hpp"
 #include "model/gpt_config.hpp"
@@ -21,7 +23,12 @@ std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state);
 void initialise(const parallel::StateMirror& state, const model::GptConfig& config, std::uint64_t seed,
                 int threads = 1, const std::function<void(double)>& progress = {});
 
-/// Overwrites the weights with those of a Hugging Face GPT-2 file. Throws Error(rank) if it is another model's.
+/// Overwrites the weights with those of section.init_weights, a Hugging Face GPT-2. Throws Error(rank) if it is another
+/// model's.
 void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section);
+/// Collective. The same for a checkpoint of tenax, of which moments and step are left aside; verifies it. A failure on any
+/// rank is thrown on all.
+io::CheckpointInfo load_initial_checkpoint(comm::ControlGroup& control, const parallel::StateMirror& state,
+                                           const io::ModelSection& section);
 
 }  // namespace tenax::app

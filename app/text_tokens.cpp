@@ -30,9 +30,7 @@ std::string write_sample(const io::Tokenizer& tokenizer, const std::filesystem::
 bool writes_text(const io::Deck& deck) {
   constexpr std::int64_t kSmall = 50'000'000;  // parameters: a few seconds of one core
   const io::DataSection& data = deck.data;
-  const bool is_known = data.tokenizer == "gpt2"
-                            ? !data.vocab_dir.empty()
-                            : !data.train.empty() && data.train.front().file.ends_with(".txt");
+  const bool is_known = data.tokenizer == "bytes" || (data.tokenizer == "gpt2" && !data.vocab_dir.empty());
   return is_known && gpt_config(deck.model).parameters() <= kSmall;
 }
 

@@ -7,19 +7,26 @@
 #include "app/command_line.hpp"
 #include "io/checkpoint_info.hpp"
 #include "io/tokenizer.hpp"
+#include "io/tokenizer_claim.hpp"
 
 namespace tenax::app {
 
 struct TokenizerChoice {
-  std::string name, vocab_dir;
-  /// False: nobody said so; the deck's default, or an imported model without a deck.
-  bool is_known = false;
+  std::string name;  ///< empty: nobody says, and the model's tokens are not 256
+  std::string vocab_dir;
+  bool is_known = false;  ///< somebody says so; else "bytes" is a guess, for a model of 256 tokens
+  io::TokenizerClaim checkpoint;
+  std::int64_t vocab_size = 0;
 
-  std::unique_ptr<io::Tokenizer> create() const { return io::Tokenizer::create(name, vocab_dir); }
+  /// Throws Error(rank) if there is no name, with the options to give; and if the vocabulary is not that of the checkpoint's
+  /// tokens. Else as Tokenizer::create.
+  std::unique_ptr<io::Tokenizer> create() const;
 };
 
-/// The options --tokenizer and --vocab (which alone means gpt2), else the deck that the model was trained with, else
-/// bytes.
-TokenizerChoice choose_tokenizer(const CommandLine& line, const io::CheckpointInfo& checkpoint);
+/// The options --tokenizer and --vocab (which alone means gpt2), else what the checkpoint or the token file `data` says, else
+/// bytes for a model of 256 tokens. Throws Error(rank) naming both if the file's tokens are not those of the option, or, where
+/// none is given, of the checkpoint.
+TokenizerChoice choose_tokenizer(const CommandLine& line, const io::TokenizerClaim& checkpoint,
+                                 const io::CheckpointInfo& info, const io::TokenizerClaim& data = {});
 
 }  // namespace tenax::app

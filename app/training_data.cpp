@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "app/preparation.hpp"
 #include "app/token_opening.hpp"
 #include "io/token_names.hpp"
 #include "resilience/agreement.hpp"
@@ -12,24 +13,6 @@ namespace tenax::app {
 namespace {
 
 using Sources = std::vector<io::TokenBlend::Source>;
-
-/// Of each source its files, as rank 0 sees them. Names may hold anything but a zero byte.
-std::vector<std::vector<std::string>> agree_on_files(comm::ControlGroup& control,
-                                                     const std::vector<io::DataSource>& sources) {
-  std::vector<std::vector<std::string>> files;
-  for (const io::DataSource& source : sources) {
-    std::string names;
-    control.agree([&] {
-      if (control.rank() != 0) return;
-      for (const auto& file : io::token_files_of(source.file)) names += file.string() + '\0';
-    });
-    names = control.broadcast(names, 0);
-    files.emplace_back();
-    for (std::size_t at = 0; at < names.size(); at = names.find('\0', at) + 1)
-      files.back().emplace_back(names.c_str() + at);
-  }
-  return files;
-}
 
 /// A part of a file that one rank looks at.
 struct Part {
@@ -42,6 +25,15 @@ std::int64_t size_of(const Sources& sources) {
   for (const auto& source : sources)
     for (const auto& file : source.files) tokens += file->size();
   return tokens;
+}
+
+/// "checking the tokens of FILE", or of so many.
+std::string scanning(const Sources& sources) {
+  std::size_t files = 0;
+  for (const auto& source : sources) files += source.files.size();
+  const bool is_one = files == 1 && !sources.front().files.empty();
+  return "checking the tokens of " +
+         (is_one ? sources.front().files.front()->path().string() : std::to_string(files) + " files");
 }
 
 /// The parts of rank `rank` of `ranks`.
@@ -61,11 +53,13 @@ std::vector<Part> parts_to_scan(const Sources& sources, int rank, int ranks) {
 }
 
 // Some at a time, so that nobody waits long for the slowest disk.
-void scan(comm::ControlGroup& control, const Sources& sources, std::int64_t vocab_size) {
+void scan(comm::ControlGroup& control, Console& console, const Sources& sources, std::int64_t vocab_size) {
   constexpr std::size_t kPartsARound = 4;
   const std::vector<Part> parts = parts_to_scan(sources, control.rank(), control.size());
   std::size_t at = 0;
+  Preparation shown(console, scanning(sources));
   resilience::agree_in_rounds(control, [&] {
+    shown.show(parts.empty() ? 1 : static_cast<double>(at) / static_cast<double>(parts.size()));
     for (const std::size_t end = std::min(parts.size(), at + kPartsARound); at < end; ++at) {
       io::check_tokens(*parts[at].file, vocab_size, parts[at].begin, parts[at].end);
       parts[at].file->close();
@@ -76,19 +70,34 @@ void scan(comm::ControlGroup& control, const Sources& sources, std::int64_t voca
 
 }  // namespace
 
-std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control,
-                                                 const std::vector<io::DataSource>& sources,
+std::vector<SourceFiles> find_files(comm::ControlGroup& control, const std::vector<io::DataSource>& sources) {
+  std::vector<SourceFiles> found;
+  for (const io::DataSource& source : sources) {
+    std::string names;  // each with a zero byte at its end, which no name has within
+    control.agree([&] {
+      if (control.rank() != 0) return;
+      for (const auto& file : io::token_files_of(source.file)) names += file.string() + '\0';
+    });
+    names = control.broadcast(names, 0);
+    found.push_back({{}, source.weight});
+    for (std::size_t at = 0; at < names.size(); at = names.find('\0', at) + 1)
+      found.back().files.emplace_back(names.c_str() + at);
+  }
+  return found;
+}
+
+std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Console& console,
+                                                 const std::vector<SourceFiles>& sources,
                                                  const io::Deck& deck) {
-  const auto files = agree_on_files(control, sources);
-  Sources opened(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    opened[i].weight = sources[i].weight;
-    for (const std::string& file : files[i]) {
-      opened[i].files.push_back(open_together(control, file, deck));
-      opened[i].files.back()->close();
+  Sources opened;
+  for (const SourceFiles& source : sources) {
+    opened.push_back({{}, source.weight});
+    for (const std::string& file : source.files) {
+      opened.back().files.push_back(open_together(control, file, deck));
+      opened.back().files.back()->close();
     }
   }
-  scan(control, opened, deck.model.vocab_size);
+  scan(control, console, opened, deck.model.vocab_size);
   return opened;
 }
 

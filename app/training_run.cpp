@@ -13,7 +13,6 @@
 #include "app/memory_check.hpp"
 #include "app/nccl_world.hpp"
 #include "app/preparation.hpp"
-#include "app/training_data.hpp"
 #include "app/training_loop.hpp"
 #include "app/units.hpp"
 #include "comm/transport/listening_interfaces.hpp"
@@ -141,8 +140,11 @@ std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelineP
 std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePlace& place,
                                          const RunStart& start) {
   GptReplica replica(layout, place);
-  auto training = open_tokens(replica, deck_.data.train, io::sample_order(deck_.data.order));
-  auto validation = open_tokens(replica, deck_.data.validation, io::SampleOrder::sequential);
+  const auto train = find_files(*control_, deck_.data.train);
+  const auto validate = find_files(*control_, deck_.data.validation);
+  agree_on_tokenizer(train, validate);
+  auto training = open_tokens(replica, train, io::sample_order(deck_.data.order));
+  auto validation = open_tokens(replica, validate, io::SampleOrder::sequential);
   const std::int64_t steps_done = load_state(replica, start.checkpoint);
   if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
   open_run_directory(start, steps_done);
@@ -213,11 +215,33 @@ void TrainingRun::check_memory(const Layout& layout) {
                     {world_.host(), host_bytes(layout.memory_of_stage[stage], *device_), available_bytes_});
 }
 
+void TrainingRun::agree_on_tokenizer(const std::vector<SourceFiles>& train,
+                                     const std::vector<SourceFiles>& validation) {
+  control_->agree([&] {
+    if (!first()) return;
+    std::vector<std::string> files;
+    for (const auto* sources : {&train, &validation})
+      for (const SourceFiles& source : *sources)
+        files.insert(files.end(), source.files.begin(), source.files.end());
+    tokens_ = settle_tokenizer(deck_.data, files);
+  });
+  deck_.data.tokenizer = control_->broadcast(tokens_.claim.tokenizer, 0);
+}
+
+void TrainingRun::compare_tokenizer(const io::TokenizerClaim& weights) {
+  control_->agree([&] {
+    if (!first()) return;
+    const std::string difference = compare_with_checkpoint(tokens_, weights, deck_.model.vocab_size);
+    if (!difference.empty()) console_.warn(difference);
+  });
+  deck_.data.tokenizer = control_->broadcast(tokens_.claim.tokenizer, 0);
+}
+
 std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
-                                                    const std::vector<io::DataSource>& sources,
+                                                    const std::vector<SourceFiles>& sources,
                                                     io::SampleOrder order) {
   if (sources.empty()) return {};
-  auto opened = open_sources(*control_, sources, deck_);
+  auto opened = open_sources(*control_, console_, sources, deck_);
   if (!replica.reads_tokens()) return {};
   io::TokenBlend blend(std::move(opened), order, deck_.run.seed, deck_.model.seq_length);
   const auto plan = parallel::BatchPlan::uniform(deck_.batch.global_batch_size, deck_.batch.micro_batch_size,
@@ -231,9 +255,12 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
   if (!checkpoint.empty()) {
     const io::CheckpointInfo info = resilience::restore_checkpoint(
         *control_, checkpoint, state_ranges(replica.mirror()), io::sizes_of(deck_.model));
+    compare_tokenizer(io::claim_of_checkpoint(checkpoint, info));
     for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
     steps_done = info.step;
   } else {
+    const std::string& weights = deck_.model.init_weights;
+    const bool is_checkpoint = weights.ends_with(".h5");
     const model::GptConfig& config = replica.layout().config;
     Preparation shown(console_,
                       "initialising " + count_text(static_cast<double>(config.parameters())) + " weights");
@@ -241,8 +268,13 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
       const int cores = static_cast<int>(std::thread::hardware_concurrency());
       initialise(replica.mirror(), config, static_cast<std::uint64_t>(deck_.run.seed),
                  cores / world_.ranks_on_host(), [&](double part) { shown.show(part); });
-      if (!deck_.model.init_weights.empty()) load_initial_weights(replica.mirror(), deck_.model);
+      if (!weights.empty() && !is_checkpoint) load_initial_weights(replica.mirror(), deck_.model);
     });
+    if (is_checkpoint)
+      compare_tokenizer(io::claim_of_checkpoint(
+          weights, load_initial_checkpoint(*control_, replica.mirror(), deck_.model)));
+    else if (!weights.empty())
+      compare_tokenizer({weights, "", ""});
   }
   replica.mirror().store(Deadline::after_s(deck_.comm.deadline_s));
   replica.state().publish_weights(Deadline::after_s(deck_.comm.deadline_s));
@@ -288,7 +320,7 @@ std::unique_ptr<resilience::CheckpointManager> TrainingRun::create_checkpoints(G
                                         io::sizes_of(deck_.model)};
   options.global_batch_size = deck_.batch.global_batch_size;
   control_->agree([&] {
-    if (first()) options.origin = checkpoint_origin(deck_, build_);
+    if (first()) options.origin = checkpoint_origin(deck_, tokens_.claim, build_);
   });
   if (replica.mirror().is_copy())
     options.fetch = [&replica, deadline_s = deck_.comm.deadline_s] {

@@ -10,9 +10,11 @@
 #include "app/batch_loader.hpp"
 #include "app/build.hpp"
 #include "app/console.hpp"
+#include "app/data_tokenizer.hpp"
 #include "app/gpt_replica.hpp"
 #include "app/run_start.hpp"
 #include "app/stop_signals.hpp"
+#include "app/training_data.hpp"
 #include "io/json.hpp"
 #include "kernels/emulated_device.hpp"
 #include "resilience/checkpoint_manager.hpp"
@@ -47,7 +49,9 @@ class TrainingRun {
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(GptReplica& replica);
   Layout agree_on_layout();
   void check_memory(const Layout& layout);
-  std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<io::DataSource>& sources,
+  void agree_on_tokenizer(const std::vector<SourceFiles>& train, const std::vector<SourceFiles>& validation);
+  void compare_tokenizer(const io::TokenizerClaim& weights);
+  std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<SourceFiles>& sources,
                                          io::SampleOrder order);
   std::int64_t load_state(GptReplica& replica, const std::filesystem::path& checkpoint);
   void open_run_directory(const RunStart& start, std::int64_t steps_done);
@@ -65,6 +69,7 @@ class TrainingRun {
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;
+  DataTokenizer tokens_;  // rank 0's
   std::shared_ptr<kernels::Device> device_;
   std::string device_note_;
   std::unique_ptr<comm::World> nccl_world_;

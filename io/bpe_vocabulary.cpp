@@ -24,15 +24,14 @@ std::string utf8(unsigned code_point) {  // below 0x800
   return {static_cast<char>(0xC0U | code_point >> 6), static_cast<char>(0x80U | (code_point & 0x3FU))};
 }
 
-/// The alphabet both files spell bytes in: printable Latin-1 characters for themselves, the other bytes from U+0100 on.
+bool is_printable(unsigned byte) {
+  return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
 std::unordered_map<std::string, char> byte_of_letter() {
-  const auto is_printable = [](unsigned byte) {
-    return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-  };
   std::unordered_map<std::string, char> bytes;
-  unsigned next_letter = 0x100;
   for (unsigned byte = 0; byte < 0x100; ++byte)
-    bytes.emplace(utf8(is_printable(byte) ? byte : next_letter++), static_cast<char>(byte));
+    bytes.emplace(spelled_byte(static_cast<unsigned char>(byte)), static_cast<char>(byte));
   return bytes;
 }
 
@@ -159,14 +158,31 @@ class MergesReader {
 
 }  // namespace
 
+// Both files' alphabet: printable Latin-1 characters for themselves, the other bytes in their order from U+0100 on.
+std::string spelled_byte(unsigned char byte) {
+  if (is_printable(byte)) return utf8(byte);
+  unsigned letter = 0x100;
+  for (unsigned before = 0; before < byte; ++before) letter += is_printable(before) ? 0 : 1;
+  return utf8(letter);
+}
+
+BpeFiles bpe_files_in(const fs::path& folder) {
+  const BpeFiles openai{folder / "encoder.json", folder / "vocab.bpe"},
+      hugging_face{folder / "vocab.json", folder / "merges.txt"};
+  std::error_code none;
+  const bool are_hugging_faces = !fs::exists(openai.tokens, none) && fs::exists(hugging_face.tokens, none) &&
+                                 fs::exists(hugging_face.merges, none);
+  return are_hugging_faces ? hugging_face : openai;
+}
+
 BpeVocabulary read_bpe_vocabulary(const fs::path& folder) {
   const Spelling spelling;
   BpeVocabulary vocabulary;
-  const fs::path tokens_file = folder / "encoder.json";
+  const auto [tokens_file, merges_file] = bpe_files_in(folder);
   read_tokens(vocabulary, tokens_file, spelling);
   const TokenOfBytes token_of_bytes = invert(vocabulary);
   find_bytes(vocabulary, tokens_file, token_of_bytes);
-  vocabulary.merges = MergesReader(vocabulary, token_of_bytes, spelling).read(folder / "vocab.bpe");
+  vocabulary.merges = MergesReader(vocabulary, token_of_bytes, spelling).read(merges_file);
   return vocabulary;
 }
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "io/checkpoint_serial.hpp"
-#include "io/gpt2_config.hpp"
 #include "io/gpt2_weights.hpp"
-#include "io/safetensors.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -67,25 +65,6 @@ struct ImportedState {
   std::vector<StateRange> ranges;
 };
 
-std::vector<SafetensorsWriter::Tensor> tensors_of(const std::vector<NamedShape>& parameters) {
-  std::vector<SafetensorsWriter::Tensor> tensors;
-  for (const NamedShape& parameter : parameters) {
-    tensors.push_back({parameter.name, {}});
-    for (int axis = 0; axis < parameter.shape.rank(); ++axis)
-      tensors.back().shape.push_back(parameter.shape[axis]);
-  }
-  return tensors;
-}
-
-void append_parameter(SafetensorsWriter& writer, const fs::path& checkpoint, const CheckpointInfo& info,
-                      const NamedShape& parameter) {
-  std::vector<float> values(count_of(parameter));
-  const StateRange range{parameter.name, {parameter.shape}, 0,       parameter.shape.size(),
-                         values.data(),  nullptr,           nullptr, true};
-  read_checkpoint(checkpoint, info, {&range, 1});
-  writer.append(values);
-}
-
 }  // namespace
 
 ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::optional<std::int64_t> heads,
@@ -98,21 +77,6 @@ ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::o
   const ImportedState state(gpt2_parameters(info.model), weights);
   write_checkpoint(out, info, state.ranges);
   return {open_checkpoint(out), weights.ignored()};
-}
-
-void export_safetensors(const fs::path& checkpoint, const fs::path& out, const std::string& dtype) {
-  if (dtype != "F32" && dtype != "F16" && dtype != "BF16") {
-    throw Error(Scope::usage, "--dtype is " + dtype + ", but should be F32, F16 or BF16");
-  }
-  const CheckpointInfo info = open_checkpoint(checkpoint);
-  const std::vector<NamedShape> parameters = gpt2_parameters(info.model);
-  SafetensorsWriter writer(out, tensors_of(parameters), dtype);
-  AtomicFile config(out.parent_path() / "config.json");
-  const std::string text = gpt2_config_text(info.model, dtype);
-  config.file().write(std::as_bytes(std::span(text)), 0);
-  for (const NamedShape& parameter : parameters) append_parameter(writer, checkpoint, info, parameter);
-  writer.publish();
-  config.publish();
 }
 
 }  // namespace tenax::io

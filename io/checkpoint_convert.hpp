@@ -1,4 +1,4 @@
-// `tenax import` and `tenax export`: checkpoints from and to Hugging Face's GPT-2 files.
+// `tenax import`: checkpoints from Hugging Face's GPT-2 files.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,10 @@ struct ImportedModel {
   std::vector<std::string> ignored;  ///< tensors of the file that are no parameters (Gpt2Weights::ignored)
 };
 
-/// Writes a checkpoint of step 0 with zero moments, an empty deck and this origin. The number of heads comes from
-/// config.json beside `in`, else from `heads`; neither throws kernels::Error(usage), everything else (rank).
+/// Writes a checkpoint of step 0 with zero moments, an empty deck and this origin. `in`: as
+/// SafetensorsSet takes it. The number of heads comes from config.json beside it, else from `heads`; neither throws kernels::Error(usage), everything else (rank).
 /// Returns what was written.
 ImportedModel import_safetensors(const std::filesystem::path& in, const std::filesystem::path& out,
                                  std::optional<std::int64_t> heads, const CheckpointOrigin& origin = {});
-
-/// Writes the weights as `dtype` (F32, F16 or BF16; else kernels::Error(usage)), and config.json beside them.
-void export_safetensors(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
-                        const std::string& dtype);
 
 }  // namespace tenax::io

@@ -42,7 +42,8 @@ struct DataSource {
 
 struct DataSection {
   std::vector<DataSource> train, validation;
-  std::string tokenizer = "bytes";
+  /// Empty: unstated, and in a run's own deck that nobody knows (app/data_tokenizer.hpp).
+  std::string tokenizer;
   std::string vocab_dir;
   std::string order = "shuffled";
 };

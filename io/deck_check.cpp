@@ -12,6 +12,8 @@
 namespace tenax::io {
 namespace {
 
+constexpr std::int64_t kByteVocabulary = 256;
+
 std::string not_supported(const std::string& what, const std::string& reason) {
   return what + " is not supported by this version of tenax: " + reason;
 }
@@ -132,12 +134,21 @@ void check_token_files(const std::vector<DataSource>& sources, const std::string
   }
 }
 
+bool is_text(const DataSource& source) { return source.file.ends_with(".txt"); }
+
 bool has_text(const std::vector<DataSource>& sources) {
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const DataSource& s) { return s.file.ends_with(".txt"); });
+  return std::any_of(sources.begin(), sources.end(), is_text);
 }
 
 void check_tokenizer(const Deck& deck, const Origins& origins) {
+  const auto& data = deck.data;
+  const bool are_texts = !data.train.empty() && std::all_of(data.train.begin(), data.train.end(), is_text);
+  if (are_texts && data.tokenizer.empty() && !deck.model.init_weights.empty() &&
+      deck.model.vocab_size != kByteVocabulary)
+    origins.fail({"data.tokenizer", "data.train"},
+                 "data.tokenizer must be said for model.init_weights with vocab_size = " +
+                     std::to_string(deck.model.vocab_size) +
+                     ": unsaid, texts are read as bytes, of which there are 256");
   if (deck.data.tokenizer != "gpt2" || !deck.data.vocab_dir.empty()) return;
   if (!has_text(deck.data.train) && !has_text(deck.data.validation)) return;
   origins.fail({"data.tokenizer"},

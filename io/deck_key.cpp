@@ -109,6 +109,11 @@ DeckKey& DeckKey::zero_when_empty() {
   return *this;
 }
 
+DeckKey& DeckKey::or_empty() {
+  may_be_empty = true;
+  return *this;
+}
+
 DeckKey& DeckKey::of_kind(std::string value) {
   kind = std::move(value);
   return *this;

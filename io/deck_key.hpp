@@ -48,6 +48,7 @@ struct DeckKey {
   std::string example_toml;  ///< shown where there is no default to show
   bool is_required = false;
   bool empty_is_zero = false;  ///< an empty list is written 0
+  bool may_be_empty = false;   ///< "" besides the choices
   Later later;
   std::string kind;  ///< honoured only where the section's key `kind` has this value; empty = always
 
@@ -64,6 +65,7 @@ struct DeckKey {
   DeckKey& one_of(std::vector<std::string> values);
   DeckKey& in(std::string unit_text);
   DeckKey& zero_when_empty();
+  DeckKey& or_empty();
   DeckKey& of_kind(std::string value);
   DeckKey& comes_later(std::string reason, std::vector<std::string> values = {});
 };

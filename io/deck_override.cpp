@@ -42,7 +42,7 @@ std::string quote_elements(const std::string& list) {
 std::string as_toml(const std::string& value, const Slot& slot) {
   const bool is_list = value.starts_with('[') && value.ends_with(']');
   if (std::holds_alternative<std::string*>(slot)) return is_quoted(value) ? value : json_string(value);
-  const bool is_bare = value.find_first_of("\"'") == std::string::npos;
+  const bool is_bare = value.find_first_of("\"'{") == std::string::npos;
   const bool wants_files = std::holds_alternative<std::vector<DataSource>*>(slot);
   if (wants_files && !is_list) return is_quoted(value) ? value : json_string(value);
   const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(slot);

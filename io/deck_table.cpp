@@ -65,7 +65,9 @@ void add_model(Keys& keys) {
         "Type of activations and of the weights that products read; master weights are fp32 always.")
       .one_of({"fp32", "bf16"});
   model("init_weights", &S::init_weights,
-        "A safetensors file with Hugging Face GPT-2 names to start from, relative to the deck.")
+        "A Hugging Face GPT-2 to start from, relative to the deck: its folder, its safetensors file or their "
+        "index; or a "
+        "checkpoint of tenax (.h5), of which the weights are taken.")
       .example("\"model.safetensors\"");
 }
 
@@ -83,7 +85,13 @@ void add_data(Keys& keys) {
       .required("\"train.txt\"");
   data("validation", &S::validation, "Validation tokens, as for train; without it nothing is evaluated.")
       .example("\"validation.txt\"");
-  data("tokenizer", &S::tokenizer, "How .txt files and samples are tokenized.").one_of({"bytes", "gpt2"});
+  data("tokenizer", &S::tokenizer,
+       "How .txt files and samples are tokenized; by default as the token files say that they were, else by "
+       "bytes. "
+       "Token files and checkpoints that say otherwise are refused.")
+      .one_of({"bytes", "gpt2"})
+      .or_empty()
+      .example("\"bytes\"");
   data("vocab_dir", &S::vocab_dir, "Folder with GPT-2's encoder.json and vocab.bpe, relative to the deck.")
       .example("\"gpt2\"");
   data("order", &S::order,

@@ -93,6 +93,7 @@ Problem Assigner::read(const toml::node& node, std::string& value) const {
   if (!given) return wrong_type(node);
   value = *given;
   const auto& choices = key_.choices;
+  if (key_.may_be_empty && value.empty()) return {};
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return {};
   std::string known;
   for (const auto& choice : choices) known += (known.empty() ? "" : ", ") + json_string(choice);

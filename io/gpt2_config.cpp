@@ -46,8 +46,11 @@ std::int64_t size_in(const json& config, const char* key, const Path& file) {
 
 }  // namespace
 
-std::string gpt2_config_text(const ModelSizes& sizes, const std::string& dtype) {
-  const json end_of_text = sizes.vocab_size > 50256 ? json(50256) : json(nullptr);
+std::string gpt2_config_text(const ModelSizes& sizes, const std::string& dtype,
+                             std::optional<std::int32_t> end_of_text) {
+  constexpr std::int32_t kGpt2End = 50256;
+  if (!end_of_text && sizes.vocab_size > kGpt2End) end_of_text = kGpt2End;
+  const json end = end_of_text ? json(*end_of_text) : json(nullptr);
   const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
                                          {"model_type", "gpt2"},
                                          {"n_layer", sizes.num_layers},
@@ -65,8 +68,8 @@ std::string gpt2_config_text(const ModelSizes& sizes, const std::string& dtype) 
                                          {"resid_pdrop", 0.0},
                                          {"scale_attn_weights", true},
                                          {"tie_word_embeddings", true},
-                                         {"bos_token_id", end_of_text},
-                                         {"eos_token_id", end_of_text},
+                                         {"bos_token_id", end},
+                                         {"eos_token_id", end},
                                          {"torch_dtype", dtype == "F16"    ? "float16"
                                                          : dtype == "BF16" ? "bfloat16"
                                                                            : "float32"}};

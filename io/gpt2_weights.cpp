@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -21,37 +22,38 @@ Extents extents_of(const kernels::Shape& shape) {
 
 }  // namespace
 
-Gpt2Weights::Gpt2Weights(const std::filesystem::path& file) : reader_(file) {
+Gpt2Weights::Gpt2Weights(const std::filesystem::path& model) : set_(model) {
+  // First, for of another architecture it says more than the tensors that are missing.
+  const std::optional<ModelSizes> config = read_gpt2_config(set_.path().parent_path());
   collect();
   infer_sizes();
   check_parameters();
   check_head();
-  apply_config();
+  if (config) apply(*config);
 }
 
 void Gpt2Weights::collect() {
-  for (const SafetensorsEntry& e : reader_.entries()) {
-    const std::string name = without_prefix(e.name);
-    if (is_mask_buffer(name) || name == kTiedHead) ignored_.push_back(e.name);
+  for (const SafetensorsSet::Tensor& tensor : set_.tensors()) {
+    const std::string name = without_prefix(tensor.entry->name);
+    if (is_mask_buffer(name) || name == kTiedHead) ignored_.push_back(tensor.entry->name);
     if (is_mask_buffer(name)) continue;
-    if (!entry_of_name_.emplace(name, &e).second) {
-      refuse_safetensors(reader_.path(), "it holds " + name + " twice, with and without 'transformer.'");
-    }
+    if (!tensor_of_name_.emplace(name, tensor).second)
+      refuse("it holds " + name + " twice, with and without 'transformer.'");
   }
 }
 
-const SafetensorsEntry& Gpt2Weights::entry(const std::string& name) const {
-  const auto found = entry_of_name_.find(name);
-  if (found == entry_of_name_.end()) refuse_safetensors(reader_.path(), name + " is missing");
-  return *found->second;
+const SafetensorsSet::Tensor& Gpt2Weights::tensor(const std::string& name) const {
+  const auto found = tensor_of_name_.find(name);
+  if (found == tensor_of_name_.end())
+    refuse(name + " is missing; tenax reads GPT-2 under Hugging Face's names");
+  return found->second;
 }
 
 void Gpt2Weights::infer_sizes() {
   const auto matrix = [&](const std::string& name) {
     const SafetensorsEntry& e = entry(name);
     if (e.shape.size() != 2 || e.elements() == 0) {
-      refuse_safetensors(reader_.path(),
-                         name + " has the shape " + shape_text(e.shape) + ", not two dimensions");
+      refuse(name + " has the shape " + shape_text(e.shape) + ", not two dimensions");
     }
     return e.shape;
   };
@@ -60,7 +62,7 @@ void Gpt2Weights::infer_sizes() {
   sizes_.hidden_size = tokens[1];
   sizes_.seq_length = matrix("wpe.weight")[0];
   sizes_.ffn_hidden_size = matrix("h.0.mlp.c_fc.weight")[1];
-  while (entry_of_name_.contains("h." + std::to_string(sizes_.num_layers) + ".ln_1.weight"))
+  while (tensor_of_name_.contains("h." + std::to_string(sizes_.num_layers) + ".ln_1.weight"))
     ++sizes_.num_layers;
 }
 
@@ -69,62 +71,60 @@ void Gpt2Weights::check_parameters() const {
   for (const NamedShape& parameter : expected) {
     const SafetensorsEntry& e = entry(parameter.name);
     if (e.shape == extents_of(parameter.shape)) continue;
-    refuse_safetensors(reader_.path(), parameter.name + " has the shape " + shape_text(e.shape) +
-                                           ", but should have " + shape_text(extents_of(parameter.shape)));
+    refuse(parameter.name + " has the shape " + shape_text(e.shape) + ", but should have " +
+           shape_text(extents_of(parameter.shape)));
   }
   std::set<std::string_view> known = {kTiedHead};
   for (const NamedShape& parameter : expected) known.insert(parameter.name);
-  for (const auto& [name, e] : entry_of_name_) {
+  for (const auto& [name, found] : tensor_of_name_) {
     if (known.contains(name)) continue;
-    refuse_safetensors(reader_.path(), e->name + " is not a parameter of GPT-2 with " +
-                                           std::to_string(sizes_.num_layers) + " layers");
+    refuse(found.entry->name + " is not a parameter of GPT-2 with " + std::to_string(sizes_.num_layers) +
+           " layers");
   }
 }
 
 void Gpt2Weights::check_head() const {
-  if (!entry_of_name_.contains(kTiedHead)) return;
+  if (!tensor_of_name_.contains(kTiedHead)) return;
   const SafetensorsEntry &head = entry(kTiedHead), &tokens = entry("wte.weight");
   bool equal = head.shape == tokens.shape;
   std::vector<float> a(1 << 16), b(1 << 16);
   for (std::int64_t at = 0; equal && at < tokens.elements(); at += static_cast<std::int64_t>(a.size())) {
     const auto n = static_cast<std::size_t>(
         std::min<std::int64_t>(static_cast<std::int64_t>(a.size()), tokens.elements() - at));
-    reader_.read(head, at, std::span(a).first(n));
-    reader_.read(tokens, at, std::span(b).first(n));
+    tensor(kTiedHead).reader->read(head, at, std::span(a).first(n));
+    tensor("wte.weight").reader->read(tokens, at, std::span(b).first(n));
     equal = std::memcmp(a.data(), b.data(), n * sizeof(float)) == 0;
   }
-  if (!equal)
-    refuse_safetensors(reader_.path(), "lm_head.weight differs from wte.weight; tenax ties the two");
+  if (!equal) refuse("lm_head.weight differs from wte.weight; tenax ties the two");
 }
 
-void Gpt2Weights::apply_config() {
-  const auto config = read_gpt2_config(reader_.path().parent_path());
-  if (!config) return;
-  sizes_.num_attention_heads = config->num_attention_heads;
+void Gpt2Weights::apply(const ModelSizes& config) {
+  sizes_.num_attention_heads = config.num_attention_heads;
   for (const auto& [name, member] : kModelSizes) {
-    const std::int64_t stated = *config.*member;
+    const std::int64_t stated = config.*member;
     if (stated == 0 || stated == sizes_.*member) continue;
-    refuse_safetensors(reader_.path(), std::string("its ") + name + " is " + std::to_string(sizes_.*member) +
-                                           ", but config.json beside it says " + std::to_string(stated));
+    refuse(std::string("its ") + name + " is " + std::to_string(sizes_.*member) +
+           ", but config.json beside it says " + std::to_string(stated));
   }
 }
 
 void Gpt2Weights::check_model(const ModelSizes& wanted) const {
   ModelSizes known = sizes_;
   if (known.num_attention_heads == 0) known.num_attention_heads = wanted.num_attention_heads;
-  check_same_model(reader_.path(), known, wanted);
+  check_same_model(set_.path(), known, wanted);
 }
 
 void Gpt2Weights::read(const std::string& name, std::span<float> values) const {
-  reader_.read(entry(name), 0, values);
+  const SafetensorsSet::Tensor& found = tensor(name);
+  found.reader->read(*found.entry, 0, values);
 }
 
 void Gpt2Weights::read(const StateRange& range) const {
-  const SafetensorsEntry& e = entry(range.name);
+  const SafetensorsSet::Tensor& found = tensor(range.name);
   std::fill_n(range.master, range.count, 0.0F);
   range.layout.for_each_run(range.local_begin, range.local_begin + range.count, [&](const auto& run) {
     float* const memory = range.master + (run.local_begin - range.local_begin);
-    reader_.read(e, run.logical_begin, {memory, static_cast<std::size_t>(run.count)});
+    found.reader->read(*found.entry, run.logical_begin, {memory, static_cast<std::size_t>(run.count)});
   });
 }
 

@@ -1,4 +1,4 @@
-// A GPT-2 in a safetensors file, whatever dialect of Hugging Face's names it speaks.
+// A GPT-2 in safetensors files, whatever dialect of Hugging Face's names it speaks.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/gpt2_names.hpp"
-#include "io/safetensors.hpp"
+#include "io/safetensors_set.hpp"
 #include "io/state_range.hpp"
 
 namespace tenax::io {
@@ -17,8 +17,9 @@ namespace tenax::io {
 /// Throws kernels::Error(rank) naming the tensor that is missing, misshapen or not GPT-2's.
 class Gpt2Weights {
  public:
-  explicit Gpt2Weights(const std::filesystem::path& file);
-  /// As the tensors (and config.json beside the file, which must agree) say; num_attention_heads is 0 without
+  /// `model`: as SafetensorsSet takes it.
+  explicit Gpt2Weights(const std::filesystem::path& model);
+  /// As the tensors (and config.json beside them, which must agree) say; num_attention_heads is 0 without
   /// a config.json, for no tensor tells it.
   const ModelSizes& sizes() const { return sizes_; }
   /// The tensors of the file that no parameter is made of, by the file's names: causal masks, and a language head that
@@ -35,12 +36,14 @@ class Gpt2Weights {
  private:
   void collect();
   void infer_sizes();
-  void apply_config();
+  void apply(const ModelSizes& config);
   void check_parameters() const;
   void check_head() const;
-  const SafetensorsEntry& entry(const std::string& name) const;
-  SafetensorsReader reader_;
-  std::map<std::string, const SafetensorsEntry*> entry_of_name_;
+  const SafetensorsSet::Tensor& tensor(const std::string& name) const;
+  const SafetensorsEntry& entry(const std::string& name) const { return *tensor(name).entry; }
+  [[noreturn]] void refuse(const std::string& why) const { refuse_safetensors(set_.path(), why); }
+  SafetensorsSet set_;
+  std::map<std::string, SafetensorsSet::Tensor> tensor_of_name_;
   ModelSizes sizes_;
   std::vector<std::string> ignored_;
 };

@@ -69,19 +69,21 @@ class TokenFileReader {
 
   /// Where tokens lie there are no heaps.
   void check_heaps() const {
+    constexpr std::int64_t kMostBetween = std::int64_t{1} << 30;  // bytes that are no tokens, in one place
     const TokenPieces where = pieces();
     std::vector<std::int64_t> begins = where.offsets;
     std::sort(begins.begin(), begins.end());
-    const FileMap map(path_);
-    const auto bytes = static_cast<std::int64_t>(map.bytes().size());
-    begins.push_back(bytes);
+    const TokenBytes file(path_);
+    begins.push_back(file.size());
     const std::int64_t piece_bytes = where.piece_tokens * static_cast<std::int64_t>(where.bytes_per_token);
     std::int64_t at = 0;
     for (const std::int64_t begin : begins) {
-      const std::int64_t end = std::clamp(begin, at, bytes);
-      const auto part = map.bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(end - at));
+      const std::int64_t end = std::clamp(begin, at, file.size());
+      if (end - at > kMostBetween) fail(path_, "damaged: its tokens are not where they should be");
+      std::vector<std::byte> part(static_cast<std::size_t>(end - at));
+      file.read(part, at);
       if (!has_sound_heaps(part)) fail(path_, "damaged: the heap that holds its texts contradicts itself");
-      at = std::min(bytes, end + piece_bytes);
+      at = std::min(file.size(), end + piece_bytes);
     }
   }
 

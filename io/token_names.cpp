@@ -40,6 +40,8 @@ bool may_name_many(const fs::path& name) {
 std::vector<fs::path> token_files_of(const fs::path& name) {
   std::error_code none;
   const bool is_folder = fs::is_directory(name, none);
+  if (!is_token_file_name(name) && !has_wildcards(name.string()) && !fs::exists(name, none))
+    fail("there is no file or folder " + name.string());
   if (!is_folder && (!has_wildcards(name.string()) || fs::exists(name, none))) return {name};
   std::vector<fs::path> files = is_folder ? files_in(name) : matching_files(name.string());
   std::erase_if(files, is_unwanted);

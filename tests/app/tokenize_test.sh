@@ -167,6 +167,49 @@ status=0; train 1 deck.toml run.name=int32 data.train=int32.bin || status=$?
 "$TENAX" inspect megatron/t-00000.idx >out.log
 grep -q "documents  *1$" out.log || fail "inspect of an index: $(cat out.log)"
 
+echo "tokens of another tokenizer are refused, and where nothing is stated the files say"
+not_trained() {  # TEXT OVERRIDES…
+  local text=$1 status=0
+  shift
+  train 1 deck.toml run.name=refused "$@" || status=$?
+  [ $status = 1 ] && grep -qF -- "$text" err.log || fail "$*: status $status, $(cat err.log)"
+  [ ! -e runs/refused ] || fail "$*: left a run directory"
+}
+tokenize one.txt --out bytes.h5
+not_trained "data.tokenizer and $PWD/bytes.h5 do not go together" data.train=bytes.h5
+not_trained "one.h5 and $PWD/bytes.h5 do not go together" data.tokenizer= data.train=one.h5 data.validation=bytes.h5
+must_train 1 deck.toml run.name=unstated data.tokenizer= data.train=one.h5
+grep -q '^tokenizer = "gpt2"' runs/unstated/deck.toml || fail "unstated: $(grep tokenizer runs/unstated/deck.toml)"
+claim same runs/h5/metrics.jsonl runs/unstated/metrics.jsonl
+cp -r runs/unstated runs/refused
+status=0; train 1 deck.toml run.name=refused run.train_steps=4 data.tokenizer=bytes data.train=bytes.h5 || status=$?
+[ $status = 1 ] && grep -q "do not go together" err.log || fail "resume by another tokenizer: $status, $(cat err.log)"
+trained=runs/unstated/checkpoints/step-000003.h5
+fails() {  # TEXT COMMAND…: status 1
+  local text=$1 status=0
+  shift
+  "$TENAX" "$@" >out.log 2>err.log || status=$?
+  [ $status = 1 ] && grep -qF -- "$text" err.log || fail "$*: status $status, $(cat err.log)"
+}
+fails "$trained and bytes.h5 do not go together" evaluate $trained --data bytes.h5
+"$TENAX" evaluate $trained --data one.h5 >out.log
+"$TENAX" generate $trained --tokens 3 --temperature 0 >out.log 2>err.log
+
+echo "an exported model comes back, in parts too, and starts a run; what its tokens are has to be said then"
+mkdir hf
+"$TENAX" export $trained --out hf/model.safetensors --shard-size 20000
+ls hf/model-00001-of-0000?.safetensors hf/vocab.json hf/merges.txt hf/generation_config.json >out.log
+"$TENAX" import hf --out imported.h5 >out.log
+for command in "generate imported.h5" "evaluate imported.h5 --data one.txt"; do
+  fails "does not say what its 260 tokens stand for: give --tokenizer gpt2 --vocab DIR" $command
+done
+"$TENAX" evaluate imported.h5 --data one.h5 >out.log
+must_train 1 deck.toml run.name=from-parts model.init_weights=hf
+must_train 1 deck.toml run.name=from-checkpoint model.init_weights=$trained
+claim same runs/from-parts/metrics.jsonl runs/from-checkpoint/metrics.jsonl
+must_train 2 deck.toml run.name=from-two model.init_weights=$trained parallel.tensor_parallel_size=2
+claim close runs/from-parts/metrics.jsonl runs/from-two/metrics.jsonl 1e-5
+
 if [ -e "$vocabulary/encoder.json" ]; then
   echo "the tokens are OpenAI's"
   python3 "$TENAX_SOURCE/tests/app/tokenize_reference.py" "$TENAX" "$vocabulary" 2000 || [ $? = 77 ] || fail "tokens differ"

@@ -1,18 +1,26 @@
 #include "app/tokenizer_choice.hpp"
 
-#include <gtest/gtest.h>
-
 #include "io/deck.hpp"
+#include "tests/io/bpe_fixture.hpp"
 
 namespace tenax::app {
 namespace {
 
+using io::TokenizerClaim;
+using io::test::error_of;
 using Strings = std::vector<std::string>;
 
-TokenizerChoice choice(const Strings& options, const std::string& deck) {
+io::CheckpointInfo info_of(std::int64_t vocab_size, const std::string& deck = "") {
   io::CheckpointInfo info;
+  info.model.vocab_size = vocab_size;
   info.deck = deck;
-  return choose_tokenizer({{"generate", {"tokenizer", "vocab"}, {}, 0, 0}, options}, info);
+  return info;
+}
+
+TokenizerChoice choice(const Strings& options, const TokenizerClaim& checkpoint, std::int64_t vocab_size,
+                       const TokenizerClaim& data = {}) {
+  return choose_tokenizer({{"generate", {"tokenizer", "vocab"}, {}, 0, 0}, options}, checkpoint,
+                          info_of(vocab_size), data);
 }
 
 std::string deck(const Strings& overrides) {
@@ -26,22 +34,56 @@ void expect(const TokenizerChoice& got, const std::string& name, const std::stri
   EXPECT_EQ(got.is_known, is_known);
 }
 
-TEST(TokenizerChoice, an_option_comes_before_the_deck) {
-  const std::string gpt2 = deck({"data.tokenizer=gpt2", "data.vocab_dir=/deck"});
-  expect(choice({"--tokenizer", "bytes"}, gpt2), "bytes", "", true);
-  expect(choice({"--vocab", "/option"}, gpt2), "gpt2", "/option", true);
-  expect(choice({"--vocab", "/option"}, ""), "gpt2", "/option", true);
-  expect(choice({"--tokenizer", "gpt2"}, gpt2), "gpt2", "/deck", true);
+const TokenizerClaim kGpt2 = {"c.h5", "gpt2", ""}, kBytes = {"c.h5", "bytes", ""}, kSilent = {"c.h5", "", ""};
+
+TEST(TokenizerChoice, an_option_comes_before_the_checkpoint) {
+  expect(choice({"--tokenizer", "bytes"}, kGpt2, 300), "bytes", "", true);
+  expect(choice({"--vocab", "/option"}, kBytes, 256), "gpt2", "/option", true);
+  expect(choice({"--vocab", "/option"}, kSilent, 50257), "gpt2", "/option", true);
 }
 
-TEST(TokenizerChoice, without_options_it_is_the_decks) {
-  expect(choice({}, deck({"data.tokenizer=gpt2", "data.vocab_dir=/deck"})), "gpt2", "/deck", true);
-  expect(choice({}, deck({"data.train=/a.txt"})), "bytes", "", true);
+TEST(TokenizerChoice, without_options_it_is_the_checkpoints_with_the_vocabulary_of_its_deck) {
+  const CommandLine none({"generate", {"tokenizer", "vocab"}, {}, 0, 0}, {});
+  const auto info = info_of(300, deck({"data.tokenizer=gpt2", "data.vocab_dir=/deck"}));
+  expect(choose_tokenizer(none, kGpt2, info), "gpt2", "/deck", true);
+  expect(choice({}, kBytes, 300), "bytes", "", true);
 }
 
-TEST(TokenizerChoice, bytes_are_a_guess_where_the_deck_trains_on_token_numbers_or_is_absent) {
-  expect(choice({}, deck({})), "bytes", "", false);
-  expect(choice({}, ""), "bytes", "", false);
+TEST(TokenizerChoice, without_either_it_is_the_token_files) {
+  expect(choice({}, kSilent, 300, {"t.h5", "bytes", ""}), "bytes", "", true);
+}
+
+TEST(TokenizerChoice, bytes_are_a_guess_for_256_tokens_alone) {
+  expect(choice({}, kSilent, 256), "bytes", "", false);
+  expect(choice({}, kSilent, 50257), "", "", false);
+  const auto [message, status] = error_of([] { choice({}, kSilent, 50257).create(); });
+  EXPECT_TRUE(
+      message.starts_with("c.h5 does not say what its 50257 tokens stand for: give --tokenizer gpt2 --vocab"))
+      << message;
+  EXPECT_EQ(status, 1);
+}
+
+TEST(TokenizerChoice, refuses_tokens_of_another_tokenizer_naming_both_sides) {
+  const TokenizerClaim tokens{"t.h5", "bytes", ""};
+  const auto [message, status] = error_of([&] { choice({}, kGpt2, 300, tokens); });
+  EXPECT_TRUE(message.starts_with("c.h5 and t.h5 do not go together")) << message;
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(error_of([&] {
+              choice({"--vocab", "/v"}, kBytes, 256, tokens);
+            }).first.find("--tokenizer gpt2 and t.h5"),
+            std::string::npos);
+}
+
+TEST(TokenizerChoice, refuses_another_vocabulary_than_that_of_the_checkpoints_tokens) {
+  const io::test::SmallVocabulary vocabulary;
+  const std::string folder = vocabulary.folder().path().string();
+  const std::string checksum = io::vocabulary_checksum(*vocabulary.tokenizer());
+  EXPECT_NO_THROW(choice({"--vocab", folder}, {"c.h5", "gpt2", checksum}, 263).create());
+  const auto [message, status] = error_of([&] {
+    choice({"--vocab", folder}, {"c.h5", "gpt2", "0123456789abcdef"}, 263).create();
+  });
+  EXPECT_NE(message.find("another vocabulary"), std::string::npos) << message;
+  EXPECT_EQ(status, 1);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(DeckSyntaxAllows, anything_in_comments_and_strings_and_a_byte_order_mark) {
 TEST(DeckMessages, stay_short_however_long_a_value_or_a_name_is) {
   const TemporaryFolder folder;
   for (const auto& [deck, overrides] : std::vector<std::pair<std::string, std::vector<std::string>>>{
-           {kSmallDeck, {"data.train=" + std::string(50'000, 'x')}},
+           {kSmallDeck, {"data.train=" + std::string(50'000, 'x') + ".csv"}},
            {kSmallDeck, {"run." + std::string(50'000, 'x') + "=1"}},
            {kSmallDeck, {std::string(50'000, 'x')}},
            {edited("train_steps", std::string(50'000, 'x')), {}},

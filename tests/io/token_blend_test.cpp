@@ -1,6 +1,7 @@
 #include "io/token_blend.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -178,6 +179,36 @@ TEST(TokenBlend, of_hundreds_of_files_keeps_few_open_and_reads_them_all_the_same
   for (std::int64_t i = 0; i < 900; ++i)
     ASSERT_EQ(firsts(blend, i, 1).front(), static_cast<std::int32_t>(i % 300 * 100));
   EXPECT_LE(open_descriptors(), before + 64);
+}
+
+TEST(TokenBlend, reads_any_window_of_a_trillion_tokens) {
+  const TemporaryFolder folder;
+  constexpr int kFiles = 100;
+  constexpr std::int64_t kTokens = 10'000'000'001;  // of a file, most of it a hole
+  std::vector<TokenBlend::Source> sources(1);
+  for (int file = 0; file < kFiles; ++file) {
+    const auto path = folder.write(std::to_string(file) + ".bin", std::string(64, '\1'));
+    std::error_code failure;
+    std::filesystem::resize_file(path, 2 * kTokens, failure);
+    if (failure) GTEST_SKIP() << "files of 20 GB with holes: " << failure.message();
+    if (file == kFiles - 1) {
+      std::fstream last(path, std::ios::in | std::ios::out | std::ios::binary);
+      last.seekp(2 * (kTokens - 1)).put('\7');
+    }
+    sources[0].files.push_back(
+        TokenFile::open(path, "bytes", {.seq_length = 1000, .vocab_size = 65536, .scan = false}));
+    sources[0].files.back()->close();
+  }
+  constexpr std::int64_t kWindows = kFiles * ((kTokens - 1) / 1000);
+  std::vector<std::int32_t> window(1001);
+  TokenBlend(std::move(sources), SampleOrder::sequential, 1, 1000).read(kWindows - 1, window);
+  EXPECT_EQ(window.back(), 7);
+  const WindowOrder shuffled(SampleOrder::shuffled, 1, kWindows);
+  std::set<std::int64_t> seen;
+  for (std::int64_t i = 0; i < 10000; ++i) seen.insert(shuffled.window_of(kWindows - 1 - i));
+  EXPECT_EQ(seen.size(), 10000U);
+  EXPECT_LT(*seen.begin(), kWindows / 100);
+  EXPECT_GT(*seen.rbegin(), kWindows / 100 * 99);
 }
 
 TEST(TokenBlend, stays_what_it_was) {

@@ -34,6 +34,8 @@ TEST(TokenNames, without_a_file_or_with_two_kinds_of_files_there_is_an_error) {
             std::string::npos);
   EXPECT_NE(error_of([&] { token_files_of(folder.path() / "*.bin"); }).first.find("no file matches"),
             std::string::npos);
+  EXPECT_NE(error_of([&] { token_files_of(folder.path() / "shards"); }).first.find("no file or folder"),
+            std::string::npos);
   folder.write("a.txt", "x");
   folder.write("a.h5", "x");
   const auto [message, status] = error_of([&] { token_files_of(folder.path()); });

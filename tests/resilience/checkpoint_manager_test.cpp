@@ -7,6 +7,7 @@
 
 #include "../comm/thread_ranks.hpp"
 #include "io/checkpoint_convert.hpp"
+#include "io/checkpoint_export.hpp"
 #include "io/checkpoint_inspect.hpp"
 #include "io/checkpoint_seal.hpp"
 #include "io/checkpoint_serial.hpp"
@@ -122,10 +123,10 @@ TEST_F(Manager, a_full_disk_at_export_leaves_nothing) {
   const SmallDisk disk(directory_ / "small", 4096);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
   const std::string error = io::error_of(
-      [&] { io::export_safetensors(directory_ / "a.h5", directory_ / "small/a.safetensors", "F32"); });
+      [&] { io::export_safetensors(directory_ / "a.h5", directory_ / "small/a.safetensors", {}); });
   EXPECT_NE(error.find("No space left"), std::string::npos) << error;
   const std::string import_error = io::error_of([&] {
-    io::export_safetensors(directory_ / "a.h5", directory_ / "a.safetensors", "F32");
+    io::export_safetensors(directory_ / "a.h5", directory_ / "a.safetensors", {});
     io::import_safetensors(directory_ / "a.safetensors", directory_ / "small/a.h5", {});
   });
   EXPECT_NE(import_error.find("No space left"), std::string::npos) << import_error;

@@ -6,12 +6,16 @@
     python3 compare.py logits FOLDER FILE   FILE: what logits_of printed for the tokens of `tokens`; within 1e-4 of what
                                             transformers computes with FOLDER's model
     python3 compare.py greedy FOLDER FILE   FILE: bytes that tenax generated greedily from "The": transformers' choice
+    python3 compare.py tokens FOLDER FILE   FOLDER's AutoTokenizer gives the tokens of FILE, a text that tenax tokenized to
+                                            FILE.bin, and the text back
+    python3 compare.py pipeline FOLDER FILE FILE: what tenax generated greedily from "The": so does pipeline() with FOLDER alone
 """
+import array
 import pathlib
 import sys
 
 import torch
-from transformers import GPT2LMHeadModel
+from transformers import AutoTokenizer, GPT2LMHeadModel, pipeline
 
 from make_fixture import random_model
 
@@ -50,5 +54,23 @@ def greedy(folder, file):
     print("the same greedy tokens")
 
 
+def tokens(folder, file):
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    text = pathlib.Path(file).read_bytes().decode()
+    ours = list(array.array("H", pathlib.Path(file + ".bin").read_bytes()))
+    theirs = tokenizer(text)["input_ids"]
+    assert ours == theirs, (ours[:20], theirs[:20])
+    assert tokenizer.decode(theirs) == text
+    print(f"the same {len(theirs)} tokens")
+
+
+def generated(folder, file):
+    ours = pathlib.Path(file).read_text()
+    write = pipeline("text-generation", model=folder)
+    theirs = write("The", max_new_tokens=17, do_sample=False, return_full_text=True)[0]["generated_text"] + "\n"
+    assert ours == theirs, (ours, theirs)
+    print("pipeline() writes the same")
+
+
 if __name__ == "__main__":
-    {"make": make, "logits": logits, "greedy": greedy}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "logits": logits, "greedy": greedy, "tokens": tokens, "pipeline": generated}[sys.argv[1]](*sys.argv[2:])
