@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 head -c $((2 * (96 * 24 + 1))) $golden/tokens.bin >validation.bin
 overrides="run.train_steps=3 run.eval_interval=3 run.eval_steps=12 data.validation=$PWD/validation.bin"
 must_train 1 $golden/golden.toml run.name=one $overrides
-must_train 8 $golden/golden.toml run.name=eight $overrides $(layout 2 2 2)
+must_train 8 $golden/golden.toml run.name=eight $overrides data.tokenizer=bytes $(layout 2 2 2)
 for run in one eight; do
   "$TENAX" evaluate runs/$run/checkpoints/step-000003.h5 --data validation.bin --batch 1 --json >$run.json 2>err.log
   [ ! -s err.log ] && [ "$(wc -l <$run.json)" = 1 ] || fail "evaluate --json is not one object alone"
@@ -86,6 +86,8 @@ refuses 1 'absent.txt' silent --prompt-file absent.txt
 refuses 2 'token 255' silent --prompt "$(printf 'a\377')"
 refuses 2 'vocab' silent --prompt a --tokenizer gpt2
 refuses 2 'top-p' silent --prompt a --top-p 2
+unstated() { "$TENAX" generate runs/one/checkpoints/step-000003.h5 --prompt a >out.log 2>err.log; }
+refuses 1 'does not say what its 211 tokens stand for: give --tokenizer' unstated
 echo "ok generate"
 
 # GPT-2's tokens, where its vocabulary is.
