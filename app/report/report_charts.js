@@ -80,10 +80,10 @@ function smoothed(values, weight) {
   return both(values).map((sum, k) => sum / weights[k]);
 }
 
-// Where a run was at a step: on the axis across.
+// Where a run was at the end of a step, in tokens or seconds.
 function across(run, step) {
   const { step: steps, [view.x]: values } = run.axes;
-  if (view.x === 'step' || steps.length === 0) return step;
+  if (steps.length === 0) return step;
   const after = steps.findIndex((s) => s >= step);
   if (after < 0) return values[values.length - 1];
   if (after === 0) return values[0];

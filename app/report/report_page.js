@@ -9,7 +9,8 @@ function curveChart(id, title, keys, options = {}) {
   // With `at`: where its points are across, but for those that a logarithmic axis has no place for.
   const curveOf = (run, i, key) => {
     const all = { i, key, name: data.runs.length > 1 ? run.name : '', ...run.curves[key] };
-    all.at = all.x.map((step) => across(run, step));
+    const last = isScore(all) ? 1 : 0;  // a score of so many steps done is one after the last of them
+    all.at = all.x.map((step) => (view.x === 'step' ? step : across(run, step - last)));
     if (options.smooth && !isScore(all) && view.smoothing > 0) all.smooth = smoothed(all.y, view.smoothing);
     const keep = (list) => list && list.filter((_, k) => !view.logX || all.at[k] > 0);
     const kept = { ...all };
