@@ -17,7 +17,7 @@ do_planner() {
   say_and_keep planner_bench exact
   for limits in "without limits" "with limits"; do
     meets planner.mean_gap_percent "$(value_of "$limits" 'mean gap')" "$limits"
-    meets planner.optimal_percent "$(value_of "$limits" 'worst .*, ')" "$limits"
+    meets planner.optimal_percent "$(value_of "$limits" 'worst [0-9.]* %, ')" "$limits"
   done
   say_and_keep planner_bench bound 8 32
   meets planner.bound_gap_percent "$(value_of 'above the lower bound' 'mean gap')"
