@@ -94,7 +94,7 @@ TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Toke
                                  const std::vector<std::string>& sources, std::size_t bytes_per_token)
     : TokenWriter(target, bytes_per_token), temporary_(temporary_name(target)) {
   PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
-  write_file(target_, [&] {
+  write_file(target(), [&] {
     const bool is_short = bytes_per_token == 2;
     file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
                                    is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
@@ -112,7 +112,7 @@ TokenHdf5Writer::~TokenHdf5Writer() {
 }
 
 void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t first_token) {
-  write_file(target_, [&] {
+  write_file(target(), [&] {
     const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
     extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token,
            static_cast<hsize_t>(first_token));
@@ -121,14 +121,14 @@ void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t
 
 void TokenHdf5Writer::write_documents(std::span<const std::int64_t> first_tokens,
                                       std::int64_t first_document) {
-  write_file(target_, [&] {
+  write_file(target(), [&] {
     extend(file_->documents, H5T_NATIVE_INT64, first_tokens.data(), first_tokens.size(),
            static_cast<hsize_t>(first_document));
   });
 }
 
 void TokenHdf5Writer::finish() {
-  write_file(target_, [&] {
+  write_file(target(), [&] {
     write_attribute(file_->file, "token_count", tokens());
     write_attribute(file_->file, "document_count", documents());
     write_attribute(file_->file, "checksum", checksum_text(checksum()));
