@@ -94,7 +94,7 @@ TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Toke
                                  const std::vector<std::string>& sources, std::size_t bytes_per_token)
     : TokenWriter(target, bytes_per_token), temporary_(temporary_name(target)) {
   PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
-  write_file(target(), [&] {
+  write_file(target, [&] {
     const bool is_short = bytes_per_token == 2;
     file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
                                    is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
