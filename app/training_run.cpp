@@ -164,11 +164,13 @@ void TrainingRun::check_ranks() const {
              world_.size(), world_.size() == 1 ? "was" : "were", static_cast<long long>(p.ranks())));
 }
 
-// Rank 0 looks at the directories; everybody does as it says.
+// Rank 0 locks the directories and looks at them; everybody does as it says.
 RunStart TrainingRun::agree_on_start() {
   RunStart start;
   control_->agree([&] {
-    if (first()) start = decide_start(deck_);
+    if (!first()) return;
+    lock_.emplace(deck_);
+    start = decide_start(deck_);
   });
   start.finished = control_->broadcast(start.finished ? "finished" : "", 0) == "finished";
   start.steps = std::stoll(control_->broadcast(std::to_string(start.steps), 0));
@@ -284,7 +286,7 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
 void TrainingRun::open_run_directory(const RunStart& start, std::int64_t steps_done) {
   control_->agree([&] {
     if (!first()) return;
-    if (const auto moved = io::prepare_run_directory(deck_))
+    if (const auto moved = lock_->move_old_run(deck_))
       console_.say("moved the previous run to " + moved->string());
     // Checkpoints of a future that this run does not have would be taken for its own at the next resume.
     const std::int64_t latest = start.checkpoint.empty() ? -1 : steps_done;

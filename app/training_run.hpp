@@ -16,6 +16,7 @@
 #include "app/stop_signals.hpp"
 #include "app/training_data.hpp"
 #include "io/json.hpp"
+#include "io/run_lock.hpp"
 #include "kernels/emulated_device.hpp"
 #include "resilience/checkpoint_manager.hpp"
 #include "resilience/fault_injector.hpp"
@@ -69,7 +70,8 @@ class TrainingRun {
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;
-  DataTokenizer tokens_;  // rank 0's
+  std::optional<io::RunLock> lock_;  // rank 0's; given back last
+  DataTokenizer tokens_;             // rank 0's
   std::shared_ptr<kernels::Device> device_;
   std::string device_note_;
   std::unique_ptr<comm::World> nccl_world_;

@@ -24,9 +24,6 @@ std::error_code read_text_file(const std::filesystem::path& file, std::string& t
 /// Written beside `file`, made durable, renamed: readers see the old text or the new one.
 void write_file_atomically(const std::filesystem::path& file, std::string_view text);
 
-/// Makes run.output_dir exist and checks that files can be created there. With run.resume = "never" a run
-/// that lies there is first moved to <dir>.1, .2, …, whichever is free; returns where to.
-std::optional<std::filesystem::path> prepare_run_directory(const Deck& deck);
 /// Writes the resolved deck to output_dir/deck.toml, atomically.
 void write_resolved_deck(const Deck& deck);
 /// UNIX time of the system's clock.

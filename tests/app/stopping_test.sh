@@ -14,17 +14,42 @@ ended late time_limit
 has_checkpoint late
 echo "ok time limit"
 
-mpirun -q -n 2 "$TENAX" $deck run.name=terminated $(layout 1 1 2) $long >out.log 2>err.log </dev/null &
-job=$!
-for _ in $(seq 300); do
-  [ -f runs/terminated/metrics.jsonl ] && [ "$(steps_done terminated)" -gt 50 ] && break
-  sleep 0.05
-done
+# in_background NAME override…: two ranks that train for ever; returns once they have done 50 steps.
+in_background() {
+  mpirun -q -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &
+  job=$!
+  for _ in $(seq 300); do
+    [ -f runs/$1/metrics.jsonl ] && [ "$(steps_done $1)" -gt 50 ] && return
+    sleep 0.05
+  done
+  fail "$1 does not train"
+}
+
+# refused NAME override…: a second run in the first one's directory ends at once, says why once, and changes nothing.
+refused() {
+  local got=0
+  train 2 $deck run.name="$@" $(layout 2 1 1) || got=$?
+  [ $got = 1 ] || fail "a second run in one directory has status $got"
+  [ "$(grep -c "is in use by another run: process [0-9]* on $(uname -n), since" err.log)" = 1 ] || fail "not one message: $(cat err.log)"
+  [ ! -e runs/$1.1 ] || fail "a running run was moved aside"
+}
+
+in_background terminated
+refused terminated
+refused terminated run.resume=never
+refused other checkpoint.dir=runs/terminated/checkpoints
 pkill -TERM -P $job -n  # one of the two ranks, as srun would
 wait $job || fail "a rank asked to stop ends with status $?"
 ended terminated signal
 has_checkpoint terminated
-echo "ok SIGTERM to one rank"
+[ ! -e runs/terminated/.lock ] || fail "the lock outlived its run"
+echo "ok SIGTERM to one rank, and nobody else in its directory"
+
+in_background killed
+pkill -KILL -P $job
+wait $job && fail "killed ranks end with status 0"
+must_train 2 $deck run.name=killed $(layout 1 1 2)
+echo "ok a killed run's directory is taken over"
 
 mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
 job=$!

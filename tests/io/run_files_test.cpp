@@ -34,12 +34,6 @@ class FileSizeLimit {
   sighandler_t handler_before_ = SIG_DFL;
 };
 
-Deck deck_in(const fs::path& directory, const std::string& resume = "auto") {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("d.toml", kSmallDeck),
-                   {"run.output_dir=" + directory.string(), "run.resume=" + resume});
-}
-
 TrainingMetrics step(std::int64_t number) { return {number, 5.5, 1.25, 1e-3, 256, 0.5, 512}; }
 
 TEST(MetricsWriter, writes_the_contracts_members_of_a_training_step) {
@@ -205,62 +199,6 @@ TEST(AtomicWrite, leaves_the_old_file_alone_when_the_disk_is_full) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "a temporary file was left";
   write_file_atomically(path, "new");
   EXPECT_EQ(folder.read("deck.toml"), "new");
-}
-
-TEST(RunDirectory, is_made_with_its_parents_and_holds_the_resolved_deck) {
-  const TemporaryFolder folder;
-  const Deck deck = deck_in(folder.path() / "a/b");
-  EXPECT_FALSE(prepare_run_directory(deck));
-  write_resolved_deck(deck);
-  EXPECT_EQ(folder.read("a/b/deck.toml"), to_toml(deck));
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path() / "a/b"), {}), 1);
-}
-
-TEST(RunDirectory, keeps_a_run_that_may_be_resumed) {
-  const TemporaryFolder folder;
-  folder.write("events.jsonl", "{}\n");
-  EXPECT_FALSE(prepare_run_directory(deck_in(folder.path())));
-  EXPECT_EQ(folder.read("events.jsonl"), "{}\n");
-}
-
-TEST(RunDirectory, with_a_run_is_moved_to_the_first_free_number_when_resume_is_never) {
-  const TemporaryFolder folder;
-  const fs::path run = folder.path() / "run";
-  const Deck deck = deck_in(run, "never");
-  for (const std::string number : {"1", "2", "3"}) {
-    fs::create_directories(run);
-    folder.write("run/events.jsonl", number);
-    const fs::path moved = run.string() + "." + number;
-    EXPECT_EQ(prepare_run_directory(deck), moved);
-    EXPECT_EQ(folder.read(moved.filename() / "events.jsonl"), number);
-    EXPECT_TRUE(fs::is_empty(run));
-  }
-}
-
-TEST(RunDirectory, without_a_run_stays_where_it_is_when_resume_is_never) {
-  const TemporaryFolder folder;
-  folder.write("notes.txt", "mine");
-  EXPECT_FALSE(prepare_run_directory(deck_in(folder.path(), "never")));
-  EXPECT_EQ(folder.read("notes.txt"), "mine");
-}
-
-TEST(RunDirectory, that_cannot_be_made_is_named_with_reason_and_advice) {
-  const TemporaryFolder folder;
-  const auto file = folder.write("file", "");
-  const auto [message, status] = error_of([&] { prepare_run_directory(deck_in(file / "run")); });
-  EXPECT_EQ(message, "run directory " + (file / "run").string() +
-                         ": cannot create: Not a directory; make it writable or choose another with "
-                         "run.output_dir");
-  EXPECT_EQ(status, 1);
-}
-
-TEST(RunDirectory, that_takes_no_files_is_named_with_reason_and_advice) {
-  // Not by permissions: root, as whom tests run in containers, may write anywhere but here.
-  if (!fs::is_directory("/proc/self")) GTEST_SKIP() << "no /proc here";
-  const auto [message, status] = error_of([&] { prepare_run_directory(deck_in("/proc/self")); });
-  EXPECT_TRUE(message.starts_with("run directory /proc/self: cannot write /proc/self/")) << message;
-  EXPECT_TRUE(message.ends_with("choose another with run.output_dir")) << message;
-  EXPECT_EQ(status, 1);
 }
 
 }  // namespace
