@@ -23,7 +23,7 @@ void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& in
 
 void write_checkpoint(const std::filesystem::path& target, CheckpointInfo info,
                       std::span<const StateRange> ranges) {
-  const TemporaryPath temporary(temporary_name(target));
+  const TemporaryPath temporary = TemporaryPath::beside(target);
   info.parameters = merge_contributions({contributions_of(ranges)});
   info = create_checkpoint_file(temporary.path(), std::move(info));
   RangeWriter writer(temporary.path(), info, ranges);

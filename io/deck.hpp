@@ -92,6 +92,7 @@ struct DeviceSection {
 
 struct CheckpointSection {
   std::int64_t interval = 0, keep = 3;
+  double interval_minutes = 30;
   std::string dir;  ///< absolute after parsing
 };
 

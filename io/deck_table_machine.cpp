@@ -126,9 +126,14 @@ void add_device(Keys& keys) {
 void add_checkpoint(Keys& keys) {
   using S = CheckpointSection;
   Rows<S> checkpoint(keys, "checkpoint", &Deck::checkpoint);
-  checkpoint("interval", &S::interval, "Steps between checkpoints; 0 = only at the end, -1 = never.")
+  checkpoint("interval", &S::interval,
+             "Steps between checkpoints, and one at the end; 0 = by time, -1 = never.")
       .within({-1, kMaxSize, false, false})
       .in("steps");
+  checkpoint("interval_minutes", &S::interval_minutes,
+             "Time between checkpoints where checkpoint.interval = 0; 0 = only at the end.")
+      .at_least(0)
+      .in("minutes");
   checkpoint("keep", &S::keep, "How many checkpoints to keep, the newest; 0 = all.").within(kCount);
   checkpoint("dir", &S::dir,
              "Where checkpoints go, relative to the working directory; by default <output_dir>/checkpoints.")

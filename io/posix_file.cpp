@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <system_error>
 #include <utility>
-
-#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
@@ -18,10 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const char* verb, const fs::path& path, const std::error_code& code) {
-  std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + code.message();
+  const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + code.message();
   if (code == std::errc::no_space_on_device || code.value() == EDQUOT)
-    sentence += " (make room, or write to another disk)";
-  if (code == std::errc::too_many_files_open) sentence += " (allow more: ulimit -n 1024)";
+    throw NoSpaceError(kernels::Scope::rank, sentence + " (make room, or write to another disk)");
+  if (code == std::errc::too_many_files_open)
+    throw kernels::Error(kernels::Scope::rank, sentence + " (allow more: ulimit -n 1024)");
   throw kernels::Error(kernels::Scope::rank, sentence);
 }
 [[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
@@ -72,6 +73,21 @@ void sync_directory(const fs::path& directory) {
   if (code != 0 && code != EINVAL && code != ENOTSUP) fail("sync", directory, code);
 }
 
+std::string temporary_prefix(const fs::path& target) {
+  char host[256] = "host";
+  gethostname(host, sizeof host - 1);
+  return "." + target.filename().string() + ".tmp-" + host + "-";
+}
+
+/// Whether `name` is `prefix` and the number of a process that there is no more.
+bool is_of_dead_process(const std::string& name, const std::string& prefix) {
+  if (!name.starts_with(prefix)) return false;
+  pid_t process = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, process);
+  return error == std::errc() && stop == end && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
 }  // namespace
 
 int open_regular_file(const fs::path& path, std::error_code& failure) {
@@ -103,8 +119,8 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
   if (fault) fail("read", path, fault);
   return file;
 }
-PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR, "write"); }
-PosixFile PosixFile::create(const fs::path& path) { return open(path, O_RDWR | O_CREAT | O_TRUNC, "write"); }
+PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR | O_NOFOLLOW, "write"); }
+PosixFile PosixFile::create(const fs::path& path) { return create_for(path, path); }
 PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   std::error_code none;
@@ -116,7 +132,7 @@ PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   const int descriptor =
       retried([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); });
   if (descriptor < 0) fail("write", target, errno);
-  return adopt(descriptor, target);
+  return adopt(descriptor, path);
 }
 
 PosixFile::PosixFile(PosixFile&& other) noexcept
@@ -171,11 +187,16 @@ void publish(const fs::path& temporary, const fs::path& target) {
 }
 
 fs::path temporary_name(const fs::path& target) {
-  char host[256] = "host";
-  gethostname(host, sizeof host - 1);
-  std::string name = ".";
-  name += target.filename().string() + ".tmp-" + host + "-" + std::to_string(getpid());
-  return target.parent_path() / name;
+  return target.parent_path() / (temporary_prefix(target) + std::to_string(getpid()));
+}
+
+TemporaryPath TemporaryPath::beside(const fs::path& target) {
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (is_of_dead_process(entry.path().filename().string(), temporary_prefix(target)))
+      fs::remove(entry.path(), ignored);
+  return TemporaryPath(temporary_name(target));
 }
 
 TemporaryPath::~TemporaryPath() {
@@ -184,7 +205,7 @@ TemporaryPath::~TemporaryPath() {
 
 AtomicFile::AtomicFile(const fs::path& target)
     : target_(target),
-      temporary_(temporary_name(target)),
+      temporary_(TemporaryPath::beside(target)),
       file_(PosixFile::create_for(temporary_.path(), target)) {}
 
 void AtomicFile::publish() {

@@ -9,11 +9,19 @@
 #include <string>
 #include <system_error>
 
+#include "kernels/error.hpp"
+
 namespace tenax::io {
 
 /// Opens a file to read: not a directory, pipe or device, for which it does not wait either. Returns the descriptor; or -1,
 /// and in `failure` why ("No such file or directory", "it is a pipe, a socket or a device, not a file").
 int open_regular_file(const std::filesystem::path& path, std::error_code& failure);
+
+/// The disk is full, or the user may have no more of it.
+class NoSpaceError : public kernels::Error {
+ public:
+  using kernels::Error::Error;
+};
 
 /// An open file. Used by one thread at a time.
 class PosixFile {
@@ -21,8 +29,8 @@ class PosixFile {
   static PosixFile open_to_read(const std::filesystem::path& path);  ///< a regular file
   /// A file or a pipe; waits for a pipe's writer.
   static PosixFile open_stream(const std::filesystem::path& path);
-  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already
-  static PosixFile create(const std::filesystem::path& path);         ///< emptied if it exists
+  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already, and is no link
+  static PosixFile create(const std::filesystem::path& path);  ///< replaces what has the name, be it a link
   /// As create(), under the name `path` for now; messages name `target`, which it is going to be, or the folder that
   /// `target` lacks.
   static PosixFile create_for(const std::filesystem::path& path, const std::filesystem::path& target);
@@ -56,6 +64,8 @@ void publish(const std::filesystem::path& temporary, const std::filesystem::path
 class TemporaryPath {
  public:
   explicit TemporaryPath(std::filesystem::path path) : path_(std::move(path)) {}
+  /// temporary_name(target), after the removal of what killed processes of this host left under such names.
+  static TemporaryPath beside(const std::filesystem::path& target);
   ~TemporaryPath();
   TemporaryPath(const TemporaryPath&) = delete;
   TemporaryPath& operator=(const TemporaryPath&) = delete;

@@ -47,6 +47,7 @@ class MetricsWriter {
   void training(const TrainingMetrics& metrics);
   /// `step`: how many steps were done before the validation.
   void validation(std::int64_t step, double validation_loss);
+  LineFile& file() { return lines_; }
 
  private:
   LineFile lines_;
@@ -66,6 +67,7 @@ class EventsWriter {
   explicit EventsWriter(const std::filesystem::path& run_directory,
                         std::function<double()> clock = unix_time_s);
   void write(const RunEvent& event);
+  LineFile& file() { return lines_; }
 
  private:
   LineFile lines_;

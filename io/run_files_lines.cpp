@@ -10,13 +10,13 @@
 #include <string_view>
 #include <system_error>
 
+#include "io/posix_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
 
 LineFile::LineFile(const std::filesystem::path& file) : file_(file) {
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail(errno);
+  open(O_CREAT);
   cut_torn_line();
 }
 
@@ -25,7 +25,9 @@ LineFile::~LineFile() {
 }
 
 void LineFile::fail(int error) const {
-  const char* advice = error == ENOSPC || error == EDQUOT ? "; make room, then start again to resume" : "";
+  const char* advice = error == ENOSPC || error == EDQUOT ? "; make room, then start again to resume"
+                       : error == ELOOP                   ? "; it is a link, which nothing is written through"
+                                                          : "";
   throw kernels::Error(kernels::Scope::rank, "cannot write " + file_.string() + ": " +
                                                  std::generic_category().message(error) + advice);
 }
@@ -46,21 +48,54 @@ void LineFile::cut_torn_line() {
   if (end < size && ::ftruncate(descriptor_, end) != 0) fail(errno);
 }
 
+void LineFile::open(int flags) {
+  const int descriptor = ::open(file_.c_str(), O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0666);
+  if (descriptor < 0) fail(errno);
+  descriptor_ = descriptor;
+}
+
 void LineFile::append(const std::string& line) {
-  const std::string text = line + "\n";
   const off_t size_before = ::lseek(descriptor_, 0, SEEK_END);
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      const int error = errno;
-      // Best effort: where even this fails, the next start cuts the torn line.
-      [[maybe_unused]] const int result = ::ftruncate(descriptor_, size_before);
-      fail(error);
-    }
+  try {
+    write_all(line + "\n");
+  } catch (const kernels::Error&) {
+    // Best effort: where even this fails, the next start cuts the torn line.
+    [[maybe_unused]] const int result = ::ftruncate(descriptor_, size_before);
+    throw;
   }
+}
+
+void LineFile::write_all(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written >= 0)
+      text.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      fail(errno);
+  }
+}
+
+bool LineFile::in_place() const {
+  struct stat open, named;
+  return ::fstat(descriptor_, &open) == 0 && ::lstat(file_.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+void LineFile::restore() {
+  if (in_place()) return;
+  struct stat named;
+  const bool is_gone = ::lstat(file_.c_str(), &named) != 0;
+  const int before = descriptor_;
+  open(is_gone ? O_CREAT | O_EXCL : 0);
+  const PosixFile old = PosixFile::adopt(before, file_);
+  if (is_gone) copy_from(old);
+}
+
+void LineFile::copy_from(const PosixFile& old) const {
+  std::array<char, 1 << 16> block;
+  off_t at = 0;
+  for (ssize_t got = 0; (got = ::pread(old.descriptor(), block.data(), block.size(), at)) > 0; at += got)
+    write_all({block.data(), static_cast<std::size_t>(got)});
 }
 
 }  // namespace tenax::io

@@ -164,13 +164,9 @@ TEST(LineFile, leaves_no_half_line_when_the_disk_is_full) {
 
 TEST(LineFile, names_file_and_reason_when_no_space_is_left) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  const TemporaryFolder folder;
-  fs::create_symlink("/dev/full", folder.path() / "lines");
-  LineFile file(folder.path() / "lines");
+  LineFile file("/dev/full");
   const auto [message, status] = error_of([&] { file.append("a"); });
-  EXPECT_TRUE(
-      message.starts_with("cannot write " + (folder.path() / "lines").string() + ": No space left on device"))
-      << message;
+  EXPECT_TRUE(message.starts_with("cannot write /dev/full: No space left on device")) << message;
   EXPECT_EQ(status, 1);
 }
 
@@ -186,6 +182,37 @@ TEST(LineFile, cuts_a_file_that_is_one_torn_line) {
   const auto path = folder.write("lines", std::string(5000, 'x'));
   LineFile file(path);
   EXPECT_EQ(folder.read("lines"), "");
+}
+
+TEST(LineFile, is_written_through_no_link) {
+  const TemporaryFolder folder;
+  fs::create_symlink(folder.write("target", "precious\n"), folder.path() / "lines");
+  EXPECT_EQ(error_of([&] { LineFile(folder.path() / "lines"); }).second, 1);
+  EXPECT_EQ(folder.read("target"), "precious\n");
+}
+
+TEST(LineFile, that_was_removed_is_restored_with_all_its_lines) {
+  const TemporaryFolder folder;
+  LineFile file(folder.path() / "lines");
+  for (int i = 0; i < 20000; ++i) file.append("line " + std::to_string(i));
+  const std::string before = folder.read("lines");
+  EXPECT_TRUE(file.in_place());
+  fs::remove(folder.path() / "lines");
+  EXPECT_FALSE(file.in_place());
+  file.append("between");
+  file.restore();
+  file.append("after");
+  EXPECT_TRUE(folder.read("lines") == before + "between\nafter\n");
+}
+
+TEST(LineFile, goes_on_in_the_file_that_has_replaced_its_own) {
+  const TemporaryFolder folder;
+  LineFile file(folder.path() / "lines");
+  file.append("old");
+  fs::rename(folder.write("edited", "edited\n"), folder.path() / "lines");
+  file.restore();
+  file.append("after");
+  EXPECT_EQ(folder.read("lines"), "edited\nafter\n");
 }
 
 TEST(AtomicWrite, leaves_the_old_file_alone_when_the_disk_is_full) {

@@ -1,0 +1,54 @@
+#include "io/posix_file.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(PosixFile, that_is_created_does_not_follow_a_link_to_what_is_not_its_own) {
+  const TemporaryFolder folder;
+  fs::create_symlink(folder.write("target", "precious"), folder.path() / "file");
+  PosixFile::create(folder.path() / "file");
+  EXPECT_EQ(folder.read("target"), "precious");
+  EXPECT_EQ(fs::symlink_status(folder.path() / "file").type(), fs::file_type::regular);
+}
+
+TEST(PosixFile, that_is_a_pipe_is_refused_instead_of_waited_for) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of([&] { PosixFile::open_to_read(pipe); }).first,
+            "cannot read " + pipe.string() + ": it is a pipe, a socket or a device, not a file");
+  EXPECT_EQ(error_of([&] { PosixFile::open_to_read(folder.path()); }).first,
+            "cannot read " + folder.path().string() + ": Is a directory");
+}
+
+TEST(TemporaryPath, removes_what_killed_processes_left_of_the_same_file_and_nothing_else) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  waitpid(dead, nullptr, 0);
+  const TemporaryFolder folder;
+  const std::string mine = temporary_name("model.h5").string();
+  const std::string prefix = mine.substr(0, mine.rfind('-') + 1);
+  const std::vector<std::string> kept = {mine, prefix + std::to_string(getppid()), prefix + "x",
+                                         ".model.h5.tmp-elsewhere-" + std::to_string(dead),
+                                         "." + prefix + std::to_string(dead)};
+  for (const std::string& name : kept) folder.write(name, "");
+  folder.write(prefix + std::to_string(dead), "");
+  {
+    const TemporaryPath path = TemporaryPath::beside(folder.path() / "model.h5");
+    EXPECT_EQ(path.path(), folder.path() / mine);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}),
+              static_cast<std::ptrdiff_t>(kept.size()));
+  }
+  EXPECT_FALSE(fs::exists(folder.path() / mine));
+}
+
+}  // namespace
+}  // namespace tenax::io::test
