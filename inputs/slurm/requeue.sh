@@ -5,7 +5,7 @@
 #   sbatch inputs/slurm/requeue.sh [DECK [section.key=value …]]
 #
 # After the failure of a node Slurm itself puts the job back (--requeue), which then continues from the newest
-# checkpoint: set checkpoint.interval. run.resume must stay "auto".
+# checkpoint, at most 30 minutes old unless checkpoint.interval says otherwise. run.resume must stay "auto".
 #SBATCH --job-name=tenax
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2
@@ -16,10 +16,9 @@
 #SBATCH --open-mode=append
 #SBATCH --output=tenax-%j.out
 [ $# -gt 0 ] || set -- inputs/quickstart.toml
-exec 3>&1
-run_directory=$(bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@" | tee /dev/fd/3 | sed -n 's/^run directory: //p'
-                exit "${PIPESTATUS[0]}")
+bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@"
 status=$?
+run_directory=$("$SLURM_SUBMIT_DIR/build/tenax" plan "$@" --ranks | sed -n 2p)
 if [ $status = 0 ] && tail -n 1 "$run_directory/events.jsonl" | grep -q '"reason": "signal"'; then
   scontrol requeue "$SLURM_JOB_ID"
 fi

@@ -18,9 +18,9 @@ fail() {
   exit 1
 }
 
-# A srun that notes how it was called.
+# A srun that notes how it was called, and says so on stderr.
 mkdir "$directory/bin"
-printf '#!/bin/sh\necho "$@" >>"%s/srun.calls"\nexec "%s" "$@"\n' "$work" "$(command -v srun)" >"$directory/bin/srun"
+printf '#!/bin/sh\necho "$@" >>"%s/srun.calls"\necho "srun is called" >&2\nexec "%s" "$@"\n' "$work" "$(command -v srun)" >"$directory/bin/srun"
 chmod +x "$directory/bin/srun"
 PATH=$directory/bin:$PATH
 
@@ -56,5 +56,8 @@ job_has "$stopped" JobState=COMPLETED && job_has "$stopped" Restarts=1 || fail "
 has_event stopped end '"reason": "signal"'
 has_event stopped resume
 has_event stopped end '"reason": "completed"'
+for line in "run directory: $work/stopped" "srun is called"; do
+  [ "$(grep -cxF "$line" "$work/stopped.out")" = 2 ] || fail "the log does not have '$line' of both jobs"
+done
 "$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
 echo "ok: $steps steps, the same through a requeue after $(grep -c . "$work/srun.calls") calls of srun; $switches times over delegates"
