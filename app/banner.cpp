@@ -106,12 +106,20 @@ std::string banner(const io::Deck& deck, const Layout& layout, const kernels::De
 
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
   Console console(true);
-  console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
-                     static_cast<long long>(steps_done), deck.run.output_dir.c_str()));
+  const auto steps = static_cast<long long>(steps_done);
   const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
-  if (deck.checkpoint.interval < 0 || deck.device.kind == "emulated") return;
+  const bool has_checkpoint = deck.checkpoint.interval >= 0 && deck.device.kind != "emulated";
+  if (reason != "completed" && has_checkpoint) {
+    console.say(format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
+                       steps, reason == "signal" ? "a signal" : "run.max_minutes", checkpoint.c_str(),
+                       deck.run.resume == "auto" ? "" : " with run.resume=auto"));
+    return;
+  }
+  console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
+                     steps, deck.run.output_dir.c_str()));
+  if (!has_checkpoint) return;
   console.say("checkpoint: " + checkpoint.string());
-  if (reason != "completed" || !writes_text(deck)) return;
+  if (!writes_text(deck)) return;
   console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");
   console.say(sample_text(deck, checkpoint));
 }

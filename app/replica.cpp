@@ -68,21 +68,22 @@ double Replica::global_tokens() const {
 Vote Replica::vote(const Wishes& wishes) {
   const Sums mine = local_sums();
   const auto count = [](bool yes) { return yes ? 1.0 : 0.0; };
-  std::array<double, 8> sums = {mine.loss,
+  std::array<double, 9> sums = {mine.loss,
                                 mine.squares,
                                 count(wishes.signal),
                                 count(wishes.time_limit),
                                 count(wishes.failure),
                                 count(pipeline().path_failed()),
                                 count(pipeline().has_events()),
-                                count(pipeline().is_void())};
+                                count(pipeline().is_void()),
+                                count(wishes.checkpoint)};
   control_->all_reduce_sum(sums);
   Vote vote;
   vote.loss = sums[0] / global_tokens();
   vote.squares = sums[1];
   vote.grad_norm = std::sqrt(sums[1]) / global_tokens();
   vote.finite = !layout_.has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
-  vote.wishes = {sums[2] > 0, sums[3] > 0, sums[4] > 0};
+  vote.wishes = {sums[2] > 0, sums[3] > 0, sums[4] > 0, sums[8] > 0};
   vote.path_failed = sums[5] > 0;
   vote.has_events = sums[6] > 0;
   vote.is_void = sums[7] > 0;

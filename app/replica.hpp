@@ -24,6 +24,7 @@ struct Wishes {
   bool signal = false;      ///< asked to stop by a signal
   bool time_limit = false;  ///< the run's time is up
   bool failure = false;     ///< cannot go on
+  bool checkpoint = false;  ///< a checkpoint is due
 };
 
 /// What all ranks agree on at a step's end. Equal on every rank.

@@ -1,29 +1,69 @@
 #include "app/run_start.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "io/events_reader.hpp"
 #include "io/model_sizes.hpp"
 #include "io/run_files.hpp"
-#include "resilience/checkpoint_directory.hpp"
 
 namespace tenax::app {
 
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
 namespace {
 
-// The steps of the run that its directory says is complete; -1 if it does not.
-std::int64_t completed_steps(const io::Deck& deck) {
-  const auto last = io::last_event(deck.run.output_dir);
-  return last && last->event == "end" && last->reason == "completed" ? last->step : -1;
+// What the run directory's deck.toml says; nothing if there is none that can be read.
+std::optional<io::Deck> deck_of_directory(const io::Deck& deck) {
+  std::string text;
+  if (io::read_text_file(fs::path(deck.run.output_dir) / "deck.toml", text)) return {};
+  try {
+    return io::parse_resolved_deck(text);
+  } catch (const Error&) {
+    return {};  // another version's
+  }
 }
 
-void check_model(const io::Deck& deck) {
-  const std::filesystem::path file = std::filesystem::path(deck.run.output_dir) / "deck.toml";
-  std::string text;
-  if (io::read_text_file(file, text)) return;  // nothing to compare with
-  io::check_same_model(file, io::sizes_of(io::parse_resolved_deck(text).model), io::sizes_of(deck.model));
+// The steps of a completed run that wrote no checkpoints, whose events are all that tells of its end; -1 if there is none.
+std::int64_t completed_steps(const io::Deck& deck) {
+  const auto last = io::last_event(deck.run.output_dir);
+  if (!last || last->event != "end" || last->reason != "completed") return -1;
+  const auto before = deck_of_directory(deck);
+  if ((before ? *before : deck).checkpoint.interval < 0) return last->step;
+  throw Error(Scope::rank, "the run in " + deck.run.output_dir + " was completed after " +
+                               std::to_string(last->step) + " steps, but its checkpoints are gone from " +
+                               deck.checkpoint.dir + ": bring one back, or begin anew with run.resume=never");
+}
+
+// What there is to resume from; collective.
+RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck) {
+  RunStart start;
+  if (deck.run.resume != "auto") {
+    start.checkpoint = std::make_unique<resilience::CheckpointReader>(group, deck.run.resume);
+    return start;
+  }
+  resilience::FoundCheckpoint found = resilience::find_checkpoint(group, deck.checkpoint.dir);
+  start.checkpoint = std::move(found.checkpoint);
+  start.passed_over = std::move(found.passed_over);
+  return start;
+}
+
+// Rank 0 alone.
+RunStart start_without_checkpoint(const io::Deck& deck) {
+  const std::int64_t steps = completed_steps(deck);
+  if (steps < deck.run.train_steps) return {};
+  if (const auto before = deck_of_directory(deck))
+    io::check_same_model(fs::path(deck.run.output_dir) / "deck.toml", io::sizes_of(before->model),
+                         io::sizes_of(deck.model));
+  RunStart start;
+  start.finished = true;
+  start.steps = steps;
+  return start;
 }
 
 // "section.key" -> value, of the settings that decide what is learnt but not what the model is.
@@ -45,18 +85,20 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
 
 }  // namespace
 
-RunStart decide_start(const io::Deck& deck) {
+RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
   RunStart start;
   if (deck.run.resume == "never") return start;
-  if (deck.run.resume != "auto") {
-    start.checkpoint = deck.run.resume;
+  if (deck.device.kind != "emulated") start = start_from_checkpoint(group, deck);
+  if (!start.checkpoint) {
+    group.agree([&] {
+      if (group.rank() == 0) start = start_without_checkpoint(deck);
+    });
+    start.finished = !group.broadcast(start.finished ? "finished" : "", 0).empty();
     return start;
   }
-  const auto checkpoints = resilience::list_checkpoints(deck.checkpoint.dir);
-  if (!checkpoints.empty()) start.checkpoint = checkpoints.back().path;
-  start.steps = std::max(completed_steps(deck), checkpoints.empty() ? 0 : checkpoints.back().step);
+  group.agree([&] { start.checkpoint->check_model(io::sizes_of(deck.model)); });
+  start.steps = start.checkpoint->info().step;
   start.finished = start.steps >= deck.run.train_steps;
-  if (start.finished) check_model(deck);
   return start;
 }
 

@@ -45,8 +45,7 @@ std::string TrainingLoop::run() {
     if (deck.run.eval_interval > 0 && step_ % deck.run.eval_interval == 0) evaluate();
     if (stop && step_ < deck.run.train_steps) break;
     end_reason_ = "completed";
-    if (deck.checkpoint.interval > 0 && step_ % deck.checkpoint.interval == 0 && step_ < deck.run.train_steps)
-      checkpoint();
+    if (checkpoint_is_due() && step_ < deck.run.train_steps) checkpoint();
     if (is_profiled(step_ - 1) && step_ < deck.run.train_steps) write_profile();
   }
   if (end_reason_ == "completed") evaluate();
@@ -72,6 +71,8 @@ bool TrainingLoop::step() {
   const UpdateSettings settings{deck.optimizer, learning_rate, step_ + 1};
   const Vote vote = train_passes(windows, settings);
   if (vote.wishes.failure) agree_on_failures();
+  checkpoint_time_ = vote.wishes.checkpoint;
+  restore_run_directory();
   if (vote.finite) parts_.replica.update(settings, vote);
   const auto adaptations = [&] {
     const HostPhase phase(profile_, "adapt");
@@ -101,8 +102,10 @@ Vote TrainingLoop::train_passes(std::span<const std::int32_t> windows, const Upd
     parts_.replica.compute_gradients(windows, settings, is_observed(step_) ? &profile_ : nullptr);
     const bool signalled = parts_.signals.requested(), late = time_is_up();
     const HostPhase phase(profile_, "vote");
-    const Vote vote =
-        parts_.replica.vote({.signal = signalled, .time_limit = late, .failure = !failure_.empty()});
+    const Vote vote = parts_.replica.vote({.signal = signalled,
+                                           .time_limit = late,
+                                           .failure = !failure_.empty(),
+                                           .checkpoint = checkpoint_time_has_come()});
     if (!vote.is_void) return vote;
   }
 }
@@ -192,7 +195,21 @@ void TrainingLoop::evaluate() {
                             static_cast<long long>(step_), loss, std::exp(loss)));
 }
 
+// Rank 0's clock decides.
+bool TrainingLoop::checkpoint_time_has_come() {
+  constexpr double kSecondsPerMinute = 60;
+  const io::CheckpointSection& section = parts_.deck.checkpoint;
+  return is_first_rank() && section.interval == 0 && section.interval_minutes > 0 &&
+         seconds_since(last_checkpoint_) >= section.interval_minutes * kSecondsPerMinute;
+}
+
+bool TrainingLoop::checkpoint_is_due() const {
+  const std::int64_t interval = parts_.deck.checkpoint.interval;
+  return checkpoint_time_ || (interval > 0 && step_ % interval == 0);
+}
+
 void TrainingLoop::checkpoint() {
+  last_checkpoint_ = Deadline::Clock::now();
   if (!parts_.checkpoints) return;
   const double begin_s = kernels::steady_now_s();
   parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
@@ -264,6 +281,21 @@ bool TrainingLoop::time_is_up() const {
   constexpr double kSecondsPerMinute = 60;
   const double limit_s = parts_.deck.run.max_minutes * kSecondsPerMinute;
   return limit_s > 0 && seconds_since(parts_.started) >= limit_s;
+}
+
+// Who removes or moves the directory of a run that goes on gets a new one, with all that was recorded so far.
+void TrainingLoop::restore_run_directory() {
+  on_first_rank([&] {
+    if (parts_.lock->in_place() && metrics_->file().in_place() && events_->file().in_place()) return;
+    const io::Deck& deck = parts_.deck;
+    parts_.console.warn("something of " + deck.run.output_dir +
+                        " was removed, but this run writes there: its files are made again");
+    parts_.lock->renew();
+    io::write_resolved_deck(deck);
+    metrics_->file().restore();
+    events_->file().restore();
+    if (tensorboard_) tensorboard_ = std::make_unique<io::TensorBoardWriter>(deck.run.output_dir, step_);
+  });
 }
 
 void TrainingLoop::on_first_rank(const std::function<void()>& work) {

@@ -13,6 +13,7 @@
 #include "app/replica.hpp"
 #include "app/stop_signals.hpp"
 #include "io/run_files.hpp"
+#include "io/run_lock.hpp"
 #include "io/tensorboard_writer.hpp"
 #include "resilience/checkpoint_manager.hpp"
 #include "resilience/fault_injector.hpp"
@@ -27,6 +28,7 @@ struct TrainingParts {
   std::optional<BatchLoader>& validation;
   resilience::CheckpointManager* checkpoints;  ///< null where there is nothing to save
   resilience::FaultInjector* injector;         ///< null where the deck injects no faults
+  io::RunLock* lock;                           ///< rank 0's, null elsewhere
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< measured matrix-product rate of all ranks together
@@ -52,6 +54,8 @@ class TrainingLoop {
   void record(const Vote& vote, double learning_rate, double seconds);
   void report(const io::TrainingMetrics& metrics);
   void evaluate();
+  bool checkpoint_time_has_come();
+  bool checkpoint_is_due() const;
   void checkpoint();
   void final_checkpoint();
   void log_saves();
@@ -59,6 +63,7 @@ class TrainingLoop {
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
   bool time_is_up() const;
+  void restore_run_directory();
   bool is_first_rank() { return parts_.replica.control().rank() == 0; }
   /// Runs rank 0's work on files. A failure is remembered and ends the run on all ranks at the next vote.
   void on_first_rank(const std::function<void()>& work);
@@ -77,6 +82,8 @@ class TrainingLoop {
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1, last_saved_ = -1;
   std::optional<double> writing_since_s_;  // a checkpoint in the background; steady clock
+  kernels::Deadline::Clock::time_point last_checkpoint_ = kernels::Deadline::Clock::now();
+  bool checkpoint_time_ = false;  ///< all ranks agree that it is time for a checkpoint
   double logged_seconds_ = 0;
   std::int64_t logged_steps_ = 0;
 };

@@ -17,6 +17,7 @@
 #include "app/units.hpp"
 #include "comm/transport/listening_interfaces.hpp"
 #include "comm/transport/transports.hpp"
+#include "io/gpt2_names.hpp"
 #include "kernels/available_memory.hpp"
 #include "kernels/random.hpp"
 #include "resilience/agreement.hpp"
@@ -42,6 +43,12 @@ kernels::EmulatedOptions emulated_options(const io::Deck& deck, int rank) {
   options.seed = kernels::CounterRandom(static_cast<std::uint64_t>(deck.run.seed), "jitter")
                      .bits(static_cast<std::uint64_t>(rank));
   return options;
+}
+
+std::vector<std::string> names_of(const std::vector<resilience::PassedOver>& files) {
+  std::vector<std::string> names;
+  for (const resilience::PassedOver& file : files) names.push_back(file.name);
+  return names;
 }
 
 }  // namespace
@@ -133,7 +140,7 @@ std::function<void()> TrainingRun::emulate(const Layout& layout, const PipelineP
                                            const RunStart& start) {
   EmulatedReplica replica(layout, place, *emulated_);
   std::optional<BatchLoader> none;
-  open_run_directory(start, 0);
+  open_run_directory(start);
   return run_loop(replica, none, none, nullptr, 0);
 }
 
@@ -145,11 +152,10 @@ std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePla
   agree_on_tokenizer(train, validate);
   auto training = open_tokens(replica, train, io::sample_order(deck_.data.order));
   auto validation = open_tokens(replica, validate, io::SampleOrder::sequential);
-  const std::int64_t steps_done = load_state(replica, start.checkpoint);
-  if (steps_done >= deck_.run.train_steps) return already_finished(steps_done);
-  open_run_directory(start, steps_done);
+  load_state(replica, start);
+  open_run_directory(start);
   const auto checkpoints = create_checkpoints(replica);
-  return run_loop(replica, training, validation, checkpoints.get(), steps_done);
+  return run_loop(replica, training, validation, checkpoints.get(), start.steps);
 }
 
 void TrainingRun::check_ranks() const {
@@ -166,15 +172,15 @@ void TrainingRun::check_ranks() const {
 
 // Rank 0 locks the directories and looks at them; everybody does as it says.
 RunStart TrainingRun::agree_on_start() {
-  RunStart start;
   control_->agree([&] {
-    if (!first()) return;
-    lock_.emplace(deck_);
-    start = decide_start(deck_);
+    if (first()) lock_.emplace(deck_);
   });
-  start.finished = control_->broadcast(start.finished ? "finished" : "", 0) == "finished";
-  start.steps = std::stoll(control_->broadcast(std::to_string(start.steps), 0));
-  start.checkpoint = control_->broadcast(start.checkpoint.string(), 0);
+  RunStart start = decide_start(*control_, deck_);
+  for (const resilience::PassedOver& file : start.passed_over)
+    console_.warn("a checkpoint that is not complete is passed over: " + file.reason);
+  control_->agree([&] {
+    if (first() && !start.finished) check_disk(start);
+  });
   return start;
 }
 
@@ -251,15 +257,13 @@ std::optional<BatchLoader> TrainingRun::open_tokens(const Replica& replica,
   return BatchLoader(std::move(blend), plan, deck_.model.seq_length);
 }
 
-// The steps done before this run. Reads files, writes none.
-std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem::path& checkpoint) {
-  std::int64_t steps_done = 0;
-  if (!checkpoint.empty()) {
-    const io::CheckpointInfo info = resilience::restore_checkpoint(
-        *control_, checkpoint, state_ranges(replica.mirror()), io::sizes_of(deck_.model));
-    compare_tokenizer(io::claim_of_checkpoint(checkpoint, info));
+// Reads files, writes none.
+void TrainingRun::load_state(GptReplica& replica, const RunStart& start) {
+  if (start.checkpoint) {
+    const io::CheckpointInfo& info = start.checkpoint->info();
+    start.checkpoint->read(state_ranges(replica.mirror()));
+    compare_tokenizer(io::claim_of_checkpoint(start.checkpoint->file(), info));
     for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
-    steps_done = info.step;
   } else {
     const std::string& weights = deck_.model.init_weights;
     const bool is_checkpoint = weights.ends_with(".h5");
@@ -280,28 +284,40 @@ std::int64_t TrainingRun::load_state(GptReplica& replica, const std::filesystem:
   }
   replica.mirror().store(Deadline::after_s(deck_.comm.deadline_s));
   replica.state().publish_weights(Deadline::after_s(deck_.comm.deadline_s));
-  return steps_done;
 }
 
-void TrainingRun::open_run_directory(const RunStart& start, std::int64_t steps_done) {
+void TrainingRun::open_run_directory(const RunStart& start) {
   control_->agree([&] {
     if (!first()) return;
     if (const auto moved = lock_->move_old_run(deck_))
       console_.say("moved the previous run to " + moved->string());
     // Checkpoints of a future that this run does not have would be taken for its own at the next resume.
-    const std::int64_t latest = start.checkpoint.empty() ? -1 : steps_done;
+    const std::int64_t latest = start.checkpoint ? start.steps : -1;
     for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, latest))
       console_.warn("an older run's checkpoint is kept as " + file.string());
     io::write_resolved_deck(deck_);
     io::JsonObject details;
     details.add("ranks", world_.size()).add("name", deck_.run.name);
-    if (!start.checkpoint.empty()) {
-      details.add("checkpoint", start.checkpoint.string());
-      console_.say(format("resuming from %s after %lld steps", start.checkpoint.c_str(),
-                          static_cast<long long>(steps_done)));
+    if (start.checkpoint) {
+      const std::string file = start.checkpoint->file().string();
+      details.add("checkpoint", file).add("passed_over", names_of(start.passed_over));
+      console_.say(
+          format("resuming from %s after %lld steps", file.c_str(), static_cast<long long>(start.steps)));
     }
-    write_event(start.checkpoint.empty() ? "start" : "resume", steps_done, details);
+    write_event(start.checkpoint ? "resume" : "start", start.checkpoint ? start.steps : 0, details);
   });
+}
+
+// A checkpoint holds three numbers of four bytes a parameter.
+void TrainingRun::check_disk(const RunStart& start) {
+  if (deck_.checkpoint.interval < 0) return;
+  std::int64_t parameters = 0;
+  for (const io::NamedShape& parameter : io::gpt2_parameters(io::sizes_of(deck_.model)))
+    parameters += parameter.shape.size();
+  const std::int64_t bytes = parameters * io::kStateParts * static_cast<std::int64_t>(sizeof(float));
+  const std::string warning = resilience::check_room_for_checkpoints(
+      deck_.checkpoint.dir, {bytes, deck_.checkpoint.keep, start.checkpoint ? start.steps : -1});
+  if (!warning.empty()) console_.warn(warning);
 }
 
 void TrainingRun::write_event(const std::string& event, std::int64_t step,
@@ -336,8 +352,8 @@ std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<Batc
                                             std::optional<BatchLoader>& validation,
                                             resilience::CheckpointManager* checkpoints,
                                             std::int64_t first_step) {
-  TrainingLoop loop({deck_, replica, training, validation, checkpoints, injector_.get(), signals_, console_,
-                     machine_flop_per_second_, started_},
+  TrainingLoop loop({deck_, replica, training, validation, checkpoints, injector_.get(),
+                     lock_ ? &*lock_ : nullptr, signals_, console_, machine_flop_per_second_, started_},
                     first_step);
   std::string reason;
   try {
@@ -357,7 +373,12 @@ std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<Batc
     if (first()) write_event("end", loop.steps_done(), io::JsonObject{}.add("reason", reason));
   });
   if (!first()) return {};
-  return [deck = deck_, steps = loop.steps_done(), reason] { write_closing_lines(deck, steps, reason); };
+  const auto closing = [deck = deck_, steps = loop.steps_done(), reason] {
+    write_closing_lines(deck, steps, reason);
+  };
+  if (reason == "completed") return closing;
+  closing();  // now: mpirun kills ranks that it has asked to stop a second later, be it in MPI_Finalize
+  return {};
 }
 
 }  // namespace tenax::app

@@ -54,8 +54,9 @@ class TrainingRun {
   void compare_tokenizer(const io::TokenizerClaim& weights);
   std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<SourceFiles>& sources,
                                          io::SampleOrder order);
-  std::int64_t load_state(GptReplica& replica, const std::filesystem::path& checkpoint);
-  void open_run_directory(const RunStart& start, std::int64_t steps_done);
+  void load_state(GptReplica& replica, const RunStart& start);
+  void open_run_directory(const RunStart& start);
+  void check_disk(const RunStart& start);
   void log(const std::string& event, std::int64_t step, const io::JsonObject& details);
   void write_event(const std::string& event, std::int64_t step, const io::JsonObject& details) const;
   std::function<void()> run_loop(Replica& replica, std::optional<BatchLoader>& training,

@@ -132,7 +132,7 @@ PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   const int descriptor =
       retried([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); });
   if (descriptor < 0) fail("write", target, errno);
-  return adopt(descriptor, path);
+  return adopt(descriptor, target);
 }
 
 PosixFile::PosixFile(PosixFile&& other) noexcept

@@ -45,6 +45,12 @@ bool is_leftover(std::string_view name) {
   throw Error(Scope::rank, "cannot write checkpoints to " + directory.string() + ": " + reason);
 }
 
+std::string gigabytes(std::int64_t bytes) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) / 1e9);
+  return text;
+}
+
 }  // namespace
 
 fs::path checkpoint_name(const fs::path& directory, std::int64_t step) {
@@ -78,11 +84,16 @@ std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int6
   return moved;
 }
 
-void prepare_checkpoint_directory(const fs::path& directory) {
+void make_checkpoint_directory(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) fail(directory, error.message());
   if (::access(directory.c_str(), W_OK | X_OK) != 0) fail(directory, std::strerror(errno));
+}
+
+void prepare_checkpoint_directory(const fs::path& directory) {
+  make_checkpoint_directory(directory);
+  std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     if (is_leftover(entry.path().filename().string())) fs::remove(entry.path(), error);
   }
@@ -95,6 +106,36 @@ void remove_old_checkpoints(const fs::path& directory, std::int64_t keep, std::i
   const auto surplus = std::max<std::int64_t>(static_cast<std::int64_t>(others.size()) - (keep - 1), 0);
   std::error_code ignored;
   for (std::int64_t i = 0; i < surplus; ++i) fs::remove(others[static_cast<std::size_t>(i)].path, ignored);
+}
+
+bool remove_oldest_checkpoint(const fs::path& directory) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  std::error_code ignored;
+  return files.size() > 1 && fs::remove(files.front().path, ignored);
+}
+
+std::string check_room_for_checkpoints(const fs::path& directory, const CheckpointPlan& plan) {
+  std::error_code error;
+  const fs::space_info disk = fs::space(directory, error);
+  if (error) return {};  // nothing known: the writes will tell
+  std::int64_t kept = 0, newest = 0;
+  for (const CheckpointFile& file : list_checkpoints(directory)) {
+    if (file.step > plan.steps_done) continue;
+    const std::uintmax_t bytes = fs::file_size(file.path, error);
+    newest = error ? 0 : static_cast<std::int64_t>(bytes);
+    kept += newest;
+  }
+  const auto free = static_cast<std::int64_t>(std::min<std::uintmax_t>(disk.available, INT64_MAX / 2));
+  const std::int64_t made = plan.keep == 0 ? 0 : kept - newest;  // by removing all but the newest
+  const std::string place =
+      "the disk of " + directory.string() + " has " + gigabytes(free + made) + " left for checkpoints, and ";
+  if (free + made < plan.bytes)
+    throw Error(Scope::rank,
+                place + "one takes " + gigabytes(plan.bytes) +
+                    ": make room or choose another with checkpoint.dir (checkpoint.interval=-1 writes none)");
+  if (free + kept >= plan.bytes * plan.keep) return {};
+  return place + std::to_string(plan.keep) + " of " + gigabytes(plan.bytes) +
+         " are to be kept: old ones will have to make room for new ones";
 }
 
 }  // namespace tenax::resilience

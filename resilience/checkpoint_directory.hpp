@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tenax::resilience {
@@ -23,13 +24,28 @@ std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& direct
 std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::path& directory,
                                                          std::int64_t after_step);
 
-/// Creates the directory, checks that it can be written, and removes what killed runs left half written.
-/// Throws kernels::Error(rank).
+/// Creates the directory where there is none, and checks that it can be written. Throws kernels::Error(rank).
+void make_checkpoint_directory(const std::filesystem::path& directory);
+/// Does that, and removes what killed runs left half written.
 void prepare_checkpoint_directory(const std::filesystem::path& directory);
 
 /// Removes all but the newest `keep` checkpoints (0 = none), of which `just_written` counts as the newest. A
 /// file that cannot be removed stays.
 void remove_old_checkpoints(const std::filesystem::path& directory, std::int64_t keep,
                             std::int64_t just_written);
+
+/// Removes the oldest checkpoint but the newest, to make room. False if there is none, or it cannot be removed.
+bool remove_oldest_checkpoint(const std::filesystem::path& directory);
+
+/// What a run means to write.
+struct CheckpointPlan {
+  std::int64_t bytes = 0;       ///< of one checkpoint, about
+  std::int64_t keep = 0;        ///< how many are to stay; 0 = all
+  std::int64_t steps_done = 0;  ///< by the checkpoint resumed from: later ones are none of this run's
+};
+
+/// Whether the disk has room for the plan, beside what the directory (which exists) holds: empty, or the sentence of a warning if
+/// not all that are to be kept fit. Throws kernels::Error(rank) if not even the first one does.
+std::string check_room_for_checkpoints(const std::filesystem::path& directory, const CheckpointPlan& plan);
 
 }  // namespace tenax::resilience

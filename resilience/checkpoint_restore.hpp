@@ -15,6 +15,7 @@ class CheckpointReader {
  public:
   /// `group` is used by this object only while its calls run, and must outlive it.
   CheckpointReader(comm::ControlGroup& group, std::filesystem::path file);
+  const std::filesystem::path& file() const { return file_; }
   const io::CheckpointInfo& info() const { return info_; }
   /// Throws the error of another model unless its sizes are `wanted`.
   void check_model(const io::ModelSizes& wanted) const { io::check_same_model(file_, info_.model, wanted); }

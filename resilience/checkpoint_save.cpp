@@ -54,10 +54,20 @@ class Save {
   }
 
   void create() {
-    const auto answers = agreed_answers(group_, [&] {
-      return is_root() ? io::to_text(io::create_checkpoint_file(temporary_, info_)) : std::string();
-    });
+    const auto answers = agreed_answers(group_, [&] { return is_root() ? create_file() : std::string(); });
     info_ = io::parse_info(answers[0]);
+  }
+
+  /// Old checkpoints make room, where the disk is full and not all of them are to be kept.
+  std::string create_file() {
+    make_checkpoint_directory(request_.directory);  // somebody may have removed it since the last time
+    for (;;) {
+      try {
+        return io::to_text(io::create_checkpoint_file(temporary_, info_));
+      } catch (const io::NoSpaceError&) {
+        if (request_.keep == 0 || !remove_oldest_checkpoint(request_.directory)) throw;
+      }
+    }
   }
 
   /// Returns the checksum of all tensors' bytes.

@@ -13,7 +13,7 @@
 namespace tenax::resilience {
 
 struct SaveRequest {
-  std::filesystem::path directory;  ///< exists, shared by all ranks
+  std::filesystem::path directory;  ///< shared by all ranks; made if absent
   std::int64_t keep = 0;            ///< checkpoints to keep, 0 = all
   std::int64_t step = 0;            ///< steps done
   io::ModelSizes model;

@@ -1,10 +1,11 @@
-# Every way a run can end early: signal to a rank, time limit, kill, divergence, a disk that fills up.
+# Every way a run can end early: signal to a rank, time limit, kill, divergence, a disk that fills up; and what becomes of
+# its directory.
 source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 long="run.train_steps=100000 run.log_interval=1000 optimizer.lr_decay_steps=100000"
 
 ended() { grep -q "\"event\": \"end\".*\"reason\": \"$2\"" "runs/$1/events.jsonl" || fail "$1 did not end by $2"; }
-steps_done() { grep -c '"loss"' "runs/$1/metrics.jsonl"; }
+steps_done() { cat "runs/$1/metrics.jsonl" 2>/dev/null | grep -c '"loss"'; }
 has_checkpoint() {
   [ -f "$(printf 'runs/%s/checkpoints/step-%06d.h5' "$1" "$(steps_done "$1")")" ] || fail "$1 left no checkpoint of its last step"
 }
@@ -45,12 +46,6 @@ has_checkpoint terminated
 [ ! -e runs/terminated/.lock ] || fail "the lock outlived its run"
 echo "ok SIGTERM to one rank, and nobody else in its directory"
 
-in_background killed
-pkill -KILL -P $job
-wait $job && fail "killed ranks end with status 0"
-must_train 2 $deck run.name=killed $(layout 1 1 2)
-echo "ok a killed run's directory is taken over"
-
 mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 300); do
@@ -61,7 +56,31 @@ pkill -KILL -P $job -n
 wait $job && fail "a killed run ends with status 0"
 grep -q '"step":9}' runs/killed/trace.json || fail "the trace is not the tenth step's"
 claim trace runs/killed/trace.json 0 "load data" optimizer vote "all_reduce tensor" "checkpoint snapshot"
-echo "ok kill"
+must_train 2 $deck run.name=killed $(layout 2 1 1)
+echo "ok kill, and another run takes the directory over"
+
+# Ctrl-C is a SIGINT to mpirun, which has a status of its own and kills its ranks a second later.
+in_background gone checkpoint.interval_minutes=0.0005
+rm -rf runs/gone
+for _ in $(seq 100); do [ "$(steps_done gone)" -gt 100 ] && break; sleep 0.05; done
+kill -INT $job
+wait $job && fail "mpirun has status 0 after Ctrl-C"
+steps=$(steps_done gone)
+newest=$PWD/runs/gone/checkpoints/step-$(printf %06d $steps).h5
+[ "$(grep -c 'was removed, but this run writes there' background.log)" -ge 1 ] || fail "no word of a removed directory"
+claim steps runs/gone/metrics.jsonl $steps
+head -n 1 runs/gone/events.jsonl | grep -q '"event": "start"' || fail "events before the removal are lost"
+[ "$(grep -c '"event": "checkpoint"' runs/gone/events.jsonl)" -ge 2 ] || fail "no checkpoints by time"
+ended gone signal
+[ "$(grep -c "^stopped .*; checkpoint: $newest; the same command goes on from there" background.log)" = 1 ] || fail "no word after Ctrl-C"
+echo "ok directory removed in mid-run, checkpoints by time, Ctrl-C"
+
+truncate -s 5000 $newest
+must_train 2 $deck run.name=gone $(layout 1 1 2) $long run.train_steps=$((steps + 5))
+grep -q "\"event\": \"resume\".*\"passed_over\": \[\"step-0*$steps.h5\"\]" runs/gone/events.jsonl || fail "no event of what was passed over"
+[ "$(grep -c "passed over: $newest is truncated" err.log)" = 1 ] || fail "not one warning: $(cat err.log)"
+claim steps runs/gone/metrics.jsonl $((steps + 5))
+echo "ok the newest complete checkpoint is taken"
 
 got=0
 train 2 $deck run.name=diverged $(layout 2 1 1) optimizer.lr=1e38 run.train_steps=100 optimizer.lr_decay_steps=100 || got=$?

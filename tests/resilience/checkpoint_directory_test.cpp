@@ -2,6 +2,7 @@
 
 #include "../io/checkpoint_fixture.hpp"
 #include "io/posix_file.hpp"
+#include "small_disk.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -46,6 +47,33 @@ TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
   EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-000010.h5", "step-1.h5"}));
   remove_old_checkpoints(directory_, 1, 3);  // a run that went back to an earlier checkpoint
   EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-1.h5"}));
+}
+
+TEST_F(CheckpointDirectory, the_oldest_makes_room_but_never_the_last_one) {
+  touch({"step-000001.h5", "step-000002.h5"});
+  EXPECT_TRUE(remove_oldest_checkpoint(directory_));
+  EXPECT_FALSE(remove_oldest_checkpoint(directory_));
+  EXPECT_EQ(io::names_in(directory_), Names{"step-000002.h5"});
+}
+
+TEST_F(CheckpointDirectory, room_is_what_is_free_and_what_old_checkpoints_take) {
+  const SmallDisk disk(directory_, 100 << 10);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+  EXPECT_EQ(check_room_for_checkpoints(directory_, {.bytes = 30 << 10, .keep = 3, .steps_done = -1}), "");
+  EXPECT_NE(check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 3, .steps_done = -1})
+                .find("old ones will have to make room"),
+            std::string::npos);
+  for (const char* name : {"step-000010.h5", "step-000020.h5"})
+    io::write_file(directory_ / name, std::string(40 << 10, 'x'));
+  EXPECT_EQ(check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 2, .steps_done = 20}), "");
+  const std::string error = io::error_of(
+      [&] { check_room_for_checkpoints(directory_, {.bytes = 70 << 10, .keep = 2, .steps_done = 20}); });
+  EXPECT_NE(error.find("checkpoint.dir"), std::string::npos) << error;
+  EXPECT_NE(io::error_of([&] {
+              check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 0, .steps_done = 20});
+            }),
+            "")
+      << "none of those that are all to be kept makes room";
 }
 
 TEST_F(CheckpointDirectory, preparing_removes_what_a_killed_run_left_half_written) {
