@@ -45,9 +45,12 @@ bool is_leftover(std::string_view name) {
   throw Error(Scope::rank, "cannot write checkpoints to " + directory.string() + ": " + reason);
 }
 
-std::string gigabytes(std::int64_t bytes) {
+std::string size_text(std::int64_t bytes) {
+  constexpr double kMega = 1e6, kGiga = 1e9;
+  const auto size = static_cast<double>(bytes);
   char text[40];
-  std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) / 1e9);
+  std::snprintf(text, sizeof text, size < kGiga ? "%.3g MB" : "%.4g GB",
+                size / (size < kGiga ? kMega : kGiga));
   return text;
 }
 
@@ -128,13 +131,13 @@ std::string check_room_for_checkpoints(const fs::path& directory, const Checkpoi
   const auto free = static_cast<std::int64_t>(std::min<std::uintmax_t>(disk.available, INT64_MAX / 2));
   const std::int64_t made = plan.keep == 0 ? 0 : kept - newest;  // by removing all but the newest
   const std::string place =
-      "the disk of " + directory.string() + " has " + gigabytes(free + made) + " left for checkpoints, and ";
+      "the disk of " + directory.string() + " has " + size_text(free + made) + " left for checkpoints, and ";
   if (free + made < plan.bytes)
     throw Error(Scope::rank,
-                place + "one takes " + gigabytes(plan.bytes) +
+                place + "one takes " + size_text(plan.bytes) +
                     ": make room or choose another with checkpoint.dir (checkpoint.interval=-1 writes none)");
   if (free + kept >= plan.bytes * plan.keep) return {};
-  return place + std::to_string(plan.keep) + " of " + gigabytes(plan.bytes) +
+  return place + std::to_string(plan.keep) + " of " + size_text(plan.bytes) +
          " are to be kept: old ones will have to make room for new ones";
 }
 
