@@ -79,6 +79,9 @@ std::function<void()> TrainingRun::train() {
   console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
   if (!device_note_.empty()) console_.say("note     " + device_note_);
   check_memory(layout);
+  control_->agree([&] {
+    if (first()) check_disk(start);
+  });
   const PipelinePlace place = create_place(layout);
   return emulated_ ? emulate(layout, place, start) : train(layout, place, start);
 }
@@ -178,9 +181,6 @@ RunStart TrainingRun::agree_on_start() {
   RunStart start = decide_start(*control_, deck_);
   for (const resilience::PassedOver& file : start.passed_over)
     console_.warn("a checkpoint that is not complete is passed over: " + file.reason);
-  control_->agree([&] {
-    if (first() && !start.finished) check_disk(start);
-  });
   return start;
 }
 
