@@ -12,11 +12,14 @@ struct StepReport {
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double tokens_per_second = 0;
   double flop_per_second = 0;  ///< model FLOP
-  double peak_fraction = 0;    ///< of the measured matrix-product rate
+  double peak_fraction = 0;    ///< of the matrix-product rate; at most 1
   double eta_s = 0;
   double iteration_s = 0;
   bool has_data = true;  ///< false: the iteration's time is all there is
 };
+
+/// The bar below the table in less than `columns` columns: what is known of the run in as much detail as fits.
+std::string progress_line(const StepReport& report, int columns);
 
 /// Silent where `speaks` is false (every rank but 0).
 class Console {
@@ -29,17 +32,17 @@ class Console {
   void say(const std::string& line);
   void warn(const std::string& line);  ///< to stderr, "tenax: …"
   void report(const StepReport& report);
-  bool is_terminal() const { return terminal_; }
-  /// Draws a line below the others, which the next one replaces; does nothing but on a terminal.
+  bool is_terminal() const { return terminal_ >= 0; }
+  /// Draws a line below the others, which the next one replaces, as far as it fits; does nothing but on a terminal.
   void draw(const std::string& line);
-  /// Draws the bar; does nothing but on a terminal.
-  void progress(std::int64_t steps_done, std::int64_t train_steps, double eta_s);
+  /// Draws the bar, as wide as the terminal is now; does nothing but on a terminal.
+  void progress(const StepReport& report);
 
  private:
   void clear_bar();
 
   bool speaks_;
-  bool terminal_;
+  int terminal_;  ///< a descriptor of the terminal that shows stdout; −1: none does
   bool bar_shown_ = false;
   int lines_since_header_ = -1;
 };

@@ -1,5 +1,6 @@
 #include "app/training_loop.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -160,17 +161,27 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
   ++logged_steps_;
   const double step_s = logged_seconds_ / static_cast<double>(logged_steps_);
   const double eta_s = step_s * static_cast<double>(deck.run.train_steps - metrics.step - 1);
-  if ((metrics.step + 1) % deck.run.log_interval == 0 || metrics.step + 1 == deck.run.train_steps) {
-    const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
-    const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
-    parts_.console.report({metrics.step + 1, deck.run.train_steps, metrics.loss, metrics.grad_norm,
-                           metrics.lr, tokens_per_second, flop_per_second,
-                           flop_per_second / parts_.machine_flop_per_second, eta_s, step_s,
-                           parts_.replica.layout().has_data});
+  const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
+  const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
+  // What was measured at the start, beside whatever else ran then, may have been too little.
+  parts_.machine_flop_per_second = std::max(parts_.machine_flop_per_second, flop_per_second);
+  const StepReport line{metrics.step + 1,
+                        deck.run.train_steps,
+                        metrics.loss,
+                        metrics.grad_norm,
+                        metrics.lr,
+                        tokens_per_second,
+                        flop_per_second,
+                        flop_per_second / parts_.machine_flop_per_second,
+                        eta_s,
+                        step_s,
+                        parts_.replica.layout().has_data};
+  if (line.step % deck.run.log_interval == 0 || line.step == line.train_steps) {
+    parts_.console.report(line);
     logged_seconds_ = 0;
     logged_steps_ = 0;
   }
-  parts_.console.progress(metrics.step + 1, deck.run.train_steps, eta_s);
+  parts_.console.progress(line);
 }
 
 // Mean loss over the first eval_steps global batches of the validation file, the same ones each time.
@@ -264,7 +275,8 @@ void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent
   on_first_rank([&] {
     for (const resilience::AdaptationEvent& adaptation : adaptations) {
       event(adaptation.step, resilience::name_of(adaptation.kind), adaptation_details(adaptation));
-      parts_.console.say(adaptation_line(adaptation));
+      if (parts_.judges_times || adaptation.kind != resilience::AdaptationKind::straggler)
+        parts_.console.say(adaptation_line(adaptation));
     }
   });
 }

@@ -31,8 +31,10 @@ struct TrainingParts {
   io::RunLock* lock;                           ///< rank 0's, null elsewhere
   StopSignals& signals;
   Console& console;
-  double machine_flop_per_second;  ///< measured matrix-product rate of all ranks together
+  double
+      machine_flop_per_second;  ///< matrix-product rate of all ranks together: measured, or the highest seen
   kernels::Deadline::Clock::time_point started;
+  bool judges_times;  ///< false: who is slow today is the operating system's choice, and not said to the user
 };
 
 class TrainingLoop {

@@ -5,6 +5,7 @@
 
 #include "app/banner.hpp"
 #include "app/checkpoint_origin.hpp"
+#include "app/crowding.hpp"
 #include "app/device_choice.hpp"
 #include "app/emulated_replica.hpp"
 #include "app/error_message.hpp"
@@ -78,6 +79,7 @@ std::function<void()> TrainingRun::train() {
   const Layout layout = agree_on_layout();
   console_.say(banner(deck_, layout, *device_, machine_flop_per_second_));
   if (!device_note_.empty()) console_.say("note     " + device_note_);
+  compare_with_cores();
   check_memory(layout);
   control_->agree([&] {
     if (first()) check_disk(start);
@@ -159,6 +161,16 @@ std::function<void()> TrainingRun::train(const Layout& layout, const PipelinePla
   open_run_directory(start);
   const auto checkpoints = create_checkpoints(replica);
   return run_loop(replica, training, validation, checkpoints.get(), start.steps);
+}
+
+// Ranks that take turns on a core are stragglers by turns: nothing that anybody could act on.
+void TrainingRun::compare_with_cores() {
+  if (device_->kind() != kernels::DeviceKind::cpu) return;
+  const Crowding crowding = crowding_of(control_->all_gather(cores_text(world_.host())));
+  judges_times_ = !crowding.is_crowded();
+  if (!judges_times_)
+    console_.say(format("note     %d ranks on %d core%s: times are not judged, stragglers go to events.jsonl",
+                        crowding.ranks, crowding.cores, crowding.cores == 1 ? "" : "s"));
 }
 
 void TrainingRun::check_ranks() const {
@@ -352,9 +364,10 @@ std::function<void()> TrainingRun::run_loop(Replica& replica, std::optional<Batc
                                             std::optional<BatchLoader>& validation,
                                             resilience::CheckpointManager* checkpoints,
                                             std::int64_t first_step) {
-  TrainingLoop loop({deck_, replica, training, validation, checkpoints, injector_.get(),
-                     lock_ ? &*lock_ : nullptr, signals_, console_, machine_flop_per_second_, started_},
-                    first_step);
+  TrainingLoop loop(
+      {deck_, replica, training, validation, checkpoints, injector_.get(), lock_ ? &*lock_ : nullptr,
+       signals_, console_, machine_flop_per_second_, started_, judges_times_},
+      first_step);
   std::string reason;
   try {
     reason = loop.run();

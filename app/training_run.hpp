@@ -50,6 +50,7 @@ class TrainingRun {
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(GptReplica& replica);
   Layout agree_on_layout();
   void check_memory(const Layout& layout);
+  void compare_with_cores();
   void agree_on_tokenizer(const std::vector<SourceFiles>& train, const std::vector<SourceFiles>& validation);
   void compare_tokenizer(const io::TokenizerClaim& weights);
   std::optional<BatchLoader> open_tokens(const Replica& replica, const std::vector<SourceFiles>& sources,
@@ -83,6 +84,7 @@ class TrainingRun {
   std::unique_ptr<comm::World> injected_world_;
   std::unique_ptr<comm::Transport> transport_;
   std::vector<comm::Peer> peers_;
+  bool judges_times_ = true;
   double rank_flop_per_second_ = 0, machine_flop_per_second_ = 0;
 };
 
