@@ -47,6 +47,17 @@ void pack_rows(const HeadRows<const Element>& rows, std::ptrdiff_t stride, typen
   }
 }
 
+/// result = the elements of a and b, numbered through, that `chosen` names.
+template <class Row, class Lanes>
+void shuffle(const Row& a, const Row& b, const Lanes& chosen, Row& result) {
+#if __has_builtin(__builtin_shuffle)  // GCC's
+  result = __builtin_shuffle(a, b, chosen);
+#else
+  constexpr int kLanes = sizeof(Lanes) / sizeof(chosen[0]);
+  for (int l = 0; l < kLanes; ++l) result[l] = chosen[l] < kLanes ? a[chosen[l]] : b[chosen[l] - kLanes];
+#endif
+}
+
 /// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows swap
 /// corners.
 template <class Tile>
@@ -71,8 +82,8 @@ void transpose_square(const typename Tile::Unit* from, std::ptrdiff_t from_strid
     for (int i = 0; i < kLanes; ++i) {
       if (i & half) continue;
       const Row a = rows[i], b = rows[i + half];
-      rows[i] = __builtin_shuffle(a, b, upper);
-      rows[i + half] = __builtin_shuffle(a, b, lower);
+      shuffle(a, b, upper, rows[i]);
+      shuffle(a, b, lower, rows[i + half]);
     }
   }
   for (int i = 0; i < kLanes; ++i) std::memcpy(to + i * to_stride, &rows[i], kVectorBytes);
