@@ -100,6 +100,7 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, model.info()),
                                                   model.info(), io::claim_of_token_file(data));
   const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
+  if (data.ends_with(".h5")) io::verify_old_token_file(data);
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
                                         choice.vocab_dir);
   if (!line.has("json")) {

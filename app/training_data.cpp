@@ -5,6 +5,7 @@
 
 #include "app/preparation.hpp"
 #include "app/token_opening.hpp"
+#include "io/token_file.hpp"
 #include "io/token_names.hpp"
 #include "resilience/agreement.hpp"
 
@@ -19,6 +20,9 @@ struct Part {
   io::TokenFile* file;
   std::int64_t begin, end;
 };
+
+/// Sets of more tokens are not read through before the first step.
+constexpr std::int64_t kReadThrough = std::int64_t{1} << 31;
 
 std::int64_t size_of(const Sources& sources) {
   std::int64_t tokens = 0;
@@ -38,8 +42,8 @@ std::string scanning(const Sources& sources) {
 
 /// The parts of rank `rank` of `ranks`.
 std::vector<Part> parts_to_scan(const Sources& sources, int rank, int ranks) {
-  constexpr std::int64_t kWhole = std::int64_t{1} << 31, kPart = 1 << 24, kBeginning = 1 << 20;
-  const bool is_whole = size_of(sources) <= kWhole;
+  constexpr std::int64_t kPart = 1 << 24, kBeginning = 1 << 20;
+  const bool is_whole = size_of(sources) <= kReadThrough;
   const std::int64_t length = is_whole ? kPart : kBeginning;
   std::vector<Part> parts;
   int next = 0;  // whose turn it is
@@ -65,6 +69,25 @@ void scan(comm::ControlGroup& control, Console& console, const Sources& sources,
       parts[at].file->close();
     }
     return at < parts.size();
+  });
+}
+
+// Tokens of format 2 are verified as they are read.
+void verify_old_files(comm::ControlGroup& control, const Sources& sources) {
+  if (size_of(sources) > kReadThrough) return;
+  std::vector<std::filesystem::path> mine;
+  int next = 0;  // whose turn it is
+  for (const auto& source : sources)
+    for (const auto& file : source.files) {
+      if (file->path().extension() != ".h5") continue;
+      if (next == control.rank()) mine.push_back(file->path());
+      next = (next + 1) % control.size();
+    }
+  resilience::agree_in_rounds(control, [&] {
+    if (mine.empty()) return false;
+    io::verify_old_token_file(mine.back());
+    mine.pop_back();
+    return !mine.empty();
   });
 }
 
@@ -98,6 +121,7 @@ std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Co
     }
   }
   scan(control, console, opened, deck.model.vocab_size);
+  verify_old_files(control, opened);
   return opened;
 }
 

@@ -22,7 +22,8 @@ std::vector<SourceFiles> find_files(comm::ControlGroup& control, const std::vect
 
 /// Collective. Every rank opens each file, and closes it again until it is read. A set of up to some 10^9 tokens is looked
 /// at whole, each rank its share; of each file of a larger one the beginning is, and every window when it is read, so that
-/// a token beyond the vocabulary is an error in any case. Throws comm::AgreedError naming the file.
+/// a token beyond the vocabulary is an error in any case. Token files of format 1, which cannot be verified as they are
+/// read, are verified now, in a set that is looked at whole. Throws comm::AgreedError naming the file.
 std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Console& console,
                                                  const std::vector<SourceFiles>& sources,
                                                  const io::Deck& deck);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/checksum.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -62,25 +63,54 @@ void StoredTokens::read(std::int64_t begin, std::span<std::int32_t> out) const {
 }
 
 void StoredTokens::read_unchecked(std::int64_t begin, std::span<std::int32_t> out) const {
-  assert(begin >= 0 && begin + static_cast<std::int64_t>(out.size()) <= size());
-  const std::int64_t length = pieces().piece_tokens;
-  while (!out.empty()) {
-    const std::int64_t within = begin % length;
-    const auto part = out.first(std::min(out.size(), static_cast<std::size_t>(length - within)));
-    read_piece(pieces().offsets[static_cast<std::size_t>(begin / length)] +
-                   within * static_cast<std::int64_t>(width_),
-               part);
-    out = out.subspan(part.size());
-    begin += static_cast<std::int64_t>(part.size());
-  }
+  const std::int64_t end = begin + static_cast<std::int64_t>(out.size());
+  assert(begin >= 0 && end <= size());
+  const bool is_checked = pieces().checksums_at != 0;
+  const std::int64_t first = is_checked ? begin / kCheckedTokens * kCheckedTokens : begin;
+  const std::int64_t last = (end + kCheckedTokens - 1) / kCheckedTokens * kCheckedTokens;
+  const std::vector<std::byte> bytes = read_bytes(first, is_checked ? std::min(last, tokens_) : end);
+  if (is_checked) verify(first, bytes);
+  const std::byte* const from = bytes.data() + static_cast<std::size_t>(begin - first) * width_;
+  if (width_ == 1) return widen<std::uint8_t>(from, out);
+  if (width_ == 2) return widen<std::uint16_t>(from, out);
+  widen<std::uint32_t>(from, out);
 }
 
-void StoredTokens::read_piece(std::int64_t offset, std::span<std::int32_t> out) const {
-  std::vector<std::byte> raw(out.size() * width_);
-  bytes_.read(raw, offset);
-  if (width_ == 1) return widen<std::uint8_t>(raw.data(), out);
-  if (width_ == 2) return widen<std::uint16_t>(raw.data(), out);
-  widen<std::uint32_t>(raw.data(), out);
+/// Of the tokens [begin, end).
+std::vector<std::byte> StoredTokens::read_bytes(std::int64_t begin, std::int64_t end) const {
+  const std::int64_t length = pieces().piece_tokens, width = static_cast<std::int64_t>(width_);
+  std::vector<std::byte> bytes(static_cast<std::size_t>((end - begin) * width));
+  for (std::span<std::byte> rest(bytes); begin < end;) {
+    const std::int64_t within = begin % length, count = std::min(end - begin, length - within);
+    const auto part = rest.first(static_cast<std::size_t>(count * width));
+    bytes_.read(part, pieces().offsets[static_cast<std::size_t>(begin / length)] + within * width);
+    rest = rest.subspan(part.size());
+    begin += count;
+  }
+  return bytes;
+}
+
+/// `bytes`: of whole blocks of tokens from `begin` on.
+void StoredTokens::verify(std::int64_t begin, std::span<const std::byte> bytes) const {
+  const std::size_t length = static_cast<std::size_t>(kCheckedTokens) * width_;
+  std::vector<std::uint64_t> written((bytes.size() + length - 1) / length);
+  bytes_.read(
+      std::as_writable_bytes(std::span(written)),
+      pieces().checksums_at + begin / kCheckedTokens * static_cast<std::int64_t>(sizeof(std::uint64_t)));
+  std::int64_t at = begin * static_cast<std::int64_t>(width_);  // among the bytes of all tokens
+  for (const std::uint64_t checksum : written) {
+    const auto block = bytes.first(std::min(length, bytes.size()));
+    if (checksum_of_bytes(block, at) != checksum) {
+      const std::int64_t token = at / static_cast<std::int64_t>(width_);
+      throw kernels::Error(
+          kernels::Scope::rank,
+          "token file " + path().string() + ": damaged: its tokens from " + std::to_string(token) +
+              " on do not have the checksum they were written with; tokenize again, or bring a "
+              "sound copy");
+    }
+    bytes = bytes.subspan(block.size());
+    at += static_cast<std::int64_t>(block.size());
+  }
 }
 
 std::int64_t StoredTokens::find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "io/token_bytes.hpp"
 #include "io/token_file.hpp"
@@ -11,7 +12,8 @@
 
 namespace tenax::io {
 
-/// Unsigned little-endian numbers of 1, 2 or 4 bytes, in pieces of equal length, the last maybe shorter.
+/// Unsigned little-endian numbers of 1, 2 or 4 bytes, in pieces of equal length, the last maybe shorter. Where the file has
+/// checksums, whatever is read is compared with them, in whole blocks: read() throws where it is not what was written.
 class StoredTokens final : public TokenFile {
  public:
   using Locate = std::function<TokenPieces()>;
@@ -32,7 +34,8 @@ class StoredTokens final : public TokenFile {
  private:
   const TokenPieces& pieces() const;
   void read_unchecked(std::int64_t begin, std::span<std::int32_t> out) const;
-  void read_piece(std::int64_t offset, std::span<std::int32_t> out) const;
+  std::vector<std::byte> read_bytes(std::int64_t begin, std::int64_t end) const;
+  void verify(std::int64_t begin, std::span<const std::byte> bytes) const;
   bool may_reach(std::int64_t limit) const;
 
   TokenBytes bytes_;

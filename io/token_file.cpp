@@ -1,6 +1,7 @@
 #include "io/token_file.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "io/checksum.hpp"
 #include "io/hdf5_attribute.hpp"
@@ -36,7 +37,8 @@ class TokenFileReader {
             read_integer_attribute(file_, "token_count"),
             read_integer_attribute(file_, "document_count"),
             text("sources"),
-            parse_checksum(text("checksum"))};
+            parse_checksum(text("checksum")),
+            version};
   }
 
   TokenPieces size() const { return size_of(open_dataset("/tokens")); }
@@ -49,8 +51,10 @@ class TokenFileReader {
       locate_chunks(dataset, creation, pieces);
     else
       locate_whole(dataset, pieces);
+    locate_checksums(pieces);
     return pieces;
   }
+
   template <class Value>
   std::vector<Value> read(const char* name, hid_t type) const {
     const Hdf5Id dataset = open_dataset(name);
@@ -134,6 +138,17 @@ class TokenFileReader {
     }
   }
 
+  void locate_checksums(TokenPieces& pieces) const {
+    if (H5Lexists(file_, "/checksums", H5P_DEFAULT) <= 0) return;
+    const Hdf5Id dataset = open_dataset("/checksums");
+    const Hdf5Id type(TENAX_HDF5(H5Dget_type(dataset)), H5Tclose);
+    const haddr_t offset = H5Dget_offset(dataset);
+    const bool is_whole = offset != HADDR_UNDEF && H5Tequal(type, H5T_STD_U64LE) > 0 &&
+                          length_of(dataset) == (pieces.tokens + kCheckedTokens - 1) / kCheckedTokens;
+    if (!is_whole) fail(path_, "/checksums does not belong to its tokens");
+    pieces.checksums_at = static_cast<std::int64_t>(offset);
+  }
+
   const fs::path& path_;
   Hdf5Id file_;
 };
@@ -189,6 +204,16 @@ void verify_token_file(const fs::path& file) {
   }
   require(checksum == info.checksum, file,
           "damaged: its tokens do not have the checksum they were written with");
+  if (pieces.checksums_at == 0) return;
+  const auto parts = read_file(file, [](const TokenFileReader& reader) {
+    return reader.read<std::uint64_t>("/checksums", H5T_NATIVE_UINT64);
+  });
+  require(std::accumulate(parts.begin(), parts.end(), std::uint64_t{0}) == checksum, file,
+          "damaged: /checksums is not what was written");
+}
+
+void verify_old_token_file(const fs::path& file) {
+  if (read_token_file_info(file).format == 1) verify_token_file(file);
 }
 
 TokenFileInfo read_token_file_info(const fs::path& file) {

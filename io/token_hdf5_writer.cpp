@@ -1,5 +1,7 @@
 #include "io/token_hdf5_writer.hpp"
 
+#include <numeric>
+
 #include "io/checksum.hpp"
 #include "io/hdf5_attribute.hpp"
 #include "io/hdf5_file.hpp"
@@ -131,7 +133,10 @@ void TokenHdf5Writer::finish() {
   write_file(target(), [&] {
     write_attribute(file_->file, "token_count", tokens());
     write_attribute(file_->file, "document_count", documents());
-    write_attribute(file_->file, "checksum", checksum_text(checksum()));
+    const std::vector<std::uint64_t>& parts = checksums();
+    const std::uint64_t whole = std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
+    write_attribute(file_->file, "checksum", checksum_text(whole));
+    write_whole(file_->file, "checksums", H5T_STD_U64LE, H5T_NATIVE_UINT64, parts.data(), parts.size());
     file_->file.flush();  // after which nothing of it can fail to close
     TENAX_HDF5(file_->tokens.close());
     TENAX_HDF5(file_->documents.close());

@@ -7,6 +7,7 @@
 
 #include "io/checksum.hpp"
 #include "io/token_bin_writer.hpp"
+#include "io/token_file.hpp"
 #include "io/token_hdf5_writer.hpp"
 #include "kernels/error.hpp"
 
@@ -77,7 +78,12 @@ void TokenWriter::publish() {
 void TokenWriter::flush_block() {
   const std::int64_t first_token = tokens_ - static_cast<std::int64_t>(block_.size() / bytes_per_token_);
   if (block_.empty()) return;
-  checksum_ += checksum_of_bytes(block_, first_token * static_cast<std::int64_t>(bytes_per_token_));
+  const auto first_byte = static_cast<std::size_t>(first_token) * bytes_per_token_;
+  const std::size_t length = static_cast<std::size_t>(kCheckedTokens) * bytes_per_token_;
+  for (std::size_t at = 0; at < block_.size(); at += length) {
+    const auto part = std::span(block_).subspan(at, std::min(length, block_.size() - at));
+    checksums_.push_back(checksum_of_bytes(part, static_cast<std::int64_t>(first_byte + at)));
+  }
   write_block(block_, first_token);
   block_.clear();
 }

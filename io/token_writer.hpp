@@ -33,7 +33,8 @@ class TokenWriter : public TokenSink {
 
   TokenWriter(std::filesystem::path target, std::size_t bytes_per_token);
   const std::filesystem::path& target() const { return target_; }
-  std::uint64_t checksum() const { return checksum_; }
+  /// Of each kCheckedTokens tokens; their sum is that of all.
+  const std::vector<std::uint64_t>& checksums() const { return checksums_; }
 
  private:
   virtual void write_block(std::span<const std::byte> block, std::int64_t first_token) = 0;
@@ -48,7 +49,7 @@ class TokenWriter : public TokenSink {
   std::vector<std::int64_t> document_starts_;  // not written yet
   bool begins_document_ = true;
   std::int64_t tokens_ = 0, documents_ = 0;
-  std::uint64_t checksum_ = 0;
+  std::vector<std::uint64_t> checksums_;
 };
 
 }  // namespace tenax::io

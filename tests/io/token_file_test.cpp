@@ -7,6 +7,7 @@
 #include "../resilience/small_disk.hpp"
 #include "bpe_fixture.hpp"
 #include "io/detokenize.hpp"
+#include "io/hdf5_handle.hpp"
 #include "io/token_writer.hpp"
 #include "io/tokens.hpp"
 
@@ -121,6 +122,57 @@ TEST(TokenHdf5File, that_was_changed_is_noticed) {
   EXPECT_EQ(
       error_of([&] { detokenize(path, token_texts(path, "bytes", ""), folder.path() / "text"); }).second, 1);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "text"));
+}
+
+// However large its set is: nothing was looked at when it was opened.
+TEST(TokenHdf5File, that_was_changed_is_noticed_where_it_is_read_and_nowhere_else) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a.h5";
+  const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
+  const Tokens tokens = counting(300'000, 251);
+  writer->append(tokens);
+  writer->publish();
+  std::string bytes = folder.read("a.h5");
+  constexpr std::int64_t kChanged = 200'000;
+  bytes[static_cast<std::size_t>(locate_tokens(path).offsets[1]) + 2 * (kChanged - 131072)] ^= 1;
+  folder.write("a.h5", bytes);
+  const auto file = TokenFile::open(path, "bytes", {.seq_length = 1, .vocab_size = 256, .scan = false});
+  const auto read = [&](std::int64_t begin, std::int64_t end) {
+    Tokens some(static_cast<std::size_t>(end - begin));
+    file->read(begin, some);
+    return some == Tokens(tokens.begin() + begin, tokens.begin() + end);
+  };
+  constexpr std::int64_t kBlock = kChanged / kCheckedTokens * kCheckedTokens;
+  EXPECT_TRUE(read(0, kBlock));
+  EXPECT_TRUE(read(kBlock + kCheckedTokens, 300'000));
+  for (const std::int64_t begin : {kBlock - 1, kBlock, kChanged, kBlock + kCheckedTokens - 1})
+    EXPECT_EQ(
+        error_of([&] { read(begin, begin + 2); }).first,
+        "token file " + path.string() + ": damaged: its tokens from " + std::to_string(kBlock) +
+            " on do not have the checksum they were written with; tokenize again, or bring a sound copy");
+}
+
+// As tenax 0.1.0 wrote it, but for its text.
+TEST(TokenHdf5File, without_checksums_of_its_parts_is_read_as_it_is) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a.h5";
+  const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
+  writer->append(counting(10'000, 251));
+  writer->publish();
+  {
+    const Hdf5Session session;
+    const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)), H5Fclose);
+    TENAX_HDF5(H5Ldelete(file, "/checksums", H5P_DEFAULT));
+    const std::int64_t format = 1;
+    const Hdf5Id attribute(TENAX_HDF5(H5Aopen(file, "format_version", H5P_DEFAULT)), H5Aclose);
+    TENAX_HDF5(H5Awrite(attribute, H5T_NATIVE_INT64, &format));
+  }
+  EXPECT_EQ(all_of(path), counting(10'000, 251));
+  EXPECT_NO_THROW(verify_old_token_file(path));
+  std::string bytes = folder.read("a.h5");
+  bytes[static_cast<std::size_t>(locate_tokens(path).offsets.front() + 500)] ^= 1;
+  folder.write("a.h5", bytes);
+  EXPECT_NE(error_of([&] { verify_old_token_file(path); }).first.find("damaged"), std::string::npos);
 }
 
 TEST(TokenHdf5File, that_is_none_or_cut_short_is_refused) {
