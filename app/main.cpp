@@ -1,4 +1,9 @@
 // tenax: which command, and what its failure means to the shell.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -98,10 +103,18 @@ int flushed(int status) {
   throw Error(Scope::rank, "cannot write to standard output: is the disk full?");
 }
 
+// The constructors of the shared libraries, CUDA's above all, take more time than everything before main() else; a signal
+// to a training rank must not end it there. This runs before them, when no library may be relied on: hence the bare call.
+void hold_stop_signals() {
+  constexpr std::uint64_t kMask = std::uint64_t{1} << (SIGUSR1 - 1) | std::uint64_t{1} << (SIGTERM - 1);
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kMask, nullptr, sizeof kMask);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kBeforeConstructors)() = hold_stop_signals;
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && tenax::app::may_be_deck(argv[1])) tenax::app::StopSignals::hold();
+  if (argc < 2 || !tenax::app::may_be_deck(argv[1])) tenax::app::StopSignals::release();
   try {
     return flushed(run(Arguments(argv + 1, argv + argc)));
   } catch (const Error& error) {

@@ -27,6 +27,11 @@ void StopSignals::hold() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+void StopSignals::release() {
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
 StopSignals::StopSignals() {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of who writes it
   hold();

@@ -7,9 +7,11 @@ namespace tenax::app {
 /// so that no handler runs in the middle of anything.
 class StopSignals {
  public:
-  /// Holds both signals back from now on, until a StopSignals takes those that came meanwhile. The first thing that a
-  /// training process does: until then a signal ends it.
+  /// Holds both signals back from now on, until a StopSignals takes those that came meanwhile. A
+  /// training process does so before anything else: until then a signal ends it.
   static void hold();
+  /// Undoes hold(): those that came meanwhile arrive.
+  static void release();
   StopSignals();
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;

@@ -3,6 +3,7 @@
 #include "io/checkpoint_data.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/checkpoint_seal.hpp"
+#include "io/posix_file.hpp"
 
 namespace tenax::io {
 namespace {
@@ -23,6 +24,7 @@ void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& in
 
 void write_checkpoint(const std::filesystem::path& target, CheckpointInfo info,
                       std::span<const StateRange> ranges) {
+  check_folder_of(target);
   const TemporaryPath temporary = TemporaryPath::beside(target);
   info.parameters = merge_contributions({contributions_of(ranges)});
   info = create_checkpoint_file(temporary.path(), std::move(info));

@@ -90,6 +90,14 @@ bool is_of_dead_process(const std::string& name, const std::string& prefix) {
 
 }  // namespace
 
+void check_folder_of(const fs::path& target) {
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  std::error_code none;
+  if (!fs::is_directory(folder, none))
+    throw kernels::Error(kernels::Scope::rank, "cannot write " + target.string() + ": there is no folder " +
+                                                   folder.string() + " (make it first)");
+}
+
 int open_regular_file(const fs::path& path, std::error_code& failure) {
   // Without O_NONBLOCK a pipe would wait for its writer.
   const int descriptor = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
@@ -122,11 +130,7 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
 PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR | O_NOFOLLOW, "write"); }
 PosixFile PosixFile::create(const fs::path& path) { return create_for(path, path); }
 PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code none;
-  if (!fs::is_directory(folder, none))
-    throw kernels::Error(kernels::Scope::rank, "cannot write " + target.string() + ": there is no folder " +
-                                                   folder.string() + " (make it first)");
+  check_folder_of(target);
   // Somebody else may have put a link under the name, which is easy to guess, where he may write too.
   ::unlink(path.c_str());
   const int descriptor =

@@ -13,6 +13,8 @@
 
 namespace tenax::io {
 
+/// Throws Error(rank), naming both, unless there is a folder for `target`.
+void check_folder_of(const std::filesystem::path& target);
 /// Opens a file to read: not a directory, pipe or device, for which it does not wait either. Returns the descriptor; or -1,
 /// and in `failure` why ("No such file or directory", "it is a pipe, a socket or a device, not a file").
 int open_regular_file(const std::filesystem::path& path, std::error_code& failure);

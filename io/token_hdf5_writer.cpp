@@ -95,7 +95,8 @@ struct TokenHdf5Writer::File {
 TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                  const std::vector<std::string>& sources, std::size_t bytes_per_token)
     : TokenWriter(target, bytes_per_token), temporary_(TemporaryPath::beside(target)) {
-  PosixFile::create(temporary_.path());  // the system's reason, where there is one, says more than HDF5's
+  // The system's reason, where there is one, says more than HDF5's.
+  PosixFile::create_for(temporary_.path(), target);
   write_file(target, [&] {
     const bool is_short = bytes_per_token == 2;
     file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
