@@ -103,7 +103,10 @@ TEST_P(NcclCommunicatorTest, a_rank_that_never_joins_is_named) {
   run_on_devices(GetParam(), kShort_s, [](World& world, kernels::Device& device, kernels::Stream&) {
     fake_nccl::set_network(world.rank() == 0 ? Network::healthy : Network::faulty);
     expect_error(
-        [&] { create_nccl_communicator("test", world.split_endpoint(0, world.rank()), device, {kShort_s}); },
+        [&] {
+          create_nccl_communicator("test", world.split_endpoint(0, world.rank()), device,
+                                   {kShort_s, kShort_s});
+        },
         {world.rank() == 0 ? "joining NCCL" : "remote process exited"});
   });
 }
