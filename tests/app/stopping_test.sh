@@ -19,6 +19,7 @@ echo "ok time limit"
 in_background() {
   mpirun -q -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &
   job=$!
+  trap "kill $job 2>/dev/null || true" EXIT  # a test that fails leaves no run behind
   for _ in $(seq 300); do
     [ -f runs/$1/metrics.jsonl ] && [ "$(steps_done $1)" -gt 50 ] && return
     sleep 0.05
@@ -61,7 +62,7 @@ echo "ok kill, and another run takes the directory over"
 
 # Ctrl-C is a SIGINT to mpirun, which has a status of its own and kills its ranks a second later.
 in_background gone checkpoint.interval_minutes=0.0005
-rm -rf runs/gone
+mv runs/gone runs/moved  # at once, where rm would race with who writes there
 for _ in $(seq 100); do [ "$(steps_done gone)" -gt 100 ] && break; sleep 0.05; done
 kill -INT $job
 wait $job && fail "mpirun has status 0 after Ctrl-C"
