@@ -35,6 +35,8 @@ for name in quiet slow cut; do
   for sizes in "1 4 1" "2 2 1"; do
     [ "$name" != quiet ] && [ "$sizes" = "2 2 1" ] && continue
     must_train 4 $name.toml run.name=$name${sizes// /} $(layout $sizes) $steps
+    # Ranks that share cores: people are told so once, and of no stragglers; events.jsonl tells below.
+    ! grep -q "times are not judged" out.log || ! grep -q "(straggler)\|is slow:" out.log || fail "stragglers of crowded ranks"
   done
 done
 for name in slow cut; do claim same runs/quiet141/metrics.jsonl runs/${name}141/metrics.jsonl; done
