@@ -302,12 +302,24 @@ void TrainingLoop::restore_run_directory() {
     const io::Deck& deck = parts_.deck;
     parts_.console.warn("something of " + deck.run.output_dir +
                         " was removed, but this run writes there: its files are made again");
-    parts_.lock->renew();
-    io::write_resolved_deck(deck);
-    metrics_->file().restore();
-    events_->file().restore();
-    if (tensorboard_) tensorboard_ = std::make_unique<io::TensorBoardWriter>(deck.run.output_dir, step_);
+    make_files_again();
   });
+}
+
+// More than once where somebody is still removing what has been made again.
+void TrainingLoop::make_files_again() {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) try {
+      parts_.lock->renew();
+      io::write_resolved_deck(parts_.deck);
+      metrics_->file().restore();
+      events_->file().restore();
+      if (tensorboard_)
+        tensorboard_ = std::make_unique<io::TensorBoardWriter>(parts_.deck.run.output_dir, step_);
+      return;
+    } catch (const Error&) {
+      if (attempt == kAttempts || parts_.lock->in_place()) throw;
+    }
 }
 
 void TrainingLoop::on_first_rank(const std::function<void()>& work) {

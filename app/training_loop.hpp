@@ -66,6 +66,7 @@ class TrainingLoop {
   void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
   bool time_is_up() const;
   void restore_run_directory();
+  void make_files_again();
   bool is_first_rank() { return parts_.replica.control().rank() == 0; }
   /// Runs rank 0's work on files. A failure is remembered and ends the run on all ranks at the next vote.
   void on_first_rank(const std::function<void()>& work);

@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "io/json.hpp"
 #include "kernels/error.hpp"
@@ -107,10 +109,7 @@ void refuse_if_taken(const PosixFile& file, LockState state) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(fs::path directory) : directory_(std::move(directory)) {
-  make_directory();
-  take();
-}
+DirectoryLock::DirectoryLock(fs::path directory) : directory_(std::move(directory)) { take(); }
 
 DirectoryLock::~DirectoryLock() {
   if (in_place()) ::unlink(file().c_str());
@@ -128,7 +127,6 @@ void DirectoryLock::renew() {
     if (is_file(lock_->descriptor(), moved_to)) ::unlink(moved_to.c_str());
     lock_.reset();
   }
-  make_directory();
   take();
 }
 
@@ -138,14 +136,19 @@ void DirectoryLock::make_directory() {
   for (fs::path at = directory_; !at.empty() && !fs::exists(at, error) && !error; at = at.parent_path())
     absent.push_back(at);
   fs::create_directories(directory_, error);
-  if (error) fail(directory_, "cannot create", error.value());
+  if (error && error.value() != ENOENT) fail(directory_, "cannot create", error.value());
   made_.insert(made_.end(), absent.rbegin(), absent.rend());
 }
 
 void DirectoryLock::take() {
-  constexpr int kAttempts = 100;  // each is lost to another process that starts or ends at the same moment
-  for (int attempt = 0; attempt < kAttempts; ++attempt)
+  // Each is lost to a process that starts or ends at the same moment, or that is still removing the directory.
+  constexpr int kAttempts = 100;
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kPause);
+    make_directory();
     if (try_to_take()) return;
+  }
   fail(directory_, "cannot lock", EAGAIN);
 }
 
@@ -153,9 +156,12 @@ bool DirectoryLock::try_to_take() {
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
   int descriptor = ::open(file().c_str(), kFlags | O_CREAT | O_EXCL, 0666);
   const bool created = descriptor >= 0;
-  if (!created && errno == EEXIST) {
-    descriptor = ::open(file().c_str(), kFlags);
-    if (descriptor < 0 && errno == ENOENT) return false;
+  const bool was_there = !created && errno == EEXIST;
+  if (was_there) descriptor = ::open(file().c_str(), kFlags);
+  if (descriptor < 0 && errno == ENOENT) {
+    std::error_code ignored;
+    if (was_there || !fs::exists(directory_, ignored)) return false;
+    errno = ENOENT;
   }
   if (descriptor < 0) fail(directory_, "cannot write " + file().string(), errno);
   PosixFile opened = PosixFile::adopt(descriptor, file());

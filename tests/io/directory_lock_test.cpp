@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "deck_fixture.hpp"
 
@@ -107,6 +109,24 @@ TEST(DirectoryLock, gives_way_to_who_has_taken_the_directory_meanwhile) {
   fs::remove(folder.path() / ".lock");
   const DirectoryLock other(folder.path());
   EXPECT_EQ(error_of([&] { lock.renew(); }).second, 1);
+}
+
+TEST(DirectoryLock, is_renewed_while_somebody_still_removes_the_directory) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  DirectoryLock lock(run);
+  std::atomic<bool> removing = true;
+  std::thread remover([&] {
+    for (int i = 0; i < 2000; ++i) {
+      std::error_code ignored;
+      fs::remove_all(run, ignored);
+    }
+    removing = false;
+  });
+  while (removing) EXPECT_NO_THROW(lock.renew());
+  remover.join();
+  lock.renew();
+  EXPECT_TRUE(lock.in_place());
 }
 
 TEST(LockObstacle, a_dead_process_of_this_host_is_none) {
