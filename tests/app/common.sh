@@ -19,6 +19,11 @@ train() {
 layout() { echo "parallel.tensor_parallel_size=$1 parallel.pipeline_parallel_size=$2 parallel.data_parallel_size=$3"; }
 ranks_of() { echo $(($1 * $2 * $3)); }
 
+# "Bitwise equal": the checksums of all tensors are.
+checksums() {  # CHECKPOINT: NAME CHECKSUM, a line a tensor
+  h5dump -A "$1" | awk '/DATASET "/ { name = $2 } /ATTRIBUTE "checksum"/ { wanted = 1 } wanted && /\(0\):/ { print name, $2; wanted = 0 }'
+}
+
 # skips REASON: the part that has not run makes the whole test a skipped one.
 skips() { echo "skipped: $*"; exit 77; }
 

@@ -3,10 +3,6 @@ source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 common="data.order=shuffled"
 
-# "Bitwise equal": the checksums of all tensors are.
-checksums() {  # CHECKPOINT: NAME CHECKSUM, a line a tensor
-  h5dump -A "$1" | awk '/DATASET "/ { name = $2 } /ATTRIBUTE "checksum"/ { wanted = 1 } wanted && /\(0\):/ { print name, $2; wanted = 0 }'
-}
 same_checkpoint() {
   checksums "$1" >a.txt
   checksums "$2" >b.txt

@@ -80,10 +80,11 @@ as_quiet() {
   local whole=runs/whole-$(layout_name "$2") last
   "$RUN_CHECK" same "runs/$1/metrics.jsonl" "$whole/metrics.jsonl" || return 1
   last=$(basename "$(ls "$whole"/checkpoints/step-*.h5 | tail -n 1)")
-  cmp <(checksums "$whole/checkpoints/$last") <(checksums "runs/$1/checkpoints/$last") || return 1
+  checksums "$whole/checkpoints/$last" >whole.txt
+  checksums "runs/$1/checkpoints/$last" >resumed.txt
+  [ -s whole.txt ] && cmp whole.txt resumed.txt || return 1
   ! ls -A "runs/$1/checkpoints" | grep '\.tmp-' || { echo "a temporary checkpoint is left"; return 1; }
 }
-checksums() { h5dump -y -w 0 -A "$1" | awk '/DATASET/ { name = $2 } /ATTRIBUTE/ { own = /"checksum"/ } own && /DATA|^ *[0-9]/ { print name, $0 }'; }
 
 newest_checkpoint_loads() {
   local newest
@@ -91,12 +92,19 @@ newest_checkpoint_loads() {
   [ -z "$newest" ] || "$TENAX" inspect "$newest" >/dev/null
 }
 
-# tally WHAT: counts it; `total` prints what was counted.
+# tally WHAT: counts it, for the end.
 declare -A tallies
 tally() { tallies[$1]=$((${tallies[$1]:-0} + 1)); }
 total() {
   local what
   for what in "${!tallies[@]}"; do echo "  ${tallies[$what]} x $what"; done | sort
+}
+# finish WHAT: says what was counted and ends the script; the working directory stays where something failed.
+finish() {
+  echo "$1, $failures failures:"
+  total
+  [ $failures = 0 ] && rm -rf "$work"
+  exit $((failures > 0))
 }
 failures=0
 failed() {

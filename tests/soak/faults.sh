@@ -43,7 +43,4 @@ one_fault() {
 }
 
 for ((run = 0; run < runs; ++run)); do one_fault $run; done
-echo "$runs runs with a signal, $failures failures:"
-total
-[ $failures = 0 ] && rm -rf "$work"
-exit $((failures > 0))
+finish "$runs runs with a signal"

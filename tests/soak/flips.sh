@@ -19,7 +19,6 @@ flip() {  # OFFSET BIT
     print $f chr(ord($c) ^ (1 << $ARGV[2]))' "$bad" "$1" "$2"
 }
 
-# The seal's text; the rest of its 4096 bytes is padding that nobody reads, or that must be as it was written.
 refused() {  # WHAT
   local status=0
   timeout 20 "$TENAX" inspect "$bad" >inspect.out 2>inspect.err || status=$?
@@ -47,7 +46,4 @@ for ((i = 0; i < 20; ++i)); do
 done
 cp "$good" $bad && echo >>$bad
 refused "lengthened"
-echo "$flips flips, 20 cuts, one longer file, $failures failures:"
-total
-[ $failures = 0 ] && rm -rf "$work"
-exit $((failures > 0))
+finish "$flips flips, 20 cuts, one longer file"

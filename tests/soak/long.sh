@@ -2,13 +2,14 @@
 # A long run: descriptors, threads, mappings and resident memory of its ranks, a line every so many steps. Fails if descriptors or
 # threads rise after the first tenth, or memory by more than GROWTH KiB per 1000 steps over the last half.
 #
-#   bash tests/soak/long.sh [STEPS=40000] [GROWTH=20]
+#   bash tests/soak/long.sh [STEPS=40000] [GROWTH=20] [LAYOUT="1 1 2": tensor, pipeline, data]
 source "$(dirname "$0")/common.sh"
 steps=${1:-40000}
 growth=${2:-20}
+sizes=${3:-1 1 2}
 enter_work long
-start long "1 1 2" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 checkpoint.interval=$((steps / 8)) \
-  run.log_interval=$((steps / 4)) model.vocab_size=4096 model.num_layers=1 model.hidden_size=16 batch.global_batch_size=2
+start long "$sizes" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 checkpoint.interval=$((steps / 8)) \
+  run.log_interval=$((steps / 4)) model.vocab_size=4096 model.num_layers=2 model.hidden_size=16 batch.global_batch_size=2
 
 resident_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 threads_of() { awk '/^Threads/ { print $2 }' "/proc/$1/status"; }

@@ -76,7 +76,4 @@ done
 folder_removed
 small_disk
 nothing_left || failed "at the end"
-echo "places, $failures failures:"
-total
-[ $failures = 0 ] && rm -rf "$work"
-exit $((failures > 0))
+finish "places"

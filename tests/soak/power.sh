@@ -29,7 +29,4 @@ one_cut() {
 }
 
 for ((cut = 0; cut < cuts; ++cut)); do one_cut $cut; done
-echo "$cuts power cuts, $failures failures:"
-total
-[ $failures = 0 ] && rm -rf "$work"
-exit $((failures > 0))
+finish "$cuts power cuts"
