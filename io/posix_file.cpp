@@ -17,12 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_full(const std::error_code& code) {
+  return code == std::errc::no_space_on_device || code.value() == EDQUOT;
+}
+
 [[noreturn]] void fail(const char* verb, const fs::path& path, const std::error_code& code) {
-  const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + code.message();
-  if (code == std::errc::no_space_on_device || code.value() == EDQUOT)
-    throw NoSpaceError(kernels::Scope::rank, sentence + " (make room, or write to another disk)");
-  if (code == std::errc::too_many_files_open)
-    throw kernels::Error(kernels::Scope::rank, sentence + " (allow more: ulimit -n 1024)");
+  const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + reason(code);
+  if (is_full(code)) throw NoSpaceError(kernels::Scope::rank, sentence);
   throw kernels::Error(kernels::Scope::rank, sentence);
 }
 [[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
@@ -96,6 +97,12 @@ void check_folder_of(const fs::path& target) {
   if (!fs::is_directory(folder, none))
     throw kernels::Error(kernels::Scope::rank, "cannot write " + target.string() + ": there is no folder " +
                                                    folder.string() + " (make it first)");
+}
+
+std::string reason(const std::error_code& failure) {
+  if (is_full(failure)) return failure.message() + " (make room, or write to another disk)";
+  if (failure == std::errc::too_many_files_open) return failure.message() + " (allow more: ulimit -n 1024)";
+  return failure.message();
 }
 
 int open_regular_file(const fs::path& path, std::error_code& failure) {

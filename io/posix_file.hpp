@@ -19,6 +19,9 @@ void check_folder_of(const std::filesystem::path& target);
 /// and in `failure` why ("No such file or directory", "it is a pipe, a socket or a device, not a file").
 int open_regular_file(const std::filesystem::path& path, std::error_code& failure);
 
+/// Why a file could not be opened or written and, where something helps, what: "Too many open files (allow more: …)".
+std::string reason(const std::error_code& failure);
+
 /// The disk is full, or the user may have no more of it.
 class NoSpaceError : public kernels::Error {
  public:

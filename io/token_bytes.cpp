@@ -21,7 +21,7 @@ TokenBytes::TokenBytes(const std::filesystem::path& file) : path_(file), file_(o
 PosixFile TokenBytes::open() const {
   std::error_code failure;
   const int descriptor = open_regular_file(path_, failure);
-  if (failure) fail(path_, "cannot open: " + failure.message());
+  if (failure) fail(path_, "cannot open: " + reason(failure));
   return PosixFile::adopt(descriptor, path_);
 }
 
