@@ -3,8 +3,8 @@
 #
 #   bash tests/bench/tokenize.sh --vocab DIR [--text FILE] [--mib 100] [--rounds 3] [--python PYTHON] [--check]
 #
-# DIR holds encoder.json and vocab.bpe; FILE is repeated up to so many MiB (default: the English of /usr/share/doc and
-# Perl's manuals). PYTHON must import tiktoken, tokenizers or both. For one thread and for all: MB of text a second of wall
+# DIR holds encoder.json and vocab.bpe; of FILE at most so many MiB are read, nothing is repeated (default: the English of
+# /usr/share/doc, changelogs among it, and of Perl's manuals, each file that has the same bytes as another one once). PYTHON must import tiktoken, tokenizers or both. For one thread and for all: MB of text a second of wall
 # clock, and a second of processor time (which a busy machine disturbs less); medians over the rounds. Then the peak memory
 # of tenax with the text once and four times.
 set -u
@@ -26,15 +26,14 @@ mkdir -p "$bench_work"
 corpus=$bench_work/corpus.txt
 
 english() {
-  if [ -n "$text" ]; then cat "$text"; else
-    find /usr/share/doc /usr/share/perl* /usr/share/common-licenses /usr/lib/python3 -type f \
-      \( -name copyright -o -name '*.txt' -o -name '*.pod' -o -name 'GPL*' \) -size +1k -print0 | sort -z | xargs -0 cat
-  fi
+  if [ -n "$text" ]; then cat "$text"; return; fi
+  find /usr/share/doc /usr/share/perl* /usr/share/common-licenses /usr/lib/python3 -type f -size +1k \
+    \( -name copyright -o -name '*.txt' -o -name '*.pod' -o -name 'GPL*' -o -name '*.gz' \) -print0 | sort -z |
+    xargs -0 md5sum | awk '!seen[$1]++ { print substr($0, 35) }' | xargs -d '\n' zcat -f 2>/dev/null
 }
-english | LC_ALL=C tr -d '\200-\377' >"$corpus.once"
-: >"$corpus"
-while [ "$(($(stat -c %s "$corpus" 2>/dev/null || echo 0) >> 20))" -lt "$mib" ]; do cat "$corpus.once" >>"$corpus"; done
-truncate -s "${mib}M" "$corpus"
+english | LC_ALL=C tr -d '\200-\377' | head -c "${mib}M" >"$corpus"
+mib=$(awk "BEGIN { printf \"%.1f\", $(stat -c %s "$corpus") / 1048576 }")
+echo "$mib MiB of text"
 
 # measure NAME COMMAND…: "NAME wall cpu" in MB/s to the list of results
 measure() {
@@ -97,7 +96,7 @@ meets tokenize.megabytes_per_s "$(grep '^tenax-1 ' "$bench_work/tokenize.results
 for copies in 1 4; do
   texts=$(yes "$corpus" | head -n $copies)
   "$tenax" tokenize $texts --out "$bench_work/corpus.h5" --tokenizer gpt2 --vocab "$vocab" >/dev/null &
-  echo "peak memory with $((copies * mib)) MiB of text: $(pss_peak_mib $!) MiB"
+  echo "peak memory with $copies times that text: $(pss_peak_mib $!) MiB"
   wait
 done
 end_with_goals

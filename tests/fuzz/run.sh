@@ -23,8 +23,9 @@ command -v clang++ >/dev/null && [ -n "$(find "$(clang++ -print-resource-dir)" -
   echo "run.sh: needs clang with libFuzzer: apt-get install clang libclang-rt-14-dev (Debian 12), compiler-rt elsewhere" >&2
   exit 1
 }
-cmake --preset fuzz -S "$root" >/dev/null || exit 1
-ninja -C "$root/build/fuzz" "${targets[@]/#/fuzz_}" || exit 1
+build_targets() { cmake --preset fuzz -S "$root" >/dev/null && ninja -C "$root/build/fuzz" "${targets[@]/#/fuzz_}"; }
+mkdir -p "$root/build"
+(flock 9 && build_targets) 9>"$root/build/fuzz.lock" || exit 1  # several of these may run at once, a target each
 
 export_mpi_environment
 export ASAN_OPTIONS=abort_on_error=0:allocator_may_return_null=0:detect_leaks=0
