@@ -13,7 +13,7 @@
 #include "app/token_text.hpp"
 #include "app/tokenizer_choice.hpp"
 #include "app/units.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

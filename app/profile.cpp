@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "app/units.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 
 namespace tenax::app {
 

@@ -8,7 +8,7 @@
 #include "app/report_gantt.hpp"
 #include "app/report_page.hpp"
 #include "app/trace_command.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

@@ -9,7 +9,7 @@
 #include "app/layout.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

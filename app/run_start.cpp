@@ -8,7 +8,7 @@
 
 #include "io/events_reader.hpp"
 #include "io/model_sizes.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 
 namespace tenax::app {
 

@@ -4,7 +4,7 @@
 #include "io/deck_fault_check.hpp"
 #include "io/deck_reader.hpp"
 #include "io/deck_resolve.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

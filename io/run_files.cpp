@@ -4,16 +4,11 @@
 #include <cmath>
 
 #include "io/posix_file.hpp"
+#include "io/text_file.hpp"
 
 namespace tenax::io {
 namespace {
 namespace fs = std::filesystem;
-}
-
-void write_file_atomically(const fs::path& file, std::string_view text) {
-  AtomicFile beside(file);
-  beside.file().write(std::as_bytes(std::span(text.data(), text.size())), 0);
-  beside.publish();
 }
 
 void write_resolved_deck(const Deck& deck) {

@@ -2,6 +2,7 @@
 
 #include "io/json_parse.hpp"
 #include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

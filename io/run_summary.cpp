@@ -8,7 +8,7 @@
 #include "io/deck.hpp"
 #include "io/json_parse.hpp"
 #include "io/listing.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "io/json_parse.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "io/utf8.hpp"
 #include "kernels/error.hpp"
 

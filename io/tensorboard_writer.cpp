@@ -10,6 +10,7 @@
 #include <string>
 
 #include "io/tensorboard_records.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "io/json_parse.hpp"
-#include "io/run_files.hpp"
+#include "io/text_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -1,4 +1,5 @@
 #include "io/run_files.hpp"
+#include "io/text_file.hpp"
 
 #include <signal.h>
 #include <sys/resource.h>

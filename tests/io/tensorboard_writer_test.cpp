@@ -8,6 +8,7 @@
 
 #include "deck_fixture.hpp"
 #include "io/tensorboard_records.hpp"
+#include "io/text_file.hpp"
 
 namespace tenax::io::test {
 namespace {

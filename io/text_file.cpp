@@ -1,10 +1,12 @@
+#include "io/text_file.hpp"
+
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <span>
 
 #include "io/posix_file.hpp"
-#include "io/run_files.hpp"
 
 namespace tenax::io {
 
@@ -26,6 +28,12 @@ std::error_code read_text_file(const std::filesystem::path& file, std::string& t
   ::close(descriptor);
   if (failure) text.clear();
   return failure;
+}
+
+void write_file_atomically(const std::filesystem::path& file, std::string_view text) {
+  AtomicFile beside(file);
+  beside.file().write(std::as_bytes(std::span(text.data(), text.size())), 0);
+  beside.publish();
 }
 
 }  // namespace tenax::io
