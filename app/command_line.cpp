@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "app/units.hpp"
-#include "io/deck_suggest.hpp"
+#include "io/deck/deck_suggest.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

@@ -1,7 +1,7 @@
 #include "app/tokenizer_choice.hpp"
 
-#include "io/byte_tokenizer.hpp"
-#include "io/deck.hpp"
+#include "io/deck/deck.hpp"
+#include "io/tokenizer/byte_tokenizer.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "app/command_line.hpp"
-#include "io/checkpoint_info.hpp"
-#include "io/tokenizer.hpp"
-#include "io/tokenizer_claim.hpp"
+#include "io/checkpoint/checkpoint_info.hpp"
+#include "io/checkpoint/tokenizer_claim.hpp"
+#include "io/tokenizer/tokenizer.hpp"
 
 namespace tenax::app {
 

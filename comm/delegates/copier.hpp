@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "comm/delegates/meeting_places.hpp"
+#include "comm/buffers/meeting_places.hpp"
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
 

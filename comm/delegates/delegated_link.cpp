@@ -18,7 +18,7 @@
 #include "comm/delegates/outgoing_channel.hpp"
 #include "comm/delegates/place_opener.hpp"
 #include "comm/delegates/send_transfer.hpp"
-#include "comm/message_check.hpp"
+#include "comm/inbox/message_check.hpp"
 
 namespace tenax::comm {
 namespace {

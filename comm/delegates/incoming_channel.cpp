@@ -1,6 +1,6 @@
 #include "comm/delegates/incoming_channel.hpp"
 
-#include "comm/message_check.hpp"
+#include "comm/inbox/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/error.hpp"
 

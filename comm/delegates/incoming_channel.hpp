@@ -8,10 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "comm/buffers/meeting_places.hpp"
 #include "comm/delegates/channel_listener.hpp"
-#include "comm/delegates/meeting_places.hpp"
 #include "comm/delegates/reconnector.hpp"
-#include "comm/inbox.hpp"
+#include "comm/inbox/inbox.hpp"
 
 namespace tenax::comm {
 

@@ -6,7 +6,7 @@
 #include <cassert>
 #include <vector>
 
-#include "comm/message_check.hpp"
+#include "comm/inbox/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/error.hpp"
 

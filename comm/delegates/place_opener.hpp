@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "comm/delegates/meeting_places.hpp"
+#include "comm/buffers/meeting_places.hpp"
 #include "comm/delegates/reconnector.hpp"
 
 namespace tenax::comm {

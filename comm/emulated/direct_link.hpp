@@ -11,7 +11,7 @@
 
 #include "comm/emulated/outlet.hpp"
 #include "comm/failure.hpp"
-#include "comm/inbox.hpp"
+#include "comm/inbox/inbox.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {

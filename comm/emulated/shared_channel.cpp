@@ -1,7 +1,7 @@
 #include "comm/emulated/shared_channel.hpp"
 
 #include "comm/emulated/direct_link.hpp"
-#include "comm/message_check.hpp"
+#include "comm/inbox/message_check.hpp"
 #include "comm/prompt_thread.hpp"
 #include "kernels/emulated/precise_sleep.hpp"
 

@@ -15,8 +15,8 @@ namespace {
 class DoorTransport final : public Transport {
  public:
   explicit DoorTransport(const TransportOptions& options) : me_(Identity::random()) {
-    if (options.kind != "tcp") doors_.push_back(create_shared_memory_door(options, me_, lobby_));
-    if (options.kind != "shm") doors_.push_back(create_tcp_door(options, me_, lobby_));
+    if (options.kind != TransportKind::tcp) doors_.push_back(create_shared_memory_door(options, me_, lobby_));
+    if (options.kind != TransportKind::shared_memory) doors_.push_back(create_tcp_door(options, me_, lobby_));
   }
 
   std::vector<std::string> addresses() const override {
@@ -63,7 +63,7 @@ class DoorTransport final : public Transport {
   std::vector<std::unique_ptr<Door>> doors_;  // after the lobby: their threads end first
 };
 
-std::unique_ptr<Transport> create(TransportOptions options, const char* kind) {
+std::unique_ptr<Transport> create(TransportOptions options, TransportKind kind) {
   options.kind = kind;
   return std::make_unique<DoorTransport>(options);
 }
@@ -71,18 +71,15 @@ std::unique_ptr<Transport> create(TransportOptions options, const char* kind) {
 }  // namespace
 
 std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options) {
-  return create(options, "tcp");
+  return create(options, TransportKind::tcp);
 }
 
 std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options) {
-  return create(options, "shm");
+  return create(options, TransportKind::shared_memory);
 }
 
 std::unique_ptr<Transport> create_transport(const TransportOptions& options) {
-  if (options.kind == "tcp" || options.kind == "shm" || options.kind == "auto")
-    return std::make_unique<DoorTransport>(options);
-  throw kernels::Error(kernels::Scope::usage, "comm.transport: there is no transport '" + options.kind +
-                                                  "'; choose \"auto\", \"tcp\" or \"shm\"");
+  return std::make_unique<DoorTransport>(options);
 }
 
 }  // namespace tenax::comm

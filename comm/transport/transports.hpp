@@ -11,8 +11,11 @@
 
 namespace tenax::comm {
 
+/// automatic: shared memory within a host, else TCP.
+enum class TransportKind { automatic, tcp, shared_memory };
+
 struct TransportOptions {
-  std::string kind = "auto";  ///< "tcp", "shm", or "auto": shared memory within a host, else TCP
+  TransportKind kind = TransportKind::automatic;
   std::vector<std::string>
       interfaces;  ///< network interfaces (names or addresses) to listen on; none = all that are up
   double deadline_s = 60;

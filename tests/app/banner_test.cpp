@@ -1,4 +1,5 @@
-#include "app/banner.hpp"
+#include "app/training/banner.hpp"
+#include "app/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <tuple>
 
-#include "app/evaluation.hpp"
-#include "app/generator.hpp"
-#include "io/checkpoint_convert.hpp"
-#include "io/safetensors.hpp"
+#include "app/inference/evaluation.hpp"
+#include "app/inference/generator.hpp"
+#include "io/checkpoint/checkpoint_convert.hpp"
+#include "io/hugging_face/safetensors.hpp"
 #include "kernels/error.hpp"
 #include "model/sampler.hpp"
 
@@ -207,7 +207,7 @@ TEST_F(HuggingFace, evaluation_by_several_threads_gives_the_bits_of_one) {
   std::iota(lengths.begin(), lengths.end(), 1);
   std::vector<Evaluation> results;
   for (const int threads : {1, 3}) {
-    CheckpointModel checkpoint(checkpoint_, {.device = "cpu", .dtype = "", .threads = threads});
+    CheckpointModel checkpoint(checkpoint_, {.device = io::DeviceKind::cpu, .dtype = "", .threads = threads});
     results.push_back(evaluate(checkpoint, TokensInMemory(tokens),
                                {.batch = 2, .bytes_of_token = lengths, .progress = [&](std::int64_t done) {
                                   told.push_back(done);
@@ -236,7 +236,7 @@ class FailingTokens final : public io::TokenFile {
 
 TEST_F(HuggingFace, what_fails_in_any_thread_of_an_evaluation_ends_it) {
   for (const int threads : {1, 3}) {
-    CheckpointModel checkpoint(checkpoint_, {.device = "cpu", .dtype = "", .threads = threads});
+    CheckpointModel checkpoint(checkpoint_, {.device = io::DeviceKind::cpu, .dtype = "", .threads = threads});
     EXPECT_THROW(evaluate(checkpoint, FailingTokens(), {}), kernels::Error);
   }
 }
@@ -246,7 +246,7 @@ TEST_F(HuggingFace, types_and_threads_change_logits_no_more_than_rounding) {
   const std::vector<float> expected = one.logits(text_);
   for (const auto& [dtype, threads, tolerance] :
        {std::tuple{"fp32", 3, 1e-4F}, std::tuple{"bf16", 1, 0.1F}, std::tuple{"bf16", 2, 0.1F}}) {
-    Recomputing other(checkpoint_, {.device = "cpu", .dtype = dtype, .threads = threads});
+    Recomputing other(checkpoint_, {.device = io::DeviceKind::cpu, .dtype = dtype, .threads = threads});
     const std::vector<float> logits = other.logits(text_);
     for (std::size_t i = 0; i < logits.size(); ++i)
       ASSERT_NEAR(logits[i], expected[i], tolerance) << dtype << " token " << i;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "app/checkpoint_model.hpp"
+#include "app/inference/checkpoint_model.hpp"
 #include "model/gpt_decoder.hpp"
 
 int main(int argc, char** argv) try {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "io/safetensors.hpp"
-#include "trace_claim.hpp"
+#include "io/hugging_face/safetensors.hpp"
+#include "tests/app/trace_claim.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include "app/tokenizer_choice.hpp"
 
-#include "io/deck.hpp"
-#include "tests/io/bpe_fixture.hpp"
+#include "io/deck/deck.hpp"
+#include "tests/io/tokenizer/bpe_fixture.hpp"
 
 namespace tenax::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace_claim.hpp"
+#include "tests/app/trace_claim.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "delay_traces.hpp"
-#include "parallel/schedule_planner.hpp"
-#include "parallel/schedule_policies.hpp"
-#include "resilience/adaptation_controller.hpp"
-#include "resilience/delay_estimator.hpp"
+#include "parallel/planner/baselines.hpp"
+#include "parallel/planner/schedule_planner.hpp"
+#include "resilience/adaptation/adaptation_controller.hpp"
+#include "resilience/adaptation/delay_estimator.hpp"
+#include "tests/bench/delay_traces.hpp"
 
 namespace tenax::bench {
 namespace {

@@ -14,11 +14,11 @@
 
 #include "comm/world.hpp"
 #include "io/checksum.hpp"
-#include "io/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_names.hpp"
 #include "io/posix_file.hpp"
-#include "resilience/checkpoint_directory.hpp"
-#include "resilience/checkpoint_restore.hpp"
-#include "resilience/checkpoint_save.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+#include "resilience/checkpoint/checkpoint_restore.hpp"
+#include "resilience/checkpoint/checkpoint_save.hpp"
 
 namespace {
 

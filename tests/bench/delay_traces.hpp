@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "parallel/dependency_walk.hpp"
-#include "parallel/pipeline_costs.hpp"
-#include "parallel/timeline.hpp"
+#include "parallel/schedule/dependency_walk.hpp"
+#include "parallel/schedule/pipeline_costs.hpp"
+#include "parallel/schedule/timeline.hpp"
 
 namespace tenax::bench {
 

@@ -12,10 +12,10 @@
 #include "kernels/emulated/precise_sleep.hpp"
 #include "kernels/emulated_device.hpp"
 #include "model/emulated_stage.hpp"
-#include "parallel/schedule_executor.hpp"
-#include "parallel/schedule_policies.hpp"
-#include "parallel/timeline.hpp"
-#include "tests/comm/emulated_network.hpp"
+#include "parallel/execution/schedule_executor.hpp"
+#include "parallel/policies/schedule_policy.hpp"
+#include "parallel/schedule/timeline.hpp"
+#include "tests/comm/emulated/emulated_network.hpp"
 
 namespace tenax {
 namespace {
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
                        {"shared_channel", {.kind = Kind::shared_channel}},
                        {"paired_channel", {.kind = Kind::shared_channel, .paired = true}}};
   auto costs = parallel::PipelineCosts::uniform(stages, {pass_s, pass_s, pass_s});
-  const parallel::SchedulePolicy policy = parallel::policy_of_name(argc > 5 ? argv[5] : "zero_bubble");
+  const parallel::SchedulePolicy& policy = parallel::policy_of_name(argc > 5 ? argv[5] : "zero_bubble");
   const parallel::PipelineSchedule schedule = parallel::plan_schedule(policy, microbatches, costs);
   const std::string only = argc > 4 ? argv[4] : "";
   double worst = 0;

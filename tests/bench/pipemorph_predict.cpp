@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "app/layout.hpp"
-#include "io/deck.hpp"
-#include "io/schedule_file.hpp"
-#include "parallel/gantt_svg.hpp"
-#include "parallel/schedule_planner.hpp"
-#include "parallel/timeline.hpp"
+#include "app/options.hpp"
+#include "io/deck/deck.hpp"
+#include "io/run/schedule_file.hpp"
+#include "parallel/planner/schedule_planner.hpp"
+#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/timeline.hpp"
 
 namespace tenax::bench {
 namespace {
@@ -33,20 +33,15 @@ std::vector<double> link_delays(const io::Deck& deck, const parallel::PipelineCo
   std::vector<double> delays = costs.link_delay_s;
   delays.resize(static_cast<std::size_t>(costs.stage_count() - 1));
   for (const io::InjectEntry& entry : deck.inject)
-    if (entry.kind == "link_delay" && !entry.stages.empty() && step >= entry.from_step &&
+    if (entry.kind == io::FaultKind::link_delay && !entry.stages.empty() && step >= entry.from_step &&
         (entry.to_step == 0 || step < entry.to_step))
       delays[static_cast<std::size_t>(entry.stages.front())] += delay_s(entry, deck.device.activation_bytes);
   return delays;
 }
 
-parallel::TransferModel direct_model(const io::Deck& deck) {
-  parallel::TransferModel model;
-  if (deck.pipeline.p2p != "direct") return model;
-  model.kind = deck.device.direct_model == "shared_channel" ? parallel::TransferModel::Kind::shared_channel
-                                                            : parallel::TransferModel::Kind::send_queue;
-  model.queue_depth = static_cast<int>(deck.device.send_queue_depth);
-  model.paired = deck.pipeline.schedule == "1f1b";
-  return model;
+parallel::TransferModel transfer_model(const io::Deck& deck) {
+  return deck.pipeline.p2p == io::P2p::direct ? app::adaptation_settings(deck).direct
+                                              : parallel::TransferModel{};
 }
 
 struct Options {
@@ -68,19 +63,22 @@ Options parse(std::vector<std::string> words) {
 
 void predict(const std::string& file, const Options& options) {
   const io::Deck deck = io::read_deck(file, options.overrides);
-  const app::Layout layout = app::plan_layout(deck, 1, 0);
+  const parallel::Layout layout = app::plan_layout(deck, 1, 0);
   parallel::PipelineCosts costs = layout.costs;
   costs.link_delay_s = link_delays(deck, costs, options.step);
-  const double copies_s = deck.pipeline.p2p == "delegated" ? 2 * deck.device.copy_ms * kSecondsPerMs : 0;
+  const double copies_s =
+      deck.pipeline.p2p == io::P2p::delegated ? 2 * deck.device.copy_ms * kSecondsPerMs : 0;
   for (double& delay : costs.link_delay_s) delay += copies_s;
   parallel::PipelineSchedule schedule = layout.schedule;
-  if (deck.pipeline.schedule == "adaptive")
-    schedule = parallel::plan_adaptive({layout.microbatches, costs, layout.limit, {}, 1}).schedule;
-  const parallel::Timeline timeline = parallel::simulate(schedule, costs, direct_model(deck));
+  const int microbatches = schedule.microbatches();
+  if (deck.pipeline.schedule == io::Schedule::adaptive)
+    schedule = parallel::plan_adaptive({microbatches, costs, layout.limit, {}, 1}).schedule;
+  const parallel::Timeline timeline = parallel::simulate(schedule, costs, transfer_model(deck));
   std::printf("%.2f %.2f\n", 1e3 * timeline.makespan_s,
-              1e3 * parallel::makespan_lower_bound_s(layout.microbatches, costs, layout.limit));
+              1e3 * parallel::makespan_lower_bound_s(microbatches, costs, layout.limit));
   if (options.svg.empty()) return;
-  const std::string title = deck.run.name + ", " + deck.pipeline.schedule + ", " + deck.pipeline.p2p;
+  const std::string title =
+      deck.run.name + ", " + deck.pipeline.schedule.word() + ", " + deck.pipeline.p2p.word();
   io::write_text_file(options.svg, parallel::draw_gantt_svg(schedule, timeline, title));
 }
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../parallel/random_instances.hpp"
+#include "tests/parallel/planner/random_instances.hpp"
 
 namespace {
 

@@ -8,14 +8,16 @@
 #include <thread>
 #include <vector>
 
-#include "app/device_choice.hpp"
-#include "app/gpt_replica.hpp"
-#include "app/initial_weights.hpp"
-#include "app/layout.hpp"
-#include "app/machine_rate.hpp"
-#include "io/deck.hpp"
+#include "app/layout/device_choice.hpp"
+#include "app/layout/machine_rate.hpp"
+#include "app/options.hpp"
+#include "app/training/initial_weights.hpp"
+#include "app/training/step_vote.hpp"
+#include "io/deck/deck.hpp"
 #include "kernels/available_memory.hpp"
 #include "kernels/random.hpp"
+#include "parallel/replica/gpt_replica.hpp"
+#include "parallel/replica/layout.hpp"
 #include "tests/bench/timed_device.hpp"
 #include "tests/bench/timed_world.hpp"
 
@@ -28,21 +30,26 @@ struct Rates {
   double flop_per_s = 0, bytes_per_s = 0;
 };
 
-std::vector<std::int32_t> random_windows(const io::Deck& deck, const app::Layout& layout) {
+std::vector<std::int32_t> random_windows(const io::Deck& deck, const parallel::Layout& layout) {
   const kernels::CounterRandom random(1, "tokens");
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(
-      layout.microbatches * deck.batch.micro_batch_size * (deck.model.seq_length + 1)));
+      layout.schedule.microbatches() * deck.batch.micro_batch_size * (deck.model.seq_length + 1)));
   for (std::size_t i = 0; i < tokens.size(); ++i)
     tokens[i] = static_cast<std::int32_t>(random.bits(i) % static_cast<std::uint64_t>(deck.model.vocab_size));
   return tokens;
 }
 
-void step(app::Replica& replica, const io::Deck& deck, const std::vector<std::int32_t>& windows, int number) {
-  const app::UpdateSettings settings{deck.optimizer, deck.optimizer.lr, number};
-  replica.compute_gradients(
+void step(parallel::Replica& replica, const io::Deck& deck, const std::vector<std::int32_t>& windows,
+          int number) {
+  replica.passes(
       replica.reads_tokens() ? std::span<const std::int32_t>(windows) : std::span<const std::int32_t>(),
-      settings, nullptr);
-  replica.update(settings, replica.vote({}));
+      app::adamw_rule(deck.optimizer, deck.optimizer.lr, replica.global_tokens(), number), nullptr);
+  replica.reduce();
+  replica.sum_tied();
+  const app::StepVote vote =
+      app::count_votes(replica.control(), {.sums = replica.norm()}, replica.global_tokens(), true);
+  replica.update(vote.squares);
+  replica.gather();
 }
 
 // A device-to-device copy much larger than any cache; bytes read plus bytes written.
@@ -100,7 +107,7 @@ void print(const OpMeter& meter, const Stopwatch& stopwatch, double step_s, int 
 
 // What the step has taken of a GPU's memory, libraries' workspaces included, beside what was planned. (A new device counts
 // what is free now.)
-void print_memory(const io::Deck& deck, const kernels::Device& device, const app::Layout& layout) {
+void print_memory(const io::Deck& deck, const kernels::Device& device, const parallel::Layout& layout) {
   if (!device.is_asynchronous()) return;
   const auto now = app::choose_device(deck, 1);
   const auto taken =
@@ -119,7 +126,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   TimedDevice device(*choice.device, meter);
   TimedWorld timed_world(world, *choice.device, stopwatch);
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
-  const app::Layout layout =
+  const parallel::Layout layout =
       app::plan_layout(deck, kAnyRate,
                        app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host(),
                                         kernels::usable_memory_bytes()));
@@ -127,7 +134,11 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
                     measure_copy_rate(*choice.device)};
   const std::vector<comm::Peer> no_peers;
-  app::GptReplica replica(layout, {deck, timed_world, device, nullptr, no_peers});
+  const int data_rank = parallel::ProcessGrid(layout.grid).coordinates_of(world.rank()).data;
+  parallel::GptReplica replica(
+      layout, app::batch_plan(deck, data_rank),
+      {.options = app::pipeline_options(deck), .world = timed_world, .device = device, .peers = no_peers},
+      {.captures_graph = deck.device.cuda_graph});
   app::initialise(replica.mirror(), layout.config, 1,
                   static_cast<int>(std::thread::hardware_concurrency()) / world.ranks_on_host());
   replica.mirror().store(kernels::Deadline::after_s(deck.comm.deadline_s));

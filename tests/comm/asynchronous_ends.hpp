@@ -10,8 +10,8 @@
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/kernels.hpp"
-#include "tests/comm/meddling_transport.hpp"
 #include "tests/comm/one_job.hpp"
+#include "tests/comm/transport/meddling_transport.hpp"
 #include "tests/kernels/async/stand_in.hpp"
 
 namespace tenax::comm {
@@ -48,7 +48,8 @@ class DeviceFloats {
 };
 
 struct AsynchronousEnd {
-  explicit AsynchronousEnd(std::uint64_t seed, const std::string& transport = "auto", bool registers = true)
+  explicit AsynchronousEnd(std::uint64_t seed, TransportKind transport = TransportKind::automatic,
+                           bool registers = true)
       : device(kernels::test::create_stand_in({.jitter_us = 100, .seed = seed, .registers = registers})),
         stream(device->create_stream()),
         network(create_transport({.kind = transport, .interfaces = {"lo"}, .secret = one_job()})) {}
@@ -61,7 +62,7 @@ struct AsynchronousEnd {
 
 class AsynchronousEnds : public ::testing::Test {
  protected:
-  void make_ends(const std::string& transport) {
+  void make_ends(TransportKind transport) {
     for (const int rank : {0, 1})
       ends[rank] = std::make_unique<AsynchronousEnd>(static_cast<std::uint64_t>(rank + 1), transport);
   }

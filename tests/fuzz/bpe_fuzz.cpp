@@ -1,6 +1,6 @@
 // Byte pair encoding of any bytes; the first of them says where the text is cut.
-#include "fuzz_target.hpp"
-#include "tests/io/bpe_fixture.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/io/tokenizer/bpe_fixture.hpp"
 
 namespace tenax::fuzz {
 

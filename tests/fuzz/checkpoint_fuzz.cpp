@@ -1,9 +1,9 @@
 // Checkpoints.
-#include "fuzz_target.hpp"
-#include "io/checkpoint_inspect.hpp"
-#include "io/checkpoint_serial.hpp"
-#include "tests/io/checkpoint_fixture.hpp"
-#include "tests/io/deck_fixture.hpp"
+#include "io/checkpoint/checkpoint_inspect.hpp"
+#include "io/checkpoint/checkpoint_serial.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/io/checkpoint/checkpoint_fixture.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // Decks with overrides: the deck up to the first NUL, an override from there to the next one, and so on. A deck that is
 // accepted is resolved into one that reads back as the same.
-#include "fuzz_target.hpp"
-#include "tests/io/deck_fixture.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::fuzz {
 namespace {

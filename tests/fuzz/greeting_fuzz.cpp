@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/transport/handshake.hpp"
-#include "fuzz_target.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
 
 namespace tenax::fuzz {
 namespace {

@@ -2,10 +2,10 @@
 // some of them. A payload may end anywhere. Memory follows what has come, not what was said.
 #include <cstring>
 
-#include "comm/inbox.hpp"
-#include "comm/message_check.hpp"
-#include "fuzz_target.hpp"
+#include "comm/inbox/inbox.hpp"
+#include "comm/inbox/message_check.hpp"
 #include "kernels/device.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
 
 namespace tenax::fuzz {
 namespace {

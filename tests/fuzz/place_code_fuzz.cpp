@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "comm/delegates/place_store.hpp"
-#include "fuzz_target.hpp"
+#include "comm/buffers/place_store.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
 
 namespace tenax::fuzz {
 namespace {

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "fuzz_target.hpp"
-#include "mutator.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/fuzz/mutator.hpp"
 
 namespace {
 

@@ -2,9 +2,9 @@
 // be read.
 #include <cstring>
 
-#include "fuzz_target.hpp"
-#include "io/safetensors.hpp"
-#include "tests/io/deck_fixture.hpp"
+#include "io/hugging_face/safetensors.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::fuzz {
 namespace {

@@ -1,9 +1,9 @@
 // What `tenax schedule` and fault injection read: the first byte says which kind of file the rest is.
-#include "fuzz_target.hpp"
-#include "io/delay_trace.hpp"
-#include "io/schedule_file.hpp"
-#include "io/trace_file.hpp"
-#include "tests/io/deck_fixture.hpp"
+#include "io/deck/delay_trace.hpp"
+#include "io/run/schedule_file.hpp"
+#include "io/run/trace_file.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "fuzz_target.hpp"
+#include "tests/fuzz/fuzz_target.hpp"
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   constexpr std::string_view kOption = "--seeds-to=";

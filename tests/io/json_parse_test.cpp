@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "deck_fixture.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deck_fixture.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
 namespace {

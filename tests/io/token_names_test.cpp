@@ -1,6 +1,6 @@
 #include "io/token_names.hpp"
 
-#include "deck_fixture.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "parallel/pipeline_costs.hpp"
+#include "parallel/schedule/pipeline_costs.hpp"
 
 namespace tenax::parallel {
 

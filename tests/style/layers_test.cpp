@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
 
 namespace tenax::style {
 namespace {
@@ -18,10 +19,14 @@ class Layers : public ::testing::Test {
 
   std::vector<std::string> violations_of(const std::string& path, const std::string& text) {
     fs::remove_all(root_);
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
+    write(path, text);
     return layer_violations(root_);
   }
+  void write(const std::string& path, const std::string& text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+  const fs::path& root() const { return root_; }
   // The file's only violation, which must be in line 2.
   void expect_fault(const std::string& path, const std::string& line) {
     const std::vector<std::string> found = violations_of(path, "#include <vector>\n" + line + "\n");
@@ -42,12 +47,41 @@ TEST_F(Layers, of_this_repository_hold) {
   for (const std::string& violation : layer_violations(root)) ADD_FAILURE() << violation;
 }
 
+TEST_F(Layers, are_a_table_without_a_circle) {
+  std::cout << layer_table();
+  for (const std::string& fault : table_faults()) ADD_FAILURE() << fault;
+}
+
 TEST_F(Layers, forbid_an_include_of_a_folder_above) {
   expect_fault("kernels/a.hpp", "#include \"comm/link.hpp\"");
-  expect_fault("model/deep/a.cpp", "  #  include \"io/deck.hpp\"");
+  expect_fault("model/deep/a.cpp", "  #  include \"io/deck/deck.hpp\"");
   expect_fault("io/a.cpp", "#include <comm/link.hpp>");
   expect_fine("app/a.cpp", "#include \"resilience/checkpoint.hpp\"");
   expect_fine("parallel/a.cpp", "#include \"model/stage.hpp\"");
+}
+
+TEST_F(Layers, forbid_an_include_against_the_direction_within_a_layer) {
+  expect_fault("io/deck/a.cpp", "#include \"io/run/run_files.hpp\"");
+  expect_fault("comm/transport/a.hpp", "#include \"comm/delegates/copier.hpp\"");
+  expect_fault("kernels/error.hpp", "#include \"kernels/cpu/matmul.hpp\"");
+  expect_fault("app/console.cpp", "#include \"app/commands/help.hpp\"");
+  expect_fault("parallel/new/a.cpp", "#include \"parallel/schedule/timeline.hpp\"");
+  expect_fine("io/run/a.cpp", "#include \"io/deck/deck.hpp\"");
+  expect_fine("app/main.cpp", "#include \"app/commands/help.hpp\"");
+}
+
+TEST_F(Layers, forbid_decks_below_app) {
+  expect_fault("resilience/faults/a.cpp", "#include \"io/deck/deck.hpp\"");
+  expect_fault("parallel/replica/a.hpp", "void build(const io::Deck& deck);");
+  expect_fine("app/options.cpp", "void build(const io::Deck& deck);");
+}
+
+TEST_F(Layers, forbid_two_sources_that_include_each_others_header) {
+  write("io/deck/a.cpp", "#include \"io/deck/b.hpp\"\n");
+  write("io/deck/b.cpp", "#include \"io/deck/a.hpp\"\n");
+  const std::vector<std::string> found = layer_violations(root());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].rfind("io/deck/a.cpp: ", 0), 0u) << found[0];
 }
 
 TEST_F(Layers, forbid_a_third_party_header_away_from_home) {

@@ -1,5 +1,5 @@
 // Places in which two ends of a link meet, between two devices that must not touch memory that is not registered.
-#include "comm/delegates/meeting_places.hpp"
+#include "comm/buffers/meeting_places.hpp"
 
 #include <gtest/gtest.h>
 

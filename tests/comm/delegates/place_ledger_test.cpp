@@ -1,5 +1,5 @@
 // The ledger in which two ends agree on places.
-#include "comm/delegates/place_ledger.hpp"
+#include "comm/buffers/place_ledger.hpp"
 
 #include <gtest/gtest.h>
 

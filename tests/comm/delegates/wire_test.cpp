@@ -7,9 +7,9 @@
 #include "comm/delegates/link_parties.hpp"
 #include "comm/host_stream.hpp"
 #include "comm/transport/transports.hpp"
-#include "tests/comm/connection_checks.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/one_job.hpp"
+#include "tests/comm/transport/connection_checks.hpp"
 
 namespace tenax::comm {
 namespace {

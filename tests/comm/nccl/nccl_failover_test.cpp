@@ -2,7 +2,7 @@
 #include <array>
 
 #include "tests/comm/nccl/nccl_ranks.hpp"
-#include "tests/parallel/failover_rank.hpp"
+#include "tests/parallel/execution/failover_rank.hpp"
 
 namespace tenax::comm {
 namespace {

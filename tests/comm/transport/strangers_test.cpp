@@ -12,8 +12,8 @@
 #include "comm/transport/handshake.hpp"
 #include "comm/transport/lobby.hpp"
 #include "comm/transport/transports.hpp"
-#include "tests/comm/connection_checks.hpp"
 #include "tests/comm/one_job.hpp"
+#include "tests/comm/transport/connection_checks.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostExtra = 64;
 constexpr uid_t kNobody = 65534;
 
-std::unique_ptr<Transport> create(const char* kind) {
+std::unique_ptr<Transport> create(TransportKind kind) {
   return create_transport({.kind = kind, .interfaces = {"127.0.0.1"}, .deadline_s = 20, .secret = one_job()});
 }
 
@@ -39,7 +39,7 @@ bool happens(const std::function<bool()>& claim) {
 }
 
 TEST(Strangers, who_connect_over_tcp_and_stay_silent_cost_few_descriptors_and_keep_no_peer_out) {
-  ConnectedPair pair(create("tcp"), create("tcp"));
+  ConnectedPair pair(create(TransportKind::tcp), create(TransportKind::tcp));
   const std::size_t before = open_descriptors();
   std::vector<FileDescriptor> strangers;
   for (int i = 0; i < 400; ++i) {
@@ -54,7 +54,7 @@ TEST(Strangers, who_connect_over_tcp_and_stay_silent_cost_few_descriptors_and_ke
 }
 
 TEST(Strangers, who_say_what_they_have_overheard_are_refused) {
-  ConnectedPair pair(create("tcp"), create("tcp"));
+  ConnectedPair pair(create(TransportKind::tcp), create(TransportKind::tcp));
   const int port = port_of(pair.peers[1].addresses[0]);
   // Somebody on the way: passes on what both ends say, and keeps it.
   FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -97,7 +97,7 @@ TEST(Strangers, who_say_what_they_have_overheard_are_refused) {
 }
 
 TEST(Strangers, who_send_descriptors_unasked_leave_none_behind) {
-  ConnectedPair pair(create("shm"), create("shm"));
+  ConnectedPair pair(create(TransportKind::shared_memory), create(TransportKind::shared_memory));
   const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const FileDescriptor stranger = connect_to_name(name_of(pair.peers[1].addresses[0]));
   const std::size_t before = open_descriptors();
@@ -109,7 +109,7 @@ TEST(Strangers, who_send_descriptors_unasked_leave_none_behind) {
 }
 
 TEST(Strangers, even_a_rank_brings_one_descriptor_and_no_more) {
-  ConnectedPair pair(create("shm"), create("shm"));
+  ConnectedPair pair(create(TransportKind::shared_memory), create(TransportKind::shared_memory));
   const std::string address = pair.peers[1].addresses[0];
   const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::size_t before = open_descriptors();
@@ -129,16 +129,16 @@ TEST(Strangers, even_a_rank_brings_one_descriptor_and_no_more) {
 }
 
 TEST(Strangers, learn_nothing_from_the_name_of_a_socket) {
-  const auto transport = create("shm");
+  const auto transport = create(TransportKind::shared_memory);
   const std::string address = transport->addresses()[0], name = name_of(address);
   EXPECT_EQ(name.size(), 32U);
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
   EXPECT_EQ(name.find(address.substr(address.find('#') + 1)), std::string::npos) << "the identity";
-  EXPECT_NE(name_of(create("shm")->addresses()[0]), name);
+  EXPECT_NE(name_of(create(TransportKind::shared_memory)->addresses()[0]), name);
 }
 
 TEST(Strangers, a_peer_makes_connections_only_as_they_are_accepted) {
-  for (const char* kind : {"tcp", "shm"}) {
+  for (const TransportKind kind : {TransportKind::tcp, TransportKind::shared_memory}) {
     ConnectedPair pair(create(kind), create(kind));
     const std::size_t before = open_descriptors();
     std::vector<std::unique_ptr<Connection>> made;
@@ -157,7 +157,7 @@ TEST(Strangers, a_peer_makes_connections_only_as_they_are_accepted) {
 }
 
 TEST(Strangers, a_process_without_descriptors_takes_peers_in_once_it_has_some) {
-  ConnectedPair pair(create("tcp"), create("tcp"));
+  ConnectedPair pair(create(TransportKind::tcp), create(TransportKind::tcp));
   std::vector<FileDescriptor> strangers;
   for (int i = 0; i < 8; ++i) strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   rlimit limit{};
@@ -187,7 +187,7 @@ int as_nobody(const Work& work) {
 
 TEST(OtherUsers, are_closed_at_once_and_told_nothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user as well";
-  ConnectedPair pair(create("shm"), create("shm"));
+  ConnectedPair pair(create(TransportKind::shared_memory), create(TransportKind::shared_memory));
   const std::string name = name_of(pair.peers[1].addresses[0]);
   const Handshake handshake(one_job(), Greeting{});
   const Handshake::Message hello = handshake.start();
@@ -204,7 +204,7 @@ TEST(OtherUsers, are_closed_at_once_and_told_nothing) {
 
 TEST(OtherUsers, are_told_nothing_by_who_finds_them_in_a_peers_place) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user as well";
-  ConnectedPair pair(create("shm"), create("shm"));
+  ConnectedPair pair(create(TransportKind::shared_memory), create(TransportKind::shared_memory));
   int ready[2];
   ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
   const std::string name = "tenax test " + std::to_string(getpid());

@@ -1,0 +1,163 @@
+#include "app/commands/help.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "io/deck/deck_suggest.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+constexpr std::array<CommandHelp, 10> kCommands = {{
+    {"plan", "tenax plan DECK [section.key=value ...] [--json]",
+     "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
+     "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
+     "link.\n"
+     "With device.kind=cuda where there is no GPU, memory is that of ranks on H200s, times are this "
+     "CPU's.\n"},
+    {"schedule",
+     "tenax schedule INSTANCE.json --policy gpipe|1f1b|zero_bubble|adaptive --out FILE.json [--svg FILE]\n"
+     "               [--budget-ms 100 | --budget-evaluations N] [--seed S] [--json]\n"
+     "       tenax schedule INSTANCE.json --evaluate FILE.json [--send-queue Q] [--svg FILE] [--json]",
+     "Plans the order of a pipeline's passes, or says how long a given order takes. The first three\n"
+     "policies are planned for links without delay, adaptive for the instance's: within the budget, and for\n"
+     "a seed and a budget in evaluations always the same. --svg draws the result. --send-queue Q: messages\n"
+     "pass through one in-order queue of Q places a stage, one at a time; a full queue blocks the stage.\n"
+     "INSTANCE.json: {\"stages\": S, \"microbatches\": N, \"forward\": [S times in ms],\n"
+     "\"backward_input\": [S], \"backward_weight\": [S], \"link_delay\": [S - 1],\n"
+     "\"activation_limit\": null or [S], \"weight_share\": 0}\n"},
+    {"tokenize",
+     "tenax tokenize TEXT... --out FILE.h5|FILE.bin [--tokenizer bytes|gpt2 --vocab DIR] [--threads N]\n"
+     "               [--shard-tokens N]\n"
+     "       tenax tokenize --decode FILE --out TEXT [--tokenizer bytes|gpt2 --vocab DIR]",
+     "Makes a token file of texts, by all cores (or --threads N). A TEXT with * ? [ ] { } in quotes stands\n"
+     "for the files that match. DIR holds GPT-2's encoder.json and vocab.bpe. Each file is a document; with "
+     "gpt2,\n"
+     "<|endoftext|> is put between files, and where it stands in a text it is that token and ends a "
+     "document.\n"
+     ".h5 holds tokens, documents and vocabulary, .bin raw little-endian uint16. --shard-tokens N makes\n"
+     "FILE-00000.h5, FILE-00001.h5, ... of at most N tokens each; a document is cut only if it alone has\n"
+     "more, and is held in memory while it is made (4 bytes a token). --decode gives the texts back,\n"
+     "byte for byte, as one, with <|endoftext|> between those of gpt2; only a .bin needs to be told the\n"
+     "tokenizer then. A TEXT may be a pipe, as of <(zcat FILE): it is read until its writer closes it.\n"},
+    {"generate",
+     "tenax generate CKPT.h5|RUNDIR [--prompt TEXT | --prompt-file FILE] [--tokens N] [--temperature T] "
+     "[--top-k K]\n"
+     "               [--top-p P] [--samples M] [--seed S] [--tokenizer bytes|gpt2] [--vocab DIR]\n"
+     "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
+     "Continues the prompt by N (200) tokens and shows them as they come, tokens/s at the end. T = 0\n"
+     "always takes the likeliest token; K > 0 keeps the K likeliest, P < 1 the likeliest that sum to P.\n"
+     "FILE may be - for standard input. Of a run directory the newest complete checkpoint is taken. A sample "
+     "ends at <|endoftext|>; a line --- stands between samples.\n"
+     "Without a prompt it is <|endoftext|>, or a line end where tokens are bytes. The tokenizer is the one\n"
+     "that the checkpoint names; that of an imported model has to be said. DIR holds GPT-2's encoder.json\n"
+     "and vocab.bpe. Bytes that are no UTF-8 are shown as U+FFFD.\n"
+     "The model sees its last seq_length tokens: up to there a token costs one row of work, beyond\n"
+     "a window. It computes on a GPU where there is one (auto), in the type that the run computed in, else\n"
+     "in fp32 on all cores that the process may use (or N). bf16 halves the memory that each token reads.\n"},
+    {"evaluate",
+     "tenax evaluate CKPT.h5|RUNDIR --data FILE [--batch N] [--tokenizer bytes|gpt2] [--vocab DIR] [--json]\n"
+     "               [--device auto|cpu|cuda] [--dtype fp32|bf16] [--threads N]",
+     "Scores every token of a .txt, .bin or .h5 but the first, once: mean loss in nats, perplexity, bits\n"
+     "per byte of text, tokens/s. Windows are training's sequential ones of seq_length tokens, N at a time\n"
+     "(as many as make 1024 tokens; 8192 on a GPU), and a shorter one for the rest; a token sees what is\n"
+     "before it in its window. Device, type and threads are chosen as by generate. With the device, type\n"
+     "and micro_batch_size (N) of a run, losses are those of its evaluation, by any number of threads.\n"
+     "Bits per byte of a .bin need its tokenizer.\n"},
+    {"import", "tenax import FILE.safetensors|DIR --out CKPT.h5 [--num-attention-heads N]",
+     "Makes a checkpoint of a Hugging Face GPT-2: of its folder, of model.safetensors, or of the index of\n"
+     "several (model.safetensors.index.json). The number of heads comes from config.json beside the file,\n"
+     "else from the option.\n"},
+    {"export",
+     "tenax export CKPT.h5|RUNDIR --out FILE.safetensors [--dtype F32|F16|BF16] [--vocab DIR]\n"
+     "               [--shard-size BYTES]",
+     "Writes a checkpoint's weights under Hugging Face's names, and config.json beside them. Where the\n"
+     "vocabulary is known, by the run's deck or by DIR with GPT-2's encoder.json and vocab.bpe, vocab.json,\n"
+     "merges.txt, tokenizer_config.json and generation_config.json too: AutoTokenizer and pipeline() take "
+     "the\n"
+     "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index.\n"},
+    {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
+     "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended; or\n"
+     "verifies a token file's checksum and lists its tokenizer, tokens, documents and texts.\n"},
+    {"report", "tenax report RUNDIR ... [--out FILE.html]",
+     "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
+     "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"
+     "last profiled step beside the planned one, and the deck. Several runs are drawn over each other.\n"},
+    {"trace", "tenax trace RUNDIR --csv",
+     "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
+     "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"
+     "forward-send, forward-recv, backward-send, backward-recv. RUNDIR/trace.json opens in Perfetto.\n"},
+}};
+
+constexpr std::array<std::string_view, 1> kLater = {"launch"};
+const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version", "--completion"};
+
+/// That of `names` which was probably meant; empty if none is near.
+std::string meant_by(const std::string& word, const std::vector<std::string>& names) {
+  const std::string nearest = io::nearest_name(word, names);
+  const int far = std::max(2, static_cast<int>(word.size()) / 2);
+  return nearest.empty() || io::distance_from_meant(word, nearest) > far ? std::string() : nearest;
+}
+
+}  // namespace
+
+std::span<const CommandHelp> command_helps() { return kCommands; }
+
+std::string general_help() {
+  std::string text =
+      "usage: mpirun -n N tenax DECK [section.key=value ...]\n"
+      "       trains the GPT of a TOML deck on N = tensor x pipeline x data ranks; bash app/run.sh DECK "
+      "works N out\n\n";
+  for (const CommandHelp& command : kCommands) text += "       " + std::string(command.usage) + "\n";
+  text +=
+      "       tenax --help | CMD --help | help CMD | --deck-help | --version | --completion bash|zsh\n\n"
+      "SIGUSR1 (mpirun forwards it) or SIGTERM to the ranks: checkpoint at the next step, then exit 0.\n"
+      "Exit status: 0 done or stopped on request; 2 wrong deck or command line; 1 anything else.\n";
+  return text;
+}
+
+std::string command_help(const std::string& command) {
+  const auto* entry =
+      std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return c.name == command; });
+  if (entry == kCommands.end()) return {};
+  return "usage: " + std::string(entry->usage) + "\n\n" + std::string(entry->text);
+}
+
+bool may_be_deck(const std::string& first_argument) {
+  return !first_argument.starts_with("-") && first_argument != "help" &&
+         command_help(first_argument).empty() && !comes_later(first_argument);
+}
+
+void check_is_deck(const std::string& first_argument) {
+  if (first_argument.starts_with("-"))
+    throw Error(Scope::usage, "unknown option " + first_argument +
+                                  io::did_you_mean(meant_by(first_argument, kOptions)) +
+                                  " (see tenax --help)");
+  std::error_code none;
+  const bool is_word = first_argument.find_first_of("./") == std::string::npos;
+  if (is_word && !std::filesystem::exists(first_argument, none)) fail_unknown_command(first_argument);
+}
+
+void fail_unknown_command(const std::string& word) {
+  std::vector<std::string> names = {"train", "help"};
+  for (const CommandHelp& command : kCommands) names.emplace_back(command.name);
+  const std::string meant = meant_by(word, names);
+  throw Error(Scope::usage,
+              "unknown command '" + word + "'" +
+                  (meant == "train" ? "; to train, leave it out: tenax DECK" : io::did_you_mean(meant)) +
+                  " (see tenax --help)");
+}
+
+bool comes_later(const std::string& command) {
+  return std::find(kLater.begin(), kLater.end(), command) != kLater.end();
+}
+
+}  // namespace tenax::app

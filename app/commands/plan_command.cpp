@@ -1,0 +1,177 @@
+#include "app/commands/plan_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "app/command_line.hpp"
+#include "app/layout/device_choice.hpp"
+#include "app/layout/machine_rate.hpp"
+#include "app/layout/memory_check.hpp"
+#include "app/options.hpp"
+#include "app/training/banner.hpp"
+#include "app/units.hpp"
+#include "io/json.hpp"
+#include "kernels/available_memory.hpp"
+#include "kernels/cuda_device.hpp"
+#include "kernels/emulated_device.hpp"
+#include "parallel/schedule/timeline.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+// The delay of one link, both ways, up to which the iteration grows by at most 1 %, by bisection on the simulation.
+double delay_tolerance_s(const parallel::Layout& layout, int link) {
+  constexpr double kGrowth = 1.01;
+  constexpr int kBisections = 40;
+  parallel::PipelineCosts costs = layout.costs;
+  costs.link_delay_s.assign(layout.spans.size() - 1, 0.0);
+  const double bound_s = kGrowth * parallel::simulate(layout.schedule, costs).makespan_s;
+  double low = 0, high = bound_s;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    costs.link_delay_s[static_cast<std::size_t>(link)] = middle;
+    (parallel::simulate(layout.schedule, costs).makespan_s <= bound_s ? low : high) = middle;
+  }
+  return low;
+}
+
+std::vector<double> delay_tolerances_s(const parallel::Layout& layout) {
+  std::vector<double> tolerances;
+  for (int link = 0; link + 1 < layout.grid.pipeline; ++link)
+    tolerances.push_back(delay_tolerance_s(layout, link));
+  return tolerances;
+}
+
+io::JsonObject stage_json(const parallel::Layout& layout, std::size_t s) {
+  const parallel::RankMemory& memory = layout.memory_of_stage[s];
+  const parallel::StepTraffic& traffic = layout.traffic_of_stage[s];
+  const auto bytes = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  io::JsonObject memory_json, traffic_json, stage;
+  memory_json.add("weights", bytes(memory.state.weights)).add("gradients", bytes(memory.state.gradients));
+  memory_json.add("optimizer", bytes(memory.state.optimizer)).add("activations", bytes(memory.activations));
+  memory_json.add("scratch", bytes(memory.scratch)).add("workspace", bytes(memory.workspace));
+  memory_json.add("total", bytes(memory.total()));
+  memory_json.add("host", bytes(memory.host_state + memory.host_activations));
+  traffic_json.add("tensor", traffic.tensor).add("pipeline", traffic.pipeline).add("data", traffic.data);
+  stage.add("layers", layout.spans[s].end_layer - layout.spans[s].first_layer);
+  stage.add("parameters_per_rank", layout.parameters_of_stage[s]);
+  stage.add("live_microbatches", memory.slots);
+  return stage.add("memory_bytes_per_rank", memory_json).add("bytes_sent_per_rank_and_step", traffic_json);
+}
+
+std::vector<std::string> schedule_rows(const parallel::PipelineSchedule& schedule) {
+  std::vector<std::string> rows;
+  for (const auto& ops : schedule.ops_of_stage) {
+    std::string row;
+    for (const parallel::PipelineOp& op : ops) row += (row.empty() ? "" : " ") + parallel::to_string(op);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
+                      double rate) {
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  std::vector<io::JsonObject> stages;
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) stages.push_back(stage_json(layout, s));
+  std::vector<double> tolerances_ms = delay_tolerances_s(layout);
+  for (double& tolerance : tolerances_ms) tolerance *= 1e3;
+  io::JsonObject parallel_json, plan;
+  parallel_json.add("tensor", layout.grid.tensor).add("pipeline", layout.grid.pipeline);
+  parallel_json.add("data", layout.grid.data).add("replicas", deck.parallel.replicas);
+  plan.add("name", deck.run.name).add("output_dir", deck.run.output_dir);
+  plan.add("device", choice.device->name()).add("note", choice.note);
+  plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
+  plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
+  plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
+  plan.add("host_memory_bytes", static_cast<std::int64_t>(host_bytes(layout, *choice.device)));
+  plan.add("schedule", deck.pipeline.schedule.word())
+      .add("schedule_of_stage", schedule_rows(layout.schedule));
+  plan.add("predicted_iteration_ms", timeline.makespan_s * 1e3).add("bubble_rate", timeline.bubble_rate);
+  return plan.add("delay_tolerance_ms", tolerances_ms).add("stages", stages).text();
+}
+
+void print_text(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
+                double rate) {
+  std::printf("%s\n", banner(deck, layout, *choice.device, rate * layout.grid.ranks()).c_str());
+  if (!choice.note.empty()) std::printf("note     %s\n", choice.note.c_str());
+  std::printf(
+      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data\n",
+      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total");
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    const parallel::RankMemory& m = layout.memory_of_stage[s];
+    const parallel::StepTraffic& t = layout.traffic_of_stage[s];
+    const auto bytes = [](std::size_t n) { return bytes_text(static_cast<double>(n)); };
+    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s   %s, %s, %s\n", s,
+                static_cast<long long>(layout.spans[s].end_layer - layout.spans[s].first_layer),
+                count_text(static_cast<double>(layout.parameters_of_stage[s])).c_str(), m.slots,
+                bytes(m.state.total()).c_str(), bytes(m.activations).c_str(), bytes(m.scratch).c_str(),
+                bytes(m.workspace).c_str(), bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(),
+                bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str());
+  }
+  if (const std::size_t all = host_bytes(layout, *choice.device); all > 0)
+    std::printf("\nall ranks take %s of host memory; %s are available here\n",
+                bytes_text(static_cast<double>(all)).c_str(),
+                bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  std::printf(
+      "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
+      layout.has_data ? "at this machine's matrix-product rate on every rank" : "by the deck's times");
+  for (std::size_t s = 0; s < timeline.bubble_rate.size(); ++s)
+    std::printf("%s%.1f%%", s == 0 ? "bubble rate of the stages: " : ", ", 100 * timeline.bubble_rate[s]);
+  std::printf("\n");
+  const std::vector<double> tolerances = delay_tolerances_s(layout);
+  for (std::size_t link = 0; link < tolerances.size(); ++link)
+    std::printf("link %zu-%zu tolerates a delay of %.4g ms at 1%% loss\n", link, link + 1,
+                1e3 * tolerances[link]);
+  if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
+}
+
+struct Machine {
+  DeviceChoice choice;
+  parallel::MemoryRoom room;
+};
+
+// A deck for GPUs can be planned where there are none: memory as on theirs, times as on this machine.
+Machine choose_machine(const io::Deck& deck) {
+  const int ranks = static_cast<int>(deck.parallel.ranks());
+  if (deck.device.kind == io::DeviceKind::emulated)
+    return {{kernels::create_emulated_device({}), {}, ranks}, std::size_t{0}};
+  if (deck.device.kind == io::DeviceKind::cuda && kernels::cuda_presence().devices == 0)
+    return {
+        {kernels::create_cpu_device(),
+         "no GPU here: memory is what a rank takes on a GPU of its own with an H200's memory; times are this "
+         "CPU's",
+         1},
+        memory_room_on_paper(deck)};
+  DeviceChoice choice = choose_device(deck, ranks);
+  parallel::MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
+                                          host_memory_to_fill(deck, kernels::available_memory_bytes()));
+  return {std::move(choice), std::move(room)};
+}
+
+}  // namespace
+
+int plan_command(const std::vector<std::string>& arguments) {
+  constexpr int kMaxArguments = 1000;
+  const CommandLine line({"plan", {}, {"json", "ranks"}, 1, kMaxArguments}, arguments);
+  const std::vector<std::string> overrides(line.positional().begin() + 1, line.positional().end());
+  const io::Deck deck = io::read_deck(line.positional().front(), overrides);
+  if (line.has("ranks")) {
+    std::printf("%lld\n%s\n", static_cast<long long>(deck.parallel.ranks()), deck.run.output_dir.c_str());
+    return 0;
+  }
+  const auto [choice, room] = choose_machine(deck);
+  kernels::Device& device = *choice.device;
+  const double rate =
+      device.has_data() ? measure_matmul_rate(device, gpt_config(deck.model).compute_dtype) : 0;
+  const parallel::Layout layout = plan_layout(deck, rate, room);
+  if (line.has("json"))
+    std::printf("%s\n", plan_json(deck, layout, choice, rate).c_str());
+  else
+    print_text(deck, layout, choice, rate);
+  return 0;
+}
+
+}  // namespace tenax::app

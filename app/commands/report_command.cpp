@@ -1,0 +1,47 @@
+#include "app/commands/report_command.hpp"
+
+#include <cstdio>
+
+#include "app/command_line.hpp"
+#include "app/commands/trace_command.hpp"
+#include "app/error_message.hpp"
+#include "app/report/report_data.hpp"
+#include "app/report/report_gantt.hpp"
+#include "app/report/report_page.hpp"
+#include "io/text_file.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+// A run that has not ended may have no trace yet.
+std::string pipeline_of(const RunData& run) {
+  try {
+    return pipeline_html(trace_of_run(run.directory));
+  } catch (const kernels::Error& error) {
+    print_notice(std::string("no pipeline is drawn: ") + error.what());
+    return {};
+  }
+}
+
+}  // namespace
+
+int report_command(const std::vector<std::string>& arguments) {
+  constexpr int kMostRuns = 100;
+  const CommandLine line({"report", {"out"}, {}, 1, kMostRuns}, arguments);
+  std::vector<RunData> runs;
+  std::vector<std::string> pipelines;
+  for (const std::string& directory : line.positional()) {
+    runs.push_back(load_run(directory));
+    pipelines.push_back(pipeline_of(runs.back()));
+  }
+  tell_apart(runs);
+  const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
+  const std::filesystem::path out = line.text("out", own.string());
+  io::write_file_atomically(out, report_page(runs, pipelines));
+  std::printf("%s\n", out.c_str());
+  return 0;
+}
+
+}  // namespace tenax::app

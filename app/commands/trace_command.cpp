@@ -1,0 +1,53 @@
+// The columns and the names of operations are those that ByteDance's what-if analyser reads
+// (github.com/ByteDance-Seed/StragglerAnalysis, "Understanding Stragglers in Large Model Training Using What-if Analysis",
+// OSDI 2025): forward-compute, backward-compute, forward-send, forward-recv, backward-send, backward-recv. It knows one
+// backward pass a microbatch: B and BW are called that, as what the stage above waits for; W is called
+// backward-weight-compute, which it does not know: leave those rows out for it, or add them to their B's.
+#include "app/commands/trace_command.hpp"
+
+#include <cstdio>
+
+#include "app/command_line.hpp"
+#include "app/units.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+std::string optype_of(const io::TraceOp& op) {
+  if (op.category == "F") return "forward-compute";
+  if (op.category == "B" || op.category == "BW") return "backward-compute";
+  if (op.category == "W") return "backward-weight-compute";
+  const std::string direction = op.name.find("activation") != std::string::npos ? "forward" : "backward";
+  return direction + (op.name.starts_with("send") ? "-send" : "-recv");
+}
+
+void print_csv(const io::TraceFile& trace) {
+  std::printf("step,stage,dp_rank,tp_rank,optype,microbatch,start_us,duration_us\n");
+  for (const io::TraceRank& rank : trace.ranks)
+    for (const io::TraceOp& op : rank.ops)
+      std::printf("%lld,%d,%d,%d,%s,%d,%.3f,%.3f\n", static_cast<long long>(trace.step), rank.stage,
+                  rank.data, rank.tensor, optype_of(op).c_str(), op.microbatch, op.start_us, op.duration_us);
+}
+
+}  // namespace
+
+io::TraceFile trace_of_run(const std::filesystem::path& run_directory) {
+  std::error_code none;
+  const auto of_replica = run_directory / "replica-0" / "trace.json", own = run_directory / "trace.json";
+  return io::read_trace(
+      !std::filesystem::exists(own, none) && std::filesystem::exists(of_replica, none) ? of_replica : own);
+}
+
+int trace_command(const std::vector<std::string>& arguments) {
+  const CommandLine line({"trace", {}, {"csv"}, 1, 1}, arguments);
+  if (!line.has("csv"))
+    throw kernels::Error(kernels::Scope::usage,
+                         "trace: say --csv, the one format there is; " + line.positional().front() +
+                             "/trace.json opens in Perfetto as it is (see tenax trace --help)");
+  print_csv(trace_of_run(line.positional().front()));
+  return 0;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,195 @@
+#include "app/options.hpp"
+
+#include <utility>
+
+#include "kernels/random.hpp"
+
+namespace tenax::app {
+namespace {
+
+constexpr double kSecondsPerMs = 1e-3;
+
+bool is_emulated(const io::Deck& deck) { return deck.device.kind == io::DeviceKind::emulated; }
+
+const parallel::SchedulePolicy& policy_of(const io::Deck& deck) {
+  return parallel::policy_of_name(deck.pipeline.schedule.word());
+}
+
+parallel::PathChoice path_choice(io::P2p p2p) {
+  switch (p2p) {
+    case io::P2p::direct:
+      return parallel::PathChoice::direct_only;
+    case io::P2p::delegated:
+      return parallel::PathChoice::delegated_only;
+    case io::P2p::automatic:
+      break;
+  }
+  return parallel::PathChoice::automatic;
+}
+
+double of_stage_s(const std::vector<double>& times_ms, std::size_t stage) {
+  if (times_ms.empty()) return 0;
+  return times_ms[times_ms.size() == 1 ? 0 : stage] * kSecondsPerMs;
+}
+
+parallel::EmulatedLoad emulated_load(const io::Deck& deck) {
+  const io::DeviceSection& device = deck.device;
+  parallel::EmulatedLoad load{.costs = {},
+                              .activation_bytes = static_cast<std::size_t>(device.activation_bytes),
+                              .gradient_bytes = static_cast<std::size_t>(device.gradient_bytes)};
+  const auto stages = static_cast<std::size_t>(deck.parallel.pipeline_parallel_size);
+  for (std::size_t s = 0; s < stages; ++s)
+    load.costs.stages.push_back({.forward_s = of_stage_s(device.forward_ms, s),
+                                 .backward_input_s = of_stage_s(device.backward_input_ms, s),
+                                 .backward_weight_s = of_stage_s(device.backward_weight_ms, s)});
+  if (device.link_gbps > 0 && stages > 1)
+    load.costs.link_delay_s.assign(
+        stages - 1, static_cast<double>(device.activation_bytes) * 8 / (device.link_gbps * 1e9));
+  return load;
+}
+
+}  // namespace
+
+model::GptConfig gpt_config(const io::ModelSizes& sizes, kernels::DType compute_dtype) {
+  return {.num_layers = sizes.num_layers,
+          .hidden_size = sizes.hidden_size,
+          .num_attention_heads = sizes.num_attention_heads,
+          .ffn_hidden_size = sizes.ffn_hidden_size,
+          .seq_length = sizes.seq_length,
+          .vocab_size = sizes.vocab_size,
+          .compute_dtype = compute_dtype};
+}
+
+model::GptConfig gpt_config(const io::ModelSection& section) {
+  return gpt_config(io::sizes_of(section), section.compute_dtype == io::ComputeDtype::bf16
+                                               ? kernels::DType::bf16
+                                               : kernels::DType::f32);
+}
+
+parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank) {
+  return parallel::BatchPlan::uniform(deck.batch.global_batch_size, deck.batch.micro_batch_size,
+                                      static_cast<int>(deck.parallel.data_parallel_size), data_rank);
+}
+
+parallel::LayoutRequest layout_request(const io::Deck& deck) {
+  parallel::LayoutRequest request;
+  request.model = gpt_config(deck.model);
+  request.model.recomputes = deck.device.recompute == io::Recompute::gelu_layernorm;
+  request.grid = {.tensor = static_cast<int>(deck.parallel.tensor_parallel_size),
+                  .pipeline = static_cast<int>(deck.parallel.pipeline_parallel_size),
+                  .data = static_cast<int>(deck.parallel.data_parallel_size)};
+  request.microbatch = {deck.batch.micro_batch_size, deck.model.seq_length};
+  request.microbatches = batch_plan(deck, 0).microbatches();
+  request.policy = &policy_of(deck);
+  request.activation_limit = deck.pipeline.activation_limit;
+  request.fails_over = request.grid.pipeline > 1 && deck.pipeline.p2p == io::P2p::automatic;
+  if (is_emulated(deck)) request.emulated = emulated_load(deck);
+  return request;
+}
+
+parallel::Layout plan_layout(const io::Deck& deck, double flop_per_second, const parallel::MemoryRoom& room) {
+  return parallel::plan_layout(layout_request(deck), flop_per_second, room);
+}
+
+parallel::PipelineOptions pipeline_options(const io::Deck& deck) {
+  parallel::PipelineOptions options;
+  options.paths = path_choice(deck.pipeline.p2p);
+  options.deadline_s = deck.comm.deadline_s;
+  options.sockets_per_link = static_cast<int>(deck.comm.sockets_per_link);
+  options.follows_delays = policy_of(deck).follows_delays;
+  options.emulated.model = deck.device.direct_model == io::DirectModel::shared_channel
+                               ? comm::DirectModel::shared_channel
+                               : comm::DirectModel::send_queue;
+  options.emulated.depth = static_cast<int>(deck.device.send_queue_depth);
+  options.emulated.paired = policy_of(deck).pairs_messages;
+  options.emulated.link_gbps = deck.device.link_gbps;
+  options.emulated.deadline_s = deck.comm.deadline_s;
+  return options;
+}
+
+resilience::AdaptationSettings adaptation_settings(const io::Deck& deck) {
+  using Kind = parallel::TransferModel::Kind;
+  resilience::AdaptationSettings settings;
+  settings.paths = path_choice(deck.pipeline.p2p);
+  settings.reschedule = policy_of(deck).follows_delays;
+  settings.seed = static_cast<std::uint64_t>(deck.run.seed);
+  // MPI takes what it is given; a link carries one message after the other in each direction.
+  settings.direct.kind = Kind::shared_channel;
+  settings.direct.paired = true;
+  if (!is_emulated(deck)) return settings;
+  settings.skipped_iterations = 0;
+  settings.direct.paired = policy_of(deck).pairs_messages;
+  if (deck.device.direct_model == io::DirectModel::send_queue) {
+    settings.direct.kind = Kind::send_queue;
+    settings.direct.queue_depth = static_cast<int>(deck.device.send_queue_depth);
+  }
+  settings.delegate_overhead_s = 2 * kSecondsPerMs * deck.device.copy_ms;
+  return settings;
+}
+
+std::vector<resilience::FaultRequest> fault_requests(const io::Deck& deck) {
+  std::vector<resilience::FaultRequest> requests;
+  for (const io::InjectEntry& entry : deck.inject) {
+    resilience::FaultRequest request{.from_step = entry.from_step,
+                                     .to_step = entry.to_step,
+                                     .stages = {entry.stages.begin(), entry.stages.end()},
+                                     .ranks = {entry.ranks.begin(), entry.ranks.end()},
+                                     .data = static_cast<int>(entry.data),
+                                     .delay_s = entry.delay_ms * kSecondsPerMs,
+                                     .per_packet_s = entry.per_packet_ms * kSecondsPerMs,
+                                     .packet_bytes = static_cast<std::uint64_t>(entry.packet_bytes)};
+    request.trace = entry.trace;
+    if (entry.kind == io::FaultKind::link_down) request.down_path = entry.path;
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+kernels::AdamWRule adamw_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
+                              std::int64_t number) {
+  return {.learning_rate = learning_rate,
+          .beta1 = section.adam_beta1,
+          .beta2 = section.adam_beta2,
+          .epsilon = section.adam_eps,
+          .weight_decay = section.weight_decay,
+          .tokens = tokens,
+          .clip_grad = section.clip_grad,
+          .step = number};
+}
+
+comm::TransportKind transport_kind(io::TransportKind kind) {
+  switch (kind) {
+    case io::TransportKind::tcp:
+      return comm::TransportKind::tcp;
+    case io::TransportKind::shared_memory:
+      return comm::TransportKind::shared_memory;
+    case io::TransportKind::automatic:
+    case io::TransportKind::verbs:  // refused with the deck, as long as there is none
+      break;
+  }
+  return comm::TransportKind::automatic;
+}
+
+kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {
+  kernels::CudaOptions options;
+  options.index = index;
+  options.deterministic = deck.device.deterministic;
+  options.stochastic_rounding = deck.device.stochastic_rounding;
+  options.seed = static_cast<std::uint64_t>(deck.run.seed);
+  return options;
+}
+
+kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank) {
+  kernels::EmulatedOptions options;
+  options.copy_s = deck.device.copy_ms * kSecondsPerMs;
+  options.jitter_percent = deck.device.jitter_percent;
+  options.seed = kernels::CounterRandom(static_cast<std::uint64_t>(deck.run.seed), "jitter")
+                     .bits(static_cast<std::uint64_t>(rank));
+  return options;
+}
+
+parallel::EmulatedReplica::Options emulated_replica_options(const io::Deck& deck) {
+  return {.load = emulated_load(deck), .optimizer_s = deck.device.optimizer_ms * kSecondsPerMs};
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,128 @@
+#include "app/training/banner.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "app/console.hpp"
+#include "app/inference/text_tokens.hpp"
+#include "app/units.hpp"
+#include "parallel/schedule/timeline.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+namespace tenax::app {
+
+namespace {
+
+constexpr std::size_t kColumns = 80;
+const std::string kIndent(9, ' ');
+
+/// `line` in lines of at most kColumns, where blanks allow, broken after commas rather than elsewhere.
+std::string folded(std::string line) {
+  std::string lines;
+  while (line.size() > kColumns) {
+    std::size_t end = line.rfind(", ", kColumns - 1);
+    end = end == std::string::npos || end < kIndent.size() ? line.rfind(' ', kColumns) : end + 1;
+    if (end == std::string::npos || end <= kIndent.size()) end = line.find(' ', kColumns);
+    if (end == std::string::npos) break;
+    lines += line.substr(0, end) + "\n";
+    line = kIndent + line.substr(end + 1);
+  }
+  return lines + line;
+}
+
+std::string folded_lines(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + folded(line);
+  return all;
+}
+
+std::string layout_line(const parallel::Layout& layout, const io::Deck& deck) {
+  std::string line =
+      format("layout   %d rank%s = tensor %d x pipeline %d x data %d, %lld sequences of %lld tokens a step",
+             layout.grid.ranks(), layout.grid.ranks() == 1 ? "" : "s", layout.grid.tensor,
+             layout.grid.pipeline, layout.grid.data, static_cast<long long>(deck.batch.global_batch_size),
+             static_cast<long long>(deck.model.seq_length));
+  return line + format(" in %d microbatch%s of %lld", layout.schedule.microbatches(),
+                       layout.schedule.microbatches() == 1 ? "" : "es",
+                       static_cast<long long>(deck.batch.micro_batch_size));
+}
+
+std::string pipeline_line(const parallel::Layout& layout, const io::Deck& deck) {
+  std::string blocks;
+  for (const model::StageSpan& span : layout.spans)
+    blocks += (blocks.empty() ? "" : "+") + std::to_string(span.end_layer - span.first_layer);
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const double bubble = *std::max_element(timeline.bubble_rate.begin(), timeline.bubble_rate.end());
+  return format("pipeline %s, blocks %s, predicted bubble %.1f%%", deck.pipeline.schedule.word().c_str(),
+                blocks.c_str(), 100 * bubble);
+}
+
+std::string emulated_lines(const io::Deck& deck, const parallel::Layout& layout,
+                           const kernels::Device& device) {
+  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  std::string text = layout_line(layout, deck) + "\n";
+  if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
+  text += format("predicted %.4g ms an iteration where no link is slow\n", 1e3 * timeline.makespan_s);
+  return text + format("device   %s: passes take their time and compute nothing", device.name().c_str());
+}
+
+}  // namespace
+
+std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
+                   double machine_flop_per_second) {
+  const model::GptConfig& c = layout.config;
+  const auto largest = std::max_element(layout.memory_of_stage.begin(), layout.memory_of_stage.end(),
+                                        [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  std::string text = format("tenax    %s\n", deck.run.name.c_str());
+  if (!layout.has_data) return folded_lines(text + emulated_lines(deck, layout, device));
+  text += format(
+      "model    GPT-2, %lld layers, %lld heads, width %lld, T %lld, vocabulary %lld: %s parameters, %s\n",
+      static_cast<long long>(c.num_layers), static_cast<long long>(c.num_attention_heads),
+      static_cast<long long>(c.hidden_size), static_cast<long long>(c.seq_length),
+      static_cast<long long>(c.vocab_size), count_text(static_cast<double>(c.parameters())).c_str(),
+      deck.model.compute_dtype.word().c_str());
+  text += layout_line(layout, deck) + "\n";
+  if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
+  text +=
+      format("memory   up to %s a rank: weights %s, gradients %s, optimizer %s, activations %s, scratch %s",
+             bytes_text(static_cast<double>(largest->total())).c_str(),
+             bytes_text(static_cast<double>(largest->state.weights)).c_str(),
+             bytes_text(static_cast<double>(largest->state.gradients)).c_str(),
+             bytes_text(static_cast<double>(largest->state.optimizer)).c_str(),
+             bytes_text(static_cast<double>(largest->activations)).c_str(),
+             bytes_text(static_cast<double>(largest->scratch)).c_str());
+  if (largest->workspace > 0) text += ", workspace " + bytes_text(static_cast<double>(largest->workspace));
+  text += "\n";
+  if (largest->host_state > 0)
+    text += format("         and %s of host memory that checkpoints are written from\n",
+                   bytes_text(static_cast<double>(largest->host_state)).c_str());
+  if (largest->host_activations > 0)
+    text += format("         and up to %s of host memory for activations that the device has no room for\n",
+                   bytes_text(static_cast<double>(largest->host_activations)).c_str());
+  text += format("device   %s\n         matrix products measured at %s over all ranks", device.name().c_str(),
+                 rate_text(machine_flop_per_second).c_str());
+  return folded_lines(text);
+}
+
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
+  Console console(true);
+  const auto steps = static_cast<long long>(steps_done);
+  const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
+  const bool has_checkpoint = deck.checkpoint.interval >= 0 && deck.device.kind != io::DeviceKind::emulated;
+  if (reason != "completed" && has_checkpoint) {
+    console.say(format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
+                       steps, reason == "signal" ? "a signal" : "run.max_minutes", checkpoint.c_str(),
+                       deck.run.resume == "auto" ? "" : " with run.resume=auto"));
+    return;
+  }
+  console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
+                     steps, deck.run.output_dir.c_str()));
+  if (!has_checkpoint) return;
+  console.say("checkpoint: " + checkpoint.string());
+  if (!writes_text(deck)) return;
+  console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");
+  console.say(sample_text(deck, checkpoint));
+}
+
+}  // namespace tenax::app

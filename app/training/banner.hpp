@@ -1,0 +1,19 @@
+// What a person reads before training starts and after it ends, and what `tenax plan` prints.
+#pragma once
+
+#include <string>
+
+#include "io/deck/deck.hpp"
+#include "kernels/device.hpp"
+#include "parallel/replica/layout.hpp"
+
+namespace tenax::app {
+
+/// Model, parameters, layout, memory per rank, back end: a few lines of at most 80 columns.
+std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
+                   double machine_flop_per_second);
+
+/// Where the files are, and a sample if the model writes text.
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
+
+}  // namespace tenax::app

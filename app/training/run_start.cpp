@@ -1,0 +1,117 @@
+#include "app/training/run_start.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "io/deck/model_sizes.hpp"
+#include "io/run/events_reader.hpp"
+#include "io/text_file.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+// What the run directory's deck.toml says; nothing if there is none that can be read.
+std::optional<io::Deck> deck_of_directory(const io::Deck& deck) {
+  std::string text;
+  if (io::read_text_file(fs::path(deck.run.output_dir) / "deck.toml", text)) return {};
+  try {
+    return io::parse_resolved_deck(text);
+  } catch (const Error&) {
+    return {};  // another version's
+  }
+}
+
+// The steps of a completed run that wrote no checkpoints, whose events are all that tells of its end; -1 if there is none.
+std::int64_t completed_steps(const io::Deck& deck) {
+  const auto last = io::last_event(deck.run.output_dir);
+  if (!last || last->event != "end" || last->reason != "completed") return -1;
+  const auto before = deck_of_directory(deck);
+  if ((before ? *before : deck).checkpoint.interval < 0) return last->step;
+  throw Error(Scope::rank, "the run in " + deck.run.output_dir + " was completed after " +
+                               std::to_string(last->step) + " steps, but its checkpoints are gone from " +
+                               deck.checkpoint.dir + ": bring one back, or begin anew with run.resume=never");
+}
+
+// What there is to resume from; collective.
+RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck) {
+  RunStart start;
+  if (deck.run.resume != "auto") {
+    start.checkpoint = std::make_unique<resilience::CheckpointReader>(group, deck.run.resume);
+    return start;
+  }
+  resilience::FoundCheckpoint found = resilience::find_checkpoint(group, deck.checkpoint.dir);
+  start.checkpoint = std::move(found.checkpoint);
+  start.passed_over = std::move(found.passed_over);
+  return start;
+}
+
+// Rank 0 alone.
+RunStart start_without_checkpoint(const io::Deck& deck) {
+  const std::int64_t steps = completed_steps(deck);
+  if (steps < deck.run.train_steps) return {};
+  if (const auto before = deck_of_directory(deck))
+    io::check_same_model(fs::path(deck.run.output_dir) / "deck.toml", io::sizes_of(before->model),
+                         io::sizes_of(deck.model));
+  RunStart start;
+  start.finished = true;
+  start.steps = steps;
+  return start;
+}
+
+// "section.key" -> value, of the settings that decide what is learnt but not what the model is.
+std::map<std::string, std::string> comparable_settings(const std::string& toml) {
+  std::map<std::string, std::string> settings;
+  std::istringstream lines(toml);
+  std::string section;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) section = line.substr(1, line.find(']') - 1);
+    const std::size_t equals = line.find(" = ");
+    if (equals == std::string::npos) continue;
+    const std::string key = section + "." + line.substr(0, equals);
+    if (key == "data.tokenizer" && line.ends_with("\"\"")) continue;  // nobody knows
+    if (section == "data" || section == "optimizer" || key == "run.seed" || key == "batch.global_batch_size")
+      settings[key] = line.substr(equals + 3);
+  }
+  return settings;
+}
+
+}  // namespace
+
+RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
+  RunStart start;
+  if (deck.run.resume == "never") return start;
+  if (deck.device.kind != io::DeviceKind::emulated) start = start_from_checkpoint(group, deck);
+  if (!start.checkpoint) {
+    group.agree([&] {
+      if (group.rank() == 0) start = start_without_checkpoint(deck);
+    });
+    start.finished = !group.broadcast(start.finished ? "finished" : "", 0).empty();
+    return start;
+  }
+  group.agree([&] { start.checkpoint->check_model(io::sizes_of(deck.model)); });
+  start.steps = start.checkpoint->info().step;
+  start.finished = start.steps >= deck.run.train_steps;
+  return start;
+}
+
+std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck) {
+  const auto before = comparable_settings(checkpoint_deck);
+  std::vector<std::string> sentences;
+  for (const auto& [key, value] : comparable_settings(io::to_toml(now))) {
+    const auto old = before.find(key);
+    if (old != before.end() && old->second != value)
+      sentences.push_back(key + " was " + old->second + " when the checkpoint was written, is " + value +
+                          " now");
+  }
+  return sentences;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,28 @@
+// How a run begins: fresh, resumed, or already finished.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/deck/deck.hpp"
+#include "resilience/checkpoint/checkpoint_search.hpp"
+
+namespace tenax::app {
+
+struct RunStart {
+  bool finished = false;   ///< the run directory holds a completed run of at least train_steps
+  std::int64_t steps = 0;  ///< done before
+  std::unique_ptr<resilience::CheckpointReader> checkpoint;  ///< to resume from, verified; null = start fresh
+  std::vector<resilience::PassedOver> passed_over;           ///< newer ones that are not complete; on rank 0
+};
+
+/// From deck.run.resume and what the directories hold, as rank 0 sees them. Touches nothing. Collective; `group` must outlive
+/// the checkpoint's reader. Throws comm::AgreedError if a finished run there is another model's, or has lost its checkpoints.
+RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck);
+
+/// One sentence for each setting that may change on resume, and has.
+std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck);
+
+}  // namespace tenax::app

@@ -1,0 +1,64 @@
+#include "app/training/step_vote.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace tenax::app {
+namespace {
+
+/// The places of a ballot in the message that is summed over the ranks.
+enum Field {
+  loss,
+  squares,
+  signalled,
+  time_is_up,
+  failed,
+  checkpoint_due,
+  is_void,
+  path_failed,
+  events,
+  kFields
+};
+
+using Sums = std::array<double, kFields>;
+
+Sums to_sums(const StepBallot& ballot) {
+  const auto count = [](bool yes) { return yes ? 1.0 : 0.0; };
+  Sums sums{};
+  sums[loss] = ballot.sums.loss;
+  sums[squares] = ballot.sums.squares;
+  sums[signalled] = count(ballot.signalled);
+  sums[time_is_up] = count(ballot.time_is_up);
+  sums[failed] = count(ballot.has_failed);
+  sums[checkpoint_due] = count(ballot.checkpoint_is_due);
+  sums[is_void] = count(ballot.is_void);
+  sums[path_failed] = count(ballot.path_failed);
+  sums[events] = count(ballot.has_adaptation_events);
+  return sums;
+}
+
+Verdict verdict_of(const Sums& sums) {
+  if (sums[is_void] > 0) return Verdict::again;
+  if (sums[failed] > 0) return Verdict::stop;
+  return sums[signalled] > 0 || sums[time_is_up] > 0 ? Verdict::suspend : Verdict::go_on;
+}
+
+}  // namespace
+
+StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data) {
+  Sums sums = to_sums(mine);
+  control.all_reduce_sum(sums);
+  StepVote vote{.verdict = verdict_of(sums),
+                .loss = sums[loss] / tokens,
+                .grad_norm = std::sqrt(sums[squares]) / tokens,
+                .squares = sums[squares],
+                .signalled = sums[signalled] > 0,
+                .time_is_up = sums[time_is_up] > 0,
+                .checkpoint_is_due = sums[checkpoint_due] > 0,
+                .path_failed = sums[path_failed] > 0,
+                .has_adaptation_events = sums[events] > 0};
+  vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
+  return vote;
+}
+
+}  // namespace tenax::app

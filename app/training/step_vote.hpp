@@ -1,0 +1,43 @@
+// StepVote: what all ranks agree on before a step's update.
+#pragma once
+
+#include "comm/control_group.hpp"
+#include "parallel/replica/replica.hpp"
+
+namespace tenax::app {
+
+/// What this rank says.
+struct StepBallot {
+  parallel::StepSums sums;
+  bool signalled = false;          ///< asked to end by a signal
+  bool time_is_up = false;         ///< the run's time limit is over
+  bool has_failed = false;         ///< cannot go on
+  bool checkpoint_is_due = false;  ///< by the clock
+  bool is_void = false;            ///< its passes must run again: PipelineRunner::is_void
+  bool path_failed = false;        ///< its direct path to a neighbour broke
+  bool has_adaptation_events = false;
+};
+
+enum class Verdict {
+  go_on,
+  again,    ///< the passes do not count and are run once more; nothing else of the vote counts either
+  suspend,  ///< end after this step with a checkpoint to go on from
+  stop      ///< some rank cannot go on
+};
+
+/// Equal on every rank.
+struct StepVote {
+  Verdict verdict = Verdict::go_on;
+  double loss = 0;       ///< mean cross entropy over the global batch, nats; NaN where there is no data
+  double grad_norm = 0;  ///< global, before clipping; NaN where there is no data
+  double squares = 0;    ///< Σ g² that the norm is of: of the sums over the batch's tokens
+  bool finite = true;    ///< false: nobody updates
+  bool signalled = false, time_is_up = false;  ///< some rank: why to suspend
+  bool checkpoint_is_due = false;
+  bool path_failed = false, has_adaptation_events = false;  ///< some rank
+};
+
+/// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums mean nothing.
+StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data);
+
+}  // namespace tenax::app

@@ -1,0 +1,19 @@
+// Token files, opened by all ranks of a run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/control_group.hpp"
+#include "io/deck/deck.hpp"
+#include "io/tokens/tokens.hpp"
+
+namespace tenax::app {
+
+/// Collective: io::TokenFile::open on every rank, with the deck's tokenizer, for its model; tokens are not looked at. A text
+/// that has to be tokenized is so once: ranks take its chunks in turn, and each keeps the tokens of all, which are those
+/// of the whole however many ranks there are. Throws comm::AgreedError for what open() throws on any.
+std::unique_ptr<io::TokenFile> open_together(comm::ControlGroup& control, const std::string& file,
+                                             const io::Deck& deck);
+
+}  // namespace tenax::app

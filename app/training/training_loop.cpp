@@ -1,0 +1,320 @@
+#include "app/training/training_loop.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "app/options.hpp"
+#include "app/training/adaptation_text.hpp"
+#include "app/training/learning_rate.hpp"
+#include "app/units.hpp"
+
+namespace tenax::app {
+
+using kernels::Deadline;
+using kernels::Scope;
+using parallel::HostPhase;
+using parallel::PhaseRecord;
+
+namespace {
+
+constexpr int kMaxSkippedInARow = 10;
+constexpr double kSecondsPerMinute = 60;
+
+double seconds_since(Deadline::Clock::time_point begin) {
+  return std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
+    : parts_(parts),
+      first_step_(first_step),
+      step_(first_step),
+      global_tokens_(parts.deck.batch.global_batch_size * parts.deck.model.seq_length),
+      records_(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step) {
+  observers_.add(profile_);
+  observers_.add(pass_times_);
+  if (parts_.adaptation) observers_.add(parts_.adaptation->monitor());
+}
+
+std::string TrainingLoop::run() {
+  Verdict verdict = Verdict::go_on;
+  while (verdict == Verdict::go_on && has_steps_left()) verdict = step();
+  if (!has_steps_left()) end_reason_ = "completed";
+  if (end_reason_ == "completed") evaluate();
+  write_profile();
+  if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
+  final_checkpoint();
+  records_.agree();
+  return end_reason_;
+}
+
+// A step is recorded before it is saved: a run that is killed between the two repeats the step, else its line would be missing.
+Verdict TrainingLoop::step() {
+  parallel::Replica& replica = parts_.replica;
+  const auto begin = Deadline::Clock::now();
+  profile_ = StepProfile(replica.pipeline().planned_row());
+  if (parts_.injector) parts_.injector->begin_step(step_);
+  const double learning_rate = learning_rate_of_step(parts_.deck.optimizer, step_);
+  const kernels::AdamWRule rule =
+      adamw_rule(parts_.deck.optimizer, learning_rate, replica.global_tokens(), step_ + 1);
+
+  const auto windows = batch();
+  StepVote vote;
+  do {
+    passes(windows, rule);
+    replica.reduce();
+    between_replicas();
+    replica.sum_tied();
+    vote = this->vote(replica.norm());
+  } while (vote.verdict == Verdict::again);
+  if (vote.verdict == Verdict::stop) records_.agree();
+  if (vote.finite) {
+    replica.update(vote.squares);
+    replica.gather();
+  }
+  adapt(vote);
+  record(vote, learning_rate, seconds_since(begin));
+  validate();
+  if (vote.verdict == Verdict::go_on && has_steps_left()) {
+    checkpoint(vote);
+    trace();
+  }
+  return vote.verdict;
+}
+
+std::span<const std::int32_t> TrainingLoop::batch() {
+  if (!parts_.training) return {};
+  const HostPhase phase(profile_, "load data");
+  return parts_.training->load(step_);
+}
+
+void TrainingLoop::passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule) {
+  parts_.replica.passes(windows, rule, is_observed() ? &observers_ : nullptr);
+}
+
+// Then the losses have been waited for: to tell the observers of the passes costs no other wait for the device.
+StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
+  parallel::PipelineRunner& pipeline = parts_.replica.pipeline();
+  const HostPhase phase(profile_, "vote");
+  const StepBallot ballot{.sums = sums,
+                          .signalled = parts_.signals.requested(),
+                          .time_is_up = time_is_up(),
+                          .has_failed = records_.has_failed(),
+                          .checkpoint_is_due = checkpoint_time_has_come(),
+                          .is_void = pipeline.is_void(),
+                          .path_failed = pipeline.links().path_failed(),
+                          .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
+  const StepVote vote = count_votes(parts_.replica.control(), ballot, parts_.replica.global_tokens(),
+                                    parts_.replica.layout().has_data);
+  if (vote.verdict == Verdict::again) return vote;
+  pipeline.report();
+  if (is_observed()) last_pass_times_ = pass_times_.take();
+  return vote;
+}
+
+void TrainingLoop::adapt(const StepVote& vote) {
+  records_.restore_directory(step_);
+  std::vector<resilience::AdaptationEvent> events;
+  {
+    const HostPhase phase(profile_, "adapt");
+    if (parts_.adaptation)
+      events = parts_.adaptation->finish_step(
+          step_, last_pass_times_,
+          {.path_failed = vote.path_failed, .has_events = vote.has_adaptation_events});
+  }
+  parts_.replica.report(&profile_, false);
+  log_adaptations(events);
+}
+
+void TrainingLoop::record(const StepVote& vote, double learning_rate, double seconds) {
+  skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
+  const io::TrainingMetrics metrics{.step = step_,
+                                    .loss = vote.loss,
+                                    .grad_norm = vote.grad_norm,
+                                    .lr = learning_rate,
+                                    .tokens = global_tokens_,
+                                    .seconds = seconds,
+                                    .tokens_per_second = static_cast<double>(global_tokens_) / seconds};
+  records_.training(metrics);
+  if (!vote.finite)
+    records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
+  report(metrics);
+  if (vote.verdict == Verdict::suspend) end_reason_ = vote.signalled ? "signal" : "time_limit";
+  ++step_;
+  log_saves();
+  refuse_divergence();
+}
+
+void TrainingLoop::refuse_divergence() const {
+  if (skipped_in_a_row_ < kMaxSkippedInARow) return;
+  throw comm::AgreedError(Scope::job,
+                          format("%d steps in a row had a non-finite loss or gradient (the last was step "
+                                 "%lld): the run has diverged; lower optimizer.lr or resume from an "
+                                 "earlier checkpoint",
+                                 kMaxSkippedInARow, static_cast<long long>(step_ - 1)));
+}
+
+void TrainingLoop::validate() {
+  const std::int64_t interval = parts_.deck.run.eval_interval;
+  if (interval > 0 && step_ % interval == 0) evaluate();
+}
+
+void TrainingLoop::checkpoint(const StepVote& vote) {
+  const std::int64_t interval = parts_.deck.checkpoint.interval;
+  if (vote.checkpoint_is_due || (interval > 0 && step_ % interval == 0)) start_checkpoint();
+}
+
+void TrainingLoop::trace() {
+  if (is_profiled(step_ - 1)) write_profile();
+}
+
+// Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
+// there only the steps that the deck wants profiled are.
+bool TrainingLoop::is_observed() const {
+  if (!parts_.deck.device.cuda_graph) return true;
+  return step_ + 1 == parts_.deck.run.train_steps || is_profiled(step_);
+}
+
+// The last step apart, which nobody may know before it has run. So a run that is killed leaves a trace.
+bool TrainingLoop::is_profiled(std::int64_t step) const {
+  constexpr std::int64_t kTenth = 9;
+  const std::int64_t interval = parts_.deck.run.profile_interval;
+  return interval > 0 ? (step + 1) % interval == 0 : step - first_step_ == kTenth;
+}
+
+void TrainingLoop::write_profile() {
+  parts_.replica.report(&profile_, true);
+  StepProfile profile = profile_;
+  profile.set_pass_times(last_pass_times_);
+  if (writing_since_s_)
+    profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s_,
+                      kernels::steady_now_s()});
+  write_trace(std::filesystem::path(parts_.deck.run.output_dir) / "trace.json", step_ - 1, profile,
+              parts_.replica.coordinates(), parts_.replica.control());
+}
+
+void TrainingLoop::report(const io::TrainingMetrics& metrics) {
+  const io::Deck& deck = parts_.deck;
+  logged_seconds_ += metrics.seconds;
+  ++logged_steps_;
+  const double step_s = logged_seconds_ / static_cast<double>(logged_steps_);
+  const double eta_s = step_s * static_cast<double>(deck.run.train_steps - metrics.step - 1);
+  const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
+  const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
+  // What was measured at the start, beside whatever else ran then, may have been too little.
+  parts_.machine_flop_per_second = std::max(parts_.machine_flop_per_second, flop_per_second);
+  const StepReport line{.step = metrics.step + 1,
+                        .train_steps = deck.run.train_steps,
+                        .loss = metrics.loss,
+                        .grad_norm = metrics.grad_norm,
+                        .learning_rate = metrics.lr,
+                        .tokens_per_second = tokens_per_second,
+                        .flop_per_second = flop_per_second,
+                        .peak_fraction = flop_per_second / parts_.machine_flop_per_second,
+                        .eta_s = eta_s,
+                        .iteration_s = step_s,
+                        .has_data = parts_.replica.layout().has_data};
+  if (line.step % deck.run.log_interval == 0 || line.step == line.train_steps) {
+    parts_.console.report(line);
+    logged_seconds_ = 0;
+    logged_steps_ = 0;
+  }
+  parts_.console.progress(line);
+}
+
+// Mean loss over the first eval_steps global batches of the validation file, the same ones each time.
+void TrainingLoop::evaluate() {
+  const io::Deck& deck = parts_.deck;
+  if (deck.data.validation.empty() || deck.run.eval_interval == 0 || last_validated_ == step_) return;
+  const HostPhase phase(profile_, "validation");
+  parts_.replica.report(&profile_, true);  // what is told below is not the step's
+  double sum = 0;
+  for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
+    sum += parts_.replica.evaluate(parts_.validation ? parts_.validation->load(batch)
+                                                     : std::span<const std::int32_t>{});
+    parts_.replica.report(nullptr, false);
+  }
+  const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);
+  last_validated_ = step_;
+  records_.validation(step_, loss);
+  parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",
+                            static_cast<long long>(step_), loss, std::exp(loss)));
+}
+
+// Rank 0's clock decides.
+bool TrainingLoop::checkpoint_time_has_come() const {
+  const io::CheckpointSection& section = parts_.deck.checkpoint;
+  return parts_.replica.control().rank() == 0 && section.interval == 0 && section.interval_minutes > 0 &&
+         seconds_since(last_checkpoint_) >= section.interval_minutes * kSecondsPerMinute;
+}
+
+void TrainingLoop::start_checkpoint() {
+  last_checkpoint_ = Deadline::Clock::now();
+  if (!parts_.checkpoints) return;
+  const double begin_s = kernels::steady_now_s();
+  parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
+  const double snapshot_s = parts_.checkpoints->snapshot_begin_s(), now_s = kernels::steady_now_s();
+  profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
+  profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
+  log_saves();
+  writing_since_s_ = now_s;
+}
+
+// A run whose last checkpoint cannot be written has failed; earlier ones only warn.
+void TrainingLoop::final_checkpoint() {
+  if (!parts_.checkpoints) return;
+  {
+    const HostPhase phase(profile_, "wait for checkpoint");
+    parts_.checkpoints->wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
+  }
+  log_saves();
+  if (parts_.deck.checkpoint.interval < 0) return;
+  const resilience::SaveReport report = parts_.checkpoints->save(step_, io::to_toml(parts_.deck));
+  log_save(report);
+  if (!report.saved())
+    throw comm::AgreedError(Scope::job, "the last checkpoint could not be written: " + report.failure);
+  write_profile();  // with the checkpoint
+}
+
+void TrainingLoop::log_saves() {
+  if (!parts_.checkpoints) return;
+  while (const auto report = parts_.checkpoints->poll()) log_save(*report);
+}
+
+void TrainingLoop::log_save(const resilience::SaveReport& report) {
+  writing_since_s_.reset();
+  profile_.on_phase(
+      {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});
+  io::JsonObject details;
+  details.add("file", report.file.string());
+  if (report.saved()) {
+    details.add("seconds", report.seconds).add("bytes", report.bytes);
+    return records_.event(report.step, "checkpoint", details);
+  }
+  if (has_steps_left() && end_reason_ == "completed")
+    parts_.console.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
+                               static_cast<long long>(report.step), report.failure.c_str()));
+  records_.event(report.step, "checkpoint_failed", details.add("reason", report.failure));
+}
+
+void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {
+  for (const resilience::AdaptationEvent& adaptation : adaptations) {
+    records_.event(adaptation.step, resilience::name_of(adaptation.kind), adaptation_details(adaptation));
+    if (parts_.judges_times || adaptation.kind != resilience::AdaptationKind::straggler)
+      parts_.console.say(adaptation_line(adaptation));
+  }
+}
+
+void TrainingLoop::log_open_adaptations() {
+  if (parts_.adaptation) log_adaptations(parts_.adaptation->own_last_events());
+}
+
+bool TrainingLoop::time_is_up() const {
+  const double limit_s = parts_.deck.run.max_minutes * kSecondsPerMinute;
+  return limit_s > 0 && seconds_since(parts_.started) >= limit_s;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,98 @@
+// TrainingLoop: the steps of a run and their records.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/console.hpp"
+#include "app/stop_signals.hpp"
+#include "app/training/batch_loader.hpp"
+#include "app/training/profile.hpp"
+#include "app/training/run_records.hpp"
+#include "app/training/step_vote.hpp"
+#include "parallel/execution/step_observers.hpp"
+#include "parallel/replica/replica.hpp"
+#include "resilience/adaptation/pass_times.hpp"
+#include "resilience/adaptation/pipeline_adaptation.hpp"
+#include "resilience/checkpoint/checkpoint_manager.hpp"
+#include "resilience/faults/fault_injector.hpp"
+
+namespace tenax::app {
+
+/// What the loop works with. References outlive it; loaders are absent on ranks that read no tokens.
+struct TrainingParts {
+  const io::Deck& deck;
+  parallel::Replica& replica;
+  std::optional<BatchLoader>& training;
+  std::optional<BatchLoader>& validation;
+  resilience::PipelineAdaptation* adaptation;  ///< null where the pipeline never changes
+  resilience::CheckpointManager* checkpoints;  ///< null where there is nothing to save
+  resilience::FaultInjector* injector;         ///< null where the deck injects no faults
+  io::RunLock* lock;                           ///< rank 0's, null elsewhere
+  StopSignals& signals;
+  Console& console;
+  /// Matrix-product rate of all ranks together: measured, or the highest seen.
+  double machine_flop_per_second;
+  kernels::Deadline::Clock::time_point started;
+  bool judges_times;  ///< false: who is slow today is the operating system's choice, and not said to the user
+};
+
+class TrainingLoop {
+ public:
+  /// Collective, as all calls. `first_step`: steps done before.
+  TrainingLoop(TrainingParts parts, std::int64_t first_step);
+  /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the reason of the end.
+  std::string run();
+  std::int64_t steps_done() const { return step_; }
+  /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits for any more.
+  void log_open_adaptations();
+
+ private:
+  Verdict step();
+  // The parts of a step, in the order in which step() calls them.
+  std::span<const std::int32_t> batch();
+  void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule);
+  void between_replicas() {}  // the sum over replicas will stand here
+  StepVote vote(const parallel::StepSums& sums);
+  void adapt(const StepVote& vote);
+  void record(const StepVote& vote, double learning_rate, double seconds);
+  void validate();
+  void checkpoint(const StepVote& vote);
+  void trace();
+
+  bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
+  bool is_observed() const;
+  bool is_profiled(std::int64_t step) const;
+  void refuse_divergence() const;
+  void report(const io::TrainingMetrics& metrics);
+  void evaluate();
+  void write_profile();
+  bool checkpoint_time_has_come() const;
+  void start_checkpoint();
+  void final_checkpoint();
+  void log_saves();
+  void log_save(const resilience::SaveReport& report);
+  void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
+  bool time_is_up() const;
+
+  TrainingParts parts_;
+  const std::int64_t first_step_;
+  std::int64_t step_;
+  const std::int64_t global_tokens_;  ///< of a step
+  RunRecords records_;
+  StepProfile profile_;
+  resilience::PassTimes pass_times_;
+  resilience::StageMeasurement last_pass_times_;
+  parallel::StepObservers observers_;
+  std::string end_reason_ = "completed";
+  int skipped_in_a_row_ = 0;
+  std::int64_t last_validated_ = -1;
+  std::optional<double> writing_since_s_;  // a checkpoint in the background; steady clock
+  kernels::Deadline::Clock::time_point last_checkpoint_ = kernels::Deadline::Clock::now();
+  double logged_seconds_ = 0;
+  std::int64_t logged_steps_ = 0;
+};
+
+}  // namespace tenax::app

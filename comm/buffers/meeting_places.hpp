@@ -1,0 +1,84 @@
+// MeetingPlaces: host memory through which messages of a link go between two processes of one host without any processor
+// touching them: the sender's copy engine writes where the receiver's reads. Threads carry headers, and say how much is there.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "comm/buffers/place_store.hpp"
+#include "comm/host_staging.hpp"
+
+namespace tenax::comm {
+
+/// Whoever of sender and receiver comes to a message first names a place for it (place_ledger.hpp). There is none before
+/// open() at both ends, for messages below a page, and where host or device have no room: those go another way, and a place
+/// that only one end knows of is as good as other memory of that end's.
+///
+/// A place is the message's until both ends have left it. It is lost to the link if its receive is given up while the sender's
+/// device may still write there.
+class MeetingPlaces {
+ public:
+  /// `end`: 0 where the link connects, 1 where it accepts. `device` must outlive it and, for who used a place, its streams.
+  MeetingPlaces(kernels::Device& device, int end) : device_(device), end_(end) {}
+  MeetingPlaces(const MeetingPlaces&) = delete;
+  MeetingPlaces& operator=(const MeetingPlaces&) = delete;
+
+  /// Any thread, once. Throws Error(link) where the area cannot be used.
+  void open(std::shared_ptr<SharedMemoryArea> area);
+
+  MessageKey outgoing(Tag tag, std::uint64_t number) const { return {end_, tag, number}; }
+  MessageKey incoming(Tag tag, std::uint64_t number) const { return {1 - end_, tag, number}; }
+
+  /// Posting thread, which the sender's is before it enqueues a copy: the message's place as a slot (without event and
+  /// stream), or an empty one.
+  HostStaging::Slot meet(const MessageKey& key, std::size_t bytes);
+
+  // Any thread:
+  /// Sender: the peer has the message, or will never.
+  void leave_sent(const MessageKey& key, PlaceId place);
+  /// Receiver: nothing reads the place any more. `has_arrived`: nor will the sender write there.
+  void leave_received(const MessageKey& key, PlaceId place, bool has_arrived);
+  /// Whether there are places: open() has been called.
+  bool is_open() const { return opened() != nullptr; }
+  bool is_own(PlaceId place) const { return place.end == end_; }
+  /// Receiver, of a message that came before its receive: the place stays the message's though the sender leaves. Again
+  /// does nothing. Throws Error(link) where the sender does not offer it for that message.
+  void keep(const MessageKey& key, PlaceId place);
+  /// Of a message of `bytes` that came with this place. Throws Error(link) where it cannot be mapped, or is smaller.
+  std::shared_ptr<std::byte> memory(PlaceId place, std::size_t bytes);
+  /// Sender: so much is there.
+  void fill(PlaceId place, std::size_t bytes);
+  /// Receiver: waits for that; `is_over` as Bell::wait's.
+  Bell::Outcome await(PlaceId place, std::size_t bytes, const std::function<bool()>& is_over,
+                      kernels::Deadline deadline);
+
+ private:
+  struct Opened {
+    Opened(kernels::Device& device, int end, const std::shared_ptr<SharedMemoryArea>& area,
+           std::shared_ptr<std::byte> its_table);
+    std::shared_ptr<std::byte> table;
+    PlaceLedger ledger;
+    PlaceStore store;
+  };
+  struct Left {
+    MessageKey key;
+    PlaceId place;
+  };
+  Opened* opened() const { return opened_.load(std::memory_order_acquire); }
+  HostStaging::Slot adopt(Opened& open, const MessageKey& key, PlaceId place, std::size_t bytes);
+  HostStaging::Slot slot_at(Opened& open, const MessageKey& key, PlaceId place);
+  void collect(Opened& open);
+
+  kernels::Device& device_;
+  const int end_;
+  std::unique_ptr<Opened> owner_;
+  std::atomic<Opened*> opened_ = nullptr;
+  std::mutex mutex_;
+  std::vector<Left> left_;  // places of this end whose sent messages the peer has, but may still read
+};
+
+}  // namespace tenax::comm

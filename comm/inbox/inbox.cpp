@@ -1,0 +1,85 @@
+#include "comm/inbox/inbox.hpp"
+
+#include <cassert>
+
+#include "comm/inbox/inbox_state.hpp"
+#include "comm/inbox/landing_receive.hpp"
+#include "comm/poll.hpp"
+#include "comm/wording.hpp"
+
+namespace tenax::comm {
+
+/// Its tensor may be freed as soon as it is gone.
+class InboxReceive final : public Transfer {
+ public:
+  using State = Inbox::State;
+  InboxReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
+      : state_(std::move(state)), receive_(std::move(receive)) {}
+  ~InboxReceive() override { state_->withdraw(*receive_); }
+  InboxReceive(const InboxReceive&) = delete;
+  InboxReceive& operator=(const InboxReceive&) = delete;
+
+  bool done() override { return phase() == State::Phase::done; }
+  void wait(kernels::Deadline deadline) override { wait_for(State::Phase::done, deadline); }
+
+  /// On a device the host goes on while the copy runs.
+  void order_before(kernels::Stream& stream, kernels::Deadline deadline) override {
+    wait_for(State::Phase::copying, deadline);
+    const std::lock_guard lock(state_->mutex);
+    if (receive_->copied) stream.wait(*receive_->copied);
+    if (receive_->timing.arrived_s) stream.input_arrived(*receive_->timing.arrived_s);
+  }
+
+  TransferTiming timing() const override {
+    const std::lock_guard lock(state_->mutex);
+    return receive_->timing;
+  }
+
+ private:
+  State::Phase phase() const {
+    const std::lock_guard lock(state_->mutex);
+    if (receive_->phase == State::Phase::failed) receive_->failure.raise();
+    return receive_->phase;
+  }
+
+  void wait_for(State::Phase wanted, kernels::Deadline deadline) {
+    if (phase() >= wanted) return;  // also when inbox and signal are gone
+    if (!state_->signal.wait_until([&] { return phase() >= wanted; }, deadline))
+      throw kernels::Error(kernels::Scope::link, gave_up(state_->describe(*receive_), state_->me,
+                                                         stopwatch_.elapsed_s(), state_->peer));
+  }
+
+  std::shared_ptr<State> state_;
+  State::ReceivePtr receive_;
+  Stopwatch stopwatch_;
+};
+
+Inbox::Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer, bool emulate_copies,
+             MeetingPlaces* places)
+    : state_(
+          std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies, places)) {}
+
+Inbox::~Inbox() { state_->close(); }
+
+TransferPtr Inbox::post(const kernels::Tensor& tensor, Tag tag) {
+  assert(tag >= 0 && tag < kMaxTag);
+  return std::make_unique<InboxReceive>(state_, state_->post(nullptr, tensor, tag));
+}
+
+TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
+  if (!state_->landing) return post(tensor, tag);
+  assert(tag >= 0 && tag < kMaxTag);
+  return std::make_unique<LandingReceive>(state_, state_->post(&stream, tensor, tag));
+}
+
+void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }
+
+void Inbox::deliver_in_place(const MessageHeader& header, const Await& await) {
+  state_->deliver_in_place(header, await);
+}
+
+std::uint64_t Inbox::copied_bytes() const { return state_->copied_bytes; }
+
+void Inbox::fail(std::exception_ptr error) { state_->fail(failure_of(error)); }
+
+}  // namespace tenax::comm

@@ -1,0 +1,157 @@
+#include "comm/inbox/landing_receive.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "comm/pieces.hpp"
+#include "comm/wording.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+namespace {
+
+constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its copies is broken
+
+}  // namespace
+
+LandingReceive::~LandingReceive() {
+  if (is_done_) return;
+  state_->abandon(*receive_);
+  try {
+    if (is_enqueued_) receive_->slot.copied->wait(kernels::Deadline::after_s(kCopyDeadline_s));
+  } catch (const std::exception&) {
+    // Whoever waits for the device elsewhere hears of it.
+  }
+  state_->give_back(*receive_, receive_->phase == State::Phase::landed);
+}
+
+bool LandingReceive::done() {
+  if (is_done_) return true;
+  if (!is_coming()) return false;
+  enqueue();
+  if (has_landed() && receive_->slot.copied->done()) finish();
+  return is_done_;
+}
+
+void LandingReceive::wait(kernels::Deadline deadline) {
+  if (is_done_) return;  // also when inbox and signal are gone
+  await([this] { return is_coming(); }, deadline);
+  enqueue();
+  await([this] { return has_landed(); }, deadline);
+  receive_->slot.copied->wait(deadline);
+  finish();
+}
+
+template <class Ready>
+void LandingReceive::await(Ready ready, kernels::Deadline deadline) {
+  if (ready() || state_->signal.wait_until(ready, deadline)) return;
+  throw kernels::Error(kernels::Scope::link, gave_up(state_->describe(*receive_), state_->me,
+                                                     stopwatch_.elapsed_s(), state_->peer));
+}
+
+void LandingReceive::order_before(kernels::Stream& stream, kernels::Deadline) {
+  if (is_done_) return;
+  enqueue();
+  stream.wait(*receive_->slot.copied);
+}
+
+/// Its first piece is here: the others follow as fast as the sender's device copies, and this one's can follow them.
+bool LandingReceive::is_coming() const {
+  const std::lock_guard lock(state_->mutex);
+  if (receive_->phase == State::Phase::failed) receive_->failure.raise();
+  return receive_->phase >= State::Phase::landed || receive_->pieces_here > 0;
+}
+
+bool LandingReceive::has_landed() const {
+  const std::lock_guard lock(state_->mutex);
+  if (receive_->phase == State::Phase::failed) receive_->failure.raise();
+  return receive_->phase >= State::Phase::landed;
+}
+
+void LandingReceive::enqueue() {
+  if (is_enqueued_) return;
+  state_->take_turns(*receive_);
+  state_->landing_or_throw().copy(receive_->slot, receive_->tensor, *receive_->writable, receive_->turns);
+  is_enqueued_ = true;
+}
+
+void LandingReceive::finish() {
+  timing_ = {receive_->timing.started_s, receive_->slot.copied->time_s()};
+  is_done_ = true;
+  state_->give_back(*receive_, true);
+}
+
+/// If the message has not come yet: the copy then waits for its turns.
+void Inbox::State::take_turns(Receive& receive) {
+  const std::lock_guard lock(mutex);
+  if (receive.phase == Phase::failed) receive.failure.raise();
+  if (receive.phase >= Phase::landed) return;
+  if (failure) failure->raise();  // nothing waits for it any more
+  receive.turns = landing->take_turns(receive.slot.place != 0 ? pieces_of(receive.tensor.bytes()) : 1);
+  const std::uint32_t here = std::exchange(receive.pieces_here, 0);
+  while (receive.pieces_here < here) land_piece(receive);
+}
+
+/// The next piece of the message is in the receive's slot.
+void Inbox::State::land_piece(Receive& receive) {
+  const std::uint32_t index = receive.pieces_here++;
+  if (index < receive.turns.count) landing->arrive(receive.turns.first + index);
+  if (index == 0) signal.notify();
+}
+
+/// A message that came before or while its receive was posted is in its place, or in a slot of its own.
+void Inbox::State::land(Receive& receive, Message message) {
+  const std::uint64_t place = message.header.place;
+  if (place != 0 && place != receive.slot.place) {
+    read_place(place, receive.slot.memory(receive.tensor.bytes()));
+    places->leave_received(places->incoming(receive.tag, receive.number), PlaceId::of_code(place), true);
+  }
+  if (place == 0 && receive.turns.count == 0 && receive.slot.place == 0) {
+    std::swap(receive.slot, message.slot);
+  } else if (place == 0) {
+    std::memcpy(receive.slot.buffer->data(), message.slot.buffer->data(), receive.tensor.bytes());
+    copied_bytes += receive.tensor.bytes();
+  }
+  if (message.slot) staging->give_back(std::move(message.slot));
+  end(receive, message, message.arrived_s);
+}
+
+/// Copies what is there for a receive that has another slot.
+void Inbox::State::read_place(std::uint64_t code, std::span<std::byte> memory) {
+  const auto source = places->memory(PlaceId::of_code(code), memory.size());
+  std::memcpy(memory.data(), source.get(), memory.size());
+  copied_bytes += memory.size();
+}
+
+/// The receive's tensor and slot are nobody's once it returns, but the device's; copies that wait are let go.
+void Inbox::State::abandon(Receive& receive) {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return receive.phase != Phase::filling; });
+  if (receive.phase == Phase::waiting) {
+    posted.erase(Key(receive.tag, receive.number));
+    receive.phase = Phase::failed;
+    receive.failure = {kernels::Scope::link, describe(receive) + ": given up"};
+  }
+  const bool is_awaited = receive.turns.count != 0 && receive.phase == Phase::failed;
+  lock.unlock();
+  if (is_awaited) fail(receive.failure);
+}
+
+/// close() leaves it to its transfers to find out.
+Landing& Inbox::State::landing_or_throw() {
+  if (landing) return *landing;
+  const std::lock_guard lock(mutex);
+  failure->raise();
+}
+
+/// `has_arrived`: nobody writes into the slot any more.
+void Inbox::State::give_back(Receive& receive, bool has_arrived) {
+  HostStaging::Slot slot = std::move(receive.slot);
+  if (!staging) return;
+  if (slot.place == 0) return staging->give_back(std::move(slot));
+  places->leave_received(places->incoming(receive.tag, receive.number), PlaceId::of_code(slot.place),
+                         has_arrived);
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,41 @@
+// The transfer of a receive on an asynchronous device.
+#pragma once
+
+#include "comm/inbox/inbox_state.hpp"
+#include "comm/poll.hpp"
+
+namespace tenax::comm {
+
+class LandingReceive final : public Transfer {
+ public:
+  using State = Inbox::State;
+  LandingReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
+      : state_(std::move(state)), receive_(std::move(receive)) {}
+  /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox if the device waits for
+  /// its message.
+  ~LandingReceive() override;
+  LandingReceive(const LandingReceive&) = delete;
+  LandingReceive& operator=(const LandingReceive&) = delete;
+
+  bool done() override;
+  void wait(kernels::Deadline deadline) override;
+  void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
+  bool orders_without_blocking() const override { return true; }
+  TransferTiming timing() const override { return timing_; }
+
+ private:
+  bool is_coming() const;
+  bool has_landed() const;
+  template <class Ready>
+  void await(Ready ready, kernels::Deadline deadline);
+  void enqueue();
+  void finish();
+
+  std::shared_ptr<State> state_;
+  State::ReceivePtr receive_;
+  bool is_enqueued_ = false, is_done_ = false;
+  TransferTiming timing_;
+  Stopwatch stopwatch_;
+};
+
+}  // namespace tenax::comm

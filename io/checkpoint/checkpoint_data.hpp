@@ -1,0 +1,71 @@
+// The elements of a checkpoint: each rank writes its own ranges to their place in the file, and reads them
+// from there, a few megabytes at a time, so that ranks can hear of each other's failures in between.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "io/checkpoint/checkpoint_info.hpp"
+#include "io/posix_file.hpp"
+
+namespace tenax::io {
+
+/// Walks over ranges × parts in slices of bounded size; resumable.
+class RangeCursor {
+ public:
+  /// `count` elements of part `part` of `range`, from local element `local_begin`.
+  struct Slice {
+    const StateRange* range;
+    int part;
+    std::int64_t local_begin, count;
+  };
+  explicit RangeCursor(std::vector<StateRange> ranges) : ranges_(std::move(ranges)) {}
+  /// Calls `visit` for the next slices, about `bytes` in all. False once everything has been visited.
+  bool advance(std::int64_t bytes, const std::function<void(const Slice&)>& visit);
+
+ private:
+  std::vector<StateRange> ranges_;
+  std::size_t range_ = 0;
+  int part_ = 0;
+  std::int64_t position_ = 0;  ///< within the range
+};
+
+/// One rank's side of writing. The ranges' memory must stay as it is until done.
+class RangeWriter {
+ public:
+  /// Takes the primary ones of `ranges`. `file`: as created by create_checkpoint_file, which returned `info`;
+  /// `info` must outlive this object.
+  RangeWriter(const std::filesystem::path& file, const CheckpointInfo& info,
+              std::span<const StateRange> ranges);
+  /// Writes about `bytes` more and brings them to the disk. False once all are there.
+  bool write_some(std::int64_t bytes);
+  std::uint64_t checksum() const { return checksum_; }  ///< of what was written, as part of the seal's
+
+ private:
+  void write_slice(const RangeCursor::Slice& slice);
+  const CheckpointInfo& info_;
+  PosixFile file_;
+  RangeCursor cursor_;
+  std::uint64_t checksum_ = 0;
+};
+
+/// One rank's side of reading: fills every range, primary or not; padding becomes zero; parts without memory
+/// (null) are skipped.
+class RangeReader {
+ public:
+  /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or holds it
+  /// in another shape.
+  RangeReader(const std::filesystem::path& file, const CheckpointInfo& info,
+              std::span<const StateRange> ranges);
+  bool read_some(std::int64_t bytes);
+
+ private:
+  void read_slice(const RangeCursor::Slice& slice);
+  const CheckpointInfo& info_;
+  PosixFile file_;
+  RangeCursor cursor_;
+};
+
+}  // namespace tenax::io

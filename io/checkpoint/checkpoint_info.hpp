@@ -1,0 +1,87 @@
+// CheckpointInfo: what a checkpoint holds and where, without its tensors. Plain data; travels between ranks
+// as text.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/deck/model_sizes.hpp"
+#include "io/state_range.hpp"
+
+namespace tenax::io {
+
+/// The three float32 datasets of a parameter: its value and AdamW's moments.
+inline constexpr int kStateParts = 3;
+inline constexpr std::array<const char*, kStateParts> kStateGroups = {"/model", "/optimizer/exp_avg",
+                                                                      "/optimizer/exp_avg_sq"};
+/// The range's memory of part `part`; null where the caller has none.
+inline float* data_of(const StateRange& range, int part) {
+  return part == 0 ? range.master : part == 1 ? range.exp_avg : range.exp_avg_sq;
+}
+
+struct StoredParameter {
+  std::string name;                                   ///< Hugging Face
+  kernels::Shape shape;                               ///< logical, unsharded
+  std::array<std::uint64_t, kStateParts> checksum{};  ///< of each dataset (checksum.hpp; word = flat index)
+  std::array<std::int64_t, kStateParts> offset{};     ///< of each dataset's first byte in the file
+  std::int64_t elements = 0;                          ///< how many the checksums cover
+};
+
+/// Which program wrote a checkpoint, and what its model was trained on. What is not known is empty, as all of it is in
+/// files of format 1.
+struct CheckpointOrigin {
+  std::string tokenizer;            ///< "bytes" or "gpt2": what made the training tokens
+  std::string vocabulary_checksum;  ///< vocabulary_checksum() of io/tokenizer/tokenizer.hpp; empty for bytes
+  std::string compute_dtype;        ///< "fp32" or "bf16", as in the deck
+  std::string tenax_version;
+  std::string commit;  ///< of the source; "-dirty" at its end: changed since
+  bool operator==(const CheckpointOrigin&) const = default;
+};
+
+/// Every member with the name of its attribute.
+struct OriginText {
+  const char* name;
+  std::string CheckpointOrigin::*member;
+};
+inline constexpr std::array<OriginText, 5> kOriginTexts = {{
+    {"tokenizer", &CheckpointOrigin::tokenizer},
+    {"vocabulary_checksum", &CheckpointOrigin::vocabulary_checksum},
+    {"compute_dtype", &CheckpointOrigin::compute_dtype},
+    {"tenax_version", &CheckpointOrigin::tenax_version},
+    {"commit", &CheckpointOrigin::commit},
+}};
+
+struct CheckpointInfo {
+  std::int64_t step = 0;  ///< steps done
+  /// The number of the first sample that has not been trained on; unknown in files of format 1, which stopped at step x
+  /// the deck's global batch size.
+  std::optional<std::int64_t> next_sample;
+  ModelSizes model;
+  CheckpointOrigin origin;
+  std::string deck;  ///< the resolved deck, TOML; empty for an imported model
+  std::vector<StoredParameter> parameters;
+  std::int64_t file_bytes = 0;
+  std::uint64_t metadata_checksum = 0;  ///< the part of the seal's checksum that is not tensors
+
+  /// Null if there is none of that name.
+  const StoredParameter* find(const std::string& name) const;
+};
+
+/// What the primary ranges of one rank contribute: each parameter once, with partial checksums. Reads every
+/// element.
+std::vector<StoredParameter> contributions_of(std::span<const StateRange> ranges);
+/// The sum over all ranks' contributions, sorted by name. Throws kernels::Error(job) unless each parameter is
+/// covered exactly.
+std::vector<StoredParameter> merge_contributions(const std::vector<std::vector<StoredParameter>>& of_rank);
+
+std::string to_text(const std::vector<StoredParameter>& parameters);
+std::vector<StoredParameter> parse_parameters(const std::string& text);
+std::string to_text(const CheckpointInfo& info);
+CheckpointInfo parse_info(const std::string& text);
+
+}  // namespace tenax::io

@@ -1,0 +1,22 @@
+// Checkpoints of one process, for tools: the same file as many ranks write and read together.
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "io/checkpoint/checkpoint_info.hpp"
+
+namespace tenax::io {
+
+/// Verifies every byte, then reads what the checkpoint holds. Throws kernels::Error(rank).
+CheckpointInfo open_checkpoint(const std::filesystem::path& file);
+
+/// Fills the ranges from an opened checkpoint: parts without memory (null) are skipped, padding becomes zero.
+void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,
+                     std::span<const StateRange> ranges);
+
+/// Writes `ranges`, which cover every parameter, beside `target` and renames. `info`: step, model and deck.
+void write_checkpoint(const std::filesystem::path& target, CheckpointInfo info,
+                      std::span<const StateRange> ranges);
+
+}  // namespace tenax::io

@@ -1,0 +1,143 @@
+// Deck: the input of a run, as typed values. Which keys exist, with default, range, unit and a sentence each,
+// is declared once in deck_table.cpp; parsing, checking, --deck-help, inputs/reference.toml and the resolved
+// deck come from there. Meaning of the keys: shared contract, README.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/deck/choice.hpp"
+
+namespace tenax::io {
+
+struct RunSection {
+  std::string name;
+  std::string output_dir;
+  std::int64_t train_steps = 0;
+  std::int64_t seed = 1;
+  std::int64_t log_interval = 1;
+  std::int64_t eval_interval = 0;
+  std::int64_t eval_steps = 20;
+  std::int64_t profile_interval = 0;
+  double max_minutes = 0;
+  bool ignore_memory = false;
+  bool tensorboard = false;
+  std::string resume = "auto";  ///< "auto", "never" or an absolute path
+};
+
+struct ModelSection {
+  std::int64_t num_layers = 0, hidden_size = 0, num_attention_heads = 0;
+  std::int64_t ffn_hidden_size = 0;  ///< resolved: never 0 after parsing
+  std::int64_t seq_length = 0, vocab_size = 0;
+  Choice<ComputeDtype> compute_dtype = ComputeDtype::fp32;
+  std::string init_weights;  ///< absolute path or empty
+  /// An emulated run without a model: the sizes only suit the layout, and the resolved deck leaves them out.
+  bool is_placeholder = false;
+};
+
+struct DataSource {
+  std::string file;   ///< absolute path of a file, a folder or a pattern (io/token_names.hpp)
+  double weight = 0;  ///< 0: the number of its tokens
+};
+
+struct DataSection {
+  std::vector<DataSource> train, validation;
+  /// Empty: unstated, and in a run's own deck that nobody knows (app/training/data_tokenizer.hpp).
+  std::string tokenizer;
+  std::string vocab_dir;
+  std::string order = "shuffled";
+};
+
+struct BatchSection {
+  std::int64_t global_batch_size = 0, micro_batch_size = 1;
+};
+
+struct OptimizerSection {
+  double lr = 0, min_lr = 0;
+  Choice<LrSchedule> lr_schedule = LrSchedule::cosine;
+  std::int64_t lr_warmup_steps = 0,
+               lr_decay_steps = 0;  ///< lr_decay_steps resolved: train_steps where 0 was given
+  double weight_decay = 0.1, adam_beta1 = 0.9, adam_beta2 = 0.95, adam_eps = 1e-8, clip_grad = 1.0;
+};
+
+struct ParallelSection {
+  std::int64_t tensor_parallel_size = 1, pipeline_parallel_size = 1, data_parallel_size = 1, replicas = 1;
+  std::int64_t ranks() const { return tensor_parallel_size * pipeline_parallel_size * data_parallel_size; }
+};
+
+struct PipelineSection {
+  Choice<Schedule> schedule = Schedule::adaptive;
+  Choice<P2p> p2p = P2p::automatic;
+  std::vector<std::int64_t> activation_limit;  ///< empty = from memory; one, or one per stage
+};
+
+struct CommSection {
+  Choice<TransportKind> transport = TransportKind::automatic;
+  double deadline_s = 60;
+  std::vector<std::string> interfaces;
+  std::int64_t sockets_per_link = 0;
+};
+
+struct DeviceSection {
+  Choice<DeviceKind> kind = DeviceKind::automatic;
+  bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
+  Choice<Recompute> recompute = Recompute::none;
+  // Of the emulated device alone: times of one microbatch, one number or one per stage.
+  std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
+  Choice<DirectModel> direct_model = DirectModel::send_queue;
+  std::int64_t send_queue_depth = 1;
+  std::int64_t activation_bytes = 0;  ///< of a boundary tensor; resolved: the model's for 0, if there is one
+  std::int64_t gradient_bytes = 0;    ///< of one rank's weight gradients; resolved likewise
+  double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
+};
+
+struct CheckpointSection {
+  std::int64_t interval = 0, keep = 3;
+  double interval_minutes = 30;
+  std::string dir;  ///< absolute after parsing
+};
+
+/// One [[inject]] entry: a fault that holds while from_step <= step < to_step.
+struct InjectEntry {
+  Choice<FaultKind> kind = FaultKind::unset;
+  std::int64_t from_step = 0, to_step = 0;  ///< to_step 0: to the end of the run
+  std::vector<std::int64_t> stages, ranks;  ///< two neighbours or two ranks
+  std::int64_t data = -1;                   ///< which pipeline; -1 = all
+  double delay_ms = 0, per_packet_ms = 0;
+  std::int64_t packet_bytes = 0;
+  std::string trace;  ///< absolute path or empty
+  std::string path;   ///< "direct" or an address
+};
+
+struct Deck {
+  RunSection run;
+  ModelSection model;
+  DataSection data;
+  BatchSection batch;
+  OptimizerSection optimizer;
+  ParallelSection parallel;
+  PipelineSection pipeline;
+  CommSection comm;
+  DeviceSection device;
+  CheckpointSection checkpoint;
+  std::vector<InjectEntry> inject;
+};
+
+/// Reads, overrides, checks and resolves a deck. `overrides`: "section.key=value" each. Relative paths become
+/// absolute (files: relative to the deck; output_dir: to the working directory). Throws kernels::Error(usage)
+/// with "DECK:LINE:COLUMN: message" or "command line: section.key: message"; a deck that cannot be opened
+/// included. A delay trace that cannot be read is an Error(rank) at its key.
+Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+/// The resolved deck as TOML: every key (but a placeholder model's), in table order; reading it back gives
+/// the same Deck.
+std::string to_toml(const Deck& deck);
+/// The resolved deck for rank 0 to broadcast: parses what to_toml wrote.
+Deck parse_resolved_deck(const std::string& toml);
+
+std::string deck_help();       ///< text of `tenax --deck-help`
+std::string reference_toml();  ///< text of inputs/reference.toml
+
+}  // namespace tenax::io

@@ -1,0 +1,189 @@
+// The lock is one of an open file description (fcntl's F_OFD_SETLK): it ends with the process, however that ends, and
+// unlike a classic POSIX lock is not lost when another part of the process closes the same file. What the file says is for
+// file systems without locks (and for messages):
+//
+//   {"host": "n1", "pid": 4711, "pid_start": 81234567, "job": "77", "restart": 0, "time": 1795000000.123}
+//
+// The file is removed while it is still locked. Whoever opened it before and gets the lock afterwards holds a file that has
+// no name any more, sees so, and tries again.
+#include "io/run/directory_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <thread>
+
+#include "io/json.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
+[[noreturn]] void fail(const fs::path& directory, const std::string& what, int code) {
+  throw Error(Scope::rank, "run directory " + directory.string() + ": " + what + ": " +
+                               std::generic_category().message(code) +
+                               "; make it writable or choose another with run.output_dir");
+}
+
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+LockState set_lock(int descriptor) {
+  struct flock lock = whole_file();
+  if (::fcntl(descriptor, F_OFD_SETLK, &lock) == 0) return LockState::free;
+  return errno == EAGAIN || errno == EACCES ? LockState::held : LockState::unknown;
+}
+
+LockState state_of_lock(int descriptor) {
+  struct flock lock = whole_file();
+  if (::fcntl(descriptor, F_OFD_GETLK, &lock) != 0) return LockState::unknown;
+  return lock.l_type == F_UNLCK ? LockState::free : LockState::held;
+}
+
+bool is_file(int descriptor, const fs::path& path) {
+  struct stat open, named;
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+/// Nothing where the file is empty, or its writer was killed within it.
+std::optional<LockOwner> read_owner(const PosixFile& file) {
+  std::string text(4096, '\0');
+  const ssize_t bytes = ::pread(file.descriptor(), text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  const auto object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return {};
+  try {
+    LockOwner owner;
+    owner.host = object.at("host").get<std::string>();
+    owner.pid = object.at("pid").get<std::int64_t>();
+    owner.pid_start = object.at("pid_start").get<std::int64_t>();
+    owner.job = object.at("job").get<std::string>();
+    owner.restart = object.at("restart").get<std::int64_t>();
+    owner.time_s = object.at("time").get<double>();
+    return owner;
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+void write_owner(const PosixFile& file, const LockOwner& owner) {
+  const std::string text = JsonObject()
+                               .add("host", owner.host)
+                               .add("pid", owner.pid)
+                               .add("pid_start", owner.pid_start)
+                               .add("job", owner.job)
+                               .add("restart", owner.restart)
+                               .add("time", owner.time_s)
+                               .text() +
+                           "\n";
+  if (::ftruncate(file.descriptor(), 0) != 0) fail(file.path().parent_path(), "cannot lock", errno);
+  file.write(std::as_bytes(std::span(text)), 0);
+}
+
+/// Where an open file has been moved to; some name that is no file's if it has none.
+fs::path present_name(int descriptor) {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), ignored);
+}
+
+void refuse_if_taken(const PosixFile& file, LockState state) {
+  const std::string obstacle =
+      lock_obstacle(file.path().parent_path(), state, read_owner(file), LockOwner::this_process());
+  if (!obstacle.empty()) throw Error(Scope::rank, obstacle);
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(fs::path directory) : directory_(std::move(directory)) { take(); }
+
+DirectoryLock::~DirectoryLock() {
+  if (in_place()) ::unlink(file().c_str());
+  std::error_code ignored;
+  for (auto made = made_.rbegin(); made != made_.rend(); ++made)
+    fs::remove(*made, ignored);  // if it is empty
+}
+
+bool DirectoryLock::in_place() const { return lock_ && is_file(lock_->descriptor(), file()); }
+
+void DirectoryLock::renew() {
+  if (in_place()) return;
+  if (lock_) {
+    const fs::path moved_to = present_name(lock_->descriptor());
+    if (is_file(lock_->descriptor(), moved_to)) ::unlink(moved_to.c_str());
+    lock_.reset();
+  }
+  take();
+}
+
+void DirectoryLock::make_directory() {
+  std::error_code error;
+  std::vector<fs::path> absent;
+  for (fs::path at = directory_; !at.empty() && !fs::exists(at, error) && !error; at = at.parent_path())
+    absent.push_back(at);
+  fs::create_directories(directory_, error);
+  if (error && error.value() != ENOENT) fail(directory_, "cannot create", error.value());
+  made_.insert(made_.end(), absent.rbegin(), absent.rend());
+}
+
+void DirectoryLock::take() {
+  // Each is lost to a process that starts or ends at the same moment, or that is still removing the directory.
+  constexpr int kAttempts = 100;
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) std::this_thread::sleep_for(kPause);
+    make_directory();
+    if (try_to_take()) return;
+  }
+  fail(directory_, "cannot lock", EAGAIN);
+}
+
+bool DirectoryLock::try_to_take() {
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+  int descriptor = ::open(file().c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+  const bool created = descriptor >= 0;
+  const bool was_there = !created && errno == EEXIST;
+  if (was_there) descriptor = ::open(file().c_str(), kFlags);
+  if (descriptor < 0 && errno == ENOENT) {
+    std::error_code ignored;
+    if (was_there || !fs::exists(directory_, ignored)) return false;
+    errno = ENOENT;
+  }
+  if (descriptor < 0) fail(directory_, "cannot write " + file().string(), errno);
+  PosixFile opened = PosixFile::adopt(descriptor, file());
+  const LockState state = set_lock(descriptor);
+  if (!created || state == LockState::held) refuse_if_taken(opened, state);
+  if (!created &&
+      state == LockState::unknown) {  // a dead process' file: the first to make a new one has the directory
+    ::unlink(file().c_str());
+    return false;
+  }
+  if (!is_file(descriptor, file())) return false;
+  write_owner(opened, LockOwner::this_process());
+  lock_.emplace(std::move(opened));
+  return true;
+}
+
+void DirectoryLock::check_free(const fs::path& directory) {
+  const fs::path file = directory / kFileName;
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const PosixFile opened = PosixFile::adopt(descriptor, file);
+  refuse_if_taken(opened, state_of_lock(descriptor));
+}
+
+}  // namespace tenax::io

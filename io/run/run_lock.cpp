@@ -1,0 +1,71 @@
+#include "io/run/run_lock.hpp"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_more_than_lock(const fs::path& directory) {
+  std::error_code ignored;
+  return std::any_of(fs::directory_iterator(directory, ignored), fs::directory_iterator(),
+                     [](const auto& entry) { return entry.path().filename() != DirectoryLock::kFileName; });
+}
+
+bool holds_run(const fs::path& directory) {
+  std::error_code ignored;
+  for (const char* name : {"deck.toml", "events.jsonl", "metrics.jsonl"})
+    if (fs::exists(directory / name, ignored)) return true;
+  return holds_more_than_lock(directory / "checkpoints");
+}
+
+fs::path move_aside(const fs::path& directory) {
+  std::error_code error;
+  for (int number = 1;; ++number) {
+    const fs::path target = directory.string() + "." + std::to_string(number);
+    if (fs::symlink_status(target, error).type() != fs::file_type::not_found) continue;
+    fs::rename(directory, target, error);
+    if (!error) return target;
+    throw kernels::Error(kernels::Scope::rank,
+                         "run directory " + directory.string() + ": cannot move the old run to " +
+                             target.string() + ": " + error.message() +
+                             "; make it writable or choose another with run.output_dir");
+  }
+}
+
+/// `tenax launch` locks the whole run, and each replica's rank 0 its own part of it, which may outlive the launcher.
+void check_replicas(const fs::path& directory) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored))
+    if (entry.path().filename().string().starts_with("replica-")) DirectoryLock::check_free(entry.path());
+}
+
+}  // namespace
+
+RunLock::RunLock(const Deck& deck) : run_(deck.run.output_dir) {
+  check_replicas(deck.run.output_dir);
+  std::error_code ignored;
+  const fs::path checkpoints = deck.checkpoint.dir;
+  if (checkpoints == deck.run.output_dir) return;
+  if (deck.checkpoint.interval >= 0 || fs::is_directory(checkpoints, ignored))
+    checkpoints_.emplace(checkpoints);
+}
+
+std::optional<fs::path> RunLock::move_old_run(const Deck& deck) {
+  if (deck.run.resume != "never" || !holds_run(deck.run.output_dir)) return {};
+  const fs::path moved_to = move_aside(deck.run.output_dir);
+  renew();
+  return moved_to;
+}
+
+void RunLock::renew() {
+  run_.renew();
+  if (checkpoints_) checkpoints_->renew();
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,33 @@
+// RunLock: one run at a time writes to a run directory and to its checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "io/deck/deck.hpp"
+#include "io/run/directory_lock.hpp"
+
+namespace tenax::io {
+
+/// Held by rank 0 from before the first write to the end. Used by one thread.
+class RunLock {
+ public:
+  /// Locks run.output_dir, and checkpoint.dir where the deck writes checkpoints or some lie there. Throws kernels::Error(rank) if
+  /// another process holds one of them, or a replica of the run still holds its own directory.
+  explicit RunLock(const Deck& deck);
+
+  /// With run.resume = "never" and a run in run.output_dir: moves that to <dir>.1, .2, …, whichever is free, locks the new
+  /// directory, and returns where to. Throws kernels::Error(rank).
+  std::optional<std::filesystem::path> move_old_run(const Deck& deck);
+
+  /// False once one of the directories has been removed or moved away.
+  bool in_place() const { return run_.in_place() && (!checkpoints_ || checkpoints_->in_place()); }
+  /// Makes what is gone again, and locks it.
+  void renew();
+
+ private:
+  DirectoryLock run_;
+  std::optional<DirectoryLock> checkpoints_;
+};
+
+}  // namespace tenax::io

@@ -1,0 +1,92 @@
+#include "io/run/run_series.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "io/json_parse.hpp"
+
+namespace tenax::io {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+double number_in(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? found->get<double>()
+                                                     : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string place_of(const json& event) {
+  if (const auto stages = event.find("stages"); stages != event.end() && stages->is_array() &&
+                                                stages->size() == 2 && stages->at(0).is_number() &&
+                                                stages->at(1).is_number())
+    return "link " + std::to_string(stages->at(0).get<std::int64_t>()) + "-" +
+           std::to_string(stages->at(1).get<std::int64_t>());
+  for (const std::string name : {"stage", "rank"})
+    if (const auto found = event.find(name); found != event.end() && found->is_number())
+      return name + " " + std::to_string(found->get<std::int64_t>());
+  return {};
+}
+
+void add_events(const fs::path& file, const std::string& replica, std::vector<EventLine>& events) {
+  for_each_json_line(file, [&](const json& object) {
+    if (!object.contains("event")) return;
+    EventLine line;
+    line.time_s = number_in(object, "time");
+    line.step = object.value("step", json()).is_number() ? object["step"].get<std::int64_t>() : 0;
+    line.event = text_of(object["event"]);
+    line.reason = object.contains("reason") ? text_of(object["reason"]) : "";
+    line.place = place_of(object);
+    line.details = replica;
+    for (const auto& [name, value] : object.items()) {
+      if (name == "time" || name == "step" || name == "event") continue;
+      line.details += (line.details.empty() ? "" : ", ") + name + " " + text_of(value);
+    }
+    events.push_back(std::move(line));
+  });
+}
+
+}  // namespace
+
+RunSeries read_series(const fs::path& run_directory) {
+  RunSeries series;
+  for_each_json_line(run_directory / "metrics.jsonl", [&](const json& line) {
+    if (line.contains("validation_loss")) {
+      series.validation_step.push_back(number_in(line, "step"));
+      series.validation_loss.push_back(number_in(line, "validation_loss"));
+    } else if (line.contains("loss")) {
+      series.step.push_back(number_in(line, "step"));
+      series.loss.push_back(number_in(line, "loss"));
+      series.grad_norm.push_back(number_in(line, "grad_norm"));
+      series.lr.push_back(number_in(line, "lr"));
+      series.seconds.push_back(number_in(line, "seconds"));
+      series.tokens_per_second.push_back(number_in(line, "tokens_per_second"));
+      const double tokens = number_in(line, "tokens");
+      const double before = series.tokens_seen.empty() ? 0 : series.tokens_seen.back();
+      series.tokens_seen.push_back(before + (tokens > 0 ? tokens : 0));
+    }
+  });
+  return series;
+}
+
+std::vector<EventLine> read_events(const fs::path& run_directory) {
+  std::vector<EventLine> events;
+  add_events(run_directory / "events.jsonl", "", events);
+  std::error_code none;
+  for (int replica = 0;; ++replica) {
+    const fs::path file = run_directory / ("replica-" + std::to_string(replica)) / "events.jsonl";
+    if (!fs::exists(file, none)) break;
+    add_events(file, "of replica " + std::to_string(replica), events);
+  }
+  std::stable_sort(events.begin(), events.end(),
+                   [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });
+  return events;
+}
+
+}  // namespace tenax::io

@@ -1,0 +1,49 @@
+// ShardedTokenWriter: many token files instead of one.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/posix_file.hpp"
+#include "io/tokens/token_writer.hpp"
+
+namespace tenax::io {
+
+/// NAME-00000.h5, NAME-00001.h5, … of at most a given number of tokens each. A document is not cut: one that the current
+/// file has no room for begins the next one; only one that is longer than a file is cut, where each file is full. Holds the
+/// document that is being appended in memory, 4 bytes a token.
+class ShardedTokenWriter final : public TokenSink {
+ public:
+  /// `target`: NAME.h5 or NAME.bin; `tokenizer` must outlive this. Throws as TokenWriter::create, and Error(rank) if there
+  /// are such files already: of a longer set some would stay.
+  ShardedTokenWriter(std::filesystem::path target, const Tokenizer& tokenizer,
+                     std::vector<std::string> sources, std::int64_t shard_tokens);
+
+  void begin_document() override { begins_document_ = true; }
+  void append(std::span<const std::int32_t> tokens) override;
+  void publish() override;
+  std::int64_t tokens() const override { return tokens_; }
+  std::int64_t documents() const override { return documents_; }
+  std::string files() const override;
+
+ private:
+  std::filesystem::path name_of(std::size_t shard) const;
+  void write_document();
+  void begin_shard();
+  void end_shard();
+
+  std::filesystem::path target_;
+  const Tokenizer& tokenizer_;
+  std::vector<std::string> sources_;
+  std::size_t shard_tokens_;
+  std::vector<std::unique_ptr<TemporaryPath>>
+      shards_;  // whole, but for the current one, under names of their own
+  std::unique_ptr<TokenWriter> current_;
+  std::vector<std::int32_t> document_;
+  bool begins_document_ = true;
+  std::int64_t tokens_ = 0, documents_ = 0;
+};
+
+}  // namespace tenax::io

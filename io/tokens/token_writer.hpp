@@ -1,0 +1,55 @@
+// TokenWriter: a token file that grows, and appears when it is complete.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/tokenizer/tokenizer.hpp"
+#include "io/tokens/token_sink.hpp"
+
+namespace tenax::io {
+
+class TokenWriter : public TokenSink {
+ public:
+  /// By the ending: .h5 (io/tokens/token_file.hpp), or .bin, raw little-endian uint16. `sources`: names of the texts. Throws
+  /// Error(usage) for another ending, and for a .bin when the vocabulary has more than 65536 tokens.
+  static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
+                                             const std::vector<std::string>& sources);
+
+  void begin_document() final { begins_document_ = true; }
+  void append(std::span<const std::int32_t> tokens) final;
+  void publish() final;
+  std::int64_t tokens() const final { return tokens_; }
+  std::int64_t documents() const final { return documents_; }
+  std::string files() const final { return target_.string(); }
+
+ protected:
+  /// Blocks have this many tokens, but for the last: what is read in pieces is written in whole ones.
+  static constexpr std::int64_t kBlockTokens = 1 << 17;
+
+  TokenWriter(std::filesystem::path target, std::size_t bytes_per_token);
+  const std::filesystem::path& target() const { return target_; }
+  /// Of each kCheckedTokens tokens; their sum is that of all.
+  const std::vector<std::uint64_t>& checksums() const { return checksums_; }
+
+ private:
+  virtual void write_block(std::span<const std::byte> block, std::int64_t first_token) = 0;
+  virtual void write_documents(std::span<const std::int64_t> first_tokens, std::int64_t first_document) = 0;
+  virtual void finish() = 0;
+  void flush_block();
+  void flush_documents();
+
+  std::filesystem::path target_;
+  std::size_t bytes_per_token_;
+  std::vector<std::byte> block_;
+  std::vector<std::int64_t> document_starts_;  // not written yet
+  bool begins_document_ = true;
+  std::int64_t tokens_ = 0, documents_ = 0;
+  std::vector<std::uint64_t> checksums_;
+};
+
+}  // namespace tenax::io

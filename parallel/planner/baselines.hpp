@@ -1,0 +1,27 @@
+// The schedules of the literature that know nothing of link delays. Pure and deterministic.
+//
+//   gpipe        all F, then all BW (Huang et al., NeurIPS 2019); holds every microbatch
+//   1f1b         S − s forwards ahead, then one F, one BW (PipeDream-flush, Narayanan et al., ICML 2021)
+//   zero_bubble  B and W apart (Qi et al., ICLR 2024), warm-up forwards by Algorithm 1 of the PipeMorph paper
+#pragma once
+
+#include <vector>
+
+#include "parallel/schedule/pipeline_costs.hpp"
+#include "parallel/schedule/pipeline_schedule.hpp"
+
+namespace tenax::parallel {
+
+PipelineSchedule plan_gpipe(int stages, int microbatches);
+PipelineSchedule plan_one_f_one_b(int stages, int microbatches);
+/// Stays within any limit ≥ 1. Link delays in `costs` are ignored. A single stage runs F, B, W of one
+/// microbatch after the other.
+PipelineSchedule plan_zero_bubble(int microbatches, const PipelineCosts& costs,
+                                  const ActivationLimit& limit = {});
+
+/// The most microbatches that plan_zero_bubble's warm-up holds: min(2S − 1, N). More only defers weight passes.
+int zero_bubble_warmup(int stages, int microbatches);
+/// Warm-up forwards x_0 ≥ x_1 ≥ … ≥ 1 of plan_zero_bubble: Algorithm 1 with x_0 = min(2S − 1, N, limit).
+std::vector<int> initial_warmup(int stages, int microbatches, const ActivationLimit& limit = {});
+
+}  // namespace tenax::parallel

@@ -1,0 +1,43 @@
+// The adaptive planner: a schedule near the optimum for measured pass times and link delays, within memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel/planner/plan_budget.hpp"
+#include "parallel/schedule/pipeline_costs.hpp"
+#include "parallel/schedule/pipeline_schedule.hpp"
+
+namespace tenax::parallel {
+
+struct PlanRequest {
+  int microbatches = 1;
+  PipelineCosts costs;
+  ActivationLimit limit;
+  PlanBudget budget;
+  std::uint64_t seed = 1;
+};
+
+struct Plan {
+  PipelineSchedule schedule;
+  std::vector<int> warmup;   ///< forwards before each stage's first backward
+  double makespan_s = 0;     ///< by simulate(), links as pure latency
+  double lower_bound_s = 0;  ///< no schedule is faster
+  bool optimal = false;      ///< makespan_s equals lower_bound_s
+};
+
+/// Never worse than gpipe, 1f1b or zero_bubble where those fit the limit. Deterministic for a seed and a budget in
+/// evaluations.
+Plan plan_adaptive(const PlanRequest& request);
+
+/// For links whose delays are unknown (PipeMorph, NSDI 2026, Algorithm 1): the largest uniform slackness that `limit`
+/// (no limit: all microbatches) allows, B and F in strict alternation.
+PipelineSchedule plan_initial(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
+
+/// No schedule of these costs and this limit is faster.
+double makespan_lower_bound_s(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
+
+/// Of a makespan and a bound on it: equal but for rounding to nanoseconds.
+bool meets_bound(double makespan_s, double lower_bound_s);
+
+}  // namespace tenax::parallel

@@ -1,0 +1,96 @@
+#include "parallel/replica/emulated_replica.hpp"
+
+#include <limits>
+
+#include "comm/emulated/direct_endpoint.hpp"
+#include "comm/emulated/ring_communicator.hpp"
+
+namespace tenax::parallel {
+
+using kernels::Deadline;
+
+namespace {
+
+/// A ring over links of its own, whose queues never hold up the host: collectives have a stream to themselves.
+std::unique_ptr<comm::Communicator> make_data_group(const PipelineContext& context, double deadline_s,
+                                                    const ProcessGrid& grid) {
+  constexpr int kManyMessages = 1 << 16;
+  const std::vector<int> ranks = grid.group(GroupKind::data, context.world.rank());
+  const GroupSplit part = grid.split(GroupKind::data, context.world.rank());
+  const auto size = static_cast<int>(ranks.size());
+  if (size == 1) return context.world.split_communicator("data", part.color, part.key, context.device);
+  std::vector<comm::Peer> group;
+  for (const int rank : ranks) group.push_back(context.peers[static_cast<std::size_t>(rank)]);
+  const int me = grid.coordinates_of(context.world.rank()).data;
+  std::vector<int> neighbours = {(me + 1) % size};
+  if (size > 2) neighbours.push_back((me + size - 1) % size);
+  comm::DirectOptions options;
+  options.depth = kManyMessages;
+  options.link_gbps = context.options.emulated.link_gbps;
+  options.deadline_s = deadline_s;
+  auto endpoint =
+      comm::create_emulated_direct_endpoint("data." + std::to_string(part.color), group, me, neighbours,
+                                            *context.transport, context.device, options);
+  return comm::create_emulated_ring_communicator("data", std::move(endpoint), context.device, {deadline_s});
+}
+
+}  // namespace
+
+EmulatedReplica::EmulatedReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context,
+                                 kernels::EmulatedDevice& device, Options options)
+    : Replica(layout, batch, context),
+      options_(std::move(options)),
+      device_(device),
+      stream_(device.create_stream()),
+      data_group_(timed(make_data_group(context, group_deadline_s_, grid_))) {
+  const auto s = static_cast<std::size_t>(coordinates_.pipeline);
+  const StageCosts& costs = layout.costs.stages[s];
+  stage_ = std::make_unique<model::EmulatedStage>(
+      model::EmulatedStageCosts{costs.forward_s, costs.backward_input_s, costs.backward_weight_s,
+                                options_.load.activation_bytes},
+      s == 0, s + 1 == layout.costs.stages.size(), device, *stream_);
+  pipeline_ = std::make_unique<PipelineRunner>(
+      layout_, grid_, context, [this](int) -> model::PipelineStage& { return *stage_; },
+      PipelineRunner::Announce{});
+}
+
+kernels::Tensor EmulatedReplica::gradients() const {
+  constexpr std::size_t kElementBytes = 4;
+  return {nullptr,
+          kernels::DType::f32,
+          {static_cast<std::int64_t>(options_.load.gradient_bytes / kElementBytes)}};
+}
+
+void EmulatedReplica::passes(std::span<const std::int32_t>, const kernels::AdamWRule&,
+                             ScheduleObserver* observer) {
+  device_.host_blocked(*stream_);  // the step begins now
+  pipeline_->train({}, observer);
+}
+
+void EmulatedReplica::reduce() {
+  data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
+}
+
+StepSums EmulatedReplica::norm() {
+  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+  return {kNothing, kNothing};
+}
+
+void EmulatedReplica::update(double) {
+  device_.host_blocked(*stream_);
+  update_phase_.begin(*stream_);
+  device_.occupy(*stream_, options_.optimizer_s);
+  update_phase_.end(*stream_);
+}
+
+void EmulatedReplica::gather() {
+  data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
+}
+
+double EmulatedReplica::evaluate(std::span<const std::int32_t>) {
+  device_.host_blocked(*stream_);
+  pipeline_->evaluate();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace tenax::parallel

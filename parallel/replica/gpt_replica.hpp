@@ -1,0 +1,61 @@
+// GptReplica: a rank that trains a stage of a GPT.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "model/activation_offload.hpp"
+#include "model/gpt_stage.hpp"
+#include "parallel/execution/gradient_reducer.hpp"
+#include "parallel/replica/replica.hpp"
+#include "parallel/replica/step_graph.hpp"
+#include "parallel/state/state_mirror.hpp"
+
+namespace tenax::parallel {
+
+class GptReplica final : public Replica {
+ public:
+  struct Options {
+    bool captures_graph = false;  ///< a step becomes one launch, where the device can and this rank is alone
+  };
+  /// Collective. What `context` refers to must outlive the replica.
+  GptReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context, Options options);
+
+  TrainingState& state() { return *state_; }
+  StateMirror& mirror() { return *mirror_; }
+  PipelineRunner& pipeline() override { return *pipeline_; }
+  bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
+  void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule,
+              ScheduleObserver* observer) override;
+  void reduce() override;
+  void sum_tied() override;
+  StepSums norm() override;
+  void update(double squares) override;
+  void gather() override;
+  double evaluate(std::span<const std::int32_t> windows) override;
+
+ private:
+  kernels::Stream& stream() override { return *stream_; }
+  model::PipelineStage& allocate(int slots, kernels::Device& device);
+  void announce(const PipelineRunner::Row& row);
+  void run_passes(ScheduleObserver* observer);
+  void run_step(ScheduleObserver* observer);
+  double local_loss();
+  kernels::Deadline all_run() const;  ///< for what was launched
+
+  model::StageSpan span_;
+  bool is_alone_;  // no other rank has a say in an update
+  std::unique_ptr<kernels::Stream> stream_;
+  std::unique_ptr<comm::Communicator> tensor_group_, data_group_, embedding_group_;
+  std::unique_ptr<model::GptStage> stage_;
+  std::unique_ptr<model::ActivationOffload> offload_;  // null: all activations are on the device
+  std::unique_ptr<TrainingState> state_;
+  std::unique_ptr<StateMirror> mirror_;
+  std::unique_ptr<GradientReducer> reducer_;
+  std::unique_ptr<PipelineRunner> pipeline_;
+  std::optional<StepGraph> graph_;  // absent: a step is launched op by op
+  kernels::AdamWRule rule_{};       // of the step under way
+};
+
+}  // namespace tenax::parallel

@@ -1,0 +1,152 @@
+#include "parallel/replica/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "kernels/error.hpp"
+#include "parallel/layout/stage_partition.hpp"
+#include "parallel/planner/baselines.hpp"
+#include "parallel/replica/emulated_layout.hpp"
+#include "parallel/replica/stage_needs.hpp"
+
+namespace tenax::parallel {
+
+using kernels::DType;
+
+namespace {
+
+// A tensor group on paper: a stage's parameters follow from its size and this rank alone.
+class PaperGroup : public comm::Communicator {
+ public:
+  explicit PaperGroup(int size) : size_(size) {}
+  int rank() const override { return 0; }
+  int size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+  void all_reduce(kernels::Stream&, const kernels::Tensor&, comm::ReduceOp) override { assert(!"on paper"); }
+  comm::TransferPtr start_reduce_scatter(kernels::Stream&, const kernels::Tensor&) override { return {}; }
+  comm::TransferPtr start_all_gather(kernels::Stream&, const kernels::Tensor&) override { return {}; }
+
+ private:
+  std::string name_ = "paper";
+  int size_;
+};
+
+// Megatron's count: one rank's bytes sent in a step.
+StepTraffic stage_traffic(const Layout& layout, int microbatches, const model::StageSpan& span,
+                          const ShardMap& shards) {
+  const model::GptConfig& c = layout.config;
+  const double activation = static_cast<double>(layout.microbatch.rows() * c.hidden_size) *
+                            static_cast<double>(bytes_of(c.compute_dtype));
+  const auto blocks = static_cast<double>(span.end_layer - span.first_layer);
+  const double t = layout.grid.tensor, d = layout.grid.data, n = microbatches;
+  const double all_reduces = 4 * blocks + (span.has_embedding ? 1 : 0) + (span.has_head ? 1 : 0);
+  StepTraffic traffic;
+  traffic.tensor = n * all_reduces * activation * 2 * (t - 1) / t;
+  traffic.pipeline = n * activation * ((span.has_head ? 0 : 1) + (span.has_embedding ? 0 : 1));
+  const auto whole = static_cast<double>(shards.padded_size());
+  const auto sum_bytes = static_cast<double>(bytes_of(kernels::accumulation_of(c.compute_dtype)));
+  traffic.data = whole * (sum_bytes + static_cast<double>(bytes_of(c.compute_dtype))) * (d - 1) / d;
+  return traffic;
+}
+
+// How many of its microbatches a stage may hold where nobody asks for a number and memory has room for `fits`.
+int limit_of_memory(const LayoutRequest& request, std::int64_t fits) {
+  const std::int64_t useful = request.policy->useful_live(fits, request.grid.pipeline, request.microbatches);
+  return static_cast<int>(std::clamp<std::int64_t>(fits, 1, useful));
+}
+
+// What does not fit into a room that is not firm is planned all the same.
+std::int64_t most_slots(const LayoutRequest& request, const SlotRoom& room) {
+  const bool takes_what_it_needs = !room.is_firm && !request.policy->keeps_any_limit;
+  return takes_what_it_needs ? request.microbatches : room.most();
+}
+
+ActivationLimit activation_limit(const LayoutRequest& request, const Layout& layout, bool with_host) {
+  ActivationLimit limit;
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    SlotRoom room = layout.slot_room_of_stage[s];
+    if (!with_host) room.host_bytes = 0;
+    limit.microbatches_of_stage.push_back(
+        request.asked_limit(s).value_or(limit_of_memory(request, most_slots(request, room))));
+  }
+  return limit;
+}
+
+// Where the limit that was asked for forbids what a policy holds, the request is wrong; where this machine's memory does, the
+// machine is.
+PipelineSchedule plan_within(const LayoutRequest& request, const Layout& layout,
+                             const ActivationLimit& limit) {
+  // What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.
+  const bool is_fused = layout.config.recomputes && layout.grid.pipeline == 1;
+  const SchedulePolicy& policy = is_fused ? policy_of_name("1f1b") : *request.policy;
+  try {
+    return plan_schedule(policy, request.microbatches, layout.costs, limit);
+  } catch (const kernels::Error& error) {
+    if (!request.activation_limit.empty()) throw;
+    throw kernels::Error(kernels::Scope::rank,
+                         std::string(error.what()) + " (what this machine's memory holds)");
+  }
+}
+
+// Within the device if that holds a whole warm-up, else with the host's help.
+PipelineSchedule plan_healthy(const LayoutRequest& request, const Layout& layout) {
+  const auto on_device = activation_limit(request, layout, false);
+  const int warmup = zero_bubble_warmup(request.grid.pipeline, request.microbatches);
+  const auto& most = on_device.microbatches_of_stage;
+  const bool suffices = std::all_of(most.begin(), most.end(), [&](int slots) { return slots >= warmup; });
+  return plan_within(request, layout, suffices ? on_device : layout.limit);
+}
+
+}  // namespace
+
+Layout begin_layout(const LayoutRequest& request) {
+  Layout layout;
+  layout.config = request.model;
+  layout.grid = request.grid;
+  layout.microbatch = request.microbatch;
+  layout.fails_over = request.fails_over;
+  return layout;
+}
+
+std::optional<int> LayoutRequest::asked_limit(std::size_t stage) const {
+  const auto& given = activation_limit;
+  const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : stage];
+  if (asked == 0) return {};
+  return static_cast<int>(std::min<std::int64_t>(asked, microbatches));
+}
+
+Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room) {
+  if (request.emulated) return plan_emulated_layout(request);
+  Layout layout = begin_layout(request);
+  const LayerCosts costs = estimate_layer_costs(layout.config, static_cast<double>(layout.microbatch.rows()),
+                                                layout.grid.tensor, flop_per_second);
+  layout.spans = partition_stages(layout.config, layout.grid.pipeline, costs);
+  layout.costs = pipeline_costs(layout.spans, costs);
+
+  const auto device = kernels::create_cpu_device();
+  const auto stream = device->create_stream();
+  PaperGroup tensor_group(layout.grid.tensor);
+  std::vector<StageNeeds> needs;
+  for (const model::StageSpan& span : layout.spans) {
+    const model::GptStage stage(layout.config, span, tensor_group, *device, *stream);
+    const ShardMap shards =
+        TrainingState::plan_shards(stage.parameters(), layout.config.compute_dtype, layout.grid.data);
+    std::int64_t parameters = 0;
+    for (const model::ParameterRow& row : stage.parameters().rows()) parameters += row.size();
+    layout.parameters_of_stage.push_back(parameters);
+    needs.push_back(stage_needs(layout, span, shards, room));
+    layout.slot_room_of_stage.push_back(slot_room(layout, needs.back(), room));
+    layout.traffic_of_stage.push_back(stage_traffic(layout, request.microbatches, span, shards));
+  }
+  layout.limit = activation_limit(request, layout, true);
+  layout.schedule = plan_healthy(request, layout);
+  for (std::size_t s = 0; s < layout.spans.size(); ++s) {
+    const int slots =
+        layout.slot_room_of_stage[s].slots_for(peak_slots(layout.schedule, static_cast<int>(s)));
+    layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], needs[s], slots));
+    layout.memory_of_stage.back().scratch += kept_bytes(layout, static_cast<int>(s));
+  }
+  return layout;
+}
+
+}  // namespace tenax::parallel

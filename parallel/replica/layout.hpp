@@ -1,0 +1,112 @@
+// Layout: how a model is spread over ranks: what `tenax plan` prints and what training builds. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/gpt_config.hpp"
+#include "model/gpt_stage.hpp"
+#include "parallel/layout/process_grid.hpp"
+#include "parallel/policies/schedule_policy.hpp"
+#include "parallel/schedule/pipeline_costs.hpp"
+#include "parallel/schedule/pipeline_schedule.hpp"
+#include "parallel/state/training_state.hpp"
+
+namespace tenax::parallel {
+
+/// What the emulated device takes instead of computing.
+struct EmulatedLoad {
+  PipelineCosts costs;               ///< of a stage's passes, and of a healthy link
+  std::size_t activation_bytes = 0;  ///< of a message between stages
+  std::size_t gradient_bytes = 0;    ///< of one rank
+};
+
+/// What is to be spread.
+struct LayoutRequest {
+  model::GptConfig model;
+  GridShape grid;
+  model::MicrobatchShape microbatch;
+  int microbatches = 1;  ///< of each pipeline, as the run begins
+  const SchedulePolicy* policy = nullptr;
+  /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory allows.
+  std::vector<std::int64_t> activation_limit;
+  bool fails_over = false;  ///< Layout::fails_over
+  std::optional<EmulatedLoad> emulated;
+
+  /// Of `stage`, at most `microbatches`; absent where memory decides.
+  std::optional<int> asked_limit(std::size_t stage) const;
+};
+
+/// What one rank may fill, bytes. `host`: of pinned memory, for the copy of the state that checkpoints are written from and
+/// for activations that the device has no room for; 0 where the device's memory is the host's.
+struct MemoryRoom {
+  MemoryRoom(std::size_t device_bytes, std::size_t host_bytes = 0) : device(device_bytes), host(host_bytes) {}
+  std::size_t device, host;
+  /// False: what does not fit is refused later, with all ranks of the host: a schedule that has to
+  /// hold more is planned all the same, to know how much.
+  bool is_firm = true;
+  /// Device::scratch_bytes of the rank's device.
+  std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
+    return std::size_t{0};
+  };
+};
+
+/// Where the activations of a stage's live microbatches (slots) can be.
+struct SlotRoom {
+  std::size_t device_bytes = 0, host_bytes = 0;  ///< for all of them
+  std::size_t slot_bytes = 0,
+              boundary_bytes = 0;  ///< of one, and of its boundary tensors, which stay on the device
+  int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
+  bool is_firm = true;  ///< MemoryRoom::is_firm
+  /// How many slots a schedule gets that holds at most `peak` activations.
+  int slots_for(int peak) const { return peak + spare <= most() ? peak + spare : peak; }
+  /// How many of `slots` are on the device at a time; as many as there are where nothing can be elsewhere.
+  int on_device(int slots) const;
+  /// The most slots that there is room for.
+  std::int64_t most() const;
+};
+
+/// Memory of one rank of a stage, bytes. Not in it: what a driver and its libraries take before the first allocation and for
+/// their kernels (of a GPU some hundred MB, which the device has kept back), and NCCL's buffers.
+struct RankMemory {
+  StateMemory state;
+  std::size_t activations = 0;  ///< all slots that are on the device at a time
+  std::size_t scratch = 0;      ///< tensors between operations, and sent ones until they are acknowledged
+  std::size_t workspace = 0;    ///< within operations; taken before the first step
+  int slots = 0;
+  std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
+  std::size_t host_state = 0;        ///< pinned memory that checkpoints are written from; not of the device
+  std::size_t total() const { return state.total() + activations + scratch + workspace; }
+};
+
+/// Bytes that one rank sends in a step, per kind of link.
+struct StepTraffic {
+  double tensor = 0, pipeline = 0, data = 0;
+};
+
+struct Layout {
+  model::GptConfig config;
+  GridShape grid;
+  model::MicrobatchShape microbatch;
+  bool fails_over = false;  ///< a direct path that breaks is left for the delegates
+  std::vector<model::StageSpan> spans;
+  std::vector<std::int64_t> parameters_of_stage;  ///< of one rank
+  bool has_data = true;                           ///< false: the emulated device's
+  PipelineCosts costs;    ///< predicted, at `flop_per_second` a rank; or the emulated device's
+  ActivationLimit limit;  ///< of the schedule, and of every later one
+  std::vector<SlotRoom> slot_room_of_stage;  ///< empty where there is no data
+  PipelineSchedule schedule;                 ///< as the run begins, of every pipeline
+  std::vector<RankMemory> memory_of_stage;
+  std::vector<StepTraffic> traffic_of_stage;
+};
+
+/// What of a layout follows from the request alone: model, grid, microbatch.
+Layout begin_layout(const LayoutRequest& request);
+
+/// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations where no activation
+/// limit is asked for. A schedule for healthy links stays on the device where it can; those for slow links may use the
+/// host's room too. Throws Error(usage) for a request that no machine can fulfil, Error(rank) for one that this room cannot.
+Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room);
+
+}  // namespace tenax::parallel

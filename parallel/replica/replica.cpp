@@ -1,0 +1,57 @@
+#include "parallel/replica/replica.hpp"
+
+namespace tenax::parallel {
+namespace {
+
+// A message that never comes is waited for, then the two ends agree on another path, then it is sent again.
+constexpr double kDeadlinesOfFailover = 3;
+
+// What `create` makes of the world waits for `deadline_s`.
+template <class Create>
+auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create create) {
+  world.set_options({deadline_s});
+  auto group = create();
+  world.set_options({usual_s});
+  return group;
+}
+
+}  // namespace
+
+Replica::Replica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context)
+    : layout_(layout),
+      batch_(batch),
+      deadline_s_(context.options.deadline_s),
+      group_deadline_s_(deadline_s_ * (layout.fails_over ? kDeadlinesOfFailover : 1)),
+      control_(with_deadline(context.world, group_deadline_s_, deadline_s_,
+                             [&] { return context.world.control_group(); })),
+      grid_(layout.grid),
+      coordinates_(grid_.coordinates_of(context.world.rank())),
+      update_phase_(context.device, "optimizer"),
+      device_(context.device) {}
+
+std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, GroupKind kind) {
+  const GroupSplit part = grid_.split(kind, world.rank());
+  return timed(with_deadline(world, group_deadline_s_, deadline_s_, [&] {
+    return world.split_communicator(name_of(kind), part.color, part.key, device_);
+  }));
+}
+
+// In a group of one there is nothing to time.
+std::unique_ptr<comm::Communicator> Replica::timed(std::unique_ptr<comm::Communicator> group) {
+  if (group->size() == 1) return group;
+  auto timed = std::make_unique<comm::TimedCommunicator>(std::move(group), device_);
+  timed_.push_back(timed.get());
+  return timed;
+}
+
+void Replica::report(StepObserver* observer, bool all) {
+  if (all) stream().synchronize(kernels::Deadline::after_s(deadline_s_));
+  for (comm::TimedCommunicator* group : timed_) group->report(observer);
+  update_phase_.report(observer);
+}
+
+double Replica::global_tokens() const {
+  return static_cast<double>(batch_.global_batch_size() * layout_.microbatch.length);
+}
+
+}  // namespace tenax::parallel

@@ -1,0 +1,110 @@
+#include "parallel/replica/stage_needs.hpp"
+
+#include <algorithm>
+
+#include "parallel/state/state_mirror.hpp"
+
+namespace tenax::parallel {
+namespace {
+
+/// One computes, one comes or goes.
+constexpr int kLeastBodies = 2;
+
+std::size_t boundary_bytes(const Layout& layout) { return 2 * message_bytes(layout); }
+
+// Two messages are under way in general: one that is sent, and one that is made meanwhile.
+constexpr int kUnderWay = 2;
+
+// As far as is known before there is a schedule: two to either side, and the two more forwards of a stage than of the next.
+std::size_t room_for_kept(const Layout& layout, const model::StageSpan& span) {
+  if (!layout.fails_over) return 0;
+  const int up = span.has_embedding ? 0 : kUnderWay, down = span.has_head ? 0 : kUnderWay + 2;
+  return static_cast<std::size_t>(up + down) * message_bytes(layout);
+}
+
+kernels::StepShape step_shape(const Layout& layout, const model::StageSpan& span) {
+  const model::GptConfig& c = layout.config;
+  return {c.compute_dtype,
+          layout.microbatch.sequences,
+          layout.microbatch.length,
+          c.hidden_size,
+          static_cast<int>(c.num_attention_heads) / layout.grid.tensor,
+          c.hidden_size / c.num_attention_heads,
+          span.has_embedding};
+}
+
+std::size_t without(std::size_t bytes, std::size_t taken) { return bytes > taken ? bytes - taken : 0; }
+
+}  // namespace
+
+StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const ShardMap& shards,
+                       const MemoryRoom& room) {
+  const kernels::DType compute = layout.config.compute_dtype;
+  return {TrainingState::plan_memory(shards, compute),
+          model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
+          room.workspace_bytes(step_shape(layout, span)),
+          room.host > 0 ? StateMirror::plan_bytes(shards, compute) : 0, room_for_kept(layout, span)};
+}
+
+std::size_t message_bytes(const Layout& layout) {
+  return static_cast<std::size_t>(layout.microbatch.rows() * layout.config.hidden_size) *
+         bytes_of(layout.config.compute_dtype);
+}
+
+// A stage that holds more activations than the one after it has made some that are not yet received there.
+int kept_messages(const Layout& layout, int stage, int neighbour) {
+  if (!layout.fails_over) return 0;
+  if (neighbour < stage) return kUnderWay;
+  return kUnderWay + std::max(0, peak_slots(layout.schedule, stage) - peak_slots(layout.schedule, neighbour));
+}
+
+std::size_t kept_bytes(const Layout& layout, int stage) {
+  int messages = 0;
+  for (const int neighbour : {stage - 1, stage + 1})
+    if (neighbour >= 0 && neighbour < layout.grid.pipeline)
+      messages += kept_messages(layout, stage, neighbour);
+  return static_cast<std::size_t>(messages) * message_bytes(layout);
+}
+
+SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room) {
+  return {without(room.device, needs.fixed()),
+          without(room.host, needs.host_state),
+          needs.stage.slot_bytes,
+          boundary_bytes(layout),
+          room.host > 0 && layout.grid.pipeline > 1 ? 1 : 0,
+          room.is_firm};
+}
+
+RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots) {
+  const model::StageMemory& stage = needs.stage;
+  const int on_device = room.on_device(slots);
+  RankMemory memory;
+  memory.state = needs.state;
+  memory.activations = stage.slot_bytes * static_cast<std::size_t>(on_device);
+  memory.scratch = stage.scratch_bytes;
+  memory.workspace = needs.workspace;
+  memory.slots = slots;
+  memory.host_state = needs.host_state;
+  if (on_device == slots) return memory;
+  memory.activations += static_cast<std::size_t>(slots) * room.boundary_bytes;
+  memory.host_activations = stage.slot_bytes * static_cast<std::size_t>(slots - on_device);
+  return memory;
+}
+
+int SlotRoom::on_device(int slots) const {
+  const auto all = static_cast<std::size_t>(slots);
+  if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
+  const std::size_t boundaries = all * boundary_bytes;
+  const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
+  return std::max(static_cast<int>(bodies), kLeastBodies);
+}
+
+std::int64_t SlotRoom::most() const {
+  const std::size_t fits = device_bytes / slot_bytes;
+  const std::size_t bodies = kLeastBodies * slot_bytes;
+  if (host_bytes == 0 || device_bytes < bodies) return static_cast<std::int64_t>(fits);
+  const std::size_t with_boundaries = boundary_bytes > 0 ? (device_bytes - bodies) / boundary_bytes : fits;
+  return static_cast<std::int64_t>(std::max(fits, std::min(fits + host_bytes / slot_bytes, with_boundaries)));
+}
+
+}  // namespace tenax::parallel

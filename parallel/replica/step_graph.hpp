@@ -1,0 +1,27 @@
+// StepGraph: the work of a step as one launch, where the device can capture.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "kernels/device.hpp"
+
+namespace tenax::parallel {
+
+/// The first call runs the work as it is, so that libraries have chosen and taken all they need; the second captures
+/// it; from then on the graph is launched. The work must be the same on the same memory each time: what differs from step
+/// to step it reads from memory that is filled before.
+class StepGraph {
+ public:
+  /// `stream` must outlive the graph.
+  explicit StepGraph(kernels::Stream& stream) : stream_(stream) {}
+
+  void run(const std::function<void()>& work);
+
+ private:
+  kernels::Stream& stream_;
+  bool is_warm_ = false;
+  std::unique_ptr<kernels::Graph> graph_;
+};
+
+}  // namespace tenax::parallel

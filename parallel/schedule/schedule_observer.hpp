@@ -1,0 +1,46 @@
+// ScheduleObserver: who watches a step run: traces, measurement, and later detection and fault handling. The
+// executor knows nothing of them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "parallel/schedule/pipeline_schedule.hpp"
+
+namespace tenax::parallel {
+
+/// Times are seconds of the host's steady clock.
+struct PassRecord {
+  PipelineOp op;
+  double begin_s = 0, end_s = 0;  ///< on the device's stream
+};
+
+enum class TransferKind { receive_activation, send_activation, receive_gradient, send_gradient };
+/// "receive activation 3": what a trace and a profiler call it, as they call an op to_string(op).
+std::string name_of(TransferKind kind, int microbatch);
+
+struct TransferRecord {
+  TransferKind kind = TransferKind::send_activation;
+  int microbatch = 0;
+  std::size_t bytes = 0;
+  double begin_s = 0;  ///< posted; of a send: its tensor was ready
+  double end_s = 0;    ///< complete; where the link cannot tell, when it was found so
+  /// Of a receive: transmission began, in the sender's steady clock, where the link can tell.
+  std::optional<double> started_s;
+  /// Of a receive: end_s is when it arrived, not when a busy rank came to look.
+  bool prompt = false;
+  /// Of a prompt receive whose arrival somebody had to come and look for: when it was last looked for in vain. Absent where
+  /// the link noted the arrival itself.
+  std::optional<double> absent_s = std::nullopt;
+};
+
+/// Called by the executing thread after the last op of a step, in the order the ops ran in.
+class ScheduleObserver {
+ public:
+  virtual ~ScheduleObserver() = default;
+  virtual void on_pass(const PassRecord& record) = 0;
+  virtual void on_transfer(const TransferRecord& record) = 0;
+};
+
+}  // namespace tenax::parallel

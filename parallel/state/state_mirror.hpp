@@ -1,0 +1,41 @@
+// StateMirror: a rank's training state where the host can read and write it: for initialisation and checkpoints.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "parallel/state/training_state.hpp"
+
+namespace tenax::parallel {
+
+/// On a device whose memory the host can touch, the state itself. Elsewhere a copy in pinned memory, as large as the
+/// optimizer's state with the master weights, which fetch() and store() keep in step with the device.
+class StateMirror {
+ public:
+  /// All must outlive the mirror. Reserves the host's memory: throws Error(rank).
+  StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream);
+
+  /// What a copy takes of the host's memory, at most.
+  static std::size_t plan_bytes(const ShardMap& shards, kernels::DType compute_dtype);
+
+  const model::ParameterTable& table() const { return state_.table(); }
+  /// The state's stretches, in its order. master, exp_avg and exp_avg_sq are host memory; the others are the device's.
+  const std::vector<OwnedState>& owned() const { return owned_; }
+  /// True where fetch() and store() copy.
+  bool is_copy() const { return memory_ != nullptr; }
+  /// Device to host, host to device. Both wait for the stream.
+  void fetch(kernels::Deadline deadline);
+  void store(kernels::Deadline deadline);
+
+ private:
+  template <class Copy>
+  void for_each_pair(Copy copy);
+
+  TrainingState& state_;
+  kernels::Kernels& kernels_;
+  kernels::Stream& stream_;
+  std::unique_ptr<kernels::Buffer> memory_;
+  std::vector<OwnedState> owned_;
+};
+
+}  // namespace tenax::parallel

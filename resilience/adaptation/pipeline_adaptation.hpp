@@ -1,0 +1,76 @@
+// PipelineAdaptation: one pipeline's measuring, deciding and changing between iterations. AdaptationController decides, on the
+// pipeline's first rank; this class carries that out on all of its ranks alike.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "comm/control_group.hpp"
+#include "parallel/replica/replica.hpp"
+#include "resilience/adaptation/adaptation_controller.hpp"
+#include "resilience/adaptation/pipeline_monitor.hpp"
+
+namespace tenax::resilience {
+
+class PipelineAdaptation {
+ public:
+  /// Whether a replica's pipelines have anything that could change.
+  static bool is_needed(parallel::Replica& replica, const AdaptationSettings& settings);
+  /// Collective over the world. References must outlive it.
+  PipelineAdaptation(parallel::Replica& replica, const parallel::PipelineContext& context,
+                     const AdaptationSettings& settings);
+  ~PipelineAdaptation();
+
+  /// Must be told of every training iteration.
+  parallel::ScheduleObserver& monitor() { return *monitor_; }
+
+  /// What all ranks of the world agreed on in the step's vote.
+  struct Agreed {
+    bool path_failed = false;  ///< some rank gave up a direct path
+    bool has_events = false;   ///< some pipeline had_events()
+  };
+  /// Collective over the world after training step `step`, which the monitor observed: changes paths and schedule. `passes`:
+  /// this rank's in that step. Returns what was done, on rank 0 alone and as soon as that knows of it: with several pipelines
+  /// that is a step later.
+  std::vector<AdaptationEvent> finish_step(std::int64_t step, const StageMeasurement& passes, Agreed agreed);
+  /// For the vote.
+  bool path_failed() const { return links_.path_failed(); }
+  bool has_events() const { return !events_.empty(); }
+  /// Collective over the world after the last step: what finish_step() has not yet given.
+  std::vector<AdaptationEvent> last_events() { return gather_events(true); }
+  /// The same of this rank's own pipeline alone, without asking anybody: after a failure.
+  std::vector<AdaptationEvent> own_last_events();
+
+ private:
+  bool leads() const { return group_->rank() == 0; }
+  bool has_siblings() const { return replica_.layout().grid.data > 1; }
+  std::vector<AdaptationEvent> take_events(bool last);
+  std::vector<AdaptationEvent> gather_events(bool last);
+  void adapt(std::int64_t step, const StageMeasurement& passes, bool path_failed);
+  AdaptationDecision decide(std::int64_t step, const PipelineMeasurement& measurement,
+                            const std::vector<LinkCondition>& conditions);
+  void look_for_plan();
+  void apply_paths(const std::vector<LinkPath>& paths);
+  std::vector<LinkCondition> look_at_paths(std::int64_t step, bool path_failed);
+  std::vector<char> learn_failures(std::vector<LinkCondition>& conditions);
+  void restore_innocent(const std::vector<char>& innocent, std::vector<LinkCondition>& conditions);
+  void retry_direct(const std::vector<char>& links);
+
+  parallel::Replica& replica_;
+  parallel::PipelineLinks& links_;
+  std::unique_ptr<comm::Endpoint> control_;
+  std::unique_ptr<comm::ControlGroup> group_;  // this pipeline's ranks, all lanes; its first rank leads
+  std::unique_ptr<PipelineMonitor> monitor_;
+  std::unique_ptr<AdaptationController> controller_;  // on the leader
+  std::future<parallel::Plan> planning_;
+  std::vector<LinkPath> paths_;
+  std::vector<char> broken_;                       // per link: its direct path has failed
+  bool world_has_broken_ = false;                  // some pipeline's: equal on all ranks of the world
+  std::int64_t retry_pause_ = 0, next_retry_ = 0;  // in steps: likewise
+  std::vector<AdaptationEvent> events_, awaited_;  // awaited: the next iteration tells what they achieve
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,141 @@
+// After a step each rank knows when its own messages were ready and when its neighbours' arrived. Neighbours
+// swap their ready times (one message of N doubles each way), and each receiver estimates the delay of what
+// it received; then all ranks gather all summaries (about 200 bytes each) and combine them alike.
+#include "resilience/adaptation/pipeline_monitor.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "comm/host_stream.hpp"
+#include "resilience/adaptation/delay_estimator.hpp"
+#include "resilience/adaptation/stage_summary.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::TransferKind;
+using parallel::TransferRecord;
+
+// Far from the tags of tensors, in case the endpoint carries both.
+constexpr comm::Tag kAlignmentTag = comm::kMaxTag - 1, kReadyTag = comm::kMaxTag - 2;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+kernels::Tensor as_tensor(std::vector<double>& values) {
+  return {values.data(), kernels::DType::f64, {static_cast<std::int64_t>(values.size())}};
+}
+
+std::size_t index_of(const TransferRecord& record) { return static_cast<std::size_t>(record.microbatch); }
+
+}  // namespace
+
+PipelineMonitor::PipelineMonitor(int microbatches, comm::Endpoint& pipeline, comm::ControlGroup& group,
+                                 MonitorOptions options, comm::ClockSource clock)
+    : pipeline_(pipeline), group_(group), options_(options), clock_(std::move(clock)) {
+  assert(options.realign_interval >= 1 && options.alignment_rounds >= 1);
+  for (Neighbour* neighbour : {&upstream_, &downstream_}) {
+    neighbour->ready_s.assign(static_cast<std::size_t>(microbatches), kNone);
+    neighbour->peer_ready_s = neighbour->ready_s;
+  }
+}
+
+void PipelineMonitor::on_pass(const parallel::PassRecord& record) {
+  const bool first = last_end_s_ <= first_start_s_;
+  first_start_s_ = first ? record.begin_s : std::min(first_start_s_, record.begin_s);
+  last_end_s_ = first ? record.end_s : std::max(last_end_s_, record.end_s);
+}
+
+void PipelineMonitor::on_transfer(const TransferRecord& record) {
+  switch (record.kind) {
+    case TransferKind::receive_activation:
+      upstream_.arrivals.push_back(record);
+      break;
+    case TransferKind::receive_gradient:
+      downstream_.arrivals.push_back(record);
+      break;
+    case TransferKind::send_activation:
+      downstream_.ready_s.at(index_of(record)) = record.begin_s;
+      break;
+    case TransferKind::send_gradient:
+      upstream_.ready_s.at(index_of(record)) = record.begin_s;
+      break;
+  }
+}
+
+PipelineMeasurement PipelineMonitor::finish_step(const StageMeasurement& passes) {
+  if (steps_ % options_.realign_interval == 0) align_clocks();
+  ++steps_;
+  exchange_ready_times();
+  const StageSummary mine{.stage = pipeline_.rank(),
+                          .lane = options_.lane,
+                          .passes = passes,
+                          .activations = measure(upstream_),
+                          .gradients = measure(downstream_),
+                          .first_start_s = first_start_s_,
+                          .last_end_s = last_end_s_,
+                          .upstream_offset_s = upstream_.clock.offset_s()};
+  forget_step();
+  std::vector<StageSummary> summaries;
+  for (const std::string& bytes : group_.all_gather(to_bytes(mine)))
+    summaries.push_back(summary_of_bytes(bytes));
+  return combine(summaries);
+}
+
+// Links of even number first, then the others: every rank serves one neighbour at a time.
+void PipelineMonitor::align_clocks() {
+  const comm::AlignmentOptions options{
+      .rounds = steps_ == 0 ? options_.alignment_rounds : std::max(1, options_.alignment_rounds / 4),
+      .tag = kAlignmentTag,
+      .deadline_s = options_.deadline_s};
+  const int stage = pipeline_.rank();
+  for (const int parity : {0, 1}) {
+    if (has_downstream() && stage % 2 == parity)
+      downstream_.clock.add(
+          comm::measure_clock_offset(pipeline_.link(stage + 1), comm::AlignmentRole::asks, options, clock_));
+    if (has_upstream() && (stage - 1) % 2 == parity)
+      upstream_.clock.add(comm::measure_clock_offset(pipeline_.link(stage - 1), comm::AlignmentRole::answers,
+                                                     options, clock_));
+  }
+}
+
+void PipelineMonitor::exchange_ready_times() {
+  comm::HostStream stream;
+  std::vector<comm::TransferPtr> transfers;
+  const auto swap_with = [&](int stage, Neighbour& neighbour) {
+    comm::Link& link = pipeline_.link(stage);
+    transfers.push_back(link.receive(stream, as_tensor(neighbour.peer_ready_s), kReadyTag));
+    transfers.push_back(link.send(stream, as_tensor(neighbour.ready_s), kReadyTag));
+  };
+  if (has_upstream()) swap_with(pipeline_.rank() - 1, upstream_);
+  if (has_downstream()) swap_with(pipeline_.rank() + 1, downstream_);
+  const auto deadline = kernels::Deadline::after_s(options_.deadline_s);
+  for (const comm::TransferPtr& transfer : transfers) transfer->wait(deadline);
+}
+
+LinkMeasurement PipelineMonitor::measure(const Neighbour& neighbour) const {
+  if (neighbour.arrivals.empty()) return {};
+  std::vector<LinkSample> samples;
+  for (const TransferRecord& arrival : neighbour.arrivals) {
+    const double ready_s = neighbour.peer_ready_s.at(index_of(arrival));
+    if (std::isnan(ready_s)) continue;
+    LinkSample sample{.microbatch = arrival.microbatch,
+                      .ready_s = neighbour.clock.to_mine_s(ready_s),
+                      .arrived_s = arrival.end_s,
+                      .prompt = arrival.prompt,
+                      .absent_s = arrival.absent_s};
+    if (arrival.started_s) sample.started_s = neighbour.clock.to_mine_s(*arrival.started_s);
+    samples.push_back(sample);
+  }
+  return estimate_delay(samples, neighbour.clock.error_s(clock_()));
+}
+
+void PipelineMonitor::forget_step() {
+  for (Neighbour* neighbour : {&upstream_, &downstream_}) {
+    std::fill(neighbour->ready_s.begin(), neighbour->ready_s.end(), kNone);
+    neighbour->arrivals.clear();
+  }
+  first_start_s_ = last_end_s_ = 0;
+}
+
+}  // namespace tenax::resilience

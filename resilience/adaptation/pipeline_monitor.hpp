@@ -1,0 +1,64 @@
+// PipelineMonitor: measures a pipeline while it trains: what each link's messages take, and with what each rank knows of its
+// passes the whole, equal on all ranks of the pipeline.
+#pragma once
+
+#include <vector>
+
+#include "comm/clock_alignment.hpp"
+#include "comm/control_group.hpp"
+#include "comm/link.hpp"
+#include "parallel/schedule/schedule_observer.hpp"
+#include "resilience/adaptation/link_samples.hpp"
+
+namespace tenax::resilience {
+
+struct MonitorOptions {
+  int lane = 0;               ///< this rank's tensor coordinate
+  int realign_interval = 16;  ///< iterations between clock alignments; the same on every rank
+  int alignment_rounds = 8;   ///< of the first alignment; later ones take a quarter of it
+  double deadline_s = 60;
+};
+
+/// Records while the executor reports a step, then measures. During the step itself it costs nothing.
+/// Thread rule: one thread.
+class PipelineMonitor : public parallel::ScheduleObserver {
+ public:
+  /// `pipeline`: control-plane links between the stages of this rank's lane; a rank's number is its stage.
+  /// `group`: all ranks of this pipeline, every lane. Both must outlive the monitor; neither passes through
+  /// fault injection: they stand for the management network. `clock` is the one of the records.
+  PipelineMonitor(int microbatches, comm::Endpoint& pipeline, comm::ControlGroup& group,
+                  MonitorOptions options, comm::ClockSource clock = comm::steady_now_s);
+
+  void on_pass(const parallel::PassRecord& record) override;
+  void on_transfer(const parallel::TransferRecord& record) override;
+
+  /// Collective over `group`, after a step that the monitor observed and in which this rank's passes took `passes`: the
+  /// measurement of that step, the same bits on every rank. Throws Error(link) or Error(replica) when a rank is silent.
+  PipelineMeasurement finish_step(const StageMeasurement& passes);
+
+ private:
+  /// One neighbour: what it will want to know, and what came from it.
+  struct Neighbour {
+    std::vector<double> ready_s;  ///< by microbatch: when this rank's messages to it were ready; NaN = none
+    std::vector<double> peer_ready_s;  ///< the same of its messages, its clock
+    std::vector<parallel::TransferRecord> arrivals;
+    comm::ClockAlignment clock;
+  };
+
+  bool has_upstream() const { return pipeline_.rank() > 0; }
+  bool has_downstream() const { return pipeline_.rank() + 1 < pipeline_.size(); }
+  void align_clocks();
+  void exchange_ready_times();
+  LinkMeasurement measure(const Neighbour& neighbour) const;
+  void forget_step();
+
+  comm::Endpoint& pipeline_;
+  comm::ControlGroup& group_;
+  MonitorOptions options_;
+  comm::ClockSource clock_;
+  Neighbour upstream_, downstream_;
+  double first_start_s_ = 0, last_end_s_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,144 @@
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "kernels/error.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+namespace fs = std::filesystem;
+using kernels::Error;
+using kernels::Scope;
+
+/// The step in "step-NNNNNN.h5" (six digits or more), if `name` is of that form.
+std::optional<std::int64_t> step_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "step-", kSuffix = ".h5";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(std::min(name.size(), kSuffix.size()));
+  std::int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, step);
+  const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (error != std::errc() || stop != end || !digits || name.size() < 6) return {};
+  return step;
+}
+
+/// ".step-NNNNNN.h5.tmp-…": what io::temporary_name makes of a checkpoint's name.
+bool is_leftover(std::string_view name) {
+  const std::size_t mark = name.find(".tmp-");
+  return name.starts_with(".") && mark != std::string_view::npos &&
+         step_of(name.substr(1, mark - 1)).has_value();
+}
+
+[[noreturn]] void fail(const fs::path& directory, const std::string& reason) {
+  throw Error(Scope::rank, "cannot write checkpoints to " + directory.string() + ": " + reason);
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr double kMega = 1e6, kGiga = 1e9;
+  const auto size = static_cast<double>(bytes);
+  char text[40];
+  std::snprintf(text, sizeof text, size < kGiga ? "%.3g MB" : "%.4g GB",
+                size / (size < kGiga ? kMega : kGiga));
+  return text;
+}
+
+}  // namespace
+
+fs::path checkpoint_name(const fs::path& directory, std::int64_t step) {
+  char name[40];
+  std::snprintf(name, sizeof name, "step-%06lld.h5", static_cast<long long>(step));
+  return directory / name;
+}
+
+std::vector<CheckpointFile> list_checkpoints(const fs::path& directory) {
+  std::vector<CheckpointFile> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none)) {
+    if (const auto step = step_of(entry.path().filename().string())) files.push_back({*step, entry.path()});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return files;
+}
+
+std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int64_t after_step) {
+  std::vector<fs::path> moved;
+  for (const CheckpointFile& file : list_checkpoints(directory)) {
+    if (file.step <= after_step) continue;
+    std::error_code error;
+    fs::path target;
+    for (int number = 1; target.empty() || fs::exists(target, error); ++number)
+      target = file.path.string() + "." + std::to_string(number);
+    fs::rename(file.path, target, error);
+    if (error) fail(directory, "cannot rename " + file.path.string() + ": " + error.message());
+    moved.push_back(target);
+  }
+  return moved;
+}
+
+void make_checkpoint_directory(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) fail(directory, error.message());
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) fail(directory, std::strerror(errno));
+}
+
+void prepare_checkpoint_directory(const fs::path& directory) {
+  make_checkpoint_directory(directory);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (is_leftover(entry.path().filename().string())) fs::remove(entry.path(), error);
+  }
+}
+
+void remove_old_checkpoints(const fs::path& directory, std::int64_t keep, std::int64_t just_written) {
+  if (keep <= 0) return;
+  std::vector<CheckpointFile> others = list_checkpoints(directory);
+  std::erase_if(others, [&](const CheckpointFile& file) { return file.step == just_written; });
+  const auto surplus = std::max<std::int64_t>(static_cast<std::int64_t>(others.size()) - (keep - 1), 0);
+  std::error_code ignored;
+  for (std::int64_t i = 0; i < surplus; ++i) fs::remove(others[static_cast<std::size_t>(i)].path, ignored);
+}
+
+bool remove_oldest_checkpoint(const fs::path& directory) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  std::error_code ignored;
+  return files.size() > 1 && fs::remove(files.front().path, ignored);
+}
+
+std::string check_room_for_checkpoints(const fs::path& directory, const CheckpointPlan& plan) {
+  std::error_code error;
+  const fs::space_info disk = fs::space(directory, error);
+  if (error) return {};  // nothing known: the writes will tell
+  std::int64_t kept = 0, newest = 0;
+  for (const CheckpointFile& file : list_checkpoints(directory)) {
+    if (file.step > plan.steps_done) continue;
+    const std::uintmax_t bytes = fs::file_size(file.path, error);
+    newest = error ? 0 : static_cast<std::int64_t>(bytes);
+    kept += newest;
+  }
+  const auto free = static_cast<std::int64_t>(std::min<std::uintmax_t>(disk.available, INT64_MAX / 2));
+  const std::int64_t made = plan.keep == 0 ? 0 : kept - newest;  // by removing all but the newest
+  const std::string place =
+      "the disk of " + directory.string() + " has " + size_text(free + made) + " left for checkpoints, and ";
+  if (free + made < plan.bytes)
+    throw Error(Scope::rank,
+                place + "one takes " + size_text(plan.bytes) +
+                    ": make room or choose another with checkpoint.dir (checkpoint.interval=-1 writes none)");
+  if (free + kept >= plan.bytes * plan.keep) return {};
+  return place + std::to_string(plan.keep) + " of " + size_text(plan.bytes) +
+         " are to be kept: old ones will have to make room for new ones";
+}
+
+}  // namespace tenax::resilience

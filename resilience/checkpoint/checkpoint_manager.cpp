@@ -1,0 +1,101 @@
+#include "resilience/checkpoint/checkpoint_manager.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+namespace tenax::resilience {
+
+CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
+                                     std::vector<io::StateRange> ranges)
+    : options_(std::move(options)), group_(std::move(group)), ranges_(std::move(ranges)) {
+  group_->agree([&] {
+    if (group_->rank() == 0) prepare_checkpoint_directory(options_.directory);
+  });
+}
+
+CheckpointManager::~CheckpointManager() {
+  if (!running_.valid()) return;
+  if (std::uncaught_exceptions() > exceptions_) group_->hurry(options_.unwinding_s);
+  running_.wait();  // before the group and the staging memory go
+}
+
+SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) const {
+  return {options_.directory,
+          options_.keep,
+          step,
+          options_.model,
+          std::move(deck),
+          options_.origin,
+          step * options_.global_batch_size};
+}
+
+void CheckpointManager::save_async(std::int64_t step, std::string deck) {
+  if (running_.valid()) collect();
+  snapshot_begin_s_ = kernels::steady_now_s();
+  snapshot();
+  running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck))] {
+    return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_);
+  });
+}
+
+SaveReport CheckpointManager::save(std::int64_t step, std::string deck) {
+  if (running_.valid()) collect();
+  if (options_.fetch) options_.fetch();
+  return save_checkpoint(*group_, request(step, std::move(deck)), ranges_);
+}
+
+std::optional<SaveReport> CheckpointManager::poll() {
+  if (running_.valid() && running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) collect();
+  if (reports_.empty()) return {};
+  SaveReport report = std::move(reports_.front());
+  reports_.pop_front();
+  return report;
+}
+
+void CheckpointManager::wait(kernels::Deadline deadline) {
+  if (!running_.valid()) return;
+  if (running_.wait_until(deadline.when()) != std::future_status::ready) {
+    throw kernels::Error(kernels::Scope::rank, "the checkpoint in " + options_.directory.string() +
+                                                   " was not written in time: its disk is slow or hangs");
+  }
+  collect();
+}
+
+void CheckpointManager::collect() { reports_.push_back(running_.get()); }
+
+void CheckpointManager::snapshot() {
+  if (options_.fetch)
+    options_.fetch();
+  else
+    stage();
+}
+
+void CheckpointManager::stage() {
+  if (!staging_) {
+    std::copy_if(ranges_.begin(), ranges_.end(), std::back_inserter(staged_),
+                 [](const auto& r) { return r.primary; });
+    std::size_t floats = 0;
+    for (const io::StateRange& range : staged_)
+      floats += static_cast<std::size_t>(range.count) * io::kStateParts;
+    staging_ = std::make_unique_for_overwrite<float[]>(floats);
+  }
+  float* free = staging_.get();
+  const auto copy = [&free](const float* from, std::int64_t count) {
+    std::memcpy(free, from, static_cast<std::size_t>(count) * sizeof(float));
+    return std::exchange(free, free + count);
+  };
+  auto staged = staged_.begin();
+  for (const io::StateRange& range : ranges_) {
+    if (!range.primary) continue;
+    staged->master = copy(range.master, range.count);
+    staged->exp_avg = copy(range.exp_avg, range.count);
+    staged->exp_avg_sq = copy(range.exp_avg_sq, range.count);
+    ++staged;
+  }
+}
+
+}  // namespace tenax::resilience

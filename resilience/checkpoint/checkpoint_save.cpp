@@ -1,0 +1,119 @@
+#include "resilience/checkpoint/checkpoint_save.hpp"
+
+#include <chrono>
+
+#include "io/checkpoint/checkpoint_data.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/checksum.hpp"
+#include "io/posix_file.hpp"
+#include "kernels/deadline.hpp"
+#include "resilience/checkpoint/agreement.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
+
+class Save {
+ public:
+  Save(comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges)
+      : group_(group),
+        request_(request),
+        ranges_(ranges),
+        target_(checkpoint_name(request.directory, request.step)),
+        temporary_(group.broadcast(io::temporary_name(target_).string(), 0)),
+        cleanup_(is_root() ? temporary_ : fs::path()) {}
+
+  std::int64_t run() {
+    gather_checksums();
+    create();
+    const std::uint64_t checksum = write();
+    seal(checksum);
+    return info_.file_bytes;
+  }
+
+ private:
+  bool is_root() const { return group_.rank() == 0; }
+
+  /// The file's attributes need the checksums of whole tensors before anything is written.
+  void gather_checksums() {
+    const auto answers = agreed_answers(group_, [&] { return io::to_text(io::contributions_of(ranges_)); });
+    group_.agree([&] {
+      if (!is_root()) return;
+      std::vector<std::vector<io::StoredParameter>> of_rank;
+      for (const std::string& answer : answers) of_rank.push_back(io::parse_parameters(answer));
+      info_.step = request_.step;
+      info_.model = request_.model;
+      info_.deck = request_.deck;
+      info_.origin = request_.origin;
+      info_.next_sample = request_.next_sample;
+      info_.parameters = io::merge_contributions(of_rank);
+    });
+  }
+
+  void create() {
+    const auto answers = agreed_answers(group_, [&] { return is_root() ? create_file() : std::string(); });
+    info_ = io::parse_info(answers[0]);
+  }
+
+  /// Old checkpoints make room, where the disk is full and not all of them are to be kept.
+  std::string create_file() {
+    make_checkpoint_directory(request_.directory);  // somebody may have removed it since the last time
+    for (;;) {
+      try {
+        return io::to_text(io::create_checkpoint_file(temporary_, info_));
+      } catch (const io::NoSpaceError&) {
+        if (request_.keep == 0 || !remove_oldest_checkpoint(request_.directory)) throw;
+      }
+    }
+  }
+
+  /// Returns the checksum of all tensors' bytes.
+  std::uint64_t write() {
+    std::optional<io::RangeWriter> writer;
+    group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
+    agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
+    std::uint64_t sum = 0;
+    for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
+      sum += io::parse_checksum(part);
+    }
+    return sum;
+  }
+
+  void seal(std::uint64_t checksum) {
+    group_.agree([&] {
+      if (!is_root()) return;
+      io::seal_checkpoint(temporary_, info_, checksum, target_);
+      remove_old_checkpoints(request_.directory, request_.keep, request_.step);
+    });
+  }
+
+  comm::ControlGroup& group_;
+  const SaveRequest& request_;
+  std::span<const io::StateRange> ranges_;
+  fs::path target_, temporary_;
+  io::TemporaryPath cleanup_;  ///< on rank 0
+  io::CheckpointInfo info_;
+};
+
+}  // namespace
+
+SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
+                           std::span<const io::StateRange> ranges) {
+  const auto start = std::chrono::steady_clock::now();
+  SaveReport report;
+  report.step = request.step;
+  report.file = checkpoint_name(request.directory, request.step);
+  try {
+    report.bytes = Save(group, request, ranges).run();
+  } catch (const comm::AgreedError& error) {
+    report.failure = error.what();
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.end_s = kernels::steady_now_s();
+  return report;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,41 @@
+// Saving one checkpoint by all ranks together: one HDF5 file, complete or absent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "comm/control_group.hpp"
+#include "io/checkpoint/checkpoint_info.hpp"
+
+namespace tenax::resilience {
+
+struct SaveRequest {
+  std::filesystem::path directory;  ///< shared by all ranks; made if absent
+  std::int64_t keep = 0;            ///< checkpoints to keep, 0 = all
+  std::int64_t step = 0;            ///< steps done
+  io::ModelSizes model;
+  std::string deck;                              ///< resolved, TOML
+  io::CheckpointOrigin origin = {};              ///< rank 0's counts
+  std::optional<std::int64_t> next_sample = {};  ///< the first that no step has had; none: unknown
+};
+
+struct SaveReport {
+  std::int64_t step = 0;
+  std::filesystem::path file;
+  double seconds = 0;
+  double end_s = 0;  ///< on this rank, steady clock
+  std::int64_t bytes = 0;
+  std::string failure;  ///< empty if the file is there; else why not, as a sentence
+  bool saved() const { return failure.empty(); }
+};
+
+/// Collective; the same request on every rank. A failure on any rank is reported on all, and nothing is left
+/// behind; only errors of the group itself are thrown. Memory of the primary ranges must not change
+/// meanwhile.
+SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
+                           std::span<const io::StateRange> ranges);
+
+}  // namespace tenax::resilience

@@ -1,0 +1,77 @@
+// InjectedConnection: a connection that is as slow, or as dead, as LinkFaults say. ConnectionRegistry: all of
+// a rank's, so that those whose path goes down can be cut.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "comm/connection.hpp"
+#include "resilience/faults/link_faults.hpp"
+
+namespace tenax::resilience {
+
+class InjectedConnection;
+
+/// Thread rule: any thread.
+class ConnectionRegistry {
+ public:
+  void add(InjectedConnection& connection);
+  void remove(InjectedConnection& connection);
+  void cut_what_is_down();
+
+ private:
+  std::mutex mutex_;
+  std::set<InjectedConnection*> connections_;
+};
+
+/// What a connection is for.
+struct ConnectionUse {
+  int rank = 0, peer = 0;  ///< world ranks of this end and the other
+  bool direct = false;     ///< the pipeline's direct path
+};
+
+class InjectedConnection final : public comm::Connection {
+ public:
+  /// `faults` and `registry` must outlive it.
+  InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use, LinkFaults& faults,
+                     ConnectionRegistry& registry);
+  ~InjectedConnection() override;
+
+  /// Holds the calling thread for the message's delay, then hands it on: one message at a time, whereas those
+  /// of several connections overlap.
+  void send(const comm::MessageHeader& header, std::span<const std::byte> payload,
+            kernels::Deadline deadline) override;
+  std::optional<comm::MessageHeader> receive(kernels::Deadline deadline) override;
+  void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
+  void check() const override {
+    throw_if_cut();
+    inner_->check();
+  }
+  std::shared_ptr<comm::SharedMemoryArea> area() override { return inner_->area(); }
+  void shut_down() noexcept override;
+  const std::string& address() const override { return inner_->address(); }
+  std::string describe() const override { return inner_->describe(); }
+
+  /// Breaks the connection at both ends if its path is down now.
+  void cut_if_down();
+  bool is_cut() const;
+
+ private:
+  void hold(LinkFaults::Clock::time_point release, kernels::Deadline deadline);
+  void throw_if_cut() const;
+  void count(LinkFaults::Passed how);
+
+  const std::unique_ptr<comm::Connection> inner_;
+  const ConnectionUse use_;
+  LinkFaults& faults_;
+  ConnectionRegistry& registry_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_cut_ = false;  ///< by a fault
+  bool is_shut_ = false;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,169 @@
+// [[inject]] entries of decks.
+#include "tests/io/deck/deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+/// Two stages and two pipelines; the next line is 18.
+const std::string kPipelines = with("[parallel]\npipeline_parallel_size = 2\ndata_parallel_size = 2\n");
+
+std::string delay(const std::string& lines) {
+  return kPipelines + "[[inject]]\nkind = \"link_delay\"\n" + lines;  // line 20 on
+}
+std::string down(const std::string& lines) {
+  return kPipelines + "[[inject]]\nkind = \"link_down\"\n" + lines;
+}
+
+Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const TemporaryFolder folder;
+  folder.write("delays.csv", "seconds,delay_ms\n0,10\n");
+  return read_deck(folder.write("d.toml", text), overrides);
+}
+
+TEST(InjectDeck, takes_a_delay_on_a_link_between_stages) {
+  const Deck deck = read(delay("stages = [0, 1]\ndelay_ms = 30\nfrom_step = 3\nto_step = 5\ndata = 1\n"));
+  ASSERT_EQ(deck.inject.size(), 1U);
+  EXPECT_EQ(deck.inject[0].stages, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(deck.inject[0].delay_ms, 30);
+  EXPECT_EQ(deck.inject[0].from_step, 3);
+  EXPECT_EQ(deck.inject[0].to_step, 5);
+  EXPECT_EQ(deck.inject[0].data, 1);
+}
+
+TEST(InjectDeck, takes_every_way_to_give_a_delay_and_every_path_that_goes_down) {
+  EXPECT_EQ(
+      read(delay("ranks = [3, 0]\nper_packet_ms = 0.375\npacket_bytes = 1048576\n")).inject[0].packet_bytes,
+      1048576);
+  EXPECT_EQ(read(down("stages = [1, 0]\npath = \"10.0.0.5\"\n")).inject[0].path, "10.0.0.5");
+  EXPECT_EQ(read(down("ranks = [0, 1]\npath = \"direct\"\n")).inject[0].path, "direct");
+}
+
+TEST(InjectDeck, finds_a_trace_beside_the_deck) {
+  const TemporaryFolder folder;
+  folder.write("delays.csv", "0,10\n");
+  const auto file = folder.write("d.toml", delay("stages = [0, 1]\ntrace = \"delays.csv\"\n"));
+  EXPECT_EQ(read_deck(file, {}).inject[0].trace, folder.path() / "delays.csv");
+}
+
+TEST(InjectDeck, takes_faults_from_the_command_line) {
+  EXPECT_EQ(read(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=60"}).inject[0].delay_ms, 60);
+  const Deck deck =
+      read(kPipelines, {"inject.0.kind=link_delay", "inject.0.stages=[0,1]", "inject.0.delay_ms=5",
+                        "inject.1.kind=link_down", "inject.1.ranks=[0, 2]", "inject.1.path=direct"});
+  ASSERT_EQ(deck.inject.size(), 2U);
+  EXPECT_EQ(deck.inject[1].path, "direct");
+}
+
+TEST(InjectDeck, takes_a_delay_of_zero_so_that_a_sweep_may_begin_there) {
+  EXPECT_EQ(read(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=0"}).inject[0].delay_ms, 0);
+  EXPECT_NO_THROW(read(delay("stages = [0, 1]\nper_packet_ms = 0\npacket_bytes = 1000\n")));
+}
+
+TEST(InjectDeck, comes_back_the_same_from_its_resolved_text) {
+  for (const std::string& fault :
+       {delay("stages = [0, 1]\ndelay_ms = 0\n"),
+        delay("ranks = [0, 3]\nper_packet_ms = 0.375\npacket_bytes = 9\n"),
+        delay("stages = [0, 1]\ntrace = \"delays.csv\"\n"), down("ranks = [2, 1]\npath = \"direct\"\n")}) {
+    const std::string text = to_toml(read(fault));
+    EXPECT_EQ(to_toml(parse_resolved_deck(text)), text);
+  }
+}
+
+std::vector<Mistake> mistakes_of_links() {
+  return {
+      {kPipelines + "[[inject]]\ndelay_ms = 30\n", {}, "DECK:18:1: inject.0.kind is required"},
+      {kPipelines, {"inject.0.delay_ms=30"}, "command line: inject.0: inject.0.kind is required"},
+      {kPipelines + "[[inject]]\nkind = \"slow\"\n",
+       {},
+       "DECK:19:1: inject.0.kind = \"slow\" is not one of \"link_delay\", \"link_down\""},
+      {delay("delay_ms = 30\n"),
+       {},
+       "DECK:18:1: inject.0 needs stages = [i, i + 1] or ranks = [a, b], one of them"},
+      {delay("stages = [0, 1]\nranks = [0, 1]\ndelay_ms = 30\n"),
+       {},
+       "DECK:21:1: inject.0 needs stages = [i, i + 1] or ranks = [a, b], one of them"},
+      {delay("stages = [0]\ndelay_ms = 30\n"),
+       {},
+       "DECK:20:1: inject.0.stages = [0] must be two neighbours, as in [0, 1]"},
+      {delay("stages = [1, 1]\ndelay_ms = 30\n"),
+       {},
+       "DECK:20:1: inject.0.stages = [1, 1] must be two neighbours"},
+      {delay("stages = [1, 2]\ndelay_ms = 30\n"),
+       {},
+       "DECK:20:1: inject.0.stages = [1, 2] is outside of the pipeline: it has 2 stages"},
+      {delay("ranks = [2, 2]\ndelay_ms = 30\n"),
+       {},
+       "DECK:20:1: inject.0.ranks = [2, 2] must be two different ranks"},
+      {delay("ranks = [0, 4]\ndelay_ms = 30\n"),
+       {},
+       "DECK:20:1: inject.0.ranks = [0, 4] is outside of the run: it has 4 ranks"},
+      {delay("stages = [0, 1]\ndata = 2\ndelay_ms = 30\n"),
+       {},
+       "DECK:21:1: inject.0.data = 2 is no pipeline: there are 2"},
+      {delay("ranks = [0, 1]\ndata = 1\ndelay_ms = 30\n"),
+       {},
+       "DECK:21:1: inject.0.data = 1 goes with stages; inject.0.ranks = [0, 1] is one link"},
+      {delay("stages = [0, 1]\ndelay_ms = 30\nfrom_step = 5\nto_step = 4\n"),
+       {},
+       "DECK:23:1: inject.0.to_step = 4 is before inject.0.from_step = 5"},
+  };
+}
+
+std::vector<Mistake> mistakes_of_kinds() {
+  const std::string ways =
+      "a link_delay needs delay_ms, or per_packet_ms with packet_bytes, or trace, one of them";
+  return {
+      {delay("stages = [0, 1]\n"), {}, "DECK:18:1: " + ways},
+      {delay("stages = [0, 1]\ndelay_ms = 3\ntrace = \"delays.csv\"\n"), {}, "DECK:21:1: " + ways},
+      {delay("stages = [0, 1]\ndelay_ms = 3\nper_packet_ms = 1\npacket_bytes = 9\n"),
+       {},
+       "DECK:21:1: " + ways},
+      {delay("stages = [0, 1]\nper_packet_ms = 3\n"),
+       {},
+       "DECK:21:1: inject.0.per_packet_ms and inject.0.packet_bytes go together"},
+      {delay("stages = [0, 1]\npacket_bytes = 3\n"),
+       {},
+       "DECK:21:1: inject.0.per_packet_ms and inject.0.packet_bytes go together"},
+      {delay("stages = [0, 1]\ndelay_ms = -3\n"),
+       {},
+       "DECK:21:1: inject.0.delay_ms = -3 is out of range: it must be at least 0"},
+      {delay("stages = [0, 1]\ndelay_ms = 3\npath = \"direct\"\n"),
+       {},
+       "DECK:22:1: inject.0.path = \"direct\" needs inject.0.kind = \"link_down\""},
+      {down("stages = [0, 1]\n"),
+       {},
+       "DECK:19:1: a link_down needs inject.0.path = \"direct\" or an address"},
+      {down("stages = [0, 1]\npath = \"@@\"\n"),
+       {},
+       "DECK:21:1: inject.0.path = \"@@\" is neither \"direct\" nor an address"},
+      {down("stages = [0, 1]\npath = \"direct\"\ndelay_ms = 3\n"),
+       {},
+       "DECK:22:1: inject.0.delay_ms = 3.0 needs inject.0.kind = \"link_delay\""},
+      {down("stages = [0, 1]\npath = \"direct\"\n") + "[[inject]]\nkind = \"link_delay\"\nstages = [0, 1]\n",
+       {},
+       "DECK:22:1: " + ways},
+  };
+}
+
+class InjectDeckMistakes : public testing::TestWithParam<Mistake> {};
+TEST_P(InjectDeckMistakes, is_one_message_with_its_place_and_status_2) { expect_refused(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(links, InjectDeckMistakes, testing::ValuesIn(mistakes_of_links()));
+INSTANTIATE_TEST_SUITE_P(kinds, InjectDeckMistakes, testing::ValuesIn(mistakes_of_kinds()));
+
+TEST(InjectDeck, reports_a_trace_that_is_missing_or_malformed_at_its_key_with_status_1) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("d.toml", delay("stages = [0, 1]\ntrace = \"t.csv\"\n"));
+  const std::string place = file.string() + ":21:1: inject.0.trace: ";
+  const std::string trace = (folder.path() / "t.csv").string();
+  const auto refused = [&](const std::string& why) {
+    const auto [message, status] = error_of([&] { read_deck(file, {}); });
+    EXPECT_EQ(message, place + why);
+    EXPECT_EQ(status, 1);
+  };
+  refused("cannot open " + trace + ": No such file or directory");
+  folder.write("t.csv", "seconds,delay_ms\n1,10\n1,20\n");
+  refused(trace + ":3: times must ascend");
+}
+
+}  // namespace
+}  // namespace tenax::io::test

@@ -1,0 +1,161 @@
+#include "io/tokens/token_bin.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "io/checkpoint/checkpoint_inspect.hpp"
+#include "io/tokens/megatron_index.hpp"
+#include "io/tokens/tokens.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+template <class Value>
+std::string bytes_of(const std::vector<Value>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+}
+
+template <class Stored>
+std::string stored(const Tokens& tokens) {
+  return bytes_of(std::vector<Stored>(tokens.begin(), tokens.end()));
+}
+
+std::string llmc_header(std::int32_t magic, std::int32_t version, std::int32_t tokens) {
+  std::vector<std::int32_t> words(256);
+  words[0] = magic;
+  words[1] = version;
+  words[2] = tokens;
+  return bytes_of(words);
+}
+
+/// What can be wrong with an index; by default nothing.
+struct Index {
+  std::uint64_t version = 1;
+  std::uint8_t type = 4;
+  std::vector<std::int32_t> sizes = {3, 0, 2};
+  std::vector<std::int64_t> pointers = {0, 12, 12}, documents = {0, 1, 3};
+
+  std::string text() const {
+    return std::string("MMIDIDX\0\0", 9) + bytes_of<std::uint64_t>({version}) +
+           bytes_of<std::uint8_t>({type}) + bytes_of<std::uint64_t>({sizes.size(), documents.size()}) +
+           bytes_of(sizes) + bytes_of(pointers) + bytes_of(documents);
+  }
+};
+
+const Tokens kFive = {7, 70000, 0, 50256, 9};
+
+Tokens all_of(const std::filesystem::path& path) {
+  const auto file = TokenFile::open(path, "bytes", {.seq_length = 1, .vocab_size = 100000, .scan = true});
+  Tokens tokens(static_cast<std::size_t>(file->size()));
+  file->read(0, tokens);
+  return tokens;
+}
+
+TEST(TokenBin, with_the_header_of_llm_c_is_read_behind_it_in_its_width) {
+  const TemporaryFolder folder;
+  const Tokens narrow = {7, 50256, 0, 9};
+  EXPECT_EQ(all_of(folder.write("a.bin", llmc_header(20240520, 1, 4) + stored<std::uint16_t>(narrow))),
+            narrow);
+  EXPECT_EQ(all_of(folder.write("b.bin", llmc_header(20240801, 7, 5) + stored<std::uint32_t>(kFive))), kFive);
+  EXPECT_NE(inspect(folder.path() / "b.bin").find("llm.c's, uint32, version 7"), std::string::npos);
+}
+
+TEST(TokenBin, whose_header_promises_other_tokens_than_there_are_is_named) {
+  const TemporaryFolder folder;
+  for (const std::int32_t promised : {3, 5, 0, -4, INT32_MAX}) {
+    const auto path =
+        folder.write("a.bin", llmc_header(20240520, 1, promised) + stored<std::uint16_t>({1, 2, 3, 4}));
+    const auto [message, status] = error_of([&] { read_token_bin(path); });
+    EXPECT_TRUE(message.starts_with("token file " + path.string() + ": its llm.c header")) << message;
+    EXPECT_EQ(status, 1);
+  }
+}
+
+TEST(TokenBin, with_an_index_beside_it_has_the_type_and_the_documents_that_it_says) {
+  const TemporaryFolder folder;
+  const auto bin = folder.write("a.bin", stored<std::int32_t>(kFive));
+  folder.write("a.idx", Index().text());
+  EXPECT_EQ(all_of(bin), kFive);
+  EXPECT_EQ(read_token_bin(bin).documents, 2);
+  for (const char* name : {"a.bin", "a.idx"}) {
+    const std::string text = inspect(folder.path() / name);
+    for (const char* part : {"Megatron's, int32", "tokens              5", "documents           2"})
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+  const auto narrow = folder.write("b.bin", stored<std::uint16_t>({1, 0, 2, 0, 3}));
+  Index index{.type = 8};
+  index.pointers = {0, 6, 6};
+  folder.write("b.idx", index.text() + std::string(3, '\1'));  // with modes
+  EXPECT_EQ(all_of(narrow), (Tokens{1, 0, 2, 0, 3}));
+}
+
+TEST(TokenBin, with_a_negative_token_is_refused) {
+  const TemporaryFolder folder;
+  const auto bin = folder.write("a.bin", stored<std::int32_t>({7, -1, 2, 3, 4}));
+  folder.write("a.idx", Index().text());
+  EXPECT_EQ(error_of([&] { all_of(bin); }).first,
+            "token file " + bin.string() + ": token -1 at position 1 is not below model.vocab_size = 100000");
+}
+
+TEST(TokenBin, of_int32_alone_is_never_taken_for_uint16) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("a.bin", stored<std::int32_t>({1, 2, 3, 50256, 0, 6}));
+  const auto [message, status] = error_of([&] { read_token_bin(path); });
+  EXPECT_TRUE(message.starts_with("token file " + path.string() + ": every second of its uint16 is 0"))
+      << message;
+  EXPECT_NE(message.find(".idx beside it"), std::string::npos);
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(all_of(folder.write("b.bin", stored<std::uint16_t>({1, 0, 2, 0, 3, 0, 4, 1}))).size(), 8U);
+  EXPECT_EQ(all_of(folder.write("c.bin", stored<std::uint16_t>({5, 0}))).size(), 2U);
+}
+
+TEST(MegatronIndex, that_is_none_or_is_another_files_is_named_with_the_reason) {
+  const TemporaryFolder folder;
+  const auto bin = folder.write("a.bin", stored<std::int32_t>(kFive));
+  const auto refusal = [&](const std::string& index) {
+    folder.write("a.idx", index);
+    const auto [message, status] = error_of([&] { read_token_bin(bin); });
+    EXPECT_TRUE(message.starts_with("token index " + (folder.path() / "a.idx").string() + ": ")) << message;
+    EXPECT_EQ(status, 1);
+    return message;
+  };
+  const auto with = [](auto change) {
+    Index index;
+    change(index);
+    return index.text();
+  };
+  EXPECT_NE(refusal("").find("too short"), std::string::npos);
+  EXPECT_NE(refusal(std::string(100, 'x')).find("not Megatron's index"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.version = 2; })).find("version is 2"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.type = 5; })).find("int64"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.type = 77; })).find("code 77"), std::string::npos);
+  EXPECT_NE(refusal(Index().text().substr(0, 60)).find("cut short"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.type = 8; })).find("do not fill"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.sizes = {3, 0, 1}; })).find("do not fill"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.pointers[2] = INT64_MAX; })).find("do not fill"),
+            std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.pointers[2] = -8; })).find("do not fill"), std::string::npos);
+  EXPECT_NE(refusal(with([](Index& i) { i.documents = {0, 2}; })).find("documents"), std::string::npos);
+  std::string huge = Index().text();
+  std::memset(huge.data() + 18, 0xFF, 16);
+  EXPECT_NE(refusal(huge).find("impossible number"), std::string::npos);
+}
+
+TEST(MegatronIndex, is_looked_at_whole_by_inspect) {
+  const TemporaryFolder folder;
+  const auto bin = folder.write("a.bin", stored<std::int32_t>(kFive));
+  Index index;
+  index.pointers[1] = 8;
+  folder.write("a.idx", index.text());
+  EXPECT_NE(error_of([&] { inspect(bin); }).first.find("sequence 1 does not begin"), std::string::npos);
+  index = {};
+  index.documents = {0, 3, 1, 3};
+  folder.write("a.idx", index.text());
+  EXPECT_NE(error_of([&] { inspect(bin); }).first.find("not in order"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenax::io::test

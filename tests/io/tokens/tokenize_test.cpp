@@ -1,0 +1,176 @@
+#include "io/tokens/tokenize.hpp"
+
+#include <random>
+
+#include "io/tokens/detokenize.hpp"
+#include "io/tokens/text_chunks.hpp"
+#include "io/tokens/token_file.hpp"
+#include "io/tokens/token_writer.hpp"
+#include "io/tokens/tokens.hpp"
+#include "tests/io/tokenizer/bpe_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+using Documents = std::vector<std::int64_t>;
+using V = SmallVocabulary;
+
+struct Result {
+  Tokens tokens;
+  Documents documents;
+};
+
+/// Writes each text to a file of its own and tokenizes these.
+Result tokenized(const Tokenizer& tokenizer, const std::vector<std::string>& texts, int threads = 2) {
+  const TemporaryFolder folder;
+  std::vector<std::filesystem::path> files;
+  for (const std::string& text : texts) files.push_back(folder.write(std::to_string(files.size()), text));
+  const auto path = folder.path() / "out.h5";
+  const auto writer = TokenWriter::create(path, tokenizer, {});
+  tokenize_files(files, tokenizer, *writer, threads, [](std::int64_t) {});
+  writer->publish();
+  const auto file = TokenFile::open(path, "bytes", {.seq_length = 0, .vocab_size = 1 << 20, .scan = true});
+  Result result{Tokens(static_cast<std::size_t>(file->size())), read_token_documents(path)};
+  file->read(0, result.tokens);
+  return result;
+}
+
+TEST(Tokenize, puts_the_separator_between_files_and_nowhere_else) {
+  const V vocabulary;
+  const auto bpe = vocabulary.tokenizer();
+  EXPECT_EQ(tokenized(*bpe, {"the"}).tokens, (Tokens{V::kThe}));
+  const Result two = tokenized(*bpe, {"the", "th"});
+  EXPECT_EQ(two.tokens, (Tokens{V::kThe, V::kEnd, V::kTh}));
+  EXPECT_EQ(two.documents, (Documents{0, 2}));
+}
+
+TEST(Tokenize, puts_no_second_separator_behind_a_text_that_ends_with_one) {
+  const V vocabulary;
+  const Result two = tokenized(*vocabulary.tokenizer(), {"a<|endoftext|>", "b"});
+  EXPECT_EQ(two.tokens, (Tokens{'a', V::kEnd, 'b'}));
+  EXPECT_EQ(two.documents, (Documents{0, 2}));
+}
+
+TEST(Tokenize, begins_a_document_behind_each_separator_in_a_text) {
+  const V vocabulary;
+  const Result result =
+      tokenized(*vocabulary.tokenizer(), {"a<|endoftext|>b<|endoftext|><|endoftext|>c<|endoftext|>"});
+  EXPECT_EQ(result.tokens, (Tokens{'a', V::kEnd, 'b', V::kEnd, V::kEnd, 'c', V::kEnd}));
+  EXPECT_EQ(result.documents, (Documents{0, 2, 4, 5}));
+}
+
+TEST(Tokenize, passes_over_empty_files) {
+  const V vocabulary;
+  const Result result = tokenized(*vocabulary.tokenizer(), {"", "a", "", "", "b", ""});
+  EXPECT_EQ(result.tokens, (Tokens{'a', V::kEnd, 'b'}));
+  EXPECT_EQ(result.documents, (Documents{0, 2}));
+}
+
+TEST(Tokenize, joins_bytes_of_several_files_without_a_separator) {
+  const Result result = tokenized(*Tokenizer::create("bytes", ""), {"ab", "c"});
+  EXPECT_EQ(result.tokens, (Tokens{'a', 'b', 'c'}));
+  EXPECT_EQ(result.documents, (Documents{0, 2}));
+}
+
+TEST(Tokenize, refuses_texts_in_which_there_is_nothing) {
+  const V vocabulary;
+  EXPECT_EQ(error_of([&] { tokenized(*vocabulary.tokenizer(), {"", ""}); }).second, 1);
+}
+
+/// Several chunks of words, some of many bytes, some not UTF-8, and separators.
+std::string large_text() {
+  std::mt19937 random(4);
+  std::string text;
+  while (text.size() < 3 * TextChunks::kChunkBytes) {
+    const std::string pieces[] = {" the",
+                                  "aa",
+                                  "\n\n",
+                                  " ",
+                                  "\xE4\xBD\xA0",
+                                  "\xE4",
+                                  "<|endoftext|>",
+                                  "12",
+                                  "'s",
+                                  std::string(300, 'a')};
+    text += pieces[random() % std::size(pieces)];
+  }
+  return text;
+}
+
+TEST(Tokenize, gives_the_tokens_of_the_whole_text_whatever_the_chunks_and_threads) {
+  const V vocabulary;
+  const auto bpe = vocabulary.tokenizer();
+  const std::string text = large_text();
+  const Tokens expected = encode(*bpe, text);
+  for (const int threads : {1, 2, 5})
+    EXPECT_TRUE(tokenized(*bpe, {text}, threads).tokens == expected) << threads;
+}
+
+TEST(Tokenize, holds_words_that_are_longer_than_a_chunk) {
+  const V vocabulary;
+  const auto bpe = vocabulary.tokenizer();
+  const std::string text = "the " + std::string(5 * TextChunks::kChunkBytes / 2, 'a') + " the";
+  EXPECT_TRUE(tokenized(*bpe, {text}).tokens == encode(*bpe, text));
+}
+
+TEST(Tokenize, tells_its_progress_in_bytes_and_may_be_ended_by_it) {
+  const TemporaryFolder folder;
+  const auto bytes = Tokenizer::create("bytes", "");
+  const std::vector<std::filesystem::path> files = {
+      folder.write("a", std::string(3 * TextChunks::kChunkBytes + 5, 'a'))};
+  std::vector<std::int64_t> told;
+  const auto writer = TokenWriter::create(folder.path() / "a.bin", *bytes, {});
+  EXPECT_EQ(tokenize_files(files, *bytes, *writer, 2, [&](std::int64_t done) { told.push_back(done); }),
+            3 * 1048576 + 5);
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1048576, 2097152, 3145728, 3145733}));
+  struct Stop {};
+  EXPECT_THROW(tokenize_files(files, *bytes, *writer, 2, [](std::int64_t) { throw Stop{}; }), Stop);
+}
+
+TEST(Tokenize, names_a_file_that_is_not_there) {
+  const auto bytes = Tokenizer::create("bytes", "");
+  EXPECT_EQ(error_of([&] { TextChunks("/nowhere/text.txt", *bytes); }).first,
+            "cannot read /nowhere/text.txt: No such file or directory");
+}
+
+TEST(Detokenize, gives_back_every_byte) {
+  const TemporaryFolder folder;
+  const V vocabulary;
+  const auto bpe = vocabulary.tokenizer();
+  const std::string text = large_text();
+  const auto file = folder.write("text", text);
+  for (const char* name : {"a.h5", "a.bin"}) {
+    const auto writer = TokenWriter::create(folder.path() / name, *bpe, {});
+    tokenize_files({file}, *bpe, *writer, 2, [](std::int64_t) {});
+    writer->publish();
+    const auto texts = token_texts(folder.path() / name, "gpt2", vocabulary.folder().path());
+    EXPECT_EQ(detokenize(folder.path() / name, texts, folder.path() / "back"),
+              static_cast<std::int64_t>(text.size()));
+    EXPECT_TRUE(folder.read("back") == text) << name;
+  }
+}
+
+TEST(Detokenize, refuses_tokens_of_another_tokenizer) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.bin", std::string("\x10\x00\x00\x01", 4));
+  const auto [message, status] =
+      error_of([&] { detokenize(file, token_texts(file, "bytes", ""), folder.path() / "back"); });
+  EXPECT_EQ(message,
+            "token file " + file.string() +
+                ": token 256 at position 1 is not one of the 256 of its tokenizer; is it another's file?");
+}
+
+TEST(TokenFile, tokenizes_a_text_by_gpt2_as_it_is_opened) {
+  const TemporaryFolder folder;
+  const V vocabulary;
+  const auto file =
+      TokenFile::open(folder.write("a.txt", "the a<|endoftext|>"), "gpt2",
+                      {.seq_length = 2, .vocab_size = 263, .scan = true}, vocabulary.folder().path());
+  Tokens tokens(static_cast<std::size_t>(file->size()));
+  file->read(0, tokens);
+  EXPECT_EQ(tokens, (Tokens{V::kThe, ' ', 'a', V::kEnd}));
+}
+
+}  // namespace
+}  // namespace tenax::io::test

@@ -1,0 +1,152 @@
+// ZeRO-1 state and bucketed reduction, ranks as threads: every layout must do what one rank does.
+#include "parallel/state/training_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "comm/world.hpp"
+#include "parallel/execution/gradient_reducer.hpp"
+#include "tests/parallel/state/small_table.hpp"
+
+namespace tenax::parallel {
+namespace {
+
+using kernels::Deadline;
+using kernels::DType;
+
+constexpr double kDeadline_s = 60;
+
+/// What a rank holds, and helpers to fill and read rows.
+class Rank {
+ public:
+  Rank(comm::World& world, DType compute)
+      : device(kernels::create_cpu_device()),
+        stream(device->create_stream()),
+        data(world.split_communicator("data", 0, world.rank(), *device)),
+        alone(world.split_communicator("embedding", world.rank(), 0, *device)),
+        table(small_table()),
+        state(table, compute, *data, *alone, *device, *stream) {
+    for (const OwnedState& owned : state.owned())
+      for (std::int64_t i = 0; i < owned.count; ++i)
+        owned.master.as<float>()[i] = weight(owned.row, owned.row_begin + i);
+    state.publish_weights(Deadline::after_s(kDeadline_s));
+  }
+  static float weight(int row, std::int64_t i) { return std::sin(static_cast<float>(100 * row + i)); }
+  /// Summed over `ranks`: gradient(row, i).
+  void set_gradients(int rank, int ranks) {
+    const float share = static_cast<float>(rank + 1) / static_cast<float>(ranks * (ranks + 1) / 2);
+    for (int row = 0; row < static_cast<int>(table.rows().size()); ++row)
+      for (std::int64_t i = 0; i < table.row(row).size(); ++i)
+        table.view(state.gradients(), row).as<float>()[i] = share * gradient(row, i);
+  }
+  static float gradient(int row, std::int64_t i) { return std::cos(static_cast<float>(10 * row + 3 * i)); }
+  void reduce() {
+    GradientReducer reducer(state.shards(), state.gradients(), *data, *stream);
+    reducer.begin_step();
+    for (int row = static_cast<int>(table.rows().size()); row-- > 0;) reducer.rows_ready(row, row + 1);
+    reducer.finish(Deadline::after_s(kDeadline_s));
+  }
+
+  std::unique_ptr<kernels::Device> device;
+  std::unique_ptr<kernels::Stream> stream;
+  std::unique_ptr<comm::Communicator> data, alone;
+  model::ParameterTable table;
+  TrainingState state;
+};
+
+void on_ranks(int size, const std::function<void(comm::World&)>& body) {
+  const auto worlds = comm::create_thread_worlds(size, {kDeadline_s});
+  std::vector<std::thread> threads;
+  for (const auto& world : worlds) threads.emplace_back([&body, &world] { body(*world); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+class TrainingStateOn : public testing::TestWithParam<int> {};
+
+TEST_P(TrainingStateOn, ranks_own_every_element_once) {
+  std::vector<std::vector<int>> owners;
+  const model::ParameterTable table = small_table();
+  for (const model::ParameterRow& row : table.rows())
+    owners.emplace_back(static_cast<std::size_t>(row.size()), 0);
+  std::mutex mutex;
+  on_ranks(GetParam(), [&](comm::World& world) {
+    const Rank rank(world, DType::f32);
+    const std::scoped_lock lock(mutex);
+    for (const OwnedState& owned : rank.state.owned())
+      for (std::int64_t i = 0; i < owned.count; ++i)
+        ++owners[static_cast<std::size_t>(owned.row)][static_cast<std::size_t>(owned.row_begin + i)];
+  });
+  for (const auto& row : owners) EXPECT_EQ(row, std::vector<int>(row.size(), 1));
+}
+
+TEST_P(TrainingStateOn, the_norm_is_that_of_the_summed_gradient) {
+  double expected = 0;
+  const auto table = small_table();
+  for (int row = 0; row < static_cast<int>(table.rows().size()); ++row)
+    for (std::int64_t i = 0; i < table.row(row).size(); ++i) expected += std::pow(Rank::gradient(row, i), 2);
+  std::mutex mutex;
+  double sum = 0;
+  on_ranks(GetParam(), [&](comm::World& world) {
+    Rank rank(world, DType::f32);
+    rank.set_gradients(world.rank(), world.size());
+    rank.reduce();
+    rank.state.start_sum_of_squares();
+    const double mine = rank.state.squares(Deadline::after_s(kDeadline_s));
+    const std::scoped_lock lock(mutex);
+    sum += mine;
+  });
+  EXPECT_NEAR(sum, expected, 1e-4 * expected);
+}
+
+// AdamW of torch.optim, one element, in fp64.
+double adamw(double weight, double gradient, double decay, const kernels::AdamWRule& s, int steps) {
+  double m = 0, v = 0;
+  for (int t = 1; t <= steps; ++t) {
+    m = s.beta1 * m + (1 - s.beta1) * gradient;
+    v = s.beta2 * v + (1 - s.beta2) * gradient * gradient;
+    weight -= s.learning_rate * decay * weight;
+    const double m_hat = m / (1 - std::pow(s.beta1, t)), v_hat = v / (1 - std::pow(s.beta2, t));
+    weight -= s.learning_rate * m_hat / (std::sqrt(v_hat) + s.epsilon);
+  }
+  return weight;
+}
+
+TEST_P(TrainingStateOn, updates_give_every_rank_the_weights_of_adamw) {
+  constexpr int kSteps = 3;
+  const kernels::AdamWRule rule{.learning_rate = 0.01, .weight_decay = 0.1, .tokens = 2};
+  for (const DType compute : {DType::f32, DType::bf16}) {
+    on_ranks(GetParam(), [&](comm::World& world) {
+      Rank rank(world, compute);
+      for (int step = 1; step <= kSteps; ++step) {
+        rank.set_gradients(world.rank(), world.size());
+        rank.reduce();
+        kernels::AdamWRule now = rule;
+        now.step = step;
+        rank.state.start_update(now, 1.0);
+        rank.state.finish_update(Deadline::after_s(kDeadline_s));
+      }
+      const double tolerance = compute == DType::f32 ? 2e-6 : 5e-3;
+      const auto widened =
+          rank.device->allocate(static_cast<std::size_t>(rank.state.weights().size()) * sizeof(float));
+      const kernels::Tensor weights = widened->tensor(DType::f32, rank.state.weights().shape);
+      rank.device->kernels().cast(*rank.stream, rank.state.weights(), weights);
+      for (int row = 0; row < static_cast<int>(rank.table.rows().size()); ++row)
+        for (std::int64_t i = 0; i < rank.table.row(row).size(); ++i)
+          ASSERT_NEAR(rank.table.view(weights, row).as<float>()[i],
+                      adamw(Rank::weight(row, i), Rank::gradient(row, i) / rule.tokens,
+                            rank.table.row(row).decays() ? rule.weight_decay : 0.0, rule, kSteps),
+                      tolerance)
+              << rank.table.row(row).name << " element " << i;
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, TrainingStateOn, testing::Values(1, 2, 3, 4));
+
+}  // namespace
+}  // namespace tenax::parallel

@@ -1,0 +1,159 @@
+// AdaptationController: which links go over delegates, and what is told of it.
+#include "resilience/adaptation/adaptation_controller.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/resilience/adaptation/emulated_pipeline.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::PipelineCosts;
+
+PipelineCosts ten_ms(int stages) { return PipelineCosts::uniform(stages, {0.01, 0.01, 0.01}); }
+
+TEST(AdaptationController, heals_one_of_two_links_and_keeps_the_other_delegated) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.truth.link_delay_s = {0.030, 0.0, 0.060};
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[0] = 0;
+  pipeline.run(5);
+  EXPECT_FALSE(pipeline.paths()[0].delegated);
+  EXPECT_TRUE(pipeline.paths()[2].delegated);
+}
+
+TEST(AdaptationController, never_delegates_where_only_direct_paths_are_allowed_but_replans) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.paths = PathChoice::direct_only;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  const parallel::PipelineSchedule initial = pipeline.controller.running();
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[2] = 0.015;
+  pipeline.run(5);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 2), 1);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate), 0);
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), pipeline.true_s(initial));
+}
+
+TEST(AdaptationController, delegates_a_link_whose_direct_path_broke_until_it_is_mended) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.direct_usable[1] = 0;
+  pipeline.run(1);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  pipeline.run(20);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  pipeline.direct_usable[1] = 1;
+  pipeline.run(1);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, tells_of_a_path_that_broke_and_of_one_that_is_back_what_it_tells_of_others) {
+  for (const int skipped : {0, 10}) {  // iterations at the run's beginning that are not looked at
+    AdaptationSettings settings = EmulatedPipeline::deterministic();
+    settings.skipped_iterations = skipped;
+    EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+    pipeline.run(3);
+    pipeline.direct_usable[1] = 0;
+    pipeline.run(20);
+    pipeline.direct_usable[1] = 1;
+    pipeline.run(2);
+    ASSERT_EQ(pipeline.count(AdaptationKind::delegate), 1);
+    ASSERT_EQ(pipeline.count(AdaptationKind::direct), 1);
+    for (const AdaptationEvent& event : pipeline.achieved) {
+      EXPECT_EQ(event.link, 1);
+      EXPECT_EQ(event.step, event.kind == AdaptationKind::delegate ? 3 : 23);
+      const auto step = static_cast<std::size_t>(event.step);
+      EXPECT_EQ(event.before_s, pipeline.iteration_s[step]);
+      EXPECT_EQ(event.achieved_s, pipeline.iteration_s[step + 1]);
+      if (step < static_cast<std::size_t>(skipped)) continue;
+      EXPECT_GT(event.delay_s, 0);
+      EXPECT_NEAR(event.predicted_s, *event.achieved_s, 0.02 * event.predicted_s);
+    }
+  }
+}
+
+TEST(AdaptationController, leaves_a_slow_link_to_its_delegates_when_its_direct_path_is_back) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(3);
+  pipeline.direct_usable[1] = 0;
+  pipeline.run(1);
+  pipeline.truth.link_delay_s[1] = 0.030;
+  pipeline.run(5);
+  pipeline.direct_usable[1] = 1;
+  pipeline.run(5);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate), 1);
+  EXPECT_EQ(pipeline.count(AdaptationKind::direct), 0);
+  pipeline.truth.link_delay_s[1] = 0;
+  pipeline.run(5);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+  EXPECT_EQ(pipeline.count(AdaptationKind::direct), 1);
+}
+
+TEST(AdaptationController, tells_when_a_link_that_was_run_directly_goes_back_to_delegates) {
+  PipelineCosts costs = ten_ms(4);
+  costs.link_delay_s = {0, 0.030, 0};
+  const parallel::PipelineSchedule schedule = parallel::plan_initial(12, ten_ms(4), {});
+  const AdaptationSettings settings = EmulatedPipeline::deterministic();
+  AdaptationController controller(12, {}, schedule, settings);
+  PipelineMeasurement measured{.stages = std::vector<StageMeasurement>(4, {0.01, 0.01, 0.01}),
+                               .down = std::vector<LinkMeasurement>(3, {.samples = 12}),
+                               .up = std::vector<LinkMeasurement>(3, {.samples = 12}),
+                               .iteration_s = predict_s(schedule, costs, settings.direct, {0, 0, 0})};
+  measured.down[1].delay_s = measured.up[1].delay_s = 0.030;
+  std::vector<LinkCondition> conditions(3);
+  const auto delegated_after = [&](std::int64_t step) {
+    controller.observe(step, measured, conditions);
+    const auto events = controller.decide().events;
+    return std::count_if(events.begin(), events.end(), [](const AdaptationEvent& event) {
+      return event.kind == AdaptationKind::delegate && event.link == 1;
+    });
+  };
+  EXPECT_EQ(delegated_after(0), 1);
+  conditions[1].delegated = true;
+  EXPECT_EQ(delegated_after(1), 0);
+  conditions[1].delegated = false;
+  EXPECT_EQ(delegated_after(2), 1);
+}
+
+TEST(AdaptationController, takes_as_many_delegates_as_keep_up_with_production) {
+  EmulatedPipeline pipeline(24, ten_ms(4));
+  pipeline.run(3);
+  pipeline.truth.link_delay_s = {0.015, 0.0, 0.060};
+  pipeline.run(3);
+  EXPECT_EQ(pipeline.paths()[0].delegates, 3);
+  EXPECT_GE(pipeline.paths()[2].delegates, 7);
+  EXPECT_LE(pipeline.paths()[2].delegates, 8);
+}
+
+TEST(AdaptationController, tells_the_copies_of_delegates_from_the_delay_of_the_network) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.delegate_overhead_s = 0.010;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[1] = 0.030;
+  pipeline.run(4);
+  EXPECT_TRUE(pipeline.paths()[1].delegated);
+  EXPECT_NEAR(pipeline.achieved.back().predicted_s, pipeline.true_s(pipeline.controller.running()), 0.01);
+  pipeline.truth.link_delay_s[1] = 0;
+  pipeline.run(4);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+TEST(AdaptationController, leaves_a_link_direct_whose_copies_would_cost_more_than_its_queue) {
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.delegate_overhead_s = 0.100;
+  EmulatedPipeline pipeline(12, ten_ms(4), {}, settings);
+  pipeline.run(3);
+  pipeline.truth.link_delay_s[1] = 0.008;
+  pipeline.run(4);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 1), 1);
+  EXPECT_FALSE(pipeline.paths()[1].delegated);
+}
+
+}  // namespace
+}  // namespace tenax::resilience

@@ -1,0 +1,97 @@
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+#include "io/posix_file.hpp"
+#include "tests/io/checkpoint/checkpoint_fixture.hpp"
+#include "tests/resilience/checkpoint/small_disk.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class CheckpointDirectory : public io::DirectoryTest {
+ protected:
+  void touch(const Names& names) {
+    for (const std::string& name : names) io::write_file(directory_ / name, "");
+  }
+};
+
+TEST_F(CheckpointDirectory, names_have_six_digits_or_more) {
+  EXPECT_EQ(checkpoint_name("d", 20), "d/step-000020.h5");
+  EXPECT_EQ(checkpoint_name("d", 12345678), "d/step-12345678.h5");
+}
+
+TEST_F(CheckpointDirectory, newest_is_the_highest_step_whatever_else_lies_there) {
+  EXPECT_TRUE(list_checkpoints(directory_).empty());
+  EXPECT_TRUE(list_checkpoints(directory_ / "absent").empty());
+  touch({"step-000009.h5", "step-1000000.h5", "step-999999.h5", "step-99999999.h5.bak", "step-2.h5",
+         "step-00000x.h5", "step--00001.h5", ".step-90000000.h5.tmp-host-1", "best.h5", "step-.h5",
+         "step-99999999999999999999.h5"});
+  EXPECT_EQ(list_checkpoints(directory_).back().path, directory_ / "step-1000000.h5");
+  EXPECT_EQ(list_checkpoints(directory_).size(), 3U);
+}
+
+TEST_F(CheckpointDirectory, later_checkpoints_are_set_aside_and_none_is_lost) {
+  touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000003.h5.1"});
+  EXPECT_EQ(set_aside_checkpoints(directory_, 1).size(), 2U);
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{"step-000001.h5", "step-000002.h5.1", "step-000003.h5.1", "step-000003.h5.2"}));
+  EXPECT_TRUE(set_aside_checkpoints(directory_ / "absent", -1).empty());
+}
+
+TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
+  touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000010.h5", "step-1.h5", "notes"});
+  remove_old_checkpoints(directory_, 0, 10);
+  EXPECT_EQ(list_checkpoints(directory_).size(), 4U);
+  remove_old_checkpoints(directory_, 2, 10);
+  EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-000010.h5", "step-1.h5"}));
+  remove_old_checkpoints(directory_, 1, 3);  // a run that went back to an earlier checkpoint
+  EXPECT_EQ(io::names_in(directory_), (Names{"notes", "step-000003.h5", "step-1.h5"}));
+}
+
+TEST_F(CheckpointDirectory, the_oldest_makes_room_but_never_the_last_one) {
+  touch({"step-000001.h5", "step-000002.h5"});
+  EXPECT_TRUE(remove_oldest_checkpoint(directory_));
+  EXPECT_FALSE(remove_oldest_checkpoint(directory_));
+  EXPECT_EQ(io::names_in(directory_), Names{"step-000002.h5"});
+}
+
+TEST_F(CheckpointDirectory, room_is_what_is_free_and_what_old_checkpoints_take) {
+  const SmallDisk disk(directory_, 100 << 10);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+  EXPECT_EQ(check_room_for_checkpoints(directory_, {.bytes = 30 << 10, .keep = 3, .steps_done = -1}), "");
+  EXPECT_NE(check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 3, .steps_done = -1})
+                .find("old ones will have to make room"),
+            std::string::npos);
+  for (const char* name : {"step-000010.h5", "step-000020.h5"})
+    io::write_file(directory_ / name, std::string(40 << 10, 'x'));
+  EXPECT_EQ(check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 2, .steps_done = 20}), "");
+  const std::string error = io::error_of(
+      [&] { check_room_for_checkpoints(directory_, {.bytes = 70 << 10, .keep = 2, .steps_done = 20}); });
+  EXPECT_NE(error.find("checkpoint.dir"), std::string::npos) << error;
+  EXPECT_NE(io::error_of([&] {
+              check_room_for_checkpoints(directory_, {.bytes = 40 << 10, .keep = 0, .steps_done = 20});
+            }),
+            "")
+      << "none of those that are all to be kept makes room";
+}
+
+TEST_F(CheckpointDirectory, preparing_removes_what_a_killed_run_left_half_written) {
+  const std::string ours = io::temporary_name("step-000007.h5").filename().string();
+  touch({ours, "step-000006.h5", ".step-7.tmp-x", ".other.h5.tmp-host-1", "step-000007.h5.tmp-1"});
+  prepare_checkpoint_directory(directory_);
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{".other.h5.tmp-host-1", ".step-7.tmp-x", "step-000006.h5", "step-000007.h5.tmp-1"}));
+  prepare_checkpoint_directory(directory_ / "a/b");
+  EXPECT_TRUE(std::filesystem::is_directory(directory_ / "a/b"));
+}
+
+TEST_F(CheckpointDirectory, that_cannot_be_is_refused_by_name) {
+  touch({"file"});
+  const std::string error =
+      io::error_of([&] { prepare_checkpoint_directory(directory_ / "file/checkpoints"); });
+  EXPECT_NE(error.find("file/checkpoints: Not a directory"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace tenax::resilience
