@@ -164,7 +164,7 @@ void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
     if (n < 0) fail("read", path_, errno);
     if (n == 0) {
       throw kernels::Error(kernels::Scope::rank, path_.string() + " is truncated: it ends at byte " +
-                                                     std::to_string(offset) + ", within its data");
+                                                     std::to_string(size()) + ", within its data");
     }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;

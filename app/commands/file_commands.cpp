@@ -90,7 +90,8 @@ int export_command(const std::vector<std::string>& arguments) {
   options.tokenizer = tokenizer.get();
   options.vocab_dir = vocab_dir;
   io::export_safetensors(checkpoint, out, options);
-  std::printf("%s\n", out.c_str());
+  const bool is_one_file = std::filesystem::exists(out);
+  std::printf("%s%s\n", out.c_str(), is_one_file ? "" : ".index.json");
   return 0;
 }
 

@@ -48,6 +48,11 @@ PosixFile create_scratch_file() {
   return PosixFile::adopt(descriptor, "/proc/self/fd/" + std::to_string(descriptor));
 }
 
+/// HDF5 takes two descriptors, and says of a failure neither why nor what helps: this does.
+void check_descriptors(const fs::path& file) {
+  const PosixFile first = PosixFile::open_to_read(file), second = PosixFile::open_to_read(file);
+}
+
 /// The user block holds the seal; objects start at multiples of 64 bytes, so elements are aligned words.
 std::pair<PosixFile, Hdf5File> create_hdf5() {
   const Hdf5Id creation = create_untimed(H5P_FILE_CREATE);
@@ -56,6 +61,7 @@ std::pair<PosixFile, Hdf5File> create_hdf5() {
   TENAX_HDF5(H5Pset_alignment(access, 1, 64));
   TENAX_HDF5(H5Pset_fapl_stdio(access));  // the default driver takes no name that is a link
   PosixFile scratch = create_scratch_file();
+  check_descriptors(scratch.path());
   Hdf5File file(scratch.path(), creation, access);
   return {std::move(scratch), std::move(file)};
 }

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
@@ -27,6 +29,14 @@ TEST(PosixFile, that_is_a_pipe_is_refused_instead_of_waited_for) {
             "cannot read " + pipe.string() + ": it is a pipe, a socket or a device, not a file");
   EXPECT_EQ(error_of([&] { PosixFile::open_to_read(folder.path()); }).first,
             "cannot read " + folder.path().string() + ": Is a directory");
+}
+
+TEST(PosixFile, that_was_cut_says_where_it_ends) {
+  const TemporaryFolder folder;
+  const PosixFile file = PosixFile::open_to_read(folder.write("file", "twelve bytes"));
+  std::array<std::byte, 8> bytes;
+  EXPECT_EQ(error_of([&] { file.read(bytes, 100); }).first,
+            (folder.path() / "file").string() + " is truncated: it ends at byte 12, within its data");
 }
 
 TEST(TemporaryPath, removes_what_killed_processes_left_of_the_same_file_and_nothing_else) {

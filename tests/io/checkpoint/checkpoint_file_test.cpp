@@ -1,5 +1,8 @@
 #include "io/checkpoint/checkpoint_file.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -172,6 +175,19 @@ TEST_F(CheckpointFile, of_the_first_format_is_still_read) {
   EXPECT_EQ(info.origin, CheckpointOrigin());
   EXPECT_FALSE(info.next_sample.has_value());
   EXPECT_EQ(inspect(path).find("tokenizer"), std::string::npos);
+}
+
+TEST_F(CheckpointFile, that_finds_no_descriptor_says_what_helps) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const int next = dup(STDIN_FILENO);
+  close(next);
+  const rlimit two_more{static_cast<rlim_t>(next) + 2,
+                        limit.rlim_max};  // the file and its layout, none for HDF5
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &two_more), 0);
+  const std::string message = error_of([&] { write(); });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_NE(message.find("allow more: ulimit -n"), std::string::npos) << message;
 }
 
 TEST_F(CheckpointFile, keeps_a_deck_longer_than_an_object_header) {
