@@ -52,7 +52,7 @@ run_job() {
   [ -z "$reminder" ] || kill $reminder 2>/dev/null
 }
 
-# A signal's status becomes one of the contract's.
+# A signal's status becomes 0 (stopped in order) or 1.
 explain_signal() {
   [ $status -gt 128 ] || return
   local signal=$((status - 128))

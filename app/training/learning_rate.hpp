@@ -1,4 +1,4 @@
-// The learning rate of a step, as the contract defines it.
+// The learning rate of a step.
 #pragma once
 
 #include "io/deck/deck.hpp"

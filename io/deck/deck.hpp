@@ -1,6 +1,6 @@
 // Deck: the input of a run, as typed values. Which keys exist, with default, range, unit and a sentence each,
 // is declared once in deck_table.cpp; parsing, checking, --deck-help, inputs/reference.toml and the resolved
-// deck come from there. Meaning of the keys: shared contract, README.
+// deck come from there. What a key means stands in its row there.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ class MetricsWriter {
 
 struct RunEvent {
   std::int64_t step = 0;
-  std::string name;  ///< "start", "checkpoint", … as in the contract
+  std::string name;  ///< "start", "checkpoint", …
   std::optional<std::int64_t> replica, rank;
   std::string host;    ///< empty where it does not apply
   JsonObject details;  ///< more members

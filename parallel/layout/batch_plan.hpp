@@ -29,7 +29,7 @@ class BatchPlan {
   int microbatches_of(int data_rank) const;
 
   /// The place in the endless sequence of samples, step · B + b, of sequence `i` of `microbatch`: what the
-  /// contract's data order maps to a window of tokens. b is the place in the global batch.
+  /// data order (io/tokens/window_order.hpp) maps to a window of tokens. b is the place in the global batch.
   std::int64_t sample_index(std::int64_t step, int microbatch, std::int64_t i) const;
 
  private:

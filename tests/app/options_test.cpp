@@ -1,0 +1,66 @@
+// Where a deck's keys become the options of the parts below.
+#include "app/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tenax::app {
+namespace {
+
+bool has_weight_passes(const parallel::PipelineSchedule& schedule) {
+  const auto& ops = schedule.ops_of_stage.front();
+  return std::any_of(ops.begin(), ops.end(), [](const parallel::PipelineOp& op) {
+    return op.pass == parallel::Pass::backward_weight;
+  });
+}
+
+TEST(Options, every_schedule_of_a_deck_is_a_policy_that_splits_backward_passes_as_the_deck_believes) {
+  io::Choice<io::Schedule> schedule = io::Schedule::gpipe;
+  const auto words = schedule.words();
+  ASSERT_EQ(words.size(), parallel::schedule_policies().size());
+  for (const std::string& word : words) {
+    ASSERT_TRUE(schedule.set(word));
+    const parallel::SchedulePolicy& policy = parallel::policy_of_name(word);
+    const auto costs = parallel::PipelineCosts::uniform(3, {0.01, 0.01, 0.01});
+    EXPECT_EQ(has_weight_passes(parallel::plan_schedule(policy, 6, costs)), io::splits_backward(schedule))
+        << word;
+  }
+}
+
+TEST(Options, a_fault_keeps_its_steps_its_link_and_its_kind) {
+  io::Deck deck;
+  io::InjectEntry delay, cut;
+  delay.kind = io::FaultKind::link_delay;
+  delay.from_step = 3;
+  delay.to_step = 9;
+  delay.stages = {1, 2};
+  delay.delay_ms = 30;
+  cut.kind = io::FaultKind::link_down;
+  cut.ranks = {0, 4};
+  cut.path = "direct";
+  deck.inject = {delay, cut};
+  const auto requests = fault_requests(deck);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].from_step, 3);
+  EXPECT_EQ(requests[0].to_step, 9);
+  EXPECT_EQ(requests[0].stages, (std::vector<int>{1, 2}));
+  EXPECT_DOUBLE_EQ(requests[0].delay_s, 0.03);
+  EXPECT_TRUE(requests[0].down_path.empty());
+  EXPECT_EQ(requests[1].ranks, (std::vector<int>{0, 4}));
+  EXPECT_EQ(requests[1].down_path, "direct");
+}
+
+TEST(Options, delegates_leave_a_link_only_where_the_deck_says_automatic) {
+  io::Deck deck;
+  deck.parallel.pipeline_parallel_size = 2;
+  deck.batch.global_batch_size = 4;
+  deck.model.num_layers = 2;
+  for (const auto p2p : {io::P2p::direct, io::P2p::delegated, io::P2p::automatic}) {
+    deck.pipeline.p2p = p2p;
+    EXPECT_EQ(layout_request(deck).fails_over, p2p == io::P2p::automatic);
+  }
+}
+
+}  // namespace
+}  // namespace tenax::app
