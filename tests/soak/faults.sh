@@ -29,7 +29,7 @@ one_fault() {
   start "$name" "$sizes"
   await_step "$name" "$step"
   if ! strike "$kind"; then tally "$kind, too late"; fi
-  ended_within 60 || { failed "$name: $kind at step $step: not ended after 60 s"; kill -KILL "$job"; return; }
+  ended_within 300 || { failed "$name: $kind at step $step: not ended after 300 s"; kill -KILL "$job"; return; }
   case $kind in
     TERM | USR1) [ "$status" = 0 ] || failed "$name: $kind at step $step: status $status: $(cat "$name.err")" ;;
     STOP) [ "$status" = 0 ] || [ "$(grep -c . "$name.err")" = 1 ] || failed "$name: STOP: not one line: $(cat "$name.err")" ;;
