@@ -25,7 +25,7 @@ long="run.train_steps=3000 run.log_interval=1000 optimizer.lr_decay_steps=3000 $
 must_train 2 $deck run.name=whole $(layout 1 2 1) $long checkpoint.interval=1000
 mpirun -q -n 2 "$TENAX" $deck run.name=stopped $(layout 1 2 1) $long >out.log 2>err.log </dev/null &
 job=$!
-for _ in $(seq 300); do
+for _ in $(seq 2400); do  # two minutes, on a busy machine
   [ -f runs/stopped/metrics.jsonl ] && [ "$(wc -l <runs/stopped/metrics.jsonl)" -gt 200 ] && break
   sleep 0.05
 done
@@ -41,7 +41,7 @@ echo "ok stopped by a signal and resumed"
 # SIGKILL after a checkpoint.
 mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=500 >out.log 2>err.log </dev/null &
 job=$!
-for _ in $(seq 300); do
+for _ in $(seq 2400); do  # two minutes, on a busy machine
   ls runs/killed/checkpoints/step-*.h5 >/dev/null 2>&1 && break
   sleep 0.05
 done

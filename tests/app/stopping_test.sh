@@ -20,7 +20,7 @@ in_background() {
   mpirun -q -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &
   job=$!
   trap "kill $job 2>/dev/null || true" EXIT  # a test that fails leaves no run behind
-  for _ in $(seq 300); do
+  for _ in $(seq 2400); do
     [ -f runs/$1/metrics.jsonl ] && [ "$(steps_done $1)" -gt 50 ] && return
     sleep 0.05
   done
@@ -49,7 +49,7 @@ echo "ok SIGTERM to one rank, and nobody else in its directory"
 
 mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
 job=$!
-for _ in $(seq 300); do
+for _ in $(seq 2400); do
   [ -f runs/killed/metrics.jsonl ] && [ "$(steps_done killed)" -gt 20 ] && break
   sleep 0.05
 done
@@ -63,7 +63,7 @@ echo "ok kill, and another run takes the directory over"
 # Ctrl-C is a SIGINT to mpirun, which has a status of its own and kills its ranks a second later.
 in_background gone checkpoint.interval_minutes=0.0005
 mv runs/gone runs/moved  # at once, where rm would race with who writes there
-for _ in $(seq 100); do [ "$(steps_done gone)" -gt 100 ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ "$(steps_done gone)" -gt 100 ] && break; sleep 0.05; done
 kill -INT $job
 wait $job && fail "mpirun has status 0 after Ctrl-C"
 steps=$(steps_done gone)
