@@ -15,6 +15,7 @@ done
 
 # enter_work NAME: an empty working directory of this script's own, with the deck and its tokens.
 enter_work() {
+  ! pgrep -f "$TENAX soak.toml" >/dev/null || die "another soak run is under way: what it leaves would be taken for this one's"
   work=$(mktemp -d "/tmp/tenax-$1.XXXXXX") && cd "$work" || exit 1
   mkdir tmp
   export TMPDIR=$work/tmp
