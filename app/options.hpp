@@ -1,4 +1,5 @@
-// What a deck asks of the parts below app/, as the options that each takes. The only place where keys meet mechanisms.
+// What a deck asks of layout, pipelines, adaptation, faults, optimizer and devices, as the options that these take. (Files,
+// data and checkpoints: training_run.cpp.)
 #pragma once
 
 #include <cstdint>

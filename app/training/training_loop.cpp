@@ -68,7 +68,7 @@ Verdict TrainingLoop::step() {
     replica.reduce();
     between_replicas();
     replica.sum_tied();
-    vote = this->vote(replica.norm());
+    vote = this->vote(norm());
   } while (vote.verdict == Verdict::again);
   if (vote.verdict == Verdict::stop) records_.agree();
   if (vote.finite) {
@@ -93,6 +93,12 @@ std::span<const std::int32_t> TrainingLoop::batch() {
 
 void TrainingLoop::passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule) {
   parts_.replica.passes(windows, rule, is_observed() ? &observers_ : nullptr);
+}
+
+// Waits for the passes.
+parallel::StepSums TrainingLoop::norm() {
+  const HostPhase phase(profile_, "norm");
+  return parts_.replica.norm();
 }
 
 // Then the losses have been waited for: to tell the observers of the passes costs no other wait for the device.

@@ -55,6 +55,7 @@ class TrainingLoop {
   std::span<const std::int32_t> batch();
   void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule);
   void between_replicas() {}  // the sum over replicas will stand here
+  parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
   void adapt(const StepVote& vote);
   void record(const StepVote& vote, double learning_rate, double seconds);
