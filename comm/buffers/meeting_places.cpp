@@ -117,11 +117,11 @@ void MeetingPlaces::collect(Opened& open) {
 void MeetingPlaces::fill(PlaceId place, std::size_t bytes) {
   PlaceLedger::Row& row = opened()->ledger.row(place);
   row.filled.store(bytes);
-  row.filling.ring();
+  row.filling.notify();
 }
 
-Bell::Outcome MeetingPlaces::await(PlaceId place, std::size_t bytes, const std::function<bool()>& is_over,
-                                   kernels::Deadline deadline) {
+FutexEvent::Outcome MeetingPlaces::await(PlaceId place, std::size_t bytes,
+                                         const std::function<bool()>& is_over, kernels::Deadline deadline) {
   PlaceLedger::Row& row = opened()->ledger.row(place);
   return row.filling.wait([&] { return row.filled.load() >= bytes; }, is_over, deadline);
 }

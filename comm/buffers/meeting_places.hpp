@@ -52,9 +52,9 @@ class MeetingPlaces {
   std::shared_ptr<std::byte> memory(PlaceId place, std::size_t bytes);
   /// Sender: so much is there.
   void fill(PlaceId place, std::size_t bytes);
-  /// Receiver: waits for that; `is_over` as Bell::wait's.
-  Bell::Outcome await(PlaceId place, std::size_t bytes, const std::function<bool()>& is_over,
-                      kernels::Deadline deadline);
+  /// Receiver: waits for that; `is_over` as FutexEvent::wait's.
+  FutexEvent::Outcome await(PlaceId place, std::size_t bytes, const std::function<bool()>& is_over,
+                            kernels::Deadline deadline);
 
  private:
   struct Opened {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "comm/link.hpp"
-#include "comm/transport/bell.hpp"
+#include "comm/transport/futex_event.hpp"
 
 namespace tenax::comm {
 
@@ -40,7 +40,7 @@ class PlaceLedger {
   struct Row {
     std::atomic<std::uint64_t> offset{0}, bytes{0};  ///< set by its owner before it is first offered
     std::atomic<std::uint64_t> filled{0};            ///< so much of the present message is there
-    Bell filling;
+    FutexEvent filling;
   };
   static constexpr std::size_t kBuckets = 4096;
   struct Memory {  ///< zeros at first

@@ -30,7 +30,7 @@ constexpr int kSlotsPerDelegate = 8;
 /// For the first connection, where a link is closed at once.
 constexpr double kFarewell_s = 2;
 
-class ThreadedDelegatedLink final : public DelegatedLink, public ChannelListener {
+class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver {
  public:
   ThreadedDelegatedLink(const std::string& name, const Peer& me, const Peer& peer, Transport& transport,
                         kernels::Device& device, DelegateOptions options)

@@ -12,11 +12,11 @@ constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has a
 }  // namespace
 
 IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
-                                 ChannelListener& listener)
+                                 ChannelObserver& observer)
     : parties_(parties),
       inbox_(inbox),
       places_(places),
-      listener_(listener),
+      observer_(observer),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.peer.rank) + "." + std::to_string(index)) {
   thread_ = start_prompt_thread([this] { run(); });
@@ -41,12 +41,12 @@ void IncomingChannel::run() {
   try {
     while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
       set_connection(connection);
-      if (reconnector_.made() > 1) listener_.on_arrival();  // the last acknowledgement may be lost
+      if (reconnector_.made() > 1) observer_.on_arrival();  // the last acknowledgement may be lost
       read(*connection);
       set_connection(nullptr);
     }
   } catch (...) {
-    listener_.on_failure(failure_of(std::current_exception()));
+    observer_.on_failure(failure_of(std::current_exception()));
   }
 }
 
@@ -94,7 +94,7 @@ void IncomingChannel::await(Connection& connection, const MessageHeader& header,
   };
   const auto outcome = places_.await(PlaceId::of_code(header.place), bytes, is_over,
                                      kernels::Deadline::after_s(parties_.deadline_s));
-  if (outcome == Bell::Outcome::done) return;
+  if (outcome == FutexEvent::Outcome::done) return;
   connection.check();
   throw kernels::Error(kernels::Scope::link, connection.describe() +
                                                  ": a message that its sender had begun to copy did not "
@@ -122,7 +122,7 @@ void IncomingChannel::take(Connection& connection, const MessageHeader& header) 
   else  // sent again, though it had arrived
     skip_payload(header.payload_bytes,
                  [&](std::span<std::byte> memory) { read_payload(connection, memory); });
-  listener_.on_arrival();
+  observer_.on_arrival();
 }
 
 }  // namespace tenax::comm

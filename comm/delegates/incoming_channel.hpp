@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "comm/buffers/meeting_places.hpp"
-#include "comm/delegates/channel_listener.hpp"
+#include "comm/delegates/channel_observer.hpp"
 #include "comm/delegates/reconnector.hpp"
 #include "comm/inbox/inbox.hpp"
 
@@ -20,7 +20,7 @@ class IncomingChannel {
  public:
   /// All references must outlive the channel. `places`: where the inbox looks too.
   IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
-                  ChannelListener& listener);
+                  ChannelObserver& observer);
   ~IncomingChannel() { end(); }
   IncomingChannel(const IncomingChannel&) = delete;
   IncomingChannel& operator=(const IncomingChannel&) = delete;
@@ -50,7 +50,7 @@ class IncomingChannel {
   const LinkParties& parties_;
   Inbox& inbox_;
   MeetingPlaces& places_;
-  ChannelListener& listener_;
+  ChannelObserver& observer_;
   Reconnector reconnector_;
   std::atomic<std::uint64_t> arrived_{0};
   mutable std::mutex mutex_;

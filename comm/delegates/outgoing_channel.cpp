@@ -17,9 +17,9 @@ constexpr double kLatestWaking_s = 0.002;  // what is later has other reasons, s
 
 }  // namespace
 
-OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, ChannelListener& listener)
+OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, ChannelObserver& observer)
     : parties_(parties),
-      listener_(listener),
+      observer_(observer),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.me.rank) + "." + std::to_string(index)) {
   sender_ = start_prompt_thread([this] { run_sender(); });
@@ -65,7 +65,7 @@ void OutgoingChannel::acknowledge(std::uint64_t arrived) {
         delivered.push_back(message);  // else a second copy is on its way: run_sender ends it
     }
   }
-  for (const OutgoingPtr& message : delivered) listener_.on_delivered(message);
+  for (const OutgoingPtr& message : delivered) observer_.on_delivered(message);
 }
 
 void OutgoingChannel::run_sender() {
@@ -85,7 +85,7 @@ void OutgoingChannel::run_sender() {
     message->is_sending = false;
     if (!message->is_acknowledged) continue;
     lock.unlock();
-    listener_.on_delivered(message);
+    observer_.on_delivered(message);
     lock.lock();
   }
 }
@@ -102,7 +102,7 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
     }
     const bool is_sent = transmit_payload(connection, message, header);
     last_left_s_ = steady_now_s() - header.late_s;
-    listener_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s,
+    observer_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s,
                       header.payload_bytes);
     return is_sent;
   } catch (const kernels::Error& error) {
@@ -146,7 +146,7 @@ bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& 
 
 /// Not the connection's fault: another one would not help.
 void OutgoingChannel::fail(const Failure& failure) {
-  listener_.on_failure(failure);
+  observer_.on_failure(failure);
   stop();
 }
 
@@ -170,7 +170,7 @@ void OutgoingChannel::run_reader() {
       lose(connection);
     }
   } catch (...) {
-    listener_.on_failure(failure_of(std::current_exception()));
+    observer_.on_failure(failure_of(std::current_exception()));
   }
 }
 
@@ -194,8 +194,8 @@ void OutgoingChannel::read(Connection& connection) {
       arrived.resize(header->payload_bytes / sizeof(std::uint64_t));
       connection.receive_payload(std::as_writable_bytes(std::span(arrived)),
                                  kernels::Deadline::after_s(parties_.deadline_s));
-      listener_.on_acknowledged(arrived);
-      if (header->kind == static_cast<std::int32_t>(MessageKind::farewell)) listener_.on_farewell();
+      observer_.on_acknowledged(arrived);
+      if (header->kind == static_cast<std::int32_t>(MessageKind::farewell)) observer_.on_farewell();
     }
   } catch (const kernels::Error& error) {
     if (error.scope() != kernels::Scope::link) throw;

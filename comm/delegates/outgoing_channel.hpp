@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "comm/delegates/channel_listener.hpp"
+#include "comm/delegates/channel_observer.hpp"
 #include "comm/delegates/reconnector.hpp"
 
 namespace tenax::comm {
@@ -16,8 +16,8 @@ namespace tenax::comm {
 /// Thread rule: any thread.
 class OutgoingChannel {
  public:
-  /// `parties` and `listener` must outlive the channel.
-  OutgoingChannel(const LinkParties& parties, int index, ChannelListener& listener);
+  /// `parties` and `observer` must outlive the channel.
+  OutgoingChannel(const LinkParties& parties, int index, ChannelObserver& observer);
   ~OutgoingChannel() { end(); }
   OutgoingChannel(const OutgoingChannel&) = delete;
   OutgoingChannel& operator=(const OutgoingChannel&) = delete;
@@ -44,7 +44,7 @@ class OutgoingChannel {
   void lose(const std::shared_ptr<Connection>& connection);
 
   const LinkParties& parties_;
-  ChannelListener& listener_;
+  ChannelObserver& observer_;
   Reconnector reconnector_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;

@@ -1,7 +1,7 @@
 #include "comm/delegates/place_opener.hpp"
 
 #include "comm/prompt_thread.hpp"
-#include "comm/transport/shared_memory_door.hpp"
+#include "comm/transport/shared_memory_listener.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

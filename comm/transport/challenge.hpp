@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "comm/transport/greeting.hpp"
+#include "comm/transport/connection_request.hpp"
 #include "comm/transport/job_secret.hpp"
 
 namespace tenax::comm {

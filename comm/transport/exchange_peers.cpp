@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "comm/transport/shared_memory_door.hpp"
+#include "comm/transport/shared_memory_listener.hpp"
 #include "comm/transport/transports.hpp"
 #include "comm/wording.hpp"
 

@@ -1,7 +1,7 @@
 // connecting                                  accepting
 //   magic (8), nonce (32)                ->
 //                                        <-     magic (8), nonce (32)
-//   proof (32), greeting, masked (224)   ->
+//   proof (32), request, masked (224)   ->
 //                                        <-     proof (32); zeros = refused
 //
 // The connecting end says nothing of itself but a nonce before the other has shown that it speaks this language; who calls
@@ -20,36 +20,36 @@ constexpr char kMagicText[] = "tenax 2\n";
 
 }  // namespace
 
-Handshake::Handshake(const JobSecret& secret, Greeting greeting)
+Handshake::Handshake(const JobSecret& secret, ConnectionRequest request)
     : challenge_(secret, ConnectionEnd::connecting),
       end_(ConnectionEnd::connecting),
-      greeting_(std::move(greeting)) {}
+      request_(std::move(request)) {}
 
 Handshake::Handshake(const JobSecret& secret, Identity me)
-    : challenge_(secret, ConnectionEnd::accepting), end_(ConnectionEnd::accepting), greeting_{me, {}, {}} {}
+    : challenge_(secret, ConnectionEnd::accepting), end_(ConnectionEnd::accepting), request_{me, {}, {}} {}
 
 Handshake::Message Handshake::start() const {
   return end_ == ConnectionEnd::connecting ? hello() : Message{};
 }
 
 std::size_t Handshake::expected_bytes() const {
-  if (state_ == State::hearing_nonce) return kHello;
+  if (state_ == State::awaiting_nonce) return kHello;
   return end_ == ConnectionEnd::connecting ? Challenge::kBytes : kMostBytes;
 }
 
 Handshake::Message Handshake::take(std::span<const std::byte> message) {
   assert(!is_over() && message.size() == expected_bytes());
-  if (state_ == State::hearing_nonce) {
+  if (state_ == State::awaiting_nonce) {
     state_ = State::refused;
     if (std::memcmp(message.data(), kMagicText, kMagic) != 0) return {};
     Challenge::Nonce nonce;
     std::memcpy(nonce.data(), message.data() + kMagic, nonce.size());
     challenge_.set_other_nonce(nonce);
-    state_ = State::hearing_proof;
-    return end_ == ConnectionEnd::connecting ? introduce() : hello();
+    state_ = State::awaiting_proof;
+    return end_ == ConnectionEnd::connecting ? request_message() : hello();
   }
-  if (end_ == ConnectionEnd::accepting) return examine(message);
-  const bool is_right = challenge_.is_proven(greeting_.bytes(), message.first<Challenge::kBytes>());
+  if (end_ == ConnectionEnd::accepting) return check_request(message);
+  const bool is_right = challenge_.is_proven(request_.bytes(), message.first<Challenge::kBytes>());
   state_ = is_right ? State::proven : State::refused;
   return {};
 }
@@ -61,8 +61,8 @@ Handshake::Message Handshake::hello() const {
   return message;
 }
 
-Handshake::Message Handshake::introduce() {
-  Greeting::Bytes claim = greeting_.bytes();
+Handshake::Message Handshake::request_message() {
+  ConnectionRequest::Bytes claim = request_.bytes();
   const Challenge::Proof proof = challenge_.prove(claim);
   challenge_.mask(claim);
   Message message(kMostBytes);
@@ -71,17 +71,17 @@ Handshake::Message Handshake::introduce() {
   return message;
 }
 
-Handshake::Message Handshake::examine(std::span<const std::byte> introduction) {
-  Greeting::Bytes claim{};
-  std::copy(introduction.begin() + Challenge::kBytes, introduction.end(), claim.begin());
+Handshake::Message Handshake::check_request(std::span<const std::byte> message) {
+  ConnectionRequest::Bytes claim{};
+  std::copy(message.begin() + Challenge::kBytes, message.end(), claim.begin());
   challenge_.mask(claim);
-  const auto greeting = challenge_.is_proven(claim, introduction.first<Challenge::kBytes>())
-                            ? Greeting::parse(claim)
-                            : std::nullopt;
-  const bool is_for_me = greeting && greeting->to == greeting_.to;
+  const auto request = challenge_.is_proven(claim, message.first<Challenge::kBytes>())
+                           ? ConnectionRequest::parse(claim)
+                           : std::nullopt;
+  const bool is_for_me = request && request->to == request_.to;
   state_ = is_for_me ? State::proven : State::refused;
   if (!is_for_me) return Message(Challenge::kBytes);
-  greeting_ = *greeting;
+  request_ = *request;
   const Challenge::Proof proof = challenge_.prove(claim);
   return {proof.begin(), proof.end()};
 }

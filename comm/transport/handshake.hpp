@@ -13,10 +13,10 @@ namespace tenax::comm {
 class Handshake {
  public:
   using Message = std::vector<std::byte>;
-  static constexpr std::size_t kMostBytes = Challenge::kBytes + Greeting::kBytes;  ///< of a message
+  static constexpr std::size_t kMostBytes = Challenge::kBytes + ConnectionRequest::kBytes;  ///< of a message
 
   /// Of the connecting end.
-  Handshake(const JobSecret& secret, Greeting greeting);
+  Handshake(const JobSecret& secret, ConnectionRequest request);
   /// Of the accepting end, which is `me`.
   Handshake(const JobSecret& secret, Identity me);
 
@@ -28,21 +28,21 @@ class Handshake {
   Message take(std::span<const std::byte> message);
 
   bool is_over() const { return state_ == State::proven || state_ == State::refused; }
-  /// The other end knows the secret, and both mean the same greeting.
+  /// The other end knows the secret, and both mean the same request.
   bool is_proven() const { return state_ == State::proven; }
   /// Once proven.
-  const Greeting& greeting() const { return greeting_; }
+  const ConnectionRequest& request() const { return request_; }
 
  private:
-  enum class State { hearing_nonce, hearing_proof, proven, refused };
+  enum class State { awaiting_nonce, awaiting_proof, proven, refused };
   Message hello() const;
-  Message introduce();
-  Message examine(std::span<const std::byte> introduction);
+  Message request_message();
+  Message check_request(std::span<const std::byte> message);
 
   Challenge challenge_;
   ConnectionEnd end_;
-  Greeting greeting_;  // at the accepting end `to` alone is known before the end
-  State state_ = State::hearing_nonce;
+  ConnectionRequest request_;  // at the accepting end `to` alone is known before the end
+  State state_ = State::awaiting_nonce;
 };
 
 }  // namespace tenax::comm

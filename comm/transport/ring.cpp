@@ -12,9 +12,9 @@ constexpr std::size_t kPiece = std::size_t{128}
 }  // namespace
 
 template <class Ready>
-Ring::Outcome Ring::wait_at(Bell& bell, const Ready& ready, kernels::Deadline deadline,
+Ring::Outcome Ring::wait_at(FutexEvent& event, const Ready& ready, kernels::Deadline deadline,
                             const Alive& alive) const {
-  return bell.wait(
+  return event.wait(
       ready, [&] { return control_.closed.load() != 0 || !alive(); }, deadline);
 }
 
@@ -49,7 +49,7 @@ Ring::Outcome Ring::write(std::span<const std::byte> bytes, kernels::Deadline de
     std::memcpy(bytes_ + offset, bytes.data(), count);
     written_ += count;
     control_.written.store(written_);
-    control_.data.ring();
+    control_.data.notify();
     bytes = bytes.subspan(count);
   }
   return Outcome::done;
@@ -71,7 +71,7 @@ Ring::Outcome Ring::read(std::span<std::byte> bytes, kernels::Deadline deadline,
     std::memcpy(bytes.data(), bytes_ + offset, count);
     read_ += count;
     control_.read.store(read_);
-    control_.space.ring();
+    control_.space.notify();
     bytes = bytes.subspan(count);
   }
   return Outcome::done;
@@ -79,8 +79,8 @@ Ring::Outcome Ring::read(std::span<std::byte> bytes, kernels::Deadline deadline,
 
 void Ring::close() noexcept {
   control_.closed.store(1);
-  control_.data.ring_loudly();
-  control_.space.ring_loudly();
+  control_.data.notify_always();
+  control_.space.notify_always();
 }
 
 }  // namespace tenax::comm

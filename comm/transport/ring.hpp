@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "comm/transport/bell.hpp"
+#include "comm/transport/futex_event.hpp"
 
 namespace tenax::comm {
 
@@ -15,7 +15,7 @@ namespace tenax::comm {
 struct RingControl {
   alignas(64) std::atomic<std::uint64_t> written{0};  ///< bytes since the beginning
   alignas(64) std::atomic<std::uint64_t> read{0};
-  Bell data, space;
+  FutexEvent data, space;
   alignas(64) std::atomic<std::uint32_t> closed{0};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -26,7 +26,7 @@ class Ring {
   static constexpr std::size_t kCapacity = std::size_t{1} << 20;  ///< stays in the processor's cache
   static constexpr std::size_t kMemory = sizeof(RingControl) + kCapacity;
 
-  using Outcome = Bell::Outcome;  ///< over: closed, or the other process is gone
+  using Outcome = FutexEvent::Outcome;  ///< over: closed, or the other process is gone
   /// Asked now and then while waiting: is the other process still there?
   using Alive = std::function<bool()>;
 
@@ -50,7 +50,8 @@ class Ring {
   bool has(std::uint64_t bytes);
   bool is_possible(std::uint64_t filled);
   template <class Ready>
-  Outcome wait_at(Bell& bell, const Ready& ready, kernels::Deadline deadline, const Alive& alive) const;
+  Outcome wait_at(FutexEvent& event, const Ready& ready, kernels::Deadline deadline,
+                  const Alive& alive) const;
 
   RingControl& control_;
   std::byte* bytes_;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "comm/transport/greeting.hpp"
+#include "comm/transport/connection_request.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {

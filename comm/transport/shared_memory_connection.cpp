@@ -11,7 +11,7 @@
 #include <cassert>
 #include <cerrno>
 
-#include "comm/transport/greeting.hpp"
+#include "comm/transport/connection_request.hpp"
 #include "comm/transport/ring.hpp"
 #include "comm/transport/shared_memory_area.hpp"
 

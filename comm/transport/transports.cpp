@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "comm/poll.hpp"
-#include "comm/transport/door.hpp"
+#include "comm/transport/listener.hpp"
 #include "comm/transport/socket.hpp"
 #include "comm/wording.hpp"
 #include "kernels/error.hpp"
@@ -11,18 +11,20 @@
 namespace tenax::comm {
 namespace {
 
-/// One or more doors to one lobby.
-class DoorTransport final : public Transport {
+/// One or more listeners to one pending connections.
+class ListenerTransport final : public Transport {
  public:
-  explicit DoorTransport(const TransportOptions& options) : me_(Identity::random()) {
-    if (options.kind != TransportKind::tcp) doors_.push_back(create_shared_memory_door(options, me_, lobby_));
-    if (options.kind != TransportKind::shared_memory) doors_.push_back(create_tcp_door(options, me_, lobby_));
+  explicit ListenerTransport(const TransportOptions& options) : me_(Identity::random()) {
+    if (options.kind != TransportKind::tcp)
+      listeners_.push_back(create_shared_memory_listener(options, me_, pending_));
+    if (options.kind != TransportKind::shared_memory)
+      listeners_.push_back(create_tcp_listener(options, me_, pending_));
   }
 
   std::vector<std::string> addresses() const override {
     std::vector<std::string> all;
-    for (const std::unique_ptr<Door>& door : doors_)
-      for (std::string& address : door->addresses()) all.push_back(std::move(address));
+    for (const std::unique_ptr<Listener>& listener : listeners_)
+      for (std::string& address : listener->addresses()) all.push_back(std::move(address));
     return all;
   }
 
@@ -31,10 +33,10 @@ class DoorTransport final : public Transport {
     const std::optional<Identity> there = Identity::of_address(address);
     const std::string what = "connecting to " + peer.name + " for " + purpose;
     if (!there) throw_link_error(what, "'" + address + "' is not an address that a rank has told");
-    for (const std::unique_ptr<Door>& door : doors_)
-      if (door->leads_to(address)) {
+    for (const std::unique_ptr<Listener>& listener : listeners_)
+      if (listener->can_reach(address)) {
         try {
-          return door->connect(address, {*there, me_, purpose}, deadline);
+          return listener->connect(address, {*there, me_, purpose}, deadline);
         } catch (const kernels::Error& error) {
           throw kernels::Error(error.scope(), what + ": " + error.what());
         }
@@ -50,7 +52,7 @@ class DoorTransport final : public Transport {
     const std::optional<Identity> from =
         peer.addresses.empty() ? std::nullopt : Identity::of_address(peer.addresses.front());
     if (!from) throw_link_error(what, "it has no address that this rank could know it by");
-    std::unique_ptr<Connection> connection = lobby_.fetch(*from, purpose, deadline);
+    std::unique_ptr<Connection> connection = pending_.take(*from, purpose, deadline);
     if (!connection)
       throw kernels::Error(kernels::Scope::link,
                            gave_up(what, "this rank", stopwatch.elapsed_s(), peer.name));
@@ -59,13 +61,14 @@ class DoorTransport final : public Transport {
 
  private:
   Identity me_;
-  Lobby lobby_;
-  std::vector<std::unique_ptr<Door>> doors_;  // after the lobby: their threads end first
+  PendingConnections pending_;
+  std::vector<std::unique_ptr<Listener>>
+      listeners_;  // after the pending connections: their threads end first
 };
 
 std::unique_ptr<Transport> create(TransportOptions options, TransportKind kind) {
   options.kind = kind;
-  return std::make_unique<DoorTransport>(options);
+  return std::make_unique<ListenerTransport>(options);
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions
 }
 
 std::unique_ptr<Transport> create_transport(const TransportOptions& options) {
-  return std::make_unique<DoorTransport>(options);
+  return std::make_unique<ListenerTransport>(options);
 }
 
 }  // namespace tenax::comm

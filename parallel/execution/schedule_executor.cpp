@@ -6,7 +6,7 @@
 
 #include "kernels/error.hpp"
 #include "kernels/ranges.hpp"
-#include "parallel/execution/listening.hpp"
+#include "parallel/execution/signal_subscription.hpp"
 
 namespace tenax::parallel {
 
@@ -75,9 +75,9 @@ void ScheduleExecutor::reset() {
 void ScheduleExecutor::run(const model::GradientsReady& ready, const std::function<void()>& progress,
                            ScheduleObserver* observer) {
   reset();
-  const Listening listening(neighbours_, signal_);
+  const SignalSubscription subscription(neighbours_, signal_);
   const GivesUp on_error(traffic_);
-  signalled_ = listening.to_all();
+  signalled_ = subscription.to_all();
   while (executed_.size() < ops_.size()) {
     if (is_asynchronous_) await_room();
     traffic_.post();

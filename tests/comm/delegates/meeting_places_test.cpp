@@ -193,17 +193,17 @@ TEST_F(Places, a_reader_wakes_when_so_much_is_there_and_when_nobody_will_fill_it
   const HostStaging::Slot sent = send(0), there = receive(0);
   const auto never = [] { return false; };
   zero->places.fill(place(sent), 10);
-  EXPECT_EQ(one->places.await(place(there), 10, never, patience()), Bell::Outcome::done);
+  EXPECT_EQ(one->places.await(place(there), 10, never, patience()), FutexEvent::Outcome::done);
   EXPECT_EQ(one->places.await(place(there), 11, never, kernels::Deadline::after_s(0.01)),
-            Bell::Outcome::deadline);
+            FutexEvent::Outcome::deadline);
   std::thread filler([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     zero->places.fill(place(sent), kBytes);
   });
-  EXPECT_EQ(one->places.await(place(there), kBytes, never, patience()), Bell::Outcome::done);
+  EXPECT_EQ(one->places.await(place(there), kBytes, never, patience()), FutexEvent::Outcome::done);
   filler.join();
   const auto always = [] { return true; };
-  EXPECT_EQ(one->places.await(place(there), kBytes + 1, always, patience()), Bell::Outcome::over);
+  EXPECT_EQ(one->places.await(place(there), kBytes + 1, always, patience()), FutexEvent::Outcome::over);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ inline void expect_connections_are_told_apart(ConnectedPair& pair) {
     MessageHeader header;
     header.tag = number++;
     made.back()->send(header, {}, deadline);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the doorkeeper takes them in order
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the acceptor takes them in order
   }
   const auto b = pair.transports[1]->accept(pair.peers[0], "b", deadline);
   const auto a = pair.transports[1]->accept(pair.peers[0], "a", deadline);

@@ -24,12 +24,12 @@ class Handshakes : public ::testing::Test {
       said = other.take(said);
     }
   }
-  Handshake caller() const { return {secret, greeting}; }
+  Handshake caller() const { return {secret, request}; }
   Handshake called() const { return {secret, me}; }
 
   JobSecret secret = JobSecret::draw();
   Identity me = Identity::random();
-  Greeting greeting{me, Identity::random(), "pipeline/0.1"};
+  ConnectionRequest request{me, Identity::random(), "pipeline/0.1"};
 };
 
 TEST_F(Handshakes, prove_both_ends_and_tell_the_accepting_one_who_calls_for_what) {
@@ -37,11 +37,11 @@ TEST_F(Handshakes, prove_both_ends_and_tell_the_accepting_one_who_calls_for_what
   talk(connecting, accepting);
   EXPECT_TRUE(connecting.is_proven());
   ASSERT_TRUE(accepting.is_proven());
-  EXPECT_EQ(accepting.greeting(), greeting);
+  EXPECT_EQ(accepting.request(), request);
 }
 
 TEST_F(Handshakes, of_processes_with_different_secrets_prove_nothing) {
-  Handshake connecting(JobSecret::draw(), greeting), accepting = called();
+  Handshake connecting(JobSecret::draw(), request), accepting = called();
   talk(connecting, accepting);
   EXPECT_TRUE(connecting.is_over() && accepting.is_over());
   EXPECT_FALSE(connecting.is_proven() || accepting.is_proven());
@@ -69,16 +69,16 @@ TEST_F(Handshakes, that_were_heard_are_no_good_again) {
 
 TEST_F(Handshakes, cannot_be_sent_back_to_who_said_them) {
   Handshake connecting = caller();
-  const Handshake::Message introduction = connecting.take(connecting.start());
-  connecting.take(std::span(introduction).first(Challenge::kBytes));
+  const Handshake::Message claim = connecting.take(connecting.start());
+  connecting.take(std::span(claim).first(Challenge::kBytes));
   EXPECT_FALSE(connecting.is_proven());
 }
 
-TEST_F(Handshakes, tell_a_listener_nothing_of_the_greeting) {
+TEST_F(Handshakes, tell_an_eavesdropper_nothing_of_the_request) {
   Talk heard;
   Handshake connecting = caller(), accepting = called();
   talk(connecting, accepting, &heard);
-  const Greeting::Bytes bytes = greeting.bytes();
+  const ConnectionRequest::Bytes bytes = request.bytes();
   for (const auto& message : heard.connecting)
     for (const std::size_t part : {0, 8, 24})
       EXPECT_EQ(std::search(message.begin(), message.end(), bytes.begin() + part, bytes.begin() + part + 8),
@@ -88,10 +88,10 @@ TEST_F(Handshakes, tell_a_listener_nothing_of_the_greeting) {
 TEST_F(Handshakes, are_refused_for_any_changed_byte) {
   for (std::size_t at = 0; at < Handshake::kMostBytes; ++at) {
     Handshake connecting = caller(), accepting = called();
-    Handshake::Message introduction = connecting.take(accepting.take(connecting.start()));
-    ASSERT_EQ(introduction.size(), Handshake::kMostBytes);
-    introduction[at] ^= std::byte{1};
-    connecting.take(accepting.take(introduction));
+    Handshake::Message claim = connecting.take(accepting.take(connecting.start()));
+    ASSERT_EQ(claim.size(), Handshake::kMostBytes);
+    claim[at] ^= std::byte{1};
+    connecting.take(accepting.take(claim));
     ASSERT_FALSE(connecting.is_proven() || accepting.is_proven()) << at;
   }
 }
@@ -105,16 +105,17 @@ TEST_F(Handshakes, with_whoever_speaks_another_language_end_at_once) {
 
 TEST_F(Handshakes, use_no_nonce_twice) { EXPECT_NE(caller().start(), caller().start()); }
 
-TEST(Greetings, read_back_as_they_were_and_refuse_what_none_says) {
-  const Greeting greeting{Identity::random(), Identity::random(), std::string(Greeting::kMostPurpose, 'x')};
-  Greeting::Bytes bytes = greeting.bytes();
-  EXPECT_EQ(Greeting::parse(bytes), greeting);
-  bytes[16] = static_cast<std::byte>(Greeting::kMostPurpose + 1);
-  EXPECT_FALSE(Greeting::parse(bytes)) << "a purpose that is too long";
+TEST(ConnectionRequests, read_back_as_they_were_and_refuse_what_none_says) {
+  const ConnectionRequest request{Identity::random(), Identity::random(),
+                                  std::string(ConnectionRequest::kMostPurpose, 'x')};
+  ConnectionRequest::Bytes bytes = request.bytes();
+  EXPECT_EQ(ConnectionRequest::parse(bytes), request);
+  bytes[16] = static_cast<std::byte>(ConnectionRequest::kMostPurpose + 1);
+  EXPECT_FALSE(ConnectionRequest::parse(bytes)) << "a purpose that is too long";
   bytes[16] = std::byte{1};
-  EXPECT_FALSE(Greeting::parse(bytes)) << "something behind the purpose";
+  EXPECT_FALSE(ConnectionRequest::parse(bytes)) << "something behind the purpose";
   bytes[23] = std::byte{0xff};
-  EXPECT_FALSE(Greeting::parse(bytes));
+  EXPECT_FALSE(ConnectionRequest::parse(bytes));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/transport/greeting.hpp"
+#include "comm/transport/connection_request.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {

@@ -1,4 +1,4 @@
-// Who is no rank of the job at the doors of one that is.
+// Who is no rank of the job at the listeners of one that is.
 #include "tests/comm/transport/strangers.hpp"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "comm/poll.hpp"
 #include "comm/transport/handshake.hpp"
-#include "comm/transport/lobby.hpp"
+#include "comm/transport/pending_connections.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/one_job.hpp"
 #include "tests/comm/transport/connection_checks.hpp"
@@ -31,7 +31,7 @@ void expect_to_work(ConnectedPair& pair, const std::string& purpose = "work") {
   expect_messages(*pair.ends[1], 1, 3);
 }
 
-/// Waits for what the doorkeeper's thread does.
+/// Waits for what the acceptor's thread does.
 bool happens(const std::function<bool()>& claim) {
   const Deadline deadline = Deadline::after_s(20);
   while (!claim() && !deadline.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -115,7 +115,8 @@ TEST(Strangers, even_a_rank_brings_one_descriptor_and_no_more) {
   const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::size_t before = open_descriptors();
   const FileDescriptor socket = connect_to_name(name_of(address));
-  Handshake handshake(one_job(), Greeting{*Identity::of_address(address), Identity::random(), "two"});
+  Handshake handshake(one_job(),
+                      ConnectionRequest{*Identity::of_address(address), Identity::random(), "two"});
   say(socket, handshake.start());
   while (!handshake.is_over()) {
     Handshake::Message message(handshake.expected_bytes());
@@ -148,8 +149,8 @@ TEST(Strangers, a_peer_makes_connections_only_as_they_are_accepted) {
       made.push_back(pair.transports[0]->connect(pair.peers[1], pair.peers[1].addresses[0], purpose,
                                                  Deadline::after_s(patience_s)));
     };
-    while (made.size() < Lobby::kMostWaiting) make(20);
-    EXPECT_LE(open_descriptors(), before + 4 * Lobby::kMostWaiting) << "both ends are here";
+    while (made.size() < PendingConnections::kMostWaiting) make(20);
+    EXPECT_LE(open_descriptors(), before + 4 * PendingConnections::kMostWaiting) << "both ends are here";
     EXPECT_NE(error_of([&] { make(0.2); }), "no error");
     pair.transports[1]->accept(pair.peers[0], "3", Deadline::after_s(20));
     make(20);
@@ -190,7 +191,7 @@ TEST(OtherUsers, are_closed_at_once_and_told_nothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user as well";
   ConnectedPair pair(create(TransportKind::shared_memory), create(TransportKind::shared_memory));
   const std::string name = name_of(pair.peers[1].addresses[0]);
-  const Handshake handshake(one_job(), Greeting{});
+  const Handshake handshake(one_job(), ConnectionRequest{});
   const Handshake::Message hello = handshake.start();
   const int heard = as_nobody([&] {
     const FileDescriptor socket = connect_to_name(name);

@@ -1,4 +1,4 @@
-#include "comm/transport/arrival.hpp"
+#include "comm/transport/incoming_handshake.hpp"
 
 #include <sys/socket.h>
 
@@ -8,36 +8,37 @@
 namespace tenax::comm {
 namespace {
 
-Arrival::Progress unless_it_may_come(ssize_t got) {
+IncomingHandshake::Progress unless_it_may_come(ssize_t got) {
   const bool may_come = got < 0 && (errno == EAGAIN || errno == EINTR);
-  return may_come ? Arrival::Progress::waiting : Arrival::Progress::refused;
+  return may_come ? IncomingHandshake::Progress::waiting : IncomingHandshake::Progress::refused;
 }
 
 }  // namespace
 
-Arrival::Progress Arrival::attend() {
+IncomingHandshake::Progress IncomingHandshake::advance() {
   while (!handshake_.is_over())
-    if (const Progress progress = hear(); progress != Progress::complete) return progress;
+    if (const Progress progress = receive_message(); progress != Progress::complete) return progress;
   if (!handshake_.is_proven()) return Progress::refused;
-  visitor_.greeting = handshake_.greeting();
-  return brings_ == Brings::memory ? receive_memory() : Progress::complete;
+  peer_.request = handshake_.request();
+  return expects_ == Expects::memory ? receive_memory() : Progress::complete;
 }
 
 /// One message. recv, unlike recvmsg, lets no descriptor in: the kernel closes what came along.
-Arrival::Progress Arrival::hear() {
+IncomingHandshake::Progress IncomingHandshake::receive_message() {
   const std::size_t expected = handshake_.expected_bytes();
-  const ssize_t got = recv(socket(), heard_.data() + heard_bytes_, expected - heard_bytes_, MSG_DONTWAIT);
+  const ssize_t got =
+      recv(socket(), received_.data() + received_bytes_, expected - received_bytes_, MSG_DONTWAIT);
   if (got <= 0) return unless_it_may_come(got);
-  heard_bytes_ += static_cast<std::size_t>(got);
-  if (heard_bytes_ < expected) return Progress::waiting;
-  heard_bytes_ = 0;
-  const Handshake::Message answer = handshake_.take(std::span(heard_).first(expected));
+  received_bytes_ += static_cast<std::size_t>(got);
+  if (received_bytes_ < expected) return Progress::waiting;
+  received_bytes_ = 0;
+  const Handshake::Message answer = handshake_.take(std::span(received_).first(expected));
   const ssize_t sent = send(socket(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   return sent == static_cast<ssize_t>(answer.size()) ? Progress::complete : Progress::refused;
 }
 
 /// One byte and one descriptor: there is room for no more, and the kernel closes what has none.
-Arrival::Progress Arrival::receive_memory() {
+IncomingHandshake::Progress IncomingHandshake::receive_memory() {
   char byte = 0;
   iovec part{&byte, sizeof byte};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -52,7 +53,7 @@ Arrival::Progress Arrival::receive_memory() {
   if (!item || item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) return Progress::refused;
   int descriptor = -1;
   std::memcpy(&descriptor, CMSG_DATA(item), sizeof descriptor);
-  visitor_.memory = FileDescriptor(descriptor);
+  peer_.memory = FileDescriptor(descriptor);
   return (message.msg_flags & MSG_CTRUNC) == 0 ? Progress::complete : Progress::refused;
 }
 

@@ -4,28 +4,29 @@
 #include <functional>
 #include <string>
 
-#include "comm/transport/greeting.hpp"
+#include "comm/transport/connection_request.hpp"
 #include "comm/transport/job_secret.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {
 
 /// Who connects, to whom, until when. `where`: for errors.
-struct Introduction {
+struct OutgoingHandshake {
   const JobSecret& secret;
-  const Greeting& greeting;
+  const ConnectionRequest& request;
   const std::string& where;
   kernels::Deadline deadline;
 };
 
-/// A socket whose other end is proven to be the process that the greeting is for, and has taken this one in. `connect` gives
-/// a new socket; `bring` sends what that process asks for once both are proven. A door that has no room closes without a
+/// A socket whose other end is proven to be the process that the request is for, and has taken this one in. `connect` gives
+/// a new socket; `send_memory` sends what that process asks for once both are proven. A listener that has no room closes without a
 /// word: then all begins again. Throws Error(link) when this process is refused or the deadline comes, and what the two throw.
-FileDescriptor introduce(const Introduction& introduction, const std::function<FileDescriptor()>& connect,
-                         const std::function<void(int socket)>& bring = {});
+FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
+                                 const std::function<FileDescriptor()>& connect,
+                                 const std::function<void(int socket)>& send_memory = {});
 
 /// The accepting end's last word.
-void send_welcome(int socket, const std::string& where);
+void send_accepted(int socket, const std::string& where);
 
 /// Of a Unix socket: whether this process's user is at the other end too. True for any other socket.
 bool is_of_this_user(int socket);

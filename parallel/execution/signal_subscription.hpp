@@ -1,4 +1,4 @@
-// Listening: what wakes a thread that waits for any of two links.
+// SignalSubscription: what wakes a thread that waits for any of two links.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 namespace tenax::parallel {
 
 /// While it lives, the links' signals are passed on to `signal`.
-class Listening {
+class SignalSubscription {
  public:
-  Listening(PipelineNeighbours neighbours, comm::Signal& signal) {
+  SignalSubscription(PipelineNeighbours neighbours, comm::Signal& signal) {
     for (comm::Link* link : {neighbours.upstream, neighbours.downstream}) {
       if (!link) continue;
       to_all_ = to_all_ && link->signal();
@@ -19,11 +19,11 @@ class Listening {
       sources_.push_back(link->signal());
     }
   }
-  ~Listening() {
+  ~SignalSubscription() {
     for (comm::Signal* source : sources_) source->pass_on_to(nullptr);
   }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
+  SignalSubscription(const SignalSubscription&) = delete;
+  SignalSubscription& operator=(const SignalSubscription&) = delete;
   bool to_all() const { return to_all_; }
 
  private:

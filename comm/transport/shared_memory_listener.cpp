@@ -13,11 +13,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "comm/transport/door.hpp"
-#include "comm/transport/doorkeeper.hpp"
-#include "comm/transport/introduction.hpp"
+#include "comm/transport/acceptor.hpp"
+#include "comm/transport/listener.hpp"
+#include "comm/transport/outgoing_handshake.hpp"
 #include "comm/transport/shared_memory_connection.hpp"
-#include "comm/transport/shared_memory_door.hpp"
+#include "comm/transport/shared_memory_listener.hpp"
 #include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kPrefix = "shm:";
 constexpr int kBacklog = 256;
-constexpr std::size_t kMostArrivals = 8;  // up to two descriptors each
+constexpr std::size_t kMostHandshakes = 8;  // up to two descriptors each
 constexpr time_t kPatience_s = 2;
 
 struct UnixAddress {
@@ -82,7 +82,7 @@ FileDescriptor connect_to(const std::string& address) {
   return socket;
 }
 
-void send_memory(int socket, const std::string& where, int memory) {
+void send_descriptor(int socket, const std::string& where, int memory) {
   char byte = 0;
   iovec part{&byte, sizeof byte};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -100,38 +100,39 @@ void send_memory(int socket, const std::string& where, int memory) {
     throw_link_error(where, "cannot send memory there", errno);
 }
 
-class SharedMemoryDoor final : public Door {
+class SharedMemoryListener final : public Listener {
  public:
-  SharedMemoryDoor(const TransportOptions& options, Identity me, Lobby& lobby)
+  SharedMemoryListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
-        doorkeeper_(listen_as(me), {secret_, me, Arrival::Brings::memory, kMostArrivals, accept_connection},
-                    lobby) {}
+        acceptor_(listen_as(me),
+                  {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes, accept_connection},
+                  pending) {}
 
-  std::vector<std::string> addresses() const override { return {doorkeeper_.sockets().front().address}; }
-  bool leads_to(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
+  std::vector<std::string> addresses() const override { return {acceptor_.sockets().front().address}; }
+  bool can_reach(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
 
-  std::unique_ptr<Connection> connect(const std::string& address, const Greeting& greeting,
+  std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
                                       kernels::Deadline deadline) override {
     const std::string where = plain_address(address);
     FileDescriptor memory;
-    FileDescriptor socket = introduce(
-        {secret_, greeting, where, deadline}, [&] { return connect_to(address); },
+    FileDescriptor socket = connect_and_prove(
+        {secret_, request, where, deadline}, [&] { return connect_to(address); },
         [&](int proven) {
           memory = create_connection_memory(where);
-          send_memory(proven, where, memory.get());
+          send_descriptor(proven, where, memory.get());
         });
     return create_shared_memory_connection(std::move(memory), std::move(socket), address,
                                            ConnectionEnd::connecting);
   }
 
  private:
-  static std::unique_ptr<Connection> accept_connection(Visitor visitor) {
-    return create_shared_memory_connection(std::move(visitor.memory), std::move(visitor.socket),
-                                           visitor.address, ConnectionEnd::accepting);
+  static std::unique_ptr<Connection> accept_connection(AuthenticatedSocket peer) {
+    return create_shared_memory_connection(std::move(peer.memory), std::move(peer.socket), peer.address,
+                                           ConnectionEnd::accepting);
   }
 
   JobSecret secret_;
-  Doorkeeper doorkeeper_;
+  Acceptor acceptor_;
 };
 
 }  // namespace
@@ -144,8 +145,9 @@ bool is_reachable_in_shared_memory(const std::string& address) {
   }
 }
 
-std::unique_ptr<Door> create_shared_memory_door(const TransportOptions& options, Identity me, Lobby& lobby) {
-  return std::make_unique<SharedMemoryDoor>(options, me, lobby);
+std::unique_ptr<Listener> create_shared_memory_listener(const TransportOptions& options, Identity me,
+                                                        PendingConnections& pending) {
+  return std::make_unique<SharedMemoryListener>(options, me, pending);
 }
 
 }  // namespace tenax::comm

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <system_error>
 
-#include "comm/transport/door.hpp"
-#include "comm/transport/doorkeeper.hpp"
-#include "comm/transport/introduction.hpp"
+#include "comm/transport/acceptor.hpp"
+#include "comm/transport/listener.hpp"
 #include "comm/transport/network_addresses.hpp"
+#include "comm/transport/outgoing_handshake.hpp"
 #include "comm/transport/tcp_connection.hpp"
 #include "comm/wording.hpp"
 #include "kernels/error.hpp"
@@ -24,7 +24,7 @@ using kernels::Scope;
 
 constexpr const char* kPrefix = "tcp:";
 constexpr int kBacklog = 256;
-constexpr std::size_t kMostArrivals = 16;
+constexpr std::size_t kMostHandshakes = 16;
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -94,31 +94,32 @@ std::vector<ListeningSocket> listen_on_all(const std::vector<std::string>& inter
   return sockets;
 }
 
-class TcpDoor final : public Door {
+class TcpListener final : public Listener {
  public:
-  TcpDoor(const TransportOptions& options, Identity me, Lobby& lobby)
+  TcpListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
         silence_s_(std::clamp(options.deadline_s / 4, 1.0, 5.0)),
-        doorkeeper_(listen_on_all(options.interfaces, me),
-                    {secret_, me, Arrival::Brings::nothing, kMostArrivals,
-                     [silence_s = silence_s_](Visitor visitor) {
-                       return create_tcp_connection(std::move(visitor.socket), visitor.address, silence_s);
-                     }},
-                    lobby) {}
+        acceptor_(listen_on_all(options.interfaces, me),
+                  {secret_, me, IncomingHandshake::Expects::nothing, kMostHandshakes,
+                   [silence_s = silence_s_](AuthenticatedSocket peer) {
+                     return create_tcp_connection(std::move(peer.socket), peer.address, silence_s);
+                   }},
+                  pending) {}
 
   std::vector<std::string> addresses() const override {
     std::vector<std::string> all;
-    for (const ListeningSocket& socket : doorkeeper_.sockets()) all.push_back(socket.address);
+    for (const ListeningSocket& socket : acceptor_.sockets()) all.push_back(socket.address);
     return all;
   }
-  bool leads_to(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
+  bool can_reach(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
 
-  std::unique_ptr<Connection> connect(const std::string& address, const Greeting& greeting,
+  std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
                                       kernels::Deadline deadline) override {
     const SocketAddress there = parse(address);
     const std::string where = plain_address(address);
     const auto call = [&] { return connect_to(there, where, deadline); };
-    return create_tcp_connection(introduce({secret_, greeting, where, deadline}, call), address, silence_s_);
+    return create_tcp_connection(connect_and_prove({secret_, request, where, deadline}, call), address,
+                                 silence_s_);
   }
 
  private:
@@ -138,13 +139,14 @@ class TcpDoor final : public Door {
 
   JobSecret secret_;
   double silence_s_;
-  Doorkeeper doorkeeper_;
+  Acceptor acceptor_;
 };
 
 }  // namespace
 
-std::unique_ptr<Door> create_tcp_door(const TransportOptions& options, Identity me, Lobby& lobby) {
-  return std::make_unique<TcpDoor>(options, me, lobby);
+std::unique_ptr<Listener> create_tcp_listener(const TransportOptions& options, Identity me,
+                                              PendingConnections& pending) {
+  return std::make_unique<TcpListener>(options, me, pending);
 }
 
 }  // namespace tenax::comm

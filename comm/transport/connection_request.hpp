@@ -29,7 +29,7 @@ class Identity {
 /// An address without its identity, for people.
 std::string plain_address(const std::string& address);
 
-struct Greeting {
+struct ConnectionRequest {
   static constexpr std::size_t kMostPurpose = 200, kBytes = 224;
   using Bytes = std::array<std::byte, kBytes>;
 
@@ -38,9 +38,9 @@ struct Greeting {
 
   /// As it travels; both ends have one byte order, as MPI's ranks do.
   Bytes bytes() const;
-  /// Nothing where no greeting has these bytes.
-  static std::optional<Greeting> parse(std::span<const std::byte, kBytes> bytes);
-  bool operator==(const Greeting&) const = default;
+  /// Nothing where no request has these bytes.
+  static std::optional<ConnectionRequest> parse(std::span<const std::byte, kBytes> bytes);
+  bool operator==(const ConnectionRequest&) const = default;
 };
 
 }  // namespace tenax::comm

@@ -1,4 +1,4 @@
-#include "comm/transport/introduction.hpp"
+#include "comm/transport/outgoing_handshake.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,14 +13,14 @@
 namespace tenax::comm {
 namespace {
 
-constexpr char kWelcome = 'W';
+constexpr char kAccepted = 'W';
 constexpr auto kPause = std::chrono::milliseconds(20);  // from one attempt to the next
 
 /// False when the other end closes.
-bool read_all(int socket, std::span<std::byte> bytes, const Introduction& introduction) {
+bool read_all(int socket, std::span<std::byte> bytes, const OutgoingHandshake& attempt) {
   while (!bytes.empty()) {
-    if (!wait_for_socket(socket, POLLIN, introduction.deadline))
-      throw_link_error(introduction.where, "the process there does not answer; it may be stopped");
+    if (!wait_for_socket(socket, POLLIN, attempt.deadline))
+      throw_link_error(attempt.where, "the process there does not answer; it may be stopped");
     const ssize_t got = recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return false;
@@ -36,44 +36,45 @@ bool write_all(int socket, std::span<const std::byte> bytes) {
 }
 
 /// False when the other end closes without having refused.
-bool shake_hands(int socket, const Introduction& introduction) {
-  Handshake handshake(introduction.secret, introduction.greeting);
+bool run_handshake(int socket, const OutgoingHandshake& attempt) {
+  Handshake handshake(attempt.secret, attempt.request);
   if (!write_all(socket, handshake.start())) return false;
   while (!handshake.is_over()) {
     std::vector<std::byte> message(handshake.expected_bytes());
-    if (!read_all(socket, message, introduction)) return false;
+    if (!read_all(socket, message, attempt)) return false;
     if (!write_all(socket, handshake.take(message))) return false;
   }
   if (!handshake.is_proven())
-    throw_link_error(introduction.where, "refused: another process than the rank looked for answers there");
+    throw_link_error(attempt.where, "refused: another process than the rank looked for answers there");
   return true;
 }
 
-bool is_welcomed(int socket, const Introduction& introduction) {
+bool is_accepted(int socket, const OutgoingHandshake& attempt) {
   std::byte answer{0};
-  return read_all(socket, {&answer, 1}, introduction) && answer == static_cast<std::byte>(kWelcome);
+  return read_all(socket, {&answer, 1}, attempt) && answer == static_cast<std::byte>(kAccepted);
 }
 
 }  // namespace
 
-FileDescriptor introduce(const Introduction& introduction, const std::function<FileDescriptor()>& connect,
-                         const std::function<void(int)>& bring) {
+FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
+                                 const std::function<FileDescriptor()>& connect,
+                                 const std::function<void(int)>& send_memory) {
   for (;;) {
     FileDescriptor socket = connect();
-    if (shake_hands(socket.get(), introduction)) {
-      if (bring) bring(socket.get());
-      if (is_welcomed(socket.get(), introduction)) return socket;
+    if (run_handshake(socket.get(), attempt)) {
+      if (send_memory) send_memory(socket.get());
+      if (is_accepted(socket.get(), attempt)) return socket;
     }
-    if (introduction.deadline.expired())
+    if (attempt.deadline.expired())
       throw_link_error(
-          introduction.where,
+          attempt.where,
           "whoever answers there hangs up: the rank looked for has left, or too many connect to it");
     std::this_thread::sleep_for(kPause);
   }
 }
 
-void send_welcome(int socket, const std::string& where) {
-  if (send(socket, &kWelcome, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+void send_accepted(int socket, const std::string& where) {
+  if (send(socket, &kAccepted, 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
     throw_link_error(where, "a visitor left before it was welcomed", errno);
 }
 

@@ -1,4 +1,4 @@
-// What a new connection says: the first byte chooses whether the rest is a greeting as it is under its mask, or what reaches an
+// What a new connection says: the first byte chooses whether the rest is a request as it is under its mask, or what reaches an
 // end of a handshake. Nobody without the secret is proven, whatever is said.
 #include <algorithm>
 
@@ -8,17 +8,17 @@
 namespace tenax::fuzz {
 namespace {
 
-comm::Greeting greeting_to(comm::Identity to) { return {to, comm::Identity{}, "p0/0.1"}; }
+comm::ConnectionRequest request_to(comm::Identity to) { return {to, comm::Identity{}, "p0/0.1"}; }
 
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void read_greeting(std::span<const std::byte> bytes) {
-  comm::Greeting::Bytes whole{};
+void read_request(std::span<const std::byte> bytes) {
+  comm::ConnectionRequest::Bytes whole{};
   std::copy_n(bytes.begin(), std::min(bytes.size(), whole.size()), whole.begin());
-  if (const auto greeting = comm::Greeting::parse(whole))
-    require(greeting->bytes() == whole, "a greeting that is read has these bytes and no others");
+  if (const auto request = comm::ConnectionRequest::parse(whole))
+    require(request->bytes() == whole, "a greeting that is read has these bytes and no others");
 }
 
 void talk_to(comm::Handshake handshake, std::span<const std::byte> bytes) {
@@ -34,12 +34,11 @@ void talk_to(comm::Handshake handshake, std::span<const std::byte> bytes) {
 
 std::vector<std::string> seeds() {
   const comm::JobSecret secret = comm::JobSecret::draw();
-  const comm::Greeting greeting = greeting_to({});
-  comm::Handshake connecting(secret, greeting), accepting(secret, comm::Identity{});
-  const auto hello = connecting.start(), answer = accepting.take(hello),
-             introduction = connecting.take(answer);
-  const auto proof = accepting.take(introduction);
-  return {std::string(1, '\0') + text_of(greeting.bytes()), "\1" + text_of(hello) + text_of(introduction),
+  const comm::ConnectionRequest request = request_to({});
+  comm::Handshake connecting(secret, request), accepting(secret, comm::Identity{});
+  const auto hello = connecting.start(), answer = accepting.take(hello), claim = connecting.take(answer);
+  const auto proof = accepting.take(claim);
+  return {std::string(1, '\0') + text_of(request.bytes()), "\1" + text_of(hello) + text_of(claim),
           "\2" + text_of(answer) + text_of(proof)};
 }
 
@@ -50,8 +49,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const comm::JobSecret secret = comm::JobSecret::draw();
   if (size == 0) return 0;
   const std::span bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  if (data[0] % 3 == 0) fuzz::read_greeting(bytes);
+  if (data[0] % 3 == 0) fuzz::read_request(bytes);
   if (data[0] % 3 == 1) fuzz::talk_to({secret, comm::Identity{}}, bytes);
-  if (data[0] % 3 == 2) fuzz::talk_to({secret, fuzz::greeting_to({})}, bytes);
+  if (data[0] % 3 == 2) fuzz::talk_to({secret, fuzz::request_to({})}, bytes);
   return 0;
 }

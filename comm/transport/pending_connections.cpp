@@ -1,4 +1,4 @@
-#include "comm/transport/lobby.hpp"
+#include "comm/transport/pending_connections.hpp"
 
 #include "kernels/error.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kPatience_s = 5;  // with a maker that has left: what it sent before may still be wanted
 
-bool is_abandoned(const Connection& connection) {
+bool is_closed(const Connection& connection) {
   try {
     connection.check();
     return false;
@@ -18,34 +18,35 @@ bool is_abandoned(const Connection& connection) {
 
 }  // namespace
 
-bool Lobby::has_room(Identity from, const std::string& purpose) {
+bool PendingConnections::has_room(Identity from, const std::string& purpose) {
   const std::lock_guard lock(mutex_);
-  drop_abandoned();
+  drop_closed();
   return waiting_.size() < kMostWaiting || waiting_.contains(Key(from, purpose));
 }
 
-void Lobby::enter(Identity from, const std::string& purpose, std::unique_ptr<Connection> connection) {
+void PendingConnections::add(Identity from, const std::string& purpose,
+                             std::unique_ptr<Connection> connection) {
   Waiting newest{std::move(connection), kernels::Deadline::after_s(kPatience_s)};
   {
     const std::lock_guard lock(mutex_);
     std::swap(waiting_[Key(from, purpose)], newest);  // the other ends without the lock
   }
-  entered_.notify_all();
+  added_.notify_all();
 }
 
-std::unique_ptr<Connection> Lobby::fetch(Identity from, const std::string& purpose,
-                                         kernels::Deadline deadline) {
+std::unique_ptr<Connection> PendingConnections::take(Identity from, const std::string& purpose,
+                                                     kernels::Deadline deadline) {
   const Key key(from, purpose);
   std::unique_lock lock(mutex_);
-  if (!entered_.wait_until(lock, deadline.when(), [&] { return waiting_.contains(key); })) return nullptr;
+  if (!added_.wait_until(lock, deadline.when(), [&] { return waiting_.contains(key); })) return nullptr;
   std::unique_ptr<Connection> connection = std::move(waiting_[key].connection);
   waiting_.erase(key);
   return connection;
 }
 
-void Lobby::drop_abandoned() {
+void PendingConnections::drop_closed() {
   std::erase_if(waiting_, [](const auto& entry) {
-    return entry.second.stays_until.expired() && is_abandoned(*entry.second.connection);
+    return entry.second.stays_until.expired() && is_closed(*entry.second.connection);
   });
 }
 

@@ -10,9 +10,9 @@
 namespace tenax::comm {
 
 /// Called from the channels' threads, without locks held.
-class ChannelListener {
+class ChannelObserver {
  public:
-  virtual ~ChannelListener() = default;
+  virtual ~ChannelObserver() = default;
   /// The peer has received, of each of our outgoing channels, that many messages. Throws Error(link) where it cannot have.
   virtual void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) = 0;
   /// The peer has left, and will send no more.

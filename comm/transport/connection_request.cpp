@@ -1,5 +1,5 @@
-// A greeting's bytes: to (8), from (8), the length of the purpose (8), the purpose, zeros.
-#include "comm/transport/greeting.hpp"
+// A request's bytes: to (8), from (8), the length of the purpose (8), the purpose, zeros.
+#include "comm/transport/connection_request.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -12,7 +12,7 @@ namespace tenax::comm {
 namespace {
 
 constexpr std::size_t kHead = 24;
-static_assert(kHead + Greeting::kMostPurpose == Greeting::kBytes && sizeof(Identity) == 8);
+static_assert(kHead + ConnectionRequest::kMostPurpose == ConnectionRequest::kBytes && sizeof(Identity) == 8);
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::string Identity::suffix() const {
 
 std::string plain_address(const std::string& address) { return address.substr(0, address.rfind('#')); }
 
-Greeting::Bytes Greeting::bytes() const {
+ConnectionRequest::Bytes ConnectionRequest::bytes() const {
   assert(purpose.size() <= kMostPurpose);
   Bytes bytes{};
   const std::uint64_t length = purpose.size();
@@ -51,18 +51,18 @@ Greeting::Bytes Greeting::bytes() const {
   return bytes;
 }
 
-std::optional<Greeting> Greeting::parse(std::span<const std::byte, kBytes> bytes) {
-  Greeting greeting;
+std::optional<ConnectionRequest> ConnectionRequest::parse(std::span<const std::byte, kBytes> bytes) {
+  ConnectionRequest request;
   std::uint64_t length = 0;
-  std::memcpy(&greeting.to, bytes.data(), 8);
-  std::memcpy(&greeting.from, bytes.data() + 8, 8);
+  std::memcpy(&request.to, bytes.data(), 8);
+  std::memcpy(&request.from, bytes.data() + 8, 8);
   std::memcpy(&length, bytes.data() + 16, 8);
   if (length > kMostPurpose) return std::nullopt;
   const auto text = bytes.subspan(kHead, length), rest = bytes.subspan(kHead + length);
   if (std::any_of(rest.begin(), rest.end(), [](std::byte byte) { return byte != std::byte{0}; }))
     return std::nullopt;
-  greeting.purpose.assign(reinterpret_cast<const char*>(text.data()), text.size());
-  return greeting;
+  request.purpose.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  return request;
 }
 
 }  // namespace tenax::comm

@@ -1,4 +1,4 @@
-// Arrival: somebody who has connected to a listening socket and has not been welcomed yet.
+// IncomingHandshake: somebody who has connected to a listening socket and has not been accepted yet.
 #pragma once
 
 #include <array>
@@ -10,43 +10,43 @@
 namespace tenax::comm {
 
 /// A process of this job, proven.
-struct Visitor {
+struct AuthenticatedSocket {
   FileDescriptor socket;  ///< non-blocking
-  FileDescriptor memory;  ///< where the door asks for some
-  Greeting greeting;
+  FileDescriptor memory;  ///< where the listener asks for some
+  ConnectionRequest request;
   std::string address;  ///< it was accepted on
 };
 
 /// Thread rule: one thread at a time. Nothing blocks.
-class Arrival {
+class IncomingHandshake {
  public:
   /// Whether it is to send a descriptor (Unix sockets) once both ends have proven themselves.
-  enum class Brings { nothing, memory };
+  enum class Expects { nothing, memory };
   enum class Progress { waiting, complete, refused };
 
-  Arrival(FileDescriptor socket, std::string address, Handshake handshake, Brings brings)
-      : visitor_{std::move(socket), {}, {}, std::move(address)},
+  IncomingHandshake(FileDescriptor socket, std::string address, Handshake handshake, Expects expects)
+      : peer_{std::move(socket), {}, {}, std::move(address)},
         handshake_(std::move(handshake)),
-        brings_(brings) {}
+        expects_(expects) {}
 
   /// Reads what has come, and answers it.
-  Progress attend();
+  Progress advance();
   bool is_proven() const { return handshake_.is_proven(); }
   /// For all that it has to say.
   kernels::Deadline deadline() const { return deadline_; }
-  int socket() const { return visitor_.socket.get(); }
+  int socket() const { return peer_.socket.get(); }
   /// Once complete.
-  Visitor take() { return std::move(visitor_); }
+  AuthenticatedSocket take() { return std::move(peer_); }
 
  private:
-  Progress hear();
+  Progress receive_message();
   Progress receive_memory();
 
-  Visitor visitor_;
+  AuthenticatedSocket peer_;
   Handshake handshake_;
-  Brings brings_;
-  std::array<std::byte, Handshake::kMostBytes> heard_{};
-  std::size_t heard_bytes_ = 0;
+  Expects expects_;
+  std::array<std::byte, Handshake::kMostBytes> received_{};
+  std::size_t received_bytes_ = 0;
   kernels::Deadline deadline_ = kernels::Deadline::after_s(5);
 };
 

@@ -1,0 +1,32 @@
+// Listener: one kind of transport: its listening end (who enters waits in the pending connections) and the way to others' listeners.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/connection.hpp"
+#include "comm/transport/connection_request.hpp"
+#include "comm/transport/pending_connections.hpp"
+#include "comm/transport/transports.hpp"
+
+namespace tenax::comm {
+
+/// Thread rule: any thread.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual std::vector<std::string> addresses() const = 0;
+  virtual bool can_reach(const std::string& address) const = 0;
+  /// Connects, and proves to be of the job of the process that the request is for. Throws Error(link).
+  virtual std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
+                                              kernels::Deadline deadline) = 0;
+};
+
+/// `pending` must outlive the listener.
+std::unique_ptr<Listener> create_tcp_listener(const TransportOptions& options, Identity me,
+                                              PendingConnections& pending);
+std::unique_ptr<Listener> create_shared_memory_listener(const TransportOptions& options, Identity me,
+                                                        PendingConnections& pending);
+
+}  // namespace tenax::comm
