@@ -197,8 +197,10 @@ TEST_F(ScheduleCommand, refuses_a_policy_that_does_not_fit_memory_with_status_1)
   instance_["activation_limit"] = {4, 4, 4, 4};
   expect_status(1, {"instance.json", "holds 12"},
                 {instance(), "--policy", "gpipe", "--out", path("out.json")});
-  for (const char* policy : {"1f1b", "zero_bubble", "adaptive"})
-    for (const auto& peak : plan(policy)["peak_activations"]) EXPECT_LE(peak.get<double>(), 4);
+  for (const char* policy : {"1f1b", "zero_bubble", "adaptive"}) {
+    const auto schedule = plan(policy);
+    for (const auto& peak : schedule["peak_activations"]) EXPECT_LE(peak.get<double>(), 4);
+  }
 }
 
 TEST_F(ScheduleCommand, refuses_a_file_that_cannot_be_written_with_status_1) {
