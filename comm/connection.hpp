@@ -25,7 +25,8 @@ struct MessageHeader {
   std::uint64_t bytes = 0;          ///< of the tensor
   std::uint64_t payload_bytes = 0;  ///< that follow: `bytes`, or 0 where the device has no data
   double started_s = 0;             ///< when its transmission began (queueing over), sender's steady clock
-  std::uint64_t place = 0;  ///< that the payload is in (delegated links: PlaceId::code); 0 = it follows
+  std::uint64_t shared_buffer =
+      0;              ///< that the payload is in (delegated links: SharedBufferId::code); 0 = it follows
   double late_s = 0;  ///< by how much later it really began: the sending thread woke late (emulated device)
 };
 

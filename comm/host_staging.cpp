@@ -21,15 +21,15 @@ std::size_t HostStaging::room_for(std::size_t bytes) const {
   return device_.has_data() ? whole_pages(bytes) : kPage;
 }
 
-HostStaging::Slot HostStaging::make(std::size_t room) {
-  Slot slot;
-  slot.buffer = device_.allocate(room, kernels::MemoryKind::pinned_host);
-  if (!device_.is_asynchronous()) slot.stream = device_.create_stream();
-  slot.copied = device_.create_event();
-  return slot;
+HostBuffer HostStaging::make(std::size_t room) {
+  HostBuffer host_buffer;
+  host_buffer.buffer = device_.allocate(room, kernels::MemoryKind::pinned_host);
+  if (!device_.is_asynchronous()) host_buffer.stream = device_.create_stream();
+  host_buffer.copied = device_.create_event();
+  return host_buffer;
 }
 
-HostStaging::Slot HostStaging::take(std::size_t bytes) {
+HostBuffer HostStaging::take(std::size_t bytes) {
   const std::size_t room = room_for(bytes);
   {
     const std::lock_guard lock(mutex_);
@@ -38,9 +38,9 @@ HostStaging::Slot HostStaging::take(std::size_t bytes) {
       if (it->buffer->bytes() >= room && (best == free_.end() || it->buffer->bytes() < best->buffer->bytes()))
         best = it;
     if (best != free_.end()) {
-      Slot slot = std::move(*best);
+      HostBuffer host_buffer = std::move(*best);
       free_.erase(best);
-      return slot;
+      return host_buffer;
     }
   }
   return make(room);
@@ -49,49 +49,51 @@ HostStaging::Slot HostStaging::take(std::size_t bytes) {
 void HostStaging::stock(std::size_t bytes, int count) {
   const std::size_t room = room_for(bytes);
   std::unique_lock lock(mutex_);
-  auto missing = count - std::count_if(free_.begin(), free_.end(),
-                                       [&](const Slot& slot) { return slot.buffer->bytes() >= room; });
+  auto missing = count - std::count_if(free_.begin(), free_.end(), [&](const HostBuffer& host_buffer) {
+                   return host_buffer.buffer->bytes() >= room;
+                 });
   lock.unlock();
   for (; missing > 0; --missing) give_back(make(room));
 }
 
-void HostStaging::give_back(Slot slot) {
-  assert(slot);
+void HostStaging::give_back(HostBuffer host_buffer) {
+  assert(host_buffer);
   const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(slot));
+  free_.push_back(std::move(host_buffer));
 }
 
 /// On a device without data the buffer may be shorter than the tensor says: nobody looks inside.
-kernels::Tensor HostStaging::view(const Slot& slot, const kernels::Tensor& like) const {
-  return {slot.buffer->data(), like.dtype, like.shape};
+kernels::Tensor HostStaging::view(const HostBuffer& host_buffer, const kernels::Tensor& like) const {
+  return {host_buffer.buffer->data(), like.dtype, like.shape};
 }
 
-void HostStaging::copy_out(Slot& slot, const kernels::Tensor& source, const kernels::Event& ready,
-                           kernels::Deadline deadline) {
+void HostStaging::copy_out(HostBuffer& host_buffer, const kernels::Tensor& source,
+                           const kernels::Event& ready, kernels::Deadline deadline) {
   if (device_.has_data() && device_.is_host_memory()) {
     ready.wait(deadline);
-    if (source.bytes() > 0) std::memcpy(slot.buffer->data(), source.data, source.bytes());
+    if (source.bytes() > 0) std::memcpy(host_buffer.buffer->data(), source.data, source.bytes());
     return;
   }
-  slot.stream->wait(ready);
-  device_.kernels().copy(*slot.stream, source, view(slot, source));
-  slot.stream->record(*slot.copied);
+  host_buffer.stream->wait(ready);
+  device_.kernels().copy(*host_buffer.stream, source, view(host_buffer, source));
+  host_buffer.stream->record(*host_buffer.copied);
 }
 
-void HostStaging::copy_in(Slot& slot, const kernels::Tensor& destination, double arrived_s) {
+void HostStaging::copy_in(HostBuffer& host_buffer, const kernels::Tensor& destination, double arrived_s) {
   if (device_.has_data() && device_.is_host_memory()) {
-    if (destination.bytes() > 0) std::memcpy(destination.data, slot.buffer->data(), destination.bytes());
+    if (destination.bytes() > 0)
+      std::memcpy(destination.data, host_buffer.buffer->data(), destination.bytes());
     return;
   }
-  slot.stream->input_arrived(arrived_s);
-  device_.kernels().copy(*slot.stream, view(slot, destination), destination);
-  slot.stream->record(*slot.copied);
+  host_buffer.stream->input_arrived(arrived_s);
+  device_.kernels().copy(*host_buffer.stream, view(host_buffer, destination), destination);
+  host_buffer.stream->record(*host_buffer.copied);
 }
 
-double HostStaging::finish(Slot& slot, kernels::Deadline deadline) const {
+double HostStaging::finish(HostBuffer& host_buffer, kernels::Deadline deadline) const {
   if (device_.has_data() && device_.is_host_memory()) return steady_now_s();
-  slot.copied->wait(deadline);
-  return slot.copied->time_s();
+  host_buffer.copied->wait(deadline);
+  return host_buffer.copied->time_s();
 }
 
 }  // namespace tenax::comm

@@ -21,7 +21,7 @@ LinkReduceScatter::LinkReduceScatter(LinkGroup& group, kernels::Stream& stream, 
   const std::int64_t largest = std::min(chunk_elements_, own_.size());
   if (largest > 0) {
     scratch_ = group.staging.borrow(ordered_sum_scratch_bytes(tensor.dtype, largest));
-    for (Slot& slot : slots_) start_next(slot);
+    for (Chunk& chunk : chunks_) start_next(chunk);
   }
   start_sends();
 }
@@ -34,34 +34,34 @@ void LinkReduceScatter::start_sends() {
   }
 }
 
-void LinkReduceScatter::start_next(Slot& slot) {
-  slot.begin = next_;
-  slot.count = std::min(chunk_elements_, own_.size() - next_);
-  next_ += slot.count;
-  if (slot.count == 0) return;
+void LinkReduceScatter::start_next(Chunk& chunk) {
+  chunk.begin = next_;
+  chunk.count = std::min(chunk_elements_, own_.size() - next_);
+  next_ += chunk.count;
+  if (chunk.count == 0) return;
   // Padded to a cache line each, so that every contribution is aligned.
-  const std::size_t bytes = (static_cast<std::size_t>(slot.count) * bytes_of(own_.dtype) + 63) / 64 * 64;
-  slot.staging = group_.staging.borrow(bytes * static_cast<std::size_t>(group_.size()));
-  slot.contributions.resize(static_cast<std::size_t>(group_.size()));
+  const std::size_t bytes = (static_cast<std::size_t>(chunk.count) * bytes_of(own_.dtype) + 63) / 64 * 64;
+  chunk.staging = group_.staging.borrow(bytes * static_cast<std::size_t>(group_.size()));
+  chunk.contributions.resize(static_cast<std::size_t>(group_.size()));
   for (int source = 0; source < group_.size(); ++source) {
-    kernels::Tensor& contribution = slot.contributions[static_cast<std::size_t>(source)];
-    contribution = source == group_.rank() ? own_.part(slot.begin, {slot.count})
-                                           : slot.staging->tensor(own_.dtype, {slot.count},
-                                                                  bytes * static_cast<std::size_t>(source));
-    if (source != group_.rank()) slot.receives.push_back(receive(source, contribution));
+    kernels::Tensor& contribution = chunk.contributions[static_cast<std::size_t>(source)];
+    contribution = source == group_.rank() ? own_.part(chunk.begin, {chunk.count})
+                                           : chunk.staging->tensor(own_.dtype, {chunk.count},
+                                                                   bytes * static_cast<std::size_t>(source));
+    if (source != group_.rank()) chunk.receives.push_back(receive(source, contribution));
   }
 }
 
-void LinkReduceScatter::finish(Slot& slot) {
-  ordered_reduce(group_.device.kernels(), stream_, slot.contributions, group_.rank(), op_, *scratch_);
-  start_next(slot);
-  current_ = (current_ + 1) % slots_.size();
+void LinkReduceScatter::finish(Chunk& chunk) {
+  ordered_reduce(group_.device.kernels(), stream_, chunk.contributions, group_.rank(), op_, *scratch_);
+  start_next(chunk);
+  current_ = (current_ + 1) % chunks_.size();
 }
 
 bool LinkReduceScatter::done() {
-  while (slots_[current_].count > 0) {
-    if (!all_done(slots_[current_].receives)) return false;
-    finish(slots_[current_]);
+  while (chunks_[current_].count > 0) {
+    if (!all_done(chunks_[current_].receives)) return false;
+    finish(chunks_[current_]);
   }
   return sends_done();
 }

@@ -9,7 +9,7 @@
 
 namespace tenax::comm {
 
-/// All sends start at once (their data is there); receives go through two slots of staging memory, so that
+/// All sends start at once (their data is there); receives go through two chunks of staging memory, so that
 /// one chunk is added while the next arrives. `tensor` may have any size: pieces then differ by one element.
 class LinkReduceScatter final : public LinkCollective {
  public:
@@ -18,7 +18,7 @@ class LinkReduceScatter final : public LinkCollective {
   bool done() override;
 
  private:
-  struct Slot {
+  struct Chunk {
     std::int64_t begin = 0, count = 0;  ///< elements of the own piece; count 0: idle
     StagingPool::Loan staging;
     std::vector<kernels::Tensor> contributions;
@@ -26,16 +26,16 @@ class LinkReduceScatter final : public LinkCollective {
   };
 
   void start_sends();
-  void start_next(Slot& slot);
-  void finish(Slot& slot);
-  const std::vector<Message>& awaited() const override { return slots_[current_].receives; }
+  void start_next(Chunk& chunk);
+  void finish(Chunk& chunk);
+  const std::vector<Message>& awaited() const override { return chunks_[current_].receives; }
 
   ReduceOp op_;
   kernels::Tensor own_;
   std::int64_t chunk_elements_;
-  std::int64_t next_ = 0;  ///< first element of the own piece that no slot has taken yet
-  std::array<Slot, 2> slots_;
-  std::size_t current_ = 0;  ///< the slot whose chunk is added next
+  std::int64_t next_ = 0;  ///< first element of the own piece that no chunk has taken yet
+  std::array<Chunk, 2> chunks_;
+  std::size_t current_ = 0;  ///< the chunk that is added next
   StagingPool::Loan scratch_;
 };
 

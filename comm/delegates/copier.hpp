@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "comm/buffers/meeting_places.hpp"
+#include "comm/buffers/shared_buffer_pool.hpp"
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
 
@@ -17,7 +17,7 @@ class Copier {
   /// Called on a thread of the copier.
   struct Events {
     std::function<void(const OutgoingPtr&)>
-        leaving;  ///< it may be sent: it is in its slot, or coming into its place
+        leaving;  ///< it may be sent: it is in its host buffer, or coming into its buffer
     std::function<void(const OutgoingPtr&)> copied;  ///< the send is done
     std::function<void(const Failure&)> failed;
   };
@@ -28,19 +28,19 @@ class Copier {
   virtual void add(const OutgoingPtr& message) = 0;
   /// The message was delivered: its buffer is free for the next one.
   virtual void give_back(OutgoingMessage& message) = 0;
-  virtual void set_slots(int slots) = 0;
+  virtual void set_buffers(int buffers) = 0;
 };
 
-/// For devices whose copies the calling thread waits for: a thread of its own asks for them. `slots`: how many messages
+/// For devices whose copies the calling thread waits for: a thread of its own asks for them. `buffers`: how many messages
 /// may be copied out and not yet given back. `device` must outlive the copier.
-std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int slots, double deadline_s,
+std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int buffers, double deadline_s,
                                              Copier::Events events);
 /// For asynchronous devices (stream_copier.cpp). Here add() enqueues the copy, so that no other thread ever asks anything
 /// of the device, and takes a buffer at once, so that it does not wait either: what a slow link has not carried yet is in
 /// pinned memory: at most an iteration's messages, as both ends wait for those before the next one. Where a message has a
-/// place, that is its buffer, and it leaves with its first piece. `copied_before`: where the count of pieces begins, which
+/// buffer, that is its buffer, and it leaves with its first piece. `copied_before`: where the count of pieces begins, which
 /// goes round at 2^32.
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, SharedBufferPool& shared_buffers,
                                              Copier::Events events, std::uint32_t copied_before = 0);
 
 }  // namespace tenax::comm

@@ -2,7 +2,7 @@
 //
 //   send() -> [Copier ->] OutgoingChannel 0 … k-1 ==connections==> IncomingChannel 0 … k-1 -> Inbox -> receive()
 //                  \                              <=============== Acknowledger                /
-//                   ‾‾‾‾‾‾‾‾‾‾‾‾‾ MeetingPlaces (asynchronous devices on one host) ‾‾‾‾‾‾‾‾‾‾
+//                   ‾‾‾‾‾‾‾‾‾‾‾‾‾ SharedBufferPool (asynchronous devices on one host) ‾‾‾‾‾‾‾‾‾‾
 //
 // and the same the other way, over connections of its own. Message j of a direction goes to channel j mod k; a channel
 // keeps its order and loses nothing; the number that each message has within its tag brings it to its receive.
@@ -16,7 +16,7 @@
 #include "comm/delegates/acknowledger.hpp"
 #include "comm/delegates/copier.hpp"
 #include "comm/delegates/outgoing_channel.hpp"
-#include "comm/delegates/place_opener.hpp"
+#include "comm/delegates/pool_connector.hpp"
 #include "comm/delegates/send_transfer.hpp"
 #include "comm/inbox/message_check.hpp"
 
@@ -26,7 +26,7 @@ namespace {
 using kernels::Scope;
 
 /// Enough that a delegate never waits for one while acknowledgements travel, at two link delays each way.
-constexpr int kSlotsPerDelegate = 8;
+constexpr int kBuffersPerDelegate = 8;
 /// For the first connection, where a link is closed at once.
 constexpr double kFarewell_s = 2;
 
@@ -38,13 +38,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
         device_(device),
         copies_out_(device.has_data() ? !device.is_host_memory() || options.copy_out : true),
         signal_(options.signal ? *options.signal : own_signal_),
-        places_(device, parties_.connects() ? 0 : 1),
-        inbox_(device, signal_, me.name, peer.name, true, &places_),
+        shared_buffers_(device, parties_.connects() ? 0 : 1),
+        inbox_(device, signal_, me.name, peer.name, true, &shared_buffers_),
         acknowledger_(parties_, [this] { return all(incoming_); }),
         copier_(make_copier(options)) {
     assert(me.rank != peer.rank);
     set_delegates(options.delegates);
-    if (device.is_asynchronous()) opener_ = std::make_unique<PlaceOpener>(parties_, places_);
+    if (device.is_asynchronous()) connector_ = std::make_unique<PoolConnector>(parties_, shared_buffers_);
   }
   ~ThreadedDelegatedLink() override;
 
@@ -93,13 +93,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   std::uint64_t undelivered_ = 0;
   DelegateStatistics statistics_;
 
-  MeetingPlaces places_;
+  SharedBufferPool shared_buffers_;
   Inbox inbox_;
   Acknowledger acknowledger_;
   std::unique_ptr<Copier> copier_;
   std::vector<std::unique_ptr<OutgoingChannel>> outgoing_;  // last: their threads use all else
   std::vector<std::unique_ptr<IncomingChannel>> incoming_;
-  std::unique_ptr<PlaceOpener> opener_;
+  std::unique_ptr<PoolConnector> connector_;
 };
 
 ThreadedDelegatedLink::~ThreadedDelegatedLink() {
@@ -107,7 +107,7 @@ ThreadedDelegatedLink::~ThreadedDelegatedLink() {
   if (!unwinds) flush();
   acknowledger_.leave(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
-  opener_.reset();
+  connector_.reset();
   copier_->stop();
   stop_channels();  // all at once; each then ends without waiting for others
   for (OutgoingChannel* channel : all(outgoing_)) channel->end();
@@ -118,8 +118,8 @@ std::unique_ptr<Copier> ThreadedDelegatedLink::make_copier(const DelegateOptions
   const Copier::Events events = {[this](const OutgoingPtr& message) { dispatch(message); },
                                  [this](const OutgoingPtr&) { signal_.notify(); },
                                  [this](const Failure& failure) { on_failure(failure); }};
-  if (device_.is_asynchronous()) return create_stream_copier(device_, places_, events);
-  return create_thread_copier(device_, kSlotsPerDelegate * options.delegates, options.deadline_s, events);
+  if (device_.is_asynchronous()) return create_stream_copier(device_, shared_buffers_, events);
+  return create_thread_copier(device_, kBuffersPerDelegate * options.delegates, options.deadline_s, events);
 }
 
 TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
@@ -162,11 +162,11 @@ void ThreadedDelegatedLink::dispatch(const OutgoingPtr& message) {
 /// Channels that are not used any more stay, asleep: the next set_delegates may want them again.
 void ThreadedDelegatedLink::set_delegates(int delegates) {
   assert(delegates >= 1 && static_cast<std::size_t>(delegates) <= kMostCounts);
-  copier_->set_slots(kSlotsPerDelegate * delegates);
+  copier_->set_buffers(kBuffersPerDelegate * delegates);
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
     outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
-    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, places_, *this));
+    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, shared_buffers_, *this));
   }
   delegates_ = delegates;
   turn_ = 0;
@@ -188,7 +188,7 @@ void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arriv
 }
 
 void ThreadedDelegatedLink::on_delivered(const OutgoingPtr& message) {
-  if (message->slot) copier_->give_back(*message);
+  if (message->host_buffer) copier_->give_back(*message);
   message->release();
   {
     const std::lock_guard lock(mutex_);

@@ -45,7 +45,7 @@ class DelegatedLink : public Link {
 /// Messages go to the delegates in turn (round-robin). On a device whose memory the host cannot read, each passes through
 /// page-aligned pinned buffers: copy, completion event, transmission; the receiver's delegates fetch eagerly and copy to the
 /// device. Between asynchronous devices of one host both copies use one buffer, which both processes see, piece by piece at
-/// the same time; delegates carry the message's header alone (meeting_places.hpp). On the CPU they send from and receive
+/// the same time; delegates carry the message's header alone (shared_buffer_pool.hpp). On the CPU they send from and receive
 /// into the tensors themselves.
 ///
 /// A send is done when its tensor may change: on the CPU when the peer has acknowledged it, else when it is copied out

@@ -11,11 +11,11 @@ constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has a
 
 }  // namespace
 
-IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
-                                 ChannelObserver& observer)
+IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox,
+                                 SharedBufferPool& shared_buffers, ChannelObserver& observer)
     : parties_(parties),
       inbox_(inbox),
-      places_(places),
+      shared_buffers_(shared_buffers),
       observer_(observer),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.peer.rank) + "." + std::to_string(index)) {
@@ -66,8 +66,8 @@ void IncomingChannel::set_delivering(bool is_delivering) {
 void IncomingChannel::deliver(Connection& connection, const MessageHeader& header) {
   set_delivering(true);
   try {
-    if (header.place != 0)
-      inbox_.deliver_in_place(header, [&](std::size_t bytes) { await(connection, header, bytes); });
+    if (header.shared_buffer != 0)
+      inbox_.deliver_shared(header, [&](std::size_t bytes) { await(connection, header, bytes); });
     else
       inbox_.deliver(header, [&](std::span<std::byte> memory) { read_payload(connection, memory); });
   } catch (...) {
@@ -92,8 +92,8 @@ void IncomingChannel::await(Connection& connection, const MessageHeader& header,
     }
     return false;
   };
-  const auto outcome = places_.await(PlaceId::of_code(header.place), bytes, is_over,
-                                     kernels::Deadline::after_s(parties_.deadline_s));
+  const auto outcome = shared_buffers_.await(SharedBufferId::of_code(header.shared_buffer), bytes, is_over,
+                                             kernels::Deadline::after_s(parties_.deadline_s));
   if (outcome == FutexEvent::Outcome::done) return;
   connection.check();
   throw kernels::Error(kernels::Scope::link, connection.describe() +

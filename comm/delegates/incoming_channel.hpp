@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/buffers/meeting_places.hpp"
+#include "comm/buffers/shared_buffer_pool.hpp"
 #include "comm/delegates/channel_observer.hpp"
 #include "comm/delegates/reconnector.hpp"
 #include "comm/inbox/inbox.hpp"
@@ -18,8 +18,8 @@ namespace tenax::comm {
 /// Thread rule: any thread; but one at a time sends on connection().
 class IncomingChannel {
  public:
-  /// All references must outlive the channel. `places`: where the inbox looks too.
-  IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, MeetingPlaces& places,
+  /// All references must outlive the channel. `shared_buffers`: where the inbox looks too.
+  IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, SharedBufferPool& shared_buffers,
                   ChannelObserver& observer);
   ~IncomingChannel() { end(); }
   IncomingChannel(const IncomingChannel&) = delete;
@@ -49,7 +49,7 @@ class IncomingChannel {
 
   const LinkParties& parties_;
   Inbox& inbox_;
-  MeetingPlaces& places_;
+  SharedBufferPool& shared_buffers_;
   ChannelObserver& observer_;
   Reconnector reconnector_;
   std::atomic<std::uint64_t> arrived_{0};

@@ -93,11 +93,11 @@ void OutgoingChannel::run_sender() {
 /// False when the connection, or the link, is broken.
 bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message) {
   try {
-    if (!message.slot) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
+    if (!message.host_buffer) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
     MessageHeader header = message.header;
     stamp(message, header);
-    if (message.slot && message.slot.place != 0) {
-      header.place = message.slot.place;
+    if (message.host_buffer && message.host_buffer.shared_id != 0) {
+      header.shared_buffer = message.host_buffer.shared_id;
       header.payload_bytes = 0;
     }
     const bool is_sent = transmit_payload(connection, message, header);
@@ -125,7 +125,7 @@ void OutgoingChannel::stamp(const OutgoingMessage& message, MessageHeader& heade
 bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& message,
                                        const MessageHeader& header) {
   const kernels::Deadline deadline = kernels::Deadline::after_s(parties_.deadline_s);
-  if (message.slot) {
+  if (message.host_buffer) {
     connection.send(header, message.payload.first(header.payload_bytes), deadline);
     return true;
   }

@@ -34,8 +34,8 @@ class OutgoingMessage {
   double queued_s = 0;
 
   // Of whoever has the message at the time: sender, copier, then its channel (under the channel's mutex).
-  HostStaging::Slot slot;              ///< where the message was copied to, if it was
-  std::span<const std::byte> payload;  ///< of the slot or the tensor
+  HostBuffer host_buffer;              ///< where the message was copied to, if it was
+  std::span<const std::byte> payload;  ///< of the host buffer or the tensor
   double ready_s = 0;                  ///< emulated time: when it could be sent; 0 = time is real
   double started_s = 0;                ///< of the last transmission; 0 = none yet
   bool is_sending = false, is_acknowledged = false;

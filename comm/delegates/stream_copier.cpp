@@ -19,9 +19,10 @@ constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its
 
 class StreamCopier final : public Copier {
  public:
-  StreamCopier(kernels::Device& device, MeetingPlaces& places, Events events, std::uint32_t copied_before)
+  StreamCopier(kernels::Device& device, SharedBufferPool& shared_buffers, Events events,
+               std::uint32_t copied_before)
       : device_(device),
-        places_(places),
+        shared_buffers_(shared_buffers),
         staging_(device),
         stream_(device.create_stream()),
         copied_(device.create_flag()),
@@ -36,7 +37,7 @@ class StreamCopier final : public Copier {
   void stop() override;
   void add(const OutgoingPtr& message) override;
   void give_back(OutgoingMessage& message) override;
-  void set_slots(int) override {}
+  void set_buffers(int) override {}
 
  private:
   void copy_in_pieces(const kernels::Tensor& tensor, const kernels::Tensor& host);
@@ -45,7 +46,7 @@ class StreamCopier final : public Copier {
   bool hand_on(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces);
 
   kernels::Device& device_;
-  MeetingPlaces& places_;
+  SharedBufferPool& shared_buffers_;
   HostStaging staging_;
   std::unique_ptr<kernels::Stream> stream_;
   std::unique_ptr<kernels::Flag> copied_;  // how many pieces have been copied
@@ -59,12 +60,13 @@ class StreamCopier final : public Copier {
 
 void StreamCopier::add(const OutgoingPtr& message) {
   const kernels::Tensor& tensor = message->tensor;
-  message->slot = places_.meet(places_.outgoing(message->header.tag, message->header.number), tensor.bytes());
-  const std::uint32_t before = enqueued_, pieces = message->slot ? pieces_of(tensor.bytes()) : 1;
-  if (!message->slot) message->slot = staging_.take(tensor.bytes());
+  message->host_buffer = shared_buffers_.buffer_for(
+      shared_buffers_.outgoing(message->header.tag, message->header.number), tensor.bytes());
+  const std::uint32_t before = enqueued_, pieces = message->host_buffer ? pieces_of(tensor.bytes()) : 1;
+  if (!message->host_buffer) message->host_buffer = staging_.take(tensor.bytes());
   message->copied = device_.create_event();
   message->begin_reading();  // until watch() has seen the copy
-  const kernels::Tensor host{message->slot.buffer->data(), tensor.dtype, tensor.shape};
+  const kernels::Tensor host{message->host_buffer.buffer->data(), tensor.dtype, tensor.shape};
   stream_->wait(*message->ready);
   if (pieces > 1) {
     copy_in_pieces(tensor, host);
@@ -83,7 +85,7 @@ void StreamCopier::copy_in_pieces(const kernels::Tensor& tensor, const kernels::
   }
 }
 
-/// Once the receiver has it, the slot is not this thread's any more.
+/// Once the receiver has it, the host buffer is not this thread's any more.
 void StreamCopier::watch(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces) {
   const bool is_copied = hand_on(message, before, pieces);
   if (is_copied) message->release();
@@ -92,22 +94,23 @@ void StreamCopier::watch(const OutgoingPtr& message, std::uint32_t before, std::
 }
 
 bool StreamCopier::hand_on(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces) {
-  const std::uint64_t place = message->slot.place;
+  const std::uint64_t shared_id = message->host_buffer.shared_id;
   const std::size_t bytes = message->tensor.bytes();
   for (std::uint32_t i = 0; i < pieces; ++i) {
     if (!wait_until_copied(before + i + 1)) return false;
-    if (i == 0) message->payload = message->slot.memory(bytes);
-    if (place != 0) places_.fill(PlaceId::of_code(place), pieces > 1 ? end_of_piece(i, bytes) : bytes);
+    if (i == 0) message->payload = message->host_buffer.memory(bytes);
+    if (shared_id != 0)
+      shared_buffers_.fill(SharedBufferId::of_code(shared_id), pieces > 1 ? end_of_piece(i, bytes) : bytes);
     if (i == 0) events_.leaving(message);
   }
   return true;
 }
 
 void StreamCopier::give_back(OutgoingMessage& message) {
-  HostStaging::Slot slot = std::move(message.slot);
-  if (slot.place == 0) return staging_.give_back(std::move(slot));
-  places_.leave_sent(places_.outgoing(message.header.tag, message.header.number),
-                     PlaceId::of_code(slot.place));
+  HostBuffer host_buffer = std::move(message.host_buffer);
+  if (host_buffer.shared_id == 0) return staging_.give_back(std::move(host_buffer));
+  shared_buffers_.release_sent(shared_buffers_.outgoing(message.header.tag, message.header.number),
+                               SharedBufferId::of_code(host_buffer.shared_id));
 }
 
 /// False when the copier is being closed. The tensor is there when the ops before it have run, however late: the sender's
@@ -118,7 +121,7 @@ bool StreamCopier::wait_until_copied(std::uint32_t number) {
   return has_come_to(copied_->value(), number);
 }
 
-/// What is enqueued still reads tensors and writes slots: nobody is told that it is over before it is.
+/// What is enqueued still reads tensors and writes host buffers: nobody is told that it is over before it is.
 void StreamCopier::stop() {
   if (!watcher_) return;
   try {
@@ -136,9 +139,9 @@ void StreamCopier::stop() {
 
 }  // namespace
 
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, MeetingPlaces& places,
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, SharedBufferPool& shared_buffers,
                                              Copier::Events events, std::uint32_t copied_before) {
-  return std::make_unique<StreamCopier>(device, places, std::move(events), copied_before);
+  return std::make_unique<StreamCopier>(device, shared_buffers, std::move(events), copied_before);
 }
 
 }  // namespace tenax::comm

@@ -9,12 +9,12 @@ namespace {
 
 class ThreadCopier final : public Copier {
  public:
-  ThreadCopier(kernels::Device& device, int slots, double deadline_s, Events events)
+  ThreadCopier(kernels::Device& device, int buffers, double deadline_s, Events events)
       : device_(device),
         staging_(device),
         deadline_s_(deadline_s),
         events_(std::move(events)),
-        slots_(slots) {}
+        buffers_(buffers) {}
   ~ThreadCopier() override { stop(); }
   ThreadCopier(const ThreadCopier&) = delete;
   ThreadCopier& operator=(const ThreadCopier&) = delete;
@@ -22,10 +22,10 @@ class ThreadCopier final : public Copier {
   void stop() override;
   void add(const OutgoingPtr& message) override;
   void give_back(OutgoingMessage& message) override;
-  void set_slots(int slots) override;
+  void set_buffers(int buffers) override;
 
  private:
-  bool wait_for_slot();
+  bool wait_for_buffer();
   void copy(const OutgoingPtr& message);
 
   kernels::Device& device_;
@@ -34,7 +34,7 @@ class ThreadCopier final : public Copier {
   Events events_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int slots_, used_ = 0;
+  int buffers_, used_ = 0;
   bool is_stopped_ = false;
   std::unique_ptr<Worker> worker_ = std::make_unique<Worker>();
 };
@@ -48,10 +48,10 @@ void ThreadCopier::stop() {
   worker_.reset();
 }
 
-void ThreadCopier::set_slots(int slots) {
+void ThreadCopier::set_buffers(int buffers) {
   {
     const std::lock_guard lock(mutex_);
-    slots_ = slots;
+    buffers_ = buffers;
   }
   changed_.notify_all();
 }
@@ -59,18 +59,18 @@ void ThreadCopier::set_slots(int slots) {
 void ThreadCopier::add(const OutgoingPtr& message) {
   worker_->add([this, message] {
     try {
-      if (wait_for_slot()) copy(message);
+      if (wait_for_buffer()) copy(message);
     } catch (...) {
       events_.failed(failure_of(std::current_exception()));
     }
   });
 }
 
-/// False when the copier is being closed. Slots come back as the peer acknowledges, however late: the sender's own wait
+/// False when the copier is being closed. Buffers come back as the peer acknowledges, however late: the sender's own wait
 /// has the deadline.
-bool ThreadCopier::wait_for_slot() {
+bool ThreadCopier::wait_for_buffer() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_stopped_ || used_ < slots_; });
+  changed_.wait(lock, [&] { return is_stopped_ || used_ < buffers_; });
   if (is_stopped_) return false;
   ++used_;
   return true;
@@ -83,15 +83,15 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
   }
   const kernels::Deadline deadline = kernels::Deadline::after_s(deadline_s_);
   try {
-    message->slot = staging_.take(message->header.payload_bytes);
-    staging_.copy_out(message->slot, message->tensor, *message->ready, deadline);
-    const double copied_s = staging_.finish(message->slot, deadline);
+    message->host_buffer = staging_.take(message->header.payload_bytes);
+    staging_.copy_out(message->host_buffer, message->tensor, *message->ready, deadline);
+    const double copied_s = staging_.finish(message->host_buffer, deadline);
     if (!device_.has_data()) message->ready_s = copied_s;
   } catch (...) {
     message->end_reading();
     throw;
   }
-  message->payload = message->slot.memory(message->header.payload_bytes);
+  message->payload = message->host_buffer.memory(message->header.payload_bytes);
   message->release();
   message->end_reading();
   events_.leaving(message);
@@ -99,7 +99,7 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
 }
 
 void ThreadCopier::give_back(OutgoingMessage& message) {
-  staging_.give_back(std::move(message.slot));
+  staging_.give_back(std::move(message.host_buffer));
   {
     const std::lock_guard lock(mutex_);
     --used_;
@@ -109,9 +109,9 @@ void ThreadCopier::give_back(OutgoingMessage& message) {
 
 }  // namespace
 
-std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int slots, double deadline_s,
+std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int buffers, double deadline_s,
                                              Copier::Events events) {
-  return std::make_unique<ThreadCopier>(device, slots, deadline_s, std::move(events));
+  return std::make_unique<ThreadCopier>(device, buffers, deadline_s, std::move(events));
 }
 
 }  // namespace tenax::comm

@@ -55,9 +55,9 @@ class InboxReceive final : public Transfer {
 };
 
 Inbox::Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer, bool emulate_copies,
-             MeetingPlaces* places)
-    : state_(
-          std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies, places)) {}
+             SharedBufferPool* shared_buffers)
+    : state_(std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies,
+                                     shared_buffers)) {}
 
 Inbox::~Inbox() { state_->close(); }
 
@@ -74,8 +74,8 @@ TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, 
 
 void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }
 
-void Inbox::deliver_in_place(const MessageHeader& header, const Await& await) {
-  state_->deliver_in_place(header, await);
+void Inbox::deliver_shared(const MessageHeader& header, const Await& await) {
+  state_->deliver_shared(header, await);
 }
 
 std::uint64_t Inbox::copied_bytes() const { return state_->copied_bytes; }

@@ -15,7 +15,7 @@
 
 namespace tenax::comm {
 
-class MeetingPlaces;
+class SharedBufferPool;
 
 /// Thread rule: one rank's thread posts; any number of reader threads deliver.
 ///
@@ -31,9 +31,9 @@ class Inbox {
   /// `device` gives the buffers of early messages (pinned host memory) and copies them to where they belong; `signal`
   /// is notified when a receive becomes done. Both must outlive the inbox. `me`, `peer`: for errors. `emulate_copies`:
   /// on a device without data, whether messages come through host memory, so that each costs a copy (Kernels::copy).
-  /// `places`: of the link, on asynchronous devices; they outlive the inbox.
+  /// `shared_buffers`: of the link, on asynchronous devices; they outlive the inbox.
   Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer,
-        bool emulate_copies = false, MeetingPlaces* places = nullptr);
+        bool emulate_copies = false, SharedBufferPool* shared_buffers = nullptr);
   /// Nobody delivers any more. Receives that are not done throw.
   ~Inbox();
   Inbox(const Inbox&) = delete;
@@ -47,14 +47,14 @@ class Inbox {
   TransferPtr post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag);
 
   /// What a reader thread does with one message: `read` fills header.payload_bytes bytes of host memory, in one call or
-  /// more, then the message is arrived. A header that no peer says (message_check.hpp), of a place that is not the message's,
+  /// more, then the message is arrived. A header that no peer says (message_check.hpp), of a shared buffer that is not the message's,
   /// say, throws Error(link) first. A number that was delivered before is read and dropped. What
   /// `read` throws leaves here, and the message may be delivered again. The tensor's contents are unspecified meanwhile.
   using Read = std::function<void(std::span<std::byte>)>;
   void deliver(const MessageHeader& header, const Read& read);
-  /// The same of a message in a place (header.place): `await` returns when so many of its bytes are there, or throws.
+  /// The same of a message in a shared buffer (header.buffer): `await` returns when so many of its bytes are there, or throws.
   using Await = std::function<void(std::size_t)>;
-  void deliver_in_place(const MessageHeader& header, const Await& await);
+  void deliver_shared(const MessageHeader& header, const Await& await);
   /// Every receive whose message has not arrived, now or when it is posted, throws `error`. The first error counts.
   void fail(std::exception_ptr error);
   /// Any thread: of messages, what this process has copied from host memory to host memory.

@@ -15,19 +15,19 @@ constexpr std::size_t kUnknown = std::size_t{1}
 }  // namespace
 
 void Inbox::State::check(const MessageHeader& header) {
-  const bool has_places = places && places->is_open();
-  refuse_faulty(fault_of(header, {device.has_data(), has_places}), peer);
-  if (header.place == 0) return;
-  if (places->is_own(PlaceId::of_code(header.place))) return check_own_place(header);
-  places->memory(PlaceId::of_code(header.place), header.bytes);
+  const bool has_shared_buffers = shared_buffers && shared_buffers->is_open();
+  refuse_faulty(fault_of(header, {device.has_data(), has_shared_buffers}), peer);
+  if (header.shared_buffer == 0) return;
+  if (shared_buffers->is_own(SharedBufferId::of_code(header.shared_buffer))) return check_own_buffer(header);
+  shared_buffers->memory(SharedBufferId::of_code(header.shared_buffer), header.bytes);
 }
 
 /// It is the one that the message's receive offers; a receive that has been given up is not asked any more.
-void Inbox::State::check_own_place(const MessageHeader& header) {
+void Inbox::State::check_own_buffer(const MessageHeader& header) {
   const std::lock_guard lock(mutex);
   const auto found = posted.find(Key(header.tag, header.number));
   const bool is_known = found == posted.end() ? header.number < tallies[header.tag].posted
-                                              : found->second->slot.place == header.place;
+                                              : found->second->host_buffer.shared_id == header.shared_buffer;
   refuse_faulty(is_known ? "" : "is in a place of " + me + " that is another's", peer);
 }
 
@@ -70,7 +70,7 @@ void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
 }
 
 /// Waits for messages that nobody expects yet too: who waits is a thread of the connection, and has nothing else to do.
-void Inbox::State::deliver_in_place(const MessageHeader& header, const Await& await) {
+void Inbox::State::deliver_shared(const MessageHeader& header, const Await& await) {
   check(header);
   const Key key(header.tag, header.number);
   std::unique_lock lock(mutex);
@@ -79,12 +79,14 @@ void Inbox::State::deliver_in_place(const MessageHeader& header, const Await& aw
   const bool is_early = is_new && !direct && !posted.contains(key);
   lock.unlock();
   try {
-    if (direct && direct->slot.place == header.place) {
-      fill_in_place(*direct, header, await);
+    if (direct && direct->host_buffer.shared_id == header.shared_buffer) {
+      follow_shared(*direct, header, await);
     } else if (is_new) {
-      if (is_early) places->keep(places->incoming(header.tag, header.number), PlaceId::of_code(header.place));
+      if (is_early)
+        shared_buffers->retain(shared_buffers->incoming(header.tag, header.number),
+                               SharedBufferId::of_code(header.shared_buffer));
       await(header.bytes);
-      if (direct) read_place(header.place, memory_of(*direct));
+      if (direct) copy_from_shared(header.shared_buffer, memory_of(*direct));
     }
   } catch (...) {
     lock.lock();
@@ -95,7 +97,7 @@ void Inbox::State::deliver_in_place(const MessageHeader& header, const Await& aw
   arrive(lock, is_new, direct, {header, {}, steady_now_s() - header.late_s});
 }
 
-void Inbox::State::fill_in_place(Receive& receive, const MessageHeader& header, const Await& await) {
+void Inbox::State::follow_shared(Receive& receive, const MessageHeader& header, const Await& await) {
   for (std::uint32_t piece = 0; piece < pieces_of(header.bytes); ++piece) {
     await(end_of_piece(piece, header.bytes));
     const std::lock_guard lock(mutex);
@@ -110,11 +112,11 @@ void Inbox::State::arrive(std::unique_lock<std::mutex>& lock, bool is_new, const
   if (direct) {
     end(*direct, message, message.arrived_s);
   } else if (!is_new) {
-    if (message.slot) staging->give_back(std::move(message.slot));
+    if (message.host_buffer) staging->give_back(std::move(message.host_buffer));
   } else if (const auto found = posted.find(key); found != posted.end()) {
     const ReceivePtr receive = found->second;
     posted.erase(found);
-    place(lock, *receive, std::move(message));
+    hand_over(lock, *receive, std::move(message));
   } else {
     early.emplace(key, std::move(message));
   }
@@ -123,7 +125,7 @@ void Inbox::State::arrive(std::unique_lock<std::mutex>& lock, bool is_new, const
 }
 
 std::span<std::byte> Inbox::State::memory_of(const Receive& receive) const {
-  return landing ? receive.slot.memory(receive.tensor.bytes()) : receive.tensor.raw();
+  return landing ? receive.host_buffer.memory(receive.tensor.bytes()) : receive.tensor.raw();
 }
 
 bool Inbox::State::is_of_another_size(const Key& key, const MessageHeader& header) const {
@@ -134,11 +136,11 @@ bool Inbox::State::is_of_another_size(const Key& key, const MessageHeader& heade
 /// The receive that the payload can be read into as it comes.
 Inbox::State::ReceivePtr Inbox::State::claim(const Key& key, const MessageHeader& header) {
   const auto found = posted.find(key);
-  const bool is_in_place = header.place != 0;
-  if (found == posted.end() || copies || (header.payload_bytes == 0 && !is_in_place)) return nullptr;
+  const bool is_shared = header.shared_buffer != 0;
+  if (found == posted.end() || copies || (header.payload_bytes == 0 && !is_shared)) return nullptr;
   const ReceivePtr receive = found->second;
   if (header.bytes != receive->tensor.bytes()) return nullptr;
-  if (header.payload_bytes != header.bytes && !is_in_place) return nullptr;
+  if (header.payload_bytes != header.bytes && !is_shared) return nullptr;
   posted.erase(found);
   receive->phase = Phase::filling;
   return receive;
@@ -160,13 +162,14 @@ void Inbox::State::unclaim(const Key& key, const ReceivePtr& receive) {
 Inbox::State::Message Inbox::State::fetch(const MessageHeader& header, const Read& read, double* arrived_s) {
   Message message;
   const bool costs_a_copy = copies && header.bytes > 0;
-  if (header.payload_bytes > 0 || costs_a_copy) message.slot = read_into_slot(header.payload_bytes, read);
+  if (header.payload_bytes > 0 || costs_a_copy)
+    message.host_buffer = read_into_host_buffer(header.payload_bytes, read);
   *arrived_s = steady_now_s() - header.late_s;
   return message;
 }
 
 /// A size that nobody here has named yet is the sender's word alone: memory for it grows with what has come.
-HostStaging::Slot Inbox::State::read_into_slot(std::size_t bytes, const Read& read) {
+HostBuffer Inbox::State::read_into_host_buffer(std::size_t bytes, const Read& read) {
   std::unique_lock lock(mutex);
   const std::size_t known = std::max(largest_posted, kUnknown);
   lock.unlock();
@@ -176,17 +179,17 @@ HostStaging::Slot Inbox::State::read_into_slot(std::size_t bytes, const Read& re
     come.resize(std::min(bytes, std::max(known, 2 * before)));
     read(std::span(come).subspan(before));
   }
-  HostStaging::Slot slot = staging->take(bytes);
+  HostBuffer host_buffer = staging->take(bytes);
   try {
     if (!come.empty())
-      std::copy(come.begin(), come.end(), slot.memory(bytes).begin());
+      std::copy(come.begin(), come.end(), host_buffer.memory(bytes).begin());
     else if (bytes > 0)
-      read(slot.memory(bytes));
+      read(host_buffer.memory(bytes));
   } catch (...) {
-    staging->give_back(std::move(slot));
+    staging->give_back(std::move(host_buffer));
     throw;
   }
-  return slot;
+  return host_buffer;
 }
 
 }  // namespace tenax::comm

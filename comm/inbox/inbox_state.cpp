@@ -7,7 +7,7 @@ namespace tenax::comm {
 namespace {
 
 constexpr double kCopyDeadline_s = 60;  // a device that takes longer to copy a message is broken
-constexpr int kEarlySlots = 4;          // for messages that come before their receive is posted
+constexpr int kEarlyBuffers = 4;        // for messages that come before their receive is posted
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const ke
   assert(stream && "an asynchronous device orders a receive after what its tensor was used for");
   receive->writable = device.create_event();
   stream->record(*receive->writable);
-  receive->slot = take_slot(*receive);
+  receive->host_buffer = take_host_buffer(*receive);
   return receive;
 }
 
@@ -33,16 +33,17 @@ std::uint64_t Inbox::State::draw_number(Tag tag, std::size_t bytes) {
   return tallies[tag].posted++;
 }
 
-HostStaging::Slot Inbox::State::take_slot(const Receive& receive) {
+HostBuffer Inbox::State::take_host_buffer(const Receive& receive) {
   const std::size_t bytes = receive.tensor.bytes();
-  HostStaging::Slot slot;
-  if (places) slot = places->meet(places->incoming(receive.tag, receive.number), bytes);
-  if (slot)
-    slot.copied = device.create_event();
+  HostBuffer host_buffer;
+  if (shared_buffers)
+    host_buffer = shared_buffers->buffer_for(shared_buffers->incoming(receive.tag, receive.number), bytes);
+  if (host_buffer)
+    host_buffer.copied = device.create_event();
   else
-    slot = staging->take(bytes);
-  staging->stock(bytes, kEarlySlots);  // others may come without a place, before they are expected
-  return slot;
+    host_buffer = staging->take(bytes);
+  staging->stock(bytes, kEarlyBuffers);  // others may come without a shared buffer, before they are expected
+  return host_buffer;
 }
 
 Inbox::State::ReceivePtr Inbox::State::post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag) {
@@ -52,14 +53,14 @@ Inbox::State::ReceivePtr Inbox::State::post(kernels::Stream* stream, const kerne
   if (const auto found = early.find(key); found != early.end()) {
     const auto message = std::make_shared<Message>(std::move(found->second));
     early.erase(found);
-    if (copies && message->slot) {  // copying takes time on a device, and posting must not
+    if (copies && message->host_buffer) {  // copying takes time on a device, and posting must not
       receive->phase = Phase::filling;
       copier->add([this, receive, message] {
         std::unique_lock inner(mutex);
-        place(inner, *receive, std::move(*message));
+        hand_over(inner, *receive, std::move(*message));
       });
     } else {
-      place(lock, *receive, std::move(*message));
+      hand_over(lock, *receive, std::move(*message));
     }
   } else if (failure) {
     receive->phase = Phase::failed;
@@ -82,33 +83,34 @@ void Inbox::State::mark_delivered(const Key& key) {
 }
 
 /// Brings a message that is here to its receive, which is in nobody else's hands. Unlocks while it copies.
-void Inbox::State::place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message) {
+void Inbox::State::hand_over(std::unique_lock<std::mutex>& lock, Receive& receive, Message message) {
   const bool fits = message.header.bytes == receive.tensor.bytes();
-  if (landing && (message.slot || message.header.place != 0) && fits)
+  if (landing && (message.host_buffer || message.header.shared_buffer != 0) && fits)
     return land(receive, std::move(message));
-  if (message.slot && fits) {
+  if (message.host_buffer && fits) {
     receive.phase = Phase::filling;
     lock.unlock();
     copy(receive, std::move(message));
     lock.lock();
     return;
   }
-  if (message.slot) staging->give_back(std::move(message.slot));
+  if (message.host_buffer) staging->give_back(std::move(message.host_buffer));
   end(receive, message, message.arrived_s);
 }
 
 void Inbox::State::copy(Receive& receive, Message message) {
   try {
-    staging->copy_in(message.slot, receive.tensor, std::max(message.arrived_s, receive.posted_s));
+    staging->copy_in(message.host_buffer, receive.tensor, std::max(message.arrived_s, receive.posted_s));
     if (copies) {
       {
         const std::lock_guard lock(mutex);
         receive.phase = Phase::copying;
-        receive.copied = message.slot.copied.get();
+        receive.copied = message.host_buffer.copied.get();
       }
       signal.notify();
     }
-    const double arrived_s = staging->finish(message.slot, kernels::Deadline::after_s(kCopyDeadline_s));
+    const double arrived_s =
+        staging->finish(message.host_buffer, kernels::Deadline::after_s(kCopyDeadline_s));
     const std::lock_guard lock(mutex);
     end(receive, message, arrived_s);
   } catch (...) {
@@ -119,7 +121,7 @@ void Inbox::State::copy(Receive& receive, Message message) {
     changed.notify_all();
     signal.notify();
   }
-  staging->give_back(std::move(message.slot));
+  staging->give_back(std::move(message.host_buffer));
 }
 
 void Inbox::State::end(Receive& receive, const Message& message, double arrived_s) {

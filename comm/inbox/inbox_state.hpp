@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "comm/buffers/meeting_places.hpp"
+#include "comm/buffers/shared_buffer_pool.hpp"
 #include "comm/failure.hpp"
 #include "comm/host_staging.hpp"
 #include "comm/inbox/inbox.hpp"
@@ -20,19 +20,19 @@ namespace tenax::comm {
 
 struct Inbox::State {
   State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
-        bool emulate_copies, MeetingPlaces* its_places)
+        bool emulate_copies, SharedBufferPool* its_shared_buffers)
       : signal(its_signal),
         me(std::move(its_me)),
         peer(std::move(its_peer)),
         device(its_device),
-        places(its_places),
+        shared_buffers(its_shared_buffers),
         landing(its_device.is_asynchronous() ? std::make_unique<Landing>(its_device) : nullptr),
         copies(!landing && (its_device.has_data() ? !its_device.is_host_memory() : emulate_copies)),
         staging(std::make_unique<HostStaging>(its_device)),
         copier(std::make_unique<Worker>()) {}
 
   /// waiting: for its message; filling: a thread writes into its memory; landed (asynchronous devices): the message is in
-  /// its slot, and the posting thread does the rest; copying (others): the copy into its tensor is enqueued.
+  /// its host buffer, and the posting thread does the rest; copying (others): the copy into its tensor is enqueued.
   enum class Phase { waiting, filling, landed, copying, done, failed };
 
   struct Receive {
@@ -45,17 +45,17 @@ struct Inbox::State {
     TransferTiming timing;
     Failure failure;
     // Asynchronous devices:
-    HostStaging::Slot slot;  ///< where the message lands
+    HostBuffer host_buffer;  ///< where the message lands
     Landing::Turns turns;    ///< if the copy was enqueued before the message came
     std::uint32_t pieces_here = 0;
     std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
   };
   using ReceivePtr = std::shared_ptr<Receive>;
 
-  /// A message that is here; `slot`, or the header's place, holds what must be copied to the receive's tensor, if anything.
+  /// A message that is here; `host_buffer`, or the header's buffer, holds what must be copied to the receive's tensor, if anything.
   struct Message {
     MessageHeader header;
-    HostStaging::Slot slot;
+    HostBuffer host_buffer;
     double arrived_s = 0;
   };
 
@@ -70,7 +70,7 @@ struct Inbox::State {
   /// Throws Error(link) where no peer of ours says this.
   void check(const MessageHeader& header);
   void deliver(const MessageHeader& header, const Read& read);
-  void deliver_in_place(const MessageHeader& header, const Await& await);
+  void deliver_shared(const MessageHeader& header, const Await& await);
   void fail(const Failure& error);
   void withdraw(Receive& receive);
   // For LandingReceive (landing_receive.cpp):
@@ -84,7 +84,7 @@ struct Inbox::State {
   Signal& signal;
   const std::string me, peer;
   kernels::Device& device;
-  MeetingPlaces* const places;
+  SharedBufferPool* const shared_buffers;
   std::atomic<std::uint64_t> copied_bytes = 0;
   std::unique_ptr<Landing> landing;  ///< on an asynchronous device
   std::mutex mutex;                  ///< guards all below but the staging, and every Receive
@@ -92,23 +92,23 @@ struct Inbox::State {
  private:
   ReceivePtr prepare(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   std::uint64_t draw_number(Tag tag, std::size_t bytes);
-  HostStaging::Slot take_slot(const Receive& receive);
+  HostBuffer take_host_buffer(const Receive& receive);
   void land(Receive& receive, Message message);
   void land_piece(Receive& receive);
-  void read_place(std::uint64_t code, std::span<std::byte> memory);
-  void fill_in_place(Receive& receive, const MessageHeader& header, const Await& await);
+  void copy_from_shared(std::uint64_t code, std::span<std::byte> memory);
+  void follow_shared(Receive& receive, const MessageHeader& header, const Await& await);
   bool begin(std::unique_lock<std::mutex>& lock, const Key& key);
   void arrive(std::unique_lock<std::mutex>& lock, bool is_new, const ReceivePtr& direct, Message message);
   std::span<std::byte> memory_of(const Receive& receive) const;
-  void check_own_place(const MessageHeader& header);
+  void check_own_buffer(const MessageHeader& header);
   bool is_of_another_size(const Key& key, const MessageHeader& header) const;
   ReceivePtr claim(const Key& key, const MessageHeader& header);
   void unclaim(const Key& key, const ReceivePtr& receive);
   Message fetch(const MessageHeader& header, const Read& read, double* arrived_s);
-  HostStaging::Slot read_into_slot(std::size_t bytes, const Read& read);
+  HostBuffer read_into_host_buffer(std::size_t bytes, const Read& read);
   void mark_delivered(const Key& key);
   bool was_delivered(const Key& key);
-  void place(std::unique_lock<std::mutex>& lock, Receive& receive, Message message);
+  void hand_over(std::unique_lock<std::mutex>& lock, Receive& receive, Message message);
   void copy(Receive& receive, Message message);
   void end(Receive& receive, const Message& message, double arrived_s);
 

@@ -37,9 +37,9 @@ Landing::Turns Landing::take_turns(std::uint32_t count) {
   return turns;
 }
 
-void Landing::copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable,
+void Landing::copy(HostBuffer& host_buffer, const kernels::Tensor& tensor, const kernels::Event& writable,
                    Turns turns) {
-  const kernels::Tensor host{slot.buffer->data(), tensor.dtype, tensor.shape};
+  const kernels::Tensor host{host_buffer.buffer->data(), tensor.dtype, tensor.shape};
   stream_->wait(writable);
   if (turns.count <= 1) {
     if (turns.count == 1) stream_->wait(*arrived_, turns.first);
@@ -49,7 +49,7 @@ void Landing::copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const
     stream_->wait(*arrived_, turns.first + i);
     device_.kernels().copy(*stream_, piece_of(host, i), piece_of(tensor, i));
   }
-  stream_->record(*slot.copied);
+  stream_->record(*host_buffer.copied);
 }
 
 void Landing::arrive(std::uint32_t turn) {

@@ -33,11 +33,11 @@ class Landing {
   };
   /// Posting thread. Turns are drawn in the order in which they are waited for.
   Turns take_turns(std::uint32_t count);
-  /// Posting thread: copies from `slot` to `tensor` once `writable` is passed, each piece at its turn; slot.copied is passed
+  /// Posting thread: copies from `host_buffer` to `tensor` once `writable` is passed, each piece at its turn; host_buffer.copied is passed
   /// when that is done.
-  void copy(HostStaging::Slot& slot, const kernels::Tensor& tensor, const kernels::Event& writable,
+  void copy(HostBuffer& host_buffer, const kernels::Tensor& tensor, const kernels::Event& writable,
             Turns turns);
-  /// Any thread: the piece of `turn` is in its slot.
+  /// Any thread: the piece of `turn` is in its host buffer.
   void arrive(std::uint32_t turn);
   /// Any thread: nothing is waited for any more, whether or not it has come.
   void open();

@@ -19,7 +19,7 @@ LandingReceive::~LandingReceive() {
   if (is_done_) return;
   state_->abandon(*receive_);
   try {
-    if (is_enqueued_) receive_->slot.copied->wait(kernels::Deadline::after_s(kCopyDeadline_s));
+    if (is_enqueued_) receive_->host_buffer.copied->wait(kernels::Deadline::after_s(kCopyDeadline_s));
   } catch (const std::exception&) {
     // Whoever waits for the device elsewhere hears of it.
   }
@@ -30,7 +30,7 @@ bool LandingReceive::done() {
   if (is_done_) return true;
   if (!is_coming()) return false;
   enqueue();
-  if (has_landed() && receive_->slot.copied->done()) finish();
+  if (has_landed() && receive_->host_buffer.copied->done()) finish();
   return is_done_;
 }
 
@@ -39,7 +39,7 @@ void LandingReceive::wait(kernels::Deadline deadline) {
   await([this] { return is_coming(); }, deadline);
   enqueue();
   await([this] { return has_landed(); }, deadline);
-  receive_->slot.copied->wait(deadline);
+  receive_->host_buffer.copied->wait(deadline);
   finish();
 }
 
@@ -53,7 +53,7 @@ void LandingReceive::await(Ready ready, kernels::Deadline deadline) {
 void LandingReceive::order_before(kernels::Stream& stream, kernels::Deadline) {
   if (is_done_) return;
   enqueue();
-  stream.wait(*receive_->slot.copied);
+  stream.wait(*receive_->host_buffer.copied);
 }
 
 /// Its first piece is here: the others follow as fast as the sender's device copies, and this one's can follow them.
@@ -72,12 +72,13 @@ bool LandingReceive::has_landed() const {
 void LandingReceive::enqueue() {
   if (is_enqueued_) return;
   state_->take_turns(*receive_);
-  state_->landing_or_throw().copy(receive_->slot, receive_->tensor, *receive_->writable, receive_->turns);
+  state_->landing_or_throw().copy(receive_->host_buffer, receive_->tensor, *receive_->writable,
+                                  receive_->turns);
   is_enqueued_ = true;
 }
 
 void LandingReceive::finish() {
-  timing_ = {receive_->timing.started_s, receive_->slot.copied->time_s()};
+  timing_ = {receive_->timing.started_s, receive_->host_buffer.copied->time_s()};
   is_done_ = true;
   state_->give_back(*receive_, true);
 }
@@ -88,43 +89,46 @@ void Inbox::State::take_turns(Receive& receive) {
   if (receive.phase == Phase::failed) receive.failure.raise();
   if (receive.phase >= Phase::landed) return;
   if (failure) failure->raise();  // nothing waits for it any more
-  receive.turns = landing->take_turns(receive.slot.place != 0 ? pieces_of(receive.tensor.bytes()) : 1);
+  receive.turns =
+      landing->take_turns(receive.host_buffer.shared_id != 0 ? pieces_of(receive.tensor.bytes()) : 1);
   const std::uint32_t here = std::exchange(receive.pieces_here, 0);
   while (receive.pieces_here < here) land_piece(receive);
 }
 
-/// The next piece of the message is in the receive's slot.
+/// The next piece of the message is in the receive's host buffer.
 void Inbox::State::land_piece(Receive& receive) {
   const std::uint32_t index = receive.pieces_here++;
   if (index < receive.turns.count) landing->arrive(receive.turns.first + index);
   if (index == 0) signal.notify();
 }
 
-/// A message that came before or while its receive was posted is in its place, or in a slot of its own.
+/// A message that came before or while its receive was posted is in its buffer, or in a host buffer of its own.
 void Inbox::State::land(Receive& receive, Message message) {
-  const std::uint64_t place = message.header.place;
-  if (place != 0 && place != receive.slot.place) {
-    read_place(place, receive.slot.memory(receive.tensor.bytes()));
-    places->leave_received(places->incoming(receive.tag, receive.number), PlaceId::of_code(place), true);
+  const std::uint64_t shared_id = message.header.shared_buffer;
+  if (shared_id != 0 && shared_id != receive.host_buffer.shared_id) {
+    copy_from_shared(shared_id, receive.host_buffer.memory(receive.tensor.bytes()));
+    shared_buffers->release_received(shared_buffers->incoming(receive.tag, receive.number),
+                                     SharedBufferId::of_code(shared_id), true);
   }
-  if (place == 0 && receive.turns.count == 0 && receive.slot.place == 0) {
-    std::swap(receive.slot, message.slot);
-  } else if (place == 0) {
-    std::memcpy(receive.slot.buffer->data(), message.slot.buffer->data(), receive.tensor.bytes());
+  if (shared_id == 0 && receive.turns.count == 0 && receive.host_buffer.shared_id == 0) {
+    std::swap(receive.host_buffer, message.host_buffer);
+  } else if (shared_id == 0) {
+    std::memcpy(receive.host_buffer.buffer->data(), message.host_buffer.buffer->data(),
+                receive.tensor.bytes());
     copied_bytes += receive.tensor.bytes();
   }
-  if (message.slot) staging->give_back(std::move(message.slot));
+  if (message.host_buffer) staging->give_back(std::move(message.host_buffer));
   end(receive, message, message.arrived_s);
 }
 
-/// Copies what is there for a receive that has another slot.
-void Inbox::State::read_place(std::uint64_t code, std::span<std::byte> memory) {
-  const auto source = places->memory(PlaceId::of_code(code), memory.size());
+/// Copies what is there for a receive that has another host buffer.
+void Inbox::State::copy_from_shared(std::uint64_t code, std::span<std::byte> memory) {
+  const auto source = shared_buffers->memory(SharedBufferId::of_code(code), memory.size());
   std::memcpy(memory.data(), source.get(), memory.size());
   copied_bytes += memory.size();
 }
 
-/// The receive's tensor and slot are nobody's once it returns, but the device's; copies that wait are let go.
+/// The receive's tensor and host buffer are nobody's once it returns, but the device's; copies that wait are let go.
 void Inbox::State::abandon(Receive& receive) {
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return receive.phase != Phase::filling; });
@@ -145,13 +149,13 @@ Landing& Inbox::State::landing_or_throw() {
   failure->raise();
 }
 
-/// `has_arrived`: nobody writes into the slot any more.
+/// `has_arrived`: nobody writes into the host buffer any more.
 void Inbox::State::give_back(Receive& receive, bool has_arrived) {
-  HostStaging::Slot slot = std::move(receive.slot);
+  HostBuffer host_buffer = std::move(receive.host_buffer);
   if (!staging) return;
-  if (slot.place == 0) return staging->give_back(std::move(slot));
-  places->leave_received(places->incoming(receive.tag, receive.number), PlaceId::of_code(slot.place),
-                         has_arrived);
+  if (host_buffer.shared_id == 0) return staging->give_back(std::move(host_buffer));
+  shared_buffers->release_received(shared_buffers->incoming(receive.tag, receive.number),
+                                   SharedBufferId::of_code(host_buffer.shared_id), has_arrived);
 }
 
 }  // namespace tenax::comm

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "comm/buffers/place_ledger.hpp"
+#include "comm/buffers/buffer_directory.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::uint64_t kSkipped = std::uint64_t{64} << 10;  // bytes at a time
 
-std::string fault_of_place(const MessageHeader& header, const MessageRules& rules) {
-  if (!rules.has_places) return "names a place in memory, though none is shared";
-  if (!PlaceId::parse(header.place)) return "names a place that there is not";
+std::string fault_of_shared(const MessageHeader& header, const MessageRules& rules) {
+  if (!rules.has_shared_buffers) return "names a place in memory, though none is shared";
+  if (!SharedBufferId::parse(header.shared_buffer)) return "names a place that there is not";
   if (header.payload_bytes != 0) return "is in a place and follows as well";
   return header.bytes == 0 ? "is in a place and empty" : "";
 }
@@ -25,7 +25,7 @@ std::string fault_of(const MessageHeader& header, const MessageRules& rules) {
   if (header.tag < 0 || header.tag >= kMaxTag) return "has the tag " + std::to_string(header.tag);
   if (!std::isfinite(header.started_s) || !std::isfinite(header.late_s))
     return "has a time that is no number";
-  if (header.place != 0) return fault_of_place(header, rules);
+  if (header.shared_buffer != 0) return fault_of_shared(header, rules);
   if (header.payload_bytes == header.bytes || (header.payload_bytes == 0 && !rules.has_data)) return "";
   return "says that " + std::to_string(header.payload_bytes) + " of " + std::to_string(header.bytes) +
          " bytes follow";

@@ -14,8 +14,8 @@ namespace tenax::comm {
 
 /// Of the link that a message came on.
 struct MessageRules {
-  bool has_data = true;     ///< tensors have bytes, which must come
-  bool has_places = false;  ///< they may come in places that both ends see
+  bool has_data = true;             ///< tensors have bytes, which must come
+  bool has_shared_buffers = false;  ///< they may come in buffers that both ends see
 };
 
 /// What is wrong with the header of a tensor's message, as the end of a sentence about it; empty if nothing.

@@ -20,7 +20,7 @@
 
 namespace tenax::comm {
 
-/// Who is in a group, for its errors: "in the data group", this rank's place, "rank 2 (hostB)" of each.
+/// Who is in a group, for its errors: "in the data group", this rank's name, "rank 2 (hostB)" of each.
 struct NcclMembers {
   std::string purpose;
   int rank = 0;

@@ -8,10 +8,11 @@ namespace tenax::comm {
 std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, const std::string& host) {
   const char* const host_id = std::getenv("NCCL_HOSTID");
   const bool has_nccl = device.kind() == kernels::DeviceKind::cuda && !nccl_version().empty();
-  const GpuPlace mine{host_id ? host_id : host, has_nccl ? device.bus_id() : std::string()};
-  std::vector<GpuPlace> places;
-  for (const std::string& text : job.all_gather(to_text(mine))) places.push_back(place_of_text(text));
-  return obstacle(places);
+  const GpuAddress mine{host_id ? host_id : host, has_nccl ? device.bus_id() : std::string()};
+  std::vector<GpuAddress> addresses;
+  for (const std::string& text : job.all_gather(to_text(mine)))
+    addresses.push_back(gpu_address_of_text(text));
+  return obstacle(addresses);
 }
 
 }  // namespace tenax::comm

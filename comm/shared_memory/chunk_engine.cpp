@@ -64,8 +64,8 @@ bool ChunkEngine::is_reached_by_all(std::atomic<std::uint64_t> RankProgress::*st
 }
 
 bool ChunkEngine::slot_is_free() const {
-  return published_ < ChunkWindow::kSlots ||
-         is_reached_by_all(&RankProgress::collected, published_ - ChunkWindow::kSlots + 1);
+  return published_ < ChunkWindow::kBuffers ||
+         is_reached_by_all(&RankProgress::collected, published_ - ChunkWindow::kBuffers + 1);
 }
 
 bool ChunkEngine::try_publish() {
@@ -142,8 +142,8 @@ std::vector<int> ChunkEngine::late_ranks() const {
 }
 
 bool ChunkEngine::is_late(const RankProgress& peer) const {
-  const bool keeps_slot = published_ < enqueued_ && peer.collected + ChunkWindow::kSlots <= published_;
-  return keeps_slot || (reduced_ < published_ && peer.published <= reduced_) ||
+  const bool keeps_buffer = published_ < enqueued_ && peer.collected + ChunkWindow::kBuffers <= published_;
+  return keeps_buffer || (reduced_ < published_ && peer.published <= reduced_) ||
          (collected_ < reduced_ && peer.reduced <= collected_);
 }
 

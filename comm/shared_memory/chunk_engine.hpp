@@ -4,7 +4,7 @@
 // window), reduce (sum the own piece over all ranks), collect (copy the other pieces' results out). A
 // reduce-scatter has no collect, an all-gather no sum. Chunks are numbered through all collectives of the
 // communicator and pass each stage in order, so three counters a rank are all the synchronisation there is:
-//   publish chunk k after all ranks collected chunk k - kSlots (its slot is free);
+//   publish chunk k after all ranks collected chunk k - kBuffers (its buffer is free);
 //   reduce it after all published it;  collect it after all reduced it.
 // Stages of consecutive chunks overlap: nothing waits while any stage can go on.
 #pragma once

@@ -16,11 +16,11 @@ struct alignas(128) RankProgress {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared counters must not need a lock");
 
-/// A RankProgress for each rank, then kSlots slots. Chunk k lives in slot k mod kSlots, as ranks x ranks
+/// A RankProgress for each rank, then kBuffers buffers. Chunk k lives in buffer k mod kBuffers, as ranks x ranks
 /// blocks: block (from, to) is what `from` contributes to the piece of `to`; block (p, p) is the result.
 class ChunkWindow {
  public:
-  static constexpr int kSlots = 4;
+  static constexpr int kBuffers = 4;
 
   ChunkWindow(std::byte* data, int ranks) : data_(data), ranks_(static_cast<std::size_t>(ranks)) {}
 
@@ -30,20 +30,20 @@ class ChunkWindow {
   static constexpr std::size_t block_bytes(int ranks) {
     constexpr std::size_t kRow = 512 * 1024, kWindow = 8 * 1024 * 1024;
     const auto n = static_cast<std::size_t>(ranks);
-    const std::size_t row = kWindow / (kSlots * n) < kRow ? kWindow / (kSlots * n) : kRow;
+    const std::size_t row = kWindow / (kBuffers * n) < kRow ? kWindow / (kBuffers * n) : kRow;
     return row / n < 64 ? 64 : row / n / 64 * 64;
   }
   static constexpr std::size_t bytes(int ranks) {
     const auto n = static_cast<std::size_t>(ranks);
-    return n * sizeof(RankProgress) + kSlots * n * n * block_bytes(ranks);
+    return n * sizeof(RankProgress) + kBuffers * n * n * block_bytes(ranks);
   }
 
   RankProgress& progress(int rank) const { return reinterpret_cast<RankProgress*>(data_)[rank]; }
   /// Blocks of one `from` lie side by side.
   std::byte* block(std::uint64_t chunk, int from, int to) const {
-    const std::size_t slot = chunk % kSlots;
+    const std::size_t buffer = chunk % kBuffers;
     const std::size_t index =
-        (slot * ranks_ + static_cast<std::size_t>(from)) * ranks_ + static_cast<std::size_t>(to);
+        (buffer * ranks_ + static_cast<std::size_t>(from)) * ranks_ + static_cast<std::size_t>(to);
     return data_ + ranks_ * sizeof(RankProgress) + index * block_bytes(static_cast<int>(ranks_));
   }
 

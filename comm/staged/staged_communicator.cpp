@@ -28,7 +28,7 @@ class StagedTransfer final : public Transfer {
   void wait(Deadline deadline) override { queue_.wait(*collective_, Step::done, deadline); }
   void order_before(Stream& stream, Deadline deadline) override {
     queue_.wait(*collective_, Step::copying_in, deadline);
-    if (collective_->step == Step::copying_in) stream.wait(*collective_->slot.copied);
+    if (collective_->step == Step::copying_in) stream.wait(*collective_->host_buffer.copied);
   }
   bool orders_without_blocking() const override { return collective_->step >= Step::copying_in; }
 

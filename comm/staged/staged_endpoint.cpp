@@ -11,19 +11,19 @@ namespace {
 class StagedEndpoint final : public Endpoint {
  public:
   StagedEndpoint(std::unique_ptr<Endpoint> inner, kernels::Device& device, CommOptions options)
-      : place_(std::move(inner), device, options) {
-    for (int peer = 0; peer < size(); ++peer) links_.push_back(std::make_unique<StagedLink>(place_, peer));
+      : context_(std::move(inner), device, options) {
+    for (int peer = 0; peer < size(); ++peer) links_.push_back(std::make_unique<StagedLink>(context_, peer));
   }
-  int rank() const override { return place_.inner->rank(); }
-  int size() const override { return place_.inner->size(); }
+  int rank() const override { return context_.inner->rank(); }
+  int size() const override { return context_.inner->size(); }
   Link& link(int peer) override {
     assert(peer != rank() && peer >= 0 && peer < size());
     return *links_[static_cast<std::size_t>(peer)];
   }
-  std::string describe(int peer) const override { return place_.inner->describe(peer); }
+  std::string describe(int peer) const override { return context_.inner->describe(peer); }
 
  private:
-  StagedPlace place_;
+  StagedContext context_;
   std::vector<std::unique_ptr<StagedLink>> links_;
 };
 

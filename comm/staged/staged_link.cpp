@@ -11,8 +11,8 @@ namespace tenax::comm {
 using kernels::Deadline;
 using kernels::Tensor;
 
-StagedPlace::StagedPlace(std::unique_ptr<Endpoint> its_inner, kernels::Device& its_device,
-                         CommOptions options)
+StagedContext::StagedContext(std::unique_ptr<Endpoint> its_inner, kernels::Device& its_device,
+                             CommOptions options)
     : inner(std::move(its_inner)),
       device(its_device),
       deadline_s(options.deadline_s),
@@ -20,65 +20,66 @@ StagedPlace::StagedPlace(std::unique_ptr<Endpoint> its_inner, kernels::Device& i
       in(device.create_stream()),
       staging_(device) {}
 
-StagedPlace::~StagedPlace() {
-  for (const HostStaging::Slot& slot : retired_) try {
-      slot.copied->wait(Deadline::after_s(deadline_s));
+StagedContext::~StagedContext() {
+  for (const HostBuffer& host_buffer : returned_) try {
+      host_buffer.copied->wait(Deadline::after_s(deadline_s));
     } catch (...) {  // the device is broken, which whoever uses it next will say
     }
 }
 
-HostStaging::Slot StagedPlace::take(std::size_t bytes) {
-  std::erase_if(retired_, [this](HostStaging::Slot& slot) {
-    const bool idle = slot.copied->done();
-    if (idle) staging_.give_back(std::move(slot));
+HostBuffer StagedContext::take(std::size_t bytes) {
+  std::erase_if(returned_, [this](HostBuffer& host_buffer) {
+    const bool idle = host_buffer.copied->done();
+    if (idle) staging_.give_back(std::move(host_buffer));
     return idle;
   });
   return staging_.take(bytes);
 }
 
-void StagedPlace::give_back(HostStaging::Slot slot) { retired_.push_back(std::move(slot)); }
+void StagedContext::give_back(HostBuffer host_buffer) { returned_.push_back(std::move(host_buffer)); }
 
 TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < kMaxTag);
   auto message = std::make_shared<StagedMessage>();
-  message->slot = place_.take(tensor.bytes());
-  message->host = {message->slot.buffer->data(), tensor.dtype, tensor.shape};
+  message->host_buffer = context_.take(tensor.bytes());
+  message->host = {message->host_buffer.buffer->data(), tensor.dtype, tensor.shape};
   message->tag = tag;
-  const auto ready = place_.device.create_event();
+  const auto ready = context_.device.create_event();
   stream.record(*ready);
-  place_.out->wait(*ready);
-  place_.device.kernels().copy(*place_.out, tensor, message->host);
-  place_.out->record(*message->slot.copied);
+  context_.out->wait(*ready);
+  context_.device.kernels().copy(*context_.out, tensor, message->host);
+  context_.out->record(*message->host_buffer.copied);
   sender_.add([this, message] {
     try {
-      message->slot.copied->wait(Deadline::after_s(place_.deadline_s));
+      message->host_buffer.copied->wait(Deadline::after_s(context_.deadline_s));
       HostStream host;
-      const std::lock_guard lock(place_.mutex);
-      message->inner = place_.inner->link(peer_).send(host, message->host, message->tag);
+      const std::lock_guard lock(context_.mutex);
+      message->inner = context_.inner->link(peer_).send(host, message->host, message->tag);
     } catch (...) {
-      const std::lock_guard lock(place_.mutex);
+      const std::lock_guard lock(context_.mutex);
       message->failure = failure_of(std::current_exception());
     }
   });
-  return std::make_unique<StagedSend>(place_,
+  return std::make_unique<StagedSend>(context_,
                                       "send of " + std::to_string(tensor.bytes()) + " bytes (tag " +
-                                          std::to_string(tag) + ") to " + place_.inner->describe(peer_),
+                                          std::to_string(tag) + ") to " + context_.inner->describe(peer_),
                                       std::move(message));
 }
 
 TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < kMaxTag);
-  HostStaging::Slot slot = place_.take(tensor.bytes());
-  auto ready = place_.device.create_event();
+  HostBuffer host_buffer = context_.take(tensor.bytes());
+  auto ready = context_.device.create_event();
   stream.record(*ready);
   HostStream host;
-  const Tensor memory{slot.buffer->data(), tensor.dtype, tensor.shape};
+  const Tensor memory{host_buffer.buffer->data(), tensor.dtype, tensor.shape};
   TransferPtr inner;
   {
-    const std::lock_guard lock(place_.mutex);
-    inner = place_.inner->link(peer_).receive(host, memory, tag);
+    const std::lock_guard lock(context_.mutex);
+    inner = context_.inner->link(peer_).receive(host, memory, tag);
   }
-  return std::make_unique<StagedReceive>(place_, tensor, std::move(slot), std::move(ready), std::move(inner));
+  return std::make_unique<StagedReceive>(context_, tensor, std::move(host_buffer), std::move(ready),
+                                         std::move(inner));
 }
 
 }  // namespace tenax::comm

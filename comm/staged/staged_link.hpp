@@ -11,17 +11,17 @@
 namespace tenax::comm {
 
 /// What the links of a staged endpoint share. Lives in the endpoint, longer than links and transfers.
-class StagedPlace {
+class StagedContext {
  public:
-  StagedPlace(std::unique_ptr<Endpoint> inner, kernels::Device& device, CommOptions options);
-  ~StagedPlace();
-  StagedPlace(const StagedPlace&) = delete;
-  StagedPlace& operator=(const StagedPlace&) = delete;
+  StagedContext(std::unique_ptr<Endpoint> inner, kernels::Device& device, CommOptions options);
+  ~StagedContext();
+  StagedContext(const StagedContext&) = delete;
+  StagedContext& operator=(const StagedContext&) = delete;
 
   /// A buffer that no copy uses any more.
-  HostStaging::Slot take(std::size_t bytes);
+  HostBuffer take(std::size_t bytes);
   /// Its copy may still be under way.
-  void give_back(HostStaging::Slot slot);
+  void give_back(HostBuffer host_buffer);
 
   const std::unique_ptr<Endpoint> inner;
   kernels::Device& device;
@@ -31,19 +31,19 @@ class StagedPlace {
 
  private:
   HostStaging staging_;
-  std::vector<HostStaging::Slot> retired_;  // of the endpoint's thread
+  std::vector<HostBuffer> returned_;  // of the endpoint's thread
 };
 
 class StagedLink final : public Link {
  public:
-  StagedLink(StagedPlace& place, int peer) : place_(place), peer_(peer) {}
+  StagedLink(StagedContext& context, int peer) : context_(context), peer_(peer) {}
 
   TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
   TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) override;
-  std::string describe() const override { return place_.inner->link(peer_).describe(); }
+  std::string describe() const override { return context_.inner->link(peer_).describe(); }
 
  private:
-  StagedPlace& place_;
+  StagedContext& context_;
   const int peer_;
   Worker sender_;  // waits for copies, one after the other, and sends them
 };

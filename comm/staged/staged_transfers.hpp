@@ -12,17 +12,17 @@ namespace tenax::comm {
 
 /// A message on its way out, shared by its transfer and the link's thread.
 struct StagedMessage {
-  HostStaging::Slot slot;
+  HostBuffer host_buffer;
   kernels::Tensor host;
   Tag tag = 0;
-  TransferPtr inner;  ///< under StagedPlace::mutex, as the failure; null until the copy has ended
+  TransferPtr inner;  ///< under StagedContext::mutex, as the failure; null until the copy has ended
   std::optional<Failure> failure;  ///< of the thread
 };
 
 class StagedSend final : public Transfer {
  public:
-  StagedSend(StagedPlace& place, std::string what, std::shared_ptr<StagedMessage> message)
-      : place_(place), what_(std::move(what)), message_(std::move(message)) {}
+  StagedSend(StagedContext& context, std::string what, std::shared_ptr<StagedMessage> message)
+      : context_(context), what_(std::move(what)), message_(std::move(message)) {}
   ~StagedSend() override;
   StagedSend(const StagedSend&) = delete;
   StagedSend& operator=(const StagedSend&) = delete;
@@ -32,7 +32,7 @@ class StagedSend final : public Transfer {
   void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 
  private:
-  StagedPlace& place_;
+  StagedContext& context_;
   std::string what_;
   std::shared_ptr<StagedMessage> message_;
   Stopwatch stopwatch_;
@@ -42,12 +42,12 @@ class StagedSend final : public Transfer {
 class StagedReceive final : public Transfer {
  public:
   /// `ready`: passed when the tensor may be written.
-  StagedReceive(StagedPlace& place, const kernels::Tensor& tensor, HostStaging::Slot slot,
+  StagedReceive(StagedContext& context, const kernels::Tensor& tensor, HostBuffer host_buffer,
                 std::unique_ptr<kernels::Event> ready, TransferPtr inner)
-      : place_(place),
+      : context_(context),
         tensor_(tensor),
         ready_(std::move(ready)),
-        slot_(std::move(slot)),
+        host_buffer_(std::move(host_buffer)),
         inner_(std::move(inner)) {}
   ~StagedReceive() override;
   StagedReceive(const StagedReceive&) = delete;
@@ -63,11 +63,11 @@ class StagedReceive final : public Transfer {
   bool arrived();
   void wait_for_arrival(kernels::Deadline deadline);
 
-  StagedPlace& place_;
+  StagedContext& context_;
   kernels::Tensor tensor_;
   std::unique_ptr<kernels::Event> ready_;
-  HostStaging::Slot slot_;  // until the message is in the tensor
-  TransferPtr inner_;       // until it is in the slot
+  HostBuffer host_buffer_;  // until the message is in the tensor
+  TransferPtr inner_;       // until it is in the host buffer
 };
 
 }  // namespace tenax::comm

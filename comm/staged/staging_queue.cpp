@@ -20,15 +20,15 @@ constexpr int kMaxInHostMemory = 4;
 /// How long the end of a copy is waited for whose memory is about to go.
 constexpr double kCopyGrace_s = 5;
 
-void wait_for_copy(const HostStaging::Slot& slot) noexcept {
+void wait_for_copy(const HostBuffer& host_buffer) noexcept {
   try {
-    slot.copied->wait(Deadline::after_s(kCopyGrace_s));
+    host_buffer.copied->wait(Deadline::after_s(kCopyGrace_s));
   } catch (...) {  // the device is broken, which whoever uses it next will say
   }
 }
 
 Tensor on_host(const StagedCollective& collective) {
-  return collective.slot.buffer->tensor(collective.tensor.dtype, collective.tensor.shape);
+  return collective.host_buffer.buffer->tensor(collective.tensor.dtype, collective.tensor.shape);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ StagingQueue::StagingQueue(kernels::Device& device, Communicator& host)
 
 StagingQueue::~StagingQueue() {
   for (const CollectivePtr& collective : queue_)
-    if (collective->slot) wait_for_copy(collective->slot);
+    if (collective->host_buffer) wait_for_copy(collective->host_buffer);
 }
 
 StagingQueue::CollectivePtr StagingQueue::add(CollectiveKind kind, kernels::Stream& stream,
@@ -74,18 +74,19 @@ void StagingQueue::progress() {
 
 void StagingQueue::advance(StagedCollective& collective, bool may_start) {
   if (collective.step == Step::queued && in_host_memory_ < kMaxInHostMemory) copy_out(collective);
-  if (collective.step == Step::copying_out && may_start && collective.slot.copied->done()) start(collective);
+  if (collective.step == Step::copying_out && may_start && collective.host_buffer.copied->done())
+    start(collective);
   if (collective.step == Step::moving && (!collective.moving || collective.moving->done()))
     copy_in(collective);
-  if (collective.step == Step::copying_in && collective.slot.copied->done()) {
-    staging_.give_back(std::move(collective.slot));
+  if (collective.step == Step::copying_in && collective.host_buffer.copied->done()) {
+    staging_.give_back(std::move(collective.host_buffer));
     --in_host_memory_;
     collective.step = Step::done;
   }
 }
 
 void StagingQueue::copy_out(StagedCollective& collective) {
-  HostStaging::Slot& slot = collective.slot = staging_.take(collective.tensor.bytes());
+  HostBuffer& host_buffer = collective.host_buffer = staging_.take(collective.tensor.bytes());
   ++in_host_memory_;
   const Tensor host = on_host(collective);
   const std::int64_t piece = host.size() / host_.size(), begin = piece * host_.rank();
@@ -93,7 +94,7 @@ void StagingQueue::copy_out(StagedCollective& collective) {
   out_->wait(*collective.ready);
   device_.kernels().copy(*out_, own_piece ? collective.tensor.part(begin, {piece}) : collective.tensor,
                          own_piece ? host.part(begin, {piece}) : host);
-  out_->record(*slot.copied);
+  out_->record(*host_buffer.copied);
   collective.step = Step::copying_out;
 }
 
@@ -122,7 +123,7 @@ void StagingQueue::copy_in(StagedCollective& collective) {
     copy(0, begin);
     copy(begin + piece, n - begin - piece);
   }
-  in_->record(*collective.slot.copied);
+  in_->record(*collective.host_buffer.copied);
   collective.moving.reset();
   collective.step = Step::copying_in;
 }
@@ -153,7 +154,7 @@ void StagingQueue::give_up(StagedCollective& collective) {
 
 void StagingQueue::let_go(StagedCollective& collective) noexcept {
   if (collective.step >= Step::copying_in) return;
-  if (collective.step == Step::copying_out) wait_for_copy(collective.slot);
+  if (collective.step == Step::copying_out) wait_for_copy(collective.host_buffer);
   collective.moving.reset();
   if (!failure_)
     failure_ = Failure{Scope::link, describe(collective) + " was left in the middle by an earlier error"};

@@ -14,7 +14,7 @@
 
 namespace tenax::comm {
 
-/// One collective of the queue. Its slot holds the whole tensor; what a kind needs of it is copied.
+/// One collective of the queue. Its host buffer holds the whole tensor; what a kind needs of it is copied.
 struct StagedCollective {
   enum class Step { queued, copying_out, moving, copying_in, done };
   CollectiveKind kind;
@@ -22,7 +22,7 @@ struct StagedCollective {
   kernels::Tensor tensor;                 ///< flat
   std::unique_ptr<kernels::Event> ready;  ///< passed when the tensor's contents are there
   Step step = Step::queued;
-  HostStaging::Slot slot;  ///< from copying_out to copying_in
+  HostBuffer host_buffer;  ///< from copying_out to copying_in
   TransferPtr moving;
   Stopwatch stopwatch;
 };

@@ -47,11 +47,11 @@ std::vector<std::string> seeds() {
     header.tag = tag;
     three += text_of(header);
   }
-  comm::MessageHeader long_one = header, in_place = header;
+  comm::MessageHeader long_one = header, shared = header;
   long_one.bytes = long_one.payload_bytes = 5000;
-  in_place.payload_bytes = 0;
-  in_place.place = 3;
-  return {text_of(header), three, text_of(header) + text_of(long_one), text_of(in_place)};
+  shared.payload_bytes = 0;
+  shared.shared_buffer = 3;
+  return {text_of(header), three, text_of(header) + text_of(long_one), text_of(shared)};
 }
 
 }  // namespace tenax::fuzz
@@ -69,8 +69,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (comm::MessageHeader header; wire.next(header);) {
     fuzz::accepts([&] { comm::refuse_faulty(comm::fault_of_counts(header), "counts"); });
     const auto read = [&](std::span<std::byte> memory) { wire.read(memory); };
-    if (header.place != 0)
-      fuzz::require(!fuzz::accepts([&] { inbox.deliver_in_place(header, [](std::size_t) {}); }),
+    if (header.shared_buffer != 0)
+      fuzz::require(!fuzz::accepts([&] { inbox.deliver_shared(header, [](std::size_t) {}); }),
                     "a link without places takes no message in one");
     else if (!fuzz::accepts([&] { inbox.deliver(header, read); }))
       break;

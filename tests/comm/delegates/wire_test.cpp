@@ -64,7 +64,7 @@ TEST_F(Wire, a_message_that_no_rank_sends_costs_a_connection_and_nothing_else) {
   wrong[0].kind = 77;
   wrong[1].tag = -1;
   wrong[2].payload_bytes = 8;
-  wrong[3].place = 5;
+  wrong[3].shared_buffer = 5;
   wrong[4].started_s = std::nan("");
   wrong[5].sequence = 3;
   for (const MessageHeader& header : wrong) {

@@ -163,12 +163,12 @@ TEST_F(InboxTest, refuses_headers_that_no_peer_sends) {
   wrong[1].tag = kMaxTag;
   wrong[2].payload_bytes = 0;  // the tensor's bytes would be missing
   wrong[3].payload_bytes = 17;
-  wrong[4].place = 1;  // this link has none
+  wrong[4].shared_buffer = 1;  // this link has none
   wrong[5].late_s = std::numeric_limits<double>::infinity();
   for (const MessageHeader& header : wrong) {
     const auto read = [](std::span<std::byte>) { FAIL() << "nothing is read"; };
     EXPECT_THROW(inbox.deliver(header, read), kernels::Error);
-    EXPECT_THROW(inbox.deliver_in_place(header, [](std::size_t) {}), kernels::Error);
+    EXPECT_THROW(inbox.deliver_shared(header, [](std::size_t) {}), kernels::Error);
   }
   deliver(3, 0, 1);
   EXPECT_TRUE(inbox.post(tensor_of(first), 3)->done());

@@ -31,24 +31,24 @@ class LandingTest : public Counts {
   struct Message {
     explicit Message(kernels::Device& device) : floats(device, kFloats) {}
     DeviceFloats floats;
-    HostStaging::Slot slot;
+    HostBuffer host_buffer;
     Landing::Turns turns;
   };
   /// Messages on their way around the last count; none has come.
   void expect(Landing& landing, int count) {
     for (int m = 0; m < count; ++m) {
       auto& message = *messages.emplace_back(std::make_unique<Message>(*device));
-      message.slot = staging.take(kFloats * sizeof(float));
+      message.host_buffer = staging.take(kFloats * sizeof(float));
       message.turns = landing.take_turns(1);
-      landing.copy(message.slot, message.floats.tensor(), *recorded(), message.turns);
+      landing.copy(message.host_buffer, message.floats.tensor(), *recorded(), message.turns);
     }
   }
   void arrive(Landing& landing, int m) {
     Message& message = *messages[static_cast<std::size_t>(m)];
-    std::fill_n(static_cast<float*>(message.slot.buffer->data()), kFloats, value_of(m));
+    std::fill_n(static_cast<float*>(message.host_buffer.buffer->data()), kFloats, value_of(m));
     landing.arrive(message.turns.first);
   }
-  bool has_landed(int m) const { return messages[static_cast<std::size_t>(m)]->slot.copied->done(); }
+  bool has_landed(int m) const { return messages[static_cast<std::size_t>(m)]->host_buffer.copied->done(); }
 
   HostStaging staging{*device};
   std::vector<std::unique_ptr<Message>> messages;
@@ -58,11 +58,11 @@ TEST_F(LandingTest, messages_land_in_turn_beyond_the_last_count) {
   Landing landing(*device, kLastCount - 1);
   expect(landing, 6);
   for (const int m : {1, 0, 3, 2, 5}) arrive(landing, m);
-  messages[3]->slot.copied->wait(patience());
+  messages[3]->host_buffer.copied->wait(patience());
   EXPECT_FALSE(has_landed(4));
   EXPECT_FALSE(has_landed(5)) << "the copy did not wait for the message before it";
   arrive(landing, 4);
-  messages[5]->slot.copied->wait(patience());
+  messages[5]->host_buffer.copied->wait(patience());
   for (const auto& message : messages) message->floats.fetch(*stream);
   stream->synchronize(patience());
   for (int m = 0; m < 6; ++m) EXPECT_EQ(messages[static_cast<std::size_t>(m)]->floats.values(), floats_of(m));
@@ -73,14 +73,14 @@ TEST_F(LandingTest, once_open_it_waits_for_nothing_on_either_side_of_the_last_co
   expect(landing, 6);
   arrive(landing, 0);
   landing.open();
-  messages[5]->slot.copied->wait(patience());
+  messages[5]->host_buffer.copied->wait(patience());
 }
 
 TEST_F(Counts, messages_are_copied_out_beyond_the_last_count) {
   std::mutex mutex;
   std::condition_variable changed;
   int copied = 0;
-  MeetingPlaces places(*device, 0);
+  SharedBufferPool shared_buffers(*device, 0);
   const Copier::Events events = {[](const OutgoingPtr&) {},
                                  [&](const OutgoingPtr&) {
                                    const std::lock_guard lock(mutex);
@@ -88,7 +88,7 @@ TEST_F(Counts, messages_are_copied_out_beyond_the_last_count) {
                                    changed.notify_all();
                                  },
                                  [](const Failure& failure) { ADD_FAILURE() << failure.sentence; }};
-  const auto copier = create_stream_copier(*device, places, events, kLastCount - 1);
+  const auto copier = create_stream_copier(*device, shared_buffers, events, kLastCount - 1);
   std::vector<std::unique_ptr<DeviceFloats>> tensors;
   std::vector<OutgoingPtr> messages;
   const auto gate = device->create_flag();

@@ -20,10 +20,10 @@ TEST(SharedGpu, one_rank_without_keeps_all_from_it) {
 }
 
 TEST(SharedGpu, places_survive_their_text) {
-  for (const GpuPlace& place : {GpuPlace{"node 7, rack 2", "0000:3b:00.0"}, GpuPlace{"a", ""}}) {
-    const GpuPlace back = place_of_text(to_text(place));
-    EXPECT_EQ(back.host, place.host);
-    EXPECT_EQ(back.bus_id, place.bus_id);
+  for (const GpuAddress& address : {GpuAddress{"node 7, rack 2", "0000:3b:00.0"}, GpuAddress{"a", ""}}) {
+    const GpuAddress back = gpu_address_of_text(to_text(address));
+    EXPECT_EQ(back.host, address.host);
+    EXPECT_EQ(back.bus_id, address.bus_id);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "comm/delegates/place_opener.hpp"
+#include "comm/delegates/pool_connector.hpp"
 
 #include "comm/prompt_thread.hpp"
 #include "comm/transport/shared_memory_listener.hpp"
@@ -15,21 +15,23 @@ LinkParties on_this_host(LinkParties parties) {
 
 }  // namespace
 
-PlaceOpener::PlaceOpener(const LinkParties& parties, MeetingPlaces& places)
-    : parties_(on_this_host(parties)), places_(places), reconnector_(parties_, parties_.name + "/places") {
+PoolConnector::PoolConnector(const LinkParties& parties, SharedBufferPool& shared_buffers)
+    : parties_(on_this_host(parties)),
+      shared_buffers_(shared_buffers),
+      reconnector_(parties_, parties_.name + "/places") {
   if (!parties_.peer.addresses.empty()) thread_ = start_prompt_thread([this] { run(); });
 }
 
-PlaceOpener::~PlaceOpener() {
+PoolConnector::~PoolConnector() {
   reconnector_.close();
   if (thread_.joinable()) thread_.join();
 }
 
-void PlaceOpener::run() {
+void PoolConnector::run() {
   try {
     const std::shared_ptr<Connection> connection = reconnector_.next();
     if (!connection) return;
-    if (std::shared_ptr<SharedMemoryArea> area = connection->area()) places_.open(std::move(area));
+    if (std::shared_ptr<SharedMemoryArea> area = connection->area()) shared_buffers_.open(std::move(area));
   } catch (const kernels::Error&) {
     // Messages go over the connections then, which say so if they cannot.
   }

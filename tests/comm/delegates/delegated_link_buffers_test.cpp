@@ -1,7 +1,7 @@
 // Delegated links between devices of one host: the sender's copies fill the memory that the receiver's read.
 #include <thread>
 
-#include "comm/buffers/meeting_places.hpp"
+#include "comm/buffers/shared_buffer_pool.hpp"
 #include "comm/inbox/inbox.hpp"
 #include "comm/pieces.hpp"
 #include "tests/comm/asynchronous_ends.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPieceFloats = kPieceBytes / sizeof(float);
 
-class DelegatedPlaces : public AsynchronousEnds {
+class DelegatedBuffers : public AsynchronousEnds {
  protected:
   DelegatedLink& link(int rank) { return *ends[rank]->link; }
   std::uint64_t copied() { return link(0).statistics().copied_bytes + link(1).statistics().copied_bytes; }
@@ -41,7 +41,7 @@ class DelegatedPlaces : public AsynchronousEnds {
     received->wait(patience());
   }
   /// False if in a minute no message went without a processor's help.
-  bool places_open() {
+  bool buffers_open() {
     for (const kernels::Deadline deadline = patience(); !deadline.expired();) {
       const std::uint64_t before = copied();
       pass(2000, Receive::posted_first, 1);
@@ -51,9 +51,9 @@ class DelegatedPlaces : public AsynchronousEnds {
   }
 };
 
-TEST_F(DelegatedPlaces, no_processor_touches_a_message) {
+TEST_F(DelegatedBuffers, no_processor_touches_a_message) {
   make_links();
-  ASSERT_TRUE(places_open());
+  ASSERT_TRUE(buffers_open());
   const std::uint64_t before = copied();
   float seed = 0;
   for (const std::size_t floats :
@@ -64,9 +64,9 @@ TEST_F(DelegatedPlaces, no_processor_touches_a_message) {
   EXPECT_EQ(copied(), before);
 }
 
-TEST_F(DelegatedPlaces, places_are_used_again) {
+TEST_F(DelegatedBuffers, buffers_are_used_again) {
   make_links();
-  ASSERT_TRUE(places_open());
+  ASSERT_TRUE(buffers_open());
   const std::uint64_t before = copied();
   constexpr int kMoreThanBothEndsHave = 8400;
   for (int i = 0; i < kMoreThanBothEndsHave; ++i)
@@ -74,7 +74,7 @@ TEST_F(DelegatedPlaces, places_are_used_again) {
   EXPECT_EQ(copied(), before);
 }
 
-TEST_F(DelegatedPlaces, where_one_device_refuses_processors_help) {
+TEST_F(DelegatedBuffers, where_one_device_refuses_processors_help) {
   for (const int refuses : {0, 1}) {
     for (const int rank : {0, 1})
       ends[rank] = std::make_unique<AsynchronousEnd>(7, TransportKind::automatic, rank != refuses);
@@ -88,16 +88,16 @@ TEST_F(DelegatedPlaces, where_one_device_refuses_processors_help) {
   }
 }
 
-TEST_F(DelegatedPlaces, without_shared_memory_messages_go_over_their_connections) {
+TEST_F(DelegatedBuffers, without_shared_memory_messages_go_over_their_connections) {
   for (const int rank : {0, 1}) ends[rank] = std::make_unique<AsynchronousEnd>(7, TransportKind::tcp);
   make_links();
   for (int i = 0; i < 5; ++i) pass(20000, Receive::posted_first, 4);
   EXPECT_EQ(link(0).statistics().copied_bytes, 5U * 20000 * sizeof(float));
 }
 
-TEST_F(DelegatedPlaces, both_ends_must_name_the_same_count) {
+TEST_F(DelegatedBuffers, both_ends_must_name_the_same_count) {
   make_links();
-  ASSERT_TRUE(places_open());
+  ASSERT_TRUE(buffers_open());
   DeviceFloats here(*ends[0]->device, 9000), there(*ends[1]->device, 5000);
   const TransferPtr received = link(1).receive(*ends[1]->stream, there.tensor(), 3);
   const TransferPtr sent = link(0).send(*ends[0]->stream, here.tensor(), 3);
@@ -106,9 +106,9 @@ TEST_F(DelegatedPlaces, both_ends_must_name_the_same_count) {
   sent->wait(patience());
 }
 
-TEST_F(DelegatedPlaces, a_link_closes_while_the_device_waits_for_a_message_with_a_place) {
+TEST_F(DelegatedBuffers, a_link_closes_while_the_device_waits_for_a_message_with_a_buffer) {
   make_links();
-  ASSERT_TRUE(places_open());
+  ASSERT_TRUE(buffers_open());
   DeviceFloats there(*ends[1]->device, 3 * kPieceFloats);
   const TransferPtr received = link(1).receive(*ends[1]->stream, there.tensor(), 0);
   received->order_before(*ends[1]->stream, patience());
@@ -133,13 +133,13 @@ class SlowSender : public AsynchronousEnds {
     DeviceFloats there(*ends[1]->device, kFloats);
     const TransferPtr received = inbox.post(*ends[1]->stream, there.tensor(), 0);
     received->order_before(*ends[1]->stream, patience());
-    const HostStaging::Slot slot = sending.meet(sending.outgoing(0, number), kFloats * sizeof(float));
+    const HostBuffer host_buffer = sending.buffer_for(sending.outgoing(0, number), kFloats * sizeof(float));
     MessageHeader header;
     header.number = number;
     header.bytes = kFloats * sizeof(float);
-    header.place = slot.place;
-    auto* const host = static_cast<float*>(slot.buffer->data());
-    inbox.deliver_in_place(header, [&](std::size_t bytes) {
+    header.shared_buffer = host_buffer.shared_id;
+    auto* const host = static_cast<float*>(host_buffer.buffer->data());
+    inbox.deliver_shared(header, [&](std::size_t bytes) {
       const bool is_first = bytes <= kPieceBytes;
       if (!is_first) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       std::fill(host, host + kFloats, is_first ? 5.0F : 6.0F);
@@ -154,7 +154,7 @@ class SlowSender : public AsynchronousEnds {
   std::unique_ptr<Transport> transports[2] = {
       create_shared_memory_transport({.interfaces = {}, .secret = one_job()}),
       create_shared_memory_transport({.interfaces = {}, .secret = one_job()})};
-  MeetingPlaces sending{*ends[0]->device, 0}, receiving{*ends[1]->device, 1};
+  SharedBufferPool sending{*ends[0]->device, 0}, receiving{*ends[1]->device, 1};
   Signal signal;
   Inbox inbox{*ends[1]->device, signal, "rank 1 (here)", "rank 0 (here)", true, &receiving};
 };
