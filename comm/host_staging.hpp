@@ -16,7 +16,7 @@ namespace tenax::comm {
 struct HostBuffer {
   std::unique_ptr<kernels::Buffer> buffer;
   std::unique_ptr<kernels::Stream>
-      stream;  ///< null on an asynchronous device: Landing and StreamCopier have one each
+      stream;  ///< null on an asynchronous device: CopyIn and StreamCopier have one each
   std::unique_ptr<kernels::Event> copied;  ///< passed when the last copy in or out has run
   std::uint64_t shared_id = 0;             ///< not of a staging: the buffer's code (shared_buffer_pool.hpp)
   explicit operator bool() const { return buffer != nullptr; }

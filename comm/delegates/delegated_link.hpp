@@ -53,7 +53,7 @@ class DelegatedLink : public Link {
 /// late: the receiver fetches everything, so a late receive never holds up the messages behind it.
 ///
 /// On an asynchronous device neither send, receive nor order_before block: the device waits for the message
-/// (comm/inbox/landing.hpp). A link that fails lets it go on with whatever its memory holds; done() and wait() say so, and nobody
+/// (comm/inbox/copy_in.hpp). A link that fails lets it go on with whatever its memory holds; done() and wait() say so, and nobody
 /// may use what was computed before they have said that the message is here. There a link's receives are copied to the
 /// device in the order in which they came or were ordered before something.
 ///

@@ -2,8 +2,8 @@
 
 #include <cassert>
 
+#include "comm/inbox/asynchronous_receive.hpp"
 #include "comm/inbox/inbox_state.hpp"
-#include "comm/inbox/landing_receive.hpp"
 #include "comm/poll.hpp"
 #include "comm/wording.hpp"
 
@@ -15,7 +15,7 @@ class InboxReceive final : public Transfer {
   using State = Inbox::State;
   InboxReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
-  ~InboxReceive() override { state_->withdraw(*receive_); }
+  ~InboxReceive() override { state_->cancel(*receive_); }
   InboxReceive(const InboxReceive&) = delete;
   InboxReceive& operator=(const InboxReceive&) = delete;
 
@@ -67,9 +67,9 @@ TransferPtr Inbox::post(const kernels::Tensor& tensor, Tag tag) {
 }
 
 TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
-  if (!state_->landing) return post(tensor, tag);
+  if (!state_->copy_in) return post(tensor, tag);
   assert(tag >= 0 && tag < kMaxTag);
-  return std::make_unique<LandingReceive>(state_, state_->post(&stream, tensor, tag));
+  return std::make_unique<AsynchronousReceive>(state_, state_->post(&stream, tensor, tag));
 }
 
 void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }

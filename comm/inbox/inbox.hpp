@@ -62,7 +62,7 @@ class Inbox {
 
  private:
   friend class InboxReceive;
-  friend class LandingReceive;
+  friend class AsynchronousReceive;
   struct State;
   std::shared_ptr<State> state_;
 };

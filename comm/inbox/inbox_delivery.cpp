@@ -31,7 +31,7 @@ void Inbox::State::check_own_buffer(const MessageHeader& header) {
   refuse_faulty(is_known ? "" : "is in a place of " + me + " that is another's", peer);
 }
 
-/// False for a message that was delivered before. It is this thread's alone until arrive() or unclaim().
+/// False for a message that was delivered before. It is this thread's alone until arrive() or release().
 bool Inbox::State::begin(std::unique_lock<std::mutex>& lock, const Key& key) {
   changed.wait(lock, [&] { return !arriving.contains(key); });
   arriving.insert(key);
@@ -59,7 +59,7 @@ void Inbox::State::deliver(const MessageHeader& header, const Read& read) {
     }
   } catch (...) {
     lock.lock();
-    unclaim(key, direct);
+    release(key, direct);
     throw;
   }
   copied_bytes += header.payload_bytes;
@@ -90,7 +90,7 @@ void Inbox::State::deliver_shared(const MessageHeader& header, const Await& awai
     }
   } catch (...) {
     lock.lock();
-    unclaim(key, direct);
+    release(key, direct);
     throw;
   }
   lock.lock();
@@ -101,7 +101,7 @@ void Inbox::State::follow_shared(Receive& receive, const MessageHeader& header, 
   for (std::uint32_t piece = 0; piece < pieces_of(header.bytes); ++piece) {
     await(end_of_piece(piece, header.bytes));
     const std::lock_guard lock(mutex);
-    if (receive.pieces_here == piece) land_piece(receive);  // else it came over an earlier connection
+    if (receive.pieces_here == piece) receive_piece(receive);  // else it came over an earlier connection
   }
 }
 
@@ -125,7 +125,7 @@ void Inbox::State::arrive(std::unique_lock<std::mutex>& lock, bool is_new, const
 }
 
 std::span<std::byte> Inbox::State::memory_of(const Receive& receive) const {
-  return landing ? receive.host_buffer.memory(receive.tensor.bytes()) : receive.tensor.raw();
+  return copy_in ? receive.host_buffer.memory(receive.tensor.bytes()) : receive.tensor.raw();
 }
 
 bool Inbox::State::is_of_another_size(const Key& key, const MessageHeader& header) const {
@@ -146,7 +146,7 @@ Inbox::State::ReceivePtr Inbox::State::claim(const Key& key, const MessageHeader
   return receive;
 }
 
-void Inbox::State::unclaim(const Key& key, const ReceivePtr& receive) {
+void Inbox::State::release(const Key& key, const ReceivePtr& receive) {
   arriving.erase(key);
   if (receive && failure) {
     receive->phase = Phase::failed;

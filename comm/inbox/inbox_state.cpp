@@ -19,7 +19,7 @@ Inbox::State::ReceivePtr Inbox::State::prepare(kernels::Stream* stream, const ke
   receive->tag = tag;
   receive->number = draw_number(tag, tensor.bytes());
   receive->posted_s = steady_now_s();
-  if (!landing) return receive;
+  if (!copy_in) return receive;
   assert(stream && "an asynchronous device orders a receive after what its tensor was used for");
   receive->writable = device.create_event();
   stream->record(*receive->writable);
@@ -85,8 +85,8 @@ void Inbox::State::mark_delivered(const Key& key) {
 /// Brings a message that is here to its receive, which is in nobody else's hands. Unlocks while it copies.
 void Inbox::State::hand_over(std::unique_lock<std::mutex>& lock, Receive& receive, Message message) {
   const bool fits = message.header.bytes == receive.tensor.bytes();
-  if (landing && (message.host_buffer || message.header.shared_buffer != 0) && fits)
-    return land(receive, std::move(message));
+  if (copy_in && (message.host_buffer || message.header.shared_buffer != 0) && fits)
+    return receive_here(receive, std::move(message));
   if (message.host_buffer && fits) {
     receive.phase = Phase::filling;
     lock.unlock();
@@ -126,11 +126,11 @@ void Inbox::State::copy(Receive& receive, Message message) {
 
 void Inbox::State::end(Receive& receive, const Message& message, double arrived_s) {
   receive.copied = nullptr;
-  if (failure && receive.turns.count != 0) {  // its copy did not wait to the end
+  if (failure && receive.tickets.count != 0) {  // its copy did not wait to the end
     receive.phase = Phase::failed;
     receive.failure = *failure;
   } else if (message.header.bytes == receive.tensor.bytes()) {
-    receive.phase = landing ? Phase::landed : Phase::done;
+    receive.phase = copy_in ? Phase::received : Phase::done;
     receive.timing = {message.header.started_s, arrived_s};
   } else {
     receive.phase = Phase::failed;
@@ -138,7 +138,7 @@ void Inbox::State::end(Receive& receive, const Message& message, double arrived_
                                                  std::to_string(message.header.bytes) + " bytes to " + me +
                                                  "; both ends must name the same count"};
   }
-  while (receive.pieces_here < receive.turns.count) land_piece(receive);
+  while (receive.pieces_here < receive.tickets.count) receive_piece(receive);
   changed.notify_all();
   signal.notify();
 }
@@ -152,12 +152,12 @@ void Inbox::State::fail(const Failure& error) {
     receive->failure = error;
   }
   posted.clear();
-  if (landing) landing->open();
+  if (copy_in) copy_in->cancel();
   changed.notify_all();
   signal.notify();
 }
 
-void Inbox::State::withdraw(Receive& receive) {
+void Inbox::State::cancel(Receive& receive) {
   std::unique_lock lock(mutex);
   if (receive.phase == Phase::waiting) {
     posted.erase(Key(receive.tag, receive.number));
@@ -170,7 +170,7 @@ void Inbox::State::withdraw(Receive& receive) {
 void Inbox::State::close() {
   copier.reset();
   fail({kernels::Scope::link, "the link between " + me + " and " + peer + " was closed"});
-  landing.reset();
+  copy_in.reset();
   const std::lock_guard lock(mutex);
   assert(arriving.empty() && "readers end before the inbox");
   early.clear();

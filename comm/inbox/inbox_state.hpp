@@ -12,8 +12,8 @@
 #include "comm/buffers/shared_buffer_pool.hpp"
 #include "comm/failure.hpp"
 #include "comm/host_staging.hpp"
+#include "comm/inbox/copy_in.hpp"
 #include "comm/inbox/inbox.hpp"
-#include "comm/inbox/landing.hpp"
 #include "comm/worker.hpp"
 
 namespace tenax::comm {
@@ -26,14 +26,14 @@ struct Inbox::State {
         peer(std::move(its_peer)),
         device(its_device),
         shared_buffers(its_shared_buffers),
-        landing(its_device.is_asynchronous() ? std::make_unique<Landing>(its_device) : nullptr),
-        copies(!landing && (its_device.has_data() ? !its_device.is_host_memory() : emulate_copies)),
+        copy_in(its_device.is_asynchronous() ? std::make_unique<CopyIn>(its_device) : nullptr),
+        copies(!copy_in && (its_device.has_data() ? !its_device.is_host_memory() : emulate_copies)),
         staging(std::make_unique<HostStaging>(its_device)),
         copier(std::make_unique<Worker>()) {}
 
-  /// waiting: for its message; filling: a thread writes into its memory; landed (asynchronous devices): the message is in
+  /// waiting: for its message; filling: a thread writes into its memory; received (asynchronous devices): the message is in
   /// its host buffer, and the posting thread does the rest; copying (others): the copy into its tensor is enqueued.
-  enum class Phase { waiting, filling, landed, copying, done, failed };
+  enum class Phase { waiting, filling, received, copying, done, failed };
 
   struct Receive {
     kernels::Tensor tensor;
@@ -45,8 +45,8 @@ struct Inbox::State {
     TransferTiming timing;
     Failure failure;
     // Asynchronous devices:
-    HostBuffer host_buffer;  ///< where the message lands
-    Landing::Turns turns;    ///< if the copy was enqueued before the message came
+    HostBuffer host_buffer;   ///< where the message lands
+    CopyIn::Tickets tickets;  ///< if the copy was enqueued before the message came
     std::uint32_t pieces_here = 0;
     std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
   };
@@ -72,11 +72,11 @@ struct Inbox::State {
   void deliver(const MessageHeader& header, const Read& read);
   void deliver_shared(const MessageHeader& header, const Await& await);
   void fail(const Failure& error);
-  void withdraw(Receive& receive);
-  // For LandingReceive (landing_receive.cpp):
-  void take_turns(Receive& receive);
-  void abandon(Receive& receive);
-  Landing& landing_or_throw();
+  void cancel(Receive& receive);
+  // For AsynchronousReceive (asynchronous_receive.cpp):
+  void draw_tickets(Receive& receive);
+  void cancel_asynchronous(Receive& receive);
+  CopyIn& copy_in_or_throw();
   void give_back(Receive& receive, bool has_arrived);
   void close();
   std::string describe(const Receive& receive) const;
@@ -86,15 +86,15 @@ struct Inbox::State {
   kernels::Device& device;
   SharedBufferPool* const shared_buffers;
   std::atomic<std::uint64_t> copied_bytes = 0;
-  std::unique_ptr<Landing> landing;  ///< on an asynchronous device
-  std::mutex mutex;                  ///< guards all below but the staging, and every Receive
+  std::unique_ptr<CopyIn> copy_in;  ///< on an asynchronous device
+  std::mutex mutex;                 ///< guards all below but the staging, and every Receive
 
  private:
   ReceivePtr prepare(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   std::uint64_t draw_number(Tag tag, std::size_t bytes);
   HostBuffer take_host_buffer(const Receive& receive);
-  void land(Receive& receive, Message message);
-  void land_piece(Receive& receive);
+  void receive_here(Receive& receive, Message message);
+  void receive_piece(Receive& receive);
   void copy_from_shared(std::uint64_t code, std::span<std::byte> memory);
   void follow_shared(Receive& receive, const MessageHeader& header, const Await& await);
   bool begin(std::unique_lock<std::mutex>& lock, const Key& key);
@@ -103,7 +103,7 @@ struct Inbox::State {
   void check_own_buffer(const MessageHeader& header);
   bool is_of_another_size(const Key& key, const MessageHeader& header) const;
   ReceivePtr claim(const Key& key, const MessageHeader& header);
-  void unclaim(const Key& key, const ReceivePtr& receive);
+  void release(const Key& key, const ReceivePtr& receive);
   Message fetch(const MessageHeader& header, const Read& read, double* arrived_s);
   HostBuffer read_into_host_buffer(std::size_t bytes, const Read& read);
   void mark_delivered(const Key& key);

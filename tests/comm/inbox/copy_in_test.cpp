@@ -1,5 +1,5 @@
 // Copies of messages to a device and from it, whose counts of pieces go round.
-#include "comm/inbox/landing.hpp"
+#include "comm/inbox/copy_in.hpp"
 
 #include <limits>
 
@@ -32,36 +32,36 @@ class LandingTest : public Counts {
     explicit Message(kernels::Device& device) : floats(device, kFloats) {}
     DeviceFloats floats;
     HostBuffer host_buffer;
-    Landing::Turns turns;
+    CopyIn::Tickets tickets;
   };
   /// Messages on their way around the last count; none has come.
-  void expect(Landing& landing, int count) {
+  void expect(CopyIn& copy_in, int count) {
     for (int m = 0; m < count; ++m) {
       auto& message = *messages.emplace_back(std::make_unique<Message>(*device));
       message.host_buffer = staging.take(kFloats * sizeof(float));
-      message.turns = landing.take_turns(1);
-      landing.copy(message.host_buffer, message.floats.tensor(), *recorded(), message.turns);
+      message.tickets = copy_in.draw_tickets(1);
+      copy_in.copy(message.host_buffer, message.floats.tensor(), *recorded(), message.tickets);
     }
   }
-  void arrive(Landing& landing, int m) {
+  void mark_arrived(CopyIn& copy_in, int m) {
     Message& message = *messages[static_cast<std::size_t>(m)];
     std::fill_n(static_cast<float*>(message.host_buffer.buffer->data()), kFloats, value_of(m));
-    landing.arrive(message.turns.first);
+    copy_in.mark_arrived(message.tickets.first);
   }
-  bool has_landed(int m) const { return messages[static_cast<std::size_t>(m)]->host_buffer.copied->done(); }
+  bool is_received(int m) const { return messages[static_cast<std::size_t>(m)]->host_buffer.copied->done(); }
 
   HostStaging staging{*device};
   std::vector<std::unique_ptr<Message>> messages;
 };
 
 TEST_F(LandingTest, messages_land_in_turn_beyond_the_last_count) {
-  Landing landing(*device, kLastCount - 1);
-  expect(landing, 6);
-  for (const int m : {1, 0, 3, 2, 5}) arrive(landing, m);
+  CopyIn copy_in(*device, kLastCount - 1);
+  expect(copy_in, 6);
+  for (const int m : {1, 0, 3, 2, 5}) mark_arrived(copy_in, m);
   messages[3]->host_buffer.copied->wait(patience());
-  EXPECT_FALSE(has_landed(4));
-  EXPECT_FALSE(has_landed(5)) << "the copy did not wait for the message before it";
-  arrive(landing, 4);
+  EXPECT_FALSE(is_received(4));
+  EXPECT_FALSE(is_received(5)) << "the copy did not wait for the message before it";
+  mark_arrived(copy_in, 4);
   messages[5]->host_buffer.copied->wait(patience());
   for (const auto& message : messages) message->floats.fetch(*stream);
   stream->synchronize(patience());
@@ -69,10 +69,10 @@ TEST_F(LandingTest, messages_land_in_turn_beyond_the_last_count) {
 }
 
 TEST_F(LandingTest, once_open_it_waits_for_nothing_on_either_side_of_the_last_count) {
-  Landing landing(*device, kLastCount - 1);
-  expect(landing, 6);
-  arrive(landing, 0);
-  landing.open();
+  CopyIn copy_in(*device, kLastCount - 1);
+  expect(copy_in, 6);
+  mark_arrived(copy_in, 0);
+  copy_in.cancel();
   messages[5]->host_buffer.copied->wait(patience());
 }
 

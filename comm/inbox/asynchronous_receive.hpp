@@ -6,16 +6,16 @@
 
 namespace tenax::comm {
 
-class LandingReceive final : public Transfer {
+class AsynchronousReceive final : public Transfer {
  public:
   using State = Inbox::State;
-  LandingReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
+  AsynchronousReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
   /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox if the device waits for
   /// its message.
-  ~LandingReceive() override;
-  LandingReceive(const LandingReceive&) = delete;
-  LandingReceive& operator=(const LandingReceive&) = delete;
+  ~AsynchronousReceive() override;
+  AsynchronousReceive(const AsynchronousReceive&) = delete;
+  AsynchronousReceive& operator=(const AsynchronousReceive&) = delete;
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;
@@ -25,7 +25,7 @@ class LandingReceive final : public Transfer {
 
  private:
   bool is_coming() const;
-  bool has_landed() const;
+  bool is_received() const;
   template <class Ready>
   void await(Ready ready, kernels::Deadline deadline);
   void enqueue();
