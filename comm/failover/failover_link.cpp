@@ -17,14 +17,14 @@ using kernels::Scope;
 FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                            FailoverOptions options)
     : make_(std::move(make_delegated)), options_(options), pool_(device), control_(control, options.tags) {
-  pool_.stock(options.message_bytes, options.kept_messages);
+  pool_.stock(options.message_bytes, options.retransmit_buffers);
   set_direct(direct);
 }
 
 // Delegates may still read the memory that the other members own.
 FailoverLink::~FailoverLink() {
   lingering_.clear();
-  abandoned_.clear();
+  cancelled_sends_.clear();
   sent_.clear();
   received_.clear();
   delegated_.reset();
@@ -40,7 +40,7 @@ Signal* FailoverLink::signal() { return path_ == Path::delegated || direct_->sig
 
 TransferPtr FailoverLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < options_.tags);
-  stay_away();
+  fail_over_again();
   auto message = std::make_shared<FailoverMessage>();
   message->outgoing = true;
   message->tag = tag;
@@ -50,14 +50,14 @@ TransferPtr FailoverLink::send(kernels::Stream& stream, const kernels::Tensor& t
   message->sent_s = kernels::steady_now_s();
   control_.expect_acknowledgement(tag);
   sent_.push_back(message);
-  if (message->was_direct) keep(*message);
+  if (message->was_direct) copy_for_resending(*message);
   start(*message);
   return std::make_unique<FailoverTransfer>(*this, message);
 }
 
 TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
   assert(tag >= 0 && tag < options_.tags);
-  stay_away();
+  fail_over_again();
   auto message = std::make_shared<FailoverMessage>();
   message->tag = tag;
   message->tensor = tensor;
@@ -68,36 +68,37 @@ TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor
 }
 
 // The bytes that a failover may have to send again: the tensor's memory is reused before the peer has acknowledged.
-void FailoverLink::keep(FailoverMessage& message) {
+void FailoverLink::copy_for_resending(FailoverMessage& message) {
   for (const auto& earlier : sent_)
-    if (earlier->kept && acknowledged(*earlier)) pool_.give_back(std::exchange(earlier->kept, {}));
-  message.kept = pool_.keep(*message.stream, message.tensor);
+    if (earlier->retransmit && acknowledged(*earlier))
+      pool_.give_back(std::exchange(earlier->retransmit, {}));
+  message.retransmit = pool_.keep(*message.stream, message.tensor);
 }
 
 // Puts a message on the path of the moment; while the pair is leaving the direct one, on none yet.
 void FailoverLink::start(FailoverMessage& message) {
-  if (path_ == Path::direct && state_ == State::leaving) return;
-  Link& link = path_ == Path::delegated || state_ == State::left ? *delegated_ : *direct_;
+  if (path_ == Path::direct && state_ == State::failing_over) return;
+  Link& link = path_ == Path::delegated || state_ == State::failed_over ? *delegated_ : *direct_;
   // A direct send reads the bytes that are kept anyway: given up, it may go on reading.
-  const kernels::Tensor& bytes = message.kept ? message.kept.tensor : message.tensor;
+  const kernels::Tensor& bytes = message.retransmit ? message.retransmit.tensor : message.tensor;
   try {
     message.inner = message.outgoing ? link.send(*message.stream, bytes, message.tag)
                                      : link.receive(*message.stream, message.tensor, message.tag);
   } catch (const Error& error) {
-    leave_for(error);
+    fail_over_for(error);
   }
 }
 
 bool FailoverLink::poll(FailoverMessage& message) {
   if (message.complete) return true;
-  serve();
+  hear_peer();
   if (message.complete) return true;
   message.complete = poll_inner(message) || (message.outgoing && (acknowledged(message) || is_free(message)));
-  if (message.complete && !message.outgoing) take(message);
+  if (message.complete && !message.outgoing) note_arrival(message);
   return message.complete;
 }
 
-void FailoverLink::take(const FailoverMessage& message) {
+void FailoverLink::note_arrival(const FailoverMessage& message) {
   control_.acknowledge(message.tag);
   ++(path_ == Path::direct && state_ == State::direct ? arrived_.direct : arrived_.delegated);
 }
@@ -109,7 +110,7 @@ bool FailoverLink::poll_inner(FailoverMessage& message) {
     message.timing = message.inner->timing();
     return true;
   } catch (const Error& error) {
-    leave_for(error);
+    fail_over_for(error);
     return false;
   }
 }
@@ -123,25 +124,26 @@ bool FailoverLink::acknowledged(FailoverMessage& message) {
 
 // The direct path is given up, and nothing reads the tensor of what was sent there.
 bool FailoverLink::is_free(const FailoverMessage& message) const {
-  return message.was_direct && state_ != State::direct && (!message.kept || message.kept.written->done());
+  return message.was_direct && state_ != State::direct &&
+         (!message.retransmit || message.retransmit.written->done());
 }
 
 bool FailoverLink::orders_without_blocking(const FailoverMessage& message) const {
-  if (message.kept) return true;  // it is only the copy that its tensor must last for
-  if (path_ == Path::direct && state_ == State::leaving) return false;
+  if (message.retransmit) return true;  // it is only the copy that its tensor must last for
+  if (path_ == Path::direct && state_ == State::failing_over) return false;
   return message.inner && message.inner->orders_without_blocking();
 }
 
 // False when the direct path turns out to be broken.
 bool FailoverLink::order(FailoverMessage& message, kernels::Stream& stream, Deadline deadline) {
-  if (message.kept) {
-    stream.wait(*message.kept.written);
+  if (message.retransmit) {
+    stream.wait(*message.retransmit.written);
     return true;
   }
   try {
     message.inner->order_before(stream, deadline);
   } catch (const Error& error) {
-    leave_for(error);
+    fail_over_for(error);
     return false;
   }
   message.is_relied_on = true;
@@ -149,7 +151,7 @@ bool FailoverLink::order(FailoverMessage& message, kernels::Stream& stream, Dead
 }
 
 // Nobody waits for it any more, but perhaps the device does: then it ends at once, though not necessarily before this returns.
-void FailoverLink::let_go(FailoverMessage& message) noexcept {
+void FailoverLink::cancel(FailoverMessage& message) noexcept {
   if (message.outgoing || message.complete || !orders_without_blocking(message)) return;
   try {
     message.inner->give_up(Deadline::after_s(0));
@@ -170,14 +172,14 @@ void FailoverLink::set_path(Path path, int delegates) {
   state_ = State::direct;
   failure_.clear();
   direct_path_broke_ = false;
-  is_told_ = false;
+  arrivals_are_final_ = false;
   if (path == Path::direct) return;
   make_delegated();
   delegated_->set_delegates(delegates);
 }
 
 bool FailoverLink::all_here() {
-  serve();
+  hear_peer();
   const auto has_it = [this](const auto& message) { return acknowledged(*message); };
   const auto here = [this](const auto& message) { return poll(*message); };
   return std::all_of(received_.begin(), received_.end(), here) &&
@@ -195,37 +197,37 @@ void FailoverLink::finish_iteration() {
     std::this_thread::sleep_for(kPause);
   }
   for (const auto& message : sent_) {
-    if (message->abandoned)
-      abandoned_.push_back(message);
-    else if (message->kept)
-      pool_.give_back(std::move(message->kept));
+    if (message->cancelled)
+      cancelled_sends_.push_back(message);
+    else if (message->retransmit)
+      pool_.give_back(std::move(message->retransmit));
     if (message->inner) lingering_.push_back(std::move(message->inner));
   }
   std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
   sent_.clear();
   received_.clear();
-  drop_abandoned();
+  drop_cancelled_sends();
   end_iteration();
 }
 
 // What was given up has ended by and by, or failed: what may still run of it is received by nobody.
-void FailoverLink::drop_abandoned() {
-  std::erase_if(abandoned_, [this](const auto& message) {
+void FailoverLink::drop_cancelled_sends() {
+  std::erase_if(cancelled_sends_, [this](const auto& message) {
     try {
-      if (!message->abandoned->done()) return false;
+      if (!message->cancelled->done()) return false;
     } catch (const Error&) {
     }
-    if (message->kept) pool_.give_back(std::move(message->kept));
+    if (message->retransmit) pool_.give_back(std::move(message->retransmit));
     return true;
   });
 }
 
 void FailoverLink::end_iteration() {
   const Arrivals arrived = std::exchange(arrived_, {});
-  if (!is_told_) delivered_ = arrived;
-  is_told_ = !failure_.empty();
-  void_ = std::exchange(voids_, false);
-  if (state_ == State::leaving) state_ = State::direct;  // the peer was through before it heard of it
+  if (!arrivals_are_final_) delivered_ = arrived;
+  arrivals_are_final_ = !failure_.empty();
+  was_void_ = std::exchange(is_void_, false);
+  if (state_ == State::failing_over) state_ = State::direct;  // the peer was through before it heard of it
   ++iteration_;
 }
 

@@ -26,7 +26,7 @@ struct FailoverOptions {
   double deadline_s = 60;  ///< for the peer to join a failover
   /// Memory that is taken at once, for the bytes of as many messages as are under way in general. More is taken when needed.
   std::size_t message_bytes = 0;
-  int kept_messages = 0;
+  int retransmit_buffers = 0;
 };
 
 /// An *iteration* is what lies between two calls of finish_iteration, which both ends make alike. Within it each message is
@@ -62,7 +62,7 @@ class FailoverLink final : public Link {
   /// Between iterations: the direct path was built anew.
   void set_direct(Link& direct);
   /// Whether `direct` must live on: it is the direct path, or may have been that of sends that have not ended.
-  bool uses(const Link& direct) const { return direct_ == &direct || !abandoned_.empty(); }
+  bool uses(const Link& direct) const { return direct_ == &direct || !cancelled_sends_.empty(); }
   /// Returns when the peer has all messages of this iteration and this end its own. Throws Error(link) on expiry.
   void finish_iteration();
   /// Between iterations: nothing reads the memory of earlier sends any more once it returns.
@@ -74,42 +74,46 @@ class FailoverLink final : public Link {
   /// sent, as its sender waited for another link in turn.
   bool direct_path_broke() const { return direct_path_broke_; }
   /// Whether something may have been computed in the last iteration before its message had come.
-  bool is_void() const { return void_; }
+  bool is_void() const { return was_void_; }
   /// Of the last iteration; once the direct path has failed, of the one in which it did.
   const Arrivals& arrivals() const { return delivered_; }
 
  private:
   friend class FailoverTransfer;
   using Messages = std::vector<std::shared_ptr<FailoverMessage>>;
-  enum class State { direct, leaving, left };  // leaving: told the peer, who has not answered yet
+  enum class State {
+    direct,
+    failing_over,
+    failed_over
+  };  // failing_over: told the peer, who has not answered yet
 
   bool poll(FailoverMessage& message);
   bool poll_inner(FailoverMessage& message);
   void start(FailoverMessage& message);
-  void keep(FailoverMessage& message);
+  void copy_for_resending(FailoverMessage& message);
   bool orders_without_blocking(const FailoverMessage& message) const;
   bool order(FailoverMessage& message, kernels::Stream& stream, kernels::Deadline deadline);
-  void let_go(FailoverMessage& message) noexcept;
+  void cancel(FailoverMessage& message) noexcept;
   bool acknowledged(FailoverMessage& message);
   bool is_free(const FailoverMessage& message) const;
-  void take(const FailoverMessage& message);
-  void serve();  // hears the peer
-  void stay_away();
-  void leave(const std::string& reason);
-  void leave_for(const kernels::Error& error);
-  std::vector<std::int32_t> here() const;
-  void give_up_direct();
-  void join_peer(const std::vector<std::int32_t>& here);
-  void bring(FailoverMessage& message, std::int32_t there);
+  void note_arrival(const FailoverMessage& message);
+  void hear_peer();  // hears the peer
+  void fail_over_again();
+  void fail_over(const std::string& reason);
+  void fail_over_for(const kernels::Error& error);
+  std::vector<std::int32_t> receipts() const;
+  void cancel_direct();
+  void complete_failover(const std::vector<std::int32_t>& here);
+  void resend(FailoverMessage& message, std::int32_t there);
   void make_delegated();
   bool all_here();
-  void drop_abandoned();
+  void drop_cancelled_sends();
   void end_iteration();
 
   Link* direct_ = nullptr;
   MakeDelegated make_;
   FailoverOptions options_;
-  KeptPool pool_;
+  RetransmitPool pool_;
   ControlMessages control_;
   Signal signal_;
   std::unique_ptr<DelegatedLink> delegated_;
@@ -118,12 +122,12 @@ class FailoverLink final : public Link {
   std::string failure_;
   bool direct_path_broke_ = false;
   std::uint64_t iteration_ = 0;
-  Arrivals arrived_, delivered_;       // in this iteration, in one that has ended
-  bool is_told_ = false;               // delivered_ is to stay
-  bool voids_ = false, void_ = false;  // this iteration, the last one
-  Messages sent_, received_;           // of this iteration
+  Arrivals arrived_, delivered_;             // in this iteration, in one that has ended
+  bool arrivals_are_final_ = false;          // delivered_ is to stay
+  bool is_void_ = false, was_void_ = false;  // this iteration, the last one
+  Messages sent_, received_;                 // of this iteration
   Messages
-      abandoned_;  // direct sends that have not ended since they were given up, with the bytes that they read
+      cancelled_sends_;  // direct sends that have not ended since they were cancelled, with the bytes that they read
   std::vector<TransferPtr>
       lingering_;  // delegated sends that the peer has, which their delegates do not know yet
 };

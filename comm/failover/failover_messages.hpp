@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "comm/failover/kept_bytes.hpp"
+#include "comm/failover/retransmit_buffer.hpp"
 #include "comm/host_stream.hpp"
 #include "comm/link.hpp"
 
@@ -19,12 +19,13 @@ struct FailoverMessage {
   Tag tag = 0;
   kernels::Tensor tensor;
   kernels::Stream* stream = nullptr;
-  TransferPtr inner;        ///< on the path it is on now; null while that is unknown
-  bool was_direct = false;  ///< outgoing: given to the direct path first
-  double sent_s = 0;        ///< outgoing: when
-  KeptBytes kept;           ///< then its bytes, until acknowledged; none where there is no data
-  TransferPtr abandoned;  ///< outgoing: on the direct path when that was given up; may read `kept` to its end
-  bool complete = false;  ///< incoming: here; outgoing: its memory is free
+  TransferPtr inner;            ///< on the path it is on now; null while that is unknown
+  bool was_direct = false;      ///< outgoing: given to the direct path first
+  double sent_s = 0;            ///< outgoing: when
+  RetransmitBuffer retransmit;  ///< then its bytes, until acknowledged; none where there is no data
+  TransferPtr
+      cancelled;  ///< outgoing: on the direct path when that was given up; may read `retransmit` to its end
+  bool complete = false;      ///< incoming: here; outgoing: its memory is free
   bool acknowledged = false;  ///< outgoing: the peer has it
   bool is_relied_on =
       false;  ///< incoming: a stream waits for it, where what comes after it is launched already

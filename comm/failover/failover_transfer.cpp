@@ -7,14 +7,14 @@ namespace tenax::comm {
 
 using kernels::Deadline;
 
-FailoverTransfer::~FailoverTransfer() { link_.let_go(*message_); }
+FailoverTransfer::~FailoverTransfer() { link_.cancel(*message_); }
 
 void FailoverTransfer::wait(Deadline deadline) {
   const auto is_done = [this] { return done(); };
   if (poll_until(is_done, deadline)) return;
   if (link_.path_ == Path::direct) {
     if (link_.state_ == FailoverLink::State::direct)
-      link_.leave(describe() + " on " + link_.describe() + " missed its deadline");
+      link_.fail_over(describe() + " on " + link_.describe() + " missed its deadline");
     if (poll_until(is_done, Deadline::after_s(link_.options_.deadline_s))) return;
   }
   throw kernels::Error(kernels::Scope::link,

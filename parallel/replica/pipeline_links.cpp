@@ -86,8 +86,8 @@ PipelineLinks::PipelineLinks(const Layout& layout, const ProcessGrid& grid, cons
 
 comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
   comm::FailoverOptions options{2 * layout_.schedule.microbatches(), context_.options.deadline_s};
-  options.kept_messages = kept_messages(layout_, stage_, neighbour);
-  if (options.kept_messages > 0) options.message_bytes = message_bytes(layout_);
+  options.retransmit_buffers = retransmit_buffers(layout_, stage_, neighbour);
+  if (options.retransmit_buffers > 0) options.message_bytes = message_bytes(layout_);
   return options;
 }
 

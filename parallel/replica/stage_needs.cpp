@@ -52,7 +52,7 @@ std::size_t message_bytes(const Layout& layout) {
 }
 
 // A stage that holds more activations than the one after it has made some that are not yet received there.
-int kept_messages(const Layout& layout, int stage, int neighbour) {
+int retransmit_buffers(const Layout& layout, int stage, int neighbour) {
   if (!layout.fails_over) return 0;
   if (neighbour < stage) return kUnderWay;
   return kUnderWay + std::max(0, peak_slots(layout.schedule, stage) - peak_slots(layout.schedule, neighbour));
@@ -62,7 +62,7 @@ std::size_t kept_bytes(const Layout& layout, int stage) {
   int messages = 0;
   for (const int neighbour : {stage - 1, stage + 1})
     if (neighbour >= 0 && neighbour < layout.grid.pipeline)
-      messages += kept_messages(layout, stage, neighbour);
+      messages += retransmit_buffers(layout, stage, neighbour);
   return static_cast<std::size_t>(messages) * message_bytes(layout);
 }
 

@@ -20,7 +20,7 @@ StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const
                        const MemoryRoom& room);
 SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room);
 /// How many of its messages to a neighbour a stage keeps until they are acknowledged, to send them again over delegates.
-int kept_messages(const Layout& layout, int stage, int neighbour);
+int retransmit_buffers(const Layout& layout, int stage, int neighbour);
 std::size_t message_bytes(const Layout& layout);
 /// Of all that a stage keeps. `layout` has its schedule.
 std::size_t kept_bytes(const Layout& layout, int stage);

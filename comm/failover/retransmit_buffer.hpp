@@ -8,7 +8,7 @@
 
 namespace tenax::comm {
 
-struct KeptBytes {
+struct RetransmitBuffer {
   std::unique_ptr<kernels::Buffer> memory;
   std::unique_ptr<kernels::Event> written;  ///< the tensor they came from is free once it is passed
   kernels::Tensor tensor;                   ///< in `memory`
@@ -16,22 +16,22 @@ struct KeptBytes {
 };
 
 /// Thread rule: one thread.
-class KeptPool {
+class RetransmitPool {
  public:
   /// `device` must outlive the pool and what it gave.
-  explicit KeptPool(kernels::Device& device) : device_(device) {}
+  explicit RetransmitPool(kernels::Device& device) : device_(device) {}
   /// Takes memory for `count` messages now: on a GPU taking it later holds up the work under way.
   void stock(std::size_t bytes, int count);
   /// Copies on `stream`. Nothing where the device has no data.
-  KeptBytes keep(kernels::Stream& stream, const kernels::Tensor& tensor);
+  RetransmitBuffer keep(kernels::Stream& stream, const kernels::Tensor& tensor);
   /// Nobody reads them any more.
-  void give_back(KeptBytes bytes) { spare_.push_back(std::move(bytes)); }
+  void give_back(RetransmitBuffer bytes) { spare_.push_back(std::move(bytes)); }
 
  private:
-  KeptBytes make(std::size_t bytes);
+  RetransmitBuffer make(std::size_t bytes);
 
   kernels::Device& device_;
-  std::vector<KeptBytes> spare_;
+  std::vector<RetransmitBuffer> spare_;
 };
 
 }  // namespace tenax::comm
