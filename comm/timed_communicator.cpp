@@ -73,7 +73,7 @@ class TimedCommunicator::TimedTransfer final : public Transfer {
     if (!timing_->end_s && !timing_->is_marked) timing_->mark(stream);
   }
   bool orders_without_blocking() const override { return inner_->orders_without_blocking(); }
-  void give_up(Deadline deadline) override { inner_->give_up(deadline); }
+  void cancel(Deadline deadline) override { inner_->cancel(deadline); }
   TransferTiming timing() const override { return inner_->timing(); }
 
  private:

@@ -15,7 +15,7 @@ struct TransferTiming {
 };
 
 /// Owned by whoever started it; the tensors it reads or writes must outlive it. Used by one thread.
-/// Destroying a transfer that is not done is allowed only while an error unwinds the stack, or after give_up.
+/// Destroying a transfer that is not done is allowed only while an error unwinds the stack, or after cancel.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -34,7 +34,7 @@ class Transfer {
   /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor any more; then it is
   /// destroyed. The message may be lost. Throws Error(link) on expiry. (Where destroying a receive waits for whoever
   /// writes its tensor, there is nothing to do here.) Of a send: it ends when it can, and may read its tensor until then.
-  virtual void give_up(kernels::Deadline) {}
+  virtual void cancel(kernels::Deadline) {}
   /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }
 };

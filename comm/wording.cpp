@@ -11,8 +11,8 @@ std::string describe_rank(int world_rank, const std::string& host) {
   return "rank " + std::to_string(world_rank) + " (" + host + ")";
 }
 
-std::string gave_up(const std::string& operation, const std::string& who, double waited_s,
-                    const std::string& whom) {
+std::string timeout_sentence(const std::string& operation, const std::string& who, double waited_s,
+                             const std::string& whom) {
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f", waited_s);
   return operation + ": " + who + " waited " + seconds.data() + " s for " + whom +

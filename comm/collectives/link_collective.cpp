@@ -11,9 +11,9 @@ void LinkCollective::wait(kernels::Deadline deadline) {
   if (!poll_until([this] { return done(); }, deadline))
     throw kernels::Error(
         kernels::Scope::link,
-        gave_up(std::string(what_) + " of " + std::to_string(tensor_.bytes()) + " bytes in the " +
-                    group_.name + " group",
-                group_.endpoint.describe(group_.rank()), stopwatch_.elapsed_s(), waiting_for()));
+        timeout_sentence(std::string(what_) + " of " + std::to_string(tensor_.bytes()) + " bytes in the " +
+                             group_.name + " group",
+                         group_.endpoint.describe(group_.rank()), stopwatch_.elapsed_s(), waiting_for()));
   stream_.synchronize(deadline);
 }
 

@@ -21,7 +21,7 @@ void Acknowledger::notify() {
 }
 
 /// A link may be closed before its first connection is made.
-void Acknowledger::leave(double patience_s) noexcept {
+void Acknowledger::close(double patience_s) noexcept {
   stop();
   const kernels::Deadline deadline = kernels::Deadline::after_s(patience_s);
   for (IncomingChannel* channel : channels_()) channel->settle(deadline);

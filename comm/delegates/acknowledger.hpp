@@ -17,7 +17,7 @@ namespace tenax::comm {
 class Acknowledger {
  public:
   using Channels = std::vector<IncomingChannel*>;
-  /// `channels`: asked from the thread, for the channels there are now; they outlive leave().
+  /// `channels`: asked from the thread, for the channels there are now; they outlive close().
   Acknowledger(const LinkParties& parties, std::function<Channels()> channels);
   ~Acknowledger();
   Acknowledger(const Acknowledger&) = delete;
@@ -25,7 +25,7 @@ class Acknowledger {
 
   void notify();
   /// Ends the thread, then says farewell, if there is a connection to say it on within `patience_s`.
-  void leave(double patience_s) noexcept;
+  void close(double patience_s) noexcept;
 
  private:
   void run();

@@ -17,7 +17,7 @@ class Copier {
   /// Called on a thread of the copier.
   struct Events {
     std::function<void(const OutgoingPtr&)>
-        leaving;  ///< it may be sent: it is in its host buffer, or coming into its buffer
+        ready_to_send;  ///< it may be sent: it is in its host buffer, or coming into its buffer
     std::function<void(const OutgoingPtr&)> copied;  ///< the send is done
     std::function<void(const Failure&)> failed;
   };

@@ -105,7 +105,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
 ThreadedDelegatedLink::~ThreadedDelegatedLink() {
   const bool unwinds = std::uncaught_exceptions() > exceptions_;
   if (!unwinds) flush();
-  acknowledger_.leave(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
+  acknowledger_.close(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
   connector_.reset();
   copier_->stop();

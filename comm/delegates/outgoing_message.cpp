@@ -4,7 +4,7 @@ namespace tenax::comm {
 
 bool OutgoingMessage::begin_reading() {
   const std::lock_guard lock(mutex_);
-  if (is_abandoned_) return false;
+  if (is_cancelled_) return false;
   is_read_ = true;
   return true;
 }
@@ -37,10 +37,10 @@ bool OutgoingMessage::has_arrived() const {
   return has_arrived_;
 }
 
-void OutgoingMessage::abandon() {
+void OutgoingMessage::cancel() {
   std::unique_lock lock(mutex_);
   if (is_released_) return;
-  is_abandoned_ = true;
+  is_cancelled_ = true;
   changed_.wait(lock, [&] { return !is_read_; });
 }
 

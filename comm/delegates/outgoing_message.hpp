@@ -24,7 +24,7 @@ class OutgoingMessage {
   void mark_arrived();
   bool has_arrived() const;
   /// For a send that nobody will wait for: returns once nobody reads the tensor, now or later.
-  void abandon();
+  void cancel();
 
   // Set before any other thread sees the message.
   MessageHeader header;
@@ -43,7 +43,7 @@ class OutgoingMessage {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool is_read_ = false, is_released_ = false, has_arrived_ = false, is_abandoned_ = false;
+  bool is_read_ = false, is_released_ = false, has_arrived_ = false, is_cancelled_ = false;
 };
 using OutgoingPtr = std::shared_ptr<OutgoingMessage>;
 

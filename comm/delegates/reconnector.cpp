@@ -20,7 +20,7 @@ kernels::Deadline earlier_of(kernels::Deadline deadline, double seconds) {
 }  // namespace
 
 std::shared_ptr<Connection> Reconnector::next() {
-  give_up_current();
+  close_current();
   const Stopwatch stopwatch;
   const kernels::Deadline deadline = kernels::Deadline::after_s(parties_.deadline_s);
   std::string reason;
@@ -29,15 +29,15 @@ std::shared_ptr<Connection> Reconnector::next() {
     if (is_closed()) return nullptr;
     earliest_ = kernels::Deadline::after_s(parties_.connects() ? kPause_s : 0);
     try {
-      return adopt(attempt(deadline));
+      return set_current(attempt(deadline));
     } catch (const kernels::Error& error) {
       reason = error.what();
       ++address_;
     }
     if (deadline.expired())
       throw kernels::Error(kernels::Scope::link,
-                           gave_up("delegated link " + parties_.name + ", connection " + purpose_,
-                                   parties_.me.name, stopwatch.elapsed_s(), parties_.peer.name) +
+                           timeout_sentence("delegated link " + parties_.name + ", connection " + purpose_,
+                                            parties_.me.name, stopwatch.elapsed_s(), parties_.peer.name) +
                                " (last attempt: " + reason + ")");
   }
 }
@@ -59,7 +59,7 @@ std::unique_ptr<Connection> Reconnector::attempt(kernels::Deadline deadline) {
                                     earlier_of(deadline, slice_s));
 }
 
-std::shared_ptr<Connection> Reconnector::adopt(std::unique_ptr<Connection> connection) {
+std::shared_ptr<Connection> Reconnector::set_current(std::unique_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
   current_ = std::move(connection);
@@ -67,7 +67,7 @@ std::shared_ptr<Connection> Reconnector::adopt(std::unique_ptr<Connection> conne
   return current_;
 }
 
-void Reconnector::give_up_current() {
+void Reconnector::close_current() {
   const std::lock_guard lock(mutex_);
   if (!current_) return;
   current_->shut_down();

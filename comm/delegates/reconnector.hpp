@@ -25,8 +25,8 @@ class Reconnector {
 
  private:
   std::unique_ptr<Connection> attempt(kernels::Deadline deadline);
-  std::shared_ptr<Connection> adopt(std::unique_ptr<Connection> connection);
-  void give_up_current();
+  std::shared_ptr<Connection> set_current(std::unique_ptr<Connection> connection);
+  void close_current();
   void pause_until(kernels::Deadline when);
   bool is_closed() const;
 

@@ -12,7 +12,7 @@ SendTransfer::SendTransfer(OutgoingPtr message, std::shared_ptr<const LinkFailur
       me_(std::move(me)),
       peer_(std::move(peer)) {}
 
-SendTransfer::~SendTransfer() { message_->abandon(); }
+SendTransfer::~SendTransfer() { message_->cancel(); }
 
 bool SendTransfer::done() {
   if (message_->is_released()) return true;
@@ -25,7 +25,7 @@ void SendTransfer::wait(kernels::Deadline deadline) {
   if (signal_.wait_until([this] { return done(); }, deadline)) return;
   const std::string what = "delegated send of " + std::to_string(message_->header.bytes) + " bytes (tag " +
                            std::to_string(message_->header.tag) + ")";
-  throw kernels::Error(kernels::Scope::link, gave_up(what, me_, stopwatch_.elapsed_s(), peer_));
+  throw kernels::Error(kernels::Scope::link, timeout_sentence(what, me_, stopwatch_.elapsed_s(), peer_));
 }
 
 void SendTransfer::order_before(kernels::Stream& stream, kernels::Deadline deadline) {

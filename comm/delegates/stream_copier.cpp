@@ -101,7 +101,7 @@ bool StreamCopier::hand_on(const OutgoingPtr& message, std::uint32_t before, std
     if (i == 0) message->payload = message->host_buffer.memory(bytes);
     if (shared_id != 0)
       shared_buffers_.fill(SharedBufferId::of_code(shared_id), pieces > 1 ? end_of_piece(i, bytes) : bytes);
-    if (i == 0) events_.leaving(message);
+    if (i == 0) events_.ready_to_send(message);
   }
   return true;
 }

@@ -94,7 +94,7 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
   message->payload = message->host_buffer.memory(message->header.payload_bytes);
   message->release();
   message->end_reading();
-  events_.leaving(message);
+  events_.ready_to_send(message);
   events_.copied(message);
 }
 

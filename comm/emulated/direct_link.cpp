@@ -120,7 +120,7 @@ double DirectLink::transmit(Outgoing& message) {
 }
 
 void DirectLink::give_up_sending(const MessageHeader& header, double waited_s) const {
-  throw Error(Scope::link, gave_up(describe_send(header), settings_.me, waited_s, settings_.peer));
+  throw Error(Scope::link, timeout_sentence(describe_send(header), settings_.me, waited_s, settings_.peer));
 }
 
 void DirectLink::fail(std::exception_ptr error) {

@@ -154,7 +154,7 @@ bool FailoverLink::order(FailoverMessage& message, kernels::Stream& stream, Dead
 void FailoverLink::cancel(FailoverMessage& message) noexcept {
   if (message.outgoing || message.complete || !orders_without_blocking(message)) return;
   try {
-    message.inner->give_up(Deadline::after_s(0));
+    message.inner->cancel(Deadline::after_s(0));
   } catch (const Error&) {
   }
   message.inner.reset();
@@ -191,8 +191,8 @@ void FailoverLink::finish_iteration() {
   const Deadline deadline = Deadline::after_s(2 * options_.deadline_s);
   while (!all_here()) {
     if (deadline.expired())
-      throw Error(Scope::link, gave_up(describe(), "this rank", 2 * options_.deadline_s,
-                                       "its peer to acknowledge all messages of the iteration") +
+      throw Error(Scope::link, timeout_sentence(describe(), "this rank", 2 * options_.deadline_s,
+                                                "its peer to acknowledge all messages of the iteration") +
                                    (failure_.empty() ? "" : "; before that: " + failure_));
     std::this_thread::sleep_for(kPause);
   }

@@ -66,12 +66,12 @@ void FailoverLink::cancel_direct() {
   for (const auto& message : received_) {
     if (message->complete || !message->inner) continue;
     is_void_ = is_void_ || message->is_relied_on;
-    message->inner->give_up(deadline);
+    message->inner->cancel(deadline);
     message->inner.reset();
   }
   for (const auto& message : sent_) {
     message->cancelled = std::move(message->inner);
-    if (message->cancelled) message->cancelled->give_up(deadline);
+    if (message->cancelled) message->cancelled->cancel(deadline);
   }
 }
 

@@ -46,8 +46,8 @@ void AsynchronousReceive::wait(kernels::Deadline deadline) {
 template <class Ready>
 void AsynchronousReceive::await(Ready ready, kernels::Deadline deadline) {
   if (ready() || state_->signal.wait_until(ready, deadline)) return;
-  throw kernels::Error(kernels::Scope::link, gave_up(state_->describe(*receive_), state_->me,
-                                                     stopwatch_.elapsed_s(), state_->peer));
+  throw kernels::Error(kernels::Scope::link, timeout_sentence(state_->describe(*receive_), state_->me,
+                                                              stopwatch_.elapsed_s(), state_->peer));
 }
 
 void AsynchronousReceive::order_before(kernels::Stream& stream, kernels::Deadline) {

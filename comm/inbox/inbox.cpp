@@ -45,8 +45,8 @@ class InboxReceive final : public Transfer {
   void wait_for(State::Phase wanted, kernels::Deadline deadline) {
     if (phase() >= wanted) return;  // also when inbox and signal are gone
     if (!state_->signal.wait_until([&] { return phase() >= wanted; }, deadline))
-      throw kernels::Error(kernels::Scope::link, gave_up(state_->describe(*receive_), state_->me,
-                                                         stopwatch_.elapsed_s(), state_->peer));
+      throw kernels::Error(kernels::Scope::link, timeout_sentence(state_->describe(*receive_), state_->me,
+                                                                  stopwatch_.elapsed_s(), state_->peer));
   }
 
   std::shared_ptr<State> state_;

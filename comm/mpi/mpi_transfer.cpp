@@ -43,12 +43,12 @@ bool MpiTransfer::done() {
 
 void MpiTransfer::wait(kernels::Deadline deadline) {
   if (!poll_until([this] { return done(); }, deadline))
-    throw Error(Scope::link, gave_up(describe(), ends_.me, stopwatch_.elapsed_s(), ends_.peer));
+    throw Error(Scope::link, timeout_sentence(describe(), ends_.me, stopwatch_.elapsed_s(), ends_.peer));
 }
 
 // A receive that MPI has matched with its message already cannot be cancelled: it is written to its end, for which both
 // ends must go on calling MPI.
-void MpiTransfer::give_up(kernels::Deadline deadline) {
+void MpiTransfer::cancel(kernels::Deadline deadline) {
   if (direction_ == Direction::send) return;
   cancel();
   if (!poll_until([this] { return all_ended(); }, deadline))

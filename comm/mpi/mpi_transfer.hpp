@@ -34,7 +34,7 @@ class MpiTransfer final : public Transfer {
   bool done() override;
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
-  void give_up(kernels::Deadline deadline) override;
+  void cancel(kernels::Deadline deadline) override;
   std::string describe() const;
 
  private:

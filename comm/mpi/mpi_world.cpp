@@ -53,8 +53,8 @@ class MpiWorld final : public World {
 
   std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
     if (!meet(meeting_, options_.deadline_s))
-      throw Error(Scope::replica, gave_up("split of the world into groups", names_[index(rank_)],
-                                          options_.deadline_s, "the other ranks"));
+      throw Error(Scope::replica, timeout_sentence("split of the world into groups", names_[index(rank_)],
+                                                   options_.deadline_s, "the other ranks"));
     MPI_Comm group = MPI_COMM_NULL;
     TENAX_MPI(replica, names_[index(rank_)], MPI_Comm_split(meeting_, color, key, &group));
     return create_mpi_endpoint(group, names_of(group), options_.deadline_s);
@@ -116,7 +116,8 @@ class MpiWorld final : public World {
 
   void check_overtaking() {
     if (!meet(meeting_, options_.deadline_s))
-      throw Error(Scope::job, gave_up("start", names_[index(rank_)], options_.deadline_s, "the other ranks"));
+      throw Error(Scope::job,
+                  timeout_sentence("start", names_[index(rank_)], options_.deadline_s, "the other ranks"));
     if (!messages_overtake(meeting_, options_.deadline_s))
       refuse_library(
           "holds messages back behind earlier ones that are not received yet, as libfabric's 'net' does");
@@ -193,7 +194,7 @@ class MpiWorld final : public World {
       MPI_Finalize();
     } else if (!unwinding) {
       const std::string text =
-          gave_up("end of the run", names_[index(rank_)], options_.deadline_s, "the other ranks");
+          timeout_sentence("end of the run", names_[index(rank_)], options_.deadline_s, "the other ranks");
       std::fprintf(stderr, "tenax: %s\n", text.c_str());
       abort(1);
     }

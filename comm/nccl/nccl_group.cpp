@@ -134,7 +134,8 @@ ncclResult_t NcclGroup::settle(ncclResult_t result, double deadline_s) {
     return result != ncclInProgress;
   };
   if (!poll_until(is_settled, Deadline::after_s(deadline_s)))
-    throw Error(Scope::link, gave_up(operation_, members_.me(), stopwatch.elapsed_s(), members_.others()));
+    throw Error(Scope::link,
+                timeout_sentence(operation_, members_.me(), stopwatch.elapsed_s(), members_.others()));
   return result;
 }
 
@@ -213,7 +214,7 @@ void NcclGroup::fail(const Failure& failure) {
 }
 
 std::string NcclGroup::late(const NcclOperation& operation) const {
-  return gave_up(operation.what, members_.me(), operation.stopwatch.elapsed_s(), members_.others());
+  return timeout_sentence(operation.what, members_.me(), operation.stopwatch.elapsed_s(), members_.others());
 }
 
 }  // namespace tenax::comm

@@ -32,7 +32,7 @@ class NcclTransfer final : public Transfer {
     is_awaited_ = true;
   }
   bool orders_without_blocking() const override { return true; }
-  void give_up(kernels::Deadline deadline) override {
+  void cancel(kernels::Deadline deadline) override {
     group_.abort(*operation_, "given up by its rank");
     is_awaited_ = true;
     if (!only_reads_) operation_->finished->wait(deadline);

@@ -56,8 +56,8 @@ class SharedGroup {
       if (progress_spinning(end)) continue;
       if (poll_until([this] { return step_or_wait(); }, deadline)) continue;
       broken_ = true;
-      throw Error(Scope::link, gave_up(operation + " in the " + name_ + " group", names_[index(rank_)],
-                                       stopwatch.elapsed_s(), late_ranks()));
+      throw Error(Scope::link, timeout_sentence(operation + " in the " + name_ + " group",
+                                                names_[index(rank_)], stopwatch.elapsed_s(), late_ranks()));
     }
   }
 

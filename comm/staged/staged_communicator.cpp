@@ -17,7 +17,7 @@ class StagedTransfer final : public Transfer {
  public:
   StagedTransfer(StagingQueue& queue, StagingQueue::CollectivePtr collective)
       : queue_(queue), collective_(std::move(collective)) {}
-  ~StagedTransfer() override { queue_.let_go(*collective_); }
+  ~StagedTransfer() override { queue_.cancel(*collective_); }
   StagedTransfer(const StagedTransfer&) = delete;
   StagedTransfer& operator=(const StagedTransfer&) = delete;
 

@@ -37,8 +37,9 @@ void StagedSend::wait(Deadline deadline) {
     const std::lock_guard lock(context_.mutex);
     if (message_->inner) message_->inner->wait(Deadline::after_s(0));
   }
-  throw Error(Scope::link, gave_up(what_, context_.inner->describe(context_.inner->rank()),
-                                   stopwatch_.elapsed_s(), "its own device to copy it to host memory"));
+  throw Error(Scope::link,
+              timeout_sentence(what_, context_.inner->describe(context_.inner->rank()),
+                               stopwatch_.elapsed_s(), "its own device to copy it to host memory"));
 }
 
 StagedReceive::~StagedReceive() {
@@ -91,10 +92,10 @@ void StagedReceive::order_before(kernels::Stream& stream, Deadline deadline) {
   if (host_buffer_) stream.wait(*host_buffer_.copied);
 }
 
-void StagedReceive::give_up(Deadline deadline) {
+void StagedReceive::cancel(Deadline deadline) {
   if (inner_) {
     const std::lock_guard lock(context_.mutex);
-    inner_->give_up(deadline);
+    inner_->cancel(deadline);
   } else if (host_buffer_) {
     host_buffer_.copied->wait(deadline);
   }

@@ -57,7 +57,7 @@ class StagedReceive final : public Transfer {
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
   bool orders_without_blocking() const override { return !inner_; }
-  void give_up(kernels::Deadline deadline) override;
+  void cancel(kernels::Deadline deadline) override;
 
  private:
   bool arrived();

@@ -133,26 +133,27 @@ void StagingQueue::wait(StagedCollective& collective, Step step, Deadline deadli
     if (collective.step < step) progress();
     return collective.step >= step;
   };
-  if (!poll_until(is_there, deadline)) give_up(collective);
+  if (!poll_until(is_there, deadline)) break_queue(collective);
 }
 
 // What has started knows best which ranks it waits for.
-void StagingQueue::give_up(StagedCollective& collective) {
+void StagingQueue::break_queue(StagedCollective& collective) {
   try {
     for (const CollectivePtr& other : queue_) {
       if (other->moving) other->moving->wait(Deadline::after_s(0));
       if (other.get() == &collective) break;
     }
-    throw Error(Scope::link, gave_up(describe(collective), "rank " + std::to_string(host_.rank()) + " of it",
-                                     collective.stopwatch.elapsed_s(),
-                                     "its own device to copy it to or from host memory"));
+    throw Error(Scope::link,
+                timeout_sentence(describe(collective), "rank " + std::to_string(host_.rank()) + " of it",
+                                 collective.stopwatch.elapsed_s(),
+                                 "its own device to copy it to or from host memory"));
   } catch (...) {
     failure_ = failure_of(std::current_exception());
     throw;
   }
 }
 
-void StagingQueue::let_go(StagedCollective& collective) noexcept {
+void StagingQueue::cancel(StagedCollective& collective) noexcept {
   if (collective.step >= Step::copying_in) return;
   if (collective.step == Step::copying_out) wait_for_copy(collective.host_buffer);
   collective.moving.reset();

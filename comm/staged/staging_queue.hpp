@@ -49,14 +49,14 @@ class StagingQueue {
   /// Until `collective` is at `step`. Throws Error(link) on expiry.
   void wait(StagedCollective& collective, Step step, kernels::Deadline deadline);
   /// Nobody waits for it any more.
-  void let_go(StagedCollective& collective) noexcept;
+  void cancel(StagedCollective& collective) noexcept;
 
  private:
   void advance(StagedCollective& collective, bool may_start);
   void copy_out(StagedCollective& collective);
   void start(StagedCollective& collective);
   void copy_in(StagedCollective& collective);
-  [[noreturn]] void give_up(StagedCollective& collective);
+  [[noreturn]] void break_queue(StagedCollective& collective);
   std::string describe(const StagedCollective& collective) const;
 
   kernels::Device& device_;

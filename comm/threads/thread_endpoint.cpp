@@ -30,7 +30,7 @@ class ThreadReceive final : public Transfer {
   }
   void wait(kernels::Deadline deadline) override {
     if (!done_) accept(box_.take(tag_, number_, deadline));
-    if (!done_) throw Error(Scope::link, gave_up(describe(), me_, stopwatch_.elapsed_s(), peer_));
+    if (!done_) throw Error(Scope::link, timeout_sentence(describe(), me_, stopwatch_.elapsed_s(), peer_));
   }
   void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 

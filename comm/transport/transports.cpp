@@ -55,7 +55,7 @@ class ListenerTransport final : public Transport {
     std::unique_ptr<Connection> connection = pending_.take(*from, purpose, deadline);
     if (!connection)
       throw kernels::Error(kernels::Scope::link,
-                           gave_up(what, "this rank", stopwatch.elapsed_s(), peer.name));
+                           timeout_sentence(what, "this rank", stopwatch.elapsed_s(), peer.name));
     return connection;
   }
 

@@ -134,7 +134,7 @@ void RowTraffic::release(int m, const kernels::Event& last) {
   slot.output_reader = poll(microbatch.output) ? nullptr : &microbatch.output;
 }
 
-void RowTraffic::forget_misses() {
+void RowTraffic::clear_misses() {
   for (Microbatch& microbatch : microbatches_) microbatch.input.missed = microbatch.d_output.missed = false;
 }
 
@@ -207,7 +207,7 @@ void RowTraffic::settle(Flight& flight) {
 }
 
 // A send may be read until the device has got to it, which may wait for what was to be received.
-void RowTraffic::give_up() noexcept {
+void RowTraffic::cancel() noexcept {
   for (Microbatch& microbatch : microbatches_) {
     microbatch.input.transfer.reset();
     microbatch.d_output.transfer.reset();

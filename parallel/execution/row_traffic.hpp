@@ -47,7 +47,7 @@ class RowTraffic {
   bool has_gradient(int microbatch) const { return of(microbatch).gradient_done; }  ///< launched
 
   /// What is found complete from now on may have arrived while an op ran.
-  void forget_misses();
+  void clear_misses();
   /// Asynchronous devices: looks at everything under way, so that it moves on and failures are noticed; true when nothing is.
   bool watch();
   /// The deadline of something this microbatch lacks is over: ends in the words of its link, unless the link finds another
@@ -56,7 +56,7 @@ class RowTraffic {
   /// Waits for all that is under way: at the end of a run.
   void settle();
   /// Nobody will wait for what is under way; streams that do go on.
-  void give_up() noexcept;
+  void cancel() noexcept;
 
   /// Of a pass that has one; null where there was no transfer.
   const TransferRecord* received(Pass pass, int microbatch) const;

@@ -28,14 +28,14 @@ RowTraffic::Order order_of(const std::vector<PipelineOp>& row) {
 }
 
 /// When an error ends a run, nothing may wait for its messages any more: neither the device nor their memory's owners.
-class GivesUp {
+class CancelOnError {
  public:
-  explicit GivesUp(RowTraffic& traffic) : traffic_(traffic) {}
-  ~GivesUp() {
-    if (std::uncaught_exceptions() > exceptions_) traffic_.give_up();
+  explicit CancelOnError(RowTraffic& traffic) : traffic_(traffic) {}
+  ~CancelOnError() {
+    if (std::uncaught_exceptions() > exceptions_) traffic_.cancel();
   }
-  GivesUp(const GivesUp&) = delete;
-  GivesUp& operator=(const GivesUp&) = delete;
+  CancelOnError(const CancelOnError&) = delete;
+  CancelOnError& operator=(const CancelOnError&) = delete;
 
  private:
   RowTraffic& traffic_;
@@ -76,7 +76,7 @@ void ScheduleExecutor::run(const model::GradientsReady& ready, const std::functi
                            ScheduleObserver* observer) {
   reset();
   const SignalSubscription subscription(neighbours_, signal_);
-  const GivesUp on_error(traffic_);
+  const CancelOnError on_error(traffic_);
   signalled_ = subscription.to_all();
   while (executed_.size() < ops_.size()) {
     if (is_asynchronous_) await_room();
@@ -190,7 +190,7 @@ void ScheduleExecutor::execute(Op& entry, const model::GradientsReady& ready) {
   const PipelineOp& op = entry.op;
   if (op.pass == Pass::forward) traffic_.begin_forward(op.microbatch);
   if (gives_input_gradient(op.pass)) traffic_.begin_gradient(op.microbatch);
-  traffic_.forget_misses();
+  traffic_.clear_misses();
   const kernels::Range range(device_, to_string(op).c_str());
   stage_.stream().record(*entry.begin);
   compute(entry, ready);

@@ -51,7 +51,7 @@ class InjectedTransfer final : public comm::Transfer {
       : link_(link), what_(what), bytes_(bytes), tag_(tag) {}
   /// Given up by its owner: the other end may go on with it.
   ~InjectedTransfer() override {
-    if (payload_ && !arrived_) link_.give_up();
+    if (payload_ && !arrived_) link_.mark_broken();
   }
   InjectedTransfer(const InjectedTransfer&) = delete;
   InjectedTransfer& operator=(const InjectedTransfer&) = delete;
@@ -82,9 +82,9 @@ class InjectedTransfer final : public comm::Transfer {
     wait(deadline);
     payload_->order_before(stream, deadline);
   }
-  void give_up(Deadline deadline) override {
+  void cancel(Deadline deadline) override {
     for (const TransferPtr* part : {&stamp_transfer_, &payload_})
-      if (*part) (*part)->give_up(deadline);
+      if (*part) (*part)->cancel(deadline);
   }
   comm::TransferTiming timing() const override {
     comm::TransferTiming timing = payload_->timing();
@@ -99,7 +99,7 @@ class InjectedTransfer final : public comm::Transfer {
   bool has_travelled() {
     if (failure_.empty() && link_.is_down()) {
       fail();
-      link_.give_up();
+      link_.mark_broken();
     }
     if (!failure_.empty()) throw Error(Scope::link, failure_);
     if (arrived_) return true;
@@ -134,8 +134,8 @@ void InjectedTransfer::wait(Deadline deadline) {
   comm::poll_until([this] { return complete_ || has_travelled(); }, deadline);
   while (!done()) {
     if (deadline.expired())
-      throw Error(Scope::link,
-                  comm::gave_up(describe(), link_.describe(), stopwatch_.elapsed_s(), "the other end"));
+      throw Error(Scope::link, comm::timeout_sentence(describe(), link_.describe(), stopwatch_.elapsed_s(),
+                                                      "the other end"));
     std::this_thread::sleep_until(std::min({release_, Clock::now() + kLook, deadline.when()}));
   }
 }

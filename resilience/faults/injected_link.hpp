@@ -35,7 +35,7 @@ class InjectedLink final : public comm::Link {
   // For its transfers:
   bool is_down() const;
   void count(LinkFaults::Passed how);
-  void give_up() { is_broken_ = true; }
+  void mark_broken() { is_broken_ = true; }
 
  private:
   comm::Link& inner_;

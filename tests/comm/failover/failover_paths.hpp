@@ -50,7 +50,7 @@ class BrittleLink final : public Link {
       writable_.erase(memory_);
     }
     void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
-    void give_up(kernels::Deadline) override { writable_.erase(memory_); }
+    void cancel(kernels::Deadline) override { writable_.erase(memory_); }
 
    private:
     TransferPtr inner_;

@@ -114,7 +114,7 @@ TEST(NcclEndpoint, a_direction_that_is_given_up_leaves_the_other_one_alone) {
         Link& link = stage.link(1 - stage.rank());
         if (stage.rank() == 1) {
           const TransferPtr receive = link.receive(stage.stream, lost->tensor(), 0);
-          receive->give_up(soon());
+          receive->cancel(soon());
           expect_error([&] { receive->done(); }, {"given up"});
           expect_error([&] { link.receive(stage.stream, lost->tensor(), 0); }, {"given up"});
         }
@@ -149,7 +149,7 @@ TEST(NcclEndpoint, nobody_waits_for_an_abort_that_does_not_come_to_its_end) {
         const auto values = stage.values(50, 0);
         const TransferPtr receive = stage.link(0).receive(stage.stream, values->tensor(), 0);
         const fake_nccl::HeldAborts held;
-        receive->give_up(soon());
+        receive->cancel(soon());
         expect_error([&] { receive->done(); }, {"given up"});
         expect_error([&] { stage.link(0).receive(stage.stream, values->tensor(), 0); }, {"given up"});
         EXPECT_TRUE(held.any());

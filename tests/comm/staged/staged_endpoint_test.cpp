@@ -165,7 +165,7 @@ TEST(StagedEndpoint, a_receive_that_is_given_up_writes_nothing_any_more) {
     if (rank.rank() == 1) {
       transfer = rank.link(0).receive(rank.stream, values->tensor(), 0);
       EXPECT_FALSE(transfer->done());
-      transfer->give_up(soon());
+      transfer->cancel(soon());
       transfer.reset();
     }
     turn->barrier();

@@ -43,7 +43,7 @@ class BrittleLink final : public comm::Link {
       inner_->order_before(stream, deadline);
     }
     bool orders_without_blocking() const override { return inner_->orders_without_blocking(); }
-    void give_up(kernels::Deadline deadline) override { inner_->give_up(deadline); }
+    void cancel(kernels::Deadline deadline) override { inner_->cancel(deadline); }
 
    private:
     comm::TransferPtr inner_;

@@ -35,7 +35,7 @@ void expect_no_late_write(bool says_so) {
   }
   TransferPtr receive = link.receive(stream, tensor_of(values), kTag);
   const bool done = poll_until([&] { return receive->done(); }, kernels::Deadline::after_s(0.1));
-  if (!done && says_so) receive->give_up(soon());
+  if (!done && says_so) receive->cancel(soon());
   receive.reset();
   values.assign(kLong, 2.0F);  // somebody else's
   std::vector<float> place(kLong);
@@ -43,7 +43,7 @@ void expect_no_late_write(bool says_so) {
   control->barrier();
   control->barrier();
   EXPECT_EQ(values, std::vector<float>(kLong, 2.0F));
-  if (!message_not_matched->done()) message_not_matched->give_up(soon());
+  if (!message_not_matched->done()) message_not_matched->cancel(soon());
 }
 
 TEST(MpiTransfer, writes_nothing_after_it_was_given_up) { expect_no_late_write(true); }
@@ -56,7 +56,7 @@ TEST(MpiTransfer, that_nobody_answers_is_given_up_at_once) {
   HostStream stream;
   std::vector<float> values(kLong);
   TransferPtr receive = endpoint->link(1 - test_world().rank()).receive(stream, tensor_of(values), kTag);
-  receive->give_up(kernels::Deadline::after_s(60));
+  receive->cancel(kernels::Deadline::after_s(60));
   receive.reset();
   test_world().control_group()->barrier();
 }
