@@ -104,7 +104,7 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
                                         choice.vocab_dir);
   if (!line.has("json")) {
-    std::printf("on %s\n", model.place().c_str());
+    std::printf("on %s\n", model.device_name().c_str());
     std::fflush(stdout);
   }
   const Evaluation result =

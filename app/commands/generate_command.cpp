@@ -145,7 +145,7 @@ int generate_command(const std::vector<std::string>& arguments) {
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
   check_prompt(prompt, model.config().vocab_size, *tokenizer);
   Generator generator(model);
-  print_notice("on " + model.place());
+  print_notice("on " + model.device_name());
   warn(model, *tokenizer, prompt.size());
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t count = write_samples(generator, *tokenizer, prompt, request);

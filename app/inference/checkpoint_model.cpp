@@ -62,7 +62,7 @@ CheckpointModel::CheckpointModel(const std::filesystem::path& checkpoint, const 
   stream_->use_threads(threads_);
 }
 
-std::string CheckpointModel::place() const {
+std::string CheckpointModel::device_name() const {
   return choice_.device->name() +
          (is_on_cpu() ? format(", %d thread%s", threads_, threads_ == 1 ? "" : "s") : std::string()) + ", " +
          name_of(config_.compute_dtype) + (choice_.note.empty() ? "" : " (" + choice_.note + ")");

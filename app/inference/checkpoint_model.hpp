@@ -43,7 +43,7 @@ class CheckpointModel {
   comm::Communicator& alone() { return *alone_; }  ///< a group of one rank
   int threads() const { return threads_; }         ///< 1 on a GPU
   /// For people: "cpu (AMD EPYC, AVX-512), 2 threads, fp32".
-  std::string place() const;
+  std::string device_name() const;
   /// Places the rows of `table`, which is that of the whole model, and returns the flat weights, which the first call
   /// reads: all tables share them. Any thread.
   kernels::Tensor load(model::ParameterTable& table);

@@ -89,10 +89,10 @@ class EventText {
 };
 
 /// Threads for slices that may overlap: the lowest that is free.
-class Lanes {
+class ThreadRows {
  public:
-  explicit Lanes(int first_thread) : first_thread_(first_thread) {}
-  int place(const Slice& slice) {
+  explicit ThreadRows(int first_thread) : first_thread_(first_thread) {}
+  int add(const Slice& slice) {
     for (std::size_t i = 0; i < end_ns_.size(); ++i)
       if (end_ns_[i] <= slice.begin_ns) {
         end_ns_[i] = slice.end_ns;
@@ -118,12 +118,12 @@ class Rows {
   void add(const char* name, std::vector<Record> records, Write write) {
     std::stable_sort(records.begin(), records.end(),
                      [](const auto& a, const auto& b) { return a.begin_s < b.begin_s; });
-    Lanes lanes(next_thread_);
+    ThreadRows rows(next_thread_);
     for (const Record& record : records) {
       const Slice slice = slice_of(record);
-      write(record, slice, lanes.place(slice));
+      write(record, slice, rows.add(slice));
     }
-    for (; next_thread_ < lanes.end_thread(); ++next_thread_)
+    for (; next_thread_ < rows.end_thread(); ++next_thread_)
       events_.metadata("thread_name", next_thread_, format(R"("name":"%s")", name));
   }
 

@@ -22,7 +22,7 @@ class ChannelArbiter {
   /// `end` has one more message, ready at `time_s`. Those of one end come in order.
   void request(ChannelEnd end, double time_s) { requests_.push_back({end, time_s}); }
   /// The transfer that was granted to `end` ended at `time_s`.
-  void release(ChannelEnd end, double time_s) { lane(end) = {false, time_s}; }
+  void release(ChannelEnd end, double time_s) { direction(end) = {false, time_s}; }
 
   struct Grant {
     ChannelEnd end = ChannelEnd::lower;
@@ -33,9 +33,9 @@ class ChannelArbiter {
   std::optional<Grant> grant() {
     auto first = requests_.end();
     for (auto it = requests_.begin(); it != requests_.end(); ++it)
-      if (!lane(it->end).busy && (first == requests_.end() || comes_before(*it, *first))) first = it;
+      if (!direction(it->end).busy && (first == requests_.end() || comes_before(*it, *first))) first = it;
     if (first == requests_.end()) return std::nullopt;
-    Lane& taken = lane(first->end);
+    Direction& taken = direction(first->end);
     const Grant grant{first->end, std::max(first->time_s, taken.free_s)};
     taken.busy = true;
     requests_.erase(first);
@@ -43,11 +43,11 @@ class ChannelArbiter {
   }
 
  private:
-  struct Lane {  // what one transfer at a time uses
+  struct Direction {  // what one transfer at a time uses
     bool busy = false;
     double free_s = 0;
   };
-  Lane& lane(ChannelEnd end) { return lanes_[paired_ && end == ChannelEnd::upper ? 1 : 0]; }
+  Direction& direction(ChannelEnd end) { return directions_[paired_ && end == ChannelEnd::upper ? 1 : 0]; }
   /// At the same time the lower end's, which sends activations. Times of two ranks agree no better than this.
   static bool comes_before(const Grant& a, const Grant& b) {
     constexpr double kSameTime_s = 1e-3;
@@ -57,7 +57,7 @@ class ChannelArbiter {
   }
 
   bool paired_;
-  std::array<Lane, 2> lanes_;
+  std::array<Direction, 2> directions_;
   std::vector<Grant> requests_;  ///< time_s: when ready
 };
 

@@ -15,7 +15,7 @@ namespace tenax::comm {
 namespace {
 
 /// A rank's place in a new group.
-struct Place {
+struct GroupMember {
   std::shared_ptr<MailboxGroup> group;
   int rank = 0;
 };
@@ -25,23 +25,23 @@ class SplitBoard {
  public:
   explicit SplitBoard(int size) : size_(size) {}
 
-  Place split(int rank, std::uint64_t number, int color, int key, kernels::Deadline deadline) {
+  GroupMember split(int rank, std::uint64_t number, int color, int key, kernels::Deadline deadline) {
     std::unique_lock lock(mutex_);
     Round& round = rounds_[number];
     round.entries.emplace_back(color, key, rank);
     if (static_cast<int>(round.entries.size()) == size_) assign(round);
     changed_.notify_all();
-    if (!changed_.wait_until(lock, deadline.when(), [&] { return !round.places.empty(); }))
+    if (!changed_.wait_until(lock, deadline.when(), [&] { return !round.members_of_round.empty(); }))
       throw kernels::Error(kernels::Scope::replica, missing(round));
-    const Place place = round.places.at(rank);
+    const GroupMember member = round.members_of_round.at(rank);
     if (++round.collected == size_) rounds_.erase(number);
-    return place;
+    return member;
   }
 
  private:
   struct Round {
     std::vector<std::tuple<int, int, int>> entries;  ///< color, key, world rank
-    std::map<int, Place> places;                     ///< by world rank
+    std::map<int, GroupMember> members_of_round;     ///< by world rank
     int collected = 0;
   };
 
@@ -52,7 +52,7 @@ class SplitBoard {
     for (const auto& [color, members] : members_of_color) {
       const auto group = std::make_shared<MailboxGroup>(members);
       for (std::size_t i = 0; i < members.size(); ++i)
-        round.places[members[i]] = {group, static_cast<int>(i)};
+        round.members_of_round[members[i]] = {group, static_cast<int>(i)};
     }
   }
 
@@ -86,8 +86,8 @@ class ThreadWorld final : public World {
 
   std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
     const kernels::Deadline deadline = kernels::Deadline::after_s(options_.deadline_s);
-    Place place = board_->split(rank_, splits_++, color, key, deadline);
-    return create_thread_endpoint(std::move(place.group), place.rank);
+    GroupMember member = board_->split(rank_, splits_++, color, key, deadline);
+    return create_thread_endpoint(std::move(member.group), member.rank);
   }
   std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                    kernels::Device& device) override {

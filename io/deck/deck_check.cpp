@@ -22,10 +22,10 @@ void check_later_keys(const Deck& deck, const Origins& origins) {
   Deck given = deck, defaults;
   for (const auto& key : deck_keys()) {
     if (key.later.reason.empty()) continue;
-    const std::string value = toml_text(key.slot(given, 0), key);
+    const std::string value = toml_text(key.target(given, 0), key);
     const auto& refused = key.later.values;
     const bool is_refused =
-        refused.empty() ? value != toml_text(key.slot(defaults, 0), key)
+        refused.empty() ? value != toml_text(key.target(defaults, 0), key)
                         : std::any_of(refused.begin(), refused.end(),
                                       [&](const auto& choice) { return json_string(choice) == value; });
     const std::string name = key.full_name();
@@ -52,7 +52,7 @@ void check_resolved(const Deck& deck, const Origins& origins) {
   Deck resolved = deck;
   for (const DeckKey& key : deck_keys()) {
     if (key.section == "inject" || (key.section == "model" && deck.model.is_placeholder)) continue;
-    const std::string complaint = std::visit(RangeCheck{key}, key.slot(resolved, 0));
+    const std::string complaint = std::visit(RangeCheck{key}, key.target(resolved, 0));
     if (!complaint.empty()) origins.fail({key.full_name()}, key.full_name() + complaint);
   }
 }

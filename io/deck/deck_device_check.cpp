@@ -12,11 +12,11 @@ void check_kind_of(Deck& deck, const std::string& section, std::size_t index, co
                    const Origins& origins) {
   Deck defaults;
   defaults.inject.resize(index + 1);
-  const std::string kind = std::get<AnyChoice*>(find_key(section, "kind")->slot(deck, index))->word();
+  const std::string kind = std::get<AnyChoice*>(find_key(section, "kind")->target(deck, index))->word();
   for (const auto& key : deck_keys()) {
     if (key.section != section || key.kind.empty() || key.kind == kind) continue;
-    const std::string value = toml_text(key.slot(deck, index), key);
-    if (value == toml_text(key.slot(defaults, index), key)) continue;
+    const std::string value = toml_text(key.target(deck, index), key);
+    if (value == toml_text(key.target(defaults, index), key)) continue;
     origins.fail(
         {prefix + "." + key.name, prefix + ".kind"},
         prefix + "." + key.name + " = " + value + " needs " + prefix + ".kind = " + json_string(key.kind));
@@ -26,7 +26,7 @@ void check_kind_of(Deck& deck, const std::string& section, std::size_t index, co
 }  // namespace
 
 void check_kinds(const Deck& deck, const Origins& origins) {
-  Deck copy = deck;  // slots point into a Deck that may be written
+  Deck copy = deck;  // targets point into a Deck that may be written
   check_kind_of(copy, "device", 0, "device", origins);
   for (std::size_t i = 0; i < copy.inject.size(); ++i) {
     if (copy.inject[i].kind.empty()) continue;

@@ -52,7 +52,7 @@ class FaultCheck {
   std::string shown(const char* key) const {
     Deck copy = deck_;
     const DeckKey& row = *find_key("inject", key);
-    return name(key) + " = " + toml_text(row.slot(copy, index_), row);
+    return name(key) + " = " + toml_text(row.target(copy, index_), row);
   }
   bool is_set(const char* key) const { return origins_.is_set(name(key)); }
   [[noreturn]] void fail(std::vector<std::string> keys, const std::string& message) const {

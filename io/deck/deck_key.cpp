@@ -59,7 +59,7 @@ std::string Range::complaint(double value, const std::string& text_of_value) con
 std::string DeckKey::type_text() const {
   Deck deck;
   deck.inject.resize(1);
-  return std::visit(TypeText{}, slot(deck, 0));
+  return std::visit(TypeText{}, target(deck, 0));
 }
 
 std::string DeckKey::type_with_article() const {

@@ -13,8 +13,9 @@
 namespace tenax::io {
 
 /// Where a key's value lives in a Deck.
-using Slot = std::variant<std::int64_t*, double*, bool*, std::string*, AnyChoice*, std::vector<std::int64_t>*,
-                          std::vector<double>*, std::vector<std::string>*, std::vector<DataSource>*>;
+using DeckTarget =
+    std::variant<std::int64_t*, double*, bool*, std::string*, AnyChoice*, std::vector<std::int64_t>*,
+                 std::vector<double>*, std::vector<std::string>*, std::vector<DataSource>*>;
 
 /// Sizes multiply, and end as 32-bit arguments of libraries.
 inline constexpr double kMaxSize = 2147483647;
@@ -41,7 +42,8 @@ struct Later {
 
 struct DeckKey {
   std::string section, name, sentence;
-  std::function<Slot(Deck&, std::size_t)> slot;  ///< the index counts [[inject]] entries, else it is 0
+  std::function<DeckTarget(Deck&, std::size_t)>
+      target;  ///< the index counts [[inject]] entries, else it is 0
   Range range;
   std::vector<std::string> choices;
   std::string unit;

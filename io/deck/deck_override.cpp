@@ -39,14 +39,14 @@ std::string quote_elements(const std::string& list) {
 }
 
 /// What a deck would say for `value`, given the key's type.
-std::string as_toml(const std::string& value, const Slot& slot) {
+std::string as_toml(const std::string& value, const DeckTarget& target) {
   const bool is_list = value.starts_with('[') && value.ends_with(']');
-  if (std::holds_alternative<std::string*>(slot) || std::holds_alternative<AnyChoice*>(slot))
+  if (std::holds_alternative<std::string*>(target) || std::holds_alternative<AnyChoice*>(target))
     return is_quoted(value) ? value : json_string(value);
   const bool is_bare = value.find_first_of("\"'{") == std::string::npos;
-  const bool wants_files = std::holds_alternative<std::vector<DataSource>*>(slot);
+  const bool wants_files = std::holds_alternative<std::vector<DataSource>*>(target);
   if (wants_files && !is_list) return is_quoted(value) ? value : json_string(value);
-  const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(slot);
+  const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(target);
   return wants_strings && is_list && is_bare ? quote_elements(value) : value;
 }
 
@@ -83,7 +83,7 @@ toml::table override_value(const Override& given, const DeckKey& key) {
   any.inject.resize(1);
   toml::table table;
   try {
-    table = parse_toml("value = " + as_toml(given.value, key.slot(any, 0)));
+    table = parse_toml("value = " + as_toml(given.value, key.target(any, 0)));
   } catch (const SyntaxFault&) {
     table.clear();
   }

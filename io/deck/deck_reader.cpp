@@ -97,7 +97,7 @@ void DeckReader::store(const Entry& entry) {
   const DeckKey* key = find_key(entry.section, entry.key);
   if (!key) origins_.fail_at(entry.position, unknown_key(entry.name, entry.section, entry.key));
   origins_.set_in_deck(entry.name, entry.position);
-  const auto problem = assign(key->slot(deck_, entry.index), *key, entry.name, *entry.value);
+  const auto problem = assign(key->target(deck_, entry.index), *key, entry.name, *entry.value);
   if (problem) origins_.fail_at(entry.position, *problem);
 }
 
@@ -118,7 +118,7 @@ void DeckReader::apply_override(const std::string& text) {
     origins_.set_on_command_line("inject." + std::to_string(index));
   }
   const toml::table value = override_value(given, *key);
-  const auto problem = assign(key->slot(deck_, index), *key, name, *value.get("value"));
+  const auto problem = assign(key->target(deck_, index), *key, name, *value.get("value"));
   if (problem) Origins::fail_on_command_line(name, *problem);
   origins_.set_on_command_line(name);
 }

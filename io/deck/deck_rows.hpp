@@ -38,7 +38,9 @@ class Rows {
     key.section = section_;
     key.name = std::move(name);
     key.sentence = std::move(sentence);
-    key.slot = [part = part_, member](Deck& deck, std::size_t i) { return Slot(&(part(deck, i).*member)); };
+    key.target = [part = part_, member](Deck& deck, std::size_t i) {
+      return DeckTarget(&(part(deck, i).*member));
+    };
     if constexpr (std::is_base_of_v<AnyChoice, T>) key.choices = (Section{}.*member).words();
     keys_.push_back(std::move(key));
     return keys_.back();

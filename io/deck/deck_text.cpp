@@ -48,7 +48,7 @@ void write_section(std::ostream& out, const std::string& section, const std::str
                    std::size_t index) {
   out << (out.tellp() > 0 ? "\n" : "") << header << "\n";
   for (const auto& key : deck_keys()) {
-    if (key.section == section) out << key.name << " = " << toml_text(key.slot(deck, index), key) << "\n";
+    if (key.section == section) out << key.name << " = " << toml_text(key.target(deck, index), key) << "\n";
   }
 }
 
@@ -64,7 +64,7 @@ std::string facts_of(const DeckKey& key) {
   if (key.is_required) return facts + "; required";
   Deck defaults;
   defaults.inject.resize(1);
-  const std::string value = toml_text(key.slot(defaults, 0), key);
+  const std::string value = toml_text(key.target(defaults, 0), key);
   return value == "\"\"" || value == "[]" ? facts : facts + "; default " + value;
 }
 
@@ -96,12 +96,12 @@ std::string toml_number(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-std::string toml_text(const Slot& slot, const DeckKey& key) {
-  return std::visit(TomlText{key.empty_is_zero}, slot);
+std::string toml_text(const DeckTarget& target, const DeckKey& key) {
+  return std::visit(TomlText{key.empty_is_zero}, target);
 }
 
 std::string to_toml(const Deck& deck) {
-  Deck copy = deck;  // slots point into a Deck that may be written
+  Deck copy = deck;  // targets point into a Deck that may be written
   std::ostringstream out;
   for (const auto& section : deck_sections()) {
     if (section.name == "model" && copy.model.is_placeholder) continue;
@@ -141,7 +141,7 @@ std::string reference_toml() {
     for (const auto& key : deck_keys()) {
       if (key.section != section.name) continue;
       const std::string value =
-          key.example_toml.empty() ? toml_text(key.slot(defaults, 0), key) : key.example_toml;
+          key.example_toml.empty() ? toml_text(key.target(defaults, 0), key) : key.example_toml;
       const bool is_comment = many || (!key.is_required && !key.example_toml.empty());
       text += "\n" + wrapped(description(key), "# ") + wrapped(facts_of(key), "# ");
       text += (is_comment ? "# " : "") + key.name + " = " + value + "\n";

@@ -10,7 +10,7 @@ namespace tenax::io {
 /// With a point or an exponent, so that TOML reads a float whatever its size.
 std::string toml_number(double value);
 
-/// The value in `slot` as TOML; reading it back gives the same value.
-std::string toml_text(const Slot& slot, const DeckKey& key);
+/// The value in `target` as TOML; reading it back gives the same value.
+std::string toml_text(const DeckTarget& target, const DeckKey& key);
 
 }  // namespace tenax::io

@@ -29,17 +29,17 @@ class Assigner {
   Assigner(const DeckKey& key, std::string name, const toml::node& node)
       : key_(key), name_(std::move(name)), node_(node) {}
 
-  Problem operator()(std::int64_t* slot) const { return read(node_, *slot); }
-  Problem operator()(double* slot) const { return read(node_, *slot); }
-  Problem operator()(std::string* slot) const { return read(node_, *slot); }
-  Problem operator()(AnyChoice* slot) const { return read(node_, *slot); }
-  Problem operator()(bool* slot) const { return read(node_, *slot); }
-  Problem operator()(std::vector<std::int64_t>* slot) const { return read_one_or_list(*slot); }
-  Problem operator()(std::vector<double>* slot) const { return read_one_or_list(*slot); }
-  Problem operator()(std::vector<std::string>* slot) const {
-    return node_.is_array() ? read_one_or_list(*slot) : wrong_type(node_);
+  Problem operator()(std::int64_t* target) const { return read(node_, *target); }
+  Problem operator()(double* target) const { return read(node_, *target); }
+  Problem operator()(std::string* target) const { return read(node_, *target); }
+  Problem operator()(AnyChoice* target) const { return read(node_, *target); }
+  Problem operator()(bool* target) const { return read(node_, *target); }
+  Problem operator()(std::vector<std::int64_t>* target) const { return read_one_or_list(*target); }
+  Problem operator()(std::vector<double>* target) const { return read_one_or_list(*target); }
+  Problem operator()(std::vector<std::string>* target) const {
+    return node_.is_array() ? read_one_or_list(*target) : wrong_type(node_);
   }
-  Problem operator()(std::vector<DataSource>* slot) const;
+  Problem operator()(std::vector<DataSource>* target) const;
 
  private:
   Problem read(const toml::node& node, std::int64_t& value) const;
@@ -153,11 +153,11 @@ Problem Assigner::read_one_or_list(std::vector<T>& values) const {
   return {};
 }
 
-Problem Assigner::operator()(std::vector<DataSource>* slot) const {
+Problem Assigner::operator()(std::vector<DataSource>* target) const {
   const auto file = node_.value_exact<std::string>();
-  if (!file) return node_.is_array() ? read_one_or_list(*slot) : wrong_type(node_);
-  slot->clear();
-  if (!file->empty()) slot->push_back({*file});
+  if (!file) return node_.is_array() ? read_one_or_list(*target) : wrong_type(node_);
+  target->clear();
+  if (!file->empty()) target->push_back({*file});
   return {};
 }
 
@@ -179,11 +179,12 @@ std::string control_character_in(const toml::node& node) {
 
 }  // namespace
 
-Problem assign(const Slot& slot, const DeckKey& key, const std::string& name, const toml::node& node) {
+Problem assign(const DeckTarget& target, const DeckKey& key, const std::string& name,
+               const toml::node& node) {
   // They end a path early (NUL), or disturb the terminal that a name is shown on.
   if (const std::string control = control_character_in(node); !control.empty())
     return name + " holds the control character " + control + ", which no string of a deck may";
-  return std::visit(Assigner(key, name, node), slot);
+  return std::visit(Assigner(key, name, node), target);
 }
 
 }  // namespace tenax::io

@@ -1,4 +1,4 @@
-// TOML values into the slots of a Deck.
+// TOML values into the targets of a Deck.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace tenax::io {
 
-/// Stores `node` in `slot`. Returns what is wrong with it (type, range, choice) as a sentence that names the
+/// Stores `node` in `target`. Returns what is wrong with it (type, range, choice) as a sentence that names the
 /// key, or nothing. `name`: "section.key" as the user would write it.
-std::optional<std::string> assign(const Slot& slot, const DeckKey& key, const std::string& name,
+std::optional<std::string> assign(const DeckTarget& target, const DeckKey& key, const std::string& name,
                                   const toml::node& node);
 
 }  // namespace tenax::io

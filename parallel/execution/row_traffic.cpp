@@ -183,7 +183,7 @@ std::vector<RowTraffic::Flight*> RowTraffic::missing(Microbatch& microbatch) {
   return flights;
 }
 
-void RowTraffic::press(int m) {
+void RowTraffic::demand(int m) {
   Microbatch& microbatch = of(m);
   for (Flight* flight : missing(microbatch)) flight->transfer->wait(Deadline::after_s(0));
   post();

@@ -52,7 +52,7 @@ class RowTraffic {
   bool watch();
   /// The deadline of something this microbatch lacks is over: ends in the words of its link, unless the link finds another
   /// way (then it is here on return).
-  void press(int microbatch);
+  void demand(int microbatch);
   /// Waits for all that is under way: at the end of a run.
   void settle();
   /// Nobody will wait for what is under way; streams that do go on.

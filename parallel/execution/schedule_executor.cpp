@@ -93,7 +93,7 @@ void ScheduleExecutor::await_room() {
   if (!neighbours_.upstream && !neighbours_.downstream) return;
   const std::size_t ahead = bends_ ? 1 : static_cast<std::size_t>(options_.launch_ahead);
   while (!wait_until([&] { return executed_.size() - finished() <= ahead; }, options_.deadline_s))
-    press_device();
+    demand_running();
 }
 
 // How many ops have run, in the order they were launched in.
@@ -111,7 +111,7 @@ ScheduleExecutor::Op& ScheduleExecutor::choose() {
   const auto planned_is_ready = [&] { return ready(next); };
   if (planned_is_ready()) return planned;
   if (!bends_) {
-    while (!wait_until(planned_is_ready, options_.deadline_s)) press(planned);
+    while (!wait_until(planned_is_ready, options_.deadline_s)) demand(planned);
     return planned;
   }
   // There is no hurry before the device has nothing to do.
@@ -120,7 +120,7 @@ ScheduleExecutor::Op& ScheduleExecutor::choose() {
   int chosen = next;
   const auto any_is_ready = [&] { return (chosen = first_ready()) >= 0; };
   if (!wait_until(any_is_ready, options_.deadline_s)) {
-    press(planned);
+    demand(planned);
     chosen = next;
   }
   if (chosen != next)
@@ -131,9 +131,9 @@ ScheduleExecutor::Op& ScheduleExecutor::choose() {
 /// In the row's order; -1: none.
 int ScheduleExecutor::first_ready() {
   int first = -1;
-  for (const Lane* lane : {&forwards_, &gradients_, &weights_}) {
-    if (lane->next == lane->ops.size()) continue;
-    const int index = lane->ops[lane->next];
+  for (const OpQueue* queue : {&forwards_, &gradients_, &weights_}) {
+    if (queue->next == queue->ops.size()) continue;
+    const int index = queue->ops[queue->next];
     if ((first < 0 || index < first) && ready(index)) first = index;
   }
   return first;
@@ -171,18 +171,18 @@ bool ScheduleExecutor::wait_until(Ready is_ready, double seconds) {
 }
 
 // The deadline is over.
-void ScheduleExecutor::press(const Op& entry) {
-  if (!is_idle()) return press_device();
-  traffic_.press(entry.op.microbatch);
+void ScheduleExecutor::demand(const Op& entry) {
+  if (!is_idle()) return demand_running();
+  traffic_.demand(entry.op.microbatch);
   if (!ready(static_cast<int>(&entry - ops_.data())))
     throw kernels::Error(kernels::Scope::operation, "the pipeline schedule waits for ever at " +
                                                         to_string(entry.op) + ": no slot is free");
 }
 
 // The same of the op that the device is at.
-void ScheduleExecutor::press_device() {
+void ScheduleExecutor::demand_running() {
   const Op& entry = ops_[static_cast<std::size_t>(executed_[finished_])];
-  traffic_.press(entry.op.microbatch);
+  traffic_.demand(entry.op.microbatch);
   entry.end->wait(Deadline::after_s(options_.deadline_s));
 }
 

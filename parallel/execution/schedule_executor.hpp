@@ -71,7 +71,7 @@ class ScheduleExecutor {
     std::unique_ptr<kernels::Event> begin, end;
   };
   /// The row's ops of one kind, in its order. BW is a gradient and a weight pass.
-  struct Lane {
+  struct OpQueue {
     std::vector<int> ops;
     std::size_t next = 0;
     bool at(int index) const { return next < ops.size() && ops[next] == index; }
@@ -84,8 +84,8 @@ class ScheduleExecutor {
   bool ready(int index);
   template <class Ready>
   bool wait_until(Ready ready, double seconds);
-  void press(const Op& entry);
-  void press_device();
+  void demand(const Op& entry);
+  void demand_running();
   std::size_t finished();
   bool is_idle() { return !is_asynchronous_ || finished() == executed_.size(); }
   void execute(Op& entry, const model::GradientsReady& ready);
@@ -97,7 +97,7 @@ class ScheduleExecutor {
   PipelineNeighbours neighbours_;
   ExecutorOptions options_;
   std::vector<PipelineOp> row_;
-  Lane forwards_, gradients_, weights_;
+  OpQueue forwards_, gradients_, weights_;
   RowTraffic traffic_;
   const bool bends_, is_asynchronous_;
   bool is_warm_;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "parallel/schedule/dependency_walk.hpp"
-#include "parallel/schedule/transfer_clockwork.hpp"
+#include "parallel/schedule/link_timeline.hpp"
 
 namespace tenax::parallel {
 namespace {
@@ -21,9 +21,9 @@ int microbatches_of(const PipelineSchedule& schedule) {
 
 /// The recurrence start = max(end of the stage's previous op, arrival of the input), op by op in an order in
 /// which all inputs are known.
-class Clockwork {
+class LatencyTimeline {
  public:
-  Clockwork(const PipelineSchedule& schedule, const PipelineCosts& costs)
+  LatencyTimeline(const PipelineSchedule& schedule, const PipelineCosts& costs)
       : schedule_(schedule),
         costs_(costs),
         microbatches_(microbatches_of(schedule)),
@@ -99,10 +99,11 @@ Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
                   const TransferModel& transfers) {
   assert(costs.stage_count() == schedule.stages());
   assert(costs.link_delay_s.empty() || static_cast<int>(costs.link_delay_s.size()) == schedule.stages() - 1);
-  if (transfers.kind == TransferModel::Kind::latency) return summary_of(Clockwork(schedule, costs).run());
+  if (transfers.kind == TransferModel::Kind::latency)
+    return summary_of(LatencyTimeline(schedule, costs).run());
   const int microbatches = microbatches_of(schedule);
   DependencyWalk(schedule, microbatches).run([](int, int) {});
-  return summary_of(TransferClockwork(schedule, microbatches, costs, transfers).run());
+  return summary_of(LinkTimeline(schedule, microbatches, costs, transfers).run());
 }
 
 std::string draw_gantt(const PipelineSchedule& schedule, const Timeline& timeline, int width) {

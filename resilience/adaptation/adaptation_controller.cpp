@@ -169,7 +169,7 @@ bool AdaptationController::plan_may_pay() const {
       !differ_materially(costs, *planned_, kReplanPass, kReplanDelay, forecast_.material_s_of_link()))
     return false;
   const double bound_s = parallel::makespan_lower_bound_s(microbatches_, costs, limit_);
-  return judge().mean_s(running_) > bound_s + least_gain_s(bound_s);
+  return make_scorer().mean_s(running_) > bound_s + least_gain_s(bound_s);
 }
 
 parallel::PlanRequest AdaptationController::request() {
@@ -192,13 +192,13 @@ AdaptationDecision AdaptationController::decide(const parallel::Plan* plan) {
     assessed_.reset();  // what moved while the plan was made is looked at next time
   }
   if (forecast_.known() && (assessed_now_ || plan)) {
-    const PlanJudge judges = judge();
-    const PipelineSchedule& best = best_schedule(judges, plan);
+    const ScheduleScorer scorer = make_scorer();
+    const PipelineSchedule& best = best_schedule(scorer, plan);
     const bool pays = !(best == running_);
     if (plan && !pays) quiet_until_ = step_ + (1 << std::min(++fruitless_plans_, kMaxPatience));
     if (plan && pays) fruitless_plans_ = 0;
     if (pays) decision.schedule = running_ = PipelineSchedule(best);
-    const double mean_s = judges.mean_s(running_);
+    const double mean_s = scorer.mean_s(running_);
     predicted_s_ = std::isfinite(mean_s) ? mean_s : 0;
   }
   decision.predicted_s = predicted_s_;
@@ -210,20 +210,20 @@ AdaptationDecision AdaptationController::decide(const parallel::Plan* plan) {
   return decision;
 }
 
-const PipelineSchedule& AdaptationController::best_schedule(const PlanJudge& judge,
+const PipelineSchedule& AdaptationController::best_schedule(const ScheduleScorer& scorer,
                                                             const parallel::Plan* plan) const {
-  const double running_s = judge.mean_s(running_);
+  const double running_s = scorer.mean_s(running_);
   const PipelineSchedule* best = &running_;
   double best_s = running_s;
   if (plan && settings_.reschedule) {
-    const double plan_s = judge.mean_s(plan->schedule);
+    const double plan_s = scorer.mean_s(plan->schedule);
     if (plan_s + least_gain_s(plan_s) < running_s) {
       best = &plan->schedule;
       best_s = plan_s;
     }
   }
   if (running_ == home_ && best == &running_) return running_;
-  const double home_s = judge.mean_s(home_);
+  const double home_s = scorer.mean_s(home_);
   const bool returns = healthy() ? home_s <= best_s + kReturnShare * least_gain_s(best_s)
                                  : home_s + least_gain_s(home_s) < best_s;
   return returns ? home_ : *best;

@@ -17,7 +17,7 @@
 #include "resilience/adaptation/flap_damper.hpp"
 #include "resilience/adaptation/link_samples.hpp"
 #include "resilience/adaptation/pipeline_forecast.hpp"
-#include "resilience/adaptation/plan_judge.hpp"
+#include "resilience/adaptation/schedule_scorer.hpp"
 
 namespace tenax::resilience {
 
@@ -104,8 +104,9 @@ class AdaptationController {
   bool healthy() const;
   std::vector<char> delegated_links() const;
   parallel::PipelineCosts with_overheads(parallel::PipelineCosts costs) const;
-  PlanJudge judge() const;
-  const parallel::PipelineSchedule& best_schedule(const PlanJudge& judge, const parallel::Plan* plan) const;
+  ScheduleScorer make_scorer() const;
+  const parallel::PipelineSchedule& best_schedule(const ScheduleScorer& scorer,
+                                                  const parallel::Plan* plan) const;
   void report_stragglers(std::vector<AdaptationEvent>& events);
   void report_paths(std::vector<AdaptationEvent>& events);
   void report_schedule(std::vector<AdaptationEvent>& events) const;

@@ -28,7 +28,7 @@ parallel::PipelineCosts AdaptationController::with_overheads(parallel::PipelineC
   return costs;
 }
 
-PlanJudge AdaptationController::judge() const {
+ScheduleScorer AdaptationController::make_scorer() const {
   std::vector<parallel::PipelineCosts> scenarios = forecast_.scenarios();
   for (parallel::PipelineCosts& costs : scenarios) costs = with_overheads(std::move(costs));
   return {std::move(scenarios), settings_.direct, delegated_links()};

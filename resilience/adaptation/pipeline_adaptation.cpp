@@ -80,11 +80,11 @@ std::vector<LinkCondition> PipelineAdaptation::look_at_paths(std::int64_t step, 
   std::vector<LinkCondition> conditions;
   for (const LinkPath& path : paths_) conditions.push_back({.delegated = path.delegated});
   if (path_failed) {
-    const std::vector<char> innocent = learn_failures(conditions);
+    const std::vector<char> unbroken = learn_failures(conditions);
     world_has_broken_ = true;
     retry_pause_ = kRetrySteps;
     next_retry_ = step + retry_pause_;
-    restore_innocent(innocent, conditions);
+    restore_unbroken(unbroken, conditions);
   } else if (world_has_broken_ && step >= next_retry_) {
     retry_direct(broken_);
     retry_pause_ = std::min(2 * retry_pause_, kMostRetrySteps);
@@ -134,27 +134,27 @@ std::vector<char> PipelineAdaptation::learn_failures(std::vector<LinkCondition>&
   group_->all_reduce_sum(sums);
   const bool somebody_knows = std::any_of(sums.end() - static_cast<std::ptrdiff_t>(links), sums.end(),
                                           [](double breaks) { return breaks > 0; });
-  std::vector<char> innocent(links, 0);
+  std::vector<char> unbroken(links, 0);
   for (std::size_t i = 0; i < links; ++i) {
     if (sums[i] == 0) continue;
     broken_[i] = 1;
-    innocent[i] = somebody_knows && sums[3 * links + i] == 0;
+    unbroken[i] = somebody_knows && sums[3 * links + i] == 0;
     conditions[i].direct_messages = static_cast<int>(sums[links + i]);
     conditions[i].delegated_messages = static_cast<int>(sums[2 * links + i]);
   }
-  return innocent;
+  return unbroken;
 }
 
 // A stage that waits behind a link that went silent gets nothing over a sound one, and gives that up too when its deadline is
 // over. Such a path is used again at once, if it carries a message.
-void PipelineAdaptation::restore_innocent(const std::vector<char>& innocent,
+void PipelineAdaptation::restore_unbroken(const std::vector<char>& unbroken,
                                           std::vector<LinkCondition>& conditions) {
-  double any = static_cast<double>(std::count(innocent.begin(), innocent.end(), 1));
+  double any = static_cast<double>(std::count(unbroken.begin(), unbroken.end(), 1));
   replica_.control().all_reduce_max({&any, 1});
   if (any == 0) return;
-  retry_direct(innocent);
-  for (std::size_t i = 0; i < innocent.size(); ++i) {
-    if (!innocent[i] || broken_[i]) continue;
+  retry_direct(unbroken);
+  for (std::size_t i = 0; i < unbroken.size(); ++i) {
+    if (!unbroken[i] || broken_[i]) continue;
     links_.set_path(static_cast<int>(i), Path::direct, paths_[i].delegates);
     conditions[i] = {};  // no break
   }

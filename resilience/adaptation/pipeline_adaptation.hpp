@@ -56,7 +56,7 @@ class PipelineAdaptation {
   void apply_paths(const std::vector<LinkPath>& paths);
   std::vector<LinkCondition> look_at_paths(std::int64_t step, bool path_failed);
   std::vector<char> learn_failures(std::vector<LinkCondition>& conditions);
-  void restore_innocent(const std::vector<char>& innocent, std::vector<LinkCondition>& conditions);
+  void restore_unbroken(const std::vector<char>& unbroken, std::vector<LinkCondition>& conditions);
   void retry_direct(const std::vector<char>& links);
 
   parallel::Replica& replica_;

@@ -80,7 +80,7 @@ TEST(DeckTable, gives_each_key_a_place_of_its_own) {
   std::vector<const void*> places;
   for (const auto& key : deck_keys()) {
     places.push_back(
-        std::visit([](auto* place) { return static_cast<const void*>(place); }, key.slot(deck, 0)));
+        std::visit([](auto* place) { return static_cast<const void*>(place); }, key.target(deck, 0)));
   }
   std::sort(places.begin(), places.end());
   EXPECT_EQ(std::adjacent_find(places.begin(), places.end()), places.end());
@@ -91,16 +91,16 @@ TEST(DeckTable, has_defaults_that_its_own_checks_allow) {
   deck.inject.resize(1);
   for (const auto& key : deck_keys()) {
     if (key.is_required) continue;
-    const Slot slot = key.slot(deck, 0);
-    if (const auto* whole = std::get_if<std::int64_t*>(&slot)) {
+    const DeckTarget target = key.target(deck, 0);
+    if (const auto* whole = std::get_if<std::int64_t*>(&target)) {
       EXPECT_TRUE(key.range.contains(static_cast<double>(**whole))) << key.full_name();
-    } else if (const auto* real = std::get_if<double*>(&slot)) {
+    } else if (const auto* real = std::get_if<double*>(&target)) {
       EXPECT_TRUE(key.range.contains(**real)) << key.full_name();
-    } else if (const auto* choice = std::get_if<AnyChoice*>(&slot)) {
+    } else if (const auto* choice = std::get_if<AnyChoice*>(&target)) {
       EXPECT_EQ(key.choices, (*choice)->words()) << key.full_name();
       EXPECT_NE(std::find(key.choices.begin(), key.choices.end(), (*choice)->word()), key.choices.end())
           << key.full_name();
-    } else if (const auto* text = std::get_if<std::string*>(&slot); text && !key.choices.empty()) {
+    } else if (const auto* text = std::get_if<std::string*>(&target); text && !key.choices.empty()) {
       if (key.may_be_empty && (*text)->empty()) continue;
       EXPECT_NE(std::find(key.choices.begin(), key.choices.end(), **text), key.choices.end())
           << key.full_name();

@@ -11,7 +11,7 @@
 
 #include "parallel/planner/schedule_planner.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
-#include "resilience/adaptation/plan_judge.hpp"
+#include "resilience/adaptation/schedule_scorer.hpp"
 
 namespace tenax::resilience {
 

@@ -1,4 +1,4 @@
-// PlanJudge: how long an iteration takes under a schedule, by the evaluator, for what is expected of the
+// ScheduleScorer: how long an iteration takes under a schedule, by the evaluator, for what is expected of the
 // links.
 #pragma once
 
@@ -14,10 +14,10 @@ double predict_s(const parallel::PipelineSchedule& schedule, const parallel::Pip
                  const parallel::TransferModel& direct, const std::vector<char>& delegated);
 
 /// Judges schedules by their mean over scenarios, so that one for restless links suits all that they do.
-class PlanJudge {
+class ScheduleScorer {
  public:
-  PlanJudge(std::vector<parallel::PipelineCosts> scenarios, parallel::TransferModel direct,
-            std::vector<char> delegated);
+  ScheduleScorer(std::vector<parallel::PipelineCosts> scenarios, parallel::TransferModel direct,
+                 std::vector<char> delegated);
   double mean_s(const parallel::PipelineSchedule& schedule) const;
 
  private:

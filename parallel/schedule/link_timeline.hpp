@@ -1,4 +1,4 @@
-// TransferClockwork: simulate() where messages wait for each other, and may block their sender.
+// LinkTimeline: simulate() where messages wait for each other, and may block their sender.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 namespace tenax::parallel {
 
 /// The schedule must not deadlock (DependencyWalk) and must, like costs and model, outlive the clockwork.
-class TransferClockwork {
+class LinkTimeline {
  public:
-  TransferClockwork(const PipelineSchedule& schedule, int microbatches, const PipelineCosts& costs,
-                    const TransferModel& model);
+  LinkTimeline(const PipelineSchedule& schedule, int microbatches, const PipelineCosts& costs,
+               const TransferModel& model);
 
   /// When each op starts and ends, aligned with the schedule's lists. To be called once.
   std::vector<std::vector<OpTime>> run();

@@ -1,4 +1,4 @@
-#include "resilience/adaptation/plan_judge.hpp"
+#include "resilience/adaptation/schedule_scorer.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -27,13 +27,13 @@ double predict_s(const parallel::PipelineSchedule& schedule, const parallel::Pip
   }
 }
 
-PlanJudge::PlanJudge(std::vector<parallel::PipelineCosts> scenarios, parallel::TransferModel direct,
-                     std::vector<char> delegated)
+ScheduleScorer::ScheduleScorer(std::vector<parallel::PipelineCosts> scenarios, parallel::TransferModel direct,
+                               std::vector<char> delegated)
     : scenarios_(std::move(scenarios)), direct_(std::move(direct)), delegated_(std::move(delegated)) {
   assert(!scenarios_.empty());
 }
 
-double PlanJudge::mean_s(const parallel::PipelineSchedule& schedule) const {
+double ScheduleScorer::mean_s(const parallel::PipelineSchedule& schedule) const {
   double sum_s = 0;
   for (const parallel::PipelineCosts& costs : scenarios_)
     sum_s += predict_s(schedule, costs, direct_, delegated_);
