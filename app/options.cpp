@@ -145,8 +145,8 @@ std::vector<resilience::FaultRequest> fault_requests(const io::Deck& deck) {
   return requests;
 }
 
-kernels::AdamWRule adamw_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
-                              std::int64_t number) {
+kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
+                                std::int64_t number) {
   return {.learning_rate = learning_rate,
           .beta1 = section.adam_beta1,
           .beta2 = section.adam_beta2,

@@ -33,8 +33,8 @@ resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
 std::vector<resilience::FaultRequest> fault_requests(const io::Deck& deck);
 
 /// `learning_rate`: of this update, the `number`-th from 1. `tokens`: of the global batch.
-kernels::AdamWRule adamw_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
-                              std::int64_t number);
+kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
+                                std::int64_t number);
 
 comm::TransportKind transport_kind(io::TransportKind kind);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);

@@ -9,6 +9,7 @@
 //          Aliasing is allowed only where a field says so.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -146,30 +147,35 @@ struct CrossEntropyBackwardArgs {
   double scale = 1.0;
 };
 
-struct AdamWStep;  // adamw_coefficients.hpp
+struct UpdateStep;  // update_coefficients.hpp
 
 /// Elements of the accumulation type that a tensor of coefficients has at least.
-inline constexpr std::int64_t kAdamWCoefficients = 16;
+inline constexpr std::int64_t kUpdateCoefficients = 16;
 
-/// What `step` says, read when the stream gets there, in a form of the back end's own: coefficients
-/// [kAdamWCoefficients], accumulation type. step: pinned host memory.
-struct AdamWCoefficientsArgs {
-  const AdamWStep* step = nullptr;
+/// Forms the coefficients of one update from `step`, which is read when the stream gets there.
+/// step: pinned host memory. coefficients: [kUpdateCoefficients], accumulation type, in a form of the back end's own.
+struct UpdateCoefficientsArgs {
+  const UpdateStep* step = nullptr;
   Tensor coefficients;
 };
-/// n consecutive parameters. master, gradient, exp_avg, exp_avg_sq [n]: accumulation type. compute [n]: copy in
-/// the compute type, written in the same pass; absent, in all stretches of a call, when master itself is what
-/// the model reads.
-struct AdamWStretch {
-  Tensor master, gradient, exp_avg, exp_avg_sq, compute;
+
+/// The most moments that an optimizer keeps of a parameter.
+inline constexpr int kMaxMoments = 2;
+
+/// n consecutive parameters. master, gradient and moments have [n] elements of the accumulation type; an optimizer leaves
+/// the moments that it does not have absent. compute [n] is the copy in the compute type, written in the same pass. It is
+/// absent, in all stretches of a call, where master itself is what the model reads.
+struct UpdateStretch {
+  Tensor master, gradient;
+  std::array<Tensor, kMaxMoments> moments;
+  Tensor compute;
   bool decays = true;              ///< false: without weight decay
   std::int64_t first_element = 0;  ///< of `master` in a larger whole: draws of stochastic rounding go by it
 };
-/// torch.optim.AdamW: decoupled decay, bias correction, epsilon outside the root. The gradient is divided by the
-/// step's tokens and clipped to its norm as it is read. Nothing is changed where that norm or a loss is not
-/// finite. The stretches are read before the call returns.
-struct AdamWArgs {
-  std::span<const AdamWStretch> stretches;
+/// One update of many parameters. The gradient is divided by the step's tokens and clipped to its norm as it is read.
+/// Nothing is changed where that norm or a loss is not finite. The stretches are read before the call returns.
+struct UpdateArgs {
+  std::span<const UpdateStretch> stretches;
   Tensor coefficients;
 };
 
@@ -213,8 +219,12 @@ class Kernels {
   virtual void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) = 0;
   virtual void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) = 0;
 
-  virtual void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) = 0;
-  virtual void adamw(Stream&, const AdamWArgs&) = 0;
+  virtual void update_coefficients(Stream&, const UpdateCoefficientsArgs&) = 0;
+  /// torch.optim.AdamW: decoupled decay, bias correction, epsilon outside the root. Moments: exp_avg, exp_avg_sq.
+  virtual void adamw(Stream&, const UpdateArgs&) = 0;
+  /// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", algorithm 2), where sign(0) is 0.
+  /// Moment: exp_avg.
+  virtual void lion(Stream&, const UpdateArgs&) = 0;
   virtual void sum_of_squares(Stream&, const SumOfSquaresArgs&) = 0;
 
   /// Element by element: destination = 0; = source (same type); = source (any of f32, bf16, f64 to any);

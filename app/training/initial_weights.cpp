@@ -19,7 +19,7 @@ std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state) {
   for (const parallel::OwnedState& owned : state.owned()) {
     const model::ParameterRow& row = state.table().row(owned.row);
     ranges.push_back({row.name, row.layout, owned.row_begin, owned.count, owned.master.as<float>(),
-                      owned.exp_avg.as<float>(), owned.exp_avg_sq.as<float>(), !row.counted_elsewhere});
+                      owned.moments[0].as<float>(), owned.moments[1].as<float>(), !row.counted_elsewhere});
   }
   return ranges;
 }
@@ -36,8 +36,7 @@ void initialise(const parallel::OwnedState& owned, const model::ParameterRow& ro
                 const model::GptConfig& config, std::uint64_t seed) {
   auto* weights = owned.master.as<float>();
   std::fill_n(weights, owned.count, row.initialisation == Initialisation::ones ? 1.0F : 0.0F);
-  std::fill_n(owned.exp_avg.as<float>(), owned.count, 0.0F);
-  std::fill_n(owned.exp_avg_sq.as<float>(), owned.count, 0.0F);
+  for (const kernels::Tensor& moment : owned.moments) std::fill_n(moment.as<float>(), owned.count, 0.0F);
   if (row.initialisation == Initialisation::ones || row.initialisation == Initialisation::zeros) return;
   const kernels::CounterRandom random(seed, row.name);
   const double sigma = standard_deviation(row.initialisation, config);

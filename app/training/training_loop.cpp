@@ -58,8 +58,8 @@ Verdict TrainingLoop::step() {
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
   const double learning_rate = learning_rate_of_step(parts_.deck.optimizer, step_);
-  const kernels::AdamWRule rule =
-      adamw_rule(parts_.deck.optimizer, learning_rate, replica.global_tokens(), step_ + 1);
+  const kernels::UpdateRule rule =
+      update_rule(parts_.deck.optimizer, learning_rate, replica.global_tokens(), step_ + 1);
 
   const auto windows = batch();
   StepVote vote;
@@ -91,7 +91,7 @@ std::span<const std::int32_t> TrainingLoop::batch() {
   return parts_.training->load(step_);
 }
 
-void TrainingLoop::passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule) {
+void TrainingLoop::passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule) {
   parts_.replica.passes(windows, rule, is_observed() ? &observers_ : nullptr);
 }
 

@@ -53,7 +53,7 @@ class TrainingLoop {
   Verdict step();
   // The parts of a step, in the order in which step() calls them.
   std::span<const std::int32_t> batch();
-  void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule);
+  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule);
   void between_replicas() {}  // the sum over replicas will stand here
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);

@@ -34,8 +34,9 @@ class CpuKernels final : public Kernels {
   void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override;
   void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override;
 
-  void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) override;
-  void adamw(Stream&, const AdamWArgs&) override;
+  void update_coefficients(Stream&, const UpdateCoefficientsArgs&) override;
+  void adamw(Stream&, const UpdateArgs&) override;
+  void lion(Stream&, const UpdateArgs&) override;
   void sum_of_squares(Stream&, const SumOfSquaresArgs&) override;
 
   void zero(Stream&, Tensor destination) override;

@@ -115,12 +115,16 @@ void CudaKernels::cross_entropy_backward(Stream& stream, const CrossEntropyBackw
   cuda::cross_entropy_backward(current(stream), args);
 }
 
-void CudaKernels::adamw_coefficients(Stream& stream, const AdamWCoefficientsArgs& args) {
-  cuda::adamw_coefficients(current(stream), args);
+void CudaKernels::update_coefficients(Stream& stream, const UpdateCoefficientsArgs& args) {
+  cuda::update_coefficients(current(stream), args);
 }
 
-void CudaKernels::adamw(Stream& stream, const AdamWArgs& args) {
+void CudaKernels::adamw(Stream& stream, const UpdateArgs& args) {
   cuda::adamw(current(stream), args, rounding_);
+}
+
+void CudaKernels::lion(Stream& stream, const UpdateArgs& args) {
+  cuda::lion(current(stream), args, rounding_);
 }
 
 void CudaKernels::sum_of_squares(Stream& stream, const SumOfSquaresArgs& args) {

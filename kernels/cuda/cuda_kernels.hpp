@@ -2,9 +2,9 @@
 // scratch memory.
 #pragma once
 
-#include "kernels/cuda/adamw.hpp"
 #include "kernels/cuda/cudnn_attention.hpp"
 #include "kernels/cuda/matmul.hpp"
+#include "kernels/cuda/weight_update.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/kernels.hpp"
 
@@ -43,8 +43,9 @@ class CudaKernels final : public Kernels {
   void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override;
   void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override;
 
-  void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) override;
-  void adamw(Stream&, const AdamWArgs&) override;
+  void update_coefficients(Stream&, const UpdateCoefficientsArgs&) override;
+  void adamw(Stream&, const UpdateArgs&) override;
+  void lion(Stream&, const UpdateArgs&) override;
   void sum_of_squares(Stream&, const SumOfSquaresArgs&) override;
 
   void zero(Stream&, Tensor destination) override;
@@ -56,7 +57,7 @@ class CudaKernels final : public Kernels {
  private:
   CudaMatmul matmul_;
   CudnnAttention attention_;
-  AdamWRounding rounding_;
+  UpdateRounding rounding_;
 };
 
 }  // namespace tenax::kernels::cuda

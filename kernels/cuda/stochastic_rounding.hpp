@@ -15,7 +15,7 @@ namespace tenax::kernels::cuda {
 /// Whether the copy in bf16 is rounded at random instead of to nearest. Element i of a stretch draws by (seed, step,
 /// first_element + i), its place in the rank's parameters: repeating a run repeats its bits, however a layout cuts these
 /// into stretches. Ranks of other parameters draw alike. Each draw is unbiased all the same.
-struct AdamWRounding {
+struct UpdateRounding {
   bool stochastic = false;
   std::uint64_t seed = 1;
 };

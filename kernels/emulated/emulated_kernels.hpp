@@ -24,8 +24,9 @@ class EmulatedKernels final : public Kernels {
   void cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs&) override {}
   void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override {}
   void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override {}
-  void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) override {}
-  void adamw(Stream&, const AdamWArgs&) override {}
+  void update_coefficients(Stream&, const UpdateCoefficientsArgs&) override {}
+  void adamw(Stream&, const UpdateArgs&) override {}
+  void lion(Stream&, const UpdateArgs&) override {}
   void sum_of_squares(Stream&, const SumOfSquaresArgs&) override {}
   void zero(Stream&, Tensor) override {}
   void cast(Stream&, Tensor, Tensor) override {}

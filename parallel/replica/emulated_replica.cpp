@@ -61,7 +61,7 @@ kernels::Tensor EmulatedReplica::gradients() const {
           {static_cast<std::int64_t>(options_.load.gradient_bytes / kElementBytes)}};
 }
 
-void EmulatedReplica::passes(std::span<const std::int32_t>, const kernels::AdamWRule&,
+void EmulatedReplica::passes(std::span<const std::int32_t>, const kernels::UpdateRule&,
                              ScheduleObserver* observer) {
   device_.host_blocked(*stream_);  // the step begins now
   pipeline_->train({}, observer);

@@ -23,7 +23,7 @@ class EmulatedReplica final : public Replica {
 
   PipelineRunner& pipeline() override { return *pipeline_; }
   bool reads_tokens() const override { return false; }
-  void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule,
+  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
               ScheduleObserver* observer) override;
   void reduce() override;
   void sum_tied() override {}

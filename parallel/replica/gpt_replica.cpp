@@ -21,8 +21,9 @@ GptReplica::GptReplica(const Layout& layout, const BatchPlan& batch, const Pipel
         layout_.memory_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].workspace);
     stage_ =
         std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, context.device, *stream_);
-    state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype, *data_group_,
-                                             *embedding_group_, context.device, *stream_);
+    state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
+                                             *layout_.optimizer, *data_group_, *embedding_group_,
+                                             context.device, *stream_);
     mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_);
     stage_->bind(state_->weights(), state_->gradients());
     reducer_ =
@@ -55,7 +56,7 @@ void GptReplica::announce(const PipelineRunner::Row& row) {
   offload_->begin(std::move(microbatches));
 }
 
-void GptReplica::passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule,
+void GptReplica::passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
                         ScheduleObserver* observer) {
   rule_ = rule;
   if (reads_tokens()) stage_->set_batch(windows);

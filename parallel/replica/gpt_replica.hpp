@@ -26,7 +26,7 @@ class GptReplica final : public Replica {
   StateMirror& mirror() { return *mirror_; }
   PipelineRunner& pipeline() override { return *pipeline_; }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
-  void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule,
+  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
               ScheduleObserver* observer) override;
   void reduce() override;
   void sum_tied() override;
@@ -55,7 +55,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
   std::optional<StepGraph> graph_;  // absent: a step is launched op by op
-  kernels::AdamWRule rule_{};       // of the step under way
+  kernels::UpdateRule rule_{};      // of the step under way
 };
 
 }  // namespace tenax::parallel

@@ -102,6 +102,7 @@ PipelineSchedule plan_healthy(const LayoutRequest& request, const Layout& layout
 Layout begin_layout(const LayoutRequest& request) {
   Layout layout;
   layout.config = request.model;
+  layout.optimizer = request.optimizer;
   layout.grid = request.grid;
   layout.microbatch = request.microbatch;
   layout.fails_over = request.fails_over;

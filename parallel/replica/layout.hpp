@@ -25,6 +25,7 @@ struct EmulatedLoad {
 /// What is to be spread.
 struct LayoutRequest {
   model::GptConfig model;
+  const Optimizer* optimizer = &optimizer_of_name("adamw");
   GridShape grid;
   model::MicrobatchShape microbatch;
   int microbatches = 1;  ///< of each pipeline, as the run begins
@@ -87,6 +88,7 @@ struct StepTraffic {
 
 struct Layout {
   model::GptConfig config;
+  const Optimizer* optimizer = nullptr;
   GridShape grid;
   model::MicrobatchShape microbatch;
   bool fails_over = false;  ///< a direct path that breaks is left for the delegates
@@ -101,7 +103,7 @@ struct Layout {
   std::vector<StepTraffic> traffic_of_stage;
 };
 
-/// What of a layout follows from the request alone: model, grid, microbatch.
+/// What of a layout follows from the request alone: model, optimizer, grid, microbatch.
 Layout begin_layout(const LayoutRequest& request);
 
 /// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations where no activation

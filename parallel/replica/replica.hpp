@@ -9,7 +9,7 @@
 
 #include "comm/timed_communicator.hpp"
 #include "comm/world.hpp"
-#include "kernels/adamw_coefficients.hpp"
+#include "kernels/update_coefficients.hpp"
 #include "parallel/execution/step_observer.hpp"
 #include "parallel/execution/stream_phase.hpp"
 #include "parallel/layout/batch_plan.hpp"
@@ -45,7 +45,7 @@ class Replica {
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
   /// is false), which begin the data-parallel sums as they go. `observer` may be null. `rule`: of the update() to follow.
-  virtual void passes(std::span<const std::int32_t> windows, const kernels::AdamWRule& rule,
+  virtual void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
                       ScheduleObserver* observer) = 0;
   /// Waits for the data-parallel sums: each rank's owned gradients are sums over the replica's batch.
   virtual void reduce() = 0;
@@ -53,7 +53,7 @@ class Replica {
   virtual void sum_tied() = 0;
   /// This rank's part of the loss and the norm. Waits for both.
   virtual StepSums norm() = 0;
-  /// AdamW on the owned shards, by the rule of passes(); `squares`: the global sum. All votes said that all is finite.
+  /// Updates the owned shards by the rule of passes(); `squares`: the global sum. All votes said that all is finite.
   virtual void update(double squares) = 0;
   /// The updated shards to every data rank.
   virtual void gather() = 0;

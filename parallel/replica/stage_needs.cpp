@@ -40,10 +40,12 @@ std::size_t without(std::size_t bytes, std::size_t taken) { return bytes > taken
 StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const ShardMap& shards,
                        const MemoryRoom& room) {
   const kernels::DType compute = layout.config.compute_dtype;
-  return {TrainingState::plan_memory(shards, compute),
+  const Optimizer& optimizer = *layout.optimizer;
+  return {TrainingState::plan_memory(shards, compute, optimizer),
           model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
           room.workspace_bytes(step_shape(layout, span)),
-          room.host > 0 ? StateMirror::plan_bytes(shards, compute) : 0, room_for_kept(layout, span)};
+          room.host > 0 ? StateMirror::plan_bytes(shards, compute, optimizer) : 0,
+          room_for_kept(layout, span)};
 }
 
 std::size_t message_bytes(const Layout& layout) {

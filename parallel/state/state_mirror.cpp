@@ -1,14 +1,18 @@
 #include "parallel/state/state_mirror.hpp"
 
-#include <iterator>
-
 namespace tenax::parallel {
 
 using kernels::Tensor;
 
 namespace {
 
-constexpr Tensor OwnedState::*kParts[] = {&OwnedState::master, &OwnedState::exp_avg, &OwnedState::exp_avg_sq};
+/// What checkpoints save of a stretch.
+template <class Owned>
+auto saved_of(Owned& owned) {
+  std::vector<decltype(&owned.master)> tensors{&owned.master};
+  for (auto& moment : owned.moments) tensors.push_back(&moment);
+  return tensors;
+}
 
 }  // namespace
 
@@ -17,27 +21,31 @@ StateMirror::StateMirror(TrainingState& state, kernels::Device& device, kernels:
   if (device.is_host_memory()) return;
   std::size_t bytes = 0;
   for (const OwnedState& owned : owned_)
-    for (const auto part : kParts) bytes += (owned.*part).bytes();
+    for (const Tensor* tensor : saved_of(owned)) bytes += tensor->bytes();
   memory_ = device.allocate(bytes, kernels::MemoryKind::pinned_host);
   std::size_t used = 0;
   for (OwnedState& owned : owned_)
-    for (const auto part : kParts) {
-      Tensor& tensor = owned.*part;
-      tensor = memory_->tensor(tensor.dtype, tensor.shape, used);
-      used += tensor.bytes();
+    for (Tensor* tensor : saved_of(owned)) {
+      *tensor = memory_->tensor(tensor->dtype, tensor->shape, used);
+      used += tensor->bytes();
     }
 }
 
-std::size_t StateMirror::plan_bytes(const ShardMap& shards, kernels::DType compute_dtype) {
-  return std::size(kParts) * static_cast<std::size_t>(shards.shard_size()) *
-         bytes_of(kernels::accumulation_of(compute_dtype));
+std::size_t StateMirror::plan_bytes(const ShardMap& shards, kernels::DType compute_dtype,
+                                    const Optimizer& optimizer) {
+  const std::size_t master_bytes = bytes_of(kernels::accumulation_of(compute_dtype));
+  return static_cast<std::size_t>(shards.shard_size()) *
+         (master_bytes + optimizer.bytes_per_weight(compute_dtype));
 }
 
 template <class Copy>
 void StateMirror::for_each_pair(Copy copy) {
   if (!is_copy()) return;
-  for (std::size_t i = 0; i < owned_.size(); ++i)
-    for (const auto part : kParts) copy(state_.owned()[i].*part, owned_[i].*part);
+  for (std::size_t i = 0; i < owned_.size(); ++i) {
+    const OwnedState &device = state_.owned()[i], &host = owned_[i];
+    copy(device.master, host.master);
+    for (std::size_t m = 0; m < host.moments.size(); ++m) copy(device.moments[m], host.moments[m]);
+  }
 }
 
 void StateMirror::fetch(kernels::Deadline deadline) {

@@ -16,10 +16,12 @@ class StateMirror {
   StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream);
 
   /// What a copy takes of the host's memory, at most.
-  static std::size_t plan_bytes(const ShardMap& shards, kernels::DType compute_dtype);
+  static std::size_t plan_bytes(const ShardMap& shards, kernels::DType compute_dtype,
+                                const Optimizer& optimizer);
 
   const model::ParameterTable& table() const { return state_.table(); }
-  /// The state's stretches, in its order. master, exp_avg and exp_avg_sq are host memory; the others are the device's.
+  const Optimizer& optimizer() const { return state_.optimizer(); }
+  /// The state's stretches, in its order. master and moments are host memory; the others are the device's.
   const std::vector<OwnedState>& owned() const { return owned_; }
   /// True where fetch() and store() copy.
   bool is_copy() const { return memory_ != nullptr; }

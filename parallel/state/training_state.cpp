@@ -1,5 +1,6 @@
 #include "parallel/state/training_state.hpp"
 
+#include <algorithm>
 #include <new>
 #include <span>
 #include <utility>
@@ -31,25 +32,29 @@ ShardMap TrainingState::plan_shards(const model::ParameterTable& table, DType co
                   static_cast<std::int64_t>(bytes_of(kernels::accumulation_of(compute_dtype))), data_size);
 }
 
-StateMemory TrainingState::plan_memory(const ShardMap& shards, DType compute_dtype) {
+StateMemory TrainingState::plan_memory(const ShardMap& shards, DType compute_dtype,
+                                       const Optimizer& optimizer) {
   const std::size_t sum_bytes = bytes_of(kernels::accumulation_of(compute_dtype));
   const auto whole = static_cast<std::size_t>(shards.padded_size());
   const auto shard = static_cast<std::size_t>(shards.shard_size());
-  return {whole * bytes_of(compute_dtype), whole * sum_bytes,
-          shard * sum_bytes * (has_separate_master(compute_dtype) ? 3 : 2)};
+  const std::size_t master_bytes = has_separate_master(compute_dtype) ? sum_bytes : 0;
+  return {.weights = whole * bytes_of(compute_dtype),
+          .gradients = whole * sum_bytes,
+          .optimizer = shard * (optimizer.bytes_per_weight(compute_dtype) + master_bytes)};
 }
 
-TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype,
+TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, const Optimizer& optimizer,
                              comm::Communicator& data_group, comm::Communicator& embedding_group,
                              kernels::Device& device, kernels::Stream& stream)
     : table_(table),
+      optimizer_(optimizer),
       data_group_(data_group),
       embedding_group_(embedding_group),
       kernels_(device.kernels()),
       stream_(stream),
       shards_(plan_shards(table, compute_dtype, data_group.size())) {
   table.place(shards_.row_offsets());
-  const StateMemory memory = plan_memory(shards_, compute_dtype);
+  const StateMemory memory = plan_memory(shards_, compute_dtype, optimizer);
   const DType sums = kernels::accumulation_of(compute_dtype);
   const std::int64_t whole = shards_.padded_size(), shard = shards_.shard_size();
   const std::size_t shard_bytes = static_cast<std::size_t>(shard) * bytes_of(sums);
@@ -58,14 +63,14 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype,
   optimizer_memory_ = device.allocate(memory.optimizer);
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
-  exp_avg_ = optimizer_memory_->tensor(sums, {shard});
-  exp_avg_sq_ = optimizer_memory_->tensor(sums, {shard}, shard_bytes);
+  for (std::size_t i = 0; i < optimizer.moments.size(); ++i)
+    moment_shards_.push_back(optimizer_memory_->tensor(sums, {shard}, i * shard_bytes));
   if (has_separate_master(compute_dtype))
-    master_shard_ = optimizer_memory_->tensor(sums, {shard}, 2 * shard_bytes);
-  step_memory_ = device.allocate(sizeof(kernels::AdamWStep), kernels::MemoryKind::pinned_host);
-  step_ = new (step_memory_->data()) kernels::AdamWStep({});
-  coefficient_memory_ = device.allocate(kernels::kAdamWCoefficients * bytes_of(sums));
-  coefficients_ = coefficient_memory_->tensor(sums, {kernels::kAdamWCoefficients});
+    master_shard_ = optimizer_memory_->tensor(sums, {shard}, optimizer.moments.size() * shard_bytes);
+  step_memory_ = device.allocate(sizeof(kernels::UpdateStep), kernels::MemoryKind::pinned_host);
+  step_ = new (step_memory_->data()) kernels::UpdateStep({});
+  coefficient_memory_ = device.allocate(kernels::kUpdateCoefficients * bytes_of(sums));
+  coefficients_ = coefficient_memory_->tensor(sums, {kernels::kUpdateCoefficients});
   collect_owned();
   collect_stretches();
 }
@@ -80,18 +85,18 @@ void TrainingState::collect_owned() {
         if (range.shard_offset < piece.shard_offset || range.shard_offset >= piece.shard_offset + piece.count)
           continue;
         const std::int64_t flat = shards_.row_offset(row) + range.row_begin;
-        OwnedState state{row,
-                         range.row_begin,
-                         range.count,
-                         {},
-                         gradients_.part(flat, {range.count}),
-                         exp_avg_.part(range.shard_offset, {range.count}),
-                         exp_avg_sq_.part(range.shard_offset, {range.count}),
-                         {}};
         const Tensor weights = weights_.part(flat, {range.count});
-        state.master = master_shard_ ? master_shard_.part(range.shard_offset, {range.count}) : weights;
-        if (master_shard_) state.compute = weights;
-        owned_.push_back(state);
+        OwnedState state{
+            .row = row,
+            .row_begin = range.row_begin,
+            .count = range.count,
+            .master = master_shard_ ? master_shard_.part(range.shard_offset, {range.count}) : weights,
+            .gradient = gradients_.part(flat, {range.count}),
+            .moments = {},
+            .compute = master_shard_ ? weights : Tensor{}};
+        for (const Tensor& shard : moment_shards_)
+          state.moments.push_back(shard.part(range.shard_offset, {range.count}));
+        owned_.push_back(std::move(state));
       }
     }
     owned_of_bucket_.emplace_back(first, owned_.size());
@@ -101,8 +106,13 @@ void TrainingState::collect_owned() {
 void TrainingState::collect_stretches() {
   for (const OwnedState& state : owned_) {
     const model::ParameterRow& row = table_.row(state.row);
-    stretches_.push_back({state.master, state.gradient, state.exp_avg, state.exp_avg_sq, state.compute,
-                          row.decays(), shards_.row_offset(state.row) + state.row_begin});
+    stretches_.push_back({.master = state.master,
+                          .gradient = state.gradient,
+                          .moments = {},
+                          .compute = state.compute,
+                          .decays = row.decays(),
+                          .first_element = shards_.row_offset(state.row) + state.row_begin});
+    std::copy(state.moments.begin(), state.moments.end(), stretches_.back().moments.begin());
     if (!row.counted_elsewhere) counted_.push_back(state.gradient);
   }
 }
@@ -135,18 +145,22 @@ void TrainingState::finish_update(kernels::Deadline deadline) {
   for (const comm::TransferPtr& gather : std::exchange(gathers_, {})) gather->order_before(stream_, deadline);
 }
 
-void TrainingState::set_rule(const kernels::AdamWRule& rule) { *step_ = kernels::AdamWStep(rule); }
+void TrainingState::set_rule(const kernels::UpdateRule& rule) { *step_ = kernels::UpdateStep(rule); }
+
+void TrainingState::enqueue_update(std::span<const kernels::UpdateStretch> stretches) {
+  (kernels_.*optimizer_.update)(stream_, {stretches, coefficients_});
+}
 
 // All stretches together where there is no all-gather that could begin with the first ones.
 void TrainingState::apply_rule() {
-  kernels_.adamw_coefficients(stream_, {step_, coefficients_});
-  if (data_group_.size() == 1) return kernels_.adamw(stream_, {stretches_, coefficients_});
+  kernels_.update_coefficients(stream_, {step_, coefficients_});
+  if (data_group_.size() == 1) return enqueue_update(stretches_);
   start_gather([&](std::size_t begin, std::size_t end) {
-    kernels_.adamw(stream_, {std::span(stretches_).subspan(begin, end - begin), coefficients_});
+    enqueue_update(std::span(stretches_).subspan(begin, end - begin));
   });
 }
 
-void TrainingState::start_update(const kernels::AdamWRule& rule, double squares) {
+void TrainingState::start_update(const kernels::UpdateRule& rule, double squares) {
   set_rule(rule);
   step_->squares = squares;
   apply_rule();

@@ -1,15 +1,16 @@
-// TrainingState: what one rank holds between steps: weights, gradients, and its ZeRO-1 shard of the AdamW
-// state.
+// TrainingState: what one rank holds between steps: weights, gradients, and its ZeRO-1 shard of the optimizer's state.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "kernels/adamw_coefficients.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/update_coefficients.hpp"
 #include "model/parameter_table.hpp"
 #include "parallel/layout/shard_map.hpp"
+#include "parallel/state/optimizer.hpp"
 
 namespace tenax::parallel {
 
@@ -19,8 +20,9 @@ struct OwnedState {
   int row = 0;                 ///< in the ParameterTable
   std::int64_t row_begin = 0;  ///< first element, in the rank's flattened part of the row
   std::int64_t count = 0;
-  kernels::Tensor master, gradient, exp_avg, exp_avg_sq;  ///< accumulation type
-  kernels::Tensor compute;  ///< the weights that the model reads; absent where `master` is them
+  kernels::Tensor master, gradient;      ///< accumulation type, as the moments
+  std::vector<kernels::Tensor> moments;  ///< in the order of Optimizer::moments
+  kernels::Tensor compute;               ///< the weights that the model reads; absent where `master` is them
 };
 
 /// Bytes per rank, for the plan: everything but activations.
@@ -32,21 +34,24 @@ struct StateMemory {
 /// Weights and gradients are whole on every data rank; master weights and moments are sharded over the data
 /// group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
 ///
-/// An update is AdamW on the owned stretches, where decay acts on tensors of two dimensions, and the weights go to the
+/// An update is the optimizer's on the owned stretches, where decay acts on tensors of two dimensions. The weights go to the
 /// whole data group, bucket by bucket as they are updated. Several ranks agree on it first: start_sum_of_squares(),
 /// squares(), a vote, start_update(), finish_update(). A rank that is alone leaves that to the device: set_rule(), update_if_finite(), and the host
 /// need not wait in between.
 class TrainingState {
  public:
   /// Places the rows of `table`. All references must outlive the state.
-  TrainingState(model::ParameterTable& table, kernels::DType compute_dtype, comm::Communicator& data_group,
-                comm::Communicator& embedding_group, kernels::Device& device, kernels::Stream& stream);
+  TrainingState(model::ParameterTable& table, kernels::DType compute_dtype, const Optimizer& optimizer,
+                comm::Communicator& data_group, comm::Communicator& embedding_group, kernels::Device& device,
+                kernels::Stream& stream);
 
   static ShardMap plan_shards(const model::ParameterTable& table, kernels::DType compute_dtype,
                               int data_size);
-  static StateMemory plan_memory(const ShardMap& shards, kernels::DType compute_dtype);
+  static StateMemory plan_memory(const ShardMap& shards, kernels::DType compute_dtype,
+                                 const Optimizer& optimizer);
 
   const model::ParameterTable& table() const { return table_; }
+  const Optimizer& optimizer() const { return optimizer_; }
   const ShardMap& shards() const { return shards_; }
   kernels::Tensor weights() const { return weights_; }
   kernels::Tensor gradients() const { return gradients_; }
@@ -59,12 +64,12 @@ class TrainingState {
   /// What it came to. Waits for the stream.
   double squares(kernels::Deadline deadline);
   /// `squares`: the global sum of squares. The update before has been waited for.
-  void start_update(const kernels::AdamWRule& rule, double squares);
+  void start_update(const kernels::UpdateRule& rule, double squares);
   /// All weights have come, as the stream sees it.
   void finish_update(kernels::Deadline deadline);
 
   /// The rule of the next update_if_finite(); the one before has been waited for.
-  void set_rule(const kernels::AdamWRule& rule);
+  void set_rule(const kernels::UpdateRule& rule);
   /// Enqueues norm, clipping and update, in which the device changes nothing where the norm or one of `losses`
   /// is not finite; squares() is the norm's. Launched again as part of a graph, it goes by the latest rule. For
   /// a rank that is alone.
@@ -77,11 +82,13 @@ class TrainingState {
   void collect_owned();
   void collect_stretches();
   void apply_rule();
+  void enqueue_update(std::span<const kernels::UpdateStretch> stretches);
   /// Starts to all-gather every bucket; `prepare(begin, end)`, of what is owned of it, runs before a bucket is sent.
   template <class Prepare>
   void start_gather(Prepare prepare);
 
   model::ParameterTable& table_;
+  const Optimizer& optimizer_;
   comm::Communicator& data_group_;
   comm::Communicator& embedding_group_;
   kernels::Kernels& kernels_;
@@ -89,11 +96,12 @@ class TrainingState {
   ShardMap shards_;
   std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, optimizer_memory_, step_memory_,
       coefficient_memory_;
-  kernels::Tensor weights_, gradients_, master_shard_, exp_avg_, exp_avg_sq_, coefficients_;
-  kernels::AdamWStep* step_;  // pinned
+  kernels::Tensor weights_, gradients_, master_shard_, coefficients_;
+  std::vector<kernels::Tensor> moment_shards_;
+  kernels::UpdateStep* step_;  // pinned
   std::vector<OwnedState> owned_;
-  std::vector<kernels::AdamWStretch> stretches_;  // aligned with owned_
-  std::vector<kernels::Tensor> counted_;          // gradients that are this rank's in the norm
+  std::vector<kernels::UpdateStretch> stretches_;  // aligned with owned_
+  std::vector<kernels::Tensor> counted_;           // gradients that are this rank's in the norm
   std::vector<std::pair<std::size_t, std::size_t>> owned_of_bucket_;  // [begin, end) in owned_
   std::vector<comm::TransferPtr> gathers_;                            // under way
 };

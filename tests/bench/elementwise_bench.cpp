@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/adamw_coefficients.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/random.hpp"
+#include "kernels/update_coefficients.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -158,21 +158,25 @@ void cross_entropy(benchmark::State& state, DType type) {
   });
 }
 
-void adamw(benchmark::State& state, DType compute) {
+using UpdateOp = void (Kernels::*)(Stream&, const UpdateArgs&);
+
+void update(benchmark::State& state, DType compute, UpdateOp op, std::size_t moments) {
   Bench bench;
-  const AdamWStretch stretch{
-      .master = bench.tensor(DType::f32, {kParameters}),
-      .gradient = bench.tensor(DType::f32, {kParameters}),
-      .exp_avg = bench.tensor(DType::f32, {kParameters}, 1e-3),
-      .exp_avg_sq = bench.tensor(DType::f32, {kParameters}, 0.0),
-      .compute = compute == DType::f32 ? Tensor{} : bench.tensor(compute, {kParameters})};
-  const AdamWStep step({.learning_rate = 1e-3, .weight_decay = 0.1});
-  const Tensor coefficients = bench.tensor(DType::f32, {kAdamWCoefficients});
-  bench.kernels().adamw_coefficients(bench.stream(), {&step, coefficients});
+  UpdateStretch stretch{.master = bench.tensor(DType::f32, {kParameters}),
+                        .gradient = bench.tensor(DType::f32, {kParameters}),
+                        .moments = {},
+                        .compute = compute == DType::f32 ? Tensor{} : bench.tensor(compute, {kParameters})};
+  for (std::size_t i = 0; i < moments; ++i) stretch.moments[i] = bench.tensor(DType::f32, {kParameters}, 0.0);
+  const UpdateStep step({.learning_rate = 1e-3, .weight_decay = 0.1});
+  const Tensor coefficients = bench.tensor(DType::f32, {kUpdateCoefficients});
+  bench.kernels().update_coefficients(bench.stream(), {&step, coefficients});
   measure(state, kParameters, [&] {
-    bench.kernels().adamw(bench.stream(), {std::span(&stretch, 1), coefficients});
+    (bench.kernels().*op)(bench.stream(), {std::span(&stretch, 1), coefficients});
   });
 }
+
+void adamw(benchmark::State& state, DType compute) { update(state, compute, &Kernels::adamw, 2); }
+void lion(benchmark::State& state, DType compute) { update(state, compute, &Kernels::lion, 1); }
 
 void sum_of_squares(benchmark::State& state, DType type) {
   Bench bench;
@@ -212,6 +216,7 @@ TENAX_BENCHMARK(embedding_forward);
 TENAX_BENCHMARK(embedding_backward);
 TENAX_BENCHMARK(cross_entropy);
 TENAX_BENCHMARK(adamw);
+TENAX_BENCHMARK(lion);
 TENAX_BENCHMARK(sum_of_squares);
 TENAX_BENCHMARK(cast);
 TENAX_BENCHMARK(add);

@@ -89,11 +89,11 @@ OpCost cost_of(const kernels::CrossEntropyLossArgs& a) {
 OpCost cost_of(const kernels::CrossEntropyBackwardArgs& a) {
   return {0, bytes_of(a.logits, a.targets, a.log_sum_exp, a.d_logits)};
 }
-OpCost cost_of(const kernels::AdamWCoefficientsArgs& a) { return {0, bytes_of(a.coefficients)}; }
-OpCost cost_of(const kernels::AdamWArgs& args) {
+OpCost cost_of(const kernels::UpdateCoefficientsArgs& a) { return {0, bytes_of(a.coefficients)}; }
+OpCost cost_of(const kernels::UpdateArgs& args) {
   OpCost cost;
-  for (const kernels::AdamWStretch& a : args.stretches)
-    cost.bytes += 2 * bytes_of(a.master, a.exp_avg, a.exp_avg_sq) + bytes_of(a.gradient, a.compute);
+  for (const kernels::UpdateStretch& a : args.stretches)
+    cost.bytes += 2 * bytes_of(a.master, a.moments[0], a.moments[1]) + bytes_of(a.gradient, a.compute);
   return cost;
 }
 OpCost cost_of(const kernels::SumOfSquaresArgs& args) {

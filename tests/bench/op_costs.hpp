@@ -33,8 +33,8 @@ OpCost cost_of(const kernels::CrossEntropyForwardArgs& args);
 OpCost cost_of(const kernels::CrossEntropyRescaleArgs& args);
 OpCost cost_of(const kernels::CrossEntropyLossArgs& args);
 OpCost cost_of(const kernels::CrossEntropyBackwardArgs& args);
-OpCost cost_of(const kernels::AdamWCoefficientsArgs& args);
-OpCost cost_of(const kernels::AdamWArgs& args);
+OpCost cost_of(const kernels::UpdateCoefficientsArgs& args);
+OpCost cost_of(const kernels::UpdateArgs& args);
 OpCost cost_of(const kernels::SumOfSquaresArgs& args);
 /// zero (source absent), copy, cast: reads `source`, writes `destination`; `accumulates`: reads it too (add, maximum).
 OpCost cost_of_elementwise(const kernels::Tensor& source, const kernels::Tensor& destination,

@@ -43,7 +43,7 @@ void step(parallel::Replica& replica, const io::Deck& deck, const std::vector<st
           int number) {
   replica.passes(
       replica.reads_tokens() ? std::span<const std::int32_t>(windows) : std::span<const std::int32_t>(),
-      app::adamw_rule(deck.optimizer, deck.optimizer.lr, replica.global_tokens(), number), nullptr);
+      app::update_rule(deck.optimizer, deck.optimizer.lr, replica.global_tokens(), number), nullptr);
   replica.reduce();
   replica.sum_tied();
   const app::StepVote vote =

@@ -37,8 +37,9 @@ class TimedKernels : public kernels::Kernels {
   TENAX_TIMED(cross_entropy_rescale, CrossEntropyRescaleArgs)
   TENAX_TIMED(cross_entropy_loss, CrossEntropyLossArgs)
   TENAX_TIMED(cross_entropy_backward, CrossEntropyBackwardArgs)
-  TENAX_TIMED(adamw_coefficients, AdamWCoefficientsArgs)
-  TENAX_TIMED(adamw, AdamWArgs)
+  TENAX_TIMED(update_coefficients, UpdateCoefficientsArgs)
+  TENAX_TIMED(adamw, UpdateArgs)
+  TENAX_TIMED(lion, UpdateArgs)
   TENAX_TIMED(sum_of_squares, SumOfSquaresArgs)
 #undef TENAX_TIMED
 

@@ -101,21 +101,25 @@ def learning_rate(step):
     return floor + (lr - floor) * (1 + math.cos(math.pi * (step - warmup) / (STEPS - warmup))) / 2
 
 
-def train(initial, tokens, dtype):
+def adamw(groups):
+    return torch.optim.AdamW(groups, lr=1.0, betas=(0.9, 0.95), eps=1e-8)
+
+
+def train(initial, tokens, dtype, optimizer_of=adamw):
     weights = {name: w.to(dtype).requires_grad_() for name, w in initial.items()}
     groups = [{"params": [w for w in weights.values() if w.dim() == 2], "weight_decay": OPT["weight_decay"]},
               {"params": [w for w in weights.values() if w.dim() == 1], "weight_decay": 0.0}]
-    adamw = torch.optim.AdamW(groups, lr=1.0, betas=(0.9, 0.95), eps=1e-8)
+    optimizer = optimizer_of(groups)
     expected = {"loss": [], "grad_norm": [], "lr": []}
     for step in range(STEPS):
         inputs, targets = batch_of(tokens, step)
         loss = cross_entropy(logits_of(weights, inputs).view(-1, VOCAB), targets.reshape(-1))
-        adamw.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(weights.values(), OPT["clip_grad"])
-        for group in adamw.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = learning_rate(step)
-        adamw.step()
+        optimizer.step()
         for key, value in (("loss", loss), ("grad_norm", norm), ("lr", learning_rate(step))):
             expected[key].append(float(value))
     return expected, {name: w.detach().to(torch.float32) for name, w in weights.items()}
@@ -181,4 +185,5 @@ def main(option):
     (HERE / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
-main(sys.argv[1] if len(sys.argv) > 1 else "")
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")

@@ -33,7 +33,8 @@ Weights initialised(int tensor, int data, std::uint64_t seed, int threads_of_ran
       const auto data_group = world->split_communicator("data", t, d, *device);
       const auto alone = world->split_communicator("embedding", world->rank(), 0, *device);
       model::GptStage stage(kConfig, {0, kConfig.num_layers, true, true}, *tensor_group, *device, *stream);
-      parallel::TrainingState state(stage.parameters(), kConfig.compute_dtype, *data_group, *alone, *device,
+      parallel::TrainingState state(stage.parameters(), kConfig.compute_dtype,
+                                    parallel::optimizer_of_name("adamw"), *data_group, *alone, *device,
                                     *stream);
       const parallel::StateMirror mirror(state, *device, *stream);
       initialise(mirror, kConfig, seed, threads_of_rank);

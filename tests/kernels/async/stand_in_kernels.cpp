@@ -113,19 +113,23 @@ void StandInKernels::cross_entropy_backward(Stream& s, const CrossEntropyBackwar
   using A = CrossEntropyBackwardArgs;
   run(s, &Kernels::cross_entropy_backward, args, &A::logits, &A::targets, &A::log_sum_exp, &A::d_logits);
 }
-void StandInKernels::adamw_coefficients(Stream& s, const AdamWCoefficientsArgs& args) {
-  run(s, &Kernels::adamw_coefficients, args, &AdamWCoefficientsArgs::coefficients);
+void StandInKernels::update_coefficients(Stream& s, const UpdateCoefficientsArgs& args) {
+  run(s, &Kernels::update_coefficients, args, &UpdateCoefficientsArgs::coefficients);
 }
-void StandInKernels::adamw(Stream& s, const AdamWArgs& args) {
-  using S = AdamWStretch;
-  std::vector<S> stretches(args.stretches.begin(), args.stretches.end());
-  for (S& stretch : stretches)
-    for (const auto part : {&S::master, &S::gradient, &S::exp_avg, &S::exp_avg_sq, &S::compute})
-      stretch.*part = memory_.behind(stretch.*part);
-  enqueue(s, [this, stretches, coefficients = memory_.behind(args.coefficients)](Stream& inner) {
-    cpu_.adamw(inner, {stretches, coefficients});
+void StandInKernels::run_update(Stream& s, void (Kernels::*update)(Stream&, const UpdateArgs&),
+                                const UpdateArgs& args) {
+  std::vector<UpdateStretch> stretches(args.stretches.begin(), args.stretches.end());
+  for (UpdateStretch& stretch : stretches) {
+    for (Tensor* const tensor : {&stretch.master, &stretch.gradient, &stretch.compute})
+      *tensor = memory_.behind(*tensor);
+    for (Tensor& moment : stretch.moments) moment = memory_.behind(moment);
+  }
+  enqueue(s, [this, update, stretches, coefficients = memory_.behind(args.coefficients)](Stream& inner) {
+    (cpu_.*update)(inner, {stretches, coefficients});
   });
 }
+void StandInKernels::adamw(Stream& s, const UpdateArgs& args) { run_update(s, &Kernels::adamw, args); }
+void StandInKernels::lion(Stream& s, const UpdateArgs& args) { run_update(s, &Kernels::lion, args); }
 void StandInKernels::sum_of_squares(Stream& s, const SumOfSquaresArgs& args) {
   std::vector<Tensor> parts(args.parts.begin(), args.parts.end());
   for (Tensor& part : parts) part = memory_.behind(part);

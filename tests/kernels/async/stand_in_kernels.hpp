@@ -33,8 +33,9 @@ class StandInKernels final : public Kernels {
   void cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs&) override;
   void cross_entropy_loss(Stream&, const CrossEntropyLossArgs&) override;
   void cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&) override;
-  void adamw_coefficients(Stream&, const AdamWCoefficientsArgs&) override;
-  void adamw(Stream&, const AdamWArgs&) override;
+  void update_coefficients(Stream&, const UpdateCoefficientsArgs&) override;
+  void adamw(Stream&, const UpdateArgs&) override;
+  void lion(Stream&, const UpdateArgs&) override;
   void sum_of_squares(Stream&, const SumOfSquaresArgs&) override;
   void zero(Stream&, Tensor destination) override;
   void copy(Stream&, Tensor source, Tensor destination) override;
@@ -46,6 +47,8 @@ class StandInKernels final : public Kernels {
   template <class Args, class... Tensors>
   void run(Stream& stream, void (Kernels::*op)(Stream&, const Args&), Args args, Tensors Args::*... tensors);
   void run(Stream& stream, void (Kernels::*op)(Stream&, Tensor, Tensor), Tensor source, Tensor destination);
+  void run_update(Stream& stream, void (Kernels::*update)(Stream&, const UpdateArgs&),
+                  const UpdateArgs& args);
 
   Kernels& cpu_;
   const StandInMemory& memory_;

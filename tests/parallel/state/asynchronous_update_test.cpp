@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <tuple>
 
 #include "comm/world.hpp"
 #include "parallel/state/state_mirror.hpp"
@@ -34,13 +36,13 @@ struct Step {
 /// Alone in its groups; inputs are filled on the host.
 class LoneRank {
  public:
-  LoneRank(comm::World& world, std::unique_ptr<kernels::Device> on, DType compute)
+  LoneRank(comm::World& world, std::unique_ptr<kernels::Device> on, DType compute, const Optimizer& optimizer)
       : device(std::move(on)),
         stream(device->create_stream()),
         data(world.split_communicator("data", 0, 0, *device)),
         embedding(world.split_communicator("embedding", 0, 0, *device)),
         table(small_table()),
-        state(table, compute, *data, *embedding, *device, *stream),
+        state(table, compute, optimizer, *data, *embedding, *device, *stream),
         mirror(state, *device, *stream),
         loss_memory(device->allocate(kLosses * sizeof(float))),
         losses(loss_memory->tensor(DType::f32, {kLosses})) {
@@ -69,8 +71,10 @@ class LoneRank {
     const auto append = [&](const Tensor& host) {
       result.insert(result.end(), host.raw().begin(), host.raw().end());
     };
-    for (const OwnedState& owned : mirror.owned())
-      for (const Tensor& part : {owned.master, owned.exp_avg, owned.exp_avg_sq}) append(part);
+    for (const OwnedState& owned : mirror.owned()) {
+      append(owned.master);
+      for (const Tensor& moment : owned.moments) append(moment);
+    }
     const auto copy = device->allocate(state.weights().bytes(), kernels::MemoryKind::pinned_host);
     const Tensor weights = copy->tensor(state.weights().dtype, state.weights().shape);
     device->kernels().copy(*stream, state.weights(), weights);
@@ -100,7 +104,7 @@ class LoneRank {
   }
 };
 
-kernels::AdamWRule rule_of(std::int64_t step) {
+kernels::UpdateRule rule_of(std::int64_t step) {
   return {.learning_rate = 0.1 / static_cast<double>(step),
           .weight_decay = 0.1,
           .tokens = 8,
@@ -119,13 +123,15 @@ void end_step_by_vote(LoneRank& rank, std::int64_t number) {
   rank.state.finish_update(soon());
 }
 
-class LoneUpdate : public testing::TestWithParam<DType> {};
+class LoneUpdate : public testing::TestWithParam<std::tuple<DType, std::string>> {};
 
 TEST_P(LoneUpdate, leaves_the_bits_of_a_vote_also_in_a_graph_and_where_steps_are_skipped) {
   const auto world = comm::create_thread_worlds(1, {60});
-  LoneRank voting(*world[0], kernels::create_cpu_device(), GetParam());
-  LoneRank plain(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), GetParam());
-  LoneRank graphed(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), GetParam());
+  const auto& [compute, name] = GetParam();
+  const Optimizer& optimizer = optimizer_of_name(name);
+  LoneRank voting(*world[0], kernels::create_cpu_device(), compute, optimizer);
+  LoneRank plain(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), compute, optimizer);
+  LoneRank graphed(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), compute, optimizer);
   graphed.stream->begin_capture();
   graphed.state.update_if_finite(graphed.losses);
   const auto graph = graphed.stream->end_capture();
@@ -154,8 +160,13 @@ TEST_P(LoneUpdate, leaves_the_bits_of_a_vote_also_in_a_graph_and_where_steps_are
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, LoneUpdate, testing::Values(DType::f32, DType::bf16),
-                         [](const auto& parameter) { return kernels::name_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(, LoneUpdate,
+                         testing::Combine(testing::Values(DType::f32, DType::bf16),
+                                          testing::Values("adamw", "lion")),
+                         [](const auto& parameter) {
+                           return std::string(kernels::name_of(std::get<0>(parameter.param))) + "_" +
+                                  std::get<1>(parameter.param);
+                         });
 
 }  // namespace
 }  // namespace tenax::parallel

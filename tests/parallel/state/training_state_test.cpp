@@ -7,9 +7,12 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "comm/world.hpp"
+#include "kernels/error.hpp"
 #include "parallel/execution/gradient_reducer.hpp"
 #include "tests/parallel/state/small_table.hpp"
 
@@ -24,13 +27,13 @@ constexpr double kDeadline_s = 60;
 /// What a rank holds, and helpers to fill and read rows.
 class Rank {
  public:
-  Rank(comm::World& world, DType compute)
+  Rank(comm::World& world, DType compute, const std::string& optimizer = "adamw")
       : device(kernels::create_cpu_device()),
         stream(device->create_stream()),
         data(world.split_communicator("data", 0, world.rank(), *device)),
         alone(world.split_communicator("embedding", world.rank(), 0, *device)),
         table(small_table()),
-        state(table, compute, *data, *alone, *device, *stream) {
+        state(table, compute, optimizer_of_name(optimizer), *data, *alone, *device, *stream) {
     for (const OwnedState& owned : state.owned())
       for (std::int64_t i = 0; i < owned.count; ++i)
         owned.master.as<float>()[i] = weight(owned.row, owned.row_begin + i);
@@ -103,8 +106,11 @@ TEST_P(TrainingStateOn, the_norm_is_that_of_the_summed_gradient) {
   EXPECT_NEAR(sum, expected, 1e-4 * expected);
 }
 
-// AdamW of torch.optim, one element, in fp64.
-double adamw(double weight, double gradient, double decay, const kernels::AdamWRule& s, int steps) {
+// One element after `steps` updates by a constant gradient, in fp64: AdamW as torch.optim has it, and Lion as its paper.
+using Reference = double (*)(double weight, double gradient, double decay, const kernels::UpdateRule& rule,
+                             int steps);
+
+double adamw(double weight, double gradient, double decay, const kernels::UpdateRule& s, int steps) {
   double m = 0, v = 0;
   for (int t = 1; t <= steps; ++t) {
     m = s.beta1 * m + (1 - s.beta1) * gradient;
@@ -116,34 +122,59 @@ double adamw(double weight, double gradient, double decay, const kernels::AdamWR
   return weight;
 }
 
-TEST_P(TrainingStateOn, updates_give_every_rank_the_weights_of_adamw) {
+double lion(double weight, double gradient, double decay, const kernels::UpdateRule& s, int steps) {
+  for (int t = 1; t <= steps; ++t) weight -= s.learning_rate * (std::copysign(1, gradient) + decay * weight);
+  return weight;
+}
+
+TEST_P(TrainingStateOn, updates_give_every_rank_the_weights_of_the_optimizer) {
   constexpr int kSteps = 3;
-  const kernels::AdamWRule rule{.learning_rate = 0.01, .weight_decay = 0.1, .tokens = 2};
-  for (const DType compute : {DType::f32, DType::bf16}) {
-    on_ranks(GetParam(), [&](comm::World& world) {
-      Rank rank(world, compute);
-      for (int step = 1; step <= kSteps; ++step) {
-        rank.set_gradients(world.rank(), world.size());
-        rank.reduce();
-        kernels::AdamWRule now = rule;
-        now.step = step;
-        rank.state.start_update(now, 1.0);
-        rank.state.finish_update(Deadline::after_s(kDeadline_s));
-      }
-      const double tolerance = compute == DType::f32 ? 2e-6 : 5e-3;
-      const auto widened =
-          rank.device->allocate(static_cast<std::size_t>(rank.state.weights().size()) * sizeof(float));
-      const kernels::Tensor weights = widened->tensor(DType::f32, rank.state.weights().shape);
-      rank.device->kernels().cast(*rank.stream, rank.state.weights(), weights);
-      for (int row = 0; row < static_cast<int>(rank.table.rows().size()); ++row)
-        for (std::int64_t i = 0; i < rank.table.row(row).size(); ++i)
-          ASSERT_NEAR(rank.table.view(weights, row).as<float>()[i],
-                      adamw(Rank::weight(row, i), Rank::gradient(row, i) / rule.tokens,
-                            rank.table.row(row).decays() ? rule.weight_decay : 0.0, rule, kSteps),
-                      tolerance)
-              << rank.table.row(row).name << " element " << i;
-    });
-  }
+  const kernels::UpdateRule rule{.learning_rate = 0.01, .weight_decay = 0.1, .tokens = 2};
+  const std::pair<std::string, Reference> optimizers[] = {{"adamw", &adamw}, {"lion", &lion}};
+  for (const auto& [name, reference] : optimizers)
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      on_ranks(GetParam(), [&](comm::World& world) {
+        Rank rank(world, compute, name);
+        for (int step = 1; step <= kSteps; ++step) {
+          rank.set_gradients(world.rank(), world.size());
+          rank.reduce();
+          kernels::UpdateRule now = rule;
+          now.step = step;
+          rank.state.start_update(now, 1.0);
+          rank.state.finish_update(Deadline::after_s(kDeadline_s));
+        }
+        const double tolerance = compute == DType::f32 ? 2e-6 : 5e-3;
+        const auto widened =
+            rank.device->allocate(static_cast<std::size_t>(rank.state.weights().size()) * sizeof(float));
+        const kernels::Tensor weights = widened->tensor(DType::f32, rank.state.weights().shape);
+        rank.device->kernels().cast(*rank.stream, rank.state.weights(), weights);
+        for (int row = 0; row < static_cast<int>(rank.table.rows().size()); ++row)
+          for (std::int64_t i = 0; i < rank.table.row(row).size(); ++i)
+            ASSERT_NEAR(rank.table.view(weights, row).as<float>()[i],
+                        reference(Rank::weight(row, i), Rank::gradient(row, i) / rule.tokens,
+                                  rank.table.row(row).decays() ? rule.weight_decay : 0.0, rule, kSteps),
+                        tolerance)
+                << name << ", " << rank.table.row(row).name << " element " << i;
+      });
+    }
+}
+
+TEST(Optimizers, are_found_by_name_and_say_what_their_moments_take) {
+  EXPECT_EQ(optimizer_of_name("adamw").bytes_per_weight(DType::bf16), 8U);
+  EXPECT_EQ(optimizer_of_name("lion").bytes_per_weight(DType::f32), 4U);
+  EXPECT_EQ(optimizer_of_name("lion").bytes_per_weight(DType::f64), 8U);
+  EXPECT_THROW(optimizer_of_name("sgd"), kernels::Error);
+}
+
+TEST(Optimizers, make_the_state_as_large_as_their_moments) {
+  const model::ParameterTable table = small_table();
+  const auto bytes = [&](DType compute, const char* name) {
+    return TrainingState::plan_memory(TrainingState::plan_shards(table, compute, 1), compute,
+                                      optimizer_of_name(name))
+        .optimizer;
+  };
+  EXPECT_EQ(bytes(DType::f32, "lion") * 2, bytes(DType::f32, "adamw"));
+  EXPECT_EQ(bytes(DType::bf16, "lion") * 3, bytes(DType::bf16, "adamw") * 2) << "with the masters";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, TrainingStateOn, testing::Values(1, 2, 3, 4));

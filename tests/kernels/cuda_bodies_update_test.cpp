@@ -2,37 +2,46 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/adamw_coefficients.hpp"
-#include "kernels/cuda/adamw_body.hpp"
+#include "kernels/cuda/weight_update_body.hpp"
+#include "kernels/update_coefficients.hpp"
 #include "tests/kernels/cuda_bodies_test.hpp"
 
 namespace tenax::kernels::test {
 namespace {
 
-using cuda::AdamWPiece;
-using cuda::AdamWRounding;
-using cuda::AdamWTable;
-using cuda::kAdamWBlock;
+using cuda::kUpdateBlock;
+using cuda::UpdatePiece;
+using cuda::UpdateRounding;
+using cuda::UpdateTable;
 
-constexpr AdamWRule kRule{.learning_rate = 1e-2, .weight_decay = 0.1, .tokens = 4, .step = 3};
+constexpr UpdateRule kRule{.learning_rate = 1e-2, .weight_decay = 0.1, .tokens = 4, .step = 3};
 
-class AdamWBody : public BodyTest {
+/// Calls f(Element{}, the CPU's operation) for each optimizer.
+template <class Function>
+void for_optimizers(const Function& f) {
+  f(cuda::AdamWElement{}, &Kernels::adamw);
+  f(cuda::LionElement{}, &Kernels::lion);
+}
+
+using UpdateOp = void (Kernels::*)(Stream&, const UpdateArgs&);
+
+class UpdateBody : public BodyTest {
  protected:
   // A state of `count` elements that begins `offset` elements into its memory.
-  AdamWStretch state(std::int64_t count, std::int64_t offset, bool with_copy) {
+  UpdateStretch state(std::int64_t count, std::int64_t offset, bool with_copy) {
     const auto part = [&](Tensor whole) { return whole.part(offset, {count}); };
     const Shape all{count + offset};
     Values squares = normal_values("v", count + offset);
     for (double& v : squares) v *= v;
     return {.master = part(accumulator(all, normal_values("w", count + offset))),
             .gradient = part(accumulator(all, normal_values("g", count + offset))),
-            .exp_avg = part(accumulator(all, normal_values("m", count + offset))),
-            .exp_avg_sq = part(accumulator(all, squares)),
+            .moments = {part(accumulator(all, normal_values("m", count + offset))),
+                        part(accumulator(all, squares))},
             .compute = with_copy ? part(output(all)) : Tensor{}};
   }
   // Lengths, alignments and decay as they come, `count` of them.
-  std::vector<AdamWStretch> states(int count) {
-    std::vector<AdamWStretch> result;
+  std::vector<UpdateStretch> states(int count) {
+    std::vector<UpdateStretch> result;
     for (int i = 0; i < count; ++i) {
       const std::int64_t length = i % 7 == 0 ? 0 : i % 11 == 0 ? 1024 + i : 1 + i % 37;
       result.push_back(state(length, i % 4 == 1 ? 1 : 0, true));
@@ -42,77 +51,81 @@ class AdamWBody : public BodyTest {
   }
 
   // As a launch for each table, block by block.
-  template <class T>
-  void run(std::span<const AdamWStretch> stretches, const AdamWStep& step, int threads,
-           const AdamWRounding& rounding = {}) {
+  template <class Element, class T>
+  void run(std::span<const UpdateStretch> stretches, const UpdateStep& step, int threads,
+           const UpdateRounding& rounding = {}) {
     const auto coefficients = coefficients_of<Accumulator<T>>(step);
-    std::vector<AdamWPiece<T>> pieces;
-    for (const AdamWStretch& stretch : stretches) pieces.push_back(cuda::piece_of<T>(stretch));
+    std::vector<UpdatePiece<T>> pieces;
+    for (const UpdateStretch& stretch : stretches) pieces.push_back(cuda::piece_of<Element, T>(stretch));
     for_group(threads, [&](auto group) {
-      cuda::for_tables<AdamWTable<T>>(pieces, kAdamWBlock,
-                                      [&](const AdamWTable<T>& table, std::uint32_t blocks) {
-                                        for (std::uint32_t block = 0; block < blocks; ++block)
-                                          cuda::adamw_block(group, table, coefficients, rounding, block);
-                                      });
+      cuda::for_tables<UpdateTable<T>>(
+          pieces, kUpdateBlock, [&](const UpdateTable<T>& table, std::uint32_t blocks) {
+            for (std::uint32_t block = 0; block < blocks; ++block)
+              cuda::update_block_of_table<Element>(group, table, coefficients, rounding, block);
+          });
     });
   }
-  void run_on_cpu(std::span<const AdamWStretch> stretches, const AdamWStep& step) {
-    const Tensor coefficients = accumulator({kAdamWCoefficients});
-    cpu().adamw_coefficients(stream(), {&step, coefficients});
-    cpu().adamw(stream(), {stretches, coefficients});
+  void run_on_cpu(UpdateOp op, std::span<const UpdateStretch> stretches, const UpdateStep& step) {
+    const Tensor coefficients = accumulator({kUpdateCoefficients});
+    cpu().update_coefficients(stream(), {&step, coefficients});
+    (cpu().*op)(stream(), {stretches, coefficients});
   }
-  void expect_same(const AdamWStretch& actual, const AdamWStretch& expected) {
+  void expect_same(const UpdateStretch& actual, const UpdateStretch& expected) {
     expect_near(values(actual.master), values(expected.master), tolerance());
-    expect_near(values(actual.exp_avg), values(expected.exp_avg), tolerance());
-    expect_near(values(actual.exp_avg_sq), values(expected.exp_avg_sq), tolerance());
+    for (std::size_t i = 0; i < kMaxMoments; ++i)
+      expect_near(values(actual.moments[i]), values(expected.moments[i]), tolerance());
     if (!actual.compute) return;
     EXPECT_EQ(values(actual.compute), values(tensor(actual.master.shape, values(actual.master))));
   }
 };
 
-TEST_P(AdamWBody, updates_as_the_cpu_does_any_count_alignment_and_number_of_threads) {
-  with_type(dtype(), [&](auto type) {
+TEST_P(UpdateBody, updates_as_the_cpu_does_any_count_alignment_and_number_of_threads) {
+  const auto check = [&](auto element, auto type, UpdateOp op) {
     for (const std::int64_t count : {1, 3, 1024, 1037, 2051})
       for (const std::int64_t offset : {0, 1})
         for (const int threads : {1, 3})
           for (const bool with_copy : {true, false}) {
-            const AdamWStretch expected = state(count, offset, with_copy),
-                               actual = state(count, offset, with_copy);
-            run_on_cpu(std::span(&expected, 1), AdamWStep(kRule));
-            run<decltype(type)>(std::span(&actual, 1), AdamWStep(kRule), threads);
+            const UpdateStretch expected = state(count, offset, with_copy),
+                                actual = state(count, offset, with_copy);
+            run_on_cpu(op, std::span(&expected, 1), UpdateStep(kRule));
+            run<decltype(element), decltype(type)>(std::span(&actual, 1), UpdateStep(kRule), threads);
             expect_same(actual, expected);
           }
+  };
+  with_type(dtype(),
+            [&](auto type) { for_optimizers([&](auto element, UpdateOp op) { check(element, type, op); }); });
+}
+
+TEST_P(UpdateBody, updates_more_stretches_than_a_table_has_room_for) {
+  with_type(dtype(), [&](auto type) {
+    for_optimizers([&](auto element, UpdateOp op) {
+      for (const int threads : {1, 3}) {
+        const std::vector<UpdateStretch> expected = states(150), actual = states(150);
+        run_on_cpu(op, expected, UpdateStep(kRule));
+        run<decltype(element), decltype(type)>(actual, UpdateStep(kRule), threads);
+        for (std::size_t i = 0; i < actual.size(); ++i) expect_same(actual[i], expected[i]);
+      }
+    });
   });
 }
 
-TEST_P(AdamWBody, updates_more_stretches_than_a_table_has_room_for) {
+TEST_P(UpdateBody, fills_tables_in_order_and_gives_every_element_to_one_block) {
   with_type(dtype(), [&](auto type) {
-    for (const int threads : {1, 3}) {
-      const std::vector<AdamWStretch> expected = states(150), actual = states(150);
-      run_on_cpu(expected, AdamWStep(kRule));
-      run<decltype(type)>(actual, AdamWStep(kRule), threads);
-      for (std::size_t i = 0; i < actual.size(); ++i) expect_same(actual[i], expected[i]);
-    }
-  });
-}
-
-TEST_P(AdamWBody, fills_tables_in_order_and_gives_every_element_to_one_block) {
-  with_type(dtype(), [&](auto type) {
-    using Table = AdamWTable<decltype(type)>;
-    std::vector<AdamWPiece<decltype(type)>> pieces(3 * Table::kMost);
+    using Table = UpdateTable<decltype(type)>;
+    std::vector<UpdatePiece<decltype(type)>> pieces(3 * Table::kMost);
     std::int64_t number = 0, blocks_wanted = 0;
     for (auto& piece : pieces) {
       piece.count = number % 5 == 0 ? 0 : number * 300;
       piece.first_element = number++;
-      blocks_wanted += (piece.count + kAdamWBlock - 1) / kAdamWBlock;
+      blocks_wanted += (piece.count + kUpdateBlock - 1) / kUpdateBlock;
     }
     std::int64_t tables = 0, blocks_seen = 0, last = 0;
-    cuda::for_tables<Table>(pieces, kAdamWBlock, [&](const Table& table, std::uint32_t blocks) {
+    cuda::for_tables<Table>(pieces, kUpdateBlock, [&](const Table& table, std::uint32_t blocks) {
       ++tables;
       blocks_seen += blocks;
       for (std::uint32_t block = 0; block < blocks; ++block) {
         const int i = cuda::piece_of(table, block);
-        const std::int64_t begin = (block - table.first_block[i]) * kAdamWBlock;
+        const std::int64_t begin = (block - table.first_block[i]) * kUpdateBlock;
         EXPECT_TRUE(begin >= 0 && begin < table.pieces[i].count);
         EXPECT_GE(table.pieces[i].first_element, last);
         last = table.pieces[i].first_element;
@@ -123,37 +136,37 @@ TEST_P(AdamWBody, fills_tables_in_order_and_gives_every_element_to_one_block) {
   });
 }
 
-TEST_P(AdamWBody, leaves_what_lies_around_its_elements_alone) {
+TEST_P(UpdateBody, leaves_what_lies_around_its_elements_alone) {
   with_type(dtype(), [&](auto type) {
     const Tensor master = accumulator({20}, Values(20, 7.0));
-    AdamWStretch stretch = state(11, 0, false);
+    UpdateStretch stretch = state(11, 0, false);
     stretch.master = master.part(5, {11});
-    run<decltype(type)>(std::span(&stretch, 1), AdamWStep(kRule), 2);
+    run<cuda::AdamWElement, decltype(type)>(std::span(&stretch, 1), UpdateStep(kRule), 2);
     const Values after = values(master);
     for (const std::size_t i : {4u, 16u}) EXPECT_EQ(after[i], 7.0);
     for (const std::size_t i : {5u, 15u}) EXPECT_NE(after[i], 7.0);
   });
 }
 
-TEST_P(AdamWBody, changes_nothing_where_the_norm_is_not_finite) {
+TEST_P(UpdateBody, changes_nothing_where_the_norm_is_not_finite) {
   with_type(dtype(), [&](auto type) {
-    const AdamWStretch stretch = state(1037, 0, true);
-    const Values w = values(stretch.master), m = values(stretch.exp_avg), v = values(stretch.exp_avg_sq);
+    const UpdateStretch stretch = state(1037, 0, true);
+    const Values w = values(stretch.master), m = values(stretch.moments[0]), v = values(stretch.moments[1]);
     spoil(stretch.compute);
     const Values copy = values(stretch.compute);
-    AdamWStep step(kRule);
+    UpdateStep step(kRule);
     step.squares = std::nan("");
-    run<decltype(type)>(std::span(&stretch, 1), step, 3, {.stochastic = true});
+    run<cuda::AdamWElement, decltype(type)>(std::span(&stretch, 1), step, 3, {.stochastic = true});
     EXPECT_EQ(values(stretch.master), w);
-    EXPECT_EQ(values(stretch.exp_avg), m);
-    EXPECT_EQ(values(stretch.exp_avg_sq), v);
+    EXPECT_EQ(values(stretch.moments[0]), m);
+    EXPECT_EQ(values(stretch.moments[1]), v);
     EXPECT_EQ(values(stretch.compute), copy);
   });
 }
 
-TENAX_TEST_BODY(AdamWBody);
+TENAX_TEST_BODY(UpdateBody);
 
-class StochasticRounding : public AdamWBody {
+class StochasticRounding : public UpdateBody {
  protected:
   // The bf16 copies of `count` weights that an update without gradient leaves as they are; `offset`: elements into their
   // memory, where an odd one makes threads go one by one.
@@ -161,13 +174,14 @@ class StochasticRounding : public AdamWBody {
                 std::int64_t first_element = 0, std::int64_t offset = 0) {
     const Shape all{count + offset};
     const Values zeros(static_cast<std::size_t>(count + offset));
-    const AdamWStretch stretch{.master = accumulator(all, Values(zeros.size(), weight)).part(offset, {count}),
-                               .gradient = accumulator(all, zeros).part(offset, {count}),
-                               .exp_avg = accumulator(all, zeros).part(offset, {count}),
-                               .exp_avg_sq = accumulator(all, zeros).part(offset, {count}),
-                               .compute = output(all).part(offset, {count}),
-                               .first_element = first_element};
-    run<bf16_t>(std::span(&stretch, 1), AdamWStep({.step = step}), threads, {true, seed});
+    const UpdateStretch stretch{
+        .master = accumulator(all, Values(zeros.size(), weight)).part(offset, {count}),
+        .gradient = accumulator(all, zeros).part(offset, {count}),
+        .moments = {accumulator(all, zeros).part(offset, {count}),
+                    accumulator(all, zeros).part(offset, {count})},
+        .compute = output(all).part(offset, {count}),
+        .first_element = first_element};
+    run<cuda::LionElement, bf16_t>(std::span(&stretch, 1), UpdateStep({.step = step}), threads, {true, seed});
     return values(stretch.compute);
   }
 };
