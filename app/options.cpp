@@ -71,10 +71,15 @@ parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank) {
                                       static_cast<int>(deck.parallel.data_parallel_size), data_rank);
 }
 
+const parallel::Optimizer& optimizer_of(const io::Deck& deck) {
+  return parallel::optimizer_of_name(deck.optimizer.kind.word());
+}
+
 parallel::LayoutRequest layout_request(const io::Deck& deck) {
   parallel::LayoutRequest request;
   request.model = gpt_config(deck.model);
   request.model.recomputes = deck.device.recompute == io::Recompute::gelu_layernorm;
+  request.optimizer = &optimizer_of(deck);
   request.grid = {.tensor = static_cast<int>(deck.parallel.tensor_parallel_size),
                   .pipeline = static_cast<int>(deck.parallel.pipeline_parallel_size),
                   .data = static_cast<int>(deck.parallel.data_parallel_size)};

@@ -24,6 +24,7 @@ model::GptConfig gpt_config(const io::ModelSection& section);
 
 /// The share of pipeline `data_rank` in each step's batch.
 parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank);
+const parallel::Optimizer& optimizer_of(const io::Deck& deck);
 parallel::LayoutRequest layout_request(const io::Deck& deck);
 /// parallel::plan_layout of layout_request().
 parallel::Layout plan_layout(const io::Deck& deck, double flop_per_second, const parallel::MemoryRoom& room);

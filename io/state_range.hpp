@@ -4,12 +4,26 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/shard_layout.hpp"
 
 namespace tenax::io {
 
-/// Consecutive elements of one parameter that this rank owns (its optimizer shard), with their AdamW state,
+/// The groups of a checkpoint: one for the weights and one for each moment of the optimizer, "exp_avg" for instance.
+inline constexpr char kWeightGroup[] = "/model";
+inline constexpr char kOptimizerGroup[] = "/optimizer";
+inline std::string moment_group(const std::string& moment) {
+  return std::string(kOptimizerGroup) + "/" + moment;
+}
+
+/// A number for each element of a range: its weights, or a moment of them.
+struct StatePart {
+  std::string group;
+  float* data = nullptr;  ///< [count]; memory of others
+};
+
+/// Consecutive elements of one parameter that this rank owns (its optimizer shard), with their optimizer state,
 /// in host memory. The ranges of all ranks cover every logical element; where several ranks hold the same
 /// elements (replicated parameters, the tied embedding's second copy) exactly one of them is `primary` and
 /// writes; all of them read.
@@ -18,10 +32,10 @@ struct StateRange {
   kernels::ShardLayout layout;   ///< of the whole parameter on this rank
   std::int64_t local_begin = 0;  ///< first element, in the rank's flattened part
   std::int64_t count = 0;
-  float* master = nullptr;  ///< [count] each; memory of others
-  float* exp_avg = nullptr;
-  float* exp_avg_sq = nullptr;
+  std::vector<StatePart> parts = {};  ///< the weights first
   bool primary = true;
+
+  float* weights() const { return parts.front().data; }
 };
 
 }  // namespace tenax::io

@@ -95,7 +95,7 @@ void CheckpointModel::read_weights(const model::ParameterTable& table, const Ten
                                  .layout = row.layout,
                                  .local_begin = begin,
                                  .count = count,
-                                 .master = read.as<float>()};
+                                 .parts = {{io::kWeightGroup, read.as<float>()}}};
       reader_.read({&range, 1});
       if (is_straight) continue;
       device().kernels().cast(*stream_, read, piece);

@@ -15,11 +15,19 @@ namespace tenax::app {
 using model::Initialisation;
 
 std::vector<io::StateRange> state_ranges(const parallel::StateMirror& state) {
+  const std::vector<std::string>& moments = state.optimizer().moments;
   std::vector<io::StateRange> ranges;
   for (const parallel::OwnedState& owned : state.owned()) {
     const model::ParameterRow& row = state.table().row(owned.row);
-    ranges.push_back({row.name, row.layout, owned.row_begin, owned.count, owned.master.as<float>(),
-                      owned.moments[0].as<float>(), owned.moments[1].as<float>(), !row.counted_elsewhere});
+    io::StateRange range{.name = row.name,
+                         .layout = row.layout,
+                         .local_begin = owned.row_begin,
+                         .count = owned.count,
+                         .parts = {{io::kWeightGroup, owned.master.as<float>()}},
+                         .primary = !row.counted_elsewhere};
+    for (std::size_t i = 0; i < owned.moments.size(); ++i)
+      range.parts.push_back({io::moment_group(moments[i]), owned.moments[i].as<float>()});
+    ranges.push_back(std::move(range));
   }
   return ranges;
 }
@@ -81,7 +89,7 @@ void load_initial_weights(const parallel::StateMirror& state, const io::ModelSec
 io::CheckpointInfo load_initial_checkpoint(comm::ControlGroup& control, const parallel::StateMirror& state,
                                            const io::ModelSection& section) {
   std::vector<io::StateRange> weights = state_ranges(state);
-  for (io::StateRange& range : weights) range.exp_avg = range.exp_avg_sq = nullptr;
+  for (io::StateRange& range : weights) range.parts.resize(1);
   return resilience::restore_checkpoint(control, section.init_weights, weights, io::sizes_of(section));
 }
 

@@ -103,7 +103,8 @@ RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
 }
 
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck) {
-  const auto before = comparable_settings(checkpoint_deck);
+  auto before = comparable_settings(checkpoint_deck);
+  if (!before.empty()) before.try_emplace("optimizer.kind", "\"adamw\"");  // there was no other
   std::vector<std::string> sentences;
   for (const auto& [key, value] : comparable_settings(io::to_toml(now))) {
     const auto old = before.find(key);
@@ -112,6 +113,18 @@ std::vector<std::string> changed_settings(const io::Deck& now, const std::string
                           " now");
   }
   return sentences;
+}
+
+std::string missing_moments(const io::CheckpointInfo& info, const std::vector<std::string>& moments) {
+  const std::vector<std::string> groups = info.groups();
+  std::string missing;
+  int count = 0;
+  for (const std::string& moment : moments) {
+    if (std::find(groups.begin(), groups.end(), io::moment_group(moment)) != groups.end()) continue;
+    missing += (count++ > 0 ? ", " : "") + moment;
+  }
+  if (count == 0) return {};
+  return "the checkpoint has no " + missing + (count == 1 ? "; it starts at zero" : "; they start at zero");
 }
 
 }  // namespace tenax::app

@@ -25,4 +25,7 @@ RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck);
 /// One sentence for each setting that may change on resume, and has.
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck);
 
+/// A sentence that names those of an optimizer's moments that a checkpoint lacks. Empty if it has them all.
+std::string missing_moments(const io::CheckpointInfo& info, const std::vector<std::string>& moments);
+
 }  // namespace tenax::app

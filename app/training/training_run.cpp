@@ -276,6 +276,8 @@ void TrainingRun::load_state(parallel::GptReplica& replica, const RunStart& star
     start.checkpoint->read(state_ranges(replica.mirror()));
     compare_tokenizer(io::claim_of_checkpoint(start.checkpoint->file(), info));
     for (const std::string& change : changed_settings(deck_, info.deck)) console_.warn("resuming: " + change);
+    const std::string missing = missing_moments(info, replica.mirror().optimizer().moments);
+    if (!missing.empty()) console_.warn("resuming: " + missing);
   } else {
     const std::string& weights = deck_.model.init_weights;
     const bool is_checkpoint = weights.ends_with(".h5");
@@ -320,13 +322,14 @@ void TrainingRun::open_run_directory(const RunStart& start) {
   });
 }
 
-// A checkpoint holds three numbers of four bytes a parameter.
+// A checkpoint holds a weight's value and its moments, of four bytes each.
 void TrainingRun::check_disk(const RunStart& start) {
   if (deck_.checkpoint.interval < 0) return;
   std::int64_t parameters = 0;
   for (const io::NamedShape& parameter : io::gpt2_parameters(io::sizes_of(deck_.model)))
     parameters += parameter.shape.size();
-  const std::int64_t bytes = parameters * io::kStateParts * static_cast<std::int64_t>(sizeof(float));
+  const std::size_t numbers = 1 + optimizer_of(deck_).moments.size();
+  const std::int64_t bytes = parameters * static_cast<std::int64_t>(numbers * sizeof(float));
   const std::string warning = resilience::check_room_for_checkpoints(
       deck_.checkpoint.dir, {bytes, deck_.checkpoint.keep, start.checkpoint ? start.steps : -1});
   if (!warning.empty()) console_.warn(warning);

@@ -34,8 +34,8 @@ void check_sizes(const ModelSizes& sizes) {
 /// That each of its datasets lies between the seal and the end of the file.
 void check_places(const StoredParameter& stored, std::int64_t file_bytes) {
   const std::int64_t bytes = stored.shape.size() * static_cast<std::int64_t>(sizeof(float));
-  const bool inside = std::all_of(stored.offset.begin(), stored.offset.end(), [&](std::int64_t offset) {
-    return offset >= kSealBytes && bytes <= file_bytes && offset <= file_bytes - bytes;
+  const bool inside = std::all_of(stored.parts.begin(), stored.parts.end(), [&](const StoredPart& part) {
+    return part.offset >= kSealBytes && bytes <= file_bytes && part.offset <= file_bytes - bytes;
   });
   if (!inside) fail("its tensor " + stored.name + " does not lie within it");
 }

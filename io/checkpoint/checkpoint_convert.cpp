@@ -37,7 +37,7 @@ ModelSizes complete_sizes(const fs::path& in, const Gpt2Weights& weights, std::o
 
 std::size_t count_of(const NamedShape& parameter) { return static_cast<std::size_t>(parameter.shape.size()); }
 
-/// The state of a model that has not been trained yet: weights of the file, moments that share one zero.
+/// The state of a model that has not been trained yet: weights of the file, and AdamW's moments, which share one zero.
 struct ImportedState {
   ImportedState(const std::vector<NamedShape>& parameters, const Gpt2Weights& weights) {
     std::size_t total = 0, largest = 0;
@@ -50,14 +50,12 @@ struct ImportedState {
     float* at = values.data();
     for (const NamedShape& parameter : parameters) {
       weights.read(parameter.name, {at, count_of(parameter)});
-      ranges.push_back({parameter.name,
-                        {parameter.shape},
-                        0,
-                        parameter.shape.size(),
-                        at,
-                        zeros.data(),
-                        zeros.data(),
-                        true});
+      ranges.push_back({.name = parameter.name,
+                        .layout = {parameter.shape},
+                        .count = parameter.shape.size(),
+                        .parts = {{kWeightGroup, at},
+                                  {moment_group("exp_avg"), zeros.data()},
+                                  {moment_group("exp_avg_sq"), zeros.data()}}});
       at += count_of(parameter);
     }
   }

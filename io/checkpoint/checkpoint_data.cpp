@@ -20,7 +20,7 @@ std::vector<StateRange> primary_of(std::span<const StateRange> ranges) {
 /// Calls `visit(memory, logical_begin, count)` for the runs of a slice.
 template <class Visit>
 void for_each_run(const RangeCursor::Slice& slice, const Visit& visit) {
-  float* const data = data_of(*slice.range, slice.part);
+  float* const data = slice.part->data;
   slice.range->layout.for_each_run(slice.local_begin, slice.local_begin + slice.count, [&](const auto& run) {
     visit(data + (run.local_begin - slice.range->local_begin), run.logical_begin, run.count);
   });
@@ -35,13 +35,12 @@ bool RangeCursor::advance(std::int64_t bytes, const std::function<void(const Sli
   while (range_ < ranges_.size() && elements > 0) {
     const StateRange& range = ranges_[range_];
     const std::int64_t count = std::min(elements, range.count - position_);
-    if (count > 0 && data_of(range, part_) != nullptr)
-      visit({&range, part_, range.local_begin + position_, count});
+    if (count > 0) visit({&range, &range.parts[part_], range.local_begin + position_, count});
     elements -= count;
     position_ += count;
     if (position_ < range.count) continue;
     position_ = 0;
-    if (++part_ == kStateParts) part_ = 0, ++range_;
+    if (++part_ == range.parts.size()) part_ = 0, ++range_;
   }
   return range_ < ranges_.size();
 }
@@ -59,7 +58,7 @@ bool RangeWriter::write_some(std::int64_t bytes) {
 void RangeWriter::write_slice(const RangeCursor::Slice& slice) {
   const StoredParameter* const parameter = info_.find(slice.range->name);
   assert(parameter != nullptr && parameter->shape == slice.range->layout.logical);
-  const std::int64_t offset = parameter->offset[slice.part];
+  const std::int64_t offset = parameter->find(slice.part->group)->offset;
   for_each_run(slice, [&](const float* memory, std::int64_t logical_begin, std::int64_t count) {
     const std::int64_t at = offset + logical_begin * kElementBytes;
     file_.write({reinterpret_cast<const std::byte*>(memory), bytes_of(count)}, at);
@@ -85,15 +84,16 @@ bool RangeReader::read_some(std::int64_t bytes) {
 }
 
 void RangeReader::read_slice(const RangeCursor::Slice& slice) {
-  float* const begin = data_of(*slice.range, slice.part) + (slice.local_begin - slice.range->local_begin);
-  const std::int64_t offset = info_.find(slice.range->name)->offset[slice.part];
-  float* filled = begin;  // up to here; what no run covers is padding
-  for_each_run(slice, [&](float* memory, std::int64_t logical_begin, std::int64_t count) {
-    std::fill(filled, memory, 0.0F);
-    file_.read({reinterpret_cast<std::byte*>(memory), bytes_of(count)},
-               offset + logical_begin * kElementBytes);
-    filled = memory + count;
-  });
+  float* const begin = slice.part->data + (slice.local_begin - slice.range->local_begin);
+  const StoredPart* const stored = info_.find(slice.range->name)->find(slice.part->group);
+  float* filled = begin;  // up to here; what no run covers is padding, or not in the file
+  if (stored != nullptr)
+    for_each_run(slice, [&](float* memory, std::int64_t logical_begin, std::int64_t count) {
+      std::fill(filled, memory, 0.0F);
+      file_.read({reinterpret_cast<std::byte*>(memory), bytes_of(count)},
+                 stored->offset + logical_begin * kElementBytes);
+      filled = memory + count;
+    });
   std::fill(filled, begin + slice.count, 0.0F);
 }
 

@@ -15,10 +15,10 @@ namespace tenax::io {
 /// Walks over ranges × parts in slices of bounded size; resumable.
 class RangeCursor {
  public:
-  /// `count` elements of part `part` of `range`, from local element `local_begin`.
+  /// `count` elements of `range`, from local element `local_begin`.
   struct Slice {
     const StateRange* range;
-    int part;
+    const StatePart* part;  ///< of the range
     std::int64_t local_begin, count;
   };
   explicit RangeCursor(std::vector<StateRange> ranges) : ranges_(std::move(ranges)) {}
@@ -28,7 +28,7 @@ class RangeCursor {
  private:
   std::vector<StateRange> ranges_;
   std::size_t range_ = 0;
-  int part_ = 0;
+  std::size_t part_ = 0;
   std::int64_t position_ = 0;  ///< within the range
 };
 
@@ -51,8 +51,8 @@ class RangeWriter {
   std::uint64_t checksum_ = 0;
 };
 
-/// One rank's side of reading: fills every range, primary or not; padding becomes zero; parts without memory
-/// (null) are skipped.
+/// One rank's side of reading: fills every range, primary or not. Padding becomes zero, and so do parts that the file does
+/// not have.
 class RangeReader {
  public:
   /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or holds it

@@ -93,8 +93,10 @@ std::vector<SafetensorsWriter::Tensor> tensors_of(const Shard& shard) {
 void append_parameter(SafetensorsWriter& writer, const fs::path& checkpoint, const CheckpointInfo& info,
                       const NamedShape& parameter) {
   std::vector<float> values(static_cast<std::size_t>(parameter.shape.size()));
-  const StateRange range{parameter.name, {parameter.shape}, 0,       parameter.shape.size(),
-                         values.data(),  nullptr,           nullptr, true};
+  const StateRange range{.name = parameter.name,
+                         .layout = {parameter.shape},
+                         .count = parameter.shape.size(),
+                         .parts = {{kWeightGroup, values.data()}}};
   read_checkpoint(checkpoint, info, {&range, 1});
   writer.append(values);
 }

@@ -7,8 +7,9 @@
 
 namespace tenax::io {
 
-/// What this tenax writes; it reads 1 too, which says nothing of the origin and has text of variable length.
-inline constexpr int kCheckpointFormat = 2;
+/// The newest format that this tenax reads. 1 says nothing of the origin and has text of variable length; 2 has AdamW's
+/// moments; 3 has others. It writes 2 or 3.
+inline constexpr int kCheckpointFormat = 3;
 
 /// Creates `file` (emptied if it exists) with groups, attributes, and a dataset of reserved space for every
 /// tensor, from `info`'s step, next_sample, model, origin, deck and parameters with final checksums. Returns `info` with offsets,

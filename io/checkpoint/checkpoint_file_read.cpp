@@ -33,21 +33,21 @@ kernels::Shape shape_of_dataset(hid_t dataset) {
                      : kernels::Shape{extent(0), extent(1)};
 }
 
-void read_dataset_info(hid_t group, StoredParameter& parameter, int part) {
+void read_dataset_info(hid_t group, StoredParameter& parameter, StoredPart part) {
   const Hdf5Id dataset(TENAX_HDF5(H5Dopen2(group, parameter.name.c_str(), H5P_DEFAULT)), H5Dclose);
   const Hdf5Id type(TENAX_HDF5(H5Dget_type(dataset)), H5Tclose);
   const haddr_t offset = H5Dget_offset(dataset);
   if (H5Tequal(type, H5T_IEEE_F32LE) <= 0 || offset == HADDR_UNDEF) {
-    throw Error(Scope::rank, std::string(kStateGroups[part]) + "/" + parameter.name +
-                                 " is not a contiguous float32 dataset");
+    throw Error(Scope::rank, part.group + "/" + parameter.name + " is not a contiguous float32 dataset");
   }
   const kernels::Shape shape = shape_of_dataset(dataset);
-  if (part > 0 && shape != parameter.shape)
+  if (!parameter.parts.empty() && shape != parameter.shape)
     throw Error(Scope::rank, parameter.name + " differs in shape from its moments");
   parameter.shape = shape;
   parameter.elements = shape.size();
-  parameter.offset[part] = static_cast<std::int64_t>(offset);
-  parameter.checksum[part] = read_unsigned_attribute(dataset, "checksum");
+  part.offset = static_cast<std::int64_t>(offset);
+  part.checksum = read_unsigned_attribute(dataset, "checksum");
+  parameter.parts.push_back(std::move(part));
 }
 
 std::string name_of_member(hid_t group, hsize_t index) {
@@ -57,18 +57,27 @@ std::string name_of_member(hid_t group, hsize_t index) {
   return name;
 }
 
-void read_names(hid_t group, std::vector<StoredParameter>& parameters) {
+Hdf5Id open_group(hid_t file, const std::string& name) {
+  return {TENAX_HDF5(H5Gopen2(file, name.c_str(), H5P_DEFAULT)), H5Gclose};
+}
+
+std::vector<std::string> names_of_members(hid_t group) {
   H5G_info_t info;
   TENAX_HDF5(H5Gget_info(group, &info));
-  parameters.resize(info.nlinks);
-  for (hsize_t i = 0; i < info.nlinks; ++i) parameters[i].name = name_of_member(group, i);
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < info.nlinks; ++i) names.push_back(name_of_member(group, i));
+  return names;
 }
 
 void read_parameters(hid_t file, std::vector<StoredParameter>& parameters) {
-  for (int part = 0; part < kStateParts; ++part) {
-    const Hdf5Id group(TENAX_HDF5(H5Gopen2(file, kStateGroups[part], H5P_DEFAULT)), H5Gclose);
-    if (part == 0) read_names(group, parameters);
-    for (StoredParameter& parameter : parameters) read_dataset_info(group, parameter, part);
+  std::vector<std::string> groups = {kWeightGroup};
+  for (const std::string& moment : names_of_members(open_group(file, kOptimizerGroup)))
+    groups.push_back(moment_group(moment));
+  for (const std::string& name : names_of_members(open_group(file, kWeightGroup)))
+    parameters.push_back({.name = name});
+  for (const std::string& name : groups) {
+    const Hdf5Id group = open_group(file, name);
+    for (StoredParameter& parameter : parameters) read_dataset_info(group, parameter, {.group = name});
   }
 }
 

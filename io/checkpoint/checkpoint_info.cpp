@@ -21,19 +21,19 @@ kernels::Shape shape_of(const json& extents) {
 json json_of(const StoredParameter& p) {
   json extents = json::array();
   for (int axis = 0; axis < p.shape.rank(); ++axis) extents.push_back(p.shape[axis]);
-  return {{"name", p.name},
-          {"shape", extents},
-          {"checksum", p.checksum},
-          {"offset", p.offset},
-          {"elements", p.elements}};
+  json parts = json::array();
+  for (const StoredPart& part : p.parts)
+    parts.push_back({{"group", part.group}, {"checksum", part.checksum}, {"offset", part.offset}});
+  return {{"name", p.name}, {"shape", extents}, {"parts", parts}, {"elements", p.elements}};
 }
 
 StoredParameter parameter_of(const json& j) {
   StoredParameter p;
   p.name = j.at("name");
   p.shape = shape_of(j.at("shape"));
-  p.checksum = j.at("checksum");
-  p.offset = j.at("offset");
+  for (const json& part : j.at("parts"))
+    p.parts.push_back(
+        {.group = part.at("group"), .checksum = part.at("checksum"), .offset = part.at("offset")});
   p.elements = j.at("elements");
   return p;
 }
@@ -51,18 +51,21 @@ std::vector<StoredParameter> parameters_of(const json& list) {
 }
 
 void add(StoredParameter& sum, const StoredParameter& part) {
-  assert(sum.shape == part.shape);
-  for (int i = 0; i < kStateParts; ++i) sum.checksum[i] += part.checksum[i];
+  assert(sum.shape == part.shape && sum.parts.size() == part.parts.size());
+  for (std::size_t i = 0; i < sum.parts.size(); ++i) {
+    assert(sum.parts[i].group == part.parts[i].group);
+    sum.parts[i].checksum += part.parts[i].checksum;
+  }
   sum.elements += part.elements;
 }
 
 StoredParameter contribution_of(const StateRange& range) {
   StoredParameter p{.name = range.name, .shape = range.layout.logical};
+  for (const StatePart& part : range.parts) p.parts.push_back({.group = part.group});
   range.layout.for_each_run(range.local_begin, range.local_begin + range.count, [&](const auto& run) {
     const std::int64_t at = run.local_begin - range.local_begin;
-    for (int i = 0; i < kStateParts; ++i) {
-      p.checksum[i] += checksum_of_words(data_of(range, i) + at, run.count, run.logical_begin);
-    }
+    for (std::size_t i = 0; i < p.parts.size(); ++i)
+      p.parts[i].checksum += checksum_of_words(range.parts[i].data + at, run.count, run.logical_begin);
     p.elements += run.count;
   });
   return p;
@@ -81,6 +84,19 @@ std::vector<StoredParameter> values_of(const std::map<std::string, StoredParamet
 }
 
 }  // namespace
+
+const StoredPart* StoredParameter::find(const std::string& group) const {
+  const auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const auto& part) { return part.group == group; });
+  return found == parts.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> CheckpointInfo::groups() const {
+  std::vector<std::string> groups;
+  if (parameters.empty()) return groups;
+  for (const StoredPart& part : parameters.front().parts) groups.push_back(part.group);
+  return groups;
+}
 
 const StoredParameter* CheckpointInfo::find(const std::string& name) const {
   const auto found =

@@ -15,21 +15,21 @@
 
 namespace tenax::io {
 
-/// The three float32 datasets of a parameter: its value and AdamW's moments.
-inline constexpr int kStateParts = 3;
-inline constexpr std::array<const char*, kStateParts> kStateGroups = {"/model", "/optimizer/exp_avg",
-                                                                      "/optimizer/exp_avg_sq"};
-/// The range's memory of part `part`; null where the caller has none.
-inline float* data_of(const StateRange& range, int part) {
-  return part == 0 ? range.master : part == 1 ? range.exp_avg : range.exp_avg_sq;
-}
+/// A float32 dataset of a parameter.
+struct StoredPart {
+  std::string group;           ///< of io/state_range.hpp
+  std::uint64_t checksum = 0;  ///< checksum.hpp; word = flat index
+  std::int64_t offset = 0;     ///< of its first byte in the file
+};
 
 struct StoredParameter {
-  std::string name;                                   ///< Hugging Face
-  kernels::Shape shape;                               ///< logical, unsharded
-  std::array<std::uint64_t, kStateParts> checksum{};  ///< of each dataset (checksum.hpp; word = flat index)
-  std::array<std::int64_t, kStateParts> offset{};     ///< of each dataset's first byte in the file
-  std::int64_t elements = 0;                          ///< how many the checksums cover
+  std::string name;                    ///< Hugging Face
+  kernels::Shape shape = {};           ///< logical, unsharded
+  std::vector<StoredPart> parts = {};  ///< the weights first; the same groups in all of a checkpoint
+  std::int64_t elements = 0;           ///< how many the checksums cover
+
+  /// Null if it has no part of that group.
+  const StoredPart* find(const std::string& group) const;
 };
 
 /// Which program wrote a checkpoint, and what its model was trained on. What is not known is empty, as all of it is in
@@ -70,6 +70,8 @@ struct CheckpointInfo {
 
   /// Null if there is none of that name.
   const StoredParameter* find(const std::string& name) const;
+  /// Those that each parameter has a part of.
+  std::vector<std::string> groups() const;
 };
 
 /// What the primary ranges of one rank contribute: each parameter once, with partial checksums. Reads every

@@ -32,25 +32,33 @@ std::uint64_t checksum_of_dataset(const PosixFile& file, std::int64_t offset, st
 void verify_tensors(const fs::path& path, const CheckpointInfo& info) {
   const PosixFile file = PosixFile::open_to_read(path);
   for (const StoredParameter& parameter : info.parameters) {
-    for (int part = 0; part < kStateParts; ++part) {
-      const std::uint64_t sum = checksum_of_dataset(file, parameter.offset[part], parameter.elements);
-      if (sum == parameter.checksum[part]) continue;
+    for (const StoredPart& part : parameter.parts) {
+      const std::uint64_t sum = checksum_of_dataset(file, part.offset, parameter.elements);
+      if (sum == part.checksum) continue;
       throw kernels::Error(kernels::Scope::rank, path.string() + " is damaged: the checksum of " +
-                                                     kStateGroups[part] + "/" + parameter.name + " is " +
+                                                     part.group + "/" + parameter.name + " is " +
                                                      checksum_text(sum) + ", but should be " +
-                                                     checksum_text(parameter.checksum[part]));
+                                                     checksum_text(part.checksum));
     }
   }
+}
+
+/// "value, exp_avg, exp_avg_sq", say.
+std::string names_of_parts(const CheckpointInfo& info) {
+  std::string names = "value";
+  for (const std::string& group : info.groups())
+    if (group != kWeightGroup) names += ", " + excerpt(group.substr(moment_group("").size()));
+  return names;
 }
 
 std::string tensor_lines(const CheckpointInfo& info) {
   std::size_t width = 6;
   for (const StoredParameter& p : info.parameters) width = std::max(width, excerpt(p.name).size() + 2);
   std::string text =
-      padded("  tensor", width + 2) + padded("shape", 16) + "checksum of value, exp_avg, exp_avg_sq\n";
+      padded("  tensor", width + 2) + padded("shape", 16) + "checksum of " + names_of_parts(info) + "\n";
   for (const StoredParameter& p : info.parameters) {
     text += padded("  " + excerpt(p.name), width + 2) + padded(p.shape.to_string(), 16);
-    for (const std::uint64_t checksum : p.checksum) text.append(checksum_text(checksum)).append(" ");
+    for (const StoredPart& part : p.parts) text.append(checksum_text(part.checksum)).append(" ");
     text.back() = '\n';
   }
   return text;
@@ -73,8 +81,8 @@ std::string describe(const fs::path& file, const CheckpointInfo& info) {
   for (const auto& [name, member] : kModelSizes) text += listed(name, std::to_string(info.model.*member));
   text += origin_lines(info);
   text += listed("parameters", grouped(parameters)) + listed("bytes", grouped(info.file_bytes));
-  text += listed("checksums", "of the file and of " + std::to_string(info.parameters.size() * kStateParts) +
-                                  " tensors verified");
+  const std::size_t tensors = info.parameters.size() * info.groups().size();
+  text += listed("checksums", "of the file and of " + std::to_string(tensors) + " tensors verified");
   return text + tensor_lines(info);
 }
 

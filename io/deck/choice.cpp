@@ -34,6 +34,10 @@ const Words& words_of(ComputeDtype) {
   static const Words words = {"fp32", "bf16"};
   return words;
 }
+const Words& words_of(OptimizerKind) {
+  static const Words words = {"adamw", "lion"};
+  return words;
+}
 const Words& words_of(LrSchedule) {
   static const Words words = {"constant", "cosine", "linear"};
   return words;

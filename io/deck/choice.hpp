@@ -14,6 +14,7 @@ enum class DeviceKind { automatic, cpu, cuda, emulated };
 enum class DirectModel { send_queue, shared_channel };
 enum class Recompute { none, gelu_layernorm };
 enum class ComputeDtype { fp32, bf16 };
+enum class OptimizerKind { adamw, lion };
 enum class LrSchedule { constant, cosine, linear };
 enum class FaultKind { unset, link_delay, link_down };
 
@@ -25,6 +26,7 @@ const std::vector<std::string>& words_of(DeviceKind);
 const std::vector<std::string>& words_of(DirectModel);
 const std::vector<std::string>& words_of(Recompute);
 const std::vector<std::string>& words_of(ComputeDtype);
+const std::vector<std::string>& words_of(OptimizerKind);
 const std::vector<std::string>& words_of(LrSchedule);
 const std::vector<std::string>& words_of(FaultKind);
 

@@ -55,6 +55,7 @@ struct BatchSection {
 };
 
 struct OptimizerSection {
+  Choice<OptimizerKind> kind = OptimizerKind::adamw;
   double lr = 0, min_lr = 0;
   Choice<LrSchedule> lr_schedule = LrSchedule::cosine;
   std::int64_t lr_warmup_steps = 0,

@@ -114,6 +114,11 @@ void add_batch(Keys& keys) {
 void add_optimizer(Keys& keys) {
   using S = OptimizerSection;
   Rows<S> optimizer(keys, "optimizer", &Deck::optimizer);
+  optimizer("kind", &S::kind,
+            "adamw, or lion: one moment instead of two, and steps of the learning rate along a sign. Lion's "
+            "usual values "
+            "are adam_beta1 = 0.9, adam_beta2 = 0.99 and a third to a tenth of AdamW's lr with as much more "
+            "weight_decay.");
   optimizer("lr", &S::lr, "Learning rate after the warm-up.").required("1e-3").at_least(0);
   optimizer("min_lr", &S::min_lr, "Learning rate at the end of the decay; at most lr.").at_least(0);
   optimizer("lr_schedule", &S::lr_schedule, "How the learning rate goes from lr to min_lr.");
@@ -123,9 +128,12 @@ void add_optimizer(Keys& keys) {
       .in("steps");
   optimizer("weight_decay", &S::weight_decay, "Decoupled decay of the tensors with two dimensions.")
       .at_least(0);
-  optimizer("adam_beta1", &S::adam_beta1, "Decay of the first moment.").within(kFraction);
-  optimizer("adam_beta2", &S::adam_beta2, "Decay of the second moment.").within(kFraction);
-  optimizer("adam_eps", &S::adam_eps, "Added to the root of the second moment.").at_least(0);
+  optimizer("adam_beta1", &S::adam_beta1,
+            "Decay of the first moment; of Lion, its weight in the sign that a step follows.")
+      .within(kFraction);
+  optimizer("adam_beta2", &S::adam_beta2, "Decay of the second moment; of Lion, of its only one.")
+      .within(kFraction);
+  optimizer("adam_eps", &S::adam_eps, "Added to the root of the second moment; Lion has none.").at_least(0);
   optimizer("clip_grad", &S::clip_grad, "Largest norm of the gradient; 0 = no clipping.").at_least(0);
 }
 
@@ -148,7 +156,7 @@ const std::vector<DeckSection>& deck_sections() {
       {"model", "A GPT-2 of these sizes. The emulated device needs none: all of this section, or nothing."},
       {"data", "Where tokens come from and in what order. The emulated device reads none."},
       {"batch", "How many sequences a step has."},
-      {"optimizer", "AdamW and its learning rate. The emulated device needs none of it."},
+      {"optimizer", "The optimizer and its learning rate. The emulated device needs none of it."},
       {"parallel", "How the work is split; tensor x pipeline x data ranks."},
       {"pipeline", "The order of work in a pipeline."},
       {"comm", "How ranks talk to each other."},

@@ -121,9 +121,9 @@ void Gpt2Weights::read(const std::string& name, std::span<float> values) const {
 
 void Gpt2Weights::read(const StateRange& range) const {
   const SafetensorsSet::Tensor& found = tensor(range.name);
-  std::fill_n(range.master, range.count, 0.0F);
+  std::fill_n(range.weights(), range.count, 0.0F);
   range.layout.for_each_run(range.local_begin, range.local_begin + range.count, [&](const auto& run) {
-    float* const memory = range.master + (run.local_begin - range.local_begin);
+    float* const memory = range.weights() + (run.local_begin - range.local_begin);
     found.reader->read(*found.entry, run.logical_begin, {memory, static_cast<std::size_t>(run.count)});
   });
 }

@@ -30,7 +30,7 @@ class Gpt2Weights {
 
   /// All of a parameter.
   void read(const std::string& name, std::span<float> values) const;
-  /// `range.master` from the file, padding zero.
+  /// `range.weights()` from the file, padding zero.
   void read(const StateRange& range) const;
 
  private:

@@ -80,7 +80,7 @@ void CheckpointManager::stage() {
                  [](const auto& r) { return r.primary; });
     std::size_t floats = 0;
     for (const io::StateRange& range : staged_)
-      floats += static_cast<std::size_t>(range.count) * io::kStateParts;
+      floats += static_cast<std::size_t>(range.count) * range.parts.size();
     staging_ = std::make_unique_for_overwrite<float[]>(floats);
   }
   float* free = staging_.get();
@@ -91,9 +91,8 @@ void CheckpointManager::stage() {
   auto staged = staged_.begin();
   for (const io::StateRange& range : ranges_) {
     if (!range.primary) continue;
-    staged->master = copy(range.master, range.count);
-    staged->exp_avg = copy(range.exp_avg, range.count);
-    staged->exp_avg_sq = copy(range.exp_avg_sq, range.count);
+    for (std::size_t i = 0; i < range.parts.size(); ++i)
+      staged->parts[i].data = copy(range.parts[i].data, range.count);
     ++staged;
   }
 }

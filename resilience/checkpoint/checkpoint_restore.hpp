@@ -19,7 +19,7 @@ class CheckpointReader {
   const io::CheckpointInfo& info() const { return info_; }
   /// Throws the error of another model unless its sizes are `wanted`.
   void check_model(const io::ModelSizes& wanted) const { io::check_same_model(file_, info_.model, wanted); }
-  /// Fills every range: parts without memory (null) are skipped, padding becomes zero.
+  /// Fills every range; padding becomes zero, and so do parts that the file does not have.
   void read(std::span<const io::StateRange> ranges);
 
  private:

@@ -1,4 +1,5 @@
-# The golden run (tests/golden) in every layout, schedule and micro-batch size against the fp64 reference.
+# The golden run (tests/golden) in every layout, schedule and micro-batch size against the fp64 reference, with AdamW and with
+# Lion.
 source "$(dirname "$0")/common.sh"
 
 matches_reference() {  # NAME
@@ -44,3 +45,15 @@ recomputes_like() {  # NAME TENSOR PIPELINE DATA SCHEDULE
 }
 recomputes_like t1p1d1-zero_bubble-1 1 1 1 zero_bubble
 recomputes_like t2p2d2-1f1b-1 2 2 2 1f1b
+
+# Lion's reference has no weights: where a gradient is noise, its sign is too, and weights differ by as much as they move.
+lion() {  # TENSOR PIPELINE DATA
+  local name=lion-t$1p$2d$3
+  must_train "$(ranks_of $1 $2 $3)" "$golden/golden.toml" run.name=$name $(layout $1 $2 $3) $as_lion
+  claim expected runs/$name/metrics.jsonl "$golden/lion_expected.json" 2e-5 1e-3
+  claim close runs/$name/metrics.jsonl runs/lion-t1p1d1/metrics.jsonl 1e-5
+  echo "ok $name"
+}
+as_lion="optimizer.kind=lion optimizer.adam_beta2=0.99"
+for sizes in "1 1 1" "1 1 2" "2 1 1" "1 2 1"; do lion $sizes; done
+learns_as_on_cpu lion-t1p1d1 1 $golden/golden.toml $as_lion

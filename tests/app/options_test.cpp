@@ -28,6 +28,16 @@ TEST(Options, every_schedule_of_a_deck_is_a_policy_that_splits_backward_passes_a
   }
 }
 
+TEST(Options, every_optimizer_of_a_deck_is_there) {
+  io::Deck deck;
+  const auto words = deck.optimizer.kind.words();
+  ASSERT_EQ(words.size(), parallel::optimizers().size());
+  for (const std::string& word : words) {
+    ASSERT_TRUE(deck.optimizer.kind.set(word));
+    EXPECT_EQ(optimizer_of(deck).name, word);
+  }
+}
+
 TEST(Options, a_fault_keeps_its_steps_its_link_and_its_kind) {
   io::Deck deck;
   io::InjectEntry delay, cut;

@@ -3,10 +3,10 @@ source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 common="data.order=shuffled"
 
-same_checkpoint() {
+same_checkpoint() {  # A B MOMENTS
   checksums "$1" >a.txt
   checksums "$2" >b.txt
-  [ "$(wc -l <a.txt)" = $((3 * tensors)) ] || fail "$1: $(wc -l <a.txt) checksums of $tensors weights and their two moments"
+  [ "$(wc -l <a.txt)" = $(((1 + $3) * tensors)) ] || fail "$1: $(wc -l <a.txt) checksums of $tensors weights and $3 moments each"
   cmp a.txt b.txt || fail "$1 differs from $2: $(diff a.txt b.txt)"
 }
 tensors=52  # two embeddings, 4 blocks of 12, the last norm
@@ -16,7 +16,7 @@ for sizes in "2 2 2" "1 1 1"; do
   ranks=$(ranks_of $sizes)
   for name in first second; do must_train $ranks $deck run.name=$name$1 $(layout $sizes) $common; done
   claim same runs/first$1/metrics.jsonl runs/second$1/metrics.jsonl
-  same_checkpoint runs/first$1/checkpoints/step-000020.h5 runs/second$1/checkpoints/step-000020.h5
+  same_checkpoint runs/first$1/checkpoints/step-000020.h5 runs/second$1/checkpoints/step-000020.h5 2
 done
 echo "ok two runs are equal"
 
@@ -84,3 +84,28 @@ echo "ok branches and fresh starts"
 train 8 $deck run.name=first2 $(layout 2 2 2) $common || fail "calling a finished run again: status $?"
 grep -q 'is finished' out.log || fail "a finished run does not say so"
 echo "ok a finished run says so"
+
+# Lion goes on to the last bit, with one moment; either optimizer goes on from the other's checkpoint.
+lion="optimizer.kind=lion optimizer.adam_beta2=0.99 $common"
+must_train 2 $deck run.name=lion $(layout 1 1 2) $lion
+must_train 2 $deck run.name=lion-half $(layout 1 1 2) $lion run.train_steps=10 optimizer.lr_decay_steps=20
+must_train 2 $deck run.name=lion-half $(layout 1 1 2) $lion optimizer.lr_decay_steps=20
+claim same runs/lion-half/metrics.jsonl runs/lion/metrics.jsonl
+same_checkpoint runs/lion-half/checkpoints/step-000020.h5 runs/lion/checkpoints/step-000020.h5 1
+echo "ok lion, resumed"
+
+goes_on_as() {  # KIND CHECKPOINT: ten steps more, whose warnings are in err.log
+  must_train 2 $deck run.name=as-$1 $(layout 1 1 2) $common optimizer.kind=$1 run.resume=$PWD/runs/$2
+  [ "$(grep -c '"loss"' runs/as-$1/metrics.jsonl)" = 10 ] || fail "as-$1 has not run its ten steps"
+  grep -q "optimizer.kind was" err.log || fail "a change of the optimizer is not told: $(cat err.log)"
+}
+goes_on_as lion half/checkpoints/step-000010.h5
+! grep -q "the checkpoint has no" err.log || fail "lion misses something: $(cat err.log)"
+goes_on_as adamw lion-half/checkpoints/step-000010.h5
+grep -q "resuming: the checkpoint has no exp_avg_sq; it starts at zero" err.log || fail "nothing is said of a missing moment"
+echo "ok lion goes on from adamw and adamw from lion"
+
+# The plan says what one moment less saves.
+optimizer_bytes() { "$TENAX" plan $deck --json optimizer.kind=$1 | grep -o '"optimizer": *[0-9]*' | head -1 | grep -o '[0-9]*$'; }
+[ "$(optimizer_bytes adamw)" = $((2 * $(optimizer_bytes lion))) ] || fail "the plan does not show half the optimizer's memory"
+echo "ok lion plans less memory"

@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 
 constexpr io::ModelSizes kGpt2 = {12, 768, 12, 3072, 1024, 50304};
 
+const std::vector<std::string> kGroups = {io::kWeightGroup, io::moment_group("exp_avg"),
+                                          io::moment_group("exp_avg_sq")};
+
 /// Column-, row- and vocabulary-parallel tensors are cut, the others belong to rank 0.
 struct State {
   State(int rank, int ranks) {
@@ -39,11 +42,14 @@ struct State {
       if (p.name.ends_with("c_attn.weight")) layout.sections = 3;
       const std::int64_t count = layout.local().size();
       if (!cut && rank != 0) continue;
-      memory.push_back(std::make_unique<float[]>(static_cast<std::size_t>(count) * io::kStateParts));
+      memory.push_back(std::make_unique<float[]>(static_cast<std::size_t>(count) * kGroups.size()));
       float* const data = memory.back().get();
-      for (std::int64_t i = 0; i < count * io::kStateParts; ++i)
+      io::StateRange range{.name = p.name, .layout = layout, .count = count};
+      for (std::int64_t i = 0; i < count * static_cast<std::int64_t>(kGroups.size()); ++i)
         data[i] = static_cast<float>(i % 1013 - rank) * 1e-3F;
-      ranges.push_back({p.name, layout, 0, count, data, data + count, data + 2 * count, true});
+      for (const std::string& group : kGroups)
+        range.parts.push_back({group, data + count * static_cast<std::int64_t>(range.parts.size())});
+      ranges.push_back(std::move(range));
     }
   }
   std::vector<std::unique_ptr<float[]>> memory;
@@ -73,7 +79,7 @@ void select(hid_t space, const kernels::ShardLayout& layout) {
 }
 
 void write_dataset(hid_t file, const std::string& name, const kernels::Shape& shape,
-                   const io::StateRange* range, int part, hid_t transfer) {
+                   const io::StateRange* range, std::size_t part, hid_t transfer) {
   hsize_t extents[2] = {};
   for (int axis = 0; axis < shape.rank(); ++axis) extents[axis] = static_cast<hsize_t>(shape[axis]);
   const hid_t space = H5Screate_simple(shape.rank(), extents, nullptr);
@@ -88,7 +94,7 @@ void write_dataset(hid_t file, const std::string& name, const kernels::Shape& sh
   }
   const float none = 0;
   must(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, transfer,
-                range == nullptr ? &none : io::data_of(*range, part)) >= 0,
+                range == nullptr ? &none : range->parts[part].data) >= 0,
        "H5Dwrite");
   H5Sclose(memory), H5Dclose(dataset), H5Sclose(space);
 }
@@ -99,7 +105,7 @@ void write_parallel_hdf5(const fs::path& path, const State& state, bool collecti
   H5Pset_dxpl_mpio(transfer, collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
   must(file >= 0, "H5Fcreate");
-  for (int part = 0; part < io::kStateParts; ++part) {
+  for (std::size_t part = 0; part < kGroups.size(); ++part) {
     for (const io::NamedShape& p : io::gpt2_parameters(kGpt2)) {
       const auto mine = std::find_if(state.ranges.begin(), state.ranges.end(),
                                      [&](const auto& r) { return r.name == p.name; });
@@ -115,8 +121,8 @@ void write_shard(const fs::path& path, const State& state) {
   const io::PosixFile file = io::PosixFile::create(path);
   std::int64_t at = 0;
   for (const io::StateRange& range : state.ranges) {
-    const std::span<const float> values(range.master,
-                                        static_cast<std::size_t>(range.count) * io::kStateParts);
+    const std::span<const float> values(range.weights(),
+                                        static_cast<std::size_t>(range.count) * kGroups.size());
     file.write(std::as_bytes(values), at);
     at += static_cast<std::int64_t>(values.size_bytes());
   }

@@ -46,7 +46,7 @@ Weights initialised(int tensor, int data, std::uint64_t seed, int threads_of_ran
         range.layout.for_each_run(range.local_begin, range.local_begin + range.count, [&](const auto& run) {
           for (std::int64_t i = 0; i < run.count; ++i)
             values[static_cast<std::size_t>(run.logical_begin + i)] =
-                range.master[run.local_begin - range.local_begin + i];
+                range.weights()[run.local_begin - range.local_begin + i];
         });
       }
     });

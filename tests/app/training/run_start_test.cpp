@@ -126,5 +126,25 @@ TEST_F(RunStartTest, names_what_has_changed_since_the_checkpoint) {
   EXPECT_TRUE(changed_settings(deck_, "").empty());
 }
 
+TEST_F(RunStartTest, names_another_optimizer_also_than_that_of_a_deck_which_had_no_choice) {
+  std::string before = io::to_toml(deck_);
+  before.erase(before.find("kind = \"adamw\"\n"), std::string("kind = \"adamw\"\n").size());
+  EXPECT_TRUE(changed_settings(deck_, before).empty());
+  deck_.optimizer.kind = io::OptimizerKind::lion;
+  const auto changes = changed_settings(deck_, before);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_NE(changes.front().find("optimizer.kind was \"adamw\""), std::string::npos) << changes.front();
+}
+
+TEST(MissingMoments, are_named_in_one_sentence) {
+  io::CheckpointInfo info;
+  info.parameters.push_back(
+      {.name = "wte.weight", .parts = {{io::kWeightGroup}, {io::moment_group("exp_avg")}}});
+  EXPECT_EQ(missing_moments(info, {"exp_avg"}), "");
+  EXPECT_EQ(missing_moments(info, {"exp_avg", "exp_avg_sq"}),
+            "the checkpoint has no exp_avg_sq; it starts at zero");
+  EXPECT_EQ(missing_moments(info, {"a", "exp_avg", "b"}), "the checkpoint has no a, b; they start at zero");
+}
+
 }  // namespace
 }  // namespace tenax::app

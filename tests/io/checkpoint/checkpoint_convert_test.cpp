@@ -73,10 +73,9 @@ TEST_F(Convert, imported_checkpoints_are_of_step_zero_with_zero_moments) {
   read_checkpoint(checkpoint_, info, state.ranges);
   for (const StateRange& range : state.ranges) {
     for (std::int64_t i = 0; i < range.count; ++i) {
-      ASSERT_EQ(range.master[i], state_value(range.name, 0, i)) << range.name << " " << i;
-      ASSERT_EQ(
-          std::bit_cast<std::uint32_t>(range.exp_avg[i]) | std::bit_cast<std::uint32_t>(range.exp_avg_sq[i]),
-          0U);
+      ASSERT_EQ(range.weights()[i], state_value(range.name, 0, i)) << range.name << " " << i;
+      for (const std::size_t moment : {1, 2})
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(range.parts[moment].data[i]), 0U);
     }
   }
 }
@@ -160,7 +159,7 @@ TEST_F(Convert, weights_are_read_by_shards_with_zero_padding) {
   std::vector<float> part(8 * 8, 9.0F);
   const kernels::ShardLayout layout{
       .logical = {13, 8}, .axis = 0, .parts = 2, .index = 1, .padded_extent = 16};
-  weights.read({"wte.weight", layout, 0, 64, part.data(), nullptr, nullptr, true});
+  weights.read({.name = "wte.weight", .layout = layout, .count = 64, .parts = {{kWeightGroup, part.data()}}});
   for (std::int64_t i = 0; i < 64; ++i) {
     EXPECT_EQ(part[static_cast<std::size_t>(i)], i < 40 ? state_value("wte.weight", 0, 64 + i) : 0.0F) << i;
   }

@@ -60,13 +60,13 @@ TEST_F(CheckpointFile, is_read_by_plain_hdf5) {
   const Hdf5Session session;
   const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), H5Fclose);
   for (const StateRange& range : state_.ranges) {
-    for (int part = 0; part < kStateParts; ++part) {
-      const std::string name = std::string(kStateGroups[part]) + "/" + range.name;
+    for (const StatePart& part : range.parts) {
+      const std::string name = part.group + "/" + range.name;
       const Hdf5Id dataset(TENAX_HDF5(H5Dopen2(file, name.c_str(), H5P_DEFAULT)), H5Dclose);
       std::vector<float> values(static_cast<std::size_t>(range.count));
       ASSERT_EQ(H5Dget_storage_size(dataset), values.size() * 4) << name;
       TENAX_HDF5(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
-      EXPECT_EQ(std::memcmp(values.data(), data_of(range, part), values.size() * 4), 0) << name;
+      EXPECT_EQ(std::memcmp(values.data(), part.data, values.size() * 4), 0) << name;
       std::uint64_t checksum = 0;
       const Hdf5Id attribute(TENAX_HDF5(H5Aopen(dataset, "checksum", H5P_DEFAULT)), H5Aclose);
       TENAX_HDF5(H5Aread(attribute, H5T_NATIVE_UINT64, &checksum));
@@ -190,6 +190,53 @@ TEST_F(CheckpointFile, that_finds_no_descriptor_says_what_helps) {
   EXPECT_NE(message.find("allow more: ulimit -n"), std::string::npos) << message;
 }
 
+TEST_F(CheckpointFile, has_a_group_for_each_moment_that_there_is) {
+  const auto file = directory_ / "lion.h5";
+  CheckpointInfo info;
+  info.model = kTinyModel;
+  const WholeState lion(kTinyModel, 0, kLionGroups);
+  write_checkpoint(file, info, lion.ranges);
+  EXPECT_EQ(open_checkpoint(file).groups(), kLionGroups);
+  EXPECT_LT(std::filesystem::file_size(file), std::filesystem::file_size(write()));
+  const std::string text = inspect(file);
+  EXPECT_NE(text.find("checksum of value, exp_avg\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("of the file and of 56 tensors verified"), std::string::npos) << text;
+}
+
+/// The format_version of a file.
+std::int64_t format_of(const std::filesystem::path& path) {
+  const Hdf5Session session;
+  const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), H5Fclose);
+  return read_integer_attribute(file, "format_version");
+}
+
+// So that a tenax which looks for both of AdamW's moments says that it cannot read the file.
+TEST_F(CheckpointFile, has_a_format_of_its_own_with_other_moments_than_adamws) {
+  EXPECT_EQ(format_of(write()), 2);
+  const WholeState lion(kTinyModel, 0, kLionGroups);
+  write_checkpoint(directory_ / "lion.h5", {}, lion.ranges);
+  EXPECT_EQ(format_of(directory_ / "lion.h5"), 3);
+}
+
+TEST_F(CheckpointFile, is_read_by_whoever_needs_other_moments) {
+  const auto adamw_file = write(), lion_file = directory_ / "lion.h5";
+  const WholeState lion(kTinyModel, 0, kLionGroups);
+  CheckpointInfo info;
+  info.model = kTinyModel;
+  write_checkpoint(lion_file, info, lion.ranges);
+
+  WholeState fewer(kTinyModel, 1, kLionGroups), more(kTinyModel, 1);
+  read_checkpoint(adamw_file, open_checkpoint(adamw_file), fewer.ranges);
+  EXPECT_EQ(fewer.memory, lion.memory) << "what is not needed is left";
+  read_checkpoint(lion_file, open_checkpoint(lion_file), more.ranges);
+  for (std::size_t i = 0; i < more.ranges.size(); ++i) {
+    EXPECT_EQ(more.memory[3 * i], lion.memory[2 * i]);
+    EXPECT_EQ(more.memory[3 * i + 1], lion.memory[2 * i + 1]);
+    EXPECT_EQ(more.memory[3 * i + 2], std::vector<float>(more.memory[3 * i + 2].size()))
+        << "what is missing is zero";
+  }
+}
+
 TEST_F(CheckpointFile, keeps_a_deck_longer_than_an_object_header) {
   CheckpointInfo info;
   info.model = kTinyModel;
@@ -305,7 +352,7 @@ TEST_F(CheckpointFile, inspection_checks_every_tensor) {
   const CheckpointInfo info = open_checkpoint(path);
   const PosixFile file = PosixFile::open_to_write(path);
   const float other = 7;
-  file.write(std::as_bytes(std::span(&other, 1)), info.find("wpe.weight")->offset[1] + 4);
+  file.write(std::as_bytes(std::span(&other, 1)), info.find("wpe.weight")->parts[1].offset + 4);
   seal_again(path);
   EXPECT_EQ(verdict(path), "");
   EXPECT_NE(error_of([&] { inspect(path); }).find("/optimizer/exp_avg/wpe.weight"), std::string::npos);

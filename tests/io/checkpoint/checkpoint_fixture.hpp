@@ -26,9 +26,14 @@ inline constexpr ModelSizes kTinyModel = {.num_layers = 2,
                                           .seq_length = 6,
                                           .vocab_size = 13};
 
+/// The groups of a checkpoint that is trained on with AdamW, and with Lion.
+inline const std::vector<std::string> kAdamWGroups = {kWeightGroup, moment_group("exp_avg"),
+                                                      moment_group("exp_avg_sq")};
+inline const std::vector<std::string> kLionGroups = {kWeightGroup, moment_group("exp_avg")};
+
 /// An element's value as a function of where it is; any bit pattern but those of NaNs.
 inline float state_value(const std::string& name, int part, std::int64_t index, std::uint32_t salt = 0) {
-  std::uint64_t x = std::hash<std::string>()(name) + static_cast<std::uint64_t>(index * kStateParts + part) +
+  std::uint64_t x = std::hash<std::string>()(name) + static_cast<std::uint64_t>(index * 3 + part) +
                     (std::uint64_t{salt} << 40);
   x = (x ^ x >> 31) * 0x9E3779B97F4A7C15U;
   return std::bit_cast<float>(static_cast<std::uint32_t>(x >> 32) & 0xBFFFFFFFU);
@@ -36,18 +41,17 @@ inline float state_value(const std::string& name, int part, std::int64_t index, 
 
 /// Every parameter of a model with memory of its own, as one primary range each.
 struct WholeState {
-  explicit WholeState(const ModelSizes& sizes, std::uint32_t salt = 0) {
+  explicit WholeState(const ModelSizes& sizes, std::uint32_t salt = 0,
+                      const std::vector<std::string>& groups = kAdamWGroups) {
     for (const NamedShape& p : gpt2_parameters(sizes)) {
-      for (int part = 0; part < kStateParts; ++part)
-        memory.emplace_back(static_cast<std::size_t>(p.shape.size()));
-      ranges.push_back({p.name, {p.shape}, 0, p.shape.size(), nullptr, nullptr, nullptr, true});
-      for (int part = 0; part < kStateParts; ++part) {
-        float* const data = memory[memory.size() - kStateParts + static_cast<std::size_t>(part)].data();
-        for (std::int64_t i = 0; i < p.shape.size(); ++i) data[i] = state_value(p.name, part, i, salt);
-        (part == 0   ? ranges.back().master
-         : part == 1 ? ranges.back().exp_avg
-                     : ranges.back().exp_avg_sq) = data;
+      StateRange range{.name = p.name, .layout = {p.shape}, .count = p.shape.size()};
+      for (int part = 0; part < static_cast<int>(groups.size()); ++part) {
+        std::vector<float>& values = memory.emplace_back(static_cast<std::size_t>(p.shape.size()));
+        for (std::int64_t i = 0; i < p.shape.size(); ++i)
+          values[static_cast<std::size_t>(i)] = state_value(p.name, part, i, salt);
+        range.parts.push_back({groups[static_cast<std::size_t>(part)], values.data()});
       }
+      ranges.push_back(std::move(range));
     }
   }
   std::vector<std::vector<float>> memory;

@@ -91,10 +91,10 @@ TEST_F(CheckpointLayout, may_ask_for_weights_alone) {
     const auto group = world.control_group();
     ShardedState state(kTinyModel, {1, 1, 1}, 0);
     std::vector<io::StateRange> weights = state.ranges();
-    for (io::StateRange& range : weights) range.exp_avg = range.exp_avg_sq = nullptr;
+    for (io::StateRange& range : weights) range.parts.resize(1);
     restore_checkpoint(*group, file, weights, kTinyModel);
     for (const io::StateRange& range : weights) {
-      ASSERT_EQ(range.master[range.count - 1], io::state_value(range.name, 0, range.count - 1));
+      ASSERT_EQ(range.weights()[range.count - 1], io::state_value(range.name, 0, range.count - 1));
     }
   });
 }

@@ -104,9 +104,9 @@ class ShardedState {
     }
     ranges_ = kept;
     for (io::StateRange& range : ranges_) {
-      for (float** pointer : {&range.master, &range.exp_avg, &range.exp_avg_sq}) {
+      for (const std::string& group : io::kAdamWGroups) {
         memory_.push_back(std::make_unique<float[]>(static_cast<std::size_t>(range.count)));
-        *pointer = memory_.back().get();
+        range.parts.push_back({group, memory_.back().get()});
       }
     }
   }
@@ -121,11 +121,10 @@ class ShardedState {
           logical[static_cast<std::size_t>(run.local_begin - range.local_begin + i)] = run.logical_begin + i;
         }
       });
-      for (int part = 0; part < io::kStateParts; ++part) {
-        for (std::int64_t i = 0; i < range.count; ++i) {
-          visit(io::data_of(range, part)[i], range.name, part, logical[static_cast<std::size_t>(i)]);
-        }
-      }
+      for (int part = 0; part < static_cast<int>(range.parts.size()); ++part)
+        for (std::int64_t i = 0; i < range.count; ++i)
+          visit(range.parts[static_cast<std::size_t>(part)].data[i], range.name, part,
+                logical[static_cast<std::size_t>(i)]);
     }
   }
 
