@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
-#include "app/error_message.hpp"
-#include "app/terminal_line.hpp"
 #include "app/units.hpp"
 #include "comm/world.hpp"
+#include "io/utf8.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::app {
 
@@ -51,28 +53,24 @@ std::string progress_line(const StepReport& r, int columns) {
   return terminal_line(static_cast<double>(r.step) / total, std::move(parts), columns);
 }
 
-Console::Console(bool speaks) : speaks_(speaks), terminal_(speaks ? open_terminal() : -1) {}
+Console::Console(bool speaks)
+    : speaks_(speaks), terminal_(speaks ? open_terminal() : -1), foot_(stdout, terminal_) {}
 
 Console::~Console() {
-  clear_bar();
+  foot_.clear();
   if (terminal_ >= 0) close(terminal_);
-}
-
-void Console::clear_bar() {
-  if (bar_shown_) std::fputs("\r\033[K", stdout);
-  bar_shown_ = false;
 }
 
 void Console::say(const std::string& line) {
   if (!speaks_) return;
-  clear_bar();
+  foot_.clear();
   std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
 
 void Console::warn(const std::string& line) {
   if (!speaks_) return;
-  clear_bar();
+  foot_.clear();
   print_notice(line);
 }
 
@@ -95,17 +93,37 @@ void Console::report(const StepReport& r) {
              100 * r.peak_fraction, eta.c_str()));
 }
 
-void Console::draw(const std::string& line) {
-  if (terminal_ < 0) return;
-  // A line that went on in the next one could not be redrawn.
-  const auto room = static_cast<std::size_t>(terminal_columns(terminal_) - 1);
-  std::printf("\r\033[K%s", line.substr(0, room).c_str());
-  std::fflush(stdout);
-  bar_shown_ = true;
+void Console::progress(const StepReport& report) {
+  if (foot_.is_on_terminal()) foot_.draw(progress_line(report, foot_.columns()));
 }
 
-void Console::progress(const StepReport& report) {
-  if (terminal_ >= 0) draw(progress_line(report, terminal_columns(terminal_)));
+namespace {
+
+void print_line(const char* speaker, const std::string& sentence) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s%s\n", speaker, sentence.c_str());
+}
+
+}  // namespace
+
+std::string message_of(const std::exception& error) {
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+                         dynamic_cast<const std::length_error*>(&error) != nullptr;
+  if (is_memory)
+    return "there is not enough memory for what was asked (tenax plan says what a run needs, ulimit -v what "
+           "a "
+           "process may have)";
+  return io::excerpt(error.what(), io::kLongestMessage);
+}
+
+void print_error(const kernels::Error& error) {
+  print_line(error.scope() == kernels::Scope::usage ? "" : "tenax: ", message_of(error));
+}
+
+void print_error(const std::exception& error) { print_line("tenax: ", message_of(error)); }
+
+void print_notice(const std::string& sentence) {
+  print_line("tenax: ", io::excerpt(sentence, io::kLongestMessage));
 }
 
 }  // namespace tenax::app

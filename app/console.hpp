@@ -1,8 +1,16 @@
-// Console: what a person sees of a run. One line a report on stdout; on a terminal a progress bar below them.
+// Console: what a person sees of a run: lines on stdout, and below them a progress bar where that is a terminal. Errors and
+// notices on stderr.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
+
+#include "app/terminal_line.hpp"
+
+namespace tenax::kernels {
+class Error;
+}
 
 namespace tenax::app {
 
@@ -32,19 +40,27 @@ class Console {
   void say(const std::string& line);
   void warn(const std::string& line);  ///< to stderr, "tenax: …"
   void report(const StepReport& report);
-  bool is_terminal() const { return terminal_ >= 0; }
-  /// Draws a line below the others, which the next one replaces, as far as it fits; does nothing but on a terminal.
-  void draw(const std::string& line);
-  /// Draws the bar, as wide as the terminal is now; does nothing but on a terminal.
+  /// Draws the bar below the lines, as wide as the terminal is now.
   void progress(const StepReport& report);
+  /// The line below the others.
+  TerminalLine& foot() { return foot_; }
 
  private:
-  void clear_bar();
-
   bool speaks_;
-  int terminal_;  ///< a descriptor of the terminal that shows stdout; −1: none does
-  bool bar_shown_ = false;
+  int terminal_;  // a descriptor of the terminal that shows stdout; -1: none does
+  TerminalLine foot_;
   int lines_since_header_ = -1;
 };
+
+/// What `error` says, for a terminal and for events: one line of at most io::kLongestMessage bytes, without control
+/// characters (file names and files may hold any), and about memory in our words instead of the standard library's.
+std::string message_of(const std::exception& error);
+
+/// A deck's or command line's mistake names its own place (DECK:LINE:COLUMN: …); the rest is tenax speaking.
+void print_error(const kernels::Error& error);
+/// "tenax: …"
+void print_error(const std::exception& error);
+/// "tenax: SENTENCE", shortened and freed of control characters as errors are.
+void print_notice(const std::string& sentence);
 
 }  // namespace tenax::app

@@ -1,8 +1,22 @@
 #include "app/options.hpp"
 
+#include <cstddef>
+#include <string>
 #include <utility>
 
+#include "comm/transport/transports.hpp"
+#include "io/deck/deck.hpp"
+#include "io/deck/model_sizes.hpp"
+#include "kernels/cuda_device.hpp"
+#include "kernels/emulated_device.hpp"
 #include "kernels/random.hpp"
+#include "kernels/update_coefficients.hpp"
+#include "parallel/layout/batch_plan.hpp"
+#include "parallel/replica/layout.hpp"
+#include "parallel/replica/pipeline_context.hpp"
+#include "parallel/state/optimizer.hpp"
+#include "resilience/adaptation/adaptation_controller.hpp"
+#include "resilience/faults/link_faults.hpp"
 
 namespace tenax::app {
 namespace {
@@ -30,22 +44,6 @@ parallel::PathChoice path_choice(io::P2p p2p) {
 double of_stage_s(const std::vector<double>& times_ms, std::size_t stage) {
   if (times_ms.empty()) return 0;
   return times_ms[times_ms.size() == 1 ? 0 : stage] * kSecondsPerMs;
-}
-
-parallel::EmulatedLoad emulated_load(const io::Deck& deck) {
-  const io::DeviceSection& device = deck.device;
-  parallel::EmulatedLoad load{.costs = {},
-                              .activation_bytes = static_cast<std::size_t>(device.activation_bytes),
-                              .gradient_bytes = static_cast<std::size_t>(device.gradient_bytes)};
-  const auto stages = static_cast<std::size_t>(deck.parallel.pipeline_parallel_size);
-  for (std::size_t s = 0; s < stages; ++s)
-    load.costs.stages.push_back({.forward_s = of_stage_s(device.forward_ms, s),
-                                 .backward_input_s = of_stage_s(device.backward_input_ms, s),
-                                 .backward_weight_s = of_stage_s(device.backward_weight_ms, s)});
-  if (device.link_gbps > 0 && stages > 1)
-    load.costs.link_delay_s.assign(
-        stages - 1, static_cast<double>(device.activation_bytes) * 8 / (device.link_gbps * 1e9));
-  return load;
 }
 
 }  // namespace
@@ -193,8 +191,20 @@ kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank)
   return options;
 }
 
-parallel::EmulatedReplica::Options emulated_replica_options(const io::Deck& deck) {
-  return {.load = emulated_load(deck), .optimizer_s = deck.device.optimizer_ms * kSecondsPerMs};
+parallel::EmulatedLoad emulated_load(const io::Deck& deck) {
+  const io::DeviceSection& device = deck.device;
+  parallel::EmulatedLoad load{.costs = {},
+                              .activation_bytes = static_cast<std::size_t>(device.activation_bytes),
+                              .gradient_bytes = static_cast<std::size_t>(device.gradient_bytes)};
+  const auto stages = static_cast<std::size_t>(deck.parallel.pipeline_parallel_size);
+  for (std::size_t s = 0; s < stages; ++s)
+    load.costs.stages.push_back({.forward_s = of_stage_s(device.forward_ms, s),
+                                 .backward_input_s = of_stage_s(device.backward_input_ms, s),
+                                 .backward_weight_s = of_stage_s(device.backward_weight_ms, s)});
+  if (device.link_gbps > 0 && stages > 1)
+    load.costs.link_delay_s.assign(
+        stages - 1, static_cast<double>(device.activation_bytes) * 8 / (device.link_gbps * 1e9));
+  return load;
 }
 
 }  // namespace tenax::app

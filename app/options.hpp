@@ -1,21 +1,42 @@
-// What a deck asks of layout, pipelines, adaptation, faults, optimizer and devices, as the options that these take. (Files,
-// data and checkpoints: training_run.cpp.)
+// A deck's sections as the options of the parts below: layout, pipelines, adaptation, faults, optimizer, devices. (Files, data
+// and checkpoints: app/training.) Who calls one of these includes the header of what it returns.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "comm/transport/transports.hpp"
-#include "io/deck/deck.hpp"
-#include "io/deck/model_sizes.hpp"
-#include "kernels/cuda_device.hpp"
-#include "kernels/emulated_device.hpp"
-#include "parallel/replica/emulated_replica.hpp"
-#include "parallel/replica/layout.hpp"
-#include "parallel/replica/pipeline_context.hpp"
-#include "resilience/adaptation/adaptation_controller.hpp"
-#include "resilience/faults/link_faults.hpp"
+namespace tenax::io {
+struct Deck;
+struct ModelSection;
+struct ModelSizes;
+struct OptimizerSection;
+enum class TransportKind;
+}  // namespace tenax::io
+namespace tenax::kernels {
+enum class DType;
+struct CudaOptions;
+struct EmulatedOptions;
+struct UpdateRule;
+}  // namespace tenax::kernels
+namespace tenax::comm {
+enum class TransportKind;
+}
+namespace tenax::model {
+struct GptConfig;
+}
+namespace tenax::parallel {
+class BatchPlan;
+struct EmulatedLoad;
+struct Layout;
+struct LayoutRequest;
+struct MemoryRoom;
+struct Optimizer;
+struct PipelineOptions;
+}  // namespace tenax::parallel
+namespace tenax::resilience {
+struct AdaptationSettings;
+struct FaultRequest;
+}  // namespace tenax::resilience
 
 namespace tenax::app {
 
@@ -40,6 +61,7 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
 comm::TransportKind transport_kind(io::TransportKind kind);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank);
-parallel::EmulatedReplica::Options emulated_replica_options(const io::Deck& deck);
+/// What the emulated device takes instead of computing.
+parallel::EmulatedLoad emulated_load(const io::Deck& deck);
 
 }  // namespace tenax::app

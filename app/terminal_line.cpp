@@ -25,12 +25,6 @@ std::string bar(double share, int room) {
 
 }  // namespace
 
-int terminal_columns(int descriptor) {
-  constexpr int kUsual = 80;
-  winsize size{};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
-}
-
 std::string terminal_line(double share, std::vector<LinePart> parts, int columns) {
   const auto room = static_cast<std::size_t>(std::max(columns - 1, 0));
   while (parts.size() > 1 && joined(parts).size() > room)
@@ -38,6 +32,24 @@ std::string terminal_line(double share, std::vector<LinePart> parts, int columns
                                  [](const auto& a, const auto& b) { return a.rank < b.rank; }));
   const std::string text = joined(parts).substr(0, room);
   return share < 0 ? text : bar(share, static_cast<int>(room - text.size())) + text;
+}
+
+int TerminalLine::columns() const {
+  constexpr int kUsual = 80;
+  winsize size{};
+  return ioctl(terminal_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
+}
+
+void TerminalLine::draw(const std::string& line) {
+  if (!is_on_terminal()) return;
+  std::fprintf(out_, "\r\033[K%s", line.substr(0, static_cast<std::size_t>(columns() - 1)).c_str());
+  std::fflush(out_);
+  is_shown_ = true;
+}
+
+void TerminalLine::clear() {
+  if (is_shown_) std::fputs("\r\033[K", out_);
+  is_shown_ = false;
 }
 
 }  // namespace tenax::app

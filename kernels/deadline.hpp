@@ -1,26 +1,21 @@
-// A point in time by which something must have happened. There is no wait without one.
+// Time: points by which something must have happened, and how a thread waits. There is no wait without a deadline.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace tenax::kernels {
 
+/// A point in time of the steady clock.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Longer than kForever_s is for ever (the clock's numbers end there).
-  static Deadline after_s(double seconds) {
-    return Deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                       std::chrono::duration<double>(std::min(seconds, kForever_s))));
-  }
+  /// `seconds` from now. More than some 30 years are taken for 30 years.
+  static Deadline after_s(double seconds);
   bool expired() const { return Clock::now() >= when_; }
   Clock::time_point when() const { return when_; }
 
  private:
-  static constexpr double kForever_s = 1e9;
   explicit Deadline(Clock::time_point when) : when_(when) {}
   Clock::time_point when_;
 };
@@ -30,22 +25,17 @@ inline double steady_now_s() {
   return std::chrono::duration<double>(Deadline::Clock::now().time_since_epoch()).count();
 }
 
-/// How a waiting thread spends its time between two polls: a short spell of yields (a peer on another core
-/// answers within microseconds), then sleeps that grow to 0.2 ms, so that long waits leave the core to
-/// others.
+/// Sleeps until steady_now_s() is at least `time_s`, as exactly as the system can without spinning; returns at once when
+/// it is already. The time is absolute, so that sleeps in sequence do not add up their lateness.
+void sleep_until_s(double time_s);
+
+/// How a waiting thread spends its time between two polls: a short spell of yields (a peer on another core answers within
+/// microseconds), then sleeps that grow to 0.2 ms, so that long waits leave the core to others.
 class Backoff {
  public:
-  void pause() {
-    if (polls_++ < kYields) {
-      std::this_thread::yield();
-      return;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(sleep_us_));
-    sleep_us_ = std::min(sleep_us_ * 2, 200);
-  }
+  void pause();
 
  private:
-  static constexpr int kYields = 2000;
   int polls_ = 0;
   int sleep_us_ = 10;
 };

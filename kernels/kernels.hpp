@@ -1,12 +1,19 @@
-// The operations of a GPT, one virtual each, asynchronous on a stream. A back end must provide the pure ones;
-// the others are fusions whose default composes pure ones, for a back end to override where that is faster.
+// The operations of a GPT, one virtual function each, asynchronous on a stream.
 //
-// Letters: rows = sequences of the microbatch x T; H = hidden; "accumulation type" = fp64 for fp64, else
-// fp32. Rules:   parameter gradients add unless `accumulate` is false, then they overwrite; activation
-// gradients
-//          overwrite. All tensors of a call but the ones named otherwise have the compute type (fp32, bf16,
-//          fp64). Every operation is deterministic. Nothing is checked at run time but by asserts.
-//          Aliasing is allowed only where a field says so.
+// A back end must provide the pure functions. The others are fusions: their default composes pure ones, and a back end
+// overrides those that it can do faster.
+//
+// Letters. rows: sequences of the microbatch × T tokens each. H: hidden size. Accumulation type: fp64 where the compute
+// type is fp64, else fp32 (accumulation_of).
+//
+// Rules of every call:
+//   - All tensors have the compute type (fp32, bf16 or fp64), unless the comment of the Args struct names another.
+//   - Gradients of parameters are added to what is there; with `accumulate` false they overwrite it.
+//   - Gradients of activations overwrite.
+//   - Two tensors may share memory only where a comment says so.
+//   - Results are deterministic: equal inputs give equal bits.
+//   - Tensors must outlive the operation, which may run after the call has returned.
+//   - Sizes and types are checked by asserts alone.
 #pragma once
 
 #include <array>

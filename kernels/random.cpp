@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/philox.hpp"
-
 namespace tenax::kernels {
 namespace {
 

@@ -2,6 +2,7 @@
 // out over ranks or in what order it is filled.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -22,5 +23,24 @@ class CounterRandom {
  private:
   std::uint64_t key_;
 };
+
+using PhiloxBlock = std::array<std::uint32_t, 4>;
+using PhiloxKey = std::array<std::uint32_t, 2>;
+
+/// The 128 random bits of one counter under one key: a bijection of counters, so no two counters share a
+/// block.
+constexpr PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = 0xD2511F53ull * counter[0];
+    const std::uint64_t product1 = 0xCD9E8D57ull * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(product0)};
+    key[0] += 0x9E3779B9u;  // the golden ratio
+    key[1] += 0xBB67AE85u;  // sqrt(3) - 1
+  }
+  return counter;
+}
 
 }  // namespace tenax::kernels

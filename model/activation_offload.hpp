@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/offloadable_stage.hpp"
+#include "model/pipeline_stage.hpp"
 
 namespace tenax::model {
 

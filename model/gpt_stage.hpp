@@ -12,7 +12,7 @@
 #include "kernels/kernels.hpp"
 #include "model/embedding.hpp"
 #include "model/language_head.hpp"
-#include "model/offloadable_stage.hpp"
+#include "model/pipeline_stage.hpp"
 #include "model/transformer_block.hpp"
 
 namespace tenax::model {

@@ -41,4 +41,12 @@ class PipelineStage {
   }
 };
 
+class OffloadableStage : public PipelineStage {
+ public:
+  /// All that a slot keeps of its microbatch between passes, in the stage's device memory; every slot's has the same layout.
+  virtual kernels::Tensor contents(int slot) = 0;
+  /// The slot's contents are now those that another slot, or this one, had of `microbatch`.
+  virtual void adopt(int slot, int microbatch) = 0;
+};
+
 }  // namespace tenax::model

@@ -1,5 +1,5 @@
 // Both scripts hold the same tables, as functions that every shell understands, and differ in how they offer words.
-#include "app/commands/completion.hpp"
+#include "app/commands/commands.hpp"
 
 #include <algorithm>
 #include <sstream>

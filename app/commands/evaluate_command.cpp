@@ -1,14 +1,13 @@
-#include "app/commands/evaluate_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 
 #include "app/command_line.hpp"
-#include "app/commands/checkpoint_argument.hpp"
+#include "app/commands/checkpoint_arguments.hpp"
 #include "app/inference/evaluation.hpp"
-#include "app/progress_bar.hpp"
-#include "app/tokenizer_choice.hpp"
+#include "app/progress.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
 #include "io/tokens/token_file.hpp"

@@ -1,4 +1,5 @@
-#include "app/commands/file_commands.hpp"
+#include "app/build.hpp"
+#include "app/commands/commands.hpp"
 
 #include <cstdint>
 #include <cstdio>
@@ -7,9 +8,8 @@
 #include <utility>
 
 #include "app/command_line.hpp"
-#include "app/commands/checkpoint_argument.hpp"
-#include "app/error_message.hpp"
-#include "app/tokenizer_choice.hpp"
+#include "app/commands/checkpoint_arguments.hpp"
+#include "app/console.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/checkpoint_convert.hpp"
 #include "io/checkpoint/checkpoint_export.hpp"

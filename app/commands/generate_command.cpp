@@ -1,19 +1,18 @@
-#include "app/commands/generate_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 
 #include "app/command_line.hpp"
-#include "app/commands/checkpoint_argument.hpp"
-#include "app/error_message.hpp"
+#include "app/commands/checkpoint_arguments.hpp"
+#include "app/console.hpp"
 #include "app/inference/generator.hpp"
 #include "app/inference/token_text.hpp"
-#include "app/tokenizer_choice.hpp"
 #include "app/units.hpp"
 #include "io/text_file.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -147,9 +146,9 @@ int generate_command(const std::vector<std::string>& arguments) {
   Generator generator(model);
   print_notice("on " + model.device_name());
   warn(model, *tokenizer, prompt.size());
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin_s = kernels::steady_now_s();
   const std::int64_t count = write_samples(generator, *tokenizer, prompt, request);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = kernels::steady_now_s() - begin_s;
   std::fprintf(stderr, "%lld tokens in %.2f s: %.1f tokens/s\n", static_cast<long long>(count), seconds,
                static_cast<double>(count) / seconds);
   return 0;

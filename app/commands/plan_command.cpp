@@ -1,19 +1,19 @@
-#include "app/commands/plan_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "app/command_line.hpp"
-#include "app/layout/device_choice.hpp"
-#include "app/layout/machine_rate.hpp"
-#include "app/layout/memory_check.hpp"
+#include "app/machine/device_choice.hpp"
+#include "app/machine/host_check.hpp"
+#include "app/machine/machine_rate.hpp"
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
-#include "kernels/available_memory.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/emulated_device.hpp"
+#include "kernels/host.hpp"
 #include "parallel/schedule/timeline.hpp"
 
 namespace tenax::app {

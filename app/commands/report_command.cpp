@@ -1,13 +1,12 @@
-#include "app/commands/report_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <cstdio>
 
 #include "app/command_line.hpp"
-#include "app/commands/trace_command.hpp"
-#include "app/error_message.hpp"
+#include "app/console.hpp"
 #include "app/report/report_data.hpp"
-#include "app/report/report_gantt.hpp"
 #include "app/report/report_page.hpp"
+#include "io/run/trace_file.hpp"
 #include "io/text_file.hpp"
 #include "kernels/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "app/commands/schedule_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <algorithm>
 #include <cmath>

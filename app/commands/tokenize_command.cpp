@@ -1,6 +1,5 @@
-#include "app/commands/tokenize_command.hpp"
+#include "app/commands/commands.hpp"
 
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -8,13 +7,14 @@
 #include <filesystem>
 
 #include "app/command_line.hpp"
-#include "app/progress_bar.hpp"
+#include "app/progress.hpp"
 #include "app/units.hpp"
 #include "io/file_pattern.hpp"
 #include "io/tokens/detokenize.hpp"
 #include "io/tokens/sharded_token_writer.hpp"
 #include "io/tokens/tokenize.hpp"
 #include "kernels/error.hpp"
+#include "kernels/host.hpp"
 
 namespace tenax::app {
 
@@ -42,11 +42,6 @@ std::int64_t total_size(const std::vector<fs::path>& files) {
     sum += static_cast<std::int64_t>(fs::file_size(file, failure));
   }
   return sum;
-}
-
-int cores() {
-  cpu_set_t usable;
-  return sched_getaffinity(0, sizeof usable, &usable) == 0 ? std::max(1, CPU_COUNT(&usable)) : 1;
 }
 
 /// SIGINT and SIGTERM as an exception, so that half a file does not stay behind. Create it before any thread starts.
@@ -119,7 +114,7 @@ int tokenize_command(const std::vector<std::string>& arguments) {
   if (line.positional().empty())
     throw Error(Scope::usage, "tokenize: no text is given (see tenax tokenize --help)");
   required_out(line);
-  const auto threads = static_cast<int>(line.integer("threads", cores(), 1, kManyThreads));
+  const auto threads = static_cast<int>(line.integer("threads", kernels::usable_cores(), 1, kManyThreads));
   const auto tokenizer = io::Tokenizer::create(line.text("tokenizer", "bytes"), line.text("vocab", ""));
   const std::vector<fs::path> texts = texts_of(line);
   const std::int64_t size = total_size(texts);

@@ -3,12 +3,13 @@
 // OSDI 2025): forward-compute, backward-compute, forward-send, forward-recv, backward-send, backward-recv. It knows one
 // backward pass a microbatch: B and BW are called that, as what the stage above waits for; W is called
 // backward-weight-compute, which it does not know: leave those rows out for it, or add them to their B's.
-#include "app/commands/trace_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <cstdio>
 
 #include "app/command_line.hpp"
 #include "app/units.hpp"
+#include "io/run/trace_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

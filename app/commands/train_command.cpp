@@ -1,10 +1,11 @@
-#include "app/commands/train_command.hpp"
+#include "app/build.hpp"
+#include "app/commands/commands.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <thread>
 
-#include "app/error_message.hpp"
+#include "app/console.hpp"
 #include "app/training/training_run.hpp"
 #include "app/units.hpp"
 

@@ -6,6 +6,7 @@
 #include "app/options.hpp"
 #include "app/units.hpp"
 #include "kernels/error.hpp"
+#include "kernels/host.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/state/training_state.hpp"
 

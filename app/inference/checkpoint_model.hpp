@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/command_line.hpp"
-#include "app/layout/device_choice.hpp"
+#include "app/machine/device_choice.hpp"
 #include "comm/world.hpp"
 #include "io/checkpoint/checkpoint_info.hpp"
 #include "io/deck/choice.hpp"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <future>
 
+#include "kernels/deadline.hpp"
 #include "model/gpt_scorer.hpp"
 
 namespace tenax::app {
@@ -126,7 +126,7 @@ Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, const Eva
   const std::int64_t threads = threads_for(model, scoring.plan(), model.device().memory_bytes());
   model::WholeGpt whole(model.config(), model.alone(), model.device().kernels());
   model.load(whole.parameters);  // before the clock runs
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin_s = kernels::steady_now_s();
   std::vector<std::future<void>> helpers;
   for (std::int64_t i = 1; i < threads; ++i)
     helpers.push_back(std::async(std::launch::async, [&] { scoring.work([] {}); }));
@@ -140,7 +140,7 @@ Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, const Eva
     result.loss_sum += score.loss;
     result.bytes = score.bytes && result.bytes ? std::optional(*result.bytes + *score.bytes) : std::nullopt;
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds = kernels::steady_now_s() - begin_s;
   return result;
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/inference/checkpoint_model.hpp"
+#include "io/deck/deck.hpp"
 #include "model/gpt_decoder.hpp"
 #include "model/sampler.hpp"
 
@@ -38,5 +41,12 @@ class Generator {
   std::vector<std::int32_t> start_;  // what the decoder's cache began with
   std::vector<float> start_logits_;  // what follows it
 };
+
+/// Whether it is known what the model's tokens stand for, and the model is small enough to write some at the end of a run.
+bool writes_text(const io::Deck& deck);
+
+/// A short continuation of a line end by the checkpoint's model; for a terminal. The reason if there can be none: the
+/// run has succeeded all the same.
+std::string sample_text(const io::Deck& deck, const std::filesystem::path& checkpoint);
 
 }  // namespace tenax::app

@@ -1,4 +1,4 @@
-#include "app/report/report_gantt.hpp"
+#include "app/report/report_page.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,5 @@
 #include "app/report/report_page.hpp"
 
-#include "app/report/report_assets.hpp"
-
 namespace tenax::app {
 
 namespace {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "app/console.hpp"
-#include "app/inference/text_tokens.hpp"
+#include "app/inference/generator.hpp"
 #include "app/units.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
@@ -113,7 +113,7 @@ void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const st
   if (reason != "completed" && has_checkpoint) {
     console.say(format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
                        steps, reason == "signal" ? "a signal" : "run.max_minutes", checkpoint.c_str(),
-                       deck.run.resume == "auto" ? "" : " with run.resume=auto"));
+                       deck.run.resumes_newest() ? "" : " with run.resume=auto"));
     return;
   }
   console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",

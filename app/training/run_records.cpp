@@ -35,11 +35,7 @@ void RunRecords::validation(std::int64_t steps_done, double loss) {
 
 void RunRecords::event(std::int64_t step, const std::string& name, const io::JsonObject& details) {
   on_first_rank([&] {
-    io::RunEvent entry;
-    entry.step = step;
-    entry.name = name;
-    entry.details = details;
-    events_->write(entry);
+    events_->write({.step = step, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details});
   });
 }
 

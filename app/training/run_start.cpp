@@ -43,7 +43,7 @@ std::int64_t completed_steps(const io::Deck& deck) {
 // What there is to resume from; collective.
 RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck) {
   RunStart start;
-  if (deck.run.resume != "auto") {
+  if (!deck.run.resumes_newest()) {
     start.checkpoint = std::make_unique<resilience::CheckpointReader>(group, deck.run.resume);
     return start;
   }
@@ -87,7 +87,7 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
 
 RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
   RunStart start;
-  if (deck.run.resume == "never") return start;
+  if (deck.run.never_resumes()) return start;
   if (deck.device.kind != io::DeviceKind::emulated) start = start_from_checkpoint(group, deck);
   if (!start.checkpoint) {
     group.agree([&] {

@@ -70,7 +70,7 @@ Tokens tokenize_together(comm::ControlGroup& control, const std::string& file, c
 std::unique_ptr<io::TokenFile> open_together(comm::ControlGroup& control, const std::string& file,
                                              const io::Deck& deck) {
   const io::TokenDemands demands{deck.model.seq_length, deck.model.vocab_size, false};
-  const bool is_text = std::filesystem::path(file).extension() == ".txt" && deck.data.tokenizer != "bytes";
+  const bool is_text = std::filesystem::path(file).extension() == ".txt" && !deck.data.tokens_are_bytes();
   const Tokens tokens = is_text ? tokenize_together(control, file, deck.data) : Tokens{};
   std::unique_ptr<io::TokenFile> opened;
   control.agree([&] {

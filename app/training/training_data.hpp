@@ -1,31 +1,64 @@
-// What data.train and data.validation name, as samples, for all ranks of a run.
+// TrainingData: the tokens that a run trains on and validates with, and the tokenizer that they are of.
 #pragma once
 
-#include <string>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "app/console.hpp"
-#include "comm/control_group.hpp"
-#include "io/deck/deck.hpp"
+#include "app/training/data_tokenizer.hpp"
+#include "app/training/run_rank.hpp"
+#include "app/training/token_sources.hpp"
 #include "io/tokens/token_blend.hpp"
+#include "parallel/layout/batch_plan.hpp"
+
+namespace tenax::parallel {
+class Replica;
+}
 
 namespace tenax::app {
 
-/// An entry of data.train or data.validation, and the files that it stands for.
-struct SourceFiles {
-  std::vector<std::string> files;
-  double weight = 0;  ///< 0: the number of their tokens
+/// The token windows of a step for this rank's pipeline.
+class BatchLoader {
+ public:
+  BatchLoader(io::TokenBlend blend, parallel::BatchPlan plan, std::int64_t seq_length);
+  /// [microbatches, sequences, T + 1] tokens; valid until the next call.
+  std::span<const std::int32_t> load(std::int64_t step);
+
+ private:
+  io::TokenBlend blend_;
+  parallel::BatchPlan plan_;
+  std::int64_t window_;  // T + 1
+  std::vector<std::int32_t> tokens_;
 };
 
-/// Collective: as rank 0 sees the files. Throws comm::AgreedError if an entry stands for none.
-std::vector<SourceFiles> find_files(comm::ControlGroup& control, const std::vector<io::DataSource>& sources);
+/// Every call is collective, and throws comm::AgreedError for what one rank cannot do.
+class TrainingData {
+ public:
+  /// Finds the files of [data], settles their tokenizer, and says it in the rank's deck. Opens no file for long.
+  /// `rank` must outlive it.
+  explicit TrainingData(RunRank& rank);
 
-/// Collective. Every rank opens each file, and closes it again until it is read. A set of up to some 10^9 tokens is looked
-/// at whole, each rank its share; of each file of a larger one the beginning is, and every window when it is read, so that
-/// a token beyond the vocabulary is an error in any case. Token files of format 1, which cannot be verified as they are
-/// read, are verified now, in a set that is looked at whole. Throws comm::AgreedError naming the file.
-std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Console& console,
-                                                 const std::vector<SourceFiles>& sources,
-                                                 const io::Deck& deck);
+  /// Opens the files for the pipeline of `replica`, of which only ranks that read tokens keep them.
+  void open(const parallel::Replica& replica);
+  /// Compares the tokenizer with what the weights were trained on, and warns of a difference, or refuses it
+  /// (compare_with_checkpoint). Takes the weights' over where nothing else says one.
+  void compare(const io::TokenizerClaim& weights);
+
+  /// Rank 0's: what is known of the tokenizer.
+  const io::TokenizerClaim& claim() const { return tokenizer_.claim; }
+  /// Null where this rank reads none, or there are none.
+  BatchLoader* training() { return training_ ? &*training_ : nullptr; }
+  BatchLoader* validation() { return validation_ ? &*validation_ : nullptr; }
+
+ private:
+  std::optional<BatchLoader> loader(const parallel::Replica& replica, const std::vector<SourceFiles>& sources,
+                                    io::SampleOrder order);
+
+  RunRank& rank_;
+  std::vector<SourceFiles> train_files_, validation_files_;
+  DataTokenizer tokenizer_;
+  std::optional<BatchLoader> training_, validation_;
+};
 
 }  // namespace tenax::app

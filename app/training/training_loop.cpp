@@ -1,7 +1,6 @@
 #include "app/training/training_loop.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -14,6 +13,7 @@ namespace tenax::app {
 
 using kernels::Deadline;
 using kernels::Scope;
+using kernels::steady_now_s;
 using parallel::HostPhase;
 using parallel::PhaseRecord;
 
@@ -21,10 +21,6 @@ namespace {
 
 constexpr int kMaxSkippedInARow = 10;
 constexpr double kSecondsPerMinute = 60;
-
-double seconds_since(Deadline::Clock::time_point begin) {
-  return std::chrono::duration<double>(Deadline::Clock::now() - begin).count();
-}
 
 }  // namespace
 
@@ -54,7 +50,7 @@ std::string TrainingLoop::run() {
 // A step is recorded before it is saved: a run that is killed between the two repeats the step, else its line would be missing.
 Verdict TrainingLoop::step() {
   parallel::Replica& replica = parts_.replica;
-  const auto begin = Deadline::Clock::now();
+  const double begin_s = steady_now_s();
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
   const double learning_rate = learning_rate_of_step(parts_.deck.optimizer, step_);
@@ -76,7 +72,7 @@ Verdict TrainingLoop::step() {
     replica.gather();
   }
   adapt(vote);
-  record(vote, learning_rate, seconds_since(begin));
+  record(vote, learning_rate, steady_now_s() - begin_s);
   validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     checkpoint(vote);
@@ -196,8 +192,8 @@ void TrainingLoop::write_profile() {
   StepProfile profile = profile_;
   profile.set_pass_times(last_pass_times_);
   if (writing_since_s_)
-    profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s_,
-                      kernels::steady_now_s()});
+    profile.on_phase(
+        {PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s_, steady_now_s()});
   write_trace(std::filesystem::path(parts_.deck.run.output_dir) / "trace.json", step_ - 1, profile,
               parts_.replica.coordinates(), parts_.replica.control());
 }
@@ -254,15 +250,15 @@ void TrainingLoop::evaluate() {
 bool TrainingLoop::checkpoint_time_has_come() const {
   const io::CheckpointSection& section = parts_.deck.checkpoint;
   return parts_.replica.control().rank() == 0 && section.interval == 0 && section.interval_minutes > 0 &&
-         seconds_since(last_checkpoint_) >= section.interval_minutes * kSecondsPerMinute;
+         steady_now_s() - last_checkpoint_s_ >= section.interval_minutes * kSecondsPerMinute;
 }
 
 void TrainingLoop::start_checkpoint() {
-  last_checkpoint_ = Deadline::Clock::now();
+  last_checkpoint_s_ = steady_now_s();
   if (!parts_.checkpoints) return;
-  const double begin_s = kernels::steady_now_s();
+  const double begin_s = steady_now_s();
   parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
-  const double snapshot_s = parts_.checkpoints->snapshot_begin_s(), now_s = kernels::steady_now_s();
+  const double snapshot_s = parts_.checkpoints->snapshot_begin_s(), now_s = steady_now_s();
   profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
   profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
   log_saves();
@@ -320,7 +316,7 @@ void TrainingLoop::log_open_adaptations() {
 
 bool TrainingLoop::time_is_up() const {
   const double limit_s = parts_.deck.run.max_minutes * kSecondsPerMinute;
-  return limit_s > 0 && seconds_since(parts_.started) >= limit_s;
+  return limit_s > 0 && steady_now_s() - parts_.started_s >= limit_s;
 }
 
 }  // namespace tenax::app

@@ -8,10 +8,10 @@
 
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
-#include "app/training/batch_loader.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_vote.hpp"
+#include "app/training/training_data.hpp"
 #include "parallel/execution/step_observers.hpp"
 #include "parallel/replica/replica.hpp"
 #include "resilience/adaptation/pass_times.hpp"
@@ -21,21 +21,20 @@
 
 namespace tenax::app {
 
-/// What the loop works with. References outlive it; loaders are absent on ranks that read no tokens.
+/// What the loop works with, all of which outlives it.
 struct TrainingParts {
   const io::Deck& deck;
   parallel::Replica& replica;
-  std::optional<BatchLoader>& training;
-  std::optional<BatchLoader>& validation;
-  resilience::PipelineAdaptation* adaptation;  ///< null where the pipeline never changes
-  resilience::CheckpointManager* checkpoints;  ///< null where there is nothing to save
-  resilience::FaultInjector* injector;         ///< null where the deck injects no faults
-  io::RunLock* lock;                           ///< rank 0's, null elsewhere
+  BatchLoader* training = nullptr;  ///< null on ranks that read no tokens
+  BatchLoader* validation = nullptr;
+  resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
+  resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
+  resilience::FaultInjector* injector = nullptr;         ///< null where the deck injects no faults
+  io::RunLock* lock = nullptr;                           ///< rank 0's, null elsewhere
   StopSignals& signals;
   Console& console;
-  /// Matrix-product rate of all ranks together: measured, or the highest seen.
-  double machine_flop_per_second;
-  kernels::Deadline::Clock::time_point started;
+  double machine_flop_per_second;  ///< matrix products on all ranks together: measured, or the highest seen
+  double started_s;                ///< of the process, steady clock
   bool judges_times;  ///< false: who is slow today is the operating system's choice, and not said to the user
 };
 
@@ -91,7 +90,7 @@ class TrainingLoop {
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
   std::optional<double> writing_since_s_;  // a checkpoint in the background; steady clock
-  kernels::Deadline::Clock::time_point last_checkpoint_ = kernels::Deadline::Clock::now();
+  double last_checkpoint_s_ = kernels::steady_now_s();
   double logged_seconds_ = 0;
   std::int64_t logged_steps_ = 0;
 };

@@ -4,7 +4,7 @@
 
 #include "comm/prompt_thread.hpp"
 #include "comm/wording.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

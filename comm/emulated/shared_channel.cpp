@@ -3,7 +3,7 @@
 #include "comm/emulated/direct_link.hpp"
 #include "comm/inbox/message_check.hpp"
 #include "comm/prompt_thread.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 
 namespace tenax::comm {
 

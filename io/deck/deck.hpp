@@ -25,6 +25,9 @@ struct RunSection {
   bool ignore_memory = false;
   bool tensorboard = false;
   std::string resume = "auto";  ///< "auto", "never" or an absolute path
+
+  bool resumes_newest() const { return resume == "auto"; }
+  bool never_resumes() const { return resume == "never"; }
 };
 
 struct ModelSection {
@@ -48,6 +51,10 @@ struct DataSection {
   std::string tokenizer;
   std::string vocab_dir;
   std::string order = "shuffled";
+
+  bool tokens_are_bytes() const { return tokenizer == "bytes"; }
+  /// Whether it is known what the tokens stand for.
+  bool has_vocabulary() const { return tokens_are_bytes() || (tokenizer == "gpt2" && !vocab_dir.empty()); }
 };
 
 struct BatchSection {

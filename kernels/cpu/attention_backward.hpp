@@ -6,8 +6,8 @@
 // whole head.
 #pragma once
 
-#include "kernels/cpu/attention_exp.hpp"
 #include "kernels/cpu/attention_pack.hpp"
+#include "kernels/cpu/exponential.hpp"
 
 namespace tenax::kernels {
 

@@ -7,8 +7,8 @@
 
 #include <limits>
 
-#include "kernels/cpu/attention_exp.hpp"
 #include "kernels/cpu/attention_pack.hpp"
+#include "kernels/cpu/exponential.hpp"
 
 namespace tenax::kernels {
 

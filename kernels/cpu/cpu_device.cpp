@@ -1,14 +1,37 @@
 // The CPU back end as a Device. Pinned memory and device memory are the same thing here.
-#include "kernels/available_memory.hpp"
+#include <Kokkos_Core.hpp>
+
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/cpu_stream.hpp"
-#include "kernels/cpu/host_machine.hpp"
 #include "kernels/cpu/host_memory.hpp"
-#include "kernels/cpu/kokkos_runtime.hpp"
 #include "kernels/device.hpp"
+#include "kernels/host.hpp"
 
 namespace tenax::kernels {
 namespace {
+
+/// Kokkos cannot be initialised twice in a process, and must outlive every device. What was initialised here is finalised
+/// when the process exits.
+class KokkosRuntime {
+ public:
+  KokkosRuntime() : ours_(!Kokkos::is_initialized()) {
+    if (ours_) Kokkos::initialize();
+  }
+  ~KokkosRuntime() {
+    if (ours_ && Kokkos::is_initialized()) Kokkos::finalize();
+  }
+  KokkosRuntime(const KokkosRuntime&) = delete;
+  KokkosRuntime& operator=(const KokkosRuntime&) = delete;
+
+ private:
+  bool ours_;
+};
+
+/// From the first call on, from whatever thread.
+void require_kokkos() {
+  static const KokkosRuntime runtime;  // initialised once, however many threads arrive
+  (void)runtime;
+}
 
 class CpuDevice final : public Device {
  public:

@@ -2,8 +2,8 @@
 
 #include "kernels/cpu/attention.hpp"
 #include "kernels/cpu/cpu_stream.hpp"
-#include "kernels/cpu/floating_point_mode.hpp"
 #include "kernels/cpu/matmul.hpp"
+#include "kernels/cpu/thread_team.hpp"
 
 namespace tenax::kernels {
 namespace {

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "kernels/cpu/attention.hpp"
-#include "kernels/cpu/floating_point_mode.hpp"
 #include "kernels/cpu/matmul.hpp"
 #include "kernels/cpu/thread_team.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/parallel_blocks.hpp"
-#include "kernels/cpu/row_sums.hpp"
 
 namespace tenax::kernels {
 namespace {

@@ -5,11 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/matmul_convert.hpp"
-#include "kernels/cpu/matmul_fp64.hpp"
+#include "kernels/cpu/matmul_loops.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
-#include "kernels/cpu/row_product.hpp"
 
 namespace tenax::kernels {
 namespace {

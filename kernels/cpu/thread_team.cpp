@@ -5,9 +5,20 @@
 #include <cassert>
 #include <utility>
 
-#include "kernels/cpu/floating_point_mode.hpp"
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace tenax::kernels {
+
+void flush_denormals() {
+#if defined(__SSE2__)
+  constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
+  const unsigned mode = _mm_getcsr();
+  if ((mode & (kFlushToZero | kDenormalsAreZero)) != (kFlushToZero | kDenormalsAreZero))
+    _mm_setcsr(mode | kFlushToZero | kDenormalsAreZero);
+#endif
+}
 
 struct ThreadTeam::Job {
   const Body& body;

@@ -12,6 +12,10 @@
 
 namespace tenax::kernels {
 
+/// Makes the calling thread take denormal inputs for zero and round denormal results to zero: some processors need a
+/// hundred cycles for each, and moments of dead units are full of them. Cheap when already set.
+void flush_denormals();
+
 /// Helpers that come too late are not waited for: where others keep the cores busy, a job takes no longer than one thread
 /// does. run() belongs to one thread at a time.
 class ThreadTeam {

@@ -2,10 +2,10 @@
 // a layer has 96 blocks of 32 KiB.
 #include <cmath>
 
-#include "kernels/cuda/attention_decode.hpp"
 #include "kernels/cuda/attention_decode_body.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {

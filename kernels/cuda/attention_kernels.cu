@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/attention_backward_body.hpp"
 #include "kernels/cuda/attention_forward_body.hpp"
-#include "kernels/cuda/attention_kernels.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 

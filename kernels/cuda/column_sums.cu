@@ -1,5 +1,5 @@
 // Bytes moved through device memory, per element of bf16: 2. The chunks' sums stay in the second-level cache.
-#include "kernels/cuda/column_sums.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include <algorithm>
 

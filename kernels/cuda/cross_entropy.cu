@@ -1,4 +1,4 @@
-#include "kernels/cuda/cross_entropy.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include <cassert>
 

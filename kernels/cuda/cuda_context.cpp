@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/probe.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 
+#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/event_clock.hpp"
-#include "kernels/cuda/handles.hpp"
 
 namespace tenax::kernels::cuda {
 

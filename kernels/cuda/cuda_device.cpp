@@ -11,7 +11,7 @@
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/cuda_memory.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
-#include "kernels/cuda/range.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {

@@ -1,8 +1,7 @@
 #include "kernels/cuda/cuda_event.hpp"
 
-#include "kernels/cuda/capture.hpp"
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cuda_wait.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 
 namespace tenax::kernels::cuda {
 CudaEvent::CudaEvent(std::shared_ptr<CudaContext> context) : context_(std::move(context)) {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <memory>
 
+#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_context.hpp"
-#include "kernels/cuda/handles.hpp"
 #include "kernels/device.hpp"
 
 namespace tenax::kernels::cuda {

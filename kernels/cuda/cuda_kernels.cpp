@@ -2,15 +2,8 @@
 
 #include <cassert>
 
-#include "kernels/cuda/attention_decode.hpp"
-#include "kernels/cuda/attention_kernels.hpp"
-#include "kernels/cuda/column_sums.hpp"
-#include "kernels/cuda/cross_entropy.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
-#include "kernels/cuda/elementwise.hpp"
-#include "kernels/cuda/embedding.hpp"
-#include "kernels/cuda/layernorm.hpp"
-#include "kernels/cuda/sum_of_squares.hpp"
+#include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {

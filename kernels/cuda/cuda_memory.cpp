@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cuda_wait.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {

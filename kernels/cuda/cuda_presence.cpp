@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "kernels/cuda/connections.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda_device.hpp"
 
 namespace tenax::kernels {

@@ -5,7 +5,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_event.hpp"
 #include "kernels/cuda/cuda_flag.hpp"
-#include "kernels/cuda/cuda_wait.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {

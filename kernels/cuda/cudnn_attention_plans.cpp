@@ -1,6 +1,6 @@
 #include "kernels/cuda/cudnn_attention_plans.hpp"
 
-#include "kernels/cuda/capture.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {

@@ -1,11 +1,16 @@
 #include "kernels/cuda/driver_calls.hpp"
 
+#include <nvtx3/nvToolsExt.h>
+
+#include <cstdlib>
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/cuda_context.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
+
 namespace {
 
 /// 11.7 brought the version of these calls that every device has, without asking for the driver's option.
@@ -29,5 +34,40 @@ DriverCalls find_driver_calls() {
   return {find<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32"),
           find<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32")};
 }
+
+unsigned long long capture_of(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  TENAX_CUDA_CHECK(cudaStreamGetCaptureInfo(stream, &status, &id));
+  return status == cudaStreamCaptureStatusNone ? 0 : id + 1;  // CUDA may number from 0
+}
+
+void ask_for_connections() {
+  constexpr int kKeepWhatIsThere = 0;
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", kKeepWhatIsThere);
+  setenv("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "32", kKeepWhatIsThere);
+}
+
+bool passed(cudaError_t status, const char* call) {
+  if (status == cudaErrorNotReady) return false;
+  check_cuda(status, call);
+  return true;
+}
+
+void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const CudaContext& context,
+                const char* what) {
+  Backoff backoff;
+  while (!is_passed()) {
+    if (deadline.expired())
+      throw Error(Scope::rank,
+                  context.name() + ": gave up waiting for " + what +
+                      ": what was enqueued before it has not ended (a message that never came, or "
+                      "much work); see this rank's other errors, or raise comm.deadline_s");
+    backoff.pause();
+  }
+}
+
+void push_range(const char* name) { nvtxRangePushA(name); }
+void pop_range() { nvtxRangePop(); }
 
 }  // namespace tenax::kernels::cuda

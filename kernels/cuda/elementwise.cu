@@ -1,6 +1,6 @@
 // Bytes moved through device memory, per element of bf16: residual_add, add and maximum 6; cast between bf16 and fp32 6;
 // zero 2; copy 4.
-#include "kernels/cuda/elementwise.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include "kernels/cuda/elementwise_launch.cuh"
 

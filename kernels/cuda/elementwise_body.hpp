@@ -3,10 +3,20 @@
 #pragma once
 
 #include "kernels/cuda/gelu_body.hpp"
-#include "kernels/cuda/residual_body.hpp"
 #include "kernels/cuda/vector16.hpp"
 
 namespace tenax::kernels::cuda {
+
+/// x + (delta + bias), as stored: one order and rounding, alone and fused with a norm.
+template <class T, int kCount>
+TENAX_HOST_DEVICE Raw<T, kCount> residual_sum(const Raw<T, kCount>& x, const Raw<T, kCount>& delta,
+                                              const T* bias) {
+  auto sum = widened(x);
+  const auto d = widened(delta), b = load<kCount>(bias);
+  TENAX_UNROLL
+  for (int i = 0; i < kCount; ++i) sum.at[i] += d.at[i] + b.at[i];
+  return narrowed<T>(sum);
+}
 
 /// Elements of a block of threads.
 inline constexpr std::int64_t kSlice = 8192;

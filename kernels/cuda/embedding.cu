@@ -1,4 +1,4 @@
-#include "kernels/cuda/embedding.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include <cassert>
 

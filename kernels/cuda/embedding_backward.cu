@@ -5,8 +5,8 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
-#include "kernels/cuda/embedding.hpp"
 #include "kernels/cuda/embedding_backward_body.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/radix_sort.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <mutex>
 
-#include "kernels/cuda/handles.hpp"
+#include "kernels/cuda/check.hpp"
 
 namespace tenax::kernels::cuda {
 

@@ -1,6 +1,6 @@
 // Bytes moved through device memory, per element of bf16: forward 4, backward 6.
-#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/elementwise_launch.cuh"
+#include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
 

@@ -2,10 +2,9 @@
 // over many rows and keeps its columns' sums for d_gamma and d_beta in registers; they stay in the second-level cache
 // until the second stage adds them.
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/column_sums.hpp"
 #include "kernels/cuda/device_group.cuh"
-#include "kernels/cuda/layernorm.hpp"
 #include "kernels/cuda/layernorm_backward_body.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/row_launch.hpp"
 
 namespace tenax::kernels::cuda {

@@ -2,8 +2,8 @@
 // and y out). Gamma, beta and bias stay in the caches.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
-#include "kernels/cuda/layernorm.hpp"
 #include "kernels/cuda/layernorm_forward_body.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/row_launch.hpp"
 
 namespace tenax::kernels::cuda {

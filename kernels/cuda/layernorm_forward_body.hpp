@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/cuda/residual_body.hpp"
+#include "kernels/cuda/elementwise_body.hpp"
 #include "kernels/cuda/vector16.hpp"
 
 namespace tenax::kernels::cuda {

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/matmul_call.hpp"
 #include "kernels/cuda/matmul_kernels.hpp"
+#include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/matmul_search.hpp"
-#include "kernels/cuda/matmul_trials.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {

@@ -13,6 +13,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/kernels.hpp"
 
@@ -87,5 +88,20 @@ std::size_t operand_bytes(const MatmulPlan& plan);
 
 /// The largest power of two, up to 16, that divides the address: what algorithms ask of operands.
 std::uint32_t alignment_of(const void* address);
+
+/// What one algorithm did with a product of random numbers.
+struct Trial {
+  bool ran = false;
+  std::uint64_t bits = 0;  ///< checksum of all it wrote
+  double seconds = 0;
+};
+
+/// The fastest that ran: with `same_bits_as_first` only of those that wrote what the first did, and the first where that
+/// did not run. 0 where none ran.
+std::size_t best_of(std::span<const Trial> trials, bool same_bits_as_first);
+
+/// Whether the plan takes long enough for trials to pay (10 µs on a Hopper), and writes enough for two orders of summation
+/// to show: of fp32 results nearly every one differs, of those rounded to bf16 one in 30 000.
+bool worth_trying(const MatmulPlan& plan);
 
 }  // namespace tenax::kernels::cuda

@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/matmul_trials.hpp"
+#include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/trial_bench.hpp"
 
 namespace tenax::kernels::cuda {

@@ -1,5 +1,5 @@
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/probe.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // Rounding a float to bf16 up or down at random, with the probabilities that keep its mean.
 //
-// The numbers are counter-based (philox.hpp): they depend on seed, step and index of the element only, never on how
+// The numbers are counter-based (random.hpp): they depend on seed, step and index of the element only, never on how
 // threads share the work. Runs on the host and on the GPU.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/group.hpp"
-#include "kernels/philox.hpp"
+#include "kernels/random.hpp"
 
 namespace tenax::kernels::cuda {
 

@@ -1,5 +1,5 @@
 // Bytes moved through device memory, per element of fp32: 4.
-#include "kernels/cuda/sum_of_squares.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"

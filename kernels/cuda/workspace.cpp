@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/cuda/capture.hpp"
 #include "kernels/cuda/cuda_context.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <string>
 
-#include "kernels/available_memory.hpp"
 #include "kernels/cpu/host_memory.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/emulated/emulated_kernels.hpp"
 #include "kernels/emulated/emulated_stream.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
 #include "kernels/error.hpp"
+#include "kernels/host.hpp"
 
 namespace tenax::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {

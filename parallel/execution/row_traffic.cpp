@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/ranges.hpp"
+#include "kernels/device.hpp"
 
 namespace tenax::parallel {
 

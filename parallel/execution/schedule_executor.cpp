@@ -4,8 +4,8 @@
 #include <cassert>
 #include <exception>
 
+#include "kernels/device.hpp"
 #include "kernels/error.hpp"
-#include "kernels/ranges.hpp"
 #include "parallel/execution/signal_subscription.hpp"
 
 namespace tenax::parallel {

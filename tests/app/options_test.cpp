@@ -5,6 +5,10 @@
 
 #include <algorithm>
 
+#include "io/deck/deck.hpp"
+#include "parallel/replica/layout.hpp"
+#include "resilience/faults/link_faults.hpp"
+
 namespace tenax::app {
 namespace {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "app/layout/device_choice.hpp"
+#include "app/machine/device_choice.hpp"
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/kernels.hpp"

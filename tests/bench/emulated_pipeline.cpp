@@ -9,7 +9,7 @@
 
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/emulated/direct_endpoint.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/emulated_device.hpp"
 #include "model/emulated_stage.hpp"
 #include "parallel/execution/schedule_executor.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/emulated_device.hpp"
 
 namespace {

@@ -12,8 +12,10 @@
 #include "io/deck/deck.hpp"
 #include "io/run/schedule_file.hpp"
 #include "parallel/planner/schedule_planner.hpp"
+#include "parallel/replica/layout.hpp"
 #include "parallel/schedule/gantt_svg.hpp"
 #include "parallel/schedule/timeline.hpp"
+#include "resilience/adaptation/adaptation_controller.hpp"
 
 namespace tenax::bench {
 namespace {

@@ -8,13 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "app/layout/device_choice.hpp"
-#include "app/layout/machine_rate.hpp"
+#include "app/machine/device_choice.hpp"
+#include "app/machine/machine_rate.hpp"
 #include "app/options.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/training/step_vote.hpp"
 #include "io/deck/deck.hpp"
-#include "kernels/available_memory.hpp"
+#include "kernels/host.hpp"
 #include "kernels/random.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/layout.hpp"

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "kernels/cuda_device.hpp"
+#include "kernels/device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/ranges.hpp"
 
 namespace tenax::kernels {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "kernels/cuda/matmul_trials.hpp"
+#include "kernels/cuda/matmul_plan.hpp"
 #include "tests/kernels/column_major.hpp"
 #include "tests/kernels/matmul_values.hpp"
 #include "tests/kernels/relative_error.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 #include "kernels/kernels.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/elementwise.hpp"
 #include "kernels/cuda/matmul_kernels.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/workspace.hpp"
 #include "kernels/error.hpp"
 #include "tests/kernels/column_major.hpp"

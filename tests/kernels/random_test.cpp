@@ -6,8 +6,6 @@
 #include <set>
 #include <string>
 
-#include "kernels/philox.hpp"
-
 namespace tenax::kernels {
 namespace {
 

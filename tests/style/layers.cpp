@@ -74,11 +74,11 @@ const std::vector<Room>& rooms() {
       {"resilience/faults", {}},
       {"resilience/checkpoint", {}},
       {"app", {}},
-      {"app/layout", {"app"}},
-      {"app/inference", {"app", "app/layout"}},
-      {"app/training", {"app", "app/layout", "app/inference"}},
-      {"app/report", {"app", "app/layout"}},
-      {"app/commands", {"app", "app/layout", "app/inference", "app/training", "app/report"}},
+      {"app/machine", {"app"}},
+      {"app/inference", {"app", "app/machine"}},
+      {"app/training", {"app", "app/machine", "app/inference"}},
+      {"app/report", {"app", "app/machine"}},
+      {"app/commands", {"app", "app/machine", "app/inference", "app/training", "app/report"}},
   };
   return table;
 }

@@ -1,4 +1,4 @@
-#include "app/commands/checkpoint_argument.hpp"
+#include "app/commands/checkpoint_arguments.hpp"
 
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"

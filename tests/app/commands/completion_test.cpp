@@ -1,4 +1,4 @@
-#include "app/commands/completion.hpp"
+#include "app/commands/commands.hpp"
 
 #include <gtest/gtest.h>
 

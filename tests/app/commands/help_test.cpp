@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "app/error_message.hpp"
+#include "app/console.hpp"
 
 namespace tenax::app {
 namespace {

@@ -1,5 +1,5 @@
 // `tenax schedule` from its arguments to its files and its status.
-#include "app/commands/schedule_command.hpp"
+#include "app/commands/commands.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/inference/utf8_stream.hpp"
+#include "app/inference/token_text.hpp"
 
 #include <gtest/gtest.h>
 

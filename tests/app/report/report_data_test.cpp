@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/report/report_gantt.hpp"
 #include "app/report/report_page.hpp"
 
 namespace tenax::app {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "comm/connection.hpp"
-#include "kernels/emulated/precise_sleep.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

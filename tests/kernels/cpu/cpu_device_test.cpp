@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "kernels/error.hpp"
+#include "kernels/host.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels {

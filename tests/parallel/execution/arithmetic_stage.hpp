@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
-#include "model/offloadable_stage.hpp"
+#include "model/pipeline_stage.hpp"
 
 namespace tenax::parallel {
 

@@ -1,0 +1,42 @@
+// The commands of tenax. help.cpp says what a user gives them.
+//
+// `arguments`: the words after the command's name. Each command throws Error and returns the exit status.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenax::io {
+struct TraceFile;
+}
+
+namespace tenax::app {
+
+using Arguments = std::vector<std::string>;
+
+struct Build;  // app/build.hpp
+
+/// `tenax DECK`: trains one replica; every rank runs this. Errors have been reported on stderr, once for all ranks.
+int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build);
+
+int evaluate_command(const Arguments& arguments);
+int export_command(const Arguments& arguments);
+int generate_command(const Arguments& arguments);
+int import_command(const Arguments& arguments, const Build& build);
+int inspect_command(const Arguments& arguments);
+/// With --ranks it prints just the number of ranks and the run directory (for app/run.sh).
+int plan_command(const Arguments& arguments);
+int report_command(const Arguments& arguments);
+int schedule_command(const Arguments& arguments);
+int tokenize_command(const Arguments& arguments);
+int trace_command(const Arguments& arguments);
+
+/// The trace of a run directory; of the first replica where there are several. Throws as io::read_trace.
+io::TraceFile trace_of_run(const std::filesystem::path& run_directory);
+
+/// The completion script for `shell`, "bash" or "zsh", made of what --help and --deck-help say. Throws Error(usage) for
+/// another shell.
+std::string completion_script(const std::string& shell);
+
+}  // namespace tenax::app

@@ -1,0 +1,109 @@
+#include "app/machine/device_choice.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "app/options.hpp"
+#include "kernels/cuda_device.hpp"
+#include "kernels/error.hpp"
+#include "kernels/host.hpp"
+
+namespace tenax::app {
+
+using kernels::CudaPresence;
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+// Keys that only a GPU can honour.
+void check_keys_of_cpu(const io::Deck& deck, const std::string& reason) {
+  const auto refuse = [&](bool asked, const char* key) {
+    if (asked)
+      throw Error(Scope::rank, std::string("device.") + key + " needs a GPU, and this run is on the CPU (" +
+                                   reason + "): set it to false, or run where there is one");
+  };
+  refuse(deck.device.stochastic_rounding, "stochastic_rounding");
+  refuse(deck.device.cuda_graph, "cuda_graph");
+}
+
+DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,
+                    int ranks_on_host) {
+  DeviceChoice choice;
+  if (!use_cuda) {
+    const std::string reason = deck.device.kind == io::DeviceKind::cpu ? "device.kind = \"cpu\""
+                               : presence.reason.empty()               ? "not every host has a GPU"
+                                                                       : presence.reason;
+    check_keys_of_cpu(deck, reason);
+    choice.device = kernels::create_cpu_device();
+    choice.ranks_sharing = ranks_on_host;
+    if (deck.device.kind == io::DeviceKind::automatic) choice.note = "no GPU: " + reason;
+    return choice;
+  }
+  const int devices = presence.devices > 0 ? presence.devices : 1;
+  const int index = rank_on_host % devices;
+  choice.device = kernels::create_cuda_device(cuda_options(deck, index));
+  choice.ranks_sharing = ranks_on_host / devices + (index < ranks_on_host % devices ? 1 : 0);
+  return choice;
+}
+
+// Half of the host's memory: the rest is for what it does besides.
+std::size_t pinned_room(std::size_t host_bytes, int ranks_on_host) {
+  return host_bytes / 2 / static_cast<std::size_t>(ranks_on_host);
+}
+
+}  // namespace
+
+DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control) {
+  const CudaPresence presence =
+      deck.device.kind == io::DeviceKind::cpu ? CudaPresence{} : kernels::cuda_presence();
+  std::array<double, 1> somebody_lacks = {presence.devices > 0 ? 0.0 : 1.0};
+  control.all_reduce_max(somebody_lacks);
+  const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
+                        (deck.device.kind == io::DeviceKind::automatic && somebody_lacks[0] == 0);
+  DeviceChoice choice;
+  control.agree(
+      [&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), world.ranks_on_host()); });
+  return choice;
+}
+
+DeviceChoice choose_device(const io::Deck& deck, int ranks) {
+  const CudaPresence presence =
+      deck.device.kind == io::DeviceKind::cpu ? CudaPresence{} : kernels::cuda_presence();
+  const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
+                        (deck.device.kind == io::DeviceKind::automatic && presence.devices > 0);
+  return create(deck, presence, use_cuda, 0, ranks);
+}
+
+std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {
+  constexpr std::size_t kParts = 16;  // one of them is left
+  const std::size_t all = kernels::usable_memory_bytes();
+  return deck.run.ignore_memory ? all : std::min(all, available_bytes) / kParts * (kParts - 1);
+}
+
+parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host,
+                                 std::size_t host_bytes) {
+  const auto sharing = static_cast<std::size_t>(ranks_sharing);
+  if (device.is_host_memory()) {
+    parallel::MemoryRoom room(host_bytes / sharing);
+    room.is_firm = false;
+    return room;
+  }
+  const std::size_t own = device.memory_bytes() / sharing;
+  if (!device.has_data()) return own;
+  parallel::MemoryRoom room(own, pinned_room(host_bytes, ranks_on_host));
+  room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
+  return room;
+}
+
+parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
+  parallel::MemoryRoom room(
+      kernels::kCudaMemoryOnPaper_bytes,
+      pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
+  room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
+    return kernels::cuda_scratch_bytes(shape, deterministic);
+  };
+  return room;
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,134 @@
+#include "app/training/run_machine.hpp"
+
+#include <array>
+#include <utility>
+
+#include "app/machine/device_choice.hpp"
+#include "app/machine/host_check.hpp"
+#include "app/machine/machine_rate.hpp"
+#include "app/options.hpp"
+#include "app/units.hpp"
+#include "comm/nccl/nccl_world.hpp"
+#include "comm/transport/listening_interfaces.hpp"
+#include "kernels/host.hpp"
+
+namespace tenax::app {
+
+RunMachine::RunMachine(RunRank& rank) : rank_(rank) {
+  create_device();
+  if (emulated_) return;
+  use_nccl();
+  measure();
+}
+
+void RunMachine::create_device() {
+  const io::Deck& deck = rank_.deck();
+  if (deck.device.kind != io::DeviceKind::emulated) {
+    DeviceChoice choice = choose_device(deck, rank_.world(), rank_.control());
+    device_ = std::move(choice.device);
+    device_note_ = choice.note;
+    ranks_sharing_device_ = choice.ranks_sharing;
+    return;
+  }
+  rank_.control().agree([&] {
+    auto emulated = kernels::create_emulated_device(emulated_device_options(deck, rank_.world().rank()));
+    emulated_ = emulated.get();
+    device_ = std::move(emulated);
+  });
+}
+
+// NCCL carries what GPUs say to each other, unless two ranks share one, or faults are to be injected, which need links that
+// can be wrapped.
+void RunMachine::use_nccl() {
+  comm::World& world = rank_.world();
+  if (device_->kind() != kernels::DeviceKind::cuda || world.size() == 1) return;
+  const io::Deck& deck = rank_.deck();
+  const std::string obstacle = deck.inject.empty()
+                                   ? comm::nccl_obstacle(rank_.control(), *device_, world.host())
+                                   : "faults are injected";
+  if (obstacle.empty()) {
+    nccl_world_ = std::make_unique<comm::NcclWorld>(world, comm::CommOptions{deck.comm.deadline_s});
+    return;
+  }
+  device_note_ = "no NCCL (" + obstacle + "): collectives go through host memory and MPI, and are slow";
+}
+
+void RunMachine::measure() {
+  std::array<double, 1> sum = {measure_matmul_rate(*device_, gpt_config(rank_.deck().model).compute_dtype)};
+  rank_.control().all_reduce_sum(sum);
+  flop_per_second_ = sum[0];
+}
+
+parallel::Layout RunMachine::plan_layout() {
+  available_bytes_ = kernels::available_memory_bytes();
+  parallel::MemoryRoom room = memory_room(*device_, ranks_sharing_device_, rank_.world().ranks_on_host(),
+                                          host_memory_to_fill(rank_.deck(), available_bytes_));
+  std::array<double, 2> least = {-static_cast<double>(room.device), -static_cast<double>(room.host)};
+  rank_.control().all_reduce_max(least);
+  room.device = static_cast<std::size_t>(-least[0]);
+  room.host = static_cast<std::size_t>(-least[1]);
+  parallel::Layout layout;
+  rank_.control().agree(
+      [&] { layout = app::plan_layout(rank_.deck(), flop_per_second_ / rank_.world().size(), room); });
+  return layout;
+}
+
+void RunMachine::check(const parallel::Layout& layout) {
+  if (!device_note_.empty()) rank_.console().say("note     " + device_note_);
+  compare_with_cores();
+  if (rank_.deck().run.ignore_memory) return;
+  const int stage = parallel::ProcessGrid(layout.grid).coordinates_of(rank_.world().rank()).pipeline;
+  const parallel::RankMemory& memory = layout.memory_of_stage[static_cast<std::size_t>(stage)];
+  check_memory(
+      rank_.control(),
+      {.host = rank_.world().host(), .needs = host_bytes(memory, *device_), .available = available_bytes_});
+}
+
+// Ranks that take turns on a core are stragglers by turns: nothing that anybody could act on.
+void RunMachine::compare_with_cores() {
+  if (device_->kind() != kernels::DeviceKind::cpu) return;
+  const Crowding crowding = crowding_of(rank_.control().all_gather(cores_text(rank_.world().host())));
+  judges_times_ = !crowding.is_crowded();
+  if (!judges_times_)
+    rank_.console().say(
+        format("note     %d ranks on %d core%s: times are not judged, stragglers go to events.jsonl",
+               crowding.ranks, crowding.cores, crowding.cores == 1 ? "" : "s"));
+}
+
+parallel::PipelineContext RunMachine::create_context(const parallel::Layout& layout) {
+  const io::Deck& deck = rank_.deck();
+  rank_.control().agree([&] {
+    injector_ = resilience::create_fault_injector(fault_requests(deck), parallel::ProcessGrid(layout.grid),
+                                                  layout.schedule.microbatches());
+    if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
+  });
+  const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
+  if (delegates || (emulated_ && layout.grid.pipeline * layout.grid.data > 1)) create_transport();
+  comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
+  return {.options = pipeline_options(deck),
+          .world = world,
+          .device = *device_,
+          .transport = transport_.get(),
+          .peers = peers_,
+          .uses_nccl = nccl_world_ != nullptr};
+}
+
+void RunMachine::create_transport() {
+  const io::CommSection& section = rank_.deck().comm;
+  comm::World& world = rank_.world();
+  comm::ControlGroup& control = rank_.control();
+  const auto secret = comm::JobSecret::share(control);
+  std::vector<std::string> interfaces = section.interfaces;
+  if (interfaces.empty() && section.transport != io::TransportKind::shared_memory)
+    interfaces = comm::interfaces_of_job(control, comm::host_network(world.host()));
+  control.agree([&] {
+    transport_ = comm::create_transport({.kind = transport_kind(section.transport),
+                                         .interfaces = interfaces,
+                                         .deadline_s = section.deadline_s,
+                                         .secret = secret});
+    if (injector_) transport_ = injector_->wrap(std::move(transport_), world.rank());
+  });
+  peers_ = comm::exchange_peers(control, *transport_, world.rank(), world.host());
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,64 @@
+// RunMachine: what a rank of a run computes on and talks through: its device, its worlds, its transport.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/training/run_rank.hpp"
+#include "comm/transport/transports.hpp"
+#include "kernels/emulated_device.hpp"
+#include "parallel/replica/layout.hpp"
+#include "parallel/replica/pipeline_context.hpp"
+#include "resilience/faults/fault_injector.hpp"
+
+namespace tenax::app {
+
+/// Every call is collective but the getters, and throws comm::AgreedError for what one rank cannot do.
+class RunMachine {
+ public:
+  /// Makes the device, and measures its rate of matrix products. `rank` must outlive it.
+  explicit RunMachine(RunRank& rank);
+
+  /// The layout for the smallest memory that any rank has.
+  parallel::Layout plan_layout();
+  /// Says on the console what a person should know of the machine, and refuses a layout that the hosts have no memory for.
+  void check(const parallel::Layout& layout);
+  /// What pipelines are made of: the world, with the faults that the deck injects, and what they need besides MPI. Must
+  /// not outlive this object.
+  parallel::PipelineContext create_context(const parallel::Layout& layout);
+
+  const kernels::Device& device() const { return *device_; }
+  /// Null unless that is the device.
+  kernels::EmulatedDevice* emulated() const { return emulated_; }
+  /// Null where the deck injects no faults.
+  resilience::FaultInjector* injector() const { return injector_.get(); }
+  /// Of all ranks together; 0 for the emulated device.
+  double flop_per_second() const { return flop_per_second_; }
+  /// False where ranks share cores: who is slow is then the operating system's choice.
+  bool judges_times() const { return judges_times_; }
+
+ private:
+  void create_device();
+  void use_nccl();
+  void measure();
+  void compare_with_cores();
+  void create_transport();
+
+  RunRank& rank_;
+  std::unique_ptr<kernels::Device> device_;
+  kernels::EmulatedDevice* emulated_ = nullptr;  // device_, where it is that
+  std::string device_note_;
+  int ranks_sharing_device_ = 1;
+  std::unique_ptr<comm::World> nccl_world_;
+  std::size_t available_bytes_ = 0;  // of the host's memory, before the run takes any
+  std::unique_ptr<resilience::FaultInjector> injector_;
+  std::unique_ptr<comm::World> injected_world_;
+  std::unique_ptr<comm::Transport> transport_;
+  std::vector<comm::Peer> peers_;
+  bool judges_times_ = true;
+  double flop_per_second_ = 0;
+};
+
+}  // namespace tenax::app

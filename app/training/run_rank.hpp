@@ -1,0 +1,51 @@
+// RunRank: one rank of a run as all parts of the run know it: its deck, its world, its control group and its console.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "comm/world.hpp"
+#include "io/deck/deck.hpp"
+
+namespace tenax::io {
+class JsonObject;
+}
+
+namespace tenax::app {
+
+/// One thread.
+class RunRank {
+ public:
+  /// `world` must outlive it.
+  explicit RunRank(comm::World& world);
+
+  /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for a deck that is wrong,
+  /// and for one that asks for another number of ranks.
+  void read_deck(const std::string& file, const std::vector<std::string>& overrides);
+  /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
+  void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
+
+  const io::Deck& deck() const { return deck_; }
+  comm::World& world() const { return world_; }
+  comm::ControlGroup& control() const { return *control_; }
+  Console& console() { return console_; }
+
+  bool is_first() const { return world_.rank() == 0; }
+  /// Collective: rank 0 works, the others wait. What it throws, all throw as comm::AgreedError.
+  void on_first(const std::function<void()>& work) const;
+  /// Not collective: appends a line to the run's events.jsonl, with this host's name.
+  void write_event(const std::string& name, std::int64_t step, const io::JsonObject& details) const;
+
+ private:
+  void check_ranks() const;
+
+  comm::World& world_;
+  std::unique_ptr<comm::ControlGroup> control_;
+  Console console_;
+  io::Deck deck_;
+};
+
+}  // namespace tenax::app

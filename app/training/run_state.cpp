@@ -1,0 +1,137 @@
+#include "app/training/run_state.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options.hpp"
+#include "app/progress.hpp"
+#include "app/training/initial_weights.hpp"
+#include "app/units.hpp"
+#include "io/hugging_face/gpt2_names.hpp"
+#include "io/run/run_files.hpp"
+#include "kernels/host.hpp"
+#include "parallel/replica/gpt_replica.hpp"
+#include "parallel/state/optimizer.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+namespace tenax::app {
+
+using kernels::Deadline;
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<resilience::PassedOver>& files) {
+  std::vector<std::string> names;
+  for (const resilience::PassedOver& file : files) names.push_back(file.name);
+  return names;
+}
+
+}  // namespace
+
+RunState::RunState(RunRank& rank) : rank_(rank) {
+  rank_.on_first([&] { lock_.emplace(rank_.deck()); });
+  start_ = decide_start(rank_.control(), rank_.deck());
+  for (const resilience::PassedOver& file : start_.passed_over)
+    rank_.console().warn("a checkpoint that is not complete is passed over: " + file.reason);
+}
+
+// A checkpoint holds a weight's value and its moments, of four bytes each.
+void RunState::check_disk() const {
+  rank_.on_first([&] {
+    const io::CheckpointSection& section = rank_.deck().checkpoint;
+    if (section.interval < 0) return;
+    std::int64_t parameters = 0;
+    for (const io::NamedShape& parameter : io::gpt2_parameters(io::sizes_of(rank_.deck().model)))
+      parameters += parameter.shape.size();
+    const std::size_t numbers = 1 + optimizer_of(rank_.deck()).moments.size();
+    const std::int64_t bytes = parameters * static_cast<std::int64_t>(numbers * sizeof(float));
+    const std::string warning = resilience::check_room_for_checkpoints(
+        section.dir, {bytes, section.keep, start_.checkpoint ? start_.steps : -1});
+    if (!warning.empty()) rank_.console().warn(warning);
+  });
+}
+
+void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
+  if (start_.checkpoint) {
+    const io::CheckpointInfo& info = start_.checkpoint->info();
+    start_.checkpoint->read(state_ranges(replica.mirror()));
+    data.compare(io::claim_of_checkpoint(start_.checkpoint->file(), info));
+    for (const std::string& change : changed_settings(rank_.deck(), info.deck))
+      rank_.console().warn("resuming: " + change);
+    const std::string missing = missing_moments(info, replica.mirror().optimizer().moments);
+    if (!missing.empty()) rank_.console().warn("resuming: " + missing);
+  } else {
+    initialise(replica, data);
+  }
+  const double deadline_s = rank_.deck().comm.deadline_s;
+  replica.mirror().store(Deadline::after_s(deadline_s));
+  replica.state().publish_weights(Deadline::after_s(deadline_s));
+}
+
+void RunState::initialise(parallel::GptReplica& replica, TrainingData& data) {
+  const io::ModelSection& section = rank_.deck().model;
+  const std::string& weights = section.init_weights;
+  const bool is_checkpoint = weights.ends_with(".h5");
+  const model::GptConfig& config = replica.layout().config;
+  Preparation shown(rank_.console(),
+                    "initialising " + count_text(static_cast<double>(config.parameters())) + " weights");
+  rank_.control().agree([&] {
+    app::initialise(replica.mirror(), config, static_cast<std::uint64_t>(rank_.deck().run.seed),
+                    kernels::usable_cores() / rank_.world().ranks_on_host(),
+                    [&](double part) { shown.show(part); });
+    if (!weights.empty() && !is_checkpoint) load_initial_weights(replica.mirror(), section);
+  });
+  if (is_checkpoint)
+    data.compare(io::claim_of_checkpoint(
+        weights, load_initial_checkpoint(rank_.control(), replica.mirror(), section)));
+  else if (!weights.empty())
+    data.compare({weights, "", ""});
+}
+
+void RunState::open_directory() {
+  rank_.on_first([&] {
+    const io::Deck& deck = rank_.deck();
+    Console& console = rank_.console();
+    if (const auto moved = lock_->move_old_run(deck))
+      console.say("moved the previous run to " + moved->string());
+    // Checkpoints of a future that this run does not have would be taken for its own at the next resume.
+    const std::int64_t latest = start_.checkpoint ? start_.steps : -1;
+    for (const auto& file : resilience::set_aside_checkpoints(deck.checkpoint.dir, latest))
+      console.warn("an older run's checkpoint is kept as " + file.string());
+    io::write_resolved_deck(deck);
+    io::JsonObject details;
+    details.add("ranks", rank_.world().size()).add("name", deck.run.name);
+    if (!start_.checkpoint) return rank_.write_event("start", 0, details);
+    const std::string file = start_.checkpoint->file().string();
+    details.add("checkpoint", file).add("passed_over", names_of(start_.passed_over));
+    console.say(
+        format("resuming from %s after %lld steps", file.c_str(), static_cast<long long>(start_.steps)));
+    rank_.write_event("resume", start_.steps, details);
+  });
+}
+
+std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(parallel::GptReplica& replica,
+                                                                            const TrainingData& data,
+                                                                            const Build& build) const {
+  // A save may wait for a slow file system where training must not wait for a peer.
+  constexpr double kDeadline_s = 3600;
+  const io::Deck& deck = rank_.deck();
+  rank_.world().set_options({std::max(kDeadline_s, deck.comm.deadline_s)});
+  auto saving = rank_.world().control_group();
+  rank_.world().set_options({deck.comm.deadline_s});
+  resilience::CheckpointOptions options{deck.checkpoint.dir, deck.checkpoint.keep, io::sizes_of(deck.model)};
+  options.global_batch_size = deck.batch.global_batch_size;
+  if (rank_.is_first())
+    options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,
+                      deck.model.compute_dtype.word(), build.version, build.commit};
+  if (replica.mirror().is_copy())
+    options.fetch = [&replica, deadline_s = deck.comm.deadline_s] {
+      replica.mirror().fetch(Deadline::after_s(deadline_s));
+    };
+  return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
+                                                         state_ranges(replica.mirror()));
+}
+
+}  // namespace tenax::app

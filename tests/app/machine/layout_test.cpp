@@ -1,0 +1,178 @@
+#include "parallel/replica/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "app/machine/device_choice.hpp"
+#include "app/options.hpp"
+#include "kernels/cuda_device.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+namespace {
+
+constexpr double kFlopPerSecond = 1e11;
+constexpr std::size_t kPlenty = std::size_t{1} << 40;
+
+io::Deck deck(int tensor, int pipeline, int data) {
+  io::Deck result;
+  result.model.num_layers = 8;
+  result.model.hidden_size = 64;
+  result.model.num_attention_heads = 4;
+  result.model.ffn_hidden_size = 256;
+  result.model.seq_length = 32;
+  result.model.vocab_size = 500;
+  result.batch.global_batch_size = 24;
+  result.parallel = {tensor, pipeline, data, 1};
+  return result;
+}
+
+TEST(Layout, stages_hold_consecutive_blocks_and_every_parameter_once) {
+  for (const int tensor : {1, 2}) {
+    const parallel::Layout layout = plan_layout(deck(tensor, 4, 1), kFlopPerSecond, kPlenty);
+    std::int64_t next = 0;
+    for (const model::StageSpan& span : layout.spans) {
+      EXPECT_EQ(span.first_layer, next);
+      next = span.end_layer;
+    }
+    EXPECT_EQ(next, 8);
+    EXPECT_TRUE(layout.spans.front().has_embedding && layout.spans.back().has_head);
+  }
+  const parallel::Layout alone = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const std::int64_t padding = (alone.config.padded_vocab_size(1) - 500) * 64;
+  EXPECT_EQ(alone.parameters_of_stage.front(), alone.config.parameters() + padding);
+}
+
+TEST(Layout, the_optimizer_is_sharded_over_the_data_group) {
+  const parallel::Layout one = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const parallel::Layout four = plan_layout(deck(1, 1, 4), kFlopPerSecond, kPlenty);
+  const double ratio = static_cast<double>(one.memory_of_stage[0].state.optimizer) /
+                       static_cast<double>(four.memory_of_stage[0].state.optimizer);
+  EXPECT_NEAR(ratio, 4, 0.1);
+  EXPECT_EQ(four.schedule.microbatches(), 6);
+  EXPECT_EQ(one.traffic_of_stage[0].data, 0);
+  EXPECT_GT(four.traffic_of_stage[0].data, 0);
+}
+
+TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
+  io::Deck limited = deck(1, 4, 1);
+  limited.pipeline.activation_limit = {3};
+  for (const parallel::RankMemory& memory : plan_layout(limited, kFlopPerSecond, kPlenty).memory_of_stage)
+    EXPECT_LE(memory.slots, 3);
+  io::Deck fixed = deck(1, 4, 1);
+  fixed.pipeline.schedule = io::Schedule::zero_bubble;
+  fixed.pipeline.p2p = io::P2p::direct;
+  const parallel::Layout roomy = plan_layout(fixed, kFlopPerSecond, kPlenty);
+  EXPECT_EQ(roomy.memory_of_stage.front().slots, 7);  // 2S - 1
+  const std::size_t two_slots = roomy.memory_of_stage.front().state.total() +
+                                roomy.memory_of_stage.front().scratch +
+                                roomy.memory_of_stage.front().activations * 2 / 7;
+  const parallel::Layout tight = plan_layout(fixed, kFlopPerSecond, two_slots);
+  EXPECT_EQ(tight.memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, an_adaptive_pipeline_takes_the_slack_that_memory_has_room_for) {
+  io::Deck adaptive = deck(1, 4, 1);
+  adaptive.pipeline.p2p = io::P2p::direct;
+  const parallel::Layout roomy = plan_layout(adaptive, kFlopPerSecond, kPlenty);
+  EXPECT_EQ(roomy.memory_of_stage.front().slots, roomy.schedule.microbatches());
+  const parallel::RankMemory& first = roomy.memory_of_stage.front();
+  const std::size_t eleven_slots =
+      first.state.total() + first.scratch + first.activations * 11 / static_cast<std::size_t>(first.slots);
+  const parallel::Layout tighter = plan_layout(adaptive, kFlopPerSecond, eleven_slots);
+  EXPECT_EQ(tighter.limit.microbatches(0), 9);  // the 2S - 1 of zero_bubble, and half of the rest
+}
+
+TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machines) {
+  io::Deck gpipe = deck(1, 4, 1);
+  gpipe.pipeline.schedule = io::Schedule::gpipe;
+  const auto status = [](const io::Deck& d, std::size_t memory) {
+    try {
+      plan_layout(d, kFlopPerSecond, memory);
+    } catch (const kernels::Error& error) {
+      return error.exit_status();
+    }
+    return 0;
+  };
+  EXPECT_EQ(status(gpipe, kPlenty), 0);
+  EXPECT_EQ(status(gpipe, 1 << 20), 1);
+  gpipe.pipeline.activation_limit = {2};
+  EXPECT_EQ(status(gpipe, kPlenty), 2);
+}
+
+TEST(Layout, what_the_hosts_memory_does_not_hold_is_planned_and_can_be_summed_up) {
+  io::Deck gpipe = deck(1, 4, 1);
+  gpipe.pipeline.schedule = io::Schedule::gpipe;
+  parallel::MemoryRoom tight(1 << 20);
+  tight.is_firm = false;
+  const parallel::Layout layout = plan_layout(gpipe, kFlopPerSecond, tight);
+  EXPECT_EQ(layout.memory_of_stage.front().total(),
+            plan_layout(gpipe, kFlopPerSecond, kPlenty).memory_of_stage.front().total());
+}
+
+TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
+  io::Deck fixed = deck(2, 4, 1);
+  fixed.pipeline.schedule = io::Schedule::zero_bubble;
+  fixed.pipeline.p2p = io::P2p::direct;
+  constexpr std::size_t kWorkspace = std::size_t{1} << 20;
+  parallel::MemoryRoom room = kPlenty;
+  std::vector<kernels::StepShape> asked;
+  room.workspace_bytes = [&](const kernels::StepShape& shape) {
+    asked.push_back(shape);
+    return kWorkspace;
+  };
+  const parallel::RankMemory roomy = plan_layout(fixed, kFlopPerSecond, room).memory_of_stage.front();
+  EXPECT_EQ(roomy.workspace, kWorkspace);
+  EXPECT_EQ(roomy.total(), roomy.state.total() + roomy.activations + roomy.scratch + kWorkspace);
+  ASSERT_EQ(asked.size(), 4u);
+  EXPECT_EQ(asked[0].heads, 2);  // of this rank
+  EXPECT_EQ(asked[0].head_size, 16);
+  EXPECT_EQ(asked[0].sequences, 1);
+  EXPECT_EQ(asked[0].length, 32);
+  EXPECT_EQ(asked[0].hidden_size, 64);
+  EXPECT_TRUE(asked[0].has_embedding && !asked[1].has_embedding && !asked[3].has_embedding);
+
+  room.device = roomy.state.total() + roomy.scratch + kWorkspace + 2 * roomy.activations / 7;
+  EXPECT_EQ(plan_layout(fixed, kFlopPerSecond, room).memory_of_stage.front().slots, 2);
+}
+
+TEST(Layout, messages_that_a_stage_keeps_are_scratch_where_direct_paths_can_be_left) {
+  io::Deck gpipe = deck(1, 3, 1);
+  gpipe.pipeline.schedule = io::Schedule::gpipe;  // all stages hold all microbatches
+  const parallel::Layout leaves = plan_layout(gpipe, kFlopPerSecond, kPlenty);
+  gpipe.pipeline.p2p = io::P2p::direct;
+  const parallel::Layout stays = plan_layout(gpipe, kFlopPerSecond, kPlenty);
+  const auto message = static_cast<std::size_t>(leaves.microbatch.rows() * leaves.config.hidden_size) * 4;
+  for (const std::size_t stage : {0, 1, 2})
+    EXPECT_EQ(leaves.memory_of_stage[stage].scratch - stays.memory_of_stage[stage].scratch,
+              (stage == 1 ? 4 : 2) * message);
+}
+
+TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_are_written_from) {
+  constexpr std::size_t kHost = std::size_t{1} << 24;
+  const parallel::Layout on_gpu = plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, kHost});
+  const parallel::RankMemory& memory = on_gpu.memory_of_stage.front();
+  // fp32: the master weights are the weights, the moments as much again, twice.
+  EXPECT_EQ(memory.host_state, memory.state.weights + memory.state.optimizer);
+  EXPECT_EQ(on_gpu.slot_room_of_stage.front().host_bytes, kHost - memory.host_state);
+  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, 1}).slot_room_of_stage.front().host_bytes,
+            0u);
+  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
+}
+
+TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
+  io::Deck large = deck(1, 1, 1);
+  large.model.compute_dtype = io::ComputeDtype::bf16;
+  large.model.hidden_size = 256;
+  large.model.seq_length = 1024;
+  large.batch.micro_batch_size = 24;
+  for (const bool deterministic : {true, false}) {
+    large.device.deterministic = deterministic;
+    const parallel::Layout layout = plan_layout(large, kFlopPerSecond, memory_room_on_paper(large));
+    const kernels::StepShape shape{kernels::DType::bf16, 24, 1024, 256, 4, 64, true};
+    EXPECT_EQ(layout.memory_of_stage.front().workspace, kernels::cuda_scratch_bytes(shape, deterministic));
+    EXPECT_GT(layout.memory_of_stage.front().host_state, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace tenax::app

@@ -1,0 +1,91 @@
+#include "kernels/host.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tenax::kernels {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kKib = 1024;
+
+/// A /proc and a /sys of its own, of a host with 1 GiB available.
+class AvailableMemory : public testing::Test {
+ protected:
+  AvailableMemory() {
+    fs::remove_all(root_);
+    write("proc/meminfo",
+          "MemTotal:        4194304 kB\nMemFree:          100000 kB\nMemAvailable:    1048576 kB\n");
+  }
+  ~AvailableMemory() override { fs::remove_all(root_); }
+
+  void write(const fs::path& file, const std::string& text) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+  void write_group(const fs::path& folder, const std::string& limit, const std::string& usage,
+                   const std::string& statistics = "anon 5\n") const {
+    write(folder / "memory.max", limit + "\n");
+    write(folder / "memory.current", usage + "\n");
+    write(folder / "memory.stat", statistics);
+  }
+  std::size_t available() const { return available_memory_bytes(root_); }
+
+ private:
+  const fs::path root_ = fs::temp_directory_path() / ("tenax-memory-" + std::to_string(getpid()));
+};
+
+TEST_F(AvailableMemory, is_what_the_kernel_says_where_no_group_limits_it) {
+  EXPECT_EQ(available(), 1048576 * kKib);
+  write("proc/self/cgroup", "0::/user.slice\n");
+  write_group("sys/fs/cgroup/user.slice", "max", "700000");
+  EXPECT_EQ(available(), 1048576 * kKib);
+}
+
+TEST_F(AvailableMemory, is_what_the_group_of_the_process_has_left) {
+  write("proc/self/cgroup", "0::/job/step\n");
+  write_group("sys/fs/cgroup/job/step", "5000000", "2000000");
+  EXPECT_EQ(available(), 3000000U);
+}
+
+TEST_F(AvailableMemory, is_what_a_group_above_has_left_where_that_is_less) {
+  write("proc/self/cgroup", "0::/job/step\n");
+  write_group("sys/fs/cgroup/job/step", "5000000", "2000000");
+  write_group("sys/fs/cgroup/job", "6000000", "5500000");
+  EXPECT_EQ(available(), 500000U);
+  write_group("sys/fs/cgroup", "100000", "200000");  // a container's own: all is taken
+  EXPECT_EQ(available(), 0U);
+}
+
+// A group that has read large files has used up its limit, but gives these pages back.
+TEST_F(AvailableMemory, counts_pages_of_files_as_available) {
+  write("proc/self/cgroup", "0::/job\n");
+  write_group("sys/fs/cgroup/job", "5000000", "5000000",
+              "anon 2000000\nfile 3000000\ninactive_file 2500000\nactive_file 400000\n");
+  EXPECT_EQ(available(), 2900000U);
+}
+
+TEST_F(AvailableMemory, knows_the_files_of_version_1_of_groups) {
+  write("proc/self/cgroup", "5:cpu:/job\n4:hugetlb,memory:/job\n0::/\n");
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4000000\n");
+  write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "3000000\n");
+  write("sys/fs/cgroup/memory/job/memory.stat",
+        "inactive_file 1\ntotal_inactive_file 600000\ntotal_active_file 100000\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(available(), 1700000U);
+  write("sys/fs/cgroup/cpu/job/memory.limit_in_bytes", "5\n");  // another controller's
+  EXPECT_EQ(available(), 1700000U);
+}
+
+TEST_F(AvailableMemory, of_this_machine_is_no_more_than_it_has) {
+  EXPECT_GT(available_memory_bytes(), 0U);
+  EXPECT_LE(available_memory_bytes(), usable_memory_bytes());
+}
+
+}  // namespace
+}  // namespace tenax::kernels
