@@ -19,7 +19,8 @@ struct OptionTable {
 
 class CommandLine {
  public:
-  /// Throws Error(usage) for an unknown option, a missing value, or another number of positional arguments.
+  /// Throws Error(usage) for an unknown option, a missing value, or another number of
+  /// positional arguments.
   CommandLine(const OptionTable& table, const std::vector<std::string>& arguments);
 
   const std::vector<std::string>& positional() const { return positional_; }

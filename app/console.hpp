@@ -1,5 +1,5 @@
-// Console: what a person sees of a run: lines on stdout, and below them a progress bar where that is a terminal. Errors and
-// notices on stderr.
+// Console: what a person sees of a run: lines on stdout, and below them a progress bar where that
+// is a terminal. Errors and notices on stderr.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct StepReport {
   bool has_data = true;  ///< false: the iteration's time is all there is
 };
 
-/// The bar below the table in less than `columns` columns: what is known of the run in as much detail as fits.
+/// The bar below the table in less than `columns` columns: what is known of the run in as much
+/// detail as fits.
 std::string progress_line(const StepReport& report, int columns);
 
 /// Silent where `speaks` is false (every rank but 0).
@@ -52,11 +53,13 @@ class Console {
   int lines_since_header_ = -1;
 };
 
-/// What `error` says, for a terminal and for events: one line of at most io::kLongestMessage bytes, without control
-/// characters (file names and files may hold any), and about memory in our words instead of the standard library's.
+/// What `error` says, for a terminal and for events: one line of at most io::kLongestMessage bytes,
+/// without control characters (file names and files may hold any), and about memory in our words
+/// instead of the standard library's.
 std::string message_of(const std::exception& error);
 
-/// A deck's or command line's mistake names its own place (DECK:LINE:COLUMN: …); the rest is tenax speaking.
+/// A deck's or command line's mistake names its own place (DECK:LINE:COLUMN: …); the rest is
+/// tenax speaking.
 void print_error(const kernels::Error& error);
 /// "tenax: …"
 void print_error(const std::exception& error);

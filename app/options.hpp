@@ -1,5 +1,6 @@
-// A deck's sections as the options of the parts below: layout, pipelines, adaptation, faults, optimizer, devices. (Files, data
-// and checkpoints: app/training.) Who calls one of these includes the header of what it returns.
+// A deck's sections as the options of the parts below: layout, pipelines, adaptation, faults,
+// optimizer, devices. (Files, data and checkpoints: app/training.) Who calls one of these includes
+// the header of what it returns.
 #pragma once
 
 #include <cstdint>

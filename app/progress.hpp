@@ -8,8 +8,8 @@
 
 namespace tenax::app {
 
-/// How far a command is: a line at the foot of the terminal behind stderr, redrawn ten times a second at most. Nothing where
-/// stderr is no terminal.
+/// How far a command is: a line at the foot of the terminal behind stderr, redrawn ten times a
+/// second at most. Nothing where stderr is no terminal.
 class ProgressBar {
  public:
   enum class Unit { bytes, tokens };
@@ -29,8 +29,8 @@ class ProgressBar {
   TerminalLine line_;
 };
 
-/// How far a run's preparation is, on its console: the line at its foot, redrawn ten times a second at most; where there is
-/// no terminal a line each ten seconds, none where it takes less.
+/// How far a run's preparation is, on its console: the line at its foot, redrawn ten times a second
+/// at most; where there is no terminal a line each ten seconds, none where it takes less.
 class Preparation {
  public:
   /// `what`: "initialising 1.56 B weights". `console` must outlive this object.

@@ -3,8 +3,8 @@
 
 namespace tenax::app {
 
-/// Blocks both signals for the whole process (create it before any thread starts) and takes them from a descriptor,
-/// so that no handler runs in the middle of anything.
+/// Blocks both signals for the whole process (create it before any thread starts) and takes them
+/// from a descriptor, so that no handler runs in the middle of anything.
 class StopSignals {
  public:
   /// Holds both signals back from now on, until a StopSignals takes those that came meanwhile. A

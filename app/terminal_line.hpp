@@ -7,20 +7,23 @@
 
 namespace tenax::app {
 
-/// A part of the line's text. Of parts that do not fit together, those of the highest rank are left out.
+/// A part of the line's text. Of parts that do not fit together, those of the highest rank
+/// are left out.
 struct LinePart {
   std::string text;
   int rank = 0;
 };
 
-/// "[###.....] 12/40, loss 2.31, 8 s left", shorter than `columns`: the parts that fit, and before them a bar that fills the
-/// line, where there is room to see something in it. `share` of the bar is done, 0 to 1; negative: nobody knows, no bar.
+/// "[###.....] 12/40, loss 2.31, 8 s left", shorter than `columns`: the parts that fit, and before
+/// them a bar that fills the line, where there is room to see something in it. `share` of the bar
+/// is done, 0 to 1; negative: nobody knows, no bar.
 std::string terminal_line(double share, std::vector<LinePart> parts, int columns);
 
 /// Does nothing where there is no terminal. One thread.
 class TerminalLine {
  public:
-  /// `terminal`: a descriptor of the terminal that shows `out`; negative where none does. Both must outlive the line.
+  /// `terminal`: a descriptor of the terminal that shows `out`; negative where none does. Both must
+  /// outlive the line.
   TerminalLine(std::FILE* out, int terminal) : out_(out), terminal_(terminal) {}
   ~TerminalLine() { clear(); }
   TerminalLine(const TerminalLine&) = delete;
@@ -29,8 +32,8 @@ class TerminalLine {
   bool is_on_terminal() const { return terminal_ >= 0; }
   /// Of the terminal now; as many as usual where it does not say.
   int columns() const;
-  /// Replaces the line that was drawn before. What does not fit is cut: a line that went on in the next one could not be
-  /// redrawn.
+  /// Replaces the line that was drawn before. What does not fit is cut: a line that went on in the
+  /// next one could not be redrawn.
   void draw(const std::string& line);
   void clear();
 

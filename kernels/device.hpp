@@ -1,13 +1,15 @@
-// The asynchronous device interface: memory, in-order streams, events, and the operations (kernels.hpp).
+// The asynchronous device interface: memory, in-order streams, events, and the operations
+// (kernels.hpp).
 //
 // Thread rule: a Device may be used from several threads; a Stream belongs to one thread at a time.
 //
-// On the CPU an operation runs in the calling thread before the call returns, so its streams are always idle. On an
-// asynchronous device (CUDA) the call only enqueues, and whoever reuses memory, or reads it on the host, orders that by
-// events.
+// On the CPU an operation runs in the calling thread before the call returns, so its streams are
+// always idle. On an asynchronous device (CUDA) the call only enqueues, and whoever reuses memory,
+// or reads it on the host, orders that by events.
 //
-// Pure functions are what every device has. The others are optional: the comment of each names its fallback, or the
-// question (is_asynchronous, can_capture) that has to be answered by true before it may be called.
+// Pure functions are what every device has. The others are optional: the comment of each names its
+// fallback, or the question (is_asynchronous, can_capture) that has to be answered by true before
+// it may be called.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +36,15 @@ class Event {
   virtual double time_s() const = 0;
 };
 
-/// A counter in pinned host memory that streams and host threads set and wait for: so a stream waits for what the network
-/// brings without the thread that launched it (CUDA: cuStreamWaitValue32, cuStreamWriteValue32). Asynchronous devices
-/// only. Values only grow, round at 2^32; a stream that waits for `v` goes on up to 2^31 - 1 past it.
+/// A counter in pinned host memory that streams and host threads set and wait for: so a stream
+/// waits for what the network brings without the thread that launched it (CUDA:
+/// cuStreamWaitValue32, cuStreamWriteValue32). Asynchronous devices only. Values only grow, round
+/// at 2^32; a stream that waits for `v` goes on up to 2^31 - 1 past it.
 class Flag {
  public:
   virtual ~Flag() = default;
-  /// Thread rule: any thread. Whoever reads `v` here sees all that was written before the flag was set to `v`.
+  /// Thread rule: any thread. Whoever reads `v` here sees all that was written before the flag
+  /// was set to `v`.
   virtual std::uint32_t value() const = 0;
   virtual void set(std::uint32_t value) = 0;
 };
@@ -56,30 +60,34 @@ class Stream {
  public:
   virtual ~Stream() = default;
   virtual void record(Event& event) = 0;
-  /// Later operations of this stream start after `event` is done; the calling thread does not block.
+  /// Later operations of this stream start after `event` is done; the calling thread
+  /// does not block.
   virtual void wait(const Event& event) = 0;
   /// Blocks the calling thread until the stream is empty. Throws Error(rank) on expiry.
   virtual void synchronize(Deadline deadline) = 0;
 
-  /// Optional, for devices that emulate time: later operations have an input that arrived at `time_s` (steady clock), and
-  /// start no earlier. Does nothing elsewhere: the order of calls says it all.
+  /// Optional, for devices that emulate time: later operations have an input that arrived at
+  /// `time_s` (steady clock), and start no earlier. Does nothing elsewhere: the order of calls
+  /// says it all.
   virtual void input_arrived(double time_s) { static_cast<void>(time_s); }
-  /// Optional: how many threads an operation may use, told before the first operation. The CPU's matrix products and its
-  /// attention of one position use them; all else stays with one thread.
+  /// Optional: how many threads an operation may use, told before the first operation. The CPU's
+  /// matrix products and its attention of one position use them; all else stays with one thread.
   virtual void use_threads(int threads) { static_cast<void>(threads); }
-  /// Optional: the library's own handle (cudaStream_t), for libraries that enqueue work themselves (NCCL); else null.
+  /// Optional: the library's own handle (cudaStream_t), for libraries that enqueue work themselves
+  /// (NCCL); else null.
   virtual void* native_handle() { return nullptr; }
-  /// Optional: takes the scratch memory that operations of this stream need between their own kernels
-  /// (Device::scratch_bytes), before the first step, so that it never grows later. Does nothing where operations need
-  /// none. Throws Error(rank) when the device is full.
+  /// Optional: takes the scratch memory that operations of this stream need between their own
+  /// kernels (Device::scratch_bytes), before the first step, so that it never grows later. Does
+  /// nothing where operations need none. Throws Error(rank) when the device is full.
   virtual void reserve_scratch(std::size_t bytes) { static_cast<void>(bytes); }
 
-  /// Only where Device::is_asynchronous(): sets `flag` once the stream gets there / later operations start once
-  /// flag.value() ≥ value. The flag must outlive both.
+  /// Only where Device::is_asynchronous(): sets `flag` once the stream gets there / later
+  /// operations start once flag.value() ≥ value. The flag must outlive both.
   virtual void set(Flag& flag, std::uint32_t value);
   virtual void wait(const Flag& flag, std::uint32_t value);
-  /// Only where Device::can_capture(): what is enqueued between the two calls, here and on streams that wait for this one,
-  /// becomes a graph instead of running. Nothing in between may look at events or wait on the host.
+  /// Only where Device::can_capture(): what is enqueued between the two calls, here and on streams
+  /// that wait for this one, becomes a graph instead of running. Nothing in between may look at
+  /// events or wait on the host.
   virtual void begin_capture();
   virtual std::unique_ptr<Graph> end_capture();
   virtual void launch(Graph& graph);
@@ -95,7 +103,8 @@ class Buffer {
   Tensor tensor(DType dtype, Shape shape, std::size_t byte_offset = 0) const;
 };
 
-/// The sizes of a rank's operations on one microbatch, as far as their scratch memory depends on them.
+/// The sizes of a rank's operations on one microbatch, as far as their scratch memory
+/// depends on them.
 struct StepShape {
   DType compute = DType::f32;
   std::int64_t sequences = 0, length = 0, hidden_size = 0;
@@ -120,7 +129,8 @@ class Device {
   virtual DeviceKind kind() const = 0;
   virtual std::string name() const = 0;  ///< for people, e.g. "cpu (AMD EPYC, AVX-512)"
   virtual std::size_t memory_bytes() const = 0;
-  /// False where operations take time but touch no data (the emulated device): then nothing may be read back.
+  /// False where operations take time but touch no data (the emulated device): then nothing may
+  /// be read back.
   virtual bool has_data() const = 0;
   /// True where device pointers can be dereferenced by the host.
   virtual bool is_host_memory() const = 0;
@@ -130,22 +140,26 @@ class Device {
   virtual std::unique_ptr<Event> create_event() = 0;
   virtual Kernels& kernels() = 0;
 
-  /// True where operations run after the call that enqueued them has returned: then there are flags.
+  /// True where operations run after the call that enqueued them has returned: then
+  /// there are flags.
   virtual bool is_asynchronous() const { return false; }
   /// True where streams capture graphs.
   virtual bool can_capture() const { return false; }
   /// Only where is_asynchronous(). Starts at 0.
   virtual std::unique_ptr<Flag> create_flag();
 
-  /// Optional: what tells one physical device of a host from another ("0000:3b:00.0"); empty where ranks cannot share one.
+  /// Optional: what tells one physical device of a host from another ("0000:3b:00.0"); empty where
+  /// ranks cannot share one.
   virtual std::string bus_id() const { return {}; }
-  /// Optional: lets streams copy to and from these whole pages as they do with pinned_host; another process may share
-  /// them. Null where the device cannot: the caller then uses allocate(). Giving the registration up waits for streams as
-  /// freeing memory does; `memory` is let go of then, or, if they are not through in time, never.
+  /// Optional: lets streams copy to and from these whole pages as they do with pinned_host; another
+  /// process may share them. Null where the device cannot: the caller then uses allocate(). Giving
+  /// the registration up waits for streams as freeing memory does; `memory` is let go of then, or,
+  /// if they are not through in time, never.
   virtual std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                           std::size_t bytes);
-  /// Optional: bytes of device memory that operations of these sizes need between their own kernels, for
-  /// Stream::reserve_scratch(). Equal on all devices of a kind; 0 where they need none that counts.
+  /// Optional: bytes of device memory that operations of these sizes need between their own
+  /// kernels, for Stream::reserve_scratch(). Equal on all devices of a kind; 0 where they need none
+  /// that counts.
   virtual std::size_t scratch_bytes(const StepShape& shape) const {
     static_cast<void>(shape);
     return 0;
@@ -155,9 +169,9 @@ class Device {
   virtual void pop_range() {}
 };
 
-/// A named range of a profiler's time line, with the names of trace.json ("F3", "B3", "W3", "send activation 3"): names what
-/// the calling thread enqueues while this lives. Costs nothing where no profiler runs. Thread rule: the thread that made
-/// it; ranges of a thread nest.
+/// A named range of a profiler's time line, with the names of trace.json ("F3", "B3", "W3", "send
+/// activation 3"): names what the calling thread enqueues while this lives. Costs nothing where no
+/// profiler runs. Thread rule: the thread that made it; ranges of a thread nest.
 class Range {
  public:
   Range(Device& device, const char* name) : device_(device) { device_.push_range(name); }

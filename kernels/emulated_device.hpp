@@ -1,11 +1,13 @@
-// The emulated device: every operation occupies its in-order stream for a configured time and touches no
-// data, so that schedules, transfers and faults of a large machine run faithfully on a few cores.
+// The emulated device: every operation occupies its in-order stream for a configured time and
+// touches no data, so that schedules, transfers and faults of a large machine run faithfully on
+// a few cores.
 //
-// Time. The host is taken to launch ahead, as it does on a GPU: an operation starts when its stream's
-// previous one has ended and its inputs have arrived (Stream::input_arrived, Stream::wait, or the host having
-// been blocked: host_blocked), not when the sleeping thread happened to wake. So lateness in waking never
-// adds up. Events carry these logical times. The price: whoever holds the launching thread up (a vote, a full
-// queue, a decision that took its time) must say so, else what follows starts in the past.
+// Time. The host is taken to launch ahead, as it does on a GPU: an operation starts when its
+// stream's previous one has ended and its inputs have arrived (Stream::input_arrived, Stream::wait,
+// or the host having been blocked: host_blocked), not when the sleeping thread happened to wake. So
+// lateness in waking never adds up. Events carry these logical times. The price: whoever holds the
+// launching thread up (a vote, a full queue, a decision that took its time) must say so, else what
+// follows starts in the past.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +27,19 @@ struct EmulatedOptions {
 
 class EmulatedDevice : public Device {
  public:
-  /// Occupies `stream` for `seconds` (jittered) and sleeps until then: on return the operation has run.
+  /// Occupies `stream` for `seconds` (jittered) and sleeps until then: on return the
+  /// operation has run.
   virtual void occupy(Stream& stream, double seconds) = 0;
-  /// The thread that launches on `stream` was held up until now (a full queue, a vote): nothing starts
-  /// earlier.
+  /// The thread that launches on `stream` was held up until now (a full queue, a vote): nothing
+  /// starts earlier.
   virtual void host_blocked(Stream& stream) = 0;
 };
 
-/// Operations of kernels() other than copy take no time. A copy between host and device is asynchronous: it
-/// occupies its stream for copy_s; the caller does not sleep. It starts after the inputs that the stream was
-/// told of since its last operation, and where it was told of none, now at the earliest (a thread launched it
-/// in answer to something). Device buffers have their size but no memory behind them: data() is null; pinned
-/// host buffers are real.
+/// Operations of kernels() other than copy take no time. A copy between host and device is
+/// asynchronous: it occupies its stream for copy_s; the caller does not sleep. It starts after the
+/// inputs that the stream was told of since its last operation, and where it was told of none, now
+/// at the earliest (a thread launched it in answer to something). Device buffers have their size
+/// but no memory behind them: data() is null; pinned host buffers are real.
 std::unique_ptr<EmulatedDevice> create_emulated_device(const EmulatedOptions& options);
 
 }  // namespace tenax::kernels

@@ -1,5 +1,5 @@
-// What this host is, and what it has for this process: processor, cores and memory, control groups (containers, Slurm)
-// considered.
+// What this host is, and what it has for this process: processor, cores and memory, control groups
+// (containers, Slurm) considered.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,18 @@ namespace tenax::kernels {
 /// The processor's name and its widest vector instructions, e.g. "AMD EPYC, AVX-512".
 std::string processor_name();
 
-/// Cores that this process may use: those of its affinity, but no more than the processor time of its control groups is
-/// worth, rounded up. At least 1.
+/// Cores that this process may use: those of its affinity, but no more than the processor time of
+/// its control groups is worth, rounded up. At least 1.
 int usable_cores();
 
-/// Bytes that this process may use: the host's memory, or the smallest limit of its control groups where that is less.
+/// Bytes that this process may use: the host's memory, or the smallest limit of its control groups
+/// where that is less.
 std::size_t usable_memory_bytes();
 
-/// Bytes that can be allocated now: what the kernel says is available, or what is left in one of the process's control
-/// groups where that is less (its limit without what it uses; pages of files do not count, as they give way). Processes of
-/// the group share it. `root`: the folder that holds /proc and /sys.
+/// Bytes that can be allocated now: what the kernel says is available, or what is left in one of
+/// the process's control groups where that is less (its limit without what it uses; pages of files
+/// do not count, as they give way). Processes of the group share it. `root`: the folder that holds
+/// /proc and /sys.
 std::size_t available_memory_bytes(const std::filesystem::path& root = "/");
 
 }  // namespace tenax::kernels

@@ -1,5 +1,5 @@
-// Counter-based random numbers: a value depends on (seed, name, index) alone, never on how a tensor is laid
-// out over ranks or in what order it is filled.
+// Counter-based random numbers: a value depends on (seed, name, index) alone, never on how a tensor
+// is laid out over ranks or in what order it is filled.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace tenax::kernels {
 
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) keyed by seed and a
-/// hash of the name.
+/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11) keyed by
+/// seed and a hash of the name.
 class CounterRandom {
  public:
   CounterRandom(std::uint64_t seed, std::string_view name);
@@ -27,8 +27,8 @@ class CounterRandom {
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-/// The 128 random bits of one counter under one key: a bijection of counters, so no two counters share a
-/// block.
+/// The 128 random bits of one counter under one key: a bijection of counters, so no two counters
+/// share a block.
 constexpr PhiloxBlock philox4x32_10(PhiloxBlock counter, PhiloxKey key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = 0xD2511F53ull * counter[0];

@@ -16,7 +16,8 @@ enum class DType { f32, bf16, f64, i32 };
 constexpr std::size_t bytes_of(DType dtype) { return dtype == DType::bf16 ? 2 : dtype == DType::f64 ? 8 : 4; }
 const char* name_of(DType dtype);
 
-/// The type in which sums over `compute` values are kept: gradients, statistics, master weights, moments.
+/// The type in which sums over `compute` values are kept: gradients, statistics, master
+/// weights, moments.
 constexpr DType accumulation_of(DType compute) { return compute == DType::f64 ? DType::f64 : DType::f32; }
 
 /// bfloat16 as storage: the upper half of a float. Arithmetic happens in float.
@@ -51,8 +52,9 @@ class Shape {
   int rank_ = 0;
 };
 
-/// A view: pointer, type, shape. Contiguous, row-major. Owns nothing; the memory must outlive every operation
-/// enqueued on it. A default-constructed Tensor means "absent" where an argument is optional.
+/// A view: pointer, type, shape. Contiguous, row-major. Owns nothing; the memory must outlive
+/// every operation enqueued on it. A default-constructed Tensor means "absent" where an argument
+/// is optional.
 struct Tensor {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -61,7 +63,8 @@ struct Tensor {
   explicit operator bool() const { return data != nullptr; }
   std::int64_t size() const { return shape.size(); }
   std::size_t bytes() const { return static_cast<std::size_t>(size()) * bytes_of(dtype); }
-  /// Extent of the last axis, and the product of all others: how row-wise operations see any tensor.
+  /// Extent of the last axis, and the product of all others: how row-wise operations
+  /// see any tensor.
   std::int64_t columns() const { return shape[shape.rank() - 1]; }
   std::int64_t rows() const { return columns() == 0 ? 0 : size() / columns(); }
   template <class T>
@@ -74,7 +77,8 @@ struct Tensor {
     assert(other.size() == size());
     return {data, dtype, other};
   }
-  /// Elements [begin, begin + other.size()) of the flattened tensor, as `other`. What has no data has none in parts.
+  /// Elements [begin, begin + other.size()) of the flattened tensor, as `other`. What has no data
+  /// has none in parts.
   Tensor part(std::int64_t begin, Shape other) const {
     assert(begin >= 0 && begin + other.size() <= size());
     if (!data) return {nullptr, dtype, other};

@@ -1,6 +1,6 @@
-// The scalars of an update, as torch.optim.AdamW and torch.nn.utils.clip_grad_norm_ form them: in fp64, then rounded once.
-// The host forms those that depend on the step alone (UpdateStep). Whoever has the gradient's norm, which may be a GPU,
-// forms those that depend on it (coefficients_of).
+// The scalars of an update, as torch.optim.AdamW and torch.nn.utils.clip_grad_norm_ form them: in
+// fp64, then rounded once. The host forms those that depend on the step alone (UpdateStep). Whoever
+// has the gradient's norm, which may be a GPU, forms those that depend on it (coefficients_of).
 #pragma once
 
 #include <cmath>

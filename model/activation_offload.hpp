@@ -1,5 +1,6 @@
-// ActivationOffload: a stage with more slots than fit into the device's memory. The contents of those that are needed last
-// wait in pinned host memory; they leave and come back on streams of their own while passes run.
+// ActivationOffload: a stage with more slots than fit into the device's memory. The contents of
+// those that are needed last wait in pinned host memory; they leave and come back on streams of
+// their own while passes run.
 #pragma once
 
 #include <memory>
@@ -9,22 +10,26 @@
 
 namespace tenax::model {
 
-/// Boundary tensors are in device memory for every slot, since messages go from and to them at any time; the stage's own
-/// slots (*bodies*) hold what is between. After each pass the next two are looked at: a body is made free for a forward, and
-/// what a backward pass needs is fetched. Whoever has to leave is the one that is needed last (Belady). A pass that comes
+/// Every slot has boundary tensors in device memory, since messages go from and to them at any
+/// time. What is between them lies in a *body*, one of the stage's own slots, or waits on the host.
+///
+/// After each pass the next two are looked at: a forward pass gets a free body, a backward pass
+/// gets its contents fetched. The body that is needed last has to leave (Belady). A pass that comes
 /// out of the planned order finds its activations too, only later. No call waits for the device.
 ///
 /// Two bodies suffice; three let copies run while passes do. Thread rule: PipelineStage's.
 class ActivationOffload final : public PipelineStage {
  public:
-  /// `stage` has `bodies` slots, and is used through this one only; it and `device` must outlive it. Takes slots × 2 boundary tensors of device memory, and of pinned memory the contents of
-  /// a body for each slot that is away at a time.
+  /// `stage` has `bodies` slots, and is used through this object alone; it and `device` must
+  /// outlive it. Takes 2 boundary tensors a slot of device memory, and of pinned memory a body's
+  /// contents for each slot that is away at a time.
   ActivationOffload(OffloadableStage& stage, kernels::Device& device, int slots, int bodies);
   ~ActivationOffload() override;
   ActivationOffload(const ActivationOffload&) = delete;
   ActivationOffload& operator=(const ActivationOffload&) = delete;
 
-  /// Before each run of a row: the microbatch of each of its passes, in the order planned. Nothing is live.
+  /// Before each run of a row: the microbatch of each of its passes, in the order planned.
+  /// Nothing is live.
   void begin(std::vector<int> row);
 
   kernels::Stream& stream() override { return stage_.stream(); }

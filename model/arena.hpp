@@ -1,5 +1,5 @@
-// Arena: carves tensors out of one buffer. Without memory behind it, it only measures: the same code plans
-// and allocates.
+// Arena: carves tensors out of one buffer. Without memory behind it, it only measures: the same
+// code plans and allocates.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// VocabularyParallelEmbedding: token and position embedding; each rank of the tensor group holds a shard of
-// the rows.
+// VocabularyParallelEmbedding: token and position embedding; each rank of the tensor group holds a
+// shard of the rows.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -20,11 +20,12 @@ class VocabularyParallelEmbedding {
                               kernels::Kernels& kernels, ParameterTable& table);
   void bind(const ParameterTable& table, const kernels::Tensor& weights, const kernels::Tensor& gradients);
 
-  /// tokens i32 [sequences, length] -> out [rows, H], the same on every rank of the tensor group. The first
-  /// token of a sequence stands at `first_position`.
+  /// tokens i32 [sequences, length] -> out [rows, H], the same on every rank of the tensor group.
+  /// The first token of a sequence stands at `first_position`.
   void forward(kernels::Stream& stream, const kernels::Tensor& tokens, const kernels::Tensor& out,
                std::int64_t first_position = 0);
-  /// Adds to the gradients of wte and wpe. `accumulate_wte`, `accumulate_wpe` false: they are zeroed first.
+  /// Adds to the gradients of wte and wpe. `accumulate_wte`, `accumulate_wpe` false: they are
+  /// zeroed first.
   void backward_weight(kernels::Stream& stream, const kernels::Tensor& tokens, const kernels::Tensor& d_out,
                        bool accumulate_wte, bool accumulate_wpe);
 

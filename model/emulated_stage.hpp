@@ -14,7 +14,8 @@ struct EmulatedStageCosts {
   std::size_t activation_bytes = 0;  ///< of a boundary tensor, either direction; rounded up to an even number
 };
 
-/// All its gradients count as one parameter row, number 0, which is final after the last backward_weight.
+/// All its gradients count as one parameter row, number 0, which is final after the last
+/// backward_weight.
 class EmulatedStage final : public PipelineStage {
  public:
   /// `device` and `stream` (one of its own) must outlive the stage.

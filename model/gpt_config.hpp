@@ -8,8 +8,9 @@
 
 namespace tenax::model {
 
-/// GPT-2 as Hugging Face defines it: learned positions, pre-LayerNorm, biases everywhere, tanh-approximated
-/// GELU, tied embedding and head. Letters: H hidden_size, V vocab_size, T seq_length.
+/// GPT-2 as Hugging Face defines it: learned positions, pre-LayerNorm, biases everywhere,
+/// tanh-approximated GELU, tied embedding and head. Letters: H hidden_size, V vocab_size,
+/// T seq_length.
 struct GptConfig {
   std::int64_t num_layers = 0;
   std::int64_t hidden_size = 0;
@@ -18,20 +19,22 @@ struct GptConfig {
   std::int64_t seq_length = 0;
   std::int64_t vocab_size = 0;
   kernels::DType compute_dtype = kernels::DType::f32;
-  /// LayerNorms and GELUs are computed again in the backward pass instead of kept: 10 instead of 16 values of [rows, H] a
-  /// block and live microbatch (ffn 4 H). Then both parts of a backward pass run together, block by block.
+  /// LayerNorms and GELUs are computed again in the backward pass instead of kept: 10 instead of 16
+  /// values of [rows, H] a block and live microbatch (ffn 4 H). Then both parts of a backward pass
+  /// run together, block by block.
   bool recomputes = false;
 
   static constexpr double kLayerNormEpsilon = 1e-5;
 
   std::int64_t head_size() const { return hidden_size / num_attention_heads; }
-  /// The vocabulary as `tensor_size` equal shards of a multiple of 64 rows each (what matrix units like).
+  /// The vocabulary as `tensor_size` equal shards of a multiple of 64 rows each (what matrix
+  /// units like).
   std::int64_t padded_vocab_size(int tensor_size) const;
   std::int64_t block_parameters() const;
   std::int64_t parameters() const;  ///< of the whole model, the tied embedding once
 
-  /// Training FLOP per token, the one definition used in banner, plan and report:
-  /// 6·(parameters without position embedding) + 12·layers·H·T, attention not halved for causality.
+  /// Training FLOP per token, the one definition used in banner, plan and report: 6·(parameters
+  /// without position embedding) + 12·layers·H·T, attention not halved for causality.
   double flop_per_token() const;
 };
 

@@ -1,5 +1,6 @@
-// GptDecoder: a whole GPT that continues a text token by token. Forward passes alone, with a cache: each block keeps
-// the queries, keys and values of the positions seen, so that a new token costs one row of every product.
+// GptDecoder: a whole GPT that continues a text token by token. Forward passes alone, with a cache:
+// each block keeps the queries, keys and values of the positions seen, so that a new token costs
+// one row of every product.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ class GptDecoder {
   void rewind(std::int64_t length);
   /// Reads one more token. length() must be in [1, seq_length).
   void append(std::int32_t token);
-  /// What may follow the token read last, [vocab_size]. Valid until the next one is read. Throws Error(rank) at the
-  /// deadline.
+  /// What may follow the token read last, [vocab_size]. Valid until the next one is read. Throws
+  /// Error(rank) at the deadline.
   std::span<const float> logits(kernels::Deadline deadline);
 
  private:

@@ -8,10 +8,12 @@
 
 namespace tenax::model {
 
-/// The passes of training's evaluation, bit for bit, in the memory of one block. One thread at a time.
+/// The passes of training's evaluation, bit for bit, in the memory of one block. One
+/// thread at a time.
 class GptScorer {
  public:
-  /// For up to `largest` windows at a time. `alone`: a group of one rank. All must outlive the scorer.
+  /// For up to `largest` windows at a time. `alone`: a group of one rank. All must
+  /// outlive the scorer.
   GptScorer(const GptConfig& config, comm::Communicator& alone, kernels::Device& device,
             kernels::Stream& stream, MicrobatchShape largest);
   /// Bytes of device memory it takes, besides weights.
@@ -19,8 +21,8 @@ class GptScorer {
 
   ParameterTable& parameters() { return gpt_.parameters; }
   void bind(const kernels::Tensor& weights) { gpt_.bind(weights); }
-  /// The cross entropy in nats of all of `shape`'s predictions, added up. `windows`: [sequences, length + 1]. Throws
-  /// Error(rank) at the deadline.
+  /// The cross entropy in nats of all of `shape`'s predictions, added up. `windows`: [sequences,
+  /// length + 1]. Throws Error(rank) at the deadline.
   double score(std::span<const std::int32_t> windows, MicrobatchShape shape, kernels::Deadline deadline);
 
  private:

@@ -1,5 +1,5 @@
-// GptStage: the blocks of one pipeline stage on one rank, with the embedding on the first and the head on the
-// last.
+// GptStage: the blocks of one pipeline stage on one rank, with the embedding on the first and the
+// head on the last.
 #pragma once
 
 #include <cstdint>
@@ -34,18 +34,19 @@ class GptStage : public OffloadableStage {
 
   const ParameterTable& parameters() const { return table_; }
   ParameterTable& parameters() { return table_; }
-  /// Flat buffers laid out as parameters() says; gradients may be absent (then only forward passes may run).
+  /// Flat buffers laid out as parameters() says; gradients may be absent (then only forward
+  /// passes may run).
   void bind(const kernels::Tensor& weights, const kernels::Tensor& gradients);
-  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`. Slots that an earlier call has
-  /// given the same shape keep their memory.
+  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`. Slots
+  /// that an earlier call has given the same shape keep their memory.
   void allocate(MicrobatchShape shape, int slots, int microbatches);
   /// The same memory seen as microbatches of another shape, no larger than the allocated one.
   void set_shape(MicrobatchShape shape);
 
   /// The samples of the coming passes: windows of T + 1 tokens, [microbatches, sequences, T + 1].
   void set_batch(std::span<const std::int32_t> windows);
-  /// Last stage, after the forward passes: the sum of each microbatch's losses over its tokens, in fp64.
-  /// Waits for the stream.
+  /// Last stage, after the forward passes: the sum of each microbatch's losses over its tokens, in
+  /// fp64. Waits for the stream.
   std::vector<double> microbatch_losses(kernels::Deadline deadline);
   /// The same where the device has them: [tokens of the batch], accumulation type.
   const kernels::Tensor& losses() const { return losses_; }

@@ -31,13 +31,14 @@ struct HeadScratch {
 
 class LanguageHead {
  public:
-  /// Adds ln_f and, when `wte_row` is negative (the embedding is on another stage), the tied copy of wte.
+  /// Adds ln_f and, when `wte_row` is negative (the embedding is on another stage), the tied
+  /// copy of wte.
   LanguageHead(const GptConfig& config, int wte_row, comm::Communicator& tensor_group,
                kernels::Kernels& kernels, ParameterTable& table);
   void bind(const ParameterTable& table, const kernels::Tensor& weights, const kernels::Tensor& gradients);
 
-  /// x [rows, H], targets i32 [rows] -> losses [rows], accumulation type, the same on every rank of the
-  /// group.
+  /// x [rows, H], targets i32 [rows] -> losses [rows], accumulation type, the same on every rank
+  /// of the group.
   void forward(kernels::Stream& stream, const kernels::Tensor& x, const kernels::Tensor& targets,
                const HeadActivations& act, const HeadScratch& scratch, const kernels::Tensor& losses);
   /// x becomes the gradient of the summed losses with respect to x.

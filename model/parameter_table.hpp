@@ -1,5 +1,6 @@
-// ParameterTable: the named parameters of one rank as rows of flat buffers. Zeroing, norm, reduction,
-// optimizer and checkpoint walk the rows; nobody else needs to know what a model is made of.
+// ParameterTable: the named parameters of one rank as rows of flat buffers. Zeroing, norm,
+// reduction, optimizer and checkpoint walk the rows; nobody else needs to know what a
+// model is made of.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,17 @@
 
 namespace tenax::model {
 
-/// How a new model starts (GPT-2): N(0, 0.02), residual projections N(0, 0.02/sqrt(2·layers)), zeros, ones.
+/// How a new model starts (GPT-2): N(0, 0.02), residual projections N(0, 0.02/sqrt(2·layers)),
+/// zeros, ones.
 enum class Initialisation { normal, residual_projection, zeros, ones };
 
 struct ParameterRow {
   std::string name;             ///< Hugging Face name, e.g. "h.0.attn.c_attn.weight"
   kernels::ShardLayout layout;  ///< logical shape, and this rank's part of it
   Initialisation initialisation = Initialisation::zeros;
-  /// Another rank of the replica counts these elements in the norm and writes them to checkpoints: they are
-  /// replicated over the tensor group, or the tied embedding's second copy (last stage of several).
+  /// Another rank of the replica counts these elements in the norm and writes them to
+  /// checkpoints: they are replicated over the tensor group, or the tied embedding's second copy
+  /// (last stage of several).
   bool counted_elsewhere = false;
   std::int64_t offset = -1;  ///< first element in the flat buffers; -1 until placed
 

@@ -1,8 +1,9 @@
-// PipelineStage: what an executor needs of the part of a model that one rank computes. GptStage is the real
-// one.
+// PipelineStage: what an executor needs of the part of a model that one rank computes. GptStage is
+// the real one.
 //
 // A *slot* holds the activations of one live microbatch, from its forward pass to the end of its
-// backward_weight. The executor decides which microbatch has which slot, and never runs two passes at once.
+// backward_weight. The executor decides which microbatch has which slot, and never runs two
+// passes at once.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 
 namespace tenax::model {
 
-/// Called while the last microbatch's backward_weight runs: the gradients of parameter rows [begin, end) are
-/// final.
+/// Called while the last microbatch's backward_weight runs: the gradients of parameter rows [begin,
+/// end) are final.
 using GradientsReady = std::function<void(int begin, int end)>;
 
 class PipelineStage {
@@ -21,18 +22,20 @@ class PipelineStage {
   virtual ~PipelineStage() = default;
   virtual kernels::Stream& stream() = 0;
 
-  /// Boundary tensors of a slot, [rows, H], compute type. `input` is absent on the first stage, `output` on
-  /// the last. The gradient of an output is received into the output's own memory, that of an input is left
-  /// in the input's: a send of either must be complete before the memory is written again.
+  /// Boundary tensors of a slot, [rows, H], compute type. `input` is absent on the first stage,
+  /// `output` on the last. The gradient of an output is received into the output's own memory, that
+  /// of an input is left in the input's: a send of either must be complete before the memory is
+  /// written again.
   virtual kernels::Tensor input(int slot) = 0;
   virtual kernels::Tensor output(int slot) = 0;
 
-  /// Computes the output (last stage: the losses) of `microbatch`, whose samples the stage already has, from
-  /// `input`.
+  /// Computes the output (last stage: the losses) of `microbatch`, whose samples the stage already
+  /// has, from `input`.
   virtual void forward(int slot, int microbatch) = 0;
   /// Activation gradients only: leaves the input's gradient in input(slot).
   virtual void backward_input(int slot) = 0;
-  /// Adds the parameter gradients (`accumulate` false: overwrites). After backward_input of the same slot.
+  /// Adds the parameter gradients (`accumulate` false: overwrites). After backward_input of
+  /// the same slot.
   virtual void backward_weight(int slot, bool accumulate, const GradientsReady& ready) = 0;
   /// Both at once, for schedules that do not split the backward pass.
   virtual void backward(int slot, bool accumulate, const GradientsReady& ready) {
@@ -43,7 +46,8 @@ class PipelineStage {
 
 class OffloadableStage : public PipelineStage {
  public:
-  /// All that a slot keeps of its microbatch between passes, in the stage's device memory; every slot's has the same layout.
+  /// All that a slot keeps of its microbatch between passes, in the stage's device memory; every
+  /// slot's has the same layout.
   virtual kernels::Tensor contents(int slot) = 0;
   /// The slot's contents are now those that another slot, or this one, had of `microbatch`.
   virtual void adopt(int slot, int microbatch) = 0;

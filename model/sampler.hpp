@@ -14,8 +14,9 @@ struct SamplerSettings {
   double top_p = 1.0;        ///< 1 = off
 };
 
-/// Pure: the same logits, settings and uniform number give the same token. Ties go to the lower token.
-/// `uniform` in [0, 1) picks by inverse cumulative probability over the kept tokens, most probable first.
+/// Pure: the same logits, settings and uniform number give the same token. Ties go to the lower
+/// token. `uniform` in [0, 1) picks by inverse cumulative probability over the kept tokens, most
+/// probable first.
 std::int32_t sample_token(std::span<const float> logits, const SamplerSettings& settings, double uniform);
 
 }  // namespace tenax::model

@@ -1,8 +1,10 @@
-// TransformerBlock: one pre-LayerNorm GPT-2 block on one rank of a tensor group, with a split backward.
+// TransformerBlock: one pre-LayerNorm GPT-2 block on one rank of a tensor group, with a
+// split backward.
 //
-// Megatron's tensor parallelism (Shoeybi et al. 2019, §3): c_attn and c_fc are column-parallel, both c_proj
-// row-parallel, heads are split; one all-reduce after each c_proj in the forward pass and one before each
-// LayerNorm in the backward pass. Activations at block boundaries are the same on every rank of the group.
+// Megatron's tensor parallelism (Shoeybi et al. 2019, §3): c_attn and c_fc are column-parallel,
+// both c_proj row-parallel, heads are split; one all-reduce after each c_proj in the forward pass
+// and one before each LayerNorm in the backward pass. Activations at block boundaries are the same
+// on every rank of the group.
 #pragma once
 
 #include "comm/communicator.hpp"
@@ -19,13 +21,13 @@ struct MicrobatchShape {
   std::int64_t rows() const { return sequences * length; }
 };
 
-/// What one block keeps of one microbatch from forward to the end of backward_weight. Each gradient takes the
-/// memory of an activation that is dead by then, so the split of the backward pass costs no memory:
-/// backward_input turns qkv into d_qkv, x_mid into d_mid, fc into d_fc; x_in and x_out belong to the stage
-/// and become d_in and d_out.
+/// What one block keeps of one microbatch from forward to the end of backward_weight. Each gradient
+/// takes the memory of an activation that is dead by then, so the split of the backward pass costs
+/// no memory: backward_input turns qkv into d_qkv, x_mid into d_mid, fc into d_fc; x_in and x_out
+/// belong to the stage and become d_in and d_out.
 ///
-/// Where the config recomputes, ln_1, ln_2 and gelu are the scratch's: they hold what the last forward() or recompute() of any
-/// block left there.
+/// Where the config recomputes, ln_1, ln_2 and gelu are the scratch's: they hold what the last
+/// forward() or recompute() of any block left there.
 struct BlockActivations {
   kernels::Tensor x_in, x_out;                 // [rows, H]; views, x_out is the next block's x_in
   kernels::Tensor ln_1, ln_1_mean, ln_1_rstd;  // [rows, H], [rows]
@@ -65,8 +67,8 @@ class TransformerBlock {
 
   void forward(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                const BlockScratch& scratch);
-  /// One new position of a sequence, on a group of one rank. `cache` [positions, 3H]: their qkv as forward() and
-  /// decode() left it, with act.qkv as its last row; `act` of one row.
+  /// One new position of a sequence, on a group of one rank. `cache` [positions, 3H]: their qkv as
+  /// forward() and decode() left it, with act.qkv as its last row; `act` of one row.
   void decode(kernels::Stream& stream, const kernels::Tensor& cache, const BlockActivations& act,
               const BlockScratch& scratch);
   /// Brings back ln_1, ln_2 and gelu, before backward_input changes what they are made of.

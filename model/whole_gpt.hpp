@@ -1,4 +1,5 @@
-// WholeGpt: a GPT on one rank, for forward passes alone: what continues texts (GptDecoder) and scores them (GptScorer).
+// WholeGpt: a GPT on one rank, for forward passes alone: what continues texts (GptDecoder) and
+// scores them (GptScorer).
 #pragma once
 
 #include <vector>

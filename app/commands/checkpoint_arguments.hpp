@@ -1,4 +1,5 @@
-// What a command line says of a checkpoint: where it is, and which tokenizer its model reads and writes.
+// What a command line says of a checkpoint: where it is, and which tokenizer its model
+// reads and writes.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,9 @@
 
 namespace tenax::app {
 
-/// `argument` itself; or, where it is a run directory or a folder of checkpoints, the newest complete checkpoint there,
-/// which is then named on stderr together with newer ones that are not complete. Throws Error(rank) if there is none.
+/// `argument` itself; or, where it is a run directory or a folder of checkpoints, the newest
+/// complete checkpoint there, which is then named on stderr together with newer ones that are not
+/// complete. Throws Error(rank) if there is none.
 std::filesystem::path checkpoint_of_argument(const std::string& argument);
 
 struct TokenizerChoice {
@@ -23,14 +25,14 @@ struct TokenizerChoice {
   io::TokenizerClaim checkpoint;
   std::int64_t vocab_size = 0;
 
-  /// Throws Error(rank) if there is no name, with the options to give; and if the vocabulary is not that of the checkpoint's
-  /// tokens. Else as Tokenizer::create.
+  /// Throws Error(rank) if there is no name, with the options to give; and if the vocabulary is not
+  /// that of the checkpoint's tokens. Else as Tokenizer::create.
   std::unique_ptr<io::Tokenizer> create() const;
 };
 
-/// The options --tokenizer and --vocab (which alone means gpt2), else what the checkpoint or the token file `data` says, else
-/// bytes for a model of 256 tokens. Throws Error(rank) naming both if the file's tokens are not those of the option, or, where
-/// none is given, of the checkpoint.
+/// The options --tokenizer and --vocab (which alone means gpt2), else what the checkpoint or the
+/// token file `data` says, else bytes for a model of 256 tokens. Throws Error(rank) naming both if
+/// the file's tokens are not those of the option, or, where none is given, of the checkpoint.
 TokenizerChoice choose_tokenizer(const CommandLine& line, const io::TokenizerClaim& checkpoint,
                                  const io::CheckpointInfo& info, const io::TokenizerClaim& data = {});
 

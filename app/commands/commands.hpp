@@ -1,6 +1,7 @@
 // The commands of tenax. help.cpp says what a user gives them.
 //
-// `arguments`: the words after the command's name. Each command throws Error and returns the exit status.
+// `arguments`: the words after the command's name. Each command throws Error and returns the
+// exit status.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,8 @@ using Arguments = std::vector<std::string>;
 
 struct Build;  // app/build.hpp
 
-/// `tenax DECK`: trains one replica; every rank runs this. Errors have been reported on stderr, once for all ranks.
+/// `tenax DECK`: trains one replica; every rank runs this. Errors have been reported on stderr,
+/// once for all ranks.
 int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build);
 
 int evaluate_command(const Arguments& arguments);
@@ -32,11 +34,12 @@ int schedule_command(const Arguments& arguments);
 int tokenize_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
 
-/// The trace of a run directory; of the first replica where there are several. Throws as io::read_trace.
+/// The trace of a run directory; of the first replica where there are several. Throws as
+/// io::read_trace.
 io::TraceFile trace_of_run(const std::filesystem::path& run_directory);
 
-/// The completion script for `shell`, "bash" or "zsh", made of what --help and --deck-help say. Throws Error(usage) for
-/// another shell.
+/// The completion script for `shell`, "bash" or "zsh", made of what --help and --deck-help say.
+/// Throws Error(usage) for another shell.
 std::string completion_script(const std::string& shell);
 
 }  // namespace tenax::app

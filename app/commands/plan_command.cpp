@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "app/command_line.hpp"
 #include "app/machine/device_choice.hpp"
@@ -11,8 +12,10 @@
 #include "app/training/banner.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
+#include "io/token_names.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/emulated_device.hpp"
+#include "kernels/error.hpp"
 #include "kernels/host.hpp"
 #include "parallel/schedule/timeline.hpp"
 
@@ -70,6 +73,19 @@ std::vector<std::string> schedule_rows(const parallel::PipelineSchedule& schedul
   return rows;
 }
 
+/// The names in [data] that stand for no file here. A plan needs none of them: the data may be on another machine.
+std::vector<std::string> missing_data(const io::Deck& deck) {
+  std::vector<std::string> missing;
+  for (const auto* sources : {&deck.data.train, &deck.data.validation})
+    for (const io::DataSource& source : *sources) try {
+        for (const auto& file : io::token_files_of(source.file))
+          if (!std::filesystem::exists(file)) missing.push_back(file.string());
+      } catch (const kernels::Error&) {
+        missing.push_back(source.file);
+      }
+  return missing;
+}
+
 std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
                       double rate) {
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
@@ -81,7 +97,7 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   parallel_json.add("tensor", layout.grid.tensor).add("pipeline", layout.grid.pipeline);
   parallel_json.add("data", layout.grid.data).add("replicas", deck.parallel.replicas);
   plan.add("name", deck.run.name).add("output_dir", deck.run.output_dir);
-  plan.add("device", choice.device->name()).add("note", choice.note);
+  plan.add("device", choice.device->name()).add("note", choice.note).add("missing_data", missing_data(deck));
   plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
@@ -96,6 +112,9 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
                 double rate) {
   std::printf("%s\n", banner(deck, layout, *choice.device, rate * layout.grid.ranks()).c_str());
   if (!choice.note.empty()) std::printf("note     %s\n", choice.note.c_str());
+  if (const auto missing = missing_data(deck); !missing.empty())
+    std::printf("note     not on this machine, which a plan does not need: %s%s\n", missing.front().c_str(),
+                missing.size() == 1 ? "" : format(" and %zu more", missing.size() - 1).c_str());
   std::printf(
       "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data\n",
       "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total");

@@ -25,14 +25,16 @@ struct ModelOptions {
   std::string dtype;  ///< "fp32", "bf16"; empty: the run's on a GPU, fp32 on the CPU
   int threads = 1;    ///< of the CPU
 
-  /// The options --device (auto), --dtype and --threads (as many as the process may use cores). Throws Error(usage).
+  /// The options --device (auto), --dtype and --threads (as many as the process may use cores).
+  /// Throws Error(usage).
   static ModelOptions of(const CommandLine& line);
 };
 
 /// What commands on checkpoints build their models from. One thread at a time, but load().
 class CheckpointModel {
  public:
-  /// Verifies every byte. Throws Error(rank) if the file is absent or damaged, or there is no such device.
+  /// Verifies every byte. Throws Error(rank) if the file is absent or damaged, or there is no
+  /// such device.
   explicit CheckpointModel(const std::filesystem::path& checkpoint, const ModelOptions& options = {});
 
   const io::CheckpointInfo& info() const { return reader_.info(); }
@@ -44,8 +46,8 @@ class CheckpointModel {
   int threads() const { return threads_; }         ///< 1 on a GPU
   /// For people: "cpu (AMD EPYC, AVX-512), 2 threads, fp32".
   std::string device_name() const;
-  /// Places the rows of `table`, which is that of the whole model, and returns the flat weights, which the first call
-  /// reads: all tables share them. Any thread.
+  /// Places the rows of `table`, which is that of the whole model, and returns the flat weights,
+  /// which the first call reads: all tables share them. Any thread.
   kernels::Tensor load(model::ParameterTable& table);
 
  private:

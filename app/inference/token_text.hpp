@@ -1,4 +1,5 @@
-// What a model's tokens say, for people: text out of bytes that come in pieces (Utf8Stream), and out of tokens (TokenText).
+// What a model's tokens say, for people: text out of bytes that come in pieces (Utf8Stream), and
+// out of tokens (TokenText).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,9 @@
 
 namespace tenax::app {
 
-/// Gives back valid UTF-8, each character in one piece: its first bytes wait for the others. Bytes that are no UTF-8
-/// become U+FFFD, one for each longest beginning of a character (Unicode 15, section 3.9, and Python's "replace").
+/// Gives back valid UTF-8, each character in one piece: its first bytes wait for the others. Bytes
+/// that are no UTF-8 become U+FFFD, one for each longest beginning of a character (Unicode 15,
+/// section 3.9, and Python's "replace").
 class Utf8Stream {
  public:
   std::string add(std::string_view bytes);
@@ -21,8 +23,8 @@ class Utf8Stream {
   std::string waiting_;  // the beginning of a character
 };
 
-/// Text of tokens that come one by one: valid UTF-8, each character in one piece. <|endoftext|> says nothing; a token
-/// that the tokenizer lacks says U+FFFD.
+/// Text of tokens that come one by one: valid UTF-8, each character in one piece. <|endoftext|>
+/// says nothing; a token that the tokenizer lacks says U+FFFD.
 class TokenText {
  public:
   /// The tokenizer must outlive it.

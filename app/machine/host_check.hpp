@@ -1,4 +1,5 @@
-// Whether the hosts of a run have room for its ranks: memory, asked before anything is allocated, and cores.
+// Whether the hosts of a run have room for its ranks: memory, asked before anything is
+// allocated, and cores.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace tenax::app {
 
-/// Bytes that a rank takes of its host's memory: all that it plans where the device computes there, pinned memory elsewhere.
-/// The emulated device's tensors take none.
+/// Bytes that a rank takes of its host's memory: all that it plans where the device computes there,
+/// pinned memory elsewhere. The emulated device's tensors take none.
 std::size_t host_bytes(const parallel::RankMemory& memory, const kernels::Device& device);
 /// The same for all ranks of the layout.
 std::size_t host_bytes(const parallel::Layout& layout, const kernels::Device& device);
@@ -23,11 +24,12 @@ struct RankNeed {
   std::size_t needs = 0, available = 0;
 };
 
-/// Why `ranks` cannot start: the first host that lacks memory for all of its ranks, how much, and what to do. Empty if none
-/// does.
+/// Why `ranks` cannot start: the first host that lacks memory for all of its ranks, how much, and
+/// what to do. Empty if none does.
 std::string memory_refusal(const std::vector<RankNeed>& ranks);
 
-/// Collective: throws comm::AgreedError(rank) with the refusal of all ranks' needs, if there is one.
+/// Collective: throws comm::AgreedError(rank) with the refusal of all ranks' needs, if
+/// there is one.
 void check_memory(comm::ControlGroup& control, const RankNeed& mine);
 
 /// Of the host that has the fewest cores for its ranks.
@@ -39,8 +41,8 @@ struct Crowding {
 
 /// What a rank tells the others: its host, and the cores that it may run on.
 std::string cores_text(const std::string& host);
-/// `texts`: of all ranks. Cores that ranks are bound to count once, and no more than the processor time that their control
-/// group may use.
+/// `texts`: of all ranks. Cores that ranks are bound to count once, and no more than the processor
+/// time that their control group may use.
 Crowding crowding_of(const std::vector<std::string>& texts);
 
 }  // namespace tenax::app

@@ -34,15 +34,16 @@ struct Curve {
   std::vector<double> low, high;  ///< where a point stands for many: their range; else empty
 };
 
-/// The points of x, y whose y is finite; where they are more than can be seen, kCurveStretches means of equal stretches with
-/// their ranges, so that no peak is lost.
+/// The points of x, y whose y is finite; where they are more than can be seen, kCurveStretches
+/// means of equal stretches with their ranges, so that no peak is lost.
 constexpr std::size_t kCurveStretches = 600;
 Curve decimated(const std::vector<double>& x, const std::vector<double>& y);
 
 /// The value in the middle; 0 of nothing. Not-a-numbers are left out.
 double median(std::vector<double> values);
 
-/// What the page's script draws: {"runs": [{name, curves, axes, events, …}], "histogram": {low, high, slowest, runs}}.
+/// What the page's script draws: {"runs": [{name, curves, axes, events, …}], "histogram": {low,
+/// high, slowest, runs}}.
 std::string chart_data_json(const std::vector<RunData>& runs);
 
 }  // namespace tenax::app

@@ -1,4 +1,5 @@
-// StepProfile: what this rank did in a step, and trace.json, the Chrome trace (Perfetto opens it) of all ranks.
+// StepProfile: what this rank did in a step, and trace.json, the Chrome trace (Perfetto opens it)
+// of all ranks.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +25,10 @@ class StepProfile : public parallel::StepObserver {
   /// What this rank's passes took, for the label of its row.
   void set_pass_times(const resilience::StageMeasurement& times) { pass_times_ = times; }
 
-  /// This rank's events, comma-separated Chrome trace objects: a track of passes and the optimizer, below it one of what the
-  /// training thread did beside them, then collectives and messages on as many tracks as overlap, and an arrow for each
-  /// message, from the pass that made it to the pass that used it.
+  /// This rank's events, comma-separated Chrome trace objects: a track of passes and the optimizer,
+  /// below it one of what the training thread did beside them, then collectives and messages on as
+  /// many tracks as overlap, and an arrow for each message, from the pass that made it to the pass
+  /// that used it.
   std::string trace_events(int rank, const parallel::GridCoordinates& coordinates) const;
 
  private:

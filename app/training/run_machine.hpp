@@ -1,4 +1,5 @@
-// RunMachine: what a rank of a run computes on and talks through: its device, its worlds, its transport.
+// RunMachine: what a rank of a run computes on and talks through: its device, its worlds,
+// its transport.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@
 
 namespace tenax::app {
 
-/// Every call is collective but the getters, and throws comm::AgreedError for what one rank cannot do.
+/// Every call is collective but the getters, and throws comm::AgreedError for what one
+/// rank cannot do.
 class RunMachine {
  public:
   /// Makes the device, and measures its rate of matrix products. `rank` must outlive it.
@@ -23,10 +25,11 @@ class RunMachine {
 
   /// The layout for the smallest memory that any rank has.
   parallel::Layout plan_layout();
-  /// Says on the console what a person should know of the machine, and refuses a layout that the hosts have no memory for.
+  /// Says on the console what a person should know of the machine, and refuses a layout that the
+  /// hosts have no memory for.
   void check(const parallel::Layout& layout);
-  /// What pipelines are made of: the world, with the faults that the deck injects, and what they need besides MPI. Must
-  /// not outlive this object.
+  /// What pipelines are made of: the world, with the faults that the deck injects, and what they
+  /// need besides MPI. Must not outlive this object.
   parallel::PipelineContext create_context(const parallel::Layout& layout);
 
   const kernels::Device& device() const { return *device_; }

@@ -1,4 +1,5 @@
-// RunRank: one rank of a run as all parts of the run know it: its deck, its world, its control group and its console.
+// RunRank: one rank of a run as all parts of the run know it: its deck, its world, its control
+// group and its console.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,8 @@ class RunRank {
   /// `world` must outlive it.
   explicit RunRank(comm::World& world);
 
-  /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for a deck that is wrong,
-  /// and for one that asks for another number of ranks.
+  /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for
+  /// a deck that is wrong, and for one that asks for another number of ranks.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }

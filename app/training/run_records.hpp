@@ -1,4 +1,5 @@
-// RunRecords: what a run writes about itself while it trains: metrics.jsonl, events.jsonl, TensorBoard's file.
+// RunRecords: what a run writes about itself while it trains: metrics.jsonl, events.jsonl,
+// TensorBoard's file.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,20 @@
 
 namespace tenax::app {
 
-/// Rank 0 writes; elsewhere the calls do nothing. A failure to write is remembered and nothing more is written: all ranks
-/// learn of it by agree().
+/// Rank 0 writes; elsewhere the calls do nothing. A failure to write is remembered and nothing more
+/// is written: all ranks learn of it by agree().
 class RunRecords {
  public:
-  /// Collective. `steps_done`: before the first record. `lock`: rank 0's, null elsewhere. References must outlive it.
+  /// Collective. `steps_done`: before the first record. `lock`: rank 0's, null elsewhere.
+  /// References must outlive it.
   RunRecords(comm::ControlGroup& control, const io::Deck& deck, io::RunLock* lock, Console& console,
              std::int64_t steps_done);
 
   void training(const io::TrainingMetrics& metrics);
   void validation(std::int64_t steps_done, double loss);
   void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
-  /// Who removes or moves the directory of a run that goes on gets a new one, with all that was recorded so far.
+  /// Who removes or moves the directory of a run that goes on gets a new one, with all that was
+  /// recorded so far.
   void restore_directory(std::int64_t steps_done);
 
   bool has_failed() const { return !failure_.empty(); }

@@ -18,14 +18,16 @@ struct RunStart {
   std::vector<resilience::PassedOver> passed_over;           ///< newer ones that are not complete; on rank 0
 };
 
-/// From deck.run.resume and what the directories hold, as rank 0 sees them. Touches nothing. Collective; `group` must outlive
-/// the checkpoint's reader. Throws comm::AgreedError if a finished run there is another model's, or has lost its checkpoints.
+/// From deck.run.resume and what the directories hold, as rank 0 sees them. Touches nothing.
+/// Collective; `group` must outlive the checkpoint's reader. Throws comm::AgreedError if a finished
+/// run there is another model's, or has lost its checkpoints.
 RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck);
 
 /// One sentence for each setting that may change on resume, and has.
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck);
 
-/// A sentence that names those of an optimizer's moments that a checkpoint lacks. Empty if it has them all.
+/// A sentence that names those of an optimizer's moments that a checkpoint lacks. Empty if it
+/// has them all.
 std::string missing_moments(const io::CheckpointInfo& info, const std::vector<std::string>& moments);
 
 }  // namespace tenax::app

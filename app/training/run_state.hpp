@@ -1,4 +1,5 @@
-// RunState: where a run stands when it begins, and what it saves: its directories, its initial weights, its checkpoints.
+// RunState: where a run stands when it begins, and what it saves: its directories, its initial
+// weights, its checkpoints.
 #pragma once
 
 #include <memory>
@@ -17,11 +18,12 @@ class GptReplica;
 
 namespace tenax::app {
 
-/// Every call is collective but the getters, and throws comm::AgreedError for what one rank cannot do.
+/// Every call is collective but the getters, and throws comm::AgreedError for what one
+/// rank cannot do.
 class RunState {
  public:
-  /// Rank 0 locks the run's directories until this ends, and looks at what they hold; all do as it says. Touches nothing
-  /// else. `rank` must outlive it.
+  /// Rank 0 locks the run's directories until this ends, and looks at what they hold; all do as it
+  /// says. Touches nothing else. `rank` must outlive it.
   explicit RunState(RunRank& rank);
 
   /// The directories hold a run that has done all its steps.
@@ -31,10 +33,11 @@ class RunState {
 
   /// Warns where the disk has too little room for the checkpoints.
   void check_disk() const;
-  /// Fills the replica's state: from the checkpoint that the run resumes from, else by the deck. Reads files, writes none.
-  /// Compares the weights' tokenizer with that of `data`.
+  /// Fills the replica's state: from the checkpoint that the run resumes from, else by the deck.
+  /// Reads files, writes none. Compares the weights' tokenizer with that of `data`.
   void load(parallel::GptReplica& replica, TrainingData& data);
-  /// Makes the run directory this run's: moves an older run away, writes deck.toml and the first event.
+  /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
+  /// first event.
   void open_directory();
   /// `replica` must outlive the manager. `data`, `build`: for what checkpoints say of their origin.
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(parallel::GptReplica& replica,

@@ -37,7 +37,8 @@ struct StepVote {
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
 };
 
-/// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums mean nothing.
+/// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums
+/// mean nothing.
 StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data);
 
 }  // namespace tenax::app

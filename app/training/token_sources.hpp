@@ -20,10 +20,14 @@ struct SourceFiles {
 /// Collective: as rank 0 sees the files. Throws comm::AgreedError if an entry stands for none.
 std::vector<SourceFiles> find_files(comm::ControlGroup& control, const std::vector<io::DataSource>& sources);
 
-/// Collective. Every rank opens each file, and closes it again until it is read. A set of up to some 10^9 tokens is looked
-/// at whole, each rank its share; of each file of a larger one the beginning is, and every window when it is read, so that
-/// a token beyond the vocabulary is an error in any case. Token files of format 1, which cannot be verified as they are
-/// read, are verified now, in a set that is looked at whole. Throws comm::AgreedError naming the file.
+/// Collective. Every rank opens each file, and closes it again until it is read.
+///
+/// Tokens beyond the vocabulary are an error in any case. A set of up to some 10^9 tokens is read
+/// through now, each rank its share. Of a larger set each file's beginning is read now, and every
+/// window is checked when it is read. Token files of format 1, which cannot be verified as they are
+/// read, are verified now, in a set that is read through.
+///
+/// Throws comm::AgreedError naming the file.
 std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Console& console,
                                                  const std::vector<SourceFiles>& sources,
                                                  const io::Deck& deck);

@@ -1,4 +1,5 @@
-// TrainingData: the tokens that a run trains on and validates with, and the tokenizer that they are of.
+// TrainingData: the tokens that a run trains on and validates with, and the tokenizer that
+// they are of.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +36,14 @@ class BatchLoader {
 /// Every call is collective, and throws comm::AgreedError for what one rank cannot do.
 class TrainingData {
  public:
-  /// Finds the files of [data], settles their tokenizer, and says it in the rank's deck. Opens no file for long.
-  /// `rank` must outlive it.
+  /// Finds the files of [data], settles their tokenizer, and says it in the rank's deck. Opens no
+  /// file for long. `rank` must outlive it.
   explicit TrainingData(RunRank& rank);
 
   /// Opens the files for the pipeline of `replica`, of which only ranks that read tokens keep them.
   void open(const parallel::Replica& replica);
-  /// Compares the tokenizer with what the weights were trained on, and warns of a difference, or refuses it
-  /// (compare_with_checkpoint). Takes the weights' over where nothing else says one.
+  /// Compares the tokenizer with what the weights were trained on, and warns of a difference, or
+  /// refuses it (compare_with_checkpoint). Takes the weights' over where nothing else says one.
   void compare(const io::TokenizerClaim& weights);
 
   /// Rank 0's: what is known of the tokenizer.

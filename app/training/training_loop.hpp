@@ -42,10 +42,12 @@ class TrainingLoop {
  public:
   /// Collective, as all calls. `first_step`: steps done before.
   TrainingLoop(TrainingParts parts, std::int64_t first_step);
-  /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the reason of the end.
+  /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the
+  /// reason of the end.
   std::string run();
   std::int64_t steps_done() const { return step_; }
-  /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits for any more.
+  /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits
+  /// for any more.
   void log_open_adaptations();
 
  private:

@@ -1,4 +1,5 @@
-// TrainingRun: a run from its deck to its end: put together of its state, machine and data; then TrainingLoop trains.
+// TrainingRun: a run from its deck to its end: put together of its state, machine and data; then
+// TrainingLoop trains.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@
 
 namespace tenax::app {
 
-/// One rank's view. Everything that can be wrong is found before the run directory is touched. Every call is collective;
-/// what one rank cannot do, all throw as comm::AgreedError.
+/// One rank's view. Everything that can be wrong is found before the run directory is touched.
+/// Every call is collective; what one rank cannot do, all throw as comm::AgreedError.
 class TrainingRun {
  public:
   /// What is left to say or do after the ranks have parted; empty on all but rank 0.

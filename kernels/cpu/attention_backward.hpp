@@ -1,9 +1,9 @@
 // Backward attention of one head of one sequence.
 //
 // Weights are recomputed from the log-sum-exp, a tile of queries × keys at a time (Dao et al.,
-// "FlashAttention", 2022, algorithm 4): blocks of keys outside, so that d_k and d_v of a block stay in the
-// cache until they are complete, blocks of queries from the diagonal on inside, with d_q summed over the
-// whole head.
+// "FlashAttention", 2022, algorithm 4): blocks of keys outside, so that d_k and d_v of a block stay in
+// the cache until they are complete, blocks of queries from the diagonal on inside, with d_q summed over
+// the whole head.
 #pragma once
 
 #include "kernels/cpu/attention_pack.hpp"
@@ -118,8 +118,8 @@ class AttentionBackwardHead {
         all);
   }
 
-  // weights: scores → probabilities; d_scores: gradients of the probabilities → of the scores. Zero above the
-  // diagonal.
+  // weights: scores → probabilities; d_scores: gradients of the probabilities → of the scores. Zero above
+  // the diagonal.
   void differentiate_softmax(std::ptrdiff_t query, std::ptrdiff_t rows, std::ptrdiff_t key,
                              const Real* log_sum_exp) {
     for (std::ptrdiff_t i = 0; i < rows; ++i)

@@ -1,8 +1,8 @@
 // Forward attention of one head of one sequence.
 //
 // A block of query rows takes three passes, all its scores kept in between: scores against every key up to
-// the diagonal, a plain softmax of each row, the weighted sum of the values. Weights stay unnormalised until
-// the end.
+// the diagonal, a plain softmax of each row, the weighted sum of the values. Weights stay unnormalised
+// until the end.
 #pragma once
 
 #include <limits>

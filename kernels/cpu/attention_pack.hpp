@@ -58,8 +58,8 @@ void shuffle(const Row& a, const Row& b, const Lanes& chosen, Row& result) {
 #endif
 }
 
-/// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows swap
-/// corners.
+/// Transposes kLanes × kLanes units in registers: in turn, blocks of half, a quarter, … of the rows
+/// swap corners.
 template <class Tile>
 void transpose_square(const typename Tile::Unit* from, std::ptrdiff_t from_stride, typename Tile::Unit* to,
                       std::ptrdiff_t to_stride) {

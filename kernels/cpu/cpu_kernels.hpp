@@ -1,14 +1,13 @@
-// The operations on the CPU: loops of our own over rows and blocks, run by Kokkos; oneDNN for matrix
-// products.
+// The operations on the CPU: loops of our own over rows and blocks, run by Kokkos; oneDNN for
+// matrix products.
 #pragma once
 
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels {
 
-/// Holds no state: several threads may call it at once, each with its own stream and tensors.
-/// Compute types fp32, bf16 and fp64. Arithmetic on bf16 happens in fp32, results are rounded to nearest
-/// even.
+/// Holds no state: several threads may call it at once, each with its own stream and tensors. Compute types
+/// fp32, bf16 and fp64. Arithmetic on bf16 happens in fp32, results are rounded to nearest even.
 class CpuKernels final : public Kernels {
  public:
   void matmul(Stream&, const MatmulArgs&) override;

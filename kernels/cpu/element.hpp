@@ -1,4 +1,5 @@
-// Element types inside loops: loading, storing, and choosing a loop by DType. What is constexpr runs on GPUs too.
+// Element types inside loops: loading, storing, and choosing a loop by DType. What is constexpr runs
+// on GPUs too.
 #pragma once
 
 #include <bit>

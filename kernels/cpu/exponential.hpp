@@ -62,8 +62,8 @@ inline float exponential_in_range(float x) {
   return multiply_add(multiply_add(p, r * r, r), power_of_two, power_of_two);
 }
 
-/// exp(x) for x <= 0 (or slightly above), as in a softmax; 0 below the normal numbers; NaN for NaN.
-/// No branch and no call: these vectorise wherever they are used, which std::exp does not.
+/// exp(x) for x <= 0 (or slightly above), as in a softmax; 0 below the normal numbers; NaN for NaN. No branch
+/// and no call: these vectorise wherever they are used, which std::exp does not.
 inline float exponential_up_to_one(float x) {
   return exponential_in_range(x < kLowestExponent ? kLowestExponent : x);
 }
@@ -93,8 +93,8 @@ inline float exponential_of_nonpositive(float x) {
   p = multiply_add(p, r, 1.6666665459e-1f);
   p = multiply_add(p, r, 5.0000001201e-1f);
   const float fraction = multiply_add(p, r * r, r) + 1.0f;
-  // n is added to the exponent field; unsigned, for scores above the diagonal may be anything before they are
-  // masked.
+  // n is added to the exponent field; unsigned, for scores above the diagonal may be anything before
+  // they are masked.
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(fraction) + (static_cast<std::uint32_t>(n) << 23));
 }
 inline double exponential_of_nonpositive(double x) { return std::exp(x); }

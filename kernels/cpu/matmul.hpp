@@ -10,8 +10,8 @@
 namespace tenax::kernels {
 
 /// A matrix inside somebody else's memory: element (i, j) lies at data[i · row_stride + j], or, when
-/// `transposed`, at data[j · row_stride + i]: rows and columns are those of the operand as the product sees
-/// it.
+/// `transposed`, at data[j · row_stride + i]: rows and columns are those of the operand as the
+/// product sees it.
 struct MatrixView {
   MatrixView rows_part(std::int64_t begin, std::int64_t count) const;
   MatrixView columns_part(std::int64_t begin, std::int64_t count) const;
@@ -23,8 +23,8 @@ struct MatrixView {
   bool transposed = false;
 };
 
-/// Runs products in the calling thread, on that one core unless it is given a team, and keeps what it prepared for each
-/// shape. Belongs to one thread at a time.
+/// Runs products in the calling thread, on that one core unless it is given a team, and keeps what it
+/// prepared for each shape. Belongs to one thread at a time.
 class CpuMatmul {
  public:
   /// `team` must outlive it; null: nobody helps.

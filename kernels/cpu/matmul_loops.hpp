@@ -1,5 +1,5 @@
-// Matrix products by loops of our own, where oneDNN's would not do: in double precision, and of one row. Copies of
-// matrices between bf16 and fp32.
+// Matrix products by loops of our own, where oneDNN's would not do: in double precision, and of one row.
+// Copies of matrices between bf16 and fp32.
 #pragma once
 
 #include "kernels/cpu/matmul.hpp"

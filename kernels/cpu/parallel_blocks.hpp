@@ -1,4 +1,5 @@
-// How the loops of this folder run: fixed blocks handed to Kokkos, and sums along a row that lies in the first-level cache.
+// How the loops of this folder run: fixed blocks handed to Kokkos, and sums along a row that lies in the
+// first-level cache.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,9 +18,9 @@ inline constexpr std::int64_t kElementBlock = 8192;
 inline constexpr std::int64_t kRowBlock = 32;
 
 /// Calls body(begin, end) for each block [begin, end) of [0, count), in any order and possibly at once. The
-/// body loops inside, over pointers it holds by value: a functor called per element would not be vectorised.
-/// Only parallel_for is used, never parallel_reduce, whose Serial scratch is shared by all threads of a
-/// process.
+/// body loops inside, over pointers it holds by value: a functor called per element would not be
+/// vectorised. Only parallel_for is used, never parallel_reduce, whose Serial scratch is shared by all
+/// threads of a process.
 template <class Body>
 void for_blocks(std::int64_t count, std::int64_t block, const Body& body) {
   using Policy = Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::int64_t>>;
@@ -30,8 +31,8 @@ void for_blocks(std::int64_t count, std::int64_t block, const Body& body) {
   });
 }
 
-/// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its own
-/// latency.
+/// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its
+/// own latency.
 template <class A, class Term>
 A sum_of(std::int64_t count, const Term f) {
   const std::int64_t quarter = count / 4;

@@ -12,12 +12,12 @@
 
 namespace tenax::kernels {
 
-/// Makes the calling thread take denormal inputs for zero and round denormal results to zero: some processors need a
-/// hundred cycles for each, and moments of dead units are full of them. Cheap when already set.
+/// Makes the calling thread take denormal inputs for zero and round denormal results to zero: some processors
+/// need a hundred cycles for each, and moments of dead units are full of them. Cheap when already set.
 void flush_denormals();
 
-/// Helpers that come too late are not waited for: where others keep the cores busy, a job takes no longer than one thread
-/// does. run() belongs to one thread at a time.
+/// Helpers that come too late are not waited for: where others keep the cores busy, a job takes no longer
+/// than one thread does. run() belongs to one thread at a time.
 class ThreadTeam {
  public:
   /// item [0, count), and which member calls: [0, size()), 0 for the thread that called run().
@@ -31,8 +31,8 @@ class ThreadTeam {
   int size() const { return static_cast<int>(helpers_.size()) + 1; }
   /// How many members are worth waking to read so many bytes of memory together.
   int members_for(std::int64_t bytes) const;
-  /// Calls body once for each item, in any order, and returns when all have returned. `most` members at most take part.
-  /// Throws what a body threw first; further items may then be left out.
+  /// Calls body once for each item, in any order, and returns when all have returned. `most` members at most
+  /// take part. Throws what a body threw first; further items may then be left out.
   void run(std::int64_t count, int most, const Body& body);
 
  private:

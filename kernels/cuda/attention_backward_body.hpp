@@ -10,8 +10,8 @@ namespace tenax::kernels::cuda {
 
 inline constexpr int kBackwardRows = 32;
 
-/// The block's shared memory, cut up: as many tiles as `tiles`, two matrices of 32 × 32, and two numbers a
-/// query.
+/// The block's shared memory, cut up: as many tiles as `tiles`, two matrices of 32 × 32, and two
+/// numbers a query.
 template <class Real>
 class BackwardTiles {
  public:
@@ -100,9 +100,9 @@ TENAX_HOST_DEVICE void attention_backward_queries(Group group, const AttentionBa
                             [](int) { return Real(1); });
 }
 
-/// d_k and d_v of keys [first_key, first_key + 32) of head `index`. They may be the memory of k and v: of
-/// these, a block reads only what it writes, before it does. `memory`: BackwardTiles<Real>::size(..,
-/// kKeyTiles).
+/// d_k and d_v of keys [first_key, first_key + 32) of head `index`. They may be the memory of k and v:
+/// of these, a block reads only what it writes, before it does. `memory`:
+/// BackwardTiles<Real>::size(.., kKeyTiles).
 template <class Group, class Element, class Real>
 TENAX_HOST_DEVICE void attention_backward_keys(Group group, const AttentionBackward<Element>& op,
                                                std::int64_t index, int first_key, Real* memory) {

@@ -1,6 +1,7 @@
-// Attention of one new position. The cache is cut into chunks of positions, so that a long one occupies the whole GPU
-// (Dao et al., "Flash-Decoding for long-context inference", 2023): a block per head and chunk, then one per head that puts
-// its chunks together. Every sum has an order of its own, whatever number of threads forms it.
+// Attention of one new position. The cache is cut into chunks of positions, so that a long one occupies the
+// whole GPU (Dao et al., "Flash-Decoding for long-context inference", 2023): a block per head and chunk,
+// then one per head that puts its chunks together. Every sum has an order of its own, whatever number of
+// threads forms it.
 #pragma once
 
 #include <cmath>
@@ -51,7 +52,8 @@ struct DecodeMemory {
   Real *query, *weights, *lane_sums, *lane_values;  // [head_size], [positions], [lanes], [lanes, head_size]
 };
 
-/// weights[j] = the score of position first + j. A thread reads whole keys. Returns the largest of the group's.
+/// weights[j] = the score of position first + j. A thread reads whole keys. Returns the largest of
+/// the group's.
 template <int kCount, class Group, class Element, class Real>
 TENAX_HOST_DEVICE Real score_chunk(Group group, const AttentionDecode<Element>& op, int head, int first,
                                    int count, const DecodeMemory<Real>& memory) {
@@ -71,8 +73,8 @@ TENAX_HOST_DEVICE Real score_chunk(Group group, const AttentionDecode<Element>& 
   return group.max(highest);
 }
 
-/// lane_values[lane] = Σ weights[j] · value of position first + j, over j = lane, lane + kDecodeLanes, …; lane_sums[lane]
-/// of the weights alone.
+/// lane_values[lane] = Σ weights[j] · value of position first + j, over j = lane, lane + kDecodeLanes, …;
+/// lane_sums[lane] of the weights alone.
 template <int kCount, class Group, class Element, class Real>
 TENAX_HOST_DEVICE void weigh_values(Group group, const AttentionDecode<Element>& op, int head, int first,
                                     int count, const DecodeMemory<Real>& memory) {
@@ -101,8 +103,8 @@ TENAX_HOST_DEVICE Real total_of_lanes(const Real* values, int stride) {
   return total;
 }
 
-/// Positions of chunk `chunk` of head `head`. `shared`: DecodeMemory<Real>::size() numbers that the group shares.
-/// kCount: 8 where every head's row can be read so, else 1.
+/// Positions of chunk `chunk` of head `head`. `shared`: DecodeMemory<Real>::size() numbers that the group
+/// shares. kCount: 8 where every head's row can be read so, else 1.
 template <int kCount, class Group, class Element, class Real>
 TENAX_HOST_DEVICE void attention_decode_chunk(Group group, const AttentionDecode<Element>& op, int head,
                                               int chunk, Real* shared) {

@@ -25,8 +25,8 @@ struct AttentionForward {
   Real scale;
 };
 
-/// d_q and d_kv: the gradients' tensors [.., 3 · hidden], of which d_q is written at part 0 of `d_q_parts`
-/// parts.
+/// d_q and d_kv: the gradients' tensors [.., 3 · hidden], of which d_q is written at part 0 of
+/// `d_q_parts` parts.
 template <class Element>
 struct AttentionBackward {
   using Real = Accumulator<Element>;

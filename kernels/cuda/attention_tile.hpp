@@ -1,5 +1,5 @@
-// Tiles of the own attention kernels: what of a head's rows, in shared memory, and the two products between
-// tiles.
+// Tiles of the own attention kernels: what of a head's rows, in shared memory, and the two products
+// between tiles.
 //
 // A tile's rows lie `stride` numbers apart: the row's length rounded up to four, and four more, so that eight
 // threads that read four numbers of eight consecutive rows each use all 32 banks of fp32 once. Every product
@@ -66,9 +66,9 @@ TENAX_HOST_DEVICE void zero_tile(Group group, int columns, Real* tile) {
   for (int item = group.rank(); item < kRows * tile_stride(columns); item += group.size()) tile[item] = 0;
 }
 
-/// then(row, column, Σ a[row][k] · b[column][k]) for all of kRows × kColumns, k over `columns` of both tiles.
-/// In patches of 4 × kPatch, of rows and columns that are spread out: neighbouring threads read neighbouring
-/// rows.
+/// then(row, column, Σ a[row][k] · b[column][k]) for all of kRows × kColumns, k over `columns` of both
+/// tiles. In patches of 4 × kPatch, of rows and columns that are spread out: neighbouring threads read
+/// neighbouring rows.
 template <int kRows, int kColumns, int kPatch, class Group, class Real, class Then>
 TENAX_HOST_DEVICE void for_row_products(Group group, const Real* a, const Real* b, int columns,
                                         const Then& then) {

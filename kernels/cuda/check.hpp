@@ -1,5 +1,5 @@
-// How every call of CUDA, cuBLASLt and cuDNN is checked: one macro per library, which quotes the call. Streams and events
-// with an owner.
+// How every call of CUDA, cuBLASLt and cuDNN is checked: one macro per library, which quotes the call.
+// Streams and events with an owner.
 //
 // They throw Error(rank): a failed call is a fault of this rank's GPU, driver or memory. The libraries' own
 // headers stay out of here, so that a kernel's file need not read them.
@@ -49,7 +49,8 @@ inline OwnedEvent create_event(unsigned flags) {
   return OwnedEvent(event);
 }
 
-/// On the device that is current. The stream waits for no other but by events (non-blocking, in CUDA's words).
+/// On the device that is current. The stream waits for no other but by events (non-blocking, in
+/// CUDA's words).
 inline OwnedStream create_stream() {
   cudaStream_t stream = nullptr;
   TENAX_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -1,13 +1,13 @@
-// Sums down the columns of a matrix, in two stages: of chunks of rows, then of the chunks' sums. The order is fixed by the
-// shape alone.
+// Sums down the columns of a matrix, in two stages: of chunks of rows, then of the chunks' sums. The order is
+// fixed by the shape alone.
 #pragma once
 
 #include "kernels/cuda/vector16.hpp"
 
 namespace tenax::kernels::cuda {
 
-/// The sums of the kCount columns from `first` on, over `rows` rows that are `stride` elements apart, shared among the
-/// group: rank r adds rows r, r + size, …
+/// The sums of the kCount columns from `first` on, over `rows` rows that are `stride` elements apart, shared
+/// among the group: rank r adds rows r, r + size, …
 template <int kCount, class Group, class T>
 TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> sum_columns(Group group, const T* first, std::int64_t stride,
                                                            std::int64_t rows) {
@@ -19,8 +19,8 @@ TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> sum_columns(Group group, const T*
   return group.sum(sums);
 }
 
-/// The second stage: output[columns] (+)= the sums over `count` chunks, each of which left a row of sums in `partials`.
-/// Such a row may hold those of a second output behind those of the first.
+/// The second stage: output[columns] (+)= the sums over `count` chunks, each of which left a row of sums in
+/// `partials`. Such a row may hold those of a second output behind those of the first.
 template <class A>
 struct ChunkSums {
   const A* partials;
@@ -35,7 +35,8 @@ struct ChunkSums {
   }
 };
 
-/// column in [0, width()); a column beyond gets nothing, but its threads must call this with the others of their block.
+/// column in [0, width()); a column beyond gets nothing, but its threads must call this with the others of
+/// their block.
 template <class Group, class A>
 TENAX_HOST_DEVICE void sum_chunks(Group group, const ChunkSums<A>& sums, std::int64_t column) {
   const bool exists = column < sums.width();

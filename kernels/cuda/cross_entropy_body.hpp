@@ -41,8 +41,8 @@ TENAX_HOST_DEVICE float exponential_of(float x) {
 #endif
 }
 
-/// Σ exp(x − maximum) over what was added so far, rescaled whenever the maximum rises. NaN never becomes the maximum, but
-/// makes the sum NaN; so does +∞.
+/// Σ exp(x − maximum) over what was added so far, rescaled whenever the maximum rises. NaN never becomes the
+/// maximum, but makes the sum NaN; so does +∞.
 template <class A>
 struct OnlineSum {
   A maximum = std::numeric_limits<A>::lowest(), sum = 0;
@@ -83,7 +83,8 @@ TENAX_HOST_DEVICE void cross_entropy_forward_row(Group group, const CrossEntropy
   rows.target_logit[row] = target >= 0 && target < rows.valid ? A(widen(x[target])) : A(0);
 }
 
-/// scale · (exp(x − log_sum_exp) − [column is the target]), the target's column counted from the pack's first.
+/// scale · (exp(x − log_sum_exp) − [column is the target]), the target's column counted from the
+/// pack's first.
 template <class A, int kCount>
 TENAX_HOST_DEVICE Pack<A, kCount> logit_gradient(Pack<A, kCount> x, A log_sum_exp, A scale,
                                                  std::int64_t target) {

@@ -27,12 +27,12 @@ class CudaContext {
   const DriverCalls& driver() const { return driver_; }
   EventClock& clock() { return clock_; }
 
-  /// CUDA's current device belongs to the calling thread: each call that reaches CUDA begins with this (some
-  /// 50 ns).
+  /// CUDA's current device belongs to the calling thread: each call that reaches CUDA begins with this
+  /// (some 50 ns).
   void make_current() const;
 
-  /// Device memory, its contents arbitrary. Throws Error(rank) naming the bytes asked for and those that are
-  /// free.
+  /// Device memory, its contents arbitrary. Throws Error(rank) naming the bytes asked for and those
+  /// that are free.
   void* allocate(std::size_t bytes) const;
   void* allocate_pinned(std::size_t bytes) const;
   /// Waits for what all streams were given before, as cudaFree does, but not for ever: where a stream is not

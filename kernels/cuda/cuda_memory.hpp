@@ -8,8 +8,8 @@
 
 namespace tenax::kernels::cuda {
 
-/// Zeroed when this returns. Pinned memory has one address for host and devices. Throws Error(rank) where it
-/// is full.
+/// Zeroed when this returns. Pinned memory has one address for host and devices. Throws Error(rank)
+/// where it is full.
 std::unique_ptr<Buffer> allocate_memory(std::shared_ptr<CudaContext> context, std::size_t bytes,
                                         MemoryKind kind);
 /// Device::register_host.

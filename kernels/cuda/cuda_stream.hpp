@@ -37,8 +37,8 @@ class KnownStream {
   OwnedStream stream_;
 };
 
-/// Waits for no other stream but by events and flags. All streams have one priority: what
-/// copies runs on engines of its own, and collectives hold few multiprocessors.
+/// Waits for no other stream but by events and flags. All streams have one priority: what copies runs on
+/// engines of its own, and collectives hold few multiprocessors.
 ///
 /// A capture concerns the calling thread only (cudaStreamCaptureModeThreadLocal): other threads may allocate
 /// and ask for events meanwhile, this one may not. Streams that wait for an event recorded within join it,

@@ -40,8 +40,8 @@ class CudnnAttentionPlans {
   bool deterministic() const { return deterministic_; }
   /// cuDNN, which then enqueues on `stream`.
   cudnnHandle_t handle_on(cudaStream_t stream);
-  /// After handle_on(stream). Throw Error(rank) where `stream` is captured and the plan would have to be made
-  /// now.
+  /// After handle_on(stream). Throw Error(rank) where `stream` is captured and the plan would have to
+  /// be made now.
   const CudnnPlanned<CudnnForwardGraph>& forward(cudaStream_t stream, const AttentionShape& shape);
   const CudnnPlanned<CudnnBackwardGraph>& backward(cudaStream_t stream, const AttentionShape& shape);
 

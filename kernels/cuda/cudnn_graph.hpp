@@ -51,8 +51,8 @@ class CudnnGraph {
   /// y is x seen through another layout.
   void reshape(Id x, Id y);
 
-  /// What an execution plan is made from. Without a handle it is checked as far as it does not depend on the
-  /// device.
+  /// What an execution plan is made from. Without a handle it is checked as far as it does not depend
+  /// on the device.
   CudnnDescriptor finish(cudnnHandle_t handle) const;
 
  private:

@@ -1,5 +1,5 @@
-// Groups of threads on the GPU, as group.hpp describes them. Sums have a fixed order: a butterfly within each warp, whose
-// partners add the same two numbers, then the warps' sums in the order of another butterfly.
+// Groups of threads on the GPU, as group.hpp describes them. Sums have a fixed order: a butterfly within each
+// warp, whose partners add the same two numbers, then the warps' sums in the order of another butterfly.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,9 @@ __device__ __forceinline__ T over_warp(T value, Combine combine) {
   return value;
 }
 
-/// The blockDim.x threads that share one threadIdx.y. blockDim.x is 32, and each group is a warp; or it is a larger
-/// multiple of 32 and blockDim.y is 1: the group is the block. All threads of a group must make the same calls.
+/// The blockDim.x threads that share one threadIdx.y. blockDim.x is 32, and each group is a warp; or it is
+/// a larger multiple of 32 and blockDim.y is 1: the group is the block. All threads of a group must make
+/// the same calls.
 class DeviceGroup {
  public:
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }

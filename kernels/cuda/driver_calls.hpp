@@ -12,8 +12,8 @@ namespace tenax::kernels::cuda {
 
 class CudaContext;
 
-/// The calls that only the driver's own interface has. They are looked up when a device is created: an executable that was
-/// linked with libcuda would not start on machines without a driver.
+/// The calls that only the driver's own interface has. They are looked up when a device is created: an
+/// executable that was linked with libcuda would not start on machines without a driver.
 struct DriverCalls {
   PFN_cuStreamWriteValue32_v11070 write_value = nullptr;
   PFN_cuStreamWaitValue32_v11070 wait_value = nullptr;
@@ -27,20 +27,23 @@ unsigned long long capture_of(cudaStream_t stream);
 
 inline bool is_captured(cudaStream_t stream) { return capture_of(stream) != 0; }
 
-/// Asks for 32 queues, the most there can be, by which the host reaches the device, unless the user's environment says
-/// otherwise. Streams share these queues, 8 by default. A stream that waits for a flag holds up all that stands behind it
-/// in its queue, for ever where the flag is set by something behind it. Call before the process's first call of CUDA.
+/// Asks for 32 queues, the most there can be, by which the host reaches the device, unless the user's
+/// environment says otherwise. Streams share these queues, 8 by default. A stream that waits for a flag holds
+/// up all that stands behind it in its queue, for ever where the flag is set by something behind it. Call
+/// before the process's first call of CUDA.
 void ask_for_connections();
 
-/// What a query of an event or a stream says: true, or false for not yet. Throws Error(rank) quoting `call` where the device is broken.
+/// What a query of an event or a stream says: true, or false for not yet. Throws Error(rank) quoting `call`
+/// where the device is broken.
 bool passed(cudaError_t status, const char* call);
 
-/// Waits by asking, since CUDA's own waits know no deadline. Throws Error(rank) on expiry, naming the device and `what` it
-/// did not pass.
+/// Waits by asking, since CUDA's own waits know no deadline. Throws Error(rank) on expiry, naming the device
+/// and `what` it did not pass.
 void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const CudaContext& context,
                 const char* what);
 
-/// Named ranges (NVTX) that Nsight Systems shows on the launching thread's line, and over the operations launched within.
+/// Named ranges (NVTX) that Nsight Systems shows on the launching thread's line, and over the operations
+/// launched within.
 void push_range(const char* name);
 void pop_range();
 

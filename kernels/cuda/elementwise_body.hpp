@@ -1,5 +1,6 @@
-// Operations that treat each element on its own. Each has read<kCount>(at), which only reads, write<kCount>(at, what read
-// gave), and kMayPack: whether eight elements at a time exist. apply_to_slice() puts them together.
+// Operations that treat each element on its own. Each has read<kCount>(at), which only reads,
+// write<kCount>(at, what read gave), and kMayPack: whether eight elements at a time exist. apply_to_slice()
+// puts them together.
 #pragma once
 
 #include "kernels/cuda/gelu_body.hpp"

@@ -1,5 +1,5 @@
-// What a group of threads computes of the embedding's gradients: of a tile of the tokens sorted by number, of a token
-// whose rows cross tiles, and of a position. Runs on the host and on the GPU.
+// What a group of threads computes of the embedding's gradients: of a tile of the tokens sorted by number, of
+// a token whose rows cross tiles, and of a position. Runs on the host and on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace tenax::kernels::cuda {
 
-/// The tokens of a microbatch in the order of their `keys`: local token numbers, and `vocab` for all of other shards.
-/// rows[i] is the row of d_x that the i-th belongs to. partial [tiles][2][columns]: of each tile the sum of the run of
-/// equal keys that came from the tile before, and of the one that begins here and goes on in the next.
+/// The tokens of a microbatch in the order of their `keys`: local token numbers, and `vocab` for all of other
+/// shards. rows[i] is the row of d_x that the i-th belongs to. partial [tiles][2][columns]: of each tile the
+/// sum of the run of equal keys that came from the tile before, and of the one that begins here and goes on
+/// in the next.
 template <class T, class A = Accumulator<T>>
 struct SortedTokens {
   const std::uint32_t* keys;
@@ -58,8 +59,8 @@ TENAX_HOST_DEVICE void finish_run(const SortedTokens<T, A>& s, std::int64_t tile
     add_to_memory(s.d_wte + key * s.columns + column, sum);
 }
 
-/// Calls use(i, row) for each i in [begin, end), in this order, with the kCount elements at row_at(i): reads of several
-/// rows are under way at once.
+/// Calls use(i, row) for each i in [begin, end), in this order, with the kCount elements at row_at(i): reads
+/// of several rows are under way at once.
 template <int kCount, class RowAt, class Use>
 TENAX_HOST_DEVICE void for_rows(std::int64_t begin, std::int64_t end, const RowAt& row_at, const Use& use) {
   std::int64_t i = begin;

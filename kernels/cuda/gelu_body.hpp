@@ -1,4 +1,5 @@
-// gelu(x) = x/2 · (1 + tanh u) with u = sqrt(2/π) (x + 0.044715 x³), as x · s with s = 1 / (1 + exp(−2u)), and its slope.
+// gelu(x) = x/2 · (1 + tanh u) with u = sqrt(2/π) (x + 0.044715 x³), as x · s with s = 1 / (1 + exp(−2u)),
+// and its slope.
 #pragma once
 
 #include <cmath>
@@ -7,7 +8,8 @@
 
 namespace tenax::kernels::cuda {
 
-/// 1 / (1 + exp(z)). T: what the result is rounded to; the GPU's own exponential and division are good for bf16, not more.
+/// 1 / (1 + exp(z)). T: what the result is rounded to; the GPU's own exponential and division are good for
+/// bf16, not more.
 template <class T>
 TENAX_HOST_DEVICE Accumulator<T> sigmoid_of_minus(Accumulator<T> z) {
 #ifdef __CUDA_ARCH__

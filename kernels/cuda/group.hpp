@@ -1,10 +1,10 @@
-// How the own CUDA kernels are written: a kernel is a thin __global__ shell round a body, and a body is a template over
-// the group of threads that computes one row or block together. On the GPU the group is a warp or a block
-// (device_group.cuh); in tests it is one host thread, so that every body's arithmetic and indexing is checked against the
-// CPU back end on machines without a GPU, by the host's compiler.
+// How the own CUDA kernels are written: a kernel is a thin __global__ shell round a body, and a body is a
+// template over the group of threads that computes one row or block together. On the GPU the group is a warp
+// or a block (device_group.cuh); in tests it is one host thread, so that every body's arithmetic and indexing
+// is checked against the CPU back end on machines without a GPU, by the host's compiler.
 //
-// A group has: rank() and size(); sum(x), max(x): over its threads, in a fixed order, the result on all of them; sync().
-// A body strides over its row by rank() and size(), 16 bytes at a time where the row allows.
+// A group has: rank() and size(); sum(x), max(x): over its threads, in a fixed order, the result on all of
+// them; sync(). A body strides over its row by rank() and size(), 16 bytes at a time where the row allows.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,5 +1,6 @@
-// The backward pass of layer norm over many rows by one group of threads. With x̂ = (x − mean) · rstd and g = d_y ∘ gamma:
-// d_x = rstd · (g − mean(g) − x̂ · mean(g ∘ x̂)) (+ d_residual), d_gamma = Σ_rows d_y ∘ x̂, d_beta = Σ_rows d_y.
+// The backward pass of layer norm over many rows by one group of threads. With x̂ = (x − mean) · rstd and g =
+// d_y ∘ gamma: d_x = rstd · (g − mean(g) − x̂ · mean(g ∘ x̂)) (+ d_residual), d_gamma = Σ_rows d_y ∘ x̂,
+// d_beta = Σ_rows d_y.
 #pragma once
 
 #include "kernels/cuda/vector16.hpp"
@@ -79,9 +80,9 @@ TENAX_HOST_DEVICE Pack<A, 2> means_of(const Pack<A, 2>& sums, std::int64_t colum
   return {{sums.at[0] / static_cast<A>(columns), sums.at[1] / static_cast<A>(columns)}};
 }
 
-/// Rows first_row, first_row + row_step, … of which each thread holds its packs in registers (fits_in_slots). `ahead`: reads
-/// the next row before it has finished one, which only this group overwrites, and later. Writes d_x, and to `partial`
-/// [2, columns] these rows' sums for d_gamma and d_beta.
+/// Rows first_row, first_row + row_step, … of which each thread holds its packs in registers (fits_in_slots).
+/// `ahead`: reads the next row before it has finished one, which only this group overwrites, and later.
+/// Writes d_x, and to `partial` [2, columns] these rows' sums for d_gamma and d_beta.
 template <int kCount, int kSlots, bool ahead, class Group, class T>
 TENAX_HOST_DEVICE void layernorm_backward_held(Group group, const NormGradientRows<T>& op,
                                                std::int64_t first_row, std::int64_t row_step,
@@ -120,7 +121,8 @@ TENAX_HOST_DEVICE void layernorm_backward_held(Group group, const NormGradientRo
   });
 }
 
-/// The same for rows of any length, element by element: they are read twice, and the sums are kept in `partial`.
+/// The same for rows of any length, element by element: they are read twice, and the sums are kept
+/// in `partial`.
 template <class Group, class T>
 TENAX_HOST_DEVICE void layernorm_backward_any(Group group, const NormGradientRows<T>& op,
                                               std::int64_t first_row, std::int64_t row_step,

@@ -23,8 +23,8 @@ struct NormRows {
   std::int64_t columns;
 };
 
-/// Writes sum (where residual), y, mean and rstd of `row`. The variance is summed around the mean, after it: sums of
-/// squares would cancel.
+/// Writes sum (where residual), y, mean and rstd of `row`. The variance is summed around the mean, after it:
+/// sums of squares would cancel.
 template <int kCount, bool residual, class Group, class T>
 TENAX_HOST_DEVICE void layernorm_forward_row(Group group, const NormRows<T>& rows, std::int64_t row) {
   using A = Accumulator<T>;

@@ -1,12 +1,13 @@
 // Matrix products on the GPU: cuBLASLt, one algorithm per shape, chosen at its first use.
 //
 // What is fused: the bias into every product, GELU into linear_gelu_forward, GELU's derivative into
-// linear_gelu_backward_input (bf16 only: cuBLASLt does not say how exact its tanh is, and fp32 must be exact to 1e-5), the
-// bias gradient into linear_backward_weight. The last saves reading d_y once more (rows · out · 2 bytes; GPT-2 124M with
-// 32 sequences: 5.4 GB a step, about 2 % of it). It is of bf16 only, and done where cuBLASLt has it with the kind of kernel
-// that it uses for the product alone (matmul_search.hpp), decided once a shape. GELU's derivative and its bias gradient in
-// one (DGELU_BGRAD) would not do: the first belongs to the backward pass's B, the second to its W, which may come much
-// later and has to add in microbatch order.
+// linear_gelu_backward_input (bf16 only: cuBLASLt does not say how exact its tanh is, and fp32 must be exact
+// to 1e-5), the bias gradient into linear_backward_weight. The last saves reading d_y once more (rows · out
+// · 2 bytes; GPT-2 124M with 32 sequences: 5.4 GB a step, about 2 % of it). It is of bf16 only, and done
+// where cuBLASLt has it with the kind of kernel that it uses for the product alone (matmul_search.hpp),
+// decided once a shape. GELU's derivative and its bias gradient in one (DGELU_BGRAD) would not do: the first
+// belongs to the backward pass's B, the second to its W, which may come much later and has to add in
+// microbatch order.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,11 +21,12 @@ namespace tenax::kernels::cuda {
 
 /// The products of one device and the algorithms chosen so far. Thread rule: any thread.
 ///
-/// The first use of a big shape measures algorithms (tens of milliseconds, on a stream and in memory of its own: what is
-/// on `stream` neither waits nor matters). `deterministic`: only those that give the same bits as the one that cuBLASLt's
-/// heuristics put first are compared, so that every run computes the same, whatever the clock says (matmul_search.hpp).
-/// While `stream` is captured nothing is measured: a shape unseen until then gets the heuristics' first.
-/// All throw Error(rank) when cuBLASLt fails, or has no algorithm for a shape.
+/// The first use of a big shape measures algorithms (tens of milliseconds, on a stream and in memory of its
+/// own: what is on `stream` neither waits nor matters). `deterministic`: only those that give the same bits
+/// as the one that cuBLASLt's heuristics put first are compared, so that every run computes the same,
+/// whatever the clock says (matmul_search.hpp). While `stream` is captured nothing is measured: a shape
+/// unseen until then gets the heuristics' first. All throw Error(rank) when cuBLASLt fails, or has no
+/// algorithm for a shape.
 class CudaMatmul {
  public:
   /// For the device that is current.
@@ -35,8 +37,8 @@ class CudaMatmul {
 
   void matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& workspace);
 
-  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes, no d_bias): then
-  /// the caller composes it. y is GELU of the sum before that is rounded to `pre`.
+  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes, no
+  /// d_bias): then the caller composes it. y is GELU of the sum before that is rounded to `pre`.
   bool linear_gelu_forward(cudaStream_t stream, const LinearGeluForwardArgs& args, Workspace& workspace);
   bool linear_gelu_backward_input(cudaStream_t stream, const LinearGeluBackwardInputArgs& args,
                                   Workspace& workspace);

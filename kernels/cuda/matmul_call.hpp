@@ -14,7 +14,8 @@ namespace tenax::kernels::cuda {
 /// What a product may use of its stream's workspace: cuBLASLt's advice for Hopper.
 inline constexpr std::size_t kMatmulWorkspace_bytes = std::size_t{32} << 20;
 
-/// Cheap to build, so built for each call. Not copied: descriptors refer to each other by address. Thread rule: one thread.
+/// Cheap to build, so built for each call. Not copied: descriptors refer to each other by address. Thread
+/// rule: one thread.
 class MatmulCall {
  public:
   /// Throws Error(rank) where cuBLASLt refuses an attribute.
@@ -22,11 +23,12 @@ class MatmulCall {
   MatmulCall(const MatmulCall&) = delete;
   MatmulCall& operator=(const MatmulCall&) = delete;
 
-  /// Algorithms for operands aligned as these are, at most `count`, in the order of cuBLASLt's estimates: the same list in
-  /// every run on such a device. Partial sums of an inner index that is split are kept in the accumulation type and added
-  /// in a fixed order. Empty where there is none for this plan.
+  /// Algorithms for operands aligned as these are, at most `count`, in the order of cuBLASLt's estimates: the
+  /// same list in every run on such a device. Partial sums of an inner index that is split are kept in the
+  /// accumulation type and added in a fixed order. Empty where there is none for this plan.
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms(cublasLtHandle_t handle, int count);
-  /// cuBLASLt's number of the kind of kernel that an algorithm uses: what was written for older processors has others.
+  /// cuBLASLt's number of the kind of kernel that an algorithm uses: what was written for older
+  /// processors has others.
   static std::int32_t kind_of(const cublasLtMatmulAlgo_t& algorithm);
   /// Whether an algorithm that was found for other extents does for these.
   bool admits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm);

@@ -1,13 +1,15 @@
-// How a row-major product of ours is said to a column-major library: pure, and checked on the host by an interpreter of
-// the plan (tests/kernels/cuda_matmul_plan_test.cpp).
+// How a row-major product of ours is said to a column-major library: pure, and checked on the host by an
+// interpreter of the plan (tests/kernels/cuda_matmul_plan_test.cpp).
 //
-// A row-major matrix [r, c] is a column-major one [c, r] with leading dimension c. So c[m, n] = op(a) · op(b) is asked for
-// as its transpose: D[n, m] = op(B) · op(A) with the library's A being our b and its B our a, each transposed where ours
-// is. D's rows are our columns, so a bias over columns is the library's bias over rows.
+// A row-major matrix [r, c] is a column-major one [c, r] with leading dimension c. So c[m, n] = op(a) ·
+// op(b) is asked for as its transpose: D[n, m] = op(B) · op(A) with the library's A being our b and its B
+// our a, each transposed where ours is. D's rows are our columns, so a bias over columns is the library's
+// bias over rows.
 //
-// A weight gradient xᵀ · d_y is asked for as D[out, in] = d_y · x: the library's A is our d_y, [out, rows] as it lies
-// there, so the bias gradient, d_y summed over rows, is A summed over the inner index: one number a row of D, which
-// cuBLASLt calls BGRADA. (BGRADB would sum x.) It wants A as it is stored, not transposed, which d_y is.
+// A weight gradient xᵀ · d_y is asked for as D[out, in] = d_y · x: the library's A is our d_y, [out, rows] as
+// it lies there, so the bias gradient, d_y summed over rows, is A summed over the inner index: one number a
+// row of D, which cuBLASLt calls BGRADA. (BGRADB would sum x.) It wants A as it is stored, not transposed,
+// which d_y is.
 #pragma once
 
 #include <compare>
@@ -37,8 +39,8 @@ constexpr bool has_aux(Epilogue e) {
   return e == Epilogue::gelu || e == Epilogue::bias_gelu || e == Epilogue::d_gelu;
 }
 
-/// d[m, n] (+)= op(a)[m, k] · op(b)[k, n], column-major, with leading dimensions in elements; d's is also aux's. It says
-/// everything but where the operands are.
+/// d[m, n] (+)= op(a)[m, k] · op(b)[k, n], column-major, with leading dimensions in elements; d's is also
+/// aux's. It says everything but where the operands are.
 struct MatmulPlan {
   Epilogue epilogue = Epilogue::none;
   DType input = DType::f32;   ///< a, b
@@ -71,16 +73,17 @@ PlannedMatmul plan_of(const MatmulArgs& args);
 PlannedMatmul plan_of(const LinearGeluForwardArgs& args);
 /// With the result in `d`: args.d_pre, or args.scratch where d_pre is pre's memory.
 PlannedMatmul plan_of(const LinearGeluBackwardInputArgs& args, const Tensor& d);
-/// With the bias gradient in `sums`, which it overwrites: args.d_bias, or scratch memory where that accumulates.
+/// With the bias gradient in `sums`, which it overwrites: args.d_bias, or scratch memory where that
+/// accumulates.
 PlannedMatmul plan_of(const LinearBackwardWeightArgs& args, const Tensor& sums);
 
-/// Whether a library that wants biases of d's type, and GELU's other matrix in bf16 with rows of whole 16 bytes, can be
-/// asked for the plan's epilogue. Bias gradients: of bf16 only; in what order others would be summed, and so how well, it
-/// does not say.
+/// Whether a library that wants biases of d's type, and GELU's other matrix in bf16 with rows of whole 16
+/// bytes, can be asked for the plan's epilogue. Bias gradients: of bf16 only; in what order others would be
+/// summed, and so how well, it does not say.
 bool can_fuse(const MatmulPlan& plan);
 
-/// The same product with m and n cut so that its operands take at most about `bytes`, for trying algorithms out. k, types,
-/// and extents modulo 8, on which algorithms depend, stay.
+/// The same product with m and n cut so that its operands take at most about `bytes`, for trying algorithms
+/// out. k, types, and extents modulo 8, on which algorithms depend, stay.
 MatmulPlan narrowed(MatmulPlan plan, std::size_t bytes);
 
 /// Bytes of all operands.
@@ -96,12 +99,12 @@ struct Trial {
   double seconds = 0;
 };
 
-/// The fastest that ran: with `same_bits_as_first` only of those that wrote what the first did, and the first where that
-/// did not run. 0 where none ran.
+/// The fastest that ran: with `same_bits_as_first` only of those that wrote what the first did, and the first
+/// where that did not run. 0 where none ran.
 std::size_t best_of(std::span<const Trial> trials, bool same_bits_as_first);
 
-/// Whether the plan takes long enough for trials to pay (10 µs on a Hopper), and writes enough for two orders of summation
-/// to show: of fp32 results nearly every one differs, of those rounded to bf16 one in 30 000.
+/// Whether the plan takes long enough for trials to pay (10 µs on a Hopper), and writes enough for two orders
+/// of summation to show: of fp32 results nearly every one differs, of those rounded to bf16 one in 30 000.
 bool worth_trying(const MatmulPlan& plan);
 
 }  // namespace tenax::kernels::cuda

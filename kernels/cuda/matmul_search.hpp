@@ -1,14 +1,16 @@
 // Which algorithm a shape gets: a short timed search over what cuBLASLt's heuristics propose.
 //
-// Two runs must compute the same bits, and a clock never says the same twice. So the search may only decide what cannot be
-// seen in results: of the proposals it admits those which write, for one product of random numbers, bit for bit what the
-// first proposal writes: the same sums in the same order, with other tiles, stages or clusters. The first is the same in
-// every run (heuristics know the shape and the device, no clock). The product's random numbers show another order in any
-// of its thousands of results (worth_trying()). A split inner index stays possible: its partial sums are added in a fixed
-// order, and a weight gradient of few tiles and many rows is several times slower without.
+// Two runs must compute the same bits, and a clock never says the same twice. So the search may only decide
+// what cannot be seen in results: of the proposals it admits those which write, for one product of random
+// numbers, bit for bit what the first proposal writes: the same sums in the same order, with other tiles,
+// stages or clusters. The first is the same in every run (heuristics know the shape and the device, no
+// clock). The product's random numbers show another order in any of its thousands of results
+// (worth_trying()). A split inner index stays possible: its partial sums are added in a fixed order, and a
+// weight gradient of few tiles and many rows is several times slower without.
 //
-// Bias gradients are sums that several blocks may share, and cuBLASLt does not say whether their order is fixed. So each
-// such algorithm is run several times, and one that does not repeat its bits counts as one that did not run.
+// Bias gradients are sums that several blocks may share, and cuBLASLt does not say whether their order is
+// fixed. So each such algorithm is run several times, and one that does not repeat its bits counts as one
+// that did not run.
 #pragma once
 
 #include <cublasLt.h>
@@ -30,9 +32,9 @@ struct MatmulChoice {
   bool aux_in_place = false;
 };
 
-/// One plan's algorithms, run with random numbers in memory and on a stream of its own (up to half a GiB while it lives).
-/// Thread rule: one thread. All block until the GPU has done it, and throw Error(rank) when it breaks or takes longer than
-/// a minute.
+/// One plan's algorithms, run with random numbers in memory and on a stream of its own (up to half a GiB
+/// while it lives). Thread rule: one thread. All block until the GPU has done it, and throw Error(rank) when
+/// it breaks or takes longer than a minute.
 class MatmulSearch {
  public:
   MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan);
@@ -54,14 +56,16 @@ class MatmulSearch {
   TrialBench bench_;
 };
 
-/// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials. `same_bits`:
-/// as above; else the fastest of all. None where no bias gradient came out the same again, or could not be tried.
+/// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials.
+/// `same_bits`: as above; else the fastest of all. None where no bias gradient came out the same again, or
+/// could not be tried.
 std::optional<MatmulChoice> choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                                              std::span<const cublasLtMatmulHeuristicResult_t> proposals,
                                              bool same_bits);
 
-/// Leaves those that use the kind of kernel that cuBLASLt would use without the epilogue. What it has for a rare epilogue
-/// may be for older processors only, and lose more on the product than the fusion saves; a clock may not decide that.
+/// Leaves those that use the kind of kernel that cuBLASLt would use without the epilogue. What it has for a
+/// rare epilogue may be for older processors only, and lose more on the product than the fusion saves; a
+/// clock may not decide that.
 void keep_kind_of_plain_product(cublasLtHandle_t handle, const PlannedMatmul& planned,
                                 std::vector<cublasLtMatmulHeuristicResult_t>& proposals);
 

@@ -1,5 +1,5 @@
-// Sorting numbers on the device, equal ones in the order they came in (CUB's radix sort, which reads and writes them once
-// per 8 bits).
+// Sorting numbers on the device, equal ones in the order they came in (CUB's radix sort, which reads and
+// writes them once per 8 bits).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,8 @@ struct SortPairs {
 
 /// Bytes of scratch memory that sort_pairs() needs for these counts.
 std::size_t scratch_bytes_of(const SortPairs& pairs);
-/// Stable; the order does not depend on timing. Allocates nothing. scratch: device memory, aligned to 256 bytes.
+/// Stable; the order does not depend on timing. Allocates nothing. scratch: device memory, aligned
+/// to 256 bytes.
 void sort_pairs(cudaStream_t stream, const SortPairs& pairs, void* scratch, std::size_t scratch_bytes);
 
 }  // namespace tenax::kernels::cuda

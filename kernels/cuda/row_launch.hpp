@@ -18,8 +18,8 @@ struct RowLaunch {
   dim3 grid, block;
 };
 
-/// A warp each, four to a block, for rows of up to 32 · `slots` packs; else a block each, with `slots` packs to a thread
-/// until there are kMaxRowThreads. Row r belongs to blockIdx.x · blockDim.y + threadIdx.y.
+/// A warp each, four to a block, for rows of up to 32 · `slots` packs; else a block each, with `slots` packs
+/// to a thread until there are kMaxRowThreads. Row r belongs to blockIdx.x · blockDim.y + threadIdx.y.
 inline RowLaunch launch_rows(std::int64_t rows, std::int64_t packs, int slots) {
   constexpr std::int64_t kLanes = 32, kRowsOfWarps = 4;
   const std::int64_t warps =

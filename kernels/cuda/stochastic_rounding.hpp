@@ -1,7 +1,7 @@
 // Rounding a float to bf16 up or down at random, with the probabilities that keep its mean.
 //
-// The numbers are counter-based (random.hpp): they depend on seed, step and index of the element only, never on how
-// threads share the work. Runs on the host and on the GPU.
+// The numbers are counter-based (random.hpp): they depend on seed, step and index of the element only, never
+// on how threads share the work. Runs on the host and on the GPU.
 #pragma once
 
 #include <bit>
@@ -12,9 +12,10 @@
 
 namespace tenax::kernels::cuda {
 
-/// Whether the copy in bf16 is rounded at random instead of to nearest. Element i of a stretch draws by (seed, step,
-/// first_element + i), its place in the rank's parameters: repeating a run repeats its bits, however a layout cuts these
-/// into stretches. Ranks of other parameters draw alike. Each draw is unbiased all the same.
+/// Whether the copy in bf16 is rounded at random instead of to nearest. Element i of a stretch draws by
+/// (seed, step, first_element + i), its place in the rank's parameters: repeating a run repeats its bits,
+/// however a layout cuts these into stretches. Ranks of other parameters draw alike. Each draw is unbiased
+/// all the same.
 struct UpdateRounding {
   bool stochastic = false;
   std::uint64_t seed = 1;
@@ -36,9 +37,9 @@ TENAX_HOST_DEVICE std::uint32_t bits_at(const PhiloxBlock& block, int place) {
   return place == 0 ? block[0] : place == 1 ? block[1] : place == 2 ? block[2] : block[3];
 }
 
-/// One of the two bf16 around a float: with uniform `bits`, a value that lies p of the way from one to the other becomes
-/// the other with probability p, to 16 bits of p, which is all that a float can say. What is a bf16 already stays, so do
-/// infinities and NaN.
+/// One of the two bf16 around a float: with uniform `bits`, a value that lies p of the way from one to the
+/// other becomes the other with probability p, to 16 bits of p, which is all that a float can say. What is a
+/// bf16 already stays, so do infinities and NaN.
 TENAX_HOST_DEVICE float round_at_random(float value, std::uint32_t bits) {
   const auto exact = std::bit_cast<std::uint32_t>(value);
   const bool nan = (exact & 0x7fffffffu) > 0x7f800000u;

@@ -1,5 +1,5 @@
-// Many stretches of memory in one launch: a table of them is the kernel's parameter, and each block finds its own there.
-// Runs on the host and on the GPU.
+// Many stretches of memory in one launch: a table of them is the kernel's parameter, and each block finds its
+// own there. Runs on the host and on the GPU.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ TENAX_HOST_DEVICE int piece_of(const Table& table, std::uint32_t block) {
   return low;
 }
 
-/// Calls launch(table, blocks) for as many tables as `pieces` take, in their order, those without elements left out. A
-/// block has up to `block_elements` elements of one piece.
+/// Calls launch(table, blocks) for as many tables as `pieces` take, in their order, those without elements
+/// left out. A block has up to `block_elements` elements of one piece.
 template <class Table, class Pieces, class Launch>
 void for_tables(const Pieces& pieces, std::int64_t block_elements, const Launch& launch) {
   Table table{};

@@ -1,5 +1,5 @@
-// Σ x² in fp64 over many stretches, in two stages: of slices, then of the slices' sums. The order is fixed by the
-// stretches' lengths and alignment alone.
+// Σ x² in fp64 over many stretches, in two stages: of slices, then of the slices' sums. The order is fixed by
+// the stretches' lengths and alignment alone.
 #pragma once
 
 #include <span>

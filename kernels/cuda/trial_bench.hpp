@@ -11,8 +11,9 @@
 
 namespace tenax::kernels::cuda {
 
-/// Its memory comes from the device's pool in the order of its stream, and goes back to the device when the bench goes:
-/// neither waits for other streams. Thread rule: one thread. All throw Error(rank) when the device breaks.
+/// Its memory comes from the device's pool in the order of its stream, and goes back to the device when the
+/// bench goes: neither waits for other streams. Thread rule: one thread. All throw Error(rank) when the
+/// device breaks.
 class TrialBench {
  public:
   explicit TrialBench(const MatmulPlan& plan);
@@ -26,7 +27,8 @@ class TrialBench {
   const MatmulOperands& operands() const { return operands_; }
   void* workspace() const { return workspace_; }
 
-  /// What the product writes gets random numbers: the same each time, so that what is not written, or added to, shows.
+  /// What the product writes gets random numbers: the same each time, so that what is not written, or
+  /// added to, shows.
   void reset_outputs();
   void copy_aux_to_d();
   /// Waits for it.

@@ -1,6 +1,6 @@
-// Eight elements at a time, or one: how own kernels read and write memory. Eight of bf16 are one 16-byte access, eight
-// of fp32 two. Rows that cannot be read so (their length no multiple of 8, or not aligned) and fp64 are read one by one,
-// by the same bodies.
+// Eight elements at a time, or one: how own kernels read and write memory. Eight of bf16 are one 16-byte
+// access, eight of fp32 two. Rows that cannot be read so (their length no multiple of 8, or not aligned) and
+// fp64 are read one by one, by the same bodies.
 #pragma once
 
 #include <cstdint>
@@ -137,7 +137,8 @@ TENAX_HOST_DEVICE Pack<Accumulator<T>, kCount> load(const T* source) {
 
 TENAX_HOST_DEVICE void store_words(Words16* destination, const Words16& words) {
 #ifdef __CUDA_ARCH__
-  // Plain assignments are split into four accesses of 4 bytes wherever the compiler loses sight of the alignment.
+  // Plain assignments are split into four accesses of 4 bytes wherever the compiler loses sight of
+  // the alignment.
   asm volatile("st.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(destination), "r"(words.x), "r"(words.y),
                "r"(words.z), "r"(words.w)
                : "memory");
@@ -162,9 +163,9 @@ TENAX_HOST_DEVICE void store(T* destination, const Pack<A, kCount>& values) {
   store_raw(destination, narrowed<T>(values));
 }
 
-/// Visits the packs of kCount elements [at, at + kCount) of [0, columns) that are this thread's, kSlots at a time: first
-/// load(slot, at) for each of them, then use(slot, at), so that kSlots reads are under way. What load leaves in an array
-/// at [slot] stays in registers. columns: a multiple of kCount.
+/// Visits the packs of kCount elements [at, at + kCount) of [0, columns) that are this thread's, kSlots at a
+/// time: first load(slot, at) for each of them, then use(slot, at), so that kSlots reads are under way. What
+/// load leaves in an array at [slot] stays in registers. columns: a multiple of kCount.
 template <int kCount, int kSlots, class Group, class Load, class Use>
 TENAX_HOST_DEVICE void for_slots(Group group, std::int64_t columns, const Load& load, const Use& use) {
   const std::int64_t step = static_cast<std::int64_t>(group.size()) * kCount;

@@ -149,8 +149,8 @@ TENAX_HOST_DEVICE void update_pack(const Update<T, A>& u, std::int64_t begin) {
   store_copy(u.at.compute + begin, w);
 }
 
-/// Elements [block · kUpdateBlock, (block + 1) · kUpdateBlock) of those there are, kCount at a time (1 where the tensors
-/// are not aligned).
+/// Elements [block · kUpdateBlock, (block + 1) · kUpdateBlock) of those there are, kCount at a time (1 where
+/// the tensors are not aligned).
 template <class Element, int kCount, class Group, class T, class A>
 TENAX_HOST_DEVICE void update_block(Group group, const Update<T, A>& u, std::int64_t block) {
   static_assert(kRoundingBlock % kCount == 0 && kUpdateBlock % kCount == 0);

@@ -35,9 +35,9 @@ class EmulatedStream final : public Stream {
   /// Enqueues an operation that the host is taken to have launched ahead: it starts when all before it has
   /// ended and its inputs have arrived, even where the host comes to say so later. Returns its end.
   double enqueue(double seconds);
-  /// Enqueues an operation that a thread launches in answer to something. Where the stream was not told of an
-  /// input since its last operation, that something was the launch itself: then it starts now at the
-  /// earliest.
+  /// Enqueues an operation that a thread launches in answer to something. Where the stream was not told
+  /// of an input since its last operation, that something was the launch itself: then it starts now at
+  /// the earliest.
   double enqueue_in_answer(double seconds);
 
   /// Uniform in [-1, 1], a new one each call.
