@@ -1,10 +1,22 @@
 #include "model/embedding.hpp"
 
+#include <algorithm>
+
 namespace tenax::model {
 
 using kernels::Shape;
 using kernels::Stream;
 using kernels::Tensor;
+
+void split_windows(std::span<const std::int32_t> windows, std::int64_t length, std::int32_t* inputs,
+                   std::int32_t* targets) {
+  const std::int64_t sequences = static_cast<std::int64_t>(windows.size()) / (length + 1);
+  for (std::int64_t s = 0; s < sequences; ++s) {
+    const auto first = windows.begin() + s * (length + 1);
+    std::copy(first, first + length, inputs + s * length);
+    std::copy(first + 1, first + 1 + length, targets + s * length);
+  }
+}
 
 ParameterRow token_embedding_row(const GptConfig& config, const comm::Communicator& tensor_group,
                                  bool tied_copy) {

@@ -2,12 +2,20 @@
 // shard of the rows.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "comm/communicator.hpp"
 #include "kernels/kernels.hpp"
 #include "model/gpt_config.hpp"
 #include "model/parameter_table.hpp"
 
 namespace tenax::model {
+
+/// `windows` [sequences, length + 1] → inputs and targets [sequences, length]: of each window of tokens the first `length`
+/// are inputs, the last `length` their targets.
+void split_windows(std::span<const std::int32_t> windows, std::int64_t length, std::int32_t* inputs,
+                   std::int32_t* targets);
 
 /// The row of the tied token embedding, wte.weight [V, H], cut along the padded vocabulary.
 ParameterRow token_embedding_row(const GptConfig& config, const comm::Communicator& tensor_group,

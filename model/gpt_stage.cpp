@@ -1,6 +1,6 @@
 #include "model/gpt_stage.hpp"
 
-#include "model/token_windows.hpp"
+#include "model/embedding.hpp"
 
 namespace tenax::model {
 

@@ -10,7 +10,6 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/matmul_call.hpp"
-#include "kernels/cuda/matmul_kernels.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/matmul_search.hpp"
 #include "kernels/cuda/operations.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/cuda/matmul_kernels.hpp"
+#include "kernels/cuda/operations.hpp"
 
 #include <algorithm>
 #include <cassert>

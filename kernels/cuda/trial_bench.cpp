@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/matmul_call.hpp"
-#include "kernels/cuda/matmul_kernels.hpp"
+#include "kernels/cuda/operations.hpp"
 #include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 

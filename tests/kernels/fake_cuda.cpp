@@ -6,7 +6,6 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/matmul_kernels.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/workspace.hpp"
 #include "kernels/error.hpp"
