@@ -7,8 +7,8 @@ namespace tenax::app {
 
 struct Build {
   std::string version;
-  std::string
-      commit;  ///< of the source, 40 digits, "-dirty" after them where it was changed since; empty: not known
+  /// Of the source: 40 digits, then "-dirty" where it was changed since. Empty: not known.
+  std::string commit;
 };
 
 /// Of this executable (build_commit.cmake writes it): main() asks, and hands it on.

@@ -29,7 +29,8 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
       first_step_(first_step),
       step_(first_step),
       global_tokens_(parts.deck.batch.global_batch_size * parts.deck.model.seq_length),
-      records_(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step) {
+      records_(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step),
+      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   if (parts_.adaptation) observers_.add(parts_.adaptation->monitor());
@@ -42,7 +43,7 @@ std::string TrainingLoop::run() {
   if (end_reason_ == "completed") evaluate();
   write_profile();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
-  final_checkpoint();
+  if (checkpoints_.finish(step_)) write_profile();  // with the checkpoint
   records_.agree();
   return end_reason_;
 }
@@ -101,14 +102,15 @@ parallel::StepSums TrainingLoop::norm() {
 StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   parallel::PipelineRunner& pipeline = parts_.replica.pipeline();
   const HostPhase phase(profile_, "vote");
-  const StepBallot ballot{.sums = sums,
-                          .signalled = parts_.signals.requested(),
-                          .time_is_up = time_is_up(),
-                          .has_failed = records_.has_failed(),
-                          .checkpoint_is_due = checkpoint_time_has_come(),
-                          .is_void = pipeline.is_void(),
-                          .path_failed = pipeline.links().path_failed(),
-                          .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
+  const StepBallot ballot{
+      .sums = sums,
+      .signalled = parts_.signals.requested(),
+      .time_is_up = time_is_up(),
+      .has_failed = records_.has_failed(),
+      .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
+      .is_void = pipeline.is_void(),
+      .path_failed = pipeline.links().path_failed(),
+      .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
   const StepVote vote = count_votes(parts_.replica.control(), ballot, parts_.replica.global_tokens(),
                                     parts_.replica.layout().has_data);
   if (vote.verdict == Verdict::again) return vote;
@@ -146,7 +148,7 @@ void TrainingLoop::record(const StepVote& vote, double learning_rate, double sec
   report(metrics);
   if (vote.verdict == Verdict::suspend) end_reason_ = vote.signalled ? "signal" : "time_limit";
   ++step_;
-  log_saves();
+  checkpoints_.record(has_steps_left() && end_reason_ == "completed");
   refuse_divergence();
 }
 
@@ -165,8 +167,7 @@ void TrainingLoop::validate() {
 }
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
-  const std::int64_t interval = parts_.deck.checkpoint.interval;
-  if (vote.checkpoint_is_due || (interval > 0 && step_ % interval == 0)) start_checkpoint();
+  if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_);
 }
 
 void TrainingLoop::trace() {
@@ -191,9 +192,8 @@ void TrainingLoop::write_profile() {
   parts_.replica.report(&profile_, true);
   StepProfile profile = profile_;
   profile.set_pass_times(last_pass_times_);
-  if (writing_since_s_)
-    profile.on_phase(
-        {PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s_, steady_now_s()});
+  if (const auto since_s = checkpoints_.writing_since_s())
+    profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *since_s, steady_now_s()});
   write_trace(std::filesystem::path(parts_.deck.run.output_dir) / "trace.json", step_ - 1, profile,
               parts_.replica.coordinates(), parts_.replica.control());
 }
@@ -244,62 +244,6 @@ void TrainingLoop::evaluate() {
   records_.validation(step_, loss);
   parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",
                             static_cast<long long>(step_), loss, std::exp(loss)));
-}
-
-// Rank 0's clock decides.
-bool TrainingLoop::checkpoint_time_has_come() const {
-  const io::CheckpointSection& section = parts_.deck.checkpoint;
-  return parts_.replica.control().rank() == 0 && section.interval == 0 && section.interval_minutes > 0 &&
-         steady_now_s() - last_checkpoint_s_ >= section.interval_minutes * kSecondsPerMinute;
-}
-
-void TrainingLoop::start_checkpoint() {
-  last_checkpoint_s_ = steady_now_s();
-  if (!parts_.checkpoints) return;
-  const double begin_s = steady_now_s();
-  parts_.checkpoints->save_async(step_, io::to_toml(parts_.deck));
-  const double snapshot_s = parts_.checkpoints->snapshot_begin_s(), now_s = steady_now_s();
-  profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
-  profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
-  log_saves();
-  writing_since_s_ = now_s;
-}
-
-// A run whose last checkpoint cannot be written has failed; earlier ones only warn.
-void TrainingLoop::final_checkpoint() {
-  if (!parts_.checkpoints) return;
-  {
-    const HostPhase phase(profile_, "wait for checkpoint");
-    parts_.checkpoints->wait(Deadline::after_s(parts_.deck.comm.deadline_s * 10));
-  }
-  log_saves();
-  if (parts_.deck.checkpoint.interval < 0) return;
-  const resilience::SaveReport report = parts_.checkpoints->save(step_, io::to_toml(parts_.deck));
-  log_save(report);
-  if (!report.saved())
-    throw comm::AgreedError(Scope::job, "the last checkpoint could not be written: " + report.failure);
-  write_profile();  // with the checkpoint
-}
-
-void TrainingLoop::log_saves() {
-  if (!parts_.checkpoints) return;
-  while (const auto report = parts_.checkpoints->poll()) log_save(*report);
-}
-
-void TrainingLoop::log_save(const resilience::SaveReport& report) {
-  writing_since_s_.reset();
-  profile_.on_phase(
-      {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});
-  io::JsonObject details;
-  details.add("file", report.file.string());
-  if (report.saved()) {
-    details.add("seconds", report.seconds).add("bytes", report.bytes);
-    return records_.event(report.step, "checkpoint", details);
-  }
-  if (has_steps_left() && end_reason_ == "completed")
-    parts_.console.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
-                               static_cast<long long>(report.step), report.failure.c_str()));
-  records_.event(report.step, "checkpoint_failed", details.add("reason", report.failure));
 }
 
 void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {

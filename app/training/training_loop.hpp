@@ -8,6 +8,7 @@
 
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
+#include "app/training/loop_checkpoints.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_vote.hpp"
@@ -71,11 +72,6 @@ class TrainingLoop {
   void report(const io::TrainingMetrics& metrics);
   void evaluate();
   void write_profile();
-  bool checkpoint_time_has_come() const;
-  void start_checkpoint();
-  void final_checkpoint();
-  void log_saves();
-  void log_save(const resilience::SaveReport& report);
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   bool time_is_up() const;
 
@@ -85,14 +81,13 @@ class TrainingLoop {
   const std::int64_t global_tokens_;  ///< of a step
   RunRecords records_;
   StepProfile profile_;
+  LoopCheckpoints checkpoints_;
   resilience::PassTimes pass_times_;
   resilience::StageMeasurement last_pass_times_;
   parallel::StepObservers observers_;
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
-  std::optional<double> writing_since_s_;  // a checkpoint in the background; steady clock
-  double last_checkpoint_s_ = kernels::steady_now_s();
   double logged_seconds_ = 0;
   std::int64_t logged_steps_ = 0;
 };

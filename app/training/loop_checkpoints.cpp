@@ -1,0 +1,76 @@
+#include "app/training/loop_checkpoints.hpp"
+
+#include "app/units.hpp"
+
+namespace tenax::app {
+
+using kernels::steady_now_s;
+using parallel::HostPhase;
+using parallel::PhaseRecord;
+
+LoopCheckpoints::LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager,
+                                 RunRecords& records, Console& console, StepProfile& profile)
+    : deck_(deck), manager_(manager), records_(records), console_(console), profile_(profile) {}
+
+bool LoopCheckpoints::time_has_come() const {
+  constexpr double kSecondsPerMinute = 60;
+  const io::CheckpointSection& section = deck_.checkpoint;
+  return section.interval == 0 && section.interval_minutes > 0 &&
+         steady_now_s() - last_s_ >= section.interval_minutes * kSecondsPerMinute;
+}
+
+bool LoopCheckpoints::is_due(std::int64_t steps_done) const {
+  return deck_.checkpoint.interval > 0 && steps_done % deck_.checkpoint.interval == 0;
+}
+
+void LoopCheckpoints::start(std::int64_t steps_done) {
+  last_s_ = steady_now_s();
+  if (!manager_) return;
+  const double begin_s = steady_now_s();
+  manager_->save_async(steps_done, io::to_toml(deck_));
+  const double snapshot_s = manager_->snapshot_begin_s(), now_s = steady_now_s();
+  profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
+  profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
+  record(true);
+  writing_since_s_ = now_s;
+}
+
+// A run whose last checkpoint cannot be written has failed; earlier ones only warn.
+bool LoopCheckpoints::finish(std::int64_t steps_done) {
+  if (!manager_) return false;
+  {
+    const HostPhase phase(profile_, "wait for checkpoint");
+    manager_->wait(kernels::Deadline::after_s(deck_.comm.deadline_s * 10));
+  }
+  record(false);
+  if (deck_.checkpoint.interval < 0) return false;
+  const resilience::SaveReport report = manager_->save(steps_done, io::to_toml(deck_));
+  record(report, false);
+  if (!report.saved())
+    throw comm::AgreedError(kernels::Scope::job,
+                            "the last checkpoint could not be written: " + report.failure);
+  return true;
+}
+
+void LoopCheckpoints::record(bool goes_on) {
+  if (!manager_) return;
+  while (const auto report = manager_->poll()) record(*report, goes_on);
+}
+
+void LoopCheckpoints::record(const resilience::SaveReport& report, bool goes_on) {
+  writing_since_s_.reset();
+  profile_.on_phase(
+      {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});
+  io::JsonObject details;
+  details.add("file", report.file.string());
+  if (report.saved()) {
+    details.add("seconds", report.seconds).add("bytes", report.bytes);
+    return records_.event(report.step, "checkpoint", details);
+  }
+  if (goes_on)
+    console_.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
+                         static_cast<long long>(report.step), report.failure.c_str()));
+  records_.event(report.step, "checkpoint_failed", details.add("reason", report.failure));
+}
+
+}  // namespace tenax::app

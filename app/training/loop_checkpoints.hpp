@@ -1,0 +1,53 @@
+// LoopCheckpoints: the checkpoints that a training loop writes: when they are due, and what is
+// recorded of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "app/console.hpp"
+#include "app/training/profile.hpp"
+#include "app/training/run_records.hpp"
+#include "io/deck/deck.hpp"
+#include "resilience/checkpoint/checkpoint_manager.hpp"
+
+namespace tenax::app {
+
+/// All that a LoopCheckpoints is made of outlives it. `manager` is null where there is nothing to
+/// save: then calls do nothing.
+class LoopCheckpoints {
+ public:
+  LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager, RunRecords& records,
+                  Console& console, StepProfile& profile);
+
+  /// By this rank's clock. Rank 0's decides for all.
+  bool time_has_come() const;
+  /// By the number of steps done.
+  bool is_due(std::int64_t steps_done) const;
+
+  /// Collective. Takes a snapshot, which is written while training goes on.
+  void start(std::int64_t steps_done);
+  /// Collective. Waits for what is being written, then saves the state after the last step, if the
+  /// deck wants checkpoints. Throws comm::AgreedError where that cannot be written. Returns whether
+  /// it was saved.
+  bool finish(std::int64_t steps_done);
+  /// Records what has been written since the last call. `goes_on`: training does, and a failure is
+  /// only warned of.
+  void record(bool goes_on);
+
+  /// When the snapshot was complete that is still being written, steady clock.
+  std::optional<double> writing_since_s() const { return writing_since_s_; }
+
+ private:
+  void record(const resilience::SaveReport& report, bool goes_on);
+
+  const io::Deck& deck_;
+  resilience::CheckpointManager* manager_;
+  RunRecords& records_;
+  Console& console_;
+  StepProfile& profile_;
+  double last_s_ = kernels::steady_now_s();
+  std::optional<double> writing_since_s_;
+};
+
+}  // namespace tenax::app
