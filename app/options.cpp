@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "app/units.hpp"
 #include "comm/transport/transports.hpp"
 #include "io/deck/deck.hpp"
 #include "io/deck/model_sizes.hpp"
@@ -20,8 +21,6 @@
 
 namespace tenax::app {
 namespace {
-
-constexpr double kSecondsPerMs = 1e-3;
 
 bool is_emulated(const io::Deck& deck) { return deck.device.kind == io::DeviceKind::emulated; }
 

@@ -6,6 +6,8 @@
 
 namespace tenax::app {
 
+inline constexpr double kMsPerSecond = 1e3, kSecondsPerMs = 1e-3;
+
 std::string bytes_text(double bytes);       ///< "1.50 GiB"
 std::string count_text(double count);       ///< "124.4 M"
 std::string rate_text(double flop_per_s);   ///< "312.0 GFLOP/s"

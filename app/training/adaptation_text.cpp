@@ -9,8 +9,6 @@ using resilience::AdaptationKind;
 
 namespace {
 
-constexpr double kMsPerSecond = 1e3;
-
 std::string whom(const AdaptationEvent& event) {
   if (event.data >= 0) {
     AdaptationEvent alone = event;

@@ -150,7 +150,6 @@ std::string row_text(const std::vector<parallel::PipelineOp>& row) {
 
 /// "F 1.2 ms, B 2.3 ms, W 1.1 ms".
 std::string label_of(const resilience::StageMeasurement& times) {
-  constexpr double kMsPerSecond = 1e3;
   return format("F %.4g ms, B %.4g ms, W %.4g ms", times.forward_s * kMsPerSecond,
                 times.backward_input_s * kMsPerSecond, times.backward_weight_s * kMsPerSecond);
 }

@@ -40,7 +40,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
                                                   const parallel::PipelineContext& context) {
   parallel::EmulatedReplica replica(
       layout, batch_plan_of(layout), context, *machine.emulated(),
-      {.load = emulated_load(rank_.deck()), .optimizer_s = 1e-3 * rank_.deck().device.optimizer_ms});
+      {.load = emulated_load(rank_.deck()), .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
   state.open_directory();
   return run_loop(parts_of(replica, state, machine), context, 0);
 }
