@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/console.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::app {
 namespace {
