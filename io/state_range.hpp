@@ -1,5 +1,5 @@
-// StateRange: the unit in which training state moves: into checkpoints and out of them, and later between
-// replicas.
+// StateRange: the unit in which training state moves into checkpoints and out of them, and later
+// between replicas.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace tenax::io {
 
-/// The groups of a checkpoint: one for the weights and one for each moment of the optimizer, "exp_avg" for instance.
+/// The groups of a checkpoint: one for the weights, and one for each moment of the optimizer
+/// ("exp_avg").
 inline constexpr char kWeightGroup[] = "/model";
 inline constexpr char kOptimizerGroup[] = "/optimizer";
 inline std::string moment_group(const std::string& moment) {
@@ -23,10 +24,10 @@ struct StatePart {
   float* data = nullptr;  ///< [count]; memory of others
 };
 
-/// Consecutive elements of one parameter that this rank owns (its optimizer shard), with their optimizer state,
-/// in host memory. The ranges of all ranks cover every logical element; where several ranks hold the same
-/// elements (replicated parameters, the tied embedding's second copy) exactly one of them is `primary` and
-/// writes; all of them read.
+/// Consecutive elements of one parameter that this rank owns (its optimizer shard), with their
+/// optimizer state, in host memory. The ranges of all ranks cover every logical element. Several
+/// ranks may hold the same elements: replicated parameters, and the tied embedding's second copy.
+/// Exactly one of their ranges is `primary` and writes. All of them read.
 struct StateRange {
   std::string name;              ///< Hugging Face name of the parameter
   kernels::ShardLayout layout;   ///< of the whole parameter on this rank

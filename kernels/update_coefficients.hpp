@@ -21,7 +21,8 @@ struct UpdateRule {
 
 /// A rule in the form that updates need, and the sums that the gradient and the losses contribute.
 struct UpdateStep {
-  double beta1, one_minus_beta1, beta2, one_minus_beta2, decay, learning_rate, step_size, root_scale, epsilon;
+  double beta1, one_minus_beta1, beta2, one_minus_beta2, decay;
+  double learning_rate, step_size, root_scale, epsilon;
   double tokens, clip_grad;
   std::int64_t step;
   double squares = 0;       ///< Σ g² over the whole model, before the division
@@ -42,7 +43,8 @@ struct UpdateStep {
         step(rule.step) {}
 };
 
-/// A: the accumulation type. With g = gradient · gradient_scale, and decay = 1 where the parameter does not decay:
+/// A: the accumulation type. With g = gradient · gradient_scale, and decay = 1 where the parameter does
+/// not decay:
 ///   AdamW  m ← beta1 · m + one_minus_beta1 · g, v ← beta2 · v + one_minus_beta2 · g²,
 ///          w ← decay · w − step_size · m / (√v · root_scale + epsilon)
 ///   Lion   w ← decay · w − learning_rate · sign(beta1 · m + one_minus_beta1 · g),

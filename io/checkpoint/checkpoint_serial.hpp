@@ -11,7 +11,7 @@ namespace tenax::io {
 /// Verifies every byte, then reads what the checkpoint holds. Throws kernels::Error(rank).
 CheckpointInfo open_checkpoint(const std::filesystem::path& file);
 
-/// Fills the ranges from an opened checkpoint: parts without memory (null) are skipped, padding becomes zero.
+/// Fills the ranges from an opened checkpoint. Padding becomes zero, and so do parts that it does not have.
 void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,
                      std::span<const StateRange> ranges);
 

@@ -1,4 +1,5 @@
-// StateMirror: a rank's training state where the host can read and write it: for initialisation and checkpoints.
+// StateMirror: a rank's training state where the host can read and write it, for initialisation and
+// checkpoints.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,8 @@
 
 namespace tenax::parallel {
 
-/// On a device whose memory the host can touch, the state itself. Elsewhere a copy in pinned memory, as large as the
-/// optimizer's state with the master weights, which fetch() and store() keep in step with the device.
+/// The state itself on a device whose memory the host can touch. Elsewhere a copy of master weights
+/// and moments in pinned memory, which fetch() and store() keep in step with the device.
 class StateMirror {
  public:
   /// All must outlive the mirror. Reserves the host's memory: throws Error(rank).
@@ -21,7 +22,8 @@ class StateMirror {
 
   const model::ParameterTable& table() const { return state_.table(); }
   const Optimizer& optimizer() const { return state_.optimizer(); }
-  /// The state's stretches, in its order. master and moments are host memory; the others are the device's.
+  /// The state's stretches, in its order. master and moments are in host memory, the other tensors
+  /// on the device.
   const std::vector<OwnedState>& owned() const { return owned_; }
   /// True where fetch() and store() copy.
   bool is_copy() const { return memory_ != nullptr; }

@@ -1,4 +1,5 @@
-// TrainingState: what one rank holds between steps: weights, gradients, and its ZeRO-1 shard of the optimizer's state.
+// TrainingState: what one rank holds between steps: weights, gradients, and its ZeRO-1 shard of the
+// optimizer's state.
 #pragma once
 
 #include <memory>
@@ -14,15 +15,15 @@
 
 namespace tenax::parallel {
 
-/// A stretch of one parameter whose optimizer state this rank owns: the unit of update, norm and checkpoint.
-/// Tensors are views of the TrainingState's buffers, [count].
+/// A stretch of one parameter whose optimizer state this rank owns. Updates, the norm and
+/// checkpoints go by stretches. Tensors are views of the TrainingState's buffers, [count].
 struct OwnedState {
   int row = 0;                 ///< in the ParameterTable
   std::int64_t row_begin = 0;  ///< first element, in the rank's flattened part of the row
   std::int64_t count = 0;
   kernels::Tensor master, gradient;      ///< accumulation type, as the moments
   std::vector<kernels::Tensor> moments;  ///< in the order of Optimizer::moments
-  kernels::Tensor compute;               ///< the weights that the model reads; absent where `master` is them
+  kernels::Tensor compute;               ///< what the model reads; absent where that is `master`
 };
 
 /// Bytes per rank, for the plan: everything but activations.
@@ -31,13 +32,14 @@ struct StateMemory {
   std::size_t total() const { return weights + gradients + optimizer; }
 };
 
-/// Weights and gradients are whole on every data rank; master weights and moments are sharded over the data
-/// group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
+/// Weights and gradients are whole on every data rank. Master weights and moments are sharded over
+/// the data group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
 ///
-/// An update is the optimizer's on the owned stretches, where decay acts on tensors of two dimensions. The weights go to the
-/// whole data group, bucket by bucket as they are updated. Several ranks agree on it first: start_sum_of_squares(),
-/// squares(), a vote, start_update(), finish_update(). A rank that is alone leaves that to the device: set_rule(), update_if_finite(), and the host
-/// need not wait in between.
+/// An update runs the optimizer on the owned stretches; decay acts on tensors of two dimensions.
+/// Each bucket's weights go to the whole data group as soon as they are updated. Several ranks
+/// agree on an update first: start_sum_of_squares(), squares(), a vote, start_update(),
+/// finish_update(). A rank that is alone leaves the decision to the device, and its host does not
+/// wait: set_rule(), update_if_finite().
 class TrainingState {
  public:
   /// Places the rows of `table`. All references must outlive the state.
@@ -57,25 +59,27 @@ class TrainingState {
   kernels::Tensor gradients() const { return gradients_; }
   const std::vector<OwnedState>& owned() const { return owned_; }
 
-  /// Sums the tied embedding's gradient over first and last stage. After the data-parallel reduce-scatter.
+  /// Sums the tied embedding's gradient over first and last stage. To be called after the
+  /// data-parallel reduce-scatter.
   void sum_tied_gradient();
-  /// Enqueues this rank's part of the squared global norm: every element of the model is counted by exactly one rank.
+  /// Enqueues this rank's part of the squared global norm. Exactly one rank counts each element of
+  /// the model.
   void start_sum_of_squares();
-  /// What it came to. Waits for the stream.
+  /// That part. Waits for the stream.
   double squares(kernels::Deadline deadline);
-  /// `squares`: the global sum of squares. The update before has been waited for.
+  /// `squares`: the global sum of squares. The previous update must have been waited for.
   void start_update(const kernels::UpdateRule& rule, double squares);
-  /// All weights have come, as the stream sees it.
+  /// What the stream runs from here on sees all new weights.
   void finish_update(kernels::Deadline deadline);
 
-  /// The rule of the next update_if_finite(); the one before has been waited for.
+  /// The rule of the next update_if_finite(). The previous update must have been waited for.
   void set_rule(const kernels::UpdateRule& rule);
-  /// Enqueues norm, clipping and update, in which the device changes nothing where the norm or one of `losses`
-  /// is not finite; squares() is the norm's. Launched again as part of a graph, it goes by the latest rule. For
-  /// a rank that is alone.
+  /// For a rank that is alone: enqueues norm, clipping and update. The device changes nothing where
+  /// the norm or one of `losses` is not finite. squares() then gives the norm's squares. Launched
+  /// again as part of a graph, the update goes by the latest rule.
   void update_if_finite(const kernels::Tensor& losses);
-  /// After the master weights were written from outside (initialisation, checkpoint): weights everywhere
-  /// follow.
+  /// Brings master weights that were written from outside (initialisation, checkpoint) to all
+  /// weights.
   void publish_weights(kernels::Deadline deadline);
 
  private:
@@ -83,7 +87,8 @@ class TrainingState {
   void collect_stretches();
   void apply_rule();
   void enqueue_update(std::span<const kernels::UpdateStretch> stretches);
-  /// Starts to all-gather every bucket; `prepare(begin, end)`, of what is owned of it, runs before a bucket is sent.
+  /// Starts to all-gather every bucket. prepare(begin, end) runs before a bucket is sent; it takes
+  /// the range of owned_ that lies in the bucket.
   template <class Prepare>
   void start_gather(Prepare prepare);
 
