@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 
 namespace tenax::comm {
 namespace {

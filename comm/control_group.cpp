@@ -99,4 +99,23 @@ std::unique_ptr<ControlGroup> create_control_group(std::unique_ptr<Endpoint> end
   return std::make_unique<EndpointControlGroup>(std::move(endpoint), options);
 }
 
+std::vector<std::string> agreed_answers(ControlGroup& group, const std::function<std::string()>& work) {
+  std::string answer;
+  group.agree([&] { answer = work(); });
+  return group.all_gather(answer);
+}
+
+void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work) {
+  bool more = true;
+  const auto round = [&] {
+    if (more) more = work();
+    return std::string(more ? "more" : "");
+  };
+  for (bool any = true; any;) {
+    const std::vector<std::string> answers = agreed_answers(group, round);
+    any = std::any_of(answers.begin(), answers.end(),
+                      [](const std::string& answer) { return !answer.empty(); });
+  }
+}
+
 }  // namespace tenax::comm

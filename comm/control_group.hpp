@@ -44,4 +44,12 @@ class ControlGroup {
   virtual void hurry(double seconds) noexcept = 0;
 };
 
+/// Collective, as ControlGroup::agree, for work with a result: returns what it returned on each rank, in rank
+/// order. If it threw on any, every rank throws the AgreedError of the lowest such rank.
+std::vector<std::string> agreed_answers(ControlGroup& group, const std::function<std::string()>& work);
+
+/// Collective. Calls `work` on every rank until it has returned false on all; it does a few seconds' work at
+/// a time, so that no rank waits for another longer than the group's deadline allows.
+void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work);
+
 }  // namespace tenax::comm

@@ -1,10 +1,11 @@
-// Failure: an error that one thread met and others will report. Kept as text, so that every thread throws an exception
-// of its own.
+// Errors of comm/: how one thread hands its error to others, and how errors name ranks, hosts and times.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <string>
 
+#include "comm/link.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -28,5 +29,12 @@ inline Failure failure_of(const std::exception_ptr& error) {
     return {kernels::Scope::rank, "an exception of unknown type"};
   }
 }
+
+std::string describe_rank(int world_rank, const std::string& host);  ///< "rank 2 (hostB)"
+/// What to say when a wait ended without its peers: "<operation>: <who> waited 2.0 s for <whom>, then gave
+/// up; …".
+std::string timeout_sentence(const std::string& operation, const std::string& who, double waited_s,
+                             const std::string& whom);
+std::string this_host();
 
 }  // namespace tenax::comm

@@ -11,6 +11,7 @@
 
 #include "comm/signal.hpp"
 #include "comm/transfer.hpp"
+#include "kernels/device.hpp"
 
 namespace tenax::comm {
 
@@ -38,6 +39,13 @@ class Endpoint {
   /// The link to `peer` (≠ rank()), owned by the endpoint.
   virtual Link& link(int peer) = 0;
   virtual std::string describe(int peer) const = 0;  ///< "rank 2 (hostB)", in world ranks
+};
+
+class HostStream final : public kernels::Stream {
+ public:
+  void record(kernels::Event&) override {}
+  void wait(const kernels::Event&) override {}
+  void synchronize(kernels::Deadline) override {}
 };
 
 }  // namespace tenax::comm

@@ -7,7 +7,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/poll.hpp"
 #include "kernels/error.hpp"
 

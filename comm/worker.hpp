@@ -1,4 +1,4 @@
-// Worker: one thread that runs jobs in the order they were given.
+// The threads of comm/: one that runs jobs in order, and one that sleeps nearly always and wakes on time.
 #pragma once
 
 #include <condition_variable>
@@ -30,5 +30,9 @@ class Worker {
   bool stopping_ = false;
   std::thread thread_;
 };
+
+/// A thread whose timed sleeps end when they should (the kernel may else add 50 us to each, to save power) and that takes
+/// no signals: those belong to the rank's own thread. `body` must not throw.
+std::thread start_prompt_thread(std::function<void()> body);
 
 }  // namespace tenax::comm

@@ -53,4 +53,7 @@ std::unique_ptr<World> start_mpi_world(CommOptions options);
 /// Ranks as threads, for tests: `size` worlds of one process, world i to be used by thread i.
 std::vector<std::unique_ptr<World>> create_thread_worlds(int size, CommOptions options);
 
+/// The number that mpirun or srun gave this process; -1 where neither started it.
+int launched_rank();
+
 }  // namespace tenax::comm

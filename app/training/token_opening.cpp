@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "comm/control_group.hpp"
 #include "io/tokenizer/tokenizer.hpp"
 #include "io/tokens/text_chunks.hpp"
 #include "io/tokens/token_bytes.hpp"
-#include "resilience/checkpoint/agreement.hpp"
 
 namespace tenax::app {
 
@@ -57,8 +57,8 @@ Tokens tokenize_together(comm::ControlGroup& control, const std::string& file, c
   });
   Tokens tokens;
   for (bool more = true; more;) {
-    const auto parts = resilience::agreed_answers(
-        control, [&] { return bytes_of(work->next(control.rank(), control.size())); });
+    const auto parts =
+        comm::agreed_answers(control, [&] { return bytes_of(work->next(control.rank(), control.size())); });
     for (const std::string& part : parts) append(tokens, part);
     more = !parts.back().empty();
   }

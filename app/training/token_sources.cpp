@@ -5,9 +5,9 @@
 
 #include "app/progress.hpp"
 #include "app/training/token_opening.hpp"
+#include "comm/control_group.hpp"
 #include "io/token_names.hpp"
 #include "io/tokens/token_file.hpp"
-#include "resilience/checkpoint/agreement.hpp"
 
 namespace tenax::app {
 
@@ -62,7 +62,7 @@ void scan(comm::ControlGroup& control, Console& console, const Sources& sources,
   const std::vector<Part> parts = parts_to_scan(sources, control.rank(), control.size());
   std::size_t at = 0;
   Preparation shown(console, scanning(sources));
-  resilience::agree_in_rounds(control, [&] {
+  comm::agree_in_rounds(control, [&] {
     shown.show(parts.empty() ? 1 : static_cast<double>(at) / static_cast<double>(parts.size()));
     for (const std::size_t end = std::min(parts.size(), at + kPartsARound); at < end; ++at) {
       io::check_tokens(*parts[at].file, vocab_size, parts[at].begin, parts[at].end);
@@ -83,7 +83,7 @@ void verify_old_files(comm::ControlGroup& control, const Sources& sources) {
       if (next == control.rank()) mine.push_back(file->path());
       next = (next + 1) % control.size();
     }
-  resilience::agree_in_rounds(control, [&] {
+  comm::agree_in_rounds(control, [&] {
     if (mine.empty()) return false;
     io::verify_old_token_file(mine.back());
     mine.pop_back();

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

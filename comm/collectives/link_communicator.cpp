@@ -2,11 +2,10 @@
 // so several may be under way at once.
 #include <cassert>
 
-#include "comm/collectives/all_gather.hpp"
+#include "comm/collectives/exchanges.hpp"
 #include "comm/collectives/reduce_scatter.hpp"
-#include "comm/collectives/small_all_reduce.hpp"
 #include "comm/communicator.hpp"
-#include "comm/done_transfer.hpp"
+#include "comm/transfer.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -1,6 +1,6 @@
 #include "comm/delegates/acknowledger.hpp"
 
-#include "comm/prompt_thread.hpp"
+#include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -1,13 +1,32 @@
-// What the threads of a delegated link's channels tell the link.
+// What the threads of a delegated link share: who is at its ends, its kinds of messages, and what they tell the link.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 
+#include "comm/connection.hpp"
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
 
 namespace tenax::comm {
+
+struct LinkParties {
+  std::string name;
+  Peer me, peer;
+  Transport& transport;
+  double deadline_s;
+
+  bool connects() const { return me.rank < peer.rank; }
+  std::string describe() const { return me.name + " - " + peer.name; }
+};
+
+/// MessageHeader::kind of a delegated link.
+enum class MessageKind : std::int32_t {
+  data = 1,
+  acknowledgement,  ///< payload: per channel how many of its messages have arrived, as 64-bit numbers
+  farewell          ///< the same, and the last: the sender has received what it wanted and leaves
+};
 
 /// Called from the channels' threads, without locks held.
 class ChannelObserver {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <exception>
 #include <map>
 
@@ -21,6 +22,7 @@
 #include "comm/inbox/message_check.hpp"
 
 namespace tenax::comm {
+
 namespace {
 
 using kernels::Scope;
@@ -241,6 +243,14 @@ std::unique_ptr<DelegatedLink> create_delegated_link(const std::string& name, co
                                                      const Peer& peer, Transport& transport,
                                                      kernels::Device& device, DelegateOptions options) {
   return std::make_unique<ThreadedDelegatedLink>(name, me, peer, transport, device, options);
+}
+
+int delegates_needed(double transfer_s, double production_interval_s) {
+  constexpr double kMost = 64;
+  constexpr double kRounding = 1e-9;  // 30 ms every 10 ms is 3, whatever the last bits say
+  if (transfer_s <= 0) return 1;
+  if (production_interval_s <= 0) return static_cast<int>(kMost);
+  return static_cast<int>(std::clamp(std::ceil(transfer_s / production_interval_s - kRounding), 1.0, kMost));
 }
 
 }  // namespace tenax::comm

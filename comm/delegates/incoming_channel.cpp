@@ -1,7 +1,7 @@
 #include "comm/delegates/incoming_channel.hpp"
 
 #include "comm/inbox/message_check.hpp"
-#include "comm/prompt_thread.hpp"
+#include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "comm/inbox/message_check.hpp"
-#include "comm/prompt_thread.hpp"
+#include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -1,7 +1,7 @@
 #include "comm/delegates/pool_connector.hpp"
 
-#include "comm/prompt_thread.hpp"
-#include "comm/transport/shared_memory_listener.hpp"
+#include "comm/transport/listener.hpp"
+#include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

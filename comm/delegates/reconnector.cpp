@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

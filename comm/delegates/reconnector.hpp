@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "comm/delegates/link_parties.hpp"
+#include "comm/delegates/channel_observer.hpp"
 
 namespace tenax::comm {
 

@@ -1,6 +1,6 @@
 #include "comm/delegates/send_transfer.hpp"
 
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 
 namespace tenax::comm {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <optional>
 
-#include "comm/delegates/link_parties.hpp"
+#include "comm/delegates/channel_observer.hpp"
 #include "comm/delegates/outgoing_message.hpp"
 #include "comm/failure.hpp"
 #include "comm/poll.hpp"

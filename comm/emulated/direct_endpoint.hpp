@@ -1,10 +1,12 @@
-// The emulated device's direct point-to-point, which blocks as NCCL's does (PipeMorph, NSDI 2026, section 3.2).
+// Links and collectives of the emulated device. Its direct point-to-point blocks as NCCL's does (PipeMorph, NSDI 2026, section 3.2).
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/connection.hpp"
 #include "comm/link.hpp"
 
@@ -46,5 +48,16 @@ std::unique_ptr<Endpoint> create_emulated_direct_endpoint(const std::string& nam
                                                           const std::vector<int>& neighbours,
                                                           Transport& transport, kernels::Device& device,
                                                           DirectOptions options);
+
+/// Over the links of `endpoint` to the ranks before and after (one link in a group of two). A reduce-scatter
+/// and an all-gather are size − 1 steps each, an all-reduce both; a step sends ⌈elements / size⌉ elements to
+/// the rank after and waits for as many from the rank before. The first step of a collective begins with its
+/// call, the others when done(), wait() or order_before() finds that the one before has ended; wait() sleeps
+/// in between. An all_reduce blocks the host. Give the endpoint a queue that does not block
+/// (DirectOptions::depth): several collectives may be under way. `device` must outlive the communicator.
+/// Tensors have no data (asserted).
+std::unique_ptr<Communicator> create_emulated_ring_communicator(std::string name,
+                                                                std::unique_ptr<Endpoint> endpoint,
+                                                                kernels::Device& device, CommOptions options);
 
 }  // namespace tenax::comm

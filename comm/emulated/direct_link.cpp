@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "comm/prompt_thread.hpp"
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
+#include "comm/worker.hpp"
 #include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 

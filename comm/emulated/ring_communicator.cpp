@@ -1,6 +1,6 @@
-#include "comm/emulated/ring_communicator.hpp"
+#include "comm/emulated/direct_endpoint.hpp"
 
-#include "comm/done_transfer.hpp"
+#include "comm/transfer.hpp"
 
 namespace tenax::comm {
 namespace {

@@ -1,7 +1,7 @@
 #include "comm/emulated/send_queue.hpp"
 
 #include "comm/emulated/direct_link.hpp"
-#include "comm/prompt_thread.hpp"
+#include "comm/worker.hpp"
 
 namespace tenax::comm {
 

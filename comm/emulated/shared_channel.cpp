@@ -2,7 +2,7 @@
 
 #include "comm/emulated/direct_link.hpp"
 #include "comm/inbox/message_check.hpp"
-#include "comm/prompt_thread.hpp"
+#include "comm/worker.hpp"
 #include "kernels/deadline.hpp"
 
 namespace tenax::comm {

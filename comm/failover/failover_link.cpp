@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "comm/failover/failover_transfer.hpp"
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 
 namespace tenax::comm {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "comm/failover/retransmit_buffer.hpp"
-#include "comm/host_stream.hpp"
 #include "comm/link.hpp"
 
 namespace tenax::comm {

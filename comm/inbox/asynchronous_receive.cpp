@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/failure.hpp"
 #include "comm/pieces.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -2,10 +2,10 @@
 
 #include <cassert>
 
+#include "comm/failure.hpp"
 #include "comm/inbox/asynchronous_receive.hpp"
 #include "comm/inbox/inbox_state.hpp"
 #include "comm/poll.hpp"
-#include "comm/wording.hpp"
 
 namespace tenax::comm {
 

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <string>
 
 #include "kernels/error.hpp"
@@ -10,7 +11,13 @@
 namespace tenax::comm {
 
 /// "MPI_Isend(…) failed at <where>: <MPI's own text>".
-[[noreturn]] void throw_mpi_error(int code, const char* call, kernels::Scope scope, const std::string& where);
+[[noreturn]] inline void throw_mpi_error(int code, const char* call, kernels::Scope scope,
+                                         const std::string& where) {
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw kernels::Error(scope, std::string(call) + " failed at " + where + ": " + text.data());
+}
 
 }  // namespace tenax::comm
 

@@ -23,4 +23,8 @@ std::unique_ptr<Endpoint> create_mpi_endpoint(MPI_Comm communicator, std::vector
                                               double deadline_s,
                                               std::size_t max_message_bytes = kMaxMpiMessageBytes);
 
+/// Collective, once all ranks of `communicator` have met: the same answer on every rank, within milliseconds where messages
+/// do pass and half a minute where they do not. Throws Error(job) if a rank does not answer for `deadline_s`.
+bool messages_overtake(MPI_Comm communicator, double deadline_s);
+
 }  // namespace tenax::comm

@@ -1,7 +1,7 @@
 #include "comm/mpi/mpi_transfer.hpp"
 
+#include "comm/failure.hpp"
 #include "comm/mpi/check.hpp"
-#include "comm/wording.hpp"
 
 namespace tenax::comm {
 

@@ -1,23 +1,26 @@
 // World over MPI. MPI's own blocking collectives (split, finalize) have no deadline, so each is entered only
 // after all ranks have met in a non-blocking barrier that has one.
+
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
+#include "comm/failure.hpp"
 #include "comm/mpi/check.hpp"
 #include "comm/mpi/mpi_endpoint.hpp"
-#include "comm/mpi/overtaking.hpp"
 #include "comm/poll.hpp"
 #include "comm/shared_memory/shared_memory_communicator.hpp"
-#include "comm/staged/staged_communicator.hpp"
-#include "comm/wording.hpp"
+#include "comm/staged/staged.hpp"
 #include "comm/world.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
+
 namespace {
 
 using kernels::Deadline;
@@ -213,5 +216,23 @@ class MpiWorld final : public World {
 }  // namespace
 
 std::unique_ptr<World> start_mpi_world(CommOptions options) { return std::make_unique<MpiWorld>(options); }
+
+/// mpirun and srun --mpi=pmix|pmi2 leave their mark in the environment. Slurm sets SLURM_PROCID in a batch
+/// script's shell too, but there the step has a number above any that srun gives out.
+bool launched_by_mpi() {
+  for (const char* mark : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+    if (std::getenv(mark) != nullptr) return true;
+  const char* step = std::getenv("SLURM_STEP_ID");
+  if (step == nullptr || std::getenv("SLURM_PROCID") == nullptr) return false;
+  constexpr unsigned long kFirstSpecialStep = 0xfffffff0UL;  // batch, external and interactive steps
+  return std::strtoul(step, nullptr, 10) < kFirstSpecialStep;
+}
+
+int launched_rank() {
+  if (!launched_by_mpi()) return -1;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return static_cast<int>(std::strtol(rank, nullptr, 10));
+  return -1;
+}
 
 }  // namespace tenax::comm

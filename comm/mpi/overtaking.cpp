@@ -1,4 +1,4 @@
-#include "comm/mpi/overtaking.hpp"
+#include "comm/mpi/mpi_endpoint.hpp"
 
 #include <array>
 #include <cstddef>

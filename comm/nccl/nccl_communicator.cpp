@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cassert>
 
-#include "comm/done_transfer.hpp"
 #include "comm/nccl.hpp"
-#include "comm/nccl/check.hpp"
+#include "comm/nccl/nccl_library.hpp"
 #include "comm/nccl/nccl_transfer.hpp"
 #include "comm/nccl/piece_exchange.hpp"
 #include "comm/text_exchange.hpp"
+#include "comm/transfer.hpp"
 
 namespace tenax::comm {
 namespace {

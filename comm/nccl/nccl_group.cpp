@@ -6,9 +6,9 @@
 #include <exception>
 #include <utility>
 
-#include "comm/nccl/check.hpp"
-#include "comm/prompt_thread.hpp"
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
+#include "comm/nccl/nccl_library.hpp"
+#include "comm/worker.hpp"
 
 namespace tenax::comm {
 

@@ -15,7 +15,7 @@
 
 #include "comm/failure.hpp"
 #include "comm/nccl.hpp"
-#include "comm/nccl/comm_abort.hpp"
+#include "comm/nccl/nccl_library.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {

@@ -2,7 +2,7 @@
 
 #include "comm/collectives/link_collective.hpp"
 #include "comm/collectives/ordered_sum.hpp"
-#include "comm/nccl/check.hpp"
+#include "comm/nccl/nccl_library.hpp"
 
 namespace tenax::comm {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "comm/collectives/link_collective.hpp"
-#include "comm/shared_memory/slice_sum.hpp"
 
 namespace tenax::comm {
 namespace {

@@ -9,7 +9,9 @@
 // Stages of consecutive chunks overlap: nothing waits while any stage can go on.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 
 #include "comm/communicator.hpp"
@@ -57,5 +59,11 @@ class ChunkEngine {
   std::deque<Collective> queue_;
   std::uint64_t enqueued_ = 0, published_ = 0, reduced_ = 0, collected_ = 0;  ///< chunks
 };
+
+/// destination[i] = c_0[i] op c_1[i] op …, in the order of `contributions`; bf16 sums are formed in fp32 and
+/// rounded once (to nearest even). `destination` may be one of the contributions, and `copy` (optional) gets
+/// the same bits.
+void reduce_slices(kernels::DType dtype, ReduceOp op, std::span<const void* const> contributions,
+                   void* destination, void* copy, std::int64_t elements);
 
 }  // namespace tenax::comm

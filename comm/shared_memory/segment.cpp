@@ -1,7 +1,7 @@
 // POSIX shared memory and not an MPI window: unmapping is local where MPI_Win_free is collective, so a rank
 // that an error unwinds does not hang in it; and whether ranks can share is tried, not guessed from names of
 // hosts. The name is gone as soon as all ranks have opened it, so a killed run leaves nothing in /dev/shm.
-#include "comm/shared_memory/segment.hpp"
+#include "comm/shared_memory/shared_memory_communicator.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

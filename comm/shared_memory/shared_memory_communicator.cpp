@@ -2,10 +2,10 @@
 
 #include <cassert>
 
-#include "comm/done_transfer.hpp"
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
 #include "comm/shared_memory/chunk_engine.hpp"
-#include "comm/wording.hpp"
+#include "comm/transfer.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

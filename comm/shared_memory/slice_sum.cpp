@@ -1,6 +1,6 @@
 // Works through blocks that fit the first-level cache: a block is summed in an array of its own, so memory is
 // read and written once however many ranks there are.
-#include "comm/shared_memory/slice_sum.hpp"
+#include "comm/shared_memory/chunk_engine.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "comm/staged/staged_communicator.hpp"
+#include "comm/staged/staged.hpp"
 
 #include <cassert>
 
-#include "comm/done_transfer.hpp"
 #include "comm/staged/staging_queue.hpp"
+#include "comm/transfer.hpp"
 
 namespace tenax::comm {
 namespace {

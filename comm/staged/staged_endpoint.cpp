@@ -1,4 +1,4 @@
-#include "comm/staged/staged_endpoint.hpp"
+#include "comm/staged/staged.hpp"
 
 #include <cassert>
 #include <vector>

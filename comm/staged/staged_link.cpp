@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/staged/staged_transfers.hpp"
 #include "kernels/kernels.hpp"
 

@@ -1,6 +1,6 @@
 #include "comm/staged/staged_transfers.hpp"
 
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::comm {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "comm/host_stream.hpp"
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
+#include "comm/link.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::comm {

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,5 +38,21 @@ class Mailbox {
   std::map<Tag, std::uint64_t> sent_, posted_;
   std::map<std::pair<Tag, std::uint64_t>, Message> messages_;
 };
+
+/// What the endpoints of one group share: who belongs to it, and a mailbox for each ordered pair of ranks.
+class MailboxGroup {
+ public:
+  explicit MailboxGroup(std::vector<int> world_ranks)
+      : world_ranks_(std::move(world_ranks)), boxes_(world_ranks_.size() * world_ranks_.size()) {}
+  int size() const { return static_cast<int>(world_ranks_.size()); }
+  int world_rank(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
+  Mailbox& box(int from, int to) { return boxes_[static_cast<std::size_t>(from * size() + to)]; }
+
+ private:
+  std::vector<int> world_ranks_;
+  std::vector<Mailbox> boxes_;
+};
+
+std::unique_ptr<Endpoint> create_thread_endpoint(std::shared_ptr<MailboxGroup> group, int rank);
 
 }  // namespace tenax::comm

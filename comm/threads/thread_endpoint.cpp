@@ -1,11 +1,11 @@
-#include "comm/threads/thread_endpoint.hpp"
+#include "comm/threads/mailbox.hpp"
 
 #include <cassert>
 #include <cstring>
 
-#include "comm/done_transfer.hpp"
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
-#include "comm/wording.hpp"
+#include "comm/transfer.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

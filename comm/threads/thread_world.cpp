@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "comm/staged/staged_communicator.hpp"
-#include "comm/threads/thread_endpoint.hpp"
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
+#include "comm/staged/staged.hpp"
+#include "comm/threads/mailbox.hpp"
 #include "comm/world.hpp"
 #include "kernels/error.hpp"
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "comm/prompt_thread.hpp"
 #include "comm/transport/outgoing_handshake.hpp"
+#include "comm/worker.hpp"
 
 namespace tenax::comm {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "comm/transport/shared_memory_listener.hpp"
+#include "comm/failure.hpp"
+#include "comm/transport/listener.hpp"
 #include "comm/transport/transports.hpp"
-#include "comm/wording.hpp"
 
 namespace tenax::comm {
 namespace {

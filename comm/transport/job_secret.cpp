@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

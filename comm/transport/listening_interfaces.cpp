@@ -15,8 +15,6 @@
 #include <sstream>
 #include <thread>
 
-#include "comm/transport/network_addresses.hpp"
-
 namespace tenax::comm {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "comm/transport/network_addresses.hpp"
+#include "comm/transport/listening_interfaces.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -1,4 +1,4 @@
-#include "comm/transport/shared_memory_connection.hpp"
+#include "comm/transport/connections.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

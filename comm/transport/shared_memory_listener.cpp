@@ -13,12 +13,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "comm/failure.hpp"
 #include "comm/transport/acceptor.hpp"
+#include "comm/transport/connections.hpp"
 #include "comm/transport/listener.hpp"
 #include "comm/transport/outgoing_handshake.hpp"
-#include "comm/transport/shared_memory_connection.hpp"
-#include "comm/transport/shared_memory_listener.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

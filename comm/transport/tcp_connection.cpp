@@ -1,6 +1,6 @@
 // On the wire: a MessageHeader as it lies in memory (both ends are builds of one program for one kind of processor),
 // then its payload.
-#include "comm/transport/tcp_connection.hpp"
+#include "comm/transport/connections.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

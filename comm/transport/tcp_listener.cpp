@@ -8,12 +8,12 @@
 #include <cstring>
 #include <system_error>
 
+#include "comm/failure.hpp"
 #include "comm/transport/acceptor.hpp"
+#include "comm/transport/connections.hpp"
 #include "comm/transport/listener.hpp"
-#include "comm/transport/network_addresses.hpp"
+#include "comm/transport/listening_interfaces.hpp"
 #include "comm/transport/outgoing_handshake.hpp"
-#include "comm/transport/tcp_connection.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

@@ -2,10 +2,10 @@
 
 #include <cassert>
 
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
 #include "comm/transport/listener.hpp"
 #include "comm/transport/socket.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {

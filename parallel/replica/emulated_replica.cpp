@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "comm/emulated/direct_endpoint.hpp"
-#include "comm/emulated/ring_communicator.hpp"
 
 namespace tenax::parallel {
 

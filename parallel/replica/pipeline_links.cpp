@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "comm/nccl.hpp"
-#include "comm/staged/staged_communicator.hpp"
-#include "comm/staged/staged_endpoint.hpp"
+#include "comm/staged/staged.hpp"
 #include "parallel/replica/stage_needs.hpp"
 
 namespace tenax::parallel {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "resilience/adaptation/delay_estimator.hpp"
 #include "resilience/adaptation/stage_summary.hpp"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "comm/control_group.hpp"
 #include "io/checkpoint/checkpoint_data.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/checksum.hpp"
-#include "resilience/checkpoint/agreement.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::int64_t kRoundBytes = std::int64_t{256} << 20;
 CheckpointReader::CheckpointReader(comm::ControlGroup& group, std::filesystem::path file)
     : group_(group), file_(std::move(file)) {
   verify();
-  const auto answers = agreed_answers(group_, [&] {
+  const auto answers = comm::agreed_answers(group_, [&] {
     return group_.rank() == 0 ? io::to_text(io::read_checkpoint_info(file_)) : std::string();
   });
   info_ = io::parse_info(answers[0]);
@@ -28,7 +28,7 @@ void CheckpointReader::verify() {
   group_.agree([&] { seal = io::read_seal(file_); });
   io::ByteRange rest = io::share_of_file(seal, group_.rank(), group_.size());
   std::uint64_t mine = 0;
-  agree_in_rounds(group_, [&] {
+  comm::agree_in_rounds(group_, [&] {
     const std::int64_t end = std::min(rest.begin + kRoundBytes, rest.end);
     mine += io::checksum_of_file(file_, {rest.begin, end});
     rest.begin = end;
@@ -42,7 +42,7 @@ void CheckpointReader::verify() {
 void CheckpointReader::read(std::span<const io::StateRange> ranges) {
   std::optional<io::RangeReader> reader;
   group_.agree([&] { reader.emplace(file_, info_, ranges); });
-  agree_in_rounds(group_, [&] { return reader->read_some(kRoundBytes); });
+  comm::agree_in_rounds(group_, [&] { return reader->read_some(kRoundBytes); });
 }
 
 io::CheckpointInfo restore_checkpoint(comm::ControlGroup& group, const std::filesystem::path& file,

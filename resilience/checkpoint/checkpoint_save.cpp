@@ -2,12 +2,12 @@
 
 #include <chrono>
 
+#include "comm/control_group.hpp"
 #include "io/checkpoint/checkpoint_data.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checksum.hpp"
 #include "io/posix_file.hpp"
 #include "kernels/deadline.hpp"
-#include "resilience/checkpoint/agreement.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::resilience {
@@ -39,7 +39,8 @@ class Save {
 
   /// The file's attributes need the checksums of whole tensors before anything is written.
   void gather_checksums() {
-    const auto answers = agreed_answers(group_, [&] { return io::to_text(io::contributions_of(ranges_)); });
+    const auto answers =
+        comm::agreed_answers(group_, [&] { return io::to_text(io::contributions_of(ranges_)); });
     group_.agree([&] {
       if (!is_root()) return;
       std::vector<std::vector<io::StoredParameter>> of_rank;
@@ -54,7 +55,8 @@ class Save {
   }
 
   void create() {
-    const auto answers = agreed_answers(group_, [&] { return is_root() ? create_file() : std::string(); });
+    const auto answers =
+        comm::agreed_answers(group_, [&] { return is_root() ? create_file() : std::string(); });
     info_ = io::parse_info(answers[0]);
   }
 
@@ -74,7 +76,7 @@ class Save {
   std::uint64_t write() {
     std::optional<io::RangeWriter> writer;
     group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
-    agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
+    comm::agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
     std::uint64_t sum = 0;
     for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
       sum += io::parse_checksum(part);

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <thread>
 
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
-#include "comm/wording.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {

@@ -1,7 +1,7 @@
 // Links between ranks that are threads.
 #include <gtest/gtest.h>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/link_error.hpp"
 #include "tests/comm/thread_ranks.hpp"

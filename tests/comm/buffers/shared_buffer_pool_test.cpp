@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "comm/transport/shared_memory_connection.hpp"
+#include "comm/transport/connections.hpp"
 #include "kernels/error.hpp"
 #include "tests/comm/asynchronous_ends.hpp"
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <deque>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/one_job.hpp"

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "comm/delegates/channel_observer.hpp"
 #include "comm/delegates/delegated_link.hpp"
-#include "comm/delegates/link_parties.hpp"
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/one_job.hpp"

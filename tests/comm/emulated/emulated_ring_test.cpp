@@ -4,7 +4,6 @@
 #include <thread>
 
 #include "comm/emulated/direct_endpoint.hpp"
-#include "comm/emulated/ring_communicator.hpp"
 #include "kernels/emulated_device.hpp"
 #include "tests/comm/emulated/emulated_network.hpp"
 

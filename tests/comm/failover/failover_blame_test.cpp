@@ -3,10 +3,10 @@
 
 #include <atomic>
 
-#include "comm/done_transfer.hpp"
 #include "comm/failover/failover_link.hpp"
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/poll.hpp"
+#include "comm/transfer.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/failover/failover_paths.hpp"
 #include "tests/comm/thread_ranks.hpp"

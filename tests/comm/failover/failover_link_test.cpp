@@ -6,7 +6,7 @@
 #include <atomic>
 #include <random>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "kernels/error.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/failover/failover_paths.hpp"

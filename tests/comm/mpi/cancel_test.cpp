@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/poll.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/mpi/mpi_main.hpp"

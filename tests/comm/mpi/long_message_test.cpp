@@ -1,7 +1,7 @@
 // A message longer than MPI's limit travels in parts. The limit is set low: two gigabytes would test no more.
 #include <mpi.h>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/mpi/mpi_endpoint.hpp"
 #include "tests/comm/contributions.hpp"
 #include "tests/comm/mpi/mpi_main.hpp"

@@ -1,7 +1,7 @@
 // The MPI world: run with 1 to 4 ranks by ctest.
 #include <cmath>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "tests/comm/collective_checks.hpp"
 #include "tests/comm/control_group_checks.hpp"
 #include "tests/comm/mpi/mpi_main.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/shared_memory/segment.hpp"
+#include "comm/shared_memory/shared_memory_communicator.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::comm {

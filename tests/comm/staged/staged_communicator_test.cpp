@@ -1,5 +1,5 @@
 // Collectives of a device apart from the host, on ranks that are threads and devices that are stand-ins.
-#include "comm/staged/staged_communicator.hpp"
+#include "comm/staged/staged.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Messages between devices apart from the host, on ranks that are threads and devices that are stand-ins.
-#include "comm/staged/staged_endpoint.hpp"
+#include "comm/staged/staged.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "comm/transport/network_addresses.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::comm {

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "comm/transport/network_addresses.hpp"
+#include "comm/transport/listening_interfaces.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/one_job.hpp"
 #include "tests/comm/thread_ranks.hpp"

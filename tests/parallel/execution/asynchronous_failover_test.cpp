@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "comm/staged/staged_endpoint.hpp"
+#include "comm/staged/staged.hpp"
 #include "kernels/error.hpp"
 #include "tests/comm/thread_ranks.hpp"
 #include "tests/kernels/async/stand_in.hpp"

@@ -1,7 +1,7 @@
 // The injector over MPI, whose ranks are processes; run with 3 of them by ctest. The link between ranks 0 and 1 is bad.
 #include <thread>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/poll.hpp"
 #include "kernels/error.hpp"
 #include "resilience/faults/fault_injector.hpp"

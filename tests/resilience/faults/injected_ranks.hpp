@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "comm/host_stream.hpp"
+#include "comm/link.hpp"
 #include "comm/poll.hpp"
 #include "resilience/faults/fault_injector.hpp"
 #include "tests/comm/contributions.hpp"

@@ -1,4 +1,4 @@
-#include "comm/wording.hpp"
+#include "comm/failure.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// A connection between two processes of one host, through memory that both have mapped.
+// The kinds of connections, each made from a socket whose other end is proven.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,11 @@
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {
+
+/// `socket`: connected and non-blocking. `address` is what Connection::address() says. `silence_s`: a peer's host that
+/// acknowledges nothing for so long is taken for dead.
+std::unique_ptr<Connection> create_tcp_connection(FileDescriptor socket, std::string address,
+                                                  double silence_s);
 
 /// A new segment for one connection, as an open file without a name: it is gone with the last process that has it, however
 /// that ends. Throws Error(link) when the host has no memory for it.
