@@ -16,15 +16,18 @@ using kernels::Scope;
 
 FailoverLink::FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                            FailoverOptions options)
-    : make_(std::move(make_delegated)), options_(options), pool_(device), control_(control, options.tags) {
+    : make_(std::move(make_delegated)),
+      options_(options),
+      pool_(device),
+      exchange_(control, options.tags),
+      earlier_(pool_) {
   pool_.stock(options.message_bytes, options.retransmit_buffers);
   set_direct(direct);
 }
 
 // Delegates may still read the memory that the other members own.
 FailoverLink::~FailoverLink() {
-  lingering_.clear();
-  cancelled_sends_.clear();
+  earlier_.clear();
   sent_.clear();
   received_.clear();
   delegated_.reset();
@@ -46,13 +49,10 @@ TransferPtr FailoverLink::send(kernels::Stream& stream, const kernels::Tensor& t
   message->tag = tag;
   message->tensor = tensor;
   message->stream = &stream;
-  message->was_direct = path_ == Path::direct && state_ == State::direct;
+  message->was_direct = has_direct_path();
   message->sent_s = kernels::steady_now_s();
-  control_.expect_acknowledgement(tag);
-  sent_.push_back(message);
-  if (message->was_direct) copy_for_resending(*message);
-  start(*message);
-  return std::make_unique<FailoverTransfer>(*this, message);
+  exchange_.expect_acknowledgement(tag);
+  return add(std::move(message), sent_);
 }
 
 TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {
@@ -62,12 +62,17 @@ TransferPtr FailoverLink::receive(kernels::Stream& stream, const kernels::Tensor
   message->tag = tag;
   message->tensor = tensor;
   message->stream = &stream;
-  received_.push_back(message);
-  start(*message);
-  return std::make_unique<FailoverTransfer>(*this, message);
+  return add(std::move(message), received_);
 }
 
-// The bytes that a failover may have to send again: the tensor's memory is reused before the peer has acknowledged.
+TransferPtr FailoverLink::add(std::shared_ptr<FailoverMessage> message, FailoverMessages& messages) {
+  messages.push_back(message);
+  if (message->was_direct) copy_for_resending(*message);
+  start(*message);
+  return std::make_unique<FailoverTransfer>(*this, std::move(message));
+}
+
+// The tensor's memory is used for others before the peer has acknowledged.
 void FailoverLink::copy_for_resending(FailoverMessage& message) {
   for (const auto& earlier : sent_)
     if (earlier->retransmit && acknowledged(*earlier))
@@ -75,32 +80,32 @@ void FailoverLink::copy_for_resending(FailoverMessage& message) {
   message.retransmit = pool_.keep(*message.stream, message.tensor);
 }
 
-// Puts a message on the path of the moment; while the pair is leaving the direct one, on none yet.
+// While the pair is failing over, a message has no path yet.
 void FailoverLink::start(FailoverMessage& message) {
-  if (path_ == Path::direct && state_ == State::failing_over) return;
-  Link& link = path_ == Path::delegated || state_ == State::failed_over ? *delegated_ : *direct_;
-  // A direct send reads the bytes that are kept anyway: given up, it may go on reading.
+  if (path_ == Path::direct && exchange_.state() == State::failing_over) return;
+  Link& link = has_direct_path() ? *direct_ : *delegated_;
+  // A direct send reads its retransmit buffer: cancelled, it may go on reading.
   const kernels::Tensor& bytes = message.retransmit ? message.retransmit.tensor : message.tensor;
   try {
     message.inner = message.outgoing ? link.send(*message.stream, bytes, message.tag)
                                      : link.receive(*message.stream, message.tensor, message.tag);
   } catch (const Error& error) {
-    fail_over_for(error);
+    fail_over_or_rethrow(error);
   }
 }
 
 bool FailoverLink::poll(FailoverMessage& message) {
   if (message.complete) return true;
-  hear_peer();
+  poll_peer();
   if (message.complete) return true;
   message.complete = poll_inner(message) || (message.outgoing && (acknowledged(message) || is_free(message)));
-  if (message.complete && !message.outgoing) note_arrival(message);
+  if (message.complete && !message.outgoing) count_arrival(message);
   return message.complete;
 }
 
-void FailoverLink::note_arrival(const FailoverMessage& message) {
-  control_.acknowledge(message.tag);
-  ++(path_ == Path::direct && state_ == State::direct ? arrived_.direct : arrived_.delegated);
+void FailoverLink::count_arrival(const FailoverMessage& message) {
+  exchange_.acknowledge(message.tag);
+  ++(has_direct_path() ? arrivals_.direct : arrivals_.delegated);
 }
 
 bool FailoverLink::poll_inner(FailoverMessage& message) {
@@ -110,54 +115,78 @@ bool FailoverLink::poll_inner(FailoverMessage& message) {
     message.timing = message.inner->timing();
     return true;
   } catch (const Error& error) {
-    fail_over_for(error);
+    fail_over_or_rethrow(error);
     return false;
   }
 }
 
-// The peer has it: what a delegate would send again would be dropped there, so its memory is free before the delegate's own
-// acknowledgement has come back over the slow link.
+// The peer has it, and would drop what a delegate sent again: so its memory is free before the delegate's own acknowledgement
+// has come back over the slow link.
 bool FailoverLink::acknowledged(FailoverMessage& message) {
-  message.acknowledged = message.acknowledged || control_.acknowledged(message.tag);
+  message.acknowledged = message.acknowledged || exchange_.acknowledged(message.tag);
   return message.acknowledged;
 }
 
-// The direct path is given up, and nothing reads the tensor of what was sent there.
+// The direct path is cancelled, and nothing reads the tensor of what was sent there.
 bool FailoverLink::is_free(const FailoverMessage& message) const {
-  return message.was_direct && state_ != State::direct &&
+  return message.was_direct && exchange_.state() != State::direct &&
          (!message.retransmit || message.retransmit.written->done());
 }
 
-bool FailoverLink::orders_without_blocking(const FailoverMessage& message) const {
-  if (message.retransmit) return true;  // it is only the copy that its tensor must last for
-  if (path_ == Path::direct && state_ == State::failing_over) return false;
-  return message.inner && message.inner->orders_without_blocking();
+void FailoverLink::poll_peer() {
+  if (path_ == Path::delegated) return;
+  const auto receipts = exchange_.poll(received_);
+  if (!receipts) return;
+  if (exchange_.state() == State::direct) fail_over("the other end gave up " + direct_->describe());
+  complete_failover(*receipts);
 }
 
-// False when the direct path turns out to be broken.
-bool FailoverLink::order(FailoverMessage& message, kernels::Stream& stream, Deadline deadline) {
-  if (message.retransmit) {
-    stream.wait(*message.retransmit.written);
-    return true;
-  }
-  try {
-    message.inner->order_before(stream, deadline);
-  } catch (const Error& error) {
-    fail_over_for(error);
-    return false;
-  }
-  message.is_relied_on = true;
-  return true;
+// The failure of an iteration before, which set_path has not settled.
+void FailoverLink::fail_over_again() {
+  if (has_direct_path() && !failure().empty()) fail_over(std::string(failure()));
 }
 
-// Nobody waits for it any more, but perhaps the device does: then it ends at once, though not necessarily before this returns.
-void FailoverLink::cancel(FailoverMessage& message) noexcept {
-  if (message.outgoing || message.complete || !orders_without_blocking(message)) return;
-  try {
-    message.inner->cancel(Deadline::after_s(0));
-  } catch (const Error&) {
+// In a catch block: an error that is not the direct path's goes on.
+void FailoverLink::fail_over_or_rethrow(const Error& error) {
+  if (error.scope() != Scope::link || !has_direct_path()) throw;
+  direct_path_broke_ = true;
+  fail_over(error.what());
+}
+
+void FailoverLink::fail_over(const std::string& reason) {
+  exchange_.begin(reason, received_);
+  cancel_direct();
+}
+
+// Memory of direct receives is received into again, over delegates. Streams that wait there are released.
+void FailoverLink::cancel_direct() {
+  const Deadline deadline = Deadline::after_s(options_.deadline_s);
+  for (const auto& message : received_) {
+    if (message->complete || !message->inner) continue;
+    is_void_ = is_void_ || message->is_relied_on;
+    message->inner->cancel(deadline);
+    message->inner.reset();
   }
-  message.inner.reset();
+  for (const auto& message : sent_) {
+    message->cancelled = std::move(message->inner);
+    if (message->cancelled) message->cancelled->cancel(deadline);
+  }
+}
+
+void FailoverLink::complete_failover(const std::vector<Receipt>& receipts) {
+  make_delegated();
+  exchange_.complete();
+  for (const auto& message : received_)
+    if (!message->complete) start(*message);
+  for (const auto& message : sent_) resend(*message, receipts[static_cast<std::size_t>(message->tag)]);
+}
+
+// The peer may lack a message that the direct path lost, or that no path was given. One that was sent just before the peer's
+// deadline may not be lost: this end, too, had waited for a message, over another link.
+void FailoverLink::resend(FailoverMessage& message, Receipt receipt) {
+  const bool long_ago = kernels::steady_now_s() - message.sent_s > options_.deadline_s / 2;
+  if (message.cancelled && receipt == Receipt::missing && long_ago) direct_path_broke_ = true;
+  if (receipt != Receipt::received) start(message);
 }
 
 void FailoverLink::make_delegated() {
@@ -169,21 +198,20 @@ void FailoverLink::make_delegated() {
 void FailoverLink::set_path(Path path, int delegates) {
   assert(sent_.empty() && received_.empty() && "between iterations");
   path_ = path;
-  state_ = State::direct;
-  failure_.clear();
+  exchange_.reset();
   direct_path_broke_ = false;
-  arrivals_are_final_ = false;
+  last_arrivals_are_final_ = false;
   if (path == Path::direct) return;
   make_delegated();
   delegated_->set_delegates(delegates);
 }
 
 bool FailoverLink::all_here() {
-  hear_peer();
+  poll_peer();
   const auto has_it = [this](const auto& message) { return acknowledged(*message); };
   const auto here = [this](const auto& message) { return poll(*message); };
   return std::all_of(received_.begin(), received_.end(), here) &&
-         std::all_of(sent_.begin(), sent_.end(), has_it) && control_.flush();
+         std::all_of(sent_.begin(), sent_.end(), has_it) && exchange_.flush();
 }
 
 void FailoverLink::finish_iteration() {
@@ -193,47 +221,21 @@ void FailoverLink::finish_iteration() {
     if (deadline.expired())
       throw Error(Scope::link, timeout_sentence(describe(), "this rank", 2 * options_.deadline_s,
                                                 "its peer to acknowledge all messages of the iteration") +
-                                   (failure_.empty() ? "" : "; before that: " + failure_));
+                                   (failure().empty() ? "" : "; before that: " + failure()));
     std::this_thread::sleep_for(kPause);
   }
-  for (const auto& message : sent_) {
-    if (message->cancelled)
-      cancelled_sends_.push_back(message);
-    else if (message->retransmit)
-      pool_.give_back(std::move(message->retransmit));
-    if (message->inner) lingering_.push_back(std::move(message->inner));
-  }
-  std::erase_if(lingering_, [](const TransferPtr& transfer) { return transfer->done(); });
-  sent_.clear();
-  received_.clear();
-  drop_cancelled_sends();
+  earlier_.add(sent_);
   end_iteration();
 }
 
-// What was given up has ended by and by, or failed: what may still run of it is received by nobody.
-void FailoverLink::drop_cancelled_sends() {
-  std::erase_if(cancelled_sends_, [this](const auto& message) {
-    try {
-      if (!message->cancelled->done()) return false;
-    } catch (const Error&) {
-    }
-    if (message->retransmit) pool_.give_back(std::move(message->retransmit));
-    return true;
-  });
-}
-
 void FailoverLink::end_iteration() {
-  const Arrivals arrived = std::exchange(arrived_, {});
-  if (!arrivals_are_final_) delivered_ = arrived;
-  arrivals_are_final_ = !failure_.empty();
-  was_void_ = std::exchange(is_void_, false);
-  if (state_ == State::failing_over) state_ = State::direct;  // the peer was through before it heard of it
-  ++iteration_;
-}
-
-void FailoverLink::release_memory() {
-  for (const TransferPtr& transfer : lingering_) transfer->wait(Deadline::after_s(options_.deadline_s));
-  lingering_.clear();
+  sent_.clear();
+  received_.clear();
+  const Arrivals arrivals = std::exchange(arrivals_, {});
+  if (!last_arrivals_are_final_) last_arrivals_ = arrivals;
+  last_arrivals_are_final_ = !failure().empty();
+  last_is_void_ = std::exchange(is_void_, false);
+  exchange_.end_iteration();
 }
 
 }  // namespace tenax::comm

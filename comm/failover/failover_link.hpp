@@ -1,14 +1,26 @@
 // FailoverLink: a pipeline's link to one neighbour: direct while that is healthy, delegated while it is slow, and when the
-// direct path breaks in mid-iteration, delegated from the message that is missing on (PipeMorph, NSDI 2026, section 5.3).
+// direct path breaks in mid-iteration, delegated from the missing message on (PipeMorph, NSDI 2026, section 5.3).
+//
+//   DIRECT <------------- set_path(direct), between iterations ------------> DELEGATED
+//     |  a direct transfer throws or misses its deadline,                        ^
+//     |  or the peer's notice comes                                              | set_path(delegated)
+//     v                                                                          | after the iteration
+//   FAILING OVER -------------- the peer's notice is here -------------> FAILED OVER
+//     notice sent, direct transfers cancelled,                             missing messages are received again,
+//     new messages wait                                                    the peer's missing ones are resent,
+//     |                                                                    all further ones are delegated
+//     +--> DIRECT, if the iteration ends first: the peer lacked nothing.
+//          FAILING OVER again at the next message, unless set_path() comes before.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "comm/delegates/delegated_link.hpp"
-#include "comm/failover/failover_messages.hpp"
+#include "comm/failover/earlier_sends.hpp"
+#include "comm/failover/failover_exchange.hpp"
+#include "comm/failover/retransmit_buffer.hpp"
 #include "comm/link.hpp"
 #include "kernels/error.hpp"
 
@@ -16,7 +28,7 @@ namespace tenax::comm {
 
 enum class Path { direct, delegated };
 
-/// How many of an iteration's messages arrived at this end, by the way they came.
+/// How many messages of an iteration arrived at this end on each path.
 struct Arrivals {
   int direct = 0, delegated = 0;
 };
@@ -24,18 +36,18 @@ struct Arrivals {
 struct FailoverOptions {
   Tag tags = 0;            ///< an iteration uses tags 0 … tags − 1, each at most once per direction
   double deadline_s = 60;  ///< for the peer to join a failover
-  /// Memory that is taken at once, for the bytes of as many messages as are under way in general. More is taken when needed.
+  /// Memory for the bytes of as many messages is taken at once, more when it is needed.
   std::size_t message_bytes = 0;
   int retransmit_buffers = 0;
 };
 
-/// An *iteration* is what lies between two calls of finish_iteration, which both ends make alike. Within it each message is
-/// acknowledged over `control`, and its bytes are kept until then. When a direct transfer throws or misses its deadline at
-/// one end, that end tells the other what it has received; both give the direct path up, what the other lacks is sent again
-/// over delegates, and so is the rest. So nothing is lost, doubled or reordered.
+/// An *iteration* lies between two calls of finish_iteration, which both ends make alike. Within it each message is
+/// acknowledged over `control`; its bytes are kept until then. When a direct transfer throws or misses its deadline at one
+/// end, that end tells the other which messages it has received. Both cancel the direct path, resend what the other lacks
+/// over delegates, and go on there. Nothing is lost, doubled or reordered.
 ///
-/// On an asynchronous device a stream may wait for a direct message itself (Transfer::orders_without_blocking). When the path
-/// breaks then, the stream goes on with whatever is there: the message comes all the same, but too late, and the iteration
+/// On an asynchronous device a stream may wait for a direct message itself (Transfer::orders_without_blocking). If the path
+/// breaks then, the stream goes on with whatever its memory holds. The message still comes, but too late, and the iteration
 /// is void (is_void): both ends bring it to its end, and run it again.
 ///
 /// Thread rule: Link's.
@@ -44,8 +56,8 @@ class FailoverLink final : public Link {
   /// Called by both ends at the same time, when delegates are first needed.
   using MakeDelegated = std::function<std::unique_ptr<DelegatedLink>()>;
 
-  /// `control` carries small host messages to the same peer, reliably and on another way (tags 0 … options.tags are this
-  /// link's). All references must outlive it.
+  /// `control` carries small host messages to the same peer, reliably and on another way. Its tags 0 … options.tags belong to
+  /// this link. All references must outlive the link.
   FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                FailoverOptions options);
   ~FailoverLink() override;
@@ -55,81 +67,68 @@ class FailoverLink final : public Link {
   Signal* signal() override;
   std::string describe() const override { return direct_->describe(); }
 
-  /// Between iterations, both ends alike. `delegates`: threads per direction (delegated alone).
+  /// Between iterations, both ends alike. `delegates`: threads per direction, of a delegated path alone.
   void set_path(Path path, int delegates);
-  /// The way that the next iteration's first messages go.
+  /// The path of the next iteration's first messages.
   Path path() const { return path_; }
   /// Between iterations: the direct path was built anew.
   void set_direct(Link& direct);
-  /// Whether `direct` must live on: it is the direct path, or may have been that of sends that have not ended.
-  bool uses(const Link& direct) const { return direct_ == &direct || !cancelled_sends_.empty(); }
-  /// Returns when the peer has all messages of this iteration and this end its own. Throws Error(link) on expiry.
+  /// Whether `direct` must live on: it is the direct path, or cancelled sends may still run on it.
+  bool uses(const Link& direct) const { return direct_ == &direct || earlier_.use_direct_path(); }
+  /// Returns when each end has all messages of this iteration. Throws Error(link) on expiry.
   void finish_iteration();
-  /// Between iterations: nothing reads the memory of earlier sends any more once it returns.
-  void release_memory();
-  /// Why the direct path was given up; empty if it was not. It is not used again before the next set_path, which decides.
-  const std::string& failure() const { return failure_; }
-  /// Of a failure: the direct path itself is to blame, as this end knows: it reported an error, or a message that this end had
-  /// sent and the other end waited for was not there. Where neither end says so, a message was waited for that had not been
-  /// sent, as its sender waited for another link in turn.
+  /// Between iterations: on return nothing reads the memory of earlier sends any more.
+  void release_memory() { earlier_.wait(options_.deadline_s); }
+  /// Why the direct path was cancelled; empty if it was not. Only set_path decides that it is used again.
+  const std::string& failure() const { return exchange_.failure(); }
+  /// Of a failure: this end knows that the direct path itself is to blame. It reported an error, or the peer lacks a message
+  /// that this end had sent long before. If neither end says so, its sender had not sent it yet, as it waited for another link.
   bool direct_path_broke() const { return direct_path_broke_; }
-  /// Whether something may have been computed in the last iteration before its message had come.
-  bool is_void() const { return was_void_; }
-  /// Of the last iteration; once the direct path has failed, of the one in which it did.
-  const Arrivals& arrivals() const { return delivered_; }
+  /// Whether the last iteration may have computed with a message before it had come.
+  bool is_void() const { return last_is_void_; }
+  /// Of the last iteration; after a failure of the direct path, of the iteration in which it failed.
+  const Arrivals& arrivals() const { return last_arrivals_; }
 
  private:
   friend class FailoverTransfer;
-  using Messages = std::vector<std::shared_ptr<FailoverMessage>>;
-  enum class State {
-    direct,
-    failing_over,
-    failed_over
-  };  // failing_over: told the peer, who has not answered yet
+  using State = FailoverExchange::State;
 
-  bool poll(FailoverMessage& message);
-  bool poll_inner(FailoverMessage& message);
+  TransferPtr add(std::shared_ptr<FailoverMessage> message, FailoverMessages& messages);
   void start(FailoverMessage& message);
   void copy_for_resending(FailoverMessage& message);
-  bool orders_without_blocking(const FailoverMessage& message) const;
-  bool order(FailoverMessage& message, kernels::Stream& stream, kernels::Deadline deadline);
-  void cancel(FailoverMessage& message) noexcept;
+  bool poll(FailoverMessage& message);
+  bool poll_inner(FailoverMessage& message);
   bool acknowledged(FailoverMessage& message);
   bool is_free(const FailoverMessage& message) const;
-  void note_arrival(const FailoverMessage& message);
-  void hear_peer();  // hears the peer
+  void count_arrival(const FailoverMessage& message);
+  bool has_direct_path() const { return path_ == Path::direct && exchange_.state() == State::direct; }
+
+  void poll_peer();
   void fail_over_again();
+  void fail_over_or_rethrow(const kernels::Error& error);
   void fail_over(const std::string& reason);
-  void fail_over_for(const kernels::Error& error);
-  std::vector<std::int32_t> receipts() const;
   void cancel_direct();
-  void complete_failover(const std::vector<std::int32_t>& here);
-  void resend(FailoverMessage& message, std::int32_t there);
+  void complete_failover(const std::vector<Receipt>& receipts);
+  void resend(FailoverMessage& message, Receipt receipt);
   void make_delegated();
+
   bool all_here();
-  void drop_cancelled_sends();
   void end_iteration();
 
   Link* direct_ = nullptr;
   MakeDelegated make_;
   FailoverOptions options_;
   RetransmitPool pool_;
-  ControlMessages control_;
+  FailoverExchange exchange_;
   Signal signal_;
   std::unique_ptr<DelegatedLink> delegated_;
   Path path_ = Path::direct;
-  State state_ = State::direct;
-  std::string failure_;
   bool direct_path_broke_ = false;
-  std::uint64_t iteration_ = 0;
-  Arrivals arrived_, delivered_;             // in this iteration, in one that has ended
-  bool arrivals_are_final_ = false;          // delivered_ is to stay
-  bool is_void_ = false, was_void_ = false;  // this iteration, the last one
-  Messages sent_, received_;                 // of this iteration
-  Messages
-      cancelled_sends_;  // direct sends that have not ended since they were cancelled, with the bytes that they read
-  std::vector<TransferPtr>
-      lingering_;  // delegated sends that the peer has, which their delegates do not know yet
+  Arrivals arrivals_, last_arrivals_;
+  bool last_arrivals_are_final_ = false;  // they are a failed iteration's, until set_path
+  bool is_void_ = false, last_is_void_ = false;
+  FailoverMessages sent_, received_;  // of this iteration
+  EarlierSends earlier_;
 };
 
 }  // namespace tenax::comm

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "comm/failover/failover_link.hpp"
 
@@ -13,21 +14,22 @@ class FailoverTransfer final : public Transfer {
  public:
   FailoverTransfer(FailoverLink& link, std::shared_ptr<FailoverMessage> message)
       : link_(link), message_(std::move(message)) {}
-  /// A receive that is given up while the device waits for it lets the device go.
+  /// Destroying a receive that the device waits for releases the device, though not necessarily before this returns.
   ~FailoverTransfer() override;
   FailoverTransfer(const FailoverTransfer&) = delete;
   FailoverTransfer& operator=(const FailoverTransfer&) = delete;
 
   bool done() override { return link_.poll(*message_); }
-  /// A direct transfer that misses its deadline is one that failed: the delegates get as long again, also when the other
-  /// end noticed first.
+  /// A direct transfer that misses its deadline has failed. The delegates then get as long again, also when the other end
+  /// noticed first.
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
-  /// Also on the direct path, where that can: if it breaks then, the iteration is void (FailoverLink::is_void).
+  /// True on a direct path that can. If it breaks after that, the iteration is void (FailoverLink::is_void).
   bool orders_without_blocking() const override;
   TransferTiming timing() const override { return message_->timing; }
 
  private:
+  bool try_order_before(kernels::Stream& stream, kernels::Deadline deadline);
   std::string describe() const;
 
   FailoverLink& link_;
