@@ -9,7 +9,8 @@ namespace tenax::comm {
 class AsynchronousReceive final : public Transfer {
  public:
   using State = Inbox::State;
-  AsynchronousReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
+  using Phase = PostedReceive::Phase;
+  AsynchronousReceive(std::shared_ptr<State> state, PostedReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
   /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox if the device waits for
   /// its message.
@@ -29,10 +30,14 @@ class AsynchronousReceive final : public Transfer {
   template <class Ready>
   void await(Ready ready, kernels::Deadline deadline);
   void enqueue();
+  void draw_tickets();
+  CopyIn& copy_in() const;
+  void cancel_message();
+  void give_back(bool has_arrived);
   void finish();
 
   std::shared_ptr<State> state_;
-  State::ReceivePtr receive_;
+  PostedReceivePtr receive_;
   bool is_enqueued_ = false, is_done_ = false;
   TransferTiming timing_;
   Stopwatch stopwatch_;

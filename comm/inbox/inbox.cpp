@@ -5,6 +5,7 @@
 #include "comm/failure.hpp"
 #include "comm/inbox/asynchronous_receive.hpp"
 #include "comm/inbox/inbox_state.hpp"
+#include "comm/inbox/message_delivery.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {
@@ -13,18 +14,19 @@ namespace tenax::comm {
 class InboxReceive final : public Transfer {
  public:
   using State = Inbox::State;
-  InboxReceive(std::shared_ptr<State> state, State::ReceivePtr receive)
+  using Phase = PostedReceive::Phase;
+  InboxReceive(std::shared_ptr<State> state, PostedReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
   ~InboxReceive() override { state_->cancel(*receive_); }
   InboxReceive(const InboxReceive&) = delete;
   InboxReceive& operator=(const InboxReceive&) = delete;
 
-  bool done() override { return phase() == State::Phase::done; }
-  void wait(kernels::Deadline deadline) override { wait_for(State::Phase::done, deadline); }
+  bool done() override { return phase() == Phase::done; }
+  void wait(kernels::Deadline deadline) override { wait_for(Phase::done, deadline); }
 
   /// On a device the host goes on while the copy runs.
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override {
-    wait_for(State::Phase::copying, deadline);
+    wait_for(Phase::copying, deadline);
     const std::lock_guard lock(state_->mutex);
     if (receive_->copied) stream.wait(*receive_->copied);
     if (receive_->timing.arrived_s) stream.input_arrived(*receive_->timing.arrived_s);
@@ -36,21 +38,21 @@ class InboxReceive final : public Transfer {
   }
 
  private:
-  State::Phase phase() const {
+  Phase phase() const {
     const std::lock_guard lock(state_->mutex);
-    if (receive_->phase == State::Phase::failed) receive_->failure.raise();
+    if (receive_->phase == Phase::failed) receive_->failure.raise();
     return receive_->phase;
   }
 
-  void wait_for(State::Phase wanted, kernels::Deadline deadline) {
+  void wait_for(Phase wanted, kernels::Deadline deadline) {
     if (phase() >= wanted) return;  // also when inbox and signal are gone
     if (!state_->signal.wait_until([&] { return phase() >= wanted; }, deadline))
-      throw kernels::Error(kernels::Scope::link, timeout_sentence(state_->describe(*receive_), state_->me,
+      throw kernels::Error(kernels::Scope::link, timeout_sentence(receive_->describe(), state_->me,
                                                                   stopwatch_.elapsed_s(), state_->peer));
   }
 
   std::shared_ptr<State> state_;
-  State::ReceivePtr receive_;
+  PostedReceivePtr receive_;
   Stopwatch stopwatch_;
 };
 
@@ -72,13 +74,15 @@ TransferPtr Inbox::post(kernels::Stream& stream, const kernels::Tensor& tensor, 
   return std::make_unique<AsynchronousReceive>(state_, state_->post(&stream, tensor, tag));
 }
 
-void Inbox::deliver(const MessageHeader& header, const Read& read) { state_->deliver(header, read); }
-
-void Inbox::deliver_shared(const MessageHeader& header, const Await& await) {
-  state_->deliver_shared(header, await);
+void Inbox::deliver(const MessageHeader& header, const Read& read) {
+  MessageDelivery(*state_, header).read(read);
 }
 
-std::uint64_t Inbox::copied_bytes() const { return state_->copied_bytes; }
+void Inbox::deliver_shared(const MessageHeader& header, const Await& await) {
+  MessageDelivery(*state_, header).await(await);
+}
+
+std::uint64_t Inbox::copied_bytes() const { return state_->buffers.copied_bytes(); }
 
 void Inbox::fail(std::exception_ptr error) { state_->fail(failure_of(error)); }
 

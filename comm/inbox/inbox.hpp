@@ -63,6 +63,7 @@ class Inbox {
  private:
   friend class InboxReceive;
   friend class AsynchronousReceive;
+  friend class MessageDelivery;
   struct State;
   std::shared_ptr<State> state_;
 };
