@@ -1,5 +1,5 @@
-// Clock alignment: what a peer's steady clock shows when mine shows t, from an exchange like NTP's. Steady
-// clocks of different hosts count from different moments and drift apart.
+// Clock alignment: what a peer's steady clock shows when mine shows t, from an exchange like NTP's.
+// Steady clocks of different hosts count from different moments and drift apart.
 #pragma once
 
 #include <functional>
@@ -28,14 +28,14 @@ struct AlignmentOptions {
   double deadline_s = 60;
 };
 
-/// Both ends call it at the same time, with opposite roles; both get the same measurement, each from its own
-/// side. The error is half the shortest round trip: where within it the answer was given is unknown. Throws
-/// Error(link) when the peer is silent.
+/// Both ends call it at the same time, with opposite roles; both get the same measurement, each
+/// from its own side. The error is half the shortest round trip: where within it the answer was
+/// given is unknown. Throws Error(link) when the peer is silent.
 ClockOffset measure_clock_offset(Link& link, AlignmentRole role, const AlignmentOptions& options,
                                  const ClockSource& clock = steady_now_s);
 
-/// The offset to one peer over time: keeps the measurement whose error bound, which grows with its age, is
-/// smallest.
+/// The offset to one peer over time: keeps the measurement whose error bound, which grows with its
+/// age, is smallest.
 class ClockAlignment {
  public:
   /// Crystals differ by up to about this much, seconds per second.

@@ -1,4 +1,5 @@
-// CollectiveObserver: who watches a rank's collectives: traces, and detection of groups that are slow.
+// CollectiveObserver: who watches a rank's collectives: traces, and detection of groups that are
+// slow.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ struct CollectiveRecord {
   int ranks = 0;          ///< of the group
   std::size_t bytes = 0;  ///< of the whole tensor
   double begin_s = 0;     ///< this rank's part was ready: the stream had come to the call
-  /// The result was there. Where nothing moves a collective on but its caller (the CPU), when the caller found it so.
+  /// The result was there. Where nothing moves a collective on but its caller (the CPU), when the
+  /// caller found it so.
   double end_s = 0;
 };
 

@@ -1,8 +1,9 @@
-// Communicator: collectives on tensors within a group of ranks (tensor, data, pipeline or embedding group),
-// ordered with a stream. A group of size one is a communicator like any other, whose operations do nothing.
+// Communicator: collectives on tensors within a group of ranks (tensor, data, pipeline or embedding
+// group), ordered with a stream. A group of size one is a communicator like any other, whose
+// operations do nothing.
 //
-// Every rank of the group makes the same calls in the same order. Results are the same bits on every rank,
-// and the order of summation is fixed by rank: same group size, same inputs, same bits.
+// Every rank of the group makes the same calls in the same order. Results are the same bits on
+// every rank, and the order of summation is fixed by rank: same group size, same inputs, same bits.
 #pragma once
 
 #include <memory>
@@ -24,17 +25,19 @@ class Communicator {
   virtual int size() const = 0;
   virtual const std::string& name() const = 0;  ///< "tensor", "data", … for error messages
 
-  /// In place. bf16 sums are formed in fp32 and rounded once. Later operations of `stream` see the result.
+  /// In place. bf16 sums are formed in fp32 and rounded once. Later operations of `stream` see the
+  /// result.
   virtual void all_reduce(kernels::Stream& stream, const kernels::Tensor& tensor, ReduceOp op) = 0;
 
-  /// tensor (n elements, n divisible by size()): afterwards its rank()-th piece of n/size() elements holds
-  /// the sum over all ranks of that piece; the other pieces are unspecified.
+  /// tensor (n elements, n divisible by size()): afterwards its rank()-th piece of n/size()
+  /// elements holds the sum over all ranks of that piece; the other pieces are unspecified.
   virtual TransferPtr start_reduce_scatter(kernels::Stream& stream, const kernels::Tensor& tensor) = 0;
   /// The reverse: every rank contributes its rank()-th piece in place and receives all others.
   virtual TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) = 0;
 
-  /// Throws what went wrong with operations that the device waited for itself (NCCL): to be asked once the streams ordered
-  /// after them have been waited for, before anything they computed is used.
+  /// Throws what went wrong with operations that the device waited for itself (NCCL): to be asked
+  /// once the streams ordered after them have been waited for, before anything they computed is
+  /// used.
   virtual void check() {}
 };
 
@@ -43,9 +46,9 @@ struct CommOptions {
   double deadline_s = 60;
 };
 
-/// Collectives over the links of `endpoint`. `device` gives staging memory and sums, and must outlive the
-/// communicator. Throws Error(operation) for a device whose memory the host cannot read (a group of one
-/// excepted: it moves nothing).
+/// Collectives over the links of `endpoint`. `device` gives staging memory and sums, and must
+/// outlive the communicator. Throws Error(operation) for a device whose memory the host cannot read
+/// (a group of one excepted: it moves nothing).
 std::unique_ptr<Communicator> create_link_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
                                                        kernels::Device& device, CommOptions options);
 

@@ -1,6 +1,8 @@
-// Connection: an ordered, two-way stream of messages to one peer outside MPI, used with blocking calls by threads of
-// their own. Transport: makes connections. Delegates and the emulated device's direct links run over them; fault
-// injection wraps them.
+// Connection: an ordered, two-way stream of messages to one peer outside MPI. Threads of their own
+// make blocking calls on it. Transport: makes connections.
+//
+// Delegates and the emulated device's direct links run over connections. Fault injection wraps
+// them.
 #pragma once
 
 #include <cstddef>
@@ -16,48 +18,53 @@
 
 namespace tenax::comm {
 
-/// What a message is about; travels before its payload.
+/// Travels before each message's payload.
 struct MessageHeader {
-  std::int32_t kind = 0;            ///< the user's (data, acknowledgement, …)
+  std::int32_t kind = 0;            ///< numbered by the connection's users: data, acknowledgement, …
   Tag tag = 0;                      ///< of the link
   std::uint64_t number = 0;         ///< of this tag on this link, from 0
   std::uint64_t sequence = 0;       ///< of this connection's sender, for retransmission
   std::uint64_t bytes = 0;          ///< of the tensor
   std::uint64_t payload_bytes = 0;  ///< that follow: `bytes`, or 0 where the device has no data
-  double started_s = 0;             ///< when its transmission began (queueing over), sender's steady clock
-  std::uint64_t shared_buffer =
-      0;              ///< that the payload is in (delegated links: SharedBufferId::code); 0 = it follows
-  double late_s = 0;  ///< by how much later it really began: the sending thread woke late (emulated device)
+  double started_s = 0;             ///< when its transmission began, sender's steady clock
+  /// Delegated links: SharedBufferId::code of the buffer that holds the payload; 0 = the payload follows.
+  std::uint64_t shared_buffer = 0;
+  /// Emulated device: the message was put on the wire so much later than it counts as sent.
+  double late_s = 0;
 };
 
 class SharedMemoryArea;
 
-/// Thread rule: one thread sends while another receives; shut_down(), check() and area() from any thread.
+/// Thread rule: one thread sends while another receives; shut_down(), check() and area() from any
+/// thread.
 class Connection {
  public:
   virtual ~Connection() = default;
-  /// Blocks until the message is handed to the network (or, delayed by injection, until it would be). Throws
-  /// Error(link) when the connection is broken or the deadline expires; then the connection is unusable.
+  /// Blocks until the message is handed to the network (or, delayed by injection, until it would
+  /// be). Throws Error(link) when the connection is broken or the deadline expires. After that the
+  /// connection is unusable.
   virtual void send(const MessageHeader& header, std::span<const std::byte> payload,
                     kernels::Deadline deadline) = 0;
-  /// The next message's header; nothing if the deadline came first (the connection stays usable). Throws Error(link)
-  /// when it is broken or was shut down.
+  /// The next message's header; nothing if the deadline came first, and the connection stays
+  /// usable. Throws Error(link) when it is broken or was shut down.
   virtual std::optional<MessageHeader> receive(kernels::Deadline deadline) = 0;
   /// After receive(): exactly header.payload_bytes.
   virtual void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) = 0;
-  /// For who waits for something else of the peer: throws as receive() would, where a broken connection is known at once.
+  /// Throws as receive() would, where a broken connection is known at once. For a thread that waits
+  /// for the peer in another way.
   virtual void check() const {}
-  /// Memory that both ends can map; null where they are on different hosts. It outlives the connection.
+  /// Memory that both ends can map; null on connections between hosts. It outlives the connection.
   virtual std::shared_ptr<SharedMemoryArea> area() { return nullptr; }
   /// Wakes calls blocked on either end, which then throw.
   virtual void shut_down() noexcept = 0;
-  /// The remote address that connect() was given (at the accepting end: the one it was accepted on).
+  /// The remote address that connect() was given (at the accepting end: the one it was accepted
+  /// on).
   virtual const std::string& address() const = 0;
   virtual std::string describe() const = 0;  ///< "tcp 10.0.0.1:4000 - 10.0.0.2:3000", for errors
 };
 
-/// A rank as others reach it: world rank, name for people, and its addresses in the order they should be tried. An
-/// address ends in the random identity of its rank's transport, so that another rank that may answer there is found out.
+/// A rank as others reach it. Its addresses are tried in their order. Each ends in the random
+/// identity of its rank's transport, which unmasks another rank that answers there.
 struct Peer {
   int rank = 0;
   std::string name;                    ///< "rank 2 (hostB)"
@@ -70,11 +77,11 @@ class Transport {
   virtual ~Transport() = default;
   /// This rank's own addresses, to be told to peers.
   virtual std::vector<std::string> addresses() const = 0;
-  /// Connects to one of peer.addresses. `purpose` (at most 200 bytes, unique among the connections between the two ranks
-  /// that are open at a time) is what accept() at the other end asks for. Throws Error(link).
+  /// Connects to one of peer.addresses. accept() at the other end names the same `purpose`: at most
+  /// 200 bytes, unique among the open connections between the two ranks. Throws Error(link).
   virtual std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                               const std::string& purpose, kernels::Deadline deadline) = 0;
-  /// Waits for the connection that `peer` makes for `purpose`; the newest, if one was made again before it was accepted.
+  /// Waits for the connection that `peer` makes for `purpose`. Of several, it returns the newest.
   /// Throws Error(link) on expiry.
   virtual std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                              kernels::Deadline deadline) = 0;

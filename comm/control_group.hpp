@@ -1,5 +1,5 @@
-// ControlGroup: the control plane of a group of ranks: small host-side collectives for decks, votes, plans
-// and errors. Blocking, each wait under the group's deadline; not for tensors.
+// ControlGroup: the control plane of a group of ranks: small host-side collectives for decks,
+// votes, plans and errors. Blocking, each wait under the group's deadline; not for tensors.
 #pragma once
 
 #include <cstddef>
@@ -34,22 +34,24 @@ class ControlGroup {
   virtual void all_reduce_sum(std::span<double> values) = 0;
   virtual void all_reduce_max(std::span<double> values) = 0;
 
-  /// Runs `work` on every rank, then all ranks learn whether any threw: if so, every rank throws the Error of
-  /// the lowest failing rank (with its scope). So one bad file ends the run once, with one message, and
-  /// nobody hangs.
+  /// Runs `work` on every rank, then all ranks learn whether any threw: if so, every rank throws
+  /// the Error of the lowest failing rank (with its scope). So one bad file ends the run once, with
+  /// one message, and nobody hangs.
   void agree(const std::function<void()>& work);
 
-  /// Any thread, while another is in a call of the group: this rank is about to end. No call lasts for more than `seconds` from
-  /// now on; then it throws Error(link), as at the deadline.
+  /// Any thread, while another is in a call of the group: this rank is about to end. No call lasts
+  /// for more than `seconds` from now on; then it throws Error(link), as at the deadline.
   virtual void hurry(double seconds) noexcept = 0;
 };
 
-/// Collective, as ControlGroup::agree, for work with a result: returns what it returned on each rank, in rank
-/// order. If it threw on any, every rank throws the AgreedError of the lowest such rank.
+/// Collective, as ControlGroup::agree, for work with a result: returns what it returned on each
+/// rank, in rank order. If it threw on any, every rank throws the AgreedError of the lowest such
+/// rank.
 std::vector<std::string> agreed_answers(ControlGroup& group, const std::function<std::string()>& work);
 
-/// Collective. Calls `work` on every rank until it has returned false on all; it does a few seconds' work at
-/// a time, so that no rank waits for another longer than the group's deadline allows.
+/// Collective. Calls `work` on every rank until it has returned false on all; it does a few
+/// seconds' work at a time, so that no rank waits for another longer than the group's deadline
+/// allows.
 void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work);
 
 }  // namespace tenax::comm

@@ -1,4 +1,5 @@
-// Errors of comm/: how one thread hands its error to others, and how errors name ranks, hosts and times.
+// Errors of comm/: how one thread hands its error to others, and how errors name ranks, hosts and
+// times.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ inline Failure failure_of(const std::exception_ptr& error) {
 }
 
 std::string describe_rank(int world_rank, const std::string& host);  ///< "rank 2 (hostB)"
-/// What to say when a wait ended without its peers: "<operation>: <who> waited 2.0 s for <whom>, then gave
-/// up; …".
+/// What to say when a wait ended without its peers: "<operation>: <who> waited 2.0 s for <whom>,
+/// then gave up; …".
 std::string timeout_sentence(const std::string& operation, const std::string& who, double waited_s,
                              const std::string& whom);
 std::string this_host();

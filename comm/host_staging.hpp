@@ -1,4 +1,5 @@
-// HostStaging: pinned host buffers through which messages pass between a device and the network, kept for reuse.
+// HostStaging: pinned host buffers through which messages pass between a device and the network,
+// kept for reuse.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +13,38 @@
 
 namespace tenax::comm {
 
-/// A buffer, and a stream on which copies overlap with whatever else the device does.
+/// Pinned host memory, and a stream on which its copies overlap with the device's other work.
 struct HostBuffer {
   std::unique_ptr<kernels::Buffer> buffer;
-  std::unique_ptr<kernels::Stream>
-      stream;  ///< null on an asynchronous device: CopyIn and StreamCopier have one each
-  std::unique_ptr<kernels::Event> copied;  ///< passed when the last copy in or out has run
-  std::uint64_t shared_id = 0;             ///< not of a staging: the buffer's code (shared_buffer_pool.hpp)
+  std::unique_ptr<kernels::Stream> stream;  ///< null on an asynchronous device, and in a shared buffer
+  std::unique_ptr<kernels::Event> copied;   ///< passed when the last copy in or out has run
+  std::uint64_t shared_id = 0;              ///< SharedBufferId::code; 0 = not shared
   explicit operator bool() const { return buffer != nullptr; }
   std::span<std::byte> memory(std::size_t bytes) const {
     return {static_cast<std::byte*>(buffer->data()), bytes};
   }
 };
 
-/// Thread rule: any thread takes and gives back; a host buffer is used by one thread at a time.
+/// Thread rule: any thread; a host buffer is used by one thread at a time.
 class HostStaging {
  public:
   /// `device` must outlive the staging and its host buffers.
   explicit HostStaging(kernels::Device& device) : device_(device) {}
 
-  /// Room for `bytes` of a message: the smallest free buffer that is large enough, else a new one. On a device without
-  /// data any size fits into one page.
+  /// The smallest free buffer that holds `bytes`, else a new one. On a device without data any size
+  /// fits into one page.
   HostBuffer take(std::size_t bytes);
   void give_back(HostBuffer host_buffer);
-  /// At least `count` free host buffers of that room, so that as many calls of take() need nothing of the device.
+  /// Makes sure of `count` free buffers of that size: as many calls of take() need nothing of the
+  /// device.
   void stock(std::size_t bytes, int count);
 
   // Not for asynchronous devices:
   /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed.
   void copy_out(HostBuffer& host_buffer, const kernels::Tensor& source, const kernels::Event& ready,
                 kernels::Deadline deadline);
-  /// Starts the copy of the host buffer's message to `destination`; both were there at `arrived_s` (steady clock).
+  /// Starts the copy of the host buffer's message to `destination`; both were there at `arrived_s`
+  /// (steady clock).
   void copy_in(HostBuffer& host_buffer, const kernels::Tensor& destination, double arrived_s);
   /// Waits for the host buffer's copy; returns when it ended (steady clock).
   double finish(HostBuffer& host_buffer, kernels::Deadline deadline) const;
@@ -57,7 +59,7 @@ class HostStaging {
   std::vector<HostBuffer> free_;
 };
 
-/// What MessageHeader and TransferTiming count in.
+/// The clock of MessageHeader and TransferTiming.
 using kernels::steady_now_s;
 
 }  // namespace tenax::comm

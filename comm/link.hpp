@@ -1,8 +1,9 @@
-// Link: tagged point-to-point messages between this rank and one peer. Endpoint: this rank's links to a
-// group.
+// Link: tagged point-to-point messages between this rank and one peer. Endpoint: this rank's links
+// to a group.
 //
-// Thread rule: an Endpoint and its links are used by one thread at a time. Messages of one tag arrive in the
-// order they were sent. Both ends name the same byte count; a mismatch is an Error(link).
+// Thread rule: an Endpoint and its links are used by one thread at a time. Messages of one tag
+// arrive in the order they were sent. Both ends name the same byte count; a mismatch is an
+// Error(link).
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,14 @@ inline constexpr Tag kMaxTag = 1 << 20;
 class Link {
  public:
   virtual ~Link() = default;
-  /// Starts once `stream` has passed what is enqueued on it now. Does not block. `tensor` must not change
-  /// until done.
+  /// Starts once `stream` has passed what is enqueued on it now. Does not block. `tensor` must not
+  /// change until done.
   virtual TransferPtr send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
-  /// Posts a receive into `tensor`, which is written once `stream` has passed what is enqueued on it now. Does not block.
+  /// Posts a receive into `tensor`, which is written once `stream` has passed what is enqueued on
+  /// it now. Does not block.
   virtual TransferPtr receive(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) = 0;
-  /// Notified whenever a transfer of this link may have become done; null where only polling tells (MPI).
+  /// Notified whenever a transfer of this link may have become done; null where only polling tells
+  /// (MPI).
   virtual Signal* signal() { return nullptr; }
   virtual std::string describe() const = 0;  ///< "rank 1 (hostA) - rank 2 (hostB)", in world ranks
 };

@@ -1,12 +1,13 @@
 // NCCL: collectives and pipeline messages from GPU to GPU.
 //
-// A library of its own (tenax_comm_nccl), which only app/ links: comm/nccl, or without the toolkit comm/nccl/absent.cpp,
-// whose factories throw the CMake option to enable.
+// A library of its own (tenax_comm_nccl), which only app/ links: comm/nccl, or without the toolkit
+// comm/nccl/absent.cpp, whose factories throw the CMake option to enable.
 //
-// Nothing of it blocks the calling thread for a message, except the first uses of a communicator, which connect it. What
-// has started is watched: when its turn on the device has come and nobody asked for it in options.deadline_s since, or NCCL
-// reports an error, the communicator is aborted, which ends its work on the device; streams that were ordered after that
-// work go on, and every later call throws Error(link) naming operation, ranks and hosts. No caller waits for the abort.
+// Nothing of it blocks the calling thread for a message, except the first uses of a communicator,
+// which connect it. What has started is watched: when its turn on the device has come and nobody
+// asked for it in options.deadline_s since, or NCCL reports an error, the communicator is aborted,
+// which ends its work on the device; streams that were ordered after that work go on, and every
+// later call throws Error(link) naming operation, ranks and hosts. No caller waits for the abort.
 #pragma once
 
 #include <memory>
@@ -26,25 +27,28 @@ struct NcclOptions {
 /// "NCCL 2.28.9"; empty where it was not compiled in.
 std::string nccl_version();
 
-/// Why the ranks of `job` cannot use NCCL, in words for people; empty if they can. Collective; every rank gets the same
-/// answer. NCCL wants a GPU for each rank; ranks whose environment differs in NCCL_HOSTID count as on different hosts (so
-/// that one GPU can be tried out as several: for tests).
+/// Why the ranks of `job` cannot use NCCL, in words for people; empty if they can. Collective;
+/// every rank gets the same answer. NCCL wants a GPU for each rank; ranks whose environment differs
+/// in NCCL_HOSTID count as on different hosts (so that one GPU can be tried out as several: for
+/// tests).
 std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, const std::string& host);
 
-/// Collective over `endpoint`, whose links carry the group's id now and whose names errors use. `device` must outlive the
-/// communicator.
+/// Collective over `endpoint`, whose links carry the group's id now and whose names errors use.
+/// `device` must outlive the communicator.
 ///
-/// What Communicator promises, but for sums of f32 and f64: their order is NCCL's (of its rings and trees), the same in
-/// every run on the same ranks and GPUs, with the same bits on every rank. bf16 is summed in fp32, in rank order, and
-/// rounded once. Operations run on a stream of the communicator's.
+/// What Communicator promises, but for sums of f32 and f64: their order is NCCL's (of its rings and
+/// trees), the same in every run on the same ranks and GPUs, with the same bits on every rank. bf16
+/// is summed in fp32, in rank order, and rounded once. Operations run on a stream of the
+/// communicator's.
 std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::unique_ptr<Endpoint> endpoint,
                                                        kernels::Device& device, NcclOptions options);
 
-/// Links to those of the ranks before and after this one in `endpoint` that are in `neighbours`; both ends name each
-/// other. Collective over `endpoint`. A link has one NCCL communicator a direction, so that neither a slow link nor the
-/// other direction holds a message up. NCCL has no tags: within a direction both ends name messages in the same order, or
-/// bytes go astray. Transfers order_before without blocking. A transfer that is destroyed before it is done or ordered
-/// before something takes its direction with it.
+/// Links to those of the ranks before and after this one in `endpoint` that are in `neighbours`;
+/// both ends name each other. Collective over `endpoint`. A link has one NCCL communicator a
+/// direction, so that neither a slow link nor the other direction holds a message up. NCCL has no
+/// tags: within a direction both ends name messages in the same order, or bytes go astray.
+/// Transfers order_before without blocking. A transfer that is destroyed before it is done or
+/// ordered before something takes its direction with it.
 std::unique_ptr<Endpoint> create_nccl_endpoint(std::unique_ptr<Endpoint> endpoint,
                                                const std::vector<int>& neighbours, kernels::Device& device,
                                                NcclOptions options);

@@ -5,8 +5,9 @@
 
 namespace tenax::comm {
 
-/// Polls `ready` until it is true, yielding first and sleeping later; false if the deadline came first. A
-/// process that was stopped and goes on after its deadline gets one more look before it gives up.
+/// Polls `ready` until it is true, yielding first and sleeping later; false if the deadline came
+/// first. A process that was stopped and goes on after its deadline gets one more look before it
+/// gives up.
 template <class Ready>
 bool poll_until(Ready ready, kernels::Deadline deadline) {
   kernels::Backoff backoff;

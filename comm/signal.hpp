@@ -1,4 +1,5 @@
-// Signal: what a thread sleeps on while it waits for any of several things that other threads bring about.
+// Signal: what a thread sleeps on while it waits for any of several things that other threads bring
+// about.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +10,8 @@
 
 namespace tenax::comm {
 
-/// Thread rule: any thread may notify, one waits. Whoever changes what the waiter looks at notifies afterwards.
+/// Thread rule: any thread may notify, one waits. Whoever changes what the waiter looks at notifies
+/// afterwards.
 class Signal {
  public:
   void notify() {
@@ -21,14 +23,15 @@ class Signal {
     const std::lock_guard lock(listener_mutex_);
     if (listener_) listener_->notify();
   }
-  /// Whoever waits on `listener` hears of this signal too. `listener` must outlive it or be taken back (null).
+  /// Whoever waits on `listener` hears of this signal too. `listener` must outlive it or be taken
+  /// back (null).
   void pass_on_to(Signal* listener) {
     const std::lock_guard lock(listener_mutex_);
     listener_ = listener;
   }
 
-  /// Sleeps until `ready` is true (looked at again after every notify); false if the deadline came first. `ready` runs
-  /// without the signal's lock held.
+  /// Sleeps until `ready` is true (looked at again after every notify); false if the deadline came
+  /// first. `ready` runs without the signal's lock held.
   template <class Ready>
   bool wait_until(Ready ready, kernels::Deadline deadline) {
     for (;;) {

@@ -11,7 +11,8 @@
 
 namespace tenax::comm {
 
-/// Never waits for the device: what ends on it is told of once it is known, with the device's own times.
+/// Never waits for the device: what ends on it is told of once it is known, with the device's own
+/// times.
 class TimedCommunicator final : public Communicator {
  public:
   /// `device`: whose streams the collectives are ordered with; must outlive this.
@@ -26,9 +27,10 @@ class TimedCommunicator final : public Communicator {
   TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   void check() override { inner_->check(); }
 
-  /// Tells `observer`, which may be null, of the collectives that have ended and that nobody was told of; others are told of
-  /// by a later call. A tensor without elements is no collective. Of many thousands that nobody asked for, the oldest are
-  /// forgotten. Throws what went wrong with one.
+  /// Tells `observer`, which may be null, of the collectives that have ended and that nobody was
+  /// told of; others are told of by a later call. A tensor without elements is no collective. Of
+  /// many thousands that nobody asked for, the oldest are forgotten. Throws what went wrong with
+  /// one.
   void report(CollectiveObserver* observer);
 
  private:

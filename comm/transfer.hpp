@@ -15,25 +15,27 @@ struct TransferTiming {
 };
 
 /// Owned by whoever started it; the tensors it reads or writes must outlive it. Used by one thread.
-/// Destroying a transfer that is not done is allowed only while an error unwinds the stack, or after cancel.
+/// Destroying a transfer that is not done is allowed only while an error unwinds the stack, or
+/// after cancel.
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  /// Makes progress; true when complete. Throws Error naming the operation, the ranks and the hosts if it
-  /// failed.
+  /// Makes progress; true when complete. Throws Error naming the operation, the ranks and the hosts
+  /// if it failed.
   virtual bool done() = 0;
   /// Blocks the host until complete. Throws Error(link) on expiry.
   virtual void wait(kernels::Deadline deadline) = 0;
-  /// Later operations of `stream` see the result. Blocks the host only where the back end has no other way
-  /// (CPU).
+  /// Later operations of `stream` see the result. Blocks the host only where the back end has no
+  /// other way (CPU).
   virtual void order_before(kernels::Stream& stream, kernels::Deadline deadline) = 0;
-  /// True when order_before would return at once though the transfer is not done: the device does the waiting. If the
-  /// transfer fails later, `stream` goes on with whatever the memory holds: nobody may use what it computes before done()
-  /// was true.
+  /// True when order_before would return at once though the transfer is not done: the device does
+  /// the waiting. If the transfer fails later, `stream` goes on with whatever the memory holds:
+  /// nobody may use what it computes before done() was true.
   virtual bool orders_without_blocking() const { return false; }
-  /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor any more; then it is
-  /// destroyed. The message may be lost. Throws Error(link) on expiry. (Where destroying a receive waits for whoever
-  /// writes its tensor, there is nothing to do here.) Of a send: it ends when it can, and may read its tensor until then.
+  /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor
+  /// any more; then it is destroyed. The message may be lost. Throws Error(link) on expiry. (Where
+  /// destroying a receive waits for whoever writes its tensor, there is nothing to do here.) Of a
+  /// send: it ends when it can, and may read its tensor until then.
   virtual void cancel(kernels::Deadline) {}
   /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }

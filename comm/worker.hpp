@@ -1,4 +1,5 @@
-// The threads of comm/: one that runs jobs in order, and one that sleeps nearly always and wakes on time.
+// The threads of comm/: one that runs jobs in order, and one that sleeps nearly always and wakes on
+// time.
 #pragma once
 
 #include <condition_variable>
@@ -9,8 +10,8 @@
 
 namespace tenax::comm {
 
-/// Thread rule: any thread gives jobs; the thread starts with the first. Jobs must not throw. The destructor finishes
-/// what was given.
+/// Thread rule: any thread gives jobs; the thread starts with the first. Jobs must not throw. The
+/// destructor finishes what was given.
 class Worker {
  public:
   using Job = std::function<void()>;
@@ -31,8 +32,8 @@ class Worker {
   std::thread thread_;
 };
 
-/// A thread whose timed sleeps end when they should (the kernel may else add 50 us to each, to save power) and that takes
-/// no signals: those belong to the rank's own thread. `body` must not throw.
+/// A thread whose timed sleeps end when they should (the kernel may else add 50 us to each, to save
+/// power) and that takes no signals: those belong to the rank's own thread. `body` must not throw.
 std::thread start_prompt_thread(std::function<void()> body);
 
 }  // namespace tenax::comm

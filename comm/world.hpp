@@ -10,13 +10,13 @@
 
 namespace tenax::comm {
 
-/// RAII of the message-passing library; one a process. Used by the thread that created it, but a ControlGroup
-/// may be handed to another thread. Outlives all that it made.
+/// RAII of the message-passing library; one a process. Used by the thread that created it, but a
+/// ControlGroup may be handed to another thread. Outlives all that it made.
 ///
-/// Destroying it ends MPI in order. When an exception destroys it, it waits 2 s for the other ranks to come as
-/// well (after ControlGroup::agree they do); else it leaves MPI as it is, for the process to end with its own
-/// status and the launcher to end the other ranks. So print an error before the World is gone: the launcher
-/// may end this rank as soon as another one has left.
+/// Destroying it ends MPI in order. When an exception destroys it, it waits 2 s for the other ranks
+/// to come as well (after ControlGroup::agree they do); else it leaves MPI as it is, for the
+/// process to end with its own status and the launcher to end the other ranks. So print an error
+/// before the World is gone: the launcher may end this rank as soon as another one has left.
 class World {
  public:
   virtual ~World() = default;
@@ -28,26 +28,31 @@ class World {
   /// For groups created from now on (the deck's deadline is known only after MPI has started).
   virtual void set_options(CommOptions options) = 0;
 
-  /// Collective over the world: ranks with equal `color` form a group, ordered by `key`. A subgroup for
-  /// point-to- point messages, or for collectives.
+  /// Collective over the world: ranks with equal `color` form a group, ordered by `key`. A subgroup
+  /// for point-to- point messages, or for collectives.
   virtual std::unique_ptr<Endpoint> split_endpoint(int color, int key) = 0;
   /// As split_endpoint, for small messages of the control plane: never delayed by injected faults.
   virtual std::unique_ptr<Endpoint> control_endpoint(int color, int key) {
     return split_endpoint(color, key);
   }
-  /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared memory within a host).
-  /// Tensors whose memory the host cannot read go through copies (comm/staged).
+  /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared
+  /// memory within a host). Tensors whose memory the host cannot read go through copies
+  /// (comm/staged).
   virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                            kernels::Device& device) = 0;
-  /// A control group of all ranks, independent of every other one (each call makes a new one; collective).
+  /// A control group of all ranks, independent of every other one (each call makes a new one;
+  /// collective).
   virtual std::unique_ptr<ControlGroup> control_group() = 0;
-  /// Ends every rank of the world at once with `status`, for errors that peers cannot learn of otherwise.
+  /// Ends every rank of the world at once with `status`, for errors that peers cannot learn of
+  /// otherwise.
   [[noreturn]] virtual void abort(int status) = 0;
 };
 
-/// True inside a process that mpirun or srun started. Ask before start_mpi_world: MPI sets the same marks.
+/// True inside a process that mpirun or srun started. Ask before start_mpi_world: MPI sets the same
+/// marks.
 bool launched_by_mpi();
-/// Starts MPI; a process that no launcher started becomes a world of one rank. Throws Error(job) if it cannot.
+/// Starts MPI; a process that no launcher started becomes a world of one rank. Throws Error(job) if
+/// it cannot.
 std::unique_ptr<World> start_mpi_world(CommOptions options);
 
 /// Ranks as threads, for tests: `size` worlds of one process, world i to be used by thread i.

@@ -1,4 +1,5 @@
-// BufferMapper: the memory of the buffers of both ends of a link, mapped by this process and registered with its device.
+// BufferMapper: maps both ends' shared buffers into this process and registers them with its
+// device.
 #pragma once
 
 #include <map>
@@ -13,25 +14,27 @@
 
 namespace tenax::comm {
 
-/// What the table that both ends see says of a shared buffer is read once, and believed where it lies in its owner's half.
+/// A buffer's row of the directory is read once, and believed if it lies within its owner's half.
 class BufferMapper {
  public:
-  /// `area`: both ends' buffers, from `begin` on, half each. `device` and `directory` must outlive the store.
+  /// `area` holds both ends' buffers from `begin` on, half each. `device` and `directory` must
+  /// outlive it.
   BufferMapper(kernels::Device& device, std::shared_ptr<SharedMemoryArea> area, std::size_t begin,
                BufferDirectory& directory);
   BufferMapper(const BufferMapper&) = delete;
   BufferMapper& operator=(const BufferMapper&) = delete;
 
-  /// Posting thread, for it may ask the device. A buffer of this end that nobody uses: the smallest that is large enough,
-  /// else a new one; none where host or device have no room for it.
+  /// Posting thread, as it may call the device. The smallest unused buffer of this end that is
+  /// large enough, else a new one; none where host or device have no room for it.
   std::optional<SharedBufferId> take(std::size_t bytes);
   /// Any thread.
   void give_back(SharedBufferId buffer);
-  /// Posting thread: its memory, for the device's copies; null where the device does not reach it.
+  /// Posting thread: its memory, for the device's copies; null where the device cannot use it.
   std::shared_ptr<std::byte> register_for_device(SharedBufferId buffer);
-  /// Any thread: the same for the host; null where it cannot be mapped, or where what its owner says of it cannot be.
+  /// Any thread: its memory, for the host; null where it cannot be mapped, or its row is
+  /// impossible.
   std::shared_ptr<std::byte> map(SharedBufferId buffer);
-  /// Any thread, of a shared buffer that is mapped: its bytes, whatever is said of it since.
+  /// Any thread, of a mapped buffer: its bytes, whatever its row says since.
   std::size_t bytes(SharedBufferId buffer);
 
  private:

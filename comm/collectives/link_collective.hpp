@@ -1,5 +1,5 @@
-// LinkCollective: what the collectives over links have in common: their group, the messages they wait for,
-// and errors that name the ranks that did not answer.
+// LinkCollective: what the collectives over links have in common: their group, the messages they
+// wait for, and errors that name the ranks that did not answer.
 #pragma once
 
 #include <string>
@@ -22,7 +22,8 @@ struct LinkGroup {
   int size() const { return endpoint.size(); }
 };
 
-/// First element of piece `piece` when `elements` are cut into `pieces`, equal where that is possible.
+/// First element of piece `piece` when `elements` are cut into `pieces`, equal where that is
+/// possible.
 constexpr std::int64_t piece_begin(std::int64_t elements, int piece, int pieces) {
   return elements * piece / pieces;
 }
@@ -43,7 +44,8 @@ class LinkCollective : public Transfer {
     int peer;
   };
 
-  /// Peers in an order that differs from rank to rank, so that not all of them send to rank 0 first.
+  /// Peers in an order that differs from rank to rank, so that not all of them send to rank 0
+  /// first.
   int peer_at(int step) const { return (group_.rank() + step) % group_.size(); }
   kernels::Tensor piece(int index) const;
   kernels::Tensor elements(std::int64_t begin, std::int64_t count) const {

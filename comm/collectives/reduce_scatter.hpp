@@ -1,5 +1,6 @@
-// Reduce-scatter by direct exchange: every rank sends piece p to rank p and adds up what it receives for its
-// own piece, in rank order. Each byte crosses a link once, as in a ring, and the order of the sum is fixed.
+// Reduce-scatter by direct exchange: every rank sends piece p to rank p and adds up what it
+// receives for its own piece, in rank order. Each byte crosses a link once, as in a ring, and the
+// order of the sum is fixed.
 #pragma once
 
 #include <array>
@@ -9,8 +10,9 @@
 
 namespace tenax::comm {
 
-/// All sends start at once (their data is there); receives go through two chunks of staging memory, so that
-/// one chunk is added while the next arrives. `tensor` may have any size: pieces then differ by one element.
+/// All sends start at once (their data is there); receives go through two chunks of staging memory,
+/// so that one chunk is added while the next arrives. `tensor` may have any size: pieces then
+/// differ by one element.
 class LinkReduceScatter final : public LinkCollective {
  public:
   LinkReduceScatter(LinkGroup& group, kernels::Stream& stream, const kernels::Tensor& tensor, ReduceOp op,

@@ -1,5 +1,6 @@
-// Acknowledger: the thread that tells the peer how much has arrived, for all incoming channels at once: on a slow link,
-// where saying something takes long, one message speaks for all that came meanwhile, and no delegate is held up by it.
+// Acknowledger: the thread that tells the peer how many messages have arrived, for all incoming
+// channels at once. On a slow link one acknowledgement covers all that came during the last one,
+// and no delegate waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +25,7 @@ class Acknowledger {
   Acknowledger& operator=(const Acknowledger&) = delete;
 
   void notify();
-  /// Ends the thread, then says farewell, if there is a connection to say it on within `patience_s`.
+  /// Ends the thread, then sends a farewell if a connection comes up within `patience_s`.
   void close(double patience_s) noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// IncomingChannel: one receiving delegate: a thread that fetches what the peer's delegate of the same number sends, as
-// soon as it comes.
+// IncomingChannel: one receiving delegate: a thread that fetches the messages of the peer's
+// delegate of the same number as soon as they come.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,19 @@ namespace tenax::comm {
 /// Thread rule: any thread; but one at a time sends on connection().
 class IncomingChannel {
  public:
-  /// All references must outlive the channel. `shared_buffers`: where the inbox looks too.
+  /// All references must outlive the channel. `shared_buffers`: the inbox's.
   IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, SharedBufferPool& shared_buffers,
                   ChannelObserver& observer);
   ~IncomingChannel() { end(); }
   IncomingChannel(const IncomingChannel&) = delete;
   IncomingChannel& operator=(const IncomingChannel&) = delete;
 
-  /// How many messages have been given to the inbox: what the peer is told.
+  /// Messages that the inbox has been given: the count that the peer is told.
   std::uint64_t arrived() const { return arrived_; }
-  /// Waits until arrived() counts every message whose receive is done: a receive is done a moment earlier.
+  /// Waits until arrived() counts every message whose receive is done, which happens a moment
+  /// before.
   void settle(kernels::Deadline deadline);
-  /// For messages back to the peer's delegate; null while there is none.
+  /// Carries acknowledgements back to the peer's delegate; null while there is none.
   std::shared_ptr<Connection> connection() const;
   /// Receives nothing more; does not wait for the thread.
   void stop() noexcept { reconnector_.close(); }

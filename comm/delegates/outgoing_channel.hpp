@@ -1,5 +1,5 @@
-// OutgoingChannel: one sending delegate: a thread with a queue and a connection of its own, and a second thread that reads
-// the peer's acknowledgements and makes the connection again when it breaks.
+// OutgoingChannel: one sending delegate: a thread with a queue and a connection of its own. A
+// second thread reads the peer's acknowledgements, and makes the connection again when it breaks.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,8 @@ class OutgoingChannel {
   OutgoingChannel& operator=(const OutgoingChannel&) = delete;
 
   void add(OutgoingPtr message);
-  /// The first `arrived` messages of this channel are at the peer. Throws Error(link) where so many were never sent.
+  /// The peer has the first `arrived` messages of this channel. Throws Error(link) if fewer were
+  /// sent.
   void acknowledge(std::uint64_t arrived);
   /// Sends nothing more; does not wait for the threads.
   void stop() noexcept;

@@ -1,4 +1,5 @@
-// OutgoingMessage: a tensor on its way out, shared by the send's transfer, the copier and a delegate.
+// OutgoingMessage: a message of a delegated send, shared by its transfer, the copier and a
+// delegate.
 #pragma once
 
 #include <condition_variable>
@@ -11,19 +12,19 @@
 
 namespace tenax::comm {
 
-/// Thread rule: the functions from any thread; the fields as each says.
+/// Thread rule: any thread calls the functions; the fields say theirs.
 class OutgoingMessage {
  public:
-  /// Before and after the tensor is read. False: its owner wants it back, so it must not be touched.
+  /// Before and after reading the tensor. False: its send is cancelled, and it must not be read.
   bool begin_reading();
   void end_reading();
   /// The tensor may change from now on: the send is done.
   void release();
   bool is_released() const;
-  /// The peer has it: whatever becomes of the link, it is released as soon as nobody reads it.
+  /// The peer has it: even if the link fails now, its send will be done.
   void mark_arrived();
   bool has_arrived() const;
-  /// For a send that nobody will wait for: returns once nobody reads the tensor, now or later.
+  /// Its send will not be waited for. On return nobody reads the tensor, now or later.
   void cancel();
 
   // Set before any other thread sees the message.
@@ -33,8 +34,8 @@ class OutgoingMessage {
   std::unique_ptr<kernels::Event> copied;  ///< asynchronous devices: passed when they were copied out
   double queued_s = 0;
 
-  // Of whoever has the message at the time: sender, copier, then its channel (under the channel's mutex).
-  HostBuffer host_buffer;              ///< where the message was copied to, if it was
+  // Owned in turn by the sender, the copier, and the channel (under its mutex).
+  HostBuffer host_buffer;              ///< the copy, if there is one
   std::span<const std::byte> payload;  ///< of the host buffer or the tensor
   double ready_s = 0;                  ///< emulated time: when it could be sent; 0 = time is real
   double started_s = 0;                ///< of the last transmission; 0 = none yet

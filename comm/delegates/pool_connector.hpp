@@ -1,4 +1,4 @@
-// PoolConnector: the thread that gets a link's ends memory that both see, where they can.
+// PoolConnector: the thread that opens a link's SharedBufferPool, where both ends are on one host.
 #pragma once
 
 #include <thread>
@@ -8,8 +8,9 @@
 
 namespace tenax::comm {
 
-/// From construction to destruction. It makes a connection to the peer in shared memory, for that memory alone. Where the peer
-/// has no such address, or none that answers within the deadline, the buffers stay closed.
+/// Runs from construction to destruction. It makes a shared-memory connection to the peer for its
+/// area alone. The pool stays closed where the peer has no such address, or none answers within the
+/// deadline.
 class PoolConnector {
  public:
   /// `shared_buffers` must outlive it.

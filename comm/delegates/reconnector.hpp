@@ -16,9 +16,9 @@ class Reconnector {
   Reconnector(const LinkParties& parties, std::string purpose)
       : parties_(parties), purpose_(std::move(purpose)) {}
 
-  /// Gives up the connection it made last, and makes one: on the address after the last one's, trying all of the peer's in
-  /// turn. Null once close() was called. Throws Error(link) naming the link, its ranks and hosts when none answers within
-  /// the deadline.
+  /// Closes the connection it made last, and makes one on the peer's next address, trying all in
+  /// turn. Null once close() was called. Throws Error(link) naming the link, its ranks and hosts
+  /// when no address answers within the deadline.
   std::shared_ptr<Connection> next();
   void close() noexcept;
   int made() const;  ///< connections so far

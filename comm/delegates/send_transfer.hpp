@@ -14,7 +14,7 @@
 
 namespace tenax::comm {
 
-/// What ended a link, for its sends; outlives the link.
+/// Why a link ended, for its sends; outlives the link.
 class LinkFailure {
  public:
   /// The first counts.

@@ -1,4 +1,5 @@
-// ChannelArbiter: who may transmit next on a channel that both directions between two ranks share. Pure.
+// ChannelArbiter: who may transmit next on a channel that both directions between two ranks share.
+// Pure.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace tenax::comm {
 /// The two ends of a channel: the ranks with the lower and the higher number.
 enum class ChannelEnd { lower, upper };
 
-/// First come first served, one transfer at a time; `paired`: one at a time in each direction. Times are
-/// seconds of one clock; among the requests that are known the earliest counts as the first, whichever was
-/// heard first.
+/// First come first served, one transfer at a time; `paired`: one at a time in each direction.
+/// Times are seconds of one clock; among the requests that are known the earliest counts as the
+/// first, whichever was heard first.
 class ChannelArbiter {
  public:
   explicit ChannelArbiter(bool paired) : paired_(paired) {}
@@ -28,8 +29,8 @@ class ChannelArbiter {
     ChannelEnd end = ChannelEnd::lower;
     double time_s = 0;  ///< when its transfer may begin
   };
-  /// Who may begin now, if anyone; the channel is then theirs. Call it after each request and release until it
-  /// gives nothing.
+  /// Who may begin now, if anyone; the channel is then theirs. Call it after each request and
+  /// release until it gives nothing.
   std::optional<Grant> grant() {
     auto first = requests_.end();
     for (auto it = requests_.begin(); it != requests_.end(); ++it)
@@ -48,7 +49,8 @@ class ChannelArbiter {
     double free_s = 0;
   };
   Direction& direction(ChannelEnd end) { return directions_[paired_ && end == ChannelEnd::upper ? 1 : 0]; }
-  /// At the same time the lower end's, which sends activations. Times of two ranks agree no better than this.
+  /// At the same time the lower end's, which sends activations. Times of two ranks agree no better
+  /// than this.
   static bool comes_before(const Grant& a, const Grant& b) {
     constexpr double kSameTime_s = 1e-3;
     if (a.end == b.end) return a.time_s < b.time_s;

@@ -1,5 +1,5 @@
-// DirectLink: one neighbour of an emulated direct endpoint: its connection, the thread that reads it, and
-// what becomes of both when it breaks.
+// DirectLink: one neighbour of an emulated direct endpoint: its connection, the thread that reads
+// it, and what becomes of both when it breaks.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,9 @@ class DirectLink final : public Link {
   Signal* signal() override { return &signal_; }
   std::string describe() const override { return settings_.me + " - " + settings_.peer; }
 
-  /// For the outlet's thread: puts the message on the wire and waits until its transmission has ended; at once
-  /// when the link has failed. Returns when that should have been. Never throws: a failure becomes the link's.
+  /// For the outlet's thread: puts the message on the wire and waits until its transmission has
+  /// ended; at once when the link has failed. Returns when that should have been. Never throws: a
+  /// failure becomes the link's.
   double transmit(Outgoing& message);
   /// For the outlet: throws the Error(link) of a message that found no place in time.
   [[noreturn]] void give_up_sending(const MessageHeader& header, double waited_s) const;

@@ -1,5 +1,6 @@
-// SendQueue: one in-order queue for all messages that a rank sends, with little room: the reason why a slow
-// link holds up the computation of the stage before it (PipeMorph, NSDI 2026, section 3.2).
+// SendQueue: one in-order queue for all messages that a rank sends, with little room: the reason
+// why a slow link holds up the computation of the stage before it (PipeMorph, NSDI 2026, section
+// 3.2).
 #pragma once
 
 #include <condition_variable>

@@ -14,9 +14,9 @@
 
 namespace tenax::comm {
 
-/// One end of it. Messages wait in a queue without bounds. The ends talk over `control`, a connection of
-/// their own: the upper end asks the lower one, where the arbiter is, for each message, and says when its
-/// transfer has ended.
+/// One end of it. Messages wait in a queue without bounds. The ends talk over `control`, a
+/// connection of their own: the upper end asks the lower one, where the arbiter is, for each
+/// message, and says when its transfer has ended.
 class SharedChannel final : public Outlet {
  public:
   SharedChannel(ChannelEnd end, bool paired, std::unique_ptr<Connection> control, double deadline_s);

@@ -1,5 +1,5 @@
-// FailoverExchange: what the two ends of a failover link tell each other over the control plane, and the state that each
-// end is in.
+// FailoverExchange: what the two ends of a failover link tell each other over the control plane,
+// and the state that each end is in.
 #pragma once
 
 #include <deque>
@@ -22,11 +22,11 @@ struct FailoverMessage {
   TransferPtr inner;            ///< on its present path; null before it has one
   bool was_direct = false;      ///< outgoing: it was given to the direct path first
   double sent_s = 0;            ///< outgoing: when
-  RetransmitBuffer retransmit;  ///< of a direct send, its bytes until it is acknowledged; none without data
-  TransferPtr cancelled;  ///< outgoing: its direct send after a failover, which may still read `retransmit`
-  bool complete = false;  ///< incoming: it has arrived; outgoing: its memory is free
-  bool acknowledged = false;  ///< outgoing: the peer has it
-  bool is_relied_on = false;  ///< incoming: later operations are launched already and wait for it
+  RetransmitBuffer retransmit;  ///< a direct send's bytes, until it is acknowledged
+  TransferPtr cancelled;        ///< outgoing: a direct send that may still read `retransmit`
+  bool complete = false;        ///< incoming: it has arrived; outgoing: its memory is free
+  bool acknowledged = false;    ///< outgoing: the peer has it
+  bool is_relied_on = false;    ///< incoming: later operations are launched already and wait for it
   TransferTiming timing;
 };
 using FailoverMessages = std::vector<std::shared_ptr<FailoverMessage>>;
@@ -34,14 +34,14 @@ using FailoverMessages = std::vector<std::shared_ptr<FailoverMessage>>;
 /// What an end that fails over reports of the message of a tag.
 enum class Receipt : std::int32_t { not_expected, received, missing };
 
-/// Acknowledgements travel with tag t ("message t has arrived"), notices with tag `tags` ("I have cancelled the direct path,
-/// and these messages have arrived").
+/// Acknowledgements travel with tag t ("message t has arrived"), notices with tag `tags` ("I have
+/// cancelled the direct path, and these messages have arrived").
 ///
 /// Thread rule: one thread.
 class FailoverExchange {
  public:
-  /// direct: no failover in this iteration. failing_over: this end has sent its notice and waits for the peer's.
-  /// failed_over: both notices are known.
+  /// direct: no failover in this iteration. failing_over: this end has sent its notice and waits
+  /// for the peer's. failed_over: both notices are known.
   enum class State { direct, failing_over, failed_over };
 
   /// `control` must outlive it.
@@ -57,8 +57,8 @@ class FailoverExchange {
 
   /// direct -> failing_over: sends this end's notice about the messages it `received`.
   void begin(const std::string& reason, const FailoverMessages& received);
-  /// The peer's receipts by tag, once its notice of this iteration has come. Where this end has failed over already, it
-  /// answers with a notice of its own instead.
+  /// The peer's receipts by tag, once its notice of this iteration has come. Where this end has
+  /// failed over already, it answers with a notice of its own instead.
   std::optional<std::vector<Receipt>> poll(const FailoverMessages& received);
   /// failing_over -> failed_over.
   void complete() { state_ = State::failed_over; }

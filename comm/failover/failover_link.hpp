@@ -1,16 +1,18 @@
-// FailoverLink: a pipeline's link to one neighbour: direct while that is healthy, delegated while it is slow, and when the
-// direct path breaks in mid-iteration, delegated from the missing message on (PipeMorph, NSDI 2026, section 5.3).
+// FailoverLink: a pipeline's link to one neighbour. It is direct while that path is healthy, delegated
+// while it is slow, and when the direct path breaks in mid-iteration, delegated from the missing message
+// on (PipeMorph, NSDI 2026, section 5.3).
 //
-//   DIRECT <------------- set_path(direct), between iterations ------------> DELEGATED
-//     |  a direct transfer throws or misses its deadline,                        ^
-//     |  or the peer's notice comes                                              | set_path(delegated)
-//     v                                                                          | after the iteration
-//   FAILING OVER -------------- the peer's notice is here -------------> FAILED OVER
-//     notice sent, direct transfers cancelled,                             missing messages are received again,
-//     new messages wait                                                    the peer's missing ones are resent,
-//     |                                                                    all further ones are delegated
-//     +--> DIRECT, if the iteration ends first: the peer lacked nothing.
-//          FAILING OVER again at the next message, unless set_path() comes before.
+//   DIRECT <--------- set_path(), between iterations: adaptation decides --------> DELEGATED
+//     |                                                                              ^
+//     |  a direct transfer throws or misses its deadline,                            | set_path(),
+//     |  or the peer's notice comes                                                  | after the
+//     v                                                                              | iteration
+//   FAILING OVER ------------- the peer's notice is here ------------------> FAILED OVER
+//     notice sent, direct transfers cancelled,                missing messages are received again,
+//     new messages wait                                       the peer's missing ones are resent,
+//     |                                                       all others are delegated
+//     +--> DIRECT, if the iteration ends first: the peer lacked nothing. FAILING OVER again at the
+//          next message, unless set_path() comes before.
 #pragma once
 
 #include <functional>
@@ -41,14 +43,16 @@ struct FailoverOptions {
   int retransmit_buffers = 0;
 };
 
-/// An *iteration* lies between two calls of finish_iteration, which both ends make alike. Within it each message is
-/// acknowledged over `control`; its bytes are kept until then. When a direct transfer throws or misses its deadline at one
-/// end, that end tells the other which messages it has received. Both cancel the direct path, resend what the other lacks
-/// over delegates, and go on there. Nothing is lost, doubled or reordered.
+/// An *iteration* lies between two calls of finish_iteration, which both ends make alike. Within it
+/// each message is acknowledged over `control`; its bytes are kept until then. When a direct
+/// transfer throws or misses its deadline at one end, that end tells the other which messages it
+/// has received. Both cancel the direct path, resend what the other lacks over delegates, and go on
+/// there. Nothing is lost, doubled or reordered.
 ///
-/// On an asynchronous device a stream may wait for a direct message itself (Transfer::orders_without_blocking). If the path
-/// breaks then, the stream goes on with whatever its memory holds. The message still comes, but too late, and the iteration
-/// is void (is_void): both ends bring it to its end, and run it again.
+/// On an asynchronous device a stream may wait for a direct message itself
+/// (Transfer::orders_without_blocking). If the path breaks then, the stream goes on with whatever
+/// its memory holds. The message still comes, but too late, and the iteration is void (is_void):
+/// both ends bring it to its end, and run it again.
 ///
 /// Thread rule: Link's.
 class FailoverLink final : public Link {
@@ -56,8 +60,8 @@ class FailoverLink final : public Link {
   /// Called by both ends at the same time, when delegates are first needed.
   using MakeDelegated = std::function<std::unique_ptr<DelegatedLink>()>;
 
-  /// `control` carries small host messages to the same peer, reliably and on another way. Its tags 0 … options.tags belong to
-  /// this link. All references must outlive the link.
+  /// `control` carries small host messages to the same peer, reliably and on another way. Its tags
+  /// 0 … options.tags belong to this link. All references must outlive the link.
   FailoverLink(Link& direct, Link& control, MakeDelegated make_delegated, kernels::Device& device,
                FailoverOptions options);
   ~FailoverLink() override;
@@ -67,7 +71,8 @@ class FailoverLink final : public Link {
   Signal* signal() override;
   std::string describe() const override { return direct_->describe(); }
 
-  /// Between iterations, both ends alike. `delegates`: threads per direction, of a delegated path alone.
+  /// Between iterations, both ends alike. `delegates`: threads per direction, of a delegated path
+  /// alone.
   void set_path(Path path, int delegates);
   /// The path of the next iteration's first messages.
   Path path() const { return path_; }
@@ -79,14 +84,17 @@ class FailoverLink final : public Link {
   void finish_iteration();
   /// Between iterations: on return nothing reads the memory of earlier sends any more.
   void release_memory() { earlier_.wait(options_.deadline_s); }
-  /// Why the direct path was cancelled; empty if it was not. Only set_path decides that it is used again.
+  /// Why the direct path was cancelled; empty if it was not. Only set_path decides that it is used
+  /// again.
   const std::string& failure() const { return exchange_.failure(); }
-  /// Of a failure: this end knows that the direct path itself is to blame. It reported an error, or the peer lacks a message
-  /// that this end had sent long before. If neither end says so, its sender had not sent it yet, as it waited for another link.
+  /// Of a failure: this end knows that the direct path itself is to blame. It reported an error, or
+  /// the peer lacks a message that this end had sent long before. If neither end says so, its
+  /// sender had not sent it yet, as it waited for another link.
   bool direct_path_broke() const { return direct_path_broke_; }
   /// Whether the last iteration may have computed with a message before it had come.
   bool is_void() const { return last_is_void_; }
-  /// Of the last iteration; after a failure of the direct path, of the iteration in which it failed.
+  /// Of the last iteration; after a failure of the direct path, of the iteration in which it
+  /// failed.
   const Arrivals& arrivals() const { return last_arrivals_; }
 
  private:

@@ -14,17 +14,19 @@ class FailoverTransfer final : public Transfer {
  public:
   FailoverTransfer(FailoverLink& link, std::shared_ptr<FailoverMessage> message)
       : link_(link), message_(std::move(message)) {}
-  /// Destroying a receive that the device waits for releases the device, though not necessarily before this returns.
+  /// Destroying a receive that the device waits for releases the device, though not necessarily
+  /// before this returns.
   ~FailoverTransfer() override;
   FailoverTransfer(const FailoverTransfer&) = delete;
   FailoverTransfer& operator=(const FailoverTransfer&) = delete;
 
   bool done() override { return link_.poll(*message_); }
-  /// A direct transfer that misses its deadline has failed. The delegates then get as long again, also when the other end
-  /// noticed first.
+  /// A direct transfer that misses its deadline has failed. The delegates then get as long again,
+  /// also when the other end noticed first.
   void wait(kernels::Deadline deadline) override;
   void order_before(kernels::Stream& stream, kernels::Deadline deadline) override;
-  /// True on a direct path that can. If it breaks after that, the iteration is void (FailoverLink::is_void).
+  /// True on a direct path that can. If it breaks after that, the iteration is void
+  /// (FailoverLink::is_void).
   bool orders_without_blocking() const override;
   TransferTiming timing() const override { return message_->timing; }
 

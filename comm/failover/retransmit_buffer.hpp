@@ -1,4 +1,5 @@
-// The bytes of messages that may have to be sent again, when the memory they came from is long used for others.
+// The bytes of messages that may have to be sent again, when the memory they came from is long used
+// for others.
 #pragma once
 
 #include <memory>

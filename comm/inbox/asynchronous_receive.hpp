@@ -12,8 +12,8 @@ class AsynchronousReceive final : public Transfer {
   using Phase = PostedReceive::Phase;
   AsynchronousReceive(std::shared_ptr<State> state, PostedReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
-  /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox if the device waits for
-  /// its message.
+  /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox
+  /// if the device waits for its message.
   ~AsynchronousReceive() override;
   AsynchronousReceive(const AsynchronousReceive&) = delete;
   AsynchronousReceive& operator=(const AsynchronousReceive&) = delete;

@@ -24,7 +24,8 @@ struct Inbox::State {
 
   PostedReceivePtr post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   void fail(const Failure& reason);
-  /// Nobody waits for the receive any more. Returns when nobody writes its tensor; not for asynchronous devices.
+  /// Nobody waits for the receive any more. Returns when nobody writes its tensor; not for
+  /// asynchronous devices.
   void cancel(PostedReceive& receive);
   void close();
 
@@ -41,7 +42,7 @@ struct Inbox::State {
   const std::string me, peer;
   kernels::Device& device;
   std::unique_ptr<CopyIn> copy_in;  ///< on an asynchronous device, until close()
-  const bool copies;                ///< other devices: messages reach their tensors by a copy to the device
+  const bool copies;                ///< elsewhere: messages reach tensors by a copy to the device
   MessageBuffers buffers;
   std::mutex mutex;  ///< guards all below, and every PostedReceive
   std::condition_variable changed;

@@ -19,9 +19,11 @@ class MessageBuffers {
   /// `shared`: of the link, on asynchronous devices, else null. Both must outlive it.
   MessageBuffers(kernels::Device& device, SharedBufferPool* shared);
 
-  /// Posting thread, of an asynchronous device: memory for a receive that is posted, shared with the sender where that can be.
+  /// Posting thread, of an asynchronous device: memory for a receive that is posted, shared with
+  /// the sender where that can be.
   HostBuffer take(Tag tag, std::uint64_t number, std::size_t bytes);
-  /// Reads a message of `bytes` that nobody here expects. Memory beyond `known` bytes is taken only as the bytes come.
+  /// Reads a message of `bytes` that nobody here expects. Memory beyond `known` bytes is taken only
+  /// as the bytes come.
   HostBuffer read(std::size_t bytes, std::size_t known,
                   const std::function<void(std::span<std::byte>)>& read);
   /// Of read(), or of take() without shared memory.

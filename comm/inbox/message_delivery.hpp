@@ -7,8 +7,9 @@
 
 namespace tenax::comm {
 
-/// From construction on, the message is this thread's: another delivery of it waits. Where its receive is posted already and
-/// the bytes can go straight into that receive's memory, the delivery claims it.
+/// From construction on, the message is this thread's: another delivery of it waits. Where its
+/// receive is posted already and the bytes can go straight into that receive's memory, the delivery
+/// claims it.
 class MessageDelivery {
  public:
   /// Throws Error(link) for a header that no peer of ours sends. `state` must outlive the delivery.
@@ -16,8 +17,8 @@ class MessageDelivery {
   MessageDelivery(const MessageDelivery&) = delete;
   MessageDelivery& operator=(const MessageDelivery&) = delete;
 
-  /// One of the two, once. What `read` or `await` throws leaves here; then the message may be delivered again.
-  /// The payload follows on the connection.
+  /// One of the two, once. What `read` or `await` throws leaves here; then the message may be
+  /// delivered again. The payload follows on the connection.
   void read(const Inbox::Read& read);
   /// The payload is in a shared buffer.
   void await(const Inbox::Await& await);

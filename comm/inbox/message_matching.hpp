@@ -18,8 +18,9 @@ namespace tenax::comm {
 
 /// A receive, shared by its transfer and whoever delivers its message.
 struct PostedReceive {
-  /// waiting: for its message; filling: a thread writes into its memory; received (asynchronous devices): the message is in
-  /// its host buffer, and the posting thread does the rest; copying (others): the copy into its tensor is enqueued.
+  /// waiting: for its message; filling: a thread writes into its memory; received (asynchronous
+  /// devices): the message is in its host buffer, and the posting thread does the rest; copying
+  /// (others): the copy into its tensor is enqueued.
   enum class Phase { waiting, filling, received, copying, done, failed };
 
   kernels::Tensor tensor;
@@ -42,14 +43,16 @@ struct PostedReceive {
 };
 using PostedReceivePtr = std::shared_ptr<PostedReceive>;
 
-/// A message that is here. `host_buffer`, or the header's shared buffer, holds what must be copied to the tensor, if anything.
+/// A message that is here. `host_buffer`, or the header's shared buffer, holds what must be copied
+/// to the tensor, if anything.
 struct ArrivedMessage {
   MessageHeader header;
   HostBuffer host_buffer;
   double arrived_s = 0;
 };
 
-/// Messages and receives of a tag are numbered from 0 each, and match by number, whichever comes first.
+/// Messages and receives of a tag are numbered from 0 each, and match by number, whichever comes
+/// first.
 ///
 /// Thread rule: none of its own; its owner's lock guards it and every PostedReceive.
 class MessageMatching {

@@ -21,7 +21,8 @@ namespace tenax::comm {
 
 }  // namespace tenax::comm
 
-/// `where` is evaluated only on failure. Communicators return errors (MPI_ERRORS_RETURN) for this to work.
+/// `where` is evaluated only on failure. Communicators return errors (MPI_ERRORS_RETURN) for this
+/// to work.
 #define TENAX_MPI(scope, where, call)                                                               \
   do {                                                                                              \
     const int tenax_mpi_code = (call);                                                              \

@@ -20,7 +20,8 @@
 
 namespace tenax::comm {
 
-/// Who is in a group, for its errors: "in the data group", this rank's name, "rank 2 (hostB)" of each.
+/// Who is in a group, for its errors: "in the data group", this rank's name, "rank 2 (hostB)" of
+/// each.
 struct NcclMembers {
   std::string purpose;
   int rank = 0;
@@ -45,17 +46,19 @@ using NcclOperationPtr = std::shared_ptr<NcclOperation>;
 /// A new id, as text that may hold any byte; `where` is for an error.
 std::string new_nccl_id(const std::string& where);
 
-/// Thread rule: one thread at a time, beside the group's own, which watches: it aborts the communicator when NCCL reports
-/// an error, or when for options.deadline_s an operation whose turn has come is neither finished nor asked for. (A receive may
-/// stand for as long as a schedule lasts; who asks for it knows when it is late, and waits for it. What stands behind passes
-/// that take long is not late.)
+/// Thread rule: one thread at a time, beside the group's own, which watches: it aborts the
+/// communicator when NCCL reports an error, or when for options.deadline_s an operation whose turn
+/// has come is neither finished nor asked for. (A receive may stand for as long as a schedule
+/// lasts; who asks for it knows when it is late, and waits for it. What stands behind passes that
+/// take long is not late.)
 class NcclGroup {
  public:
-  /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors that its kernels may
-  /// hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
+  /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors
+  /// that its kernels may hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
   NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, NcclOptions options,
             int max_blocks = 0);
-  /// In order with the other ranks, if they come; when an error unwinds the stack, or something failed, at once.
+  /// In order with the other ranks, if they come; when an error unwinds the stack, or something
+  /// failed, at once.
   ~NcclGroup();
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
@@ -63,9 +66,11 @@ class NcclGroup {
   const NcclMembers& members() const { return members_; }
   kernels::Stream& stream() { return *stream_; }
 
-  /// `enqueue` puts work on stream(), by call() and kernels; it runs once `after` has passed what is enqueued there now.
+  /// `enqueue` puts work on stream(), by call() and kernels; it runs once `after` has passed what
+  /// is enqueued there now.
   NcclOperationPtr start(kernels::Stream& after, std::string what, const std::function<void()>& enqueue);
-  /// Only from `enqueue`: NCCL's calls, as one group. They return the first result that is_fault, if any.
+  /// Only from `enqueue`: NCCL's calls, as one group. They return the first result that is_fault,
+  /// if any.
   using Calls = std::function<ncclResult_t(ncclComm_t, cudaStream_t)>;
   void call(const Calls& calls);
 

@@ -1,4 +1,5 @@
-// The one way NCCL is called, through TENAX_NCCL, which quotes a call that fails; and how a communicator that failed is ended.
+// The one way NCCL is called, through TENAX_NCCL, which quotes a call that fails; and how a
+// communicator that failed is ended.
 #pragma once
 
 #include <nccl.h>
@@ -15,13 +16,14 @@ namespace tenax::comm {
 /// Of a communicator that does not block: work goes on in the background.
 inline bool is_fault(ncclResult_t code) { return code != ncclSuccess && code != ncclInProgress; }
 
-/// ncclCommAbort may take long: it waits until its kernels have left the device and its threads have let go of the network.
-/// It runs in a thread of its own.
+/// ncclCommAbort may take long: it waits until its kernels have left the device and its threads
+/// have let go of the network. It runs in a thread of its own.
 class CommAbort {
  public:
   /// Nobody uses `nccl` any more.
   explicit CommAbort(ncclComm_t nccl);
-  /// Waits for the end, but not for ever: what then has not come back from a broken driver or network is left there.
+  /// Waits for the end, but not for ever: what then has not come back from a broken driver or
+  /// network is left there.
   ~CommAbort();
   CommAbort(const CommAbort&) = delete;
   CommAbort& operator=(const CommAbort&) = delete;

@@ -1,5 +1,6 @@
-// PieceExchange: sums by direct exchange, for what NCCL's own reductions would round at every hop (bf16): each rank gets
-// all contributions to its piece and adds them in fp32, in rank order. Each byte crosses a link as often as in a ring.
+// PieceExchange: sums by direct exchange, for what NCCL's own reductions would round at every hop
+// (bf16): each rank gets all contributions to its piece and adds them in fp32, in rank order. Each
+// byte crosses a link as often as in a ring.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,8 @@
 
 namespace tenax::comm {
 
-/// Piece p of a tensor is what piece_begin (comm/collectives/link_collective.hpp) says. Both functions only from `enqueue`
-/// of NcclGroup::start. Both references must outlive it.
+/// Piece p of a tensor is what piece_begin (comm/collectives/link_collective.hpp) says. Both
+/// functions only from `enqueue` of NcclGroup::start. Both references must outlive it.
 class PieceExchange {
  public:
   PieceExchange(NcclGroup& group, kernels::Device& device) : group_(group), device_(device) {}

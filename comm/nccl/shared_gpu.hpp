@@ -6,7 +6,8 @@
 
 namespace tenax::comm {
 
-/// What NCCL tells one GPU of a job from another by. An empty bus_id: this rank has no GPU, or no NCCL.
+/// What NCCL tells one GPU of a job from another by. An empty bus_id: this rank has no GPU, or no
+/// NCCL.
 struct GpuAddress {
   std::string host, bus_id;
 };

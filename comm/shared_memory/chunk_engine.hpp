@@ -1,9 +1,9 @@
 // ChunkEngine: collectives of a group that shares a window of memory, chunk by chunk.
 //
-// A chunk passes three stages on every rank: publish (copy the own contributions to the other pieces into the
-// window), reduce (sum the own piece over all ranks), collect (copy the other pieces' results out). A
+// A chunk passes three stages on every rank: publish (copy the own contributions to the other pieces into
+// the window), reduce (sum the own piece over all ranks), collect (copy the other pieces' results out). A
 // reduce-scatter has no collect, an all-gather no sum. Chunks are numbered through all collectives of the
-// communicator and pass each stage in order, so three counters a rank are all the synchronisation there is:
+// communicator and pass each stage in order: three counters a rank are all the synchronisation there is.
 //   publish chunk k after all ranks collected chunk k - kBuffers (its buffer is free);
 //   reduce it after all published it;  collect it after all reduced it.
 // Stages of consecutive chunks overlap: nothing waits while any stage can go on.
@@ -27,7 +27,8 @@ class ChunkEngine {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   /// Queues a collective; `tensor` must live until collected() reaches the number returned.
   std::uint64_t enqueue(Kind kind, const kernels::Tensor& tensor, ReduceOp op);
-  /// Does one stage of one chunk if the other ranks have come far enough. False if none could be done.
+  /// Does one stage of one chunk if the other ranks have come far enough. False if none could be
+  /// done.
   bool step();
   std::uint64_t collected() const { return collected_; }
   /// The ranks that this one waits for now.
@@ -60,9 +61,9 @@ class ChunkEngine {
   std::uint64_t enqueued_ = 0, published_ = 0, reduced_ = 0, collected_ = 0;  ///< chunks
 };
 
-/// destination[i] = c_0[i] op c_1[i] op …, in the order of `contributions`; bf16 sums are formed in fp32 and
-/// rounded once (to nearest even). `destination` may be one of the contributions, and `copy` (optional) gets
-/// the same bits.
+/// destination[i] = c_0[i] op c_1[i] op …, in the order of `contributions`; bf16 sums are formed in
+/// fp32 and rounded once (to nearest even). `destination` may be one of the contributions, and
+/// `copy` (optional) gets the same bits.
 void reduce_slices(kernels::DType dtype, ReduceOp op, std::span<const void* const> contributions,
                    void* destination, void* copy, std::int64_t elements);
 

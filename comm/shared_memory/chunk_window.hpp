@@ -7,8 +7,8 @@
 
 namespace tenax::comm {
 
-/// How far one rank has come, in chunks since the communicator was made; it alone writes these. Zeroed memory
-/// is a valid start.
+/// How far one rank has come, in chunks since the communicator was made; it alone writes these.
+/// Zeroed memory is a valid start.
 struct alignas(128) RankProgress {
   std::atomic<std::uint64_t> published;  ///< its contributions are in the window
   std::atomic<std::uint64_t> reduced;    ///< the sum over its own piece is in the window
@@ -16,17 +16,18 @@ struct alignas(128) RankProgress {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared counters must not need a lock");
 
-/// A RankProgress for each rank, then kBuffers buffers. Chunk k lives in buffer k mod kBuffers, as ranks x ranks
-/// blocks: block (from, to) is what `from` contributes to the piece of `to`; block (p, p) is the result.
+/// A RankProgress for each rank, then kBuffers buffers. Chunk k lives in buffer k mod kBuffers, as
+/// ranks x ranks blocks: block (from, to) is what `from` contributes to the piece of `to`; block
+/// (p, p) is the result.
 class ChunkWindow {
  public:
   static constexpr int kBuffers = 4;
 
   ChunkWindow(std::byte* data, int ranks) : data_(data), ranks_(static_cast<std::size_t>(ranks)) {}
 
-  /// Blocks are whole cache lines. All of a rank's blocks together hold at most 512 KB: smaller chunks are as
-  /// fast while every rank has a core, but cost a change of process each where ranks share one. The window
-  /// holds at most 8 MB.
+  /// Blocks are whole cache lines. All of a rank's blocks together hold at most 512 KB: smaller
+  /// chunks are as fast while every rank has a core, but cost a change of process each where ranks
+  /// share one. The window holds at most 8 MB.
   static constexpr std::size_t block_bytes(int ranks) {
     constexpr std::size_t kRow = 512 * 1024, kWindow = 8 * 1024 * 1024;
     const auto n = static_cast<std::size_t>(ranks);

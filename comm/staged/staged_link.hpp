@@ -10,7 +10,8 @@
 
 namespace tenax::comm {
 
-/// What the links of a staged endpoint share. Lives in the endpoint, longer than links and transfers.
+/// What the links of a staged endpoint share. Lives in the endpoint, longer than links and
+/// transfers.
 class StagedContext {
  public:
   StagedContext(std::unique_ptr<Endpoint> inner, kernels::Device& device, CommOptions options);

@@ -1,4 +1,5 @@
-// StagingQueue: collectives on tensors that the host cannot read, carried out on copies in pinned host memory.
+// StagingQueue: collectives on tensors that the host cannot read, carried out on copies in pinned
+// host memory.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,8 @@
 
 namespace tenax::comm {
 
-/// One collective of the queue. Its host buffer holds the whole tensor; what a kind needs of it is copied.
+/// One collective of the queue. Its host buffer holds the whole tensor; what a kind needs of it is
+/// copied.
 struct StagedCollective {
   enum class Step { queued, copying_out, moving, copying_in, done };
   CollectiveKind kind;
@@ -27,8 +29,9 @@ struct StagedCollective {
   Stopwatch stopwatch;
 };
 
-/// Takes each collective through its steps in the order of their calls: the ranks start them in host memory in the same
-/// order, whenever their copies end. A few are in host memory at a time; the others wait, which bounds the pinned memory.
+/// Takes each collective through its steps in the order of their calls: the ranks start them in
+/// host memory in the same order, whenever their copies end. A few are in host memory at a time;
+/// the others wait, which bounds the pinned memory.
 ///
 /// Thread rule: Communicator's. Whatever fails breaks the queue: its tensors may be gone.
 class StagingQueue {
@@ -44,7 +47,8 @@ class StagingQueue {
 
   /// Starts once `stream` has passed what is enqueued on it now.
   CollectivePtr add(CollectiveKind kind, kernels::Stream& stream, const kernels::Tensor& tensor, ReduceOp op);
-  /// Moves all collectives as far as they go without waiting (an all_reduce, whose caller waits for it, excepted).
+  /// Moves all collectives as far as they go without waiting (an all_reduce, whose caller waits for
+  /// it, excepted).
   void progress();
   /// Until `collective` is at `step`. Throws Error(link) on expiry.
   void wait(StagedCollective& collective, Step step, kernels::Deadline deadline);

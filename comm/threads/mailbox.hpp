@@ -1,5 +1,5 @@
-// Mailboxes: the messages of a group of ranks that are threads of one process. A send copies the message
-// into the receiver's box, so it is done at once.
+// Mailboxes: the messages of a group of ranks that are threads of one process. A send copies the
+// message into the receiver's box, so it is done at once.
 //
 // Thread rule: any thread may use any box.
 #pragma once
@@ -20,8 +20,9 @@
 
 namespace tenax::comm {
 
-/// The messages from one rank to one other. Messages of a tag are numbered from 0 by the sender; receives
-/// draw the same numbers when they are posted, so that they match in order whichever is looked at first.
+/// The messages from one rank to one other. Messages of a tag are numbered from 0 by the sender;
+/// receives draw the same numbers when they are posted, so that they match in order whichever is
+/// looked at first.
 class Mailbox {
  public:
   void put(Tag tag, std::span<const std::byte> bytes);
@@ -39,7 +40,8 @@ class Mailbox {
   std::map<std::pair<Tag, std::uint64_t>, Message> messages_;
 };
 
-/// What the endpoints of one group share: who belongs to it, and a mailbox for each ordered pair of ranks.
+/// What the endpoints of one group share: who belongs to it, and a mailbox for each ordered pair of
+/// ranks.
 class MailboxGroup {
  public:
   explicit MailboxGroup(std::vector<int> world_ranks)

@@ -19,10 +19,11 @@ struct ListeningSocket {
   std::string address;
 };
 
-/// Runs from construction to destruction. Processes of this job wait in the pending connections, once they have proven that they are;
-/// everybody else is refused. Another user's process on a Unix socket is told nothing. Who has not proven itself costs at most
-/// `most_handshakes` descriptors: beyond them the longest there makes room for the newest, as a peer needs but a moment and
-/// comes again; and nobody stays longer than 5 s.
+/// Runs from construction to destruction. A process that proves to be of this job becomes a pending
+/// connection; everybody else is refused. Another user's process on a Unix socket is told nothing.
+/// Processes that have not proven themselves hold at most `most_handshakes` descriptors, each for
+/// at most 5 s. Beyond that the oldest makes room for the newest: a peer needs but a moment, and
+/// comes again.
 class Acceptor {
  public:
   struct Rules {
@@ -30,7 +31,7 @@ class Acceptor {
     Identity me;
     IncomingHandshake::Expects expects;
     std::size_t most_handshakes;
-    /// Called on the acceptor's thread. What it throws refuses the peer.
+    /// Called on the acceptor's thread. An exception refuses the peer.
     std::function<std::unique_ptr<Connection>(AuthenticatedSocket)> make_connection;
   };
   /// `pending` must outlive it.

@@ -1,5 +1,5 @@
-// Challenge: how two processes prove to each other that they know their job's secret, over a line that others may hear and
-// write to. Bytes in, bytes out: whatever carries them (sockets here; other kinds of connections use it alike).
+// Challenge: two processes prove to each other that they know their job's secret, over a line that
+// others may hear and write to. Bytes in, bytes out: the handshake carries them (handshake.hpp).
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@
 
 namespace tenax::comm {
 
-/// One end's part of one connection; never used for a second one. Each end draws a nonce and tells it in clear. A proof is
-/// HMAC-SHA-256, under the secret, of which end proves, both nonces, and a claim: what the connection is, as bytes that both
-/// ends know (who calls whom, and for what). Whoever hears it learns nothing that is good for another connection, as one nonce
-/// is always the verifier's own; nor can it be sent back to its sender, as each end proves in its own direction.
+/// One end's part of one connection; never used for a second one. Each end draws a nonce and sends
+/// it in clear. A proof is HMAC-SHA-256, under the secret, of the proving end, both nonces, and a
+/// claim: bytes that both ends know of the connection (its request). A proof that somebody
+/// overhears opens no other connection, as one nonce is always the verifier's own. Nor can it be
+/// sent back to its sender, as it names its direction.
 ///
 /// Thread rule: one thread at a time.
 class Challenge {
@@ -27,14 +28,14 @@ class Challenge {
   Challenge(const JobSecret& secret, ConnectionEnd end);
 
   const Nonce& nonce() const { return nonce_of_end_[index(end_)]; }
-  /// What the other end has told. Needed before all below.
+  /// The other end's nonce. Needed before all below.
   void set_other_nonce(const Nonce& nonce) { nonce_of_end_[1 - index(end_)] = nonce; }
 
   Proof prove(std::span<const std::byte> claim) const { return proof_of(end_, claim); }
-  /// Whether `proof` is the other end's; takes as long whatever it is.
+  /// Whether `proof` is the other end's. The time taken does not depend on it.
   bool is_proven(std::span<const std::byte> claim, std::span<const std::byte, kBytes> proof) const;
-  /// Hides bytes from whoever does not know the secret, or shows them again. At most once a connection, or it tells what
-  /// two texts differ in.
+  /// Encrypts bytes under the secret, or decrypts them. At most once a connection: a second text
+  /// would show how the two differ.
   void mask(std::span<std::byte> bytes) const;
 
  private:

@@ -1,4 +1,5 @@
-// Who calls whom for what: the claim that a new connection is proven with (handshake.hpp).
+// ConnectionRequest: who connects to whom, for what purpose. Both ends of a handshake prove that
+// they mean the same request (handshake.hpp).
 #pragma once
 
 #include <array>
@@ -12,8 +13,8 @@ namespace tenax::comm {
 
 enum class ConnectionEnd { connecting, accepting };
 
-/// Names one transport of one process: random, so that an address that another process took over, or that means another
-/// host there (127.0.0.1), does not lead to a mix-up. Known to whoever knows the address.
+/// Names one transport of one process. It is random: an address that another process took over, or
+/// that means another host there (127.0.0.1), is found out. Whoever knows the address knows it.
 class Identity {
  public:
   static Identity random();
@@ -38,7 +39,7 @@ struct ConnectionRequest {
 
   /// As it travels; both ends have one byte order, as MPI's ranks do.
   Bytes bytes() const;
-  /// Nothing where no request has these bytes.
+  /// Nothing if they are no request's bytes.
   static std::optional<ConnectionRequest> parse(std::span<const std::byte, kBytes> bytes);
   bool operator==(const ConnectionRequest&) const = default;
 };

@@ -1,4 +1,4 @@
-// FutexEvent: what a thread sleeps on while it waits for another process, in memory that both have mapped.
+// FutexEvent: wakes a thread of another process, through memory that both have mapped.
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,19 @@
 
 namespace tenax::comm {
 
-/// Zeros at first. One thread waits at a time, any number notify. Nobody spins: who waits sleeps on a futex.
+/// Zeroed memory is a valid start. One thread waits at a time, any number notify. A waiter does not
+/// spin: it sleeps on a futex.
 class FutexEvent {
  public:
   enum class Outcome { done, over, deadline };
 
-  /// Whoever changes what the waiter looks at notifies afterwards; all of it is sequentially consistent.
+  /// To be called after a change that `ready` of wait() looks at. All of it is sequentially
+  /// consistent.
   void notify() noexcept;
-  /// For changes that no waiter may miss however it was waiting.
+  /// Also wakes a waiter that notify() may take for none.
   void notify_always() noexcept;
-  /// Sleeps until `ready`; `over` when `is_over` says that nobody will notify any more, which is asked now and then.
+  /// Sleeps until `ready`. Asks `is_over` now and then whether nobody will notify any more; then
+  /// returns `over`.
   template <class Ready, class Over>
   Outcome wait(const Ready& ready, const Over& is_over, kernels::Deadline deadline);
 
@@ -30,8 +33,9 @@ class FutexEvent {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-// Who waits says so (has_waiter_), looks once more, and sleeps while the number is the one it saw before looking. Who
-// changes something looks for a waiter afterwards. So at least one of the two sees the other.
+// Who waits says so (has_waiter_), looks once more, and sleeps while the number is the one it saw
+// before looking. Who changes something looks for a waiter afterwards. So at least one of the two
+// sees the other.
 template <class Ready, class Over>
 FutexEvent::Outcome FutexEvent::wait(const Ready& ready, const Over& is_over, kernels::Deadline deadline) {
   if (ready()) return Outcome::done;

@@ -1,4 +1,5 @@
-// Handshake: what the two ends of a new connection say before it carries anything.
+// Handshake: the messages that the two ends of a new connection exchange before it carries
+// anything. The proofs in them are Challenge's (challenge.hpp).
 #pragma once
 
 #include <optional>
@@ -8,8 +9,8 @@
 
 namespace tenax::comm {
 
-/// One end's part, without the line that carries it: send start(), then answer each message of expected_bytes() bytes with
-/// what take() gives, until is_over(). Thread rule: one thread at a time.
+/// One end's part; bytes in, bytes out. Send start(), then answer each message of expected_bytes()
+/// bytes with the result of take(), until is_over(). Thread rule: one thread at a time.
 class Handshake {
  public:
   using Message = std::vector<std::byte>;
@@ -20,7 +21,7 @@ class Handshake {
   /// Of the accepting end, which is `me`.
   Handshake(const JobSecret& secret, Identity me);
 
-  /// What this end says unasked; may be empty.
+  /// This end's first message; may be empty.
   Message start() const;
   /// Of the other end's next message.
   std::size_t expected_bytes() const;

@@ -1,4 +1,4 @@
-// IncomingHandshake: somebody who has connected to a listening socket and has not been accepted yet.
+// IncomingHandshake: the accepting end of a socket, until its peer has proven itself.
 #pragma once
 
 #include <array>

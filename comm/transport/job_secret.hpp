@@ -1,4 +1,4 @@
-// JobSecret: what the ranks of one job know, and nobody else.
+// JobSecret: 32 random bytes that the ranks of one job know, and nobody else.
 #pragma once
 
 #include <array>
@@ -9,7 +9,8 @@
 
 namespace tenax::comm {
 
-/// Never part of an address, a name or a message; connections prove that they know it (challenge.hpp).
+/// Never part of an address, a name or a message; connections prove that they know it
+/// (challenge.hpp).
 class JobSecret {
  public:
   static constexpr std::size_t kBytes = 32;

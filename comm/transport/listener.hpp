@@ -1,4 +1,5 @@
-// Listener: one kind of transport: its listening end (who enters waits in the pending connections) and the way to others' listeners.
+// Listener: the sockets of one kind of transport, and the way to peers' sockets of that kind.
+// Connections that peers make become pending connections.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ class Listener {
   virtual ~Listener() = default;
   virtual std::vector<std::string> addresses() const = 0;
   virtual bool can_reach(const std::string& address) const = 0;
-  /// Connects, and proves to be of the job of the process that the request is for. Throws Error(link).
+  /// Connects to the process that the request names; both prove that they are of one job. Throws
+  /// Error(link).
   virtual std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
                                               kernels::Deadline deadline) = 0;
 };

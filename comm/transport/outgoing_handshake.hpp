@@ -1,4 +1,4 @@
-// How a connection begins: what both ends' sockets do, and the connecting end's part.
+// OutgoingHandshake: how the connecting end of a socket proves itself and its peer.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tenax::comm {
 
-/// Who connects, to whom, until when. `where`: for errors.
+/// `where`: for errors.
 struct OutgoingHandshake {
   const JobSecret& secret;
   const ConnectionRequest& request;
@@ -18,9 +18,10 @@ struct OutgoingHandshake {
   kernels::Deadline deadline;
 };
 
-/// A socket whose other end is proven to be the process that the request is for, and has taken this one in. `connect` gives
-/// a new socket; `send_memory` sends what that process asks for once both are proven. A listener that has no room closes without a
-/// word: then all begins again. Throws Error(link) when this process is refused or the deadline comes, and what the two throw.
+/// A socket whose other end is proven to be the process that the request is for, and has taken this
+/// one in. `connect` gives a new socket; `send_memory` sends what that process asks for once both
+/// are proven. A listener that has no room closes without a word: then all begins again. Throws
+/// Error(link) when this process is refused or the deadline comes, and what the two throw.
 FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
                                  const std::function<FileDescriptor()>& connect,
                                  const std::function<void(int socket)>& send_memory = {});
@@ -28,7 +29,8 @@ FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
 /// The accepting end's last word.
 void send_accepted(int socket, const std::string& where);
 
-/// Of a Unix socket: whether this process's user is at the other end too. True for any other socket.
+/// Of a Unix socket: whether this process's user is at the other end too. True for any other
+/// socket.
 bool is_of_this_user(int socket);
 
 }  // namespace tenax::comm

@@ -1,4 +1,4 @@
-// PendingConnections: where connections that peers have made wait to be accepted.
+// PendingConnections: connections that peers have made and this rank has not accepted yet.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,10 @@
 
 namespace tenax::comm {
 
-/// Only processes of this job come here (acceptor.hpp), one connection for each of their purposes, and each is one that this
-/// rank is going to accept, perhaps much later. So a connection waits as long as its maker holds the other end: after 5 s one
-/// whose maker has left is dropped as soon as another comes. Makers of more than kMostWaiting have to come again.
+/// All are from processes of this job (acceptor.hpp), one for each of their purposes. This rank is
+/// going to accept each, perhaps much later: a connection waits as long as its maker holds the
+/// other end. One that its maker has closed is dropped after 5 s, when another comes. Beyond
+/// kMostWaiting, makers have to come again.
 ///
 /// Thread rule: any thread.
 class PendingConnections {
@@ -23,7 +24,7 @@ class PendingConnections {
   static constexpr std::size_t kMostWaiting = 16;
 
   bool has_room(Identity from, const std::string& purpose);
-  /// A connection that waits for the same is replaced: its maker has given it up.
+  /// Replaces a connection for the same purpose, which its maker has closed.
   void add(Identity from, const std::string& purpose, std::unique_ptr<Connection> connection);
   /// Null if the deadline came first.
   std::unique_ptr<Connection> take(Identity from, const std::string& purpose, kernels::Deadline deadline);
@@ -32,7 +33,7 @@ class PendingConnections {
   using Key = std::pair<Identity, std::string>;
   struct Waiting {
     std::unique_ptr<Connection> connection;
-    kernels::Deadline stays_until = kernels::Deadline::after_s(0);  ///< whoever holds its other end
+    kernels::Deadline stays_until = kernels::Deadline::after_s(0);  ///< even if its other end is closed
   };
   void drop_closed();
 

@@ -20,7 +20,8 @@ struct RingControl {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// One end of a ring. Thread rule: one thread writes (in one process), one reads (in the same or another), any closes.
+/// One end of a ring. Thread rule: one thread writes (in one process), one reads (in the same or
+/// another), any closes.
 class Ring {
  public:
   static constexpr std::size_t kCapacity = std::size_t{1} << 20;  ///< stays in the processor's cache
@@ -55,7 +56,8 @@ class Ring {
 
   RingControl& control_;
   std::byte* bytes_;
-  // Of an end, what it counts itself is its own: the shared counter is for the other one, which could change it.
+  // Of an end, what it counts itself is its own: the shared counter is for the other one, which
+  // could change it.
   std::uint64_t written_ = 0, read_ = 0;
   std::atomic<bool> is_damaged_{false};
 };

@@ -9,8 +9,8 @@
 
 namespace tenax::comm {
 
-/// Zeros at first. It is a stretch of addresses: a page takes memory of the host once it is reserved, until both processes have
-/// given area and mappings up. Thread rule: any thread.
+/// A range of addresses whose pages are zeros at first. A page takes memory of the host from
+/// reserve() on, until both processes have destroyed area and mappings. Thread rule: any thread.
 class SharedMemoryArea {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 30;  ///< addresses cost nothing

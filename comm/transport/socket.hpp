@@ -23,8 +23,8 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
-/// Blocks until poll() reports one of `events` (or an error, for the next call on the socket to say); false if the
-/// deadline came first.
+/// Blocks until poll() reports one of `events` (or an error, for the next call on the socket to
+/// say); false if the deadline came first.
 bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline);
 
 /// Error(link): "<where>: <what> (<text of the error number>)". Say what to do in `what`.

@@ -11,7 +11,7 @@
 
 namespace tenax::comm {
 
-/// automatic: shared memory within a host, else TCP.
+/// automatic: shared memory within a host, TCP between hosts.
 enum class TransportKind { automatic, tcp, shared_memory };
 
 struct TransportOptions {
@@ -26,11 +26,11 @@ struct TransportOptions {
 std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options);
 /// Rings in POSIX shared memory with futexes: peers on this host only.
 std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options);
-/// What options.kind says; "auto" offers the addresses of both, shared memory first.
+/// Of options.kind; automatic offers the addresses of both, shared memory first.
 std::unique_ptr<Transport> create_transport(const TransportOptions& options);
 
-/// Collective over `control`: every rank's Peer, by the group's rank (addresses of another host's shared memory left
-/// out). `host`: this rank's; `world_rank`: its number for people.
+/// Collective over `control`: every rank's Peer, by the group's rank (addresses of another host's
+/// shared memory left out). `host`: this rank's; `world_rank`: its number for people.
 std::vector<Peer> exchange_peers(comm::ControlGroup& control, const Transport& transport, int world_rank,
                                  const std::string& host);
 
