@@ -165,8 +165,9 @@ comm::TransportKind transport_kind(io::TransportKind kind) {
       return comm::TransportKind::tcp;
     case io::TransportKind::shared_memory:
       return comm::TransportKind::shared_memory;
-    case io::TransportKind::automatic:
     case io::TransportKind::verbs:  // refused with the deck, as long as there is none
+      return comm::TransportKind::verbs;
+    case io::TransportKind::automatic:
       break;
   }
   return comm::TransportKind::automatic;

@@ -11,14 +11,25 @@
 namespace tenax::comm {
 namespace {
 
-/// One or more listeners to one pending connections.
+struct Row {
+  TransportKind kind;
+  bool is_automatic;  // one of those that TransportKind::automatic offers
+  std::unique_ptr<Listener> (*create)(const TransportOptions&, Identity, PendingConnections&);
+};
+
+/// A row per kind of transport, in the order in which peers try their addresses.
+constexpr Row kRows[] = {{TransportKind::shared_memory, true, create_shared_memory_listener},
+                         {TransportKind::tcp, true, create_tcp_listener}};
+
+/// Listeners of one or more kinds, with their pending connections.
 class ListenerTransport final : public Transport {
  public:
   explicit ListenerTransport(const TransportOptions& options) : me_(Identity::random()) {
-    if (options.kind != TransportKind::tcp)
-      listeners_.push_back(create_shared_memory_listener(options, me_, pending_));
-    if (options.kind != TransportKind::shared_memory)
-      listeners_.push_back(create_tcp_listener(options, me_, pending_));
+    for (const Row& row : kRows)
+      if (options.kind == row.kind || (options.kind == TransportKind::automatic && row.is_automatic))
+        listeners_.push_back(row.create(options, me_, pending_));
+    if (listeners_.empty())
+      throw kernels::Error(kernels::Scope::job, "this build has no such transport; set comm.transport");
   }
 
   std::vector<std::string> addresses() const override {

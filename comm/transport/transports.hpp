@@ -11,8 +11,8 @@
 
 namespace tenax::comm {
 
-/// automatic: shared memory within a host, TCP between hosts.
-enum class TransportKind { automatic, tcp, shared_memory };
+/// automatic: shared memory within a host, TCP between hosts. verbs: not written yet.
+enum class TransportKind { automatic, tcp, shared_memory, verbs };
 
 struct TransportOptions {
   TransportKind kind = TransportKind::automatic;
