@@ -35,7 +35,7 @@ class DirectSend final : public Transfer {
   }
   void wait(Deadline deadline) override {
     if (!signal_.wait_until([this] { return done(); }, deadline))
-      link_.give_up_sending(header_, stopwatch_.elapsed_s());
+      link_.throw_timed_out(header_, stopwatch_.elapsed_s());
   }
   void order_before(kernels::Stream&, Deadline deadline) override { wait(deadline); }
 
@@ -119,7 +119,7 @@ double DirectLink::transmit(Outgoing& message) {
   return kernels::steady_now_s() - header.late_s;
 }
 
-void DirectLink::give_up_sending(const MessageHeader& header, double waited_s) const {
+void DirectLink::throw_timed_out(const MessageHeader& header, double waited_s) const {
   throw Error(Scope::link, timeout_sentence(describe_send(header), settings_.me, waited_s, settings_.peer));
 }
 

@@ -38,7 +38,7 @@ class DirectLink final : public Link {
   /// failure becomes the link's.
   double transmit(Outgoing& message);
   /// For the outlet: throws the Error(link) of a message that found no place in time.
-  [[noreturn]] void give_up_sending(const MessageHeader& header, double waited_s) const;
+  [[noreturn]] void throw_timed_out(const MessageHeader& header, double waited_s) const;
   /// From any thread: this link is broken; the first reason counts.
   void fail(std::exception_ptr error);
   /// Throws what fail() was told, if it was.

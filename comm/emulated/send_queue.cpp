@@ -27,7 +27,7 @@ void SendQueue::enter(Outgoing message, kernels::Stream& stream) {
   if (!has_room()) {
     const kernels::Deadline deadline = kernels::Deadline::after_s(deadline_s_);
     if (!left_.wait_until(lock, deadline.when(), [this] { return has_room(); }))
-      message.link->give_up_sending(message.header, stopwatch.elapsed_s());
+      message.link->throw_timed_out(message.header, stopwatch.elapsed_s());
     stream.input_arrived(last_left_s_);
   }
   messages_.push_back(std::move(message));

@@ -66,7 +66,7 @@ std::optional<double> SharedChannel::wait_for_grant(std::unique_lock<std::mutex>
   const Outgoing& message = messages_.front();
   try {
     if (failure_) failure_->raise();
-    message.link->give_up_sending(message.header, stopwatch.elapsed_s());
+    message.link->throw_timed_out(message.header, stopwatch.elapsed_s());
   } catch (...) {
     message.link->fail(std::current_exception());
   }

@@ -74,10 +74,10 @@ NcclGroup::~NcclGroup() {
   }
   changed_.notify_all();
   watcher_.join();
-  leave();
+  close();
 }
 
-void NcclGroup::leave() noexcept {
+void NcclGroup::close() noexcept {
   if (!nccl_) return;
   bool in_order = false;
   try {

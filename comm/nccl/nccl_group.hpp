@@ -90,7 +90,7 @@ class NcclGroup {
   bool is_late(NcclOperation& operation) const;
   void fail(const Failure& failure);
   std::string late(const NcclOperation& operation) const;
-  void leave() noexcept;
+  void close() noexcept;
 
   const NcclMembers members_;
   kernels::Device& device_;

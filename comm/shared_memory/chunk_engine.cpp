@@ -62,13 +62,13 @@ bool ChunkEngine::is_reached_by_all(std::atomic<std::uint64_t> RankProgress::*st
   return true;
 }
 
-bool ChunkEngine::slot_is_free() const {
+bool ChunkEngine::buffer_is_free() const {
   return published_ < ChunkWindow::kBuffers ||
          is_reached_by_all(&RankProgress::collected, published_ - ChunkWindow::kBuffers + 1);
 }
 
 bool ChunkEngine::try_publish() {
-  if (published_ == enqueued_ || !slot_is_free()) return false;
+  if (published_ == enqueued_ || !buffer_is_free()) return false;
   const std::uint64_t chunk = published_;
   const Collective& collective = collective_of(chunk);
   const auto publish = [&](int to) {

@@ -47,7 +47,7 @@ class ChunkEngine {
   const Collective& collective_of(std::uint64_t chunk) const;
   kernels::Tensor slice(const Collective& collective, std::uint64_t chunk, int piece) const;
   bool is_reached_by_all(std::atomic<std::uint64_t> RankProgress::*stage, std::uint64_t chunks) const;
-  bool slot_is_free() const;
+  bool buffer_is_free() const;
   bool is_late(const RankProgress& peer) const;
 
   bool try_publish();

@@ -75,7 +75,7 @@ PipelineMeasurement PipelineMonitor::finish_step(const StageMeasurement& passes)
                           .first_start_s = first_start_s_,
                           .last_end_s = last_end_s_,
                           .upstream_offset_s = upstream_.clock.offset_s()};
-  forget_step();
+  clear_step();
   std::vector<StageSummary> summaries;
   for (const std::string& bytes : group_.all_gather(to_bytes(mine)))
     summaries.push_back(summary_of_bytes(bytes));
@@ -130,7 +130,7 @@ LinkMeasurement PipelineMonitor::measure(const Neighbour& neighbour) const {
   return estimate_delay(samples, neighbour.clock.error_s(clock_()));
 }
 
-void PipelineMonitor::forget_step() {
+void PipelineMonitor::clear_step() {
   for (Neighbour* neighbour : {&upstream_, &downstream_}) {
     std::fill(neighbour->ready_s.begin(), neighbour->ready_s.end(), kNone);
     neighbour->arrivals.clear();

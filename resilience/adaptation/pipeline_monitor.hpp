@@ -50,7 +50,7 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   void align_clocks();
   void exchange_ready_times();
   LinkMeasurement measure(const Neighbour& neighbour) const;
-  void forget_step();
+  void clear_step();
 
   comm::Endpoint& pipeline_;
   comm::ControlGroup& group_;
