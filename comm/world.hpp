@@ -55,7 +55,8 @@ bool launched_by_mpi();
 /// it cannot.
 std::unique_ptr<World> start_mpi_world(CommOptions options);
 
-/// Ranks as threads, for tests: `size` worlds of one process, world i to be used by thread i.
+/// Ranks as threads of one process: thread i uses world i. `tenax generate` and `tenax evaluate` run on
+/// one of them, tests on several.
 std::vector<std::unique_ptr<World>> create_thread_worlds(int size, CommOptions options);
 
 /// The number that mpirun or srun gave this process; -1 where neither started it.
