@@ -8,6 +8,7 @@
 
 #include "io/deck/deck_suggest.hpp"
 #include "kernels/error.hpp"
+#include "parallel/policies/schedule_policy.hpp"
 
 namespace tenax::app {
 
@@ -16,7 +17,11 @@ using kernels::Scope;
 
 namespace {
 
-constexpr std::array<CommandHelp, 10> kCommands = {{
+struct Entry {
+  std::string_view name, usage, text;
+};
+
+constexpr std::array<Entry, 10> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -24,7 +29,7 @@ constexpr std::array<CommandHelp, 10> kCommands = {{
      "With device.kind=cuda where there is no GPU, memory is that of ranks on H200s, times are this "
      "CPU's.\n"},
     {"schedule",
-     "tenax schedule INSTANCE.json --policy gpipe|1f1b|zero_bubble|adaptive --out FILE.json [--svg FILE]\n"
+     "tenax schedule INSTANCE.json --policy {policies} --out FILE.json [--svg FILE]\n"
      "               [--budget-ms 100 | --budget-evaluations N] [--seed S] [--json]\n"
      "       tenax schedule INSTANCE.json --evaluate FILE.json [--send-queue Q] [--svg FILE] [--json]",
      "Plans the order of a pipeline's passes, or says how long a given order takes. The first three\n"
@@ -107,16 +112,35 @@ std::string meant_by(const std::string& word, const std::vector<std::string>& na
   return nearest.empty() || io::distance_from_meant(word, nearest) > far ? std::string() : nearest;
 }
 
+/// A usage line with the names that --policy knows.
+std::string with_policies(std::string usage) {
+  constexpr std::string_view kPlaceholder = "{policies}";
+  const std::size_t at = usage.find(kPlaceholder);
+  if (at == std::string::npos) return usage;
+  std::string names;
+  for (const parallel::SchedulePolicy& policy : parallel::schedule_policies())
+    names += (names.empty() ? "" : "|") + policy.name;
+  return usage.replace(at, kPlaceholder.size(), names);
+}
+
 }  // namespace
 
-std::span<const CommandHelp> command_helps() { return kCommands; }
+std::span<const CommandHelp> command_helps() {
+  static const std::vector<CommandHelp> helps = [] {
+    std::vector<CommandHelp> all;
+    for (const Entry& entry : kCommands)
+      all.push_back({entry.name, with_policies(std::string(entry.usage)), entry.text});
+    return all;
+  }();
+  return helps;
+}
 
 std::string general_help() {
   std::string text =
       "usage: mpirun -n N tenax DECK [section.key=value ...]\n"
       "       trains the GPT of a TOML deck on N = tensor x pipeline x data ranks; bash app/run.sh DECK "
       "works N out\n\n";
-  for (const CommandHelp& command : kCommands) text += "       " + std::string(command.usage) + "\n";
+  for (const CommandHelp& command : command_helps()) text += "       " + command.usage + "\n";
   text +=
       "       tenax --help | CMD --help | help CMD | --deck-help | --version | --completion bash|zsh\n\n"
       "SIGUSR1 (mpirun forwards it) or SIGTERM to the ranks: checkpoint at the next step, then exit 0.\n"
@@ -125,10 +149,11 @@ std::string general_help() {
 }
 
 std::string command_help(const std::string& command) {
+  const std::span<const CommandHelp> helps = command_helps();
   const auto* entry =
-      std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return c.name == command; });
-  if (entry == kCommands.end()) return {};
-  return "usage: " + std::string(entry->usage) + "\n\n" + std::string(entry->text);
+      std::find_if(helps.begin(), helps.end(), [&](const auto& c) { return c.name == command; });
+  if (entry == helps.end()) return {};
+  return "usage: " + entry->usage + "\n\n" + std::string(entry->text);
 }
 
 bool may_be_deck(const std::string& first_argument) {
@@ -148,7 +173,7 @@ void check_is_deck(const std::string& first_argument) {
 
 void fail_unknown_command(const std::string& word) {
   std::vector<std::string> names = {"train", "help"};
-  for (const CommandHelp& command : kCommands) names.emplace_back(command.name);
+  for (const Entry& command : kCommands) names.emplace_back(command.name);
   const std::string meant = meant_by(word, names);
   throw Error(Scope::usage,
               "unknown command '" + word + "'" +

@@ -8,7 +8,9 @@
 namespace tenax::app {
 
 struct CommandHelp {
-  std::string_view name, usage, text;
+  std::string_view name;
+  std::string usage;
+  std::string_view text;
 };
 
 /// Of the commands on one machine, in the order in which --help shows them.

@@ -1,54 +1,107 @@
-// Choice: a deck's value that is one of a few words, as an enum. A new word is an enumerator here and its word in choice.cpp.
+// Choice: a deck's value that is one of a few words, as an enum. A new word is an enumerator and its word, here.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tenax::io {
 
+using Words = std::vector<std::string>;
+
+// Each enum is followed by the words that decks use, in the order of the enumerators. An enumerator that no deck may say has
+// an empty word.
+
 enum class Schedule { gpipe, one_f_one_b, zero_bubble, adaptive };
-enum class P2p { direct, delegated, automatic };
-enum class TransportKind { automatic, tcp, shared_memory, verbs };
-enum class DeviceKind { automatic, cpu, cuda, emulated };
-enum class DirectModel { send_queue, shared_channel };
-enum class Recompute { none, gelu_layernorm };
-enum class ComputeDtype { fp32, bf16 };
-enum class OptimizerKind { adamw, lion };
-enum class LrSchedule { constant, cosine, linear };
-enum class FaultKind { unset, link_delay, link_down };
-
-/// The words that decks use, in the order of the enumerators. An enumerator that no deck may say has an empty word.
-const std::vector<std::string>& words_of(Schedule);
-const std::vector<std::string>& words_of(P2p);
-const std::vector<std::string>& words_of(TransportKind);
-const std::vector<std::string>& words_of(DeviceKind);
-const std::vector<std::string>& words_of(DirectModel);
-const std::vector<std::string>& words_of(Recompute);
-const std::vector<std::string>& words_of(ComputeDtype);
-const std::vector<std::string>& words_of(OptimizerKind);
-const std::vector<std::string>& words_of(LrSchedule);
-const std::vector<std::string>& words_of(FaultKind);
-
+inline const Words& words_of(Schedule) {
+  static const Words words = {"gpipe", "1f1b", "zero_bubble", "adaptive"};
+  return words;
+}
 /// Whether a schedule runs B and W as passes of their own, between which nothing is computed again.
-bool splits_backward(Schedule schedule);
+constexpr bool splits_backward(Schedule schedule) {
+  return schedule == Schedule::zero_bubble || schedule == Schedule::adaptive;
+}
+
+enum class P2p { direct, delegated, automatic };
+inline const Words& words_of(P2p) {
+  static const Words words = {"direct", "delegated", "auto"};
+  return words;
+}
+
+enum class TransportKind { automatic, tcp, shared_memory, verbs };
+inline const Words& words_of(TransportKind) {
+  static const Words words = {"auto", "tcp", "shm", "verbs"};
+  return words;
+}
+
+enum class DeviceKind { automatic, cpu, cuda, emulated };
+inline const Words& words_of(DeviceKind) {
+  static const Words words = {"auto", "cpu", "cuda", "emulated"};
+  return words;
+}
+
+enum class DirectModel { send_queue, shared_channel };
+inline const Words& words_of(DirectModel) {
+  static const Words words = {"send_queue", "shared_channel"};
+  return words;
+}
+
+enum class Recompute { none, gelu_layernorm };
+inline const Words& words_of(Recompute) {
+  static const Words words = {"none", "gelu_layernorm"};
+  return words;
+}
+
+enum class ComputeDtype { fp32, bf16 };
+inline const Words& words_of(ComputeDtype) {
+  static const Words words = {"fp32", "bf16"};
+  return words;
+}
+
+enum class OptimizerKind { adamw, lion };
+inline const Words& words_of(OptimizerKind) {
+  static const Words words = {"adamw", "lion"};
+  return words;
+}
+
+enum class LrSchedule { constant, cosine, linear };
+inline const Words& words_of(LrSchedule) {
+  static const Words words = {"constant", "cosine", "linear"};
+  return words;
+}
+
+enum class FaultKind { unset, link_delay, link_down };
+inline const Words& words_of(FaultKind) {
+  static const Words words = {"", "link_delay", "link_down"};
+  return words;
+}
 
 /// What a Choice is for readers and writers of decks, which know no enum.
 class AnyChoice {
  public:
   /// Without the empty one.
-  std::vector<std::string> words() const;
+  Words words() const {
+    Words said = *words_;
+    std::erase(said, "");
+    return said;
+  }
   const std::string& word() const { return (*words_)[static_cast<std::size_t>(index_)]; }
   bool empty() const { return word().empty(); }
   /// Returns false, and changes nothing, if `word` is none of words().
-  bool set(std::string_view word);
+  bool set(std::string_view word) {
+    const auto found = std::find(words_->begin(), words_->end(), word);
+    if (word.empty() || found == words_->end()) return false;
+    index_ = static_cast<int>(found - words_->begin());
+    return true;
+  }
 
  protected:
-  AnyChoice(const std::vector<std::string>& words, int index) : words_(&words), index_(index) {}
+  AnyChoice(const Words& words, int index) : words_(&words), index_(index) {}
   int index() const { return index_; }
 
  private:
-  const std::vector<std::string>* words_;
+  const Words* words_;
   int index_;
 };
 
