@@ -150,7 +150,7 @@ std::string general_help() {
 
 std::string command_help(const std::string& command) {
   const std::span<const CommandHelp> helps = command_helps();
-  const auto* entry =
+  const auto entry =
       std::find_if(helps.begin(), helps.end(), [&](const auto& c) { return c.name == command; });
   if (entry == helps.end()) return {};
   return "usage: " + entry->usage + "\n\n" + std::string(entry->text);

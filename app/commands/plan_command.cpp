@@ -17,6 +17,7 @@
 #include "kernels/emulated_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
+#include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
 
 namespace tenax::app {

@@ -12,7 +12,7 @@
 #include "parallel/planner/planning_problem.hpp"
 #include "parallel/planner/schedule_planner.hpp"
 #include "parallel/policies/schedule_policy.hpp"
-#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
 
 namespace tenax::app {
@@ -47,14 +47,8 @@ parallel::PipelineSchedule load_schedule(const std::string& file, const Instance
   parallel::PipelineSchedule schedule;
   for (const auto& stage : read) {
     auto& ops = schedule.ops_of_stage.emplace_back();
-    for (const io::ScheduleFileOp& op : stage) {
-      using parallel::Pass;
-      const Pass pass = op.code == "F"   ? Pass::forward
-                        : op.code == "B" ? Pass::backward_input
-                        : op.code == "W" ? Pass::backward_weight
-                                         : Pass::backward;
-      ops.push_back({pass, op.microbatch});
-    }
+    for (const io::ScheduleFileOp& op : stage)
+      ops.push_back({parallel::pass_of_code(op.code).value(), op.microbatch});
   }
   return schedule;
 }

@@ -12,6 +12,7 @@
 #include "io/text_file.hpp"
 #include "kernels/error.hpp"
 #include "parallel/replica/layout.hpp"
+#include "resilience/adaptation/delay_estimator.hpp"
 
 namespace tenax::app {
 
@@ -116,20 +117,17 @@ io::JsonObject run_json(const RunData& run) {
       .add("events", events_json(run.events));
 }
 
-double quantile(std::vector<double> values, double share) {
+std::vector<double> finite(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return 0;
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
+  return values;
 }
 
 /// Where the bins end: at the slowest step, or before steps that are much slower than nearly all others and would flatten the
-/// picture.
+/// picture. `seconds`: sorted.
 double last_edge(const std::vector<double>& seconds) {
   constexpr double kNearlyAll = 0.99, kMuchSlower = 1.5;
-  const double slow = quantile(seconds, kNearlyAll), slowest = quantile(seconds, 1);
-  return slowest <= kMuchSlower * slow ? slowest : slow;
+  const double slow = seconds[static_cast<std::size_t>(kNearlyAll * static_cast<double>(seconds.size() - 1))];
+  return seconds.back() <= kMuchSlower * slow ? seconds.back() : slow;
 }
 
 io::JsonObject bins_json(const std::vector<double>& seconds, double low, double high) {
@@ -149,11 +147,12 @@ io::JsonObject bins_json(const std::vector<double>& seconds, double low, double 
 io::JsonObject histogram_json(const std::vector<RunData>& runs) {
   double low = 0, high = 0, slowest = 0;
   for (const RunData& run : runs) {
-    if (run.series.seconds.empty()) continue;
-    const double fastest = quantile(run.series.seconds, 0);
-    low = low == 0 ? fastest : std::min(low, fastest);
-    high = std::max(high, last_edge(run.series.seconds));
-    slowest = std::max(slowest, quantile(run.series.seconds, 1));
+    std::vector<double> seconds = finite(run.series.seconds);
+    if (seconds.empty()) continue;
+    std::sort(seconds.begin(), seconds.end());
+    low = low == 0 ? seconds.front() : std::min(low, seconds.front());
+    high = std::max(high, last_edge(seconds));
+    slowest = std::max(slowest, seconds.back());
   }
   if (!(high > low)) high = low > 0 ? 1.1 * low : 1;
   std::vector<io::JsonObject> counts;
@@ -173,7 +172,7 @@ std::string tail_of(const std::filesystem::path& path, std::ptrdiff_t count) {
 
 }  // namespace
 
-double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+double median(std::vector<double> values) { return resilience::quantile(finite(std::move(values)), 0.5); }
 
 RunData load_run(const std::filesystem::path& directory) {
   RunData run;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,14 +10,12 @@
 #include "app/report/report_data.hpp"
 #include "app/units.hpp"
 #include "kernels/error.hpp"
-#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
 
 namespace tenax::app {
 
 namespace {
-
-using parallel::Pass;
 
 constexpr double kSeconds = 1e-6;
 constexpr std::size_t kMostOps = 12000;  // each takes a hundred bytes of the page
@@ -39,29 +36,18 @@ std::vector<const io::TraceRank*> first_pipeline(const io::TraceFile& trace) {
   return ranks;
 }
 
-/// "BW3"; nothing of other texts.
-std::optional<parallel::PipelineOp> op_of(const std::string& text) {
-  for (const Pass pass : {Pass::backward, Pass::forward, Pass::backward_input, Pass::backward_weight}) {
-    const std::string code = parallel::code_of(pass);
-    if (text.size() > code.size() && text.starts_with(code) &&
-        text.find_first_not_of("0123456789", code.size()) == std::string::npos)
-      return parallel::PipelineOp{pass, std::atoi(text.c_str() + code.size())};
-  }
-  return {};
-}
-
 Picture measured(const std::vector<const io::TraceRank*>& ranks) {
   Picture picture;
   double first_us = std::numeric_limits<double>::infinity(), end_us = 0;
   for (const io::TraceRank* rank : ranks)
     for (const io::TraceOp& op : rank->ops)
-      if (op_of(op.name)) first_us = std::min(first_us, op.start_us);
+      if (parallel::op_of_text(op.name)) first_us = std::min(first_us, op.start_us);
   for (const io::TraceRank* rank : ranks) {
     auto& ops = picture.schedule.ops_of_stage.emplace_back();
     auto& times = picture.timeline.ops_of_stage.emplace_back();
     double busy_us = 0;
     for (const io::TraceOp& op : rank->ops) {
-      const auto pass = op_of(op.name);
+      const auto pass = parallel::op_of_text(op.name);
       if (!pass) continue;
       ops.push_back(*pass);
       const double start_us = op.start_us - first_us;
@@ -117,7 +103,7 @@ std::optional<Picture> planned(const std::vector<const io::TraceRank*>& ranks) {
     auto& ops = picture.schedule.ops_of_stage.emplace_back();
     std::istringstream words(rank->planned);
     for (std::string word; words >> word;)
-      if (const auto op = op_of(word)) ops.push_back(*op);
+      if (const auto op = parallel::op_of_text(word)) ops.push_back(*op);
     if (ops.empty()) return {};
   }
   try {

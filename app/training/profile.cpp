@@ -38,9 +38,6 @@ std::string microseconds(std::int64_t ns) {
   return format("%lld.%03lld", static_cast<long long>(ns / 1000), static_cast<long long>(ns % 1000));
 }
 
-bool is_send(TransferKind kind) {
-  return kind == TransferKind::send_activation || kind == TransferKind::send_gradient;
-}
 bool is_activation(TransferKind kind) {
   return kind == TransferKind::send_activation || kind == TransferKind::receive_activation;
 }
@@ -149,7 +146,7 @@ std::string row_text(const std::vector<parallel::PipelineOp>& row) {
 }
 
 /// "F 1.2 ms, B 2.3 ms, W 1.1 ms".
-std::string label_of(const resilience::StageMeasurement& times) {
+std::string label_of(const resilience::PassMeasurement& times) {
   return format("F %.4g ms, B %.4g ms, W %.4g ms", times.forward_s * kMsPerSecond,
                 times.backward_input_s * kMsPerSecond, times.backward_weight_s * kMsPerSecond);
 }

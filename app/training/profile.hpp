@@ -9,7 +9,7 @@
 #include "comm/control_group.hpp"
 #include "parallel/execution/step_observer.hpp"
 #include "parallel/layout/process_grid.hpp"
-#include "resilience/adaptation/link_samples.hpp"
+#include "resilience/adaptation/pipeline_measurement.hpp"
 
 namespace tenax::app {
 
@@ -23,7 +23,7 @@ class StepProfile : public parallel::StepObserver {
   void on_collective(const comm::CollectiveRecord& record) override { collectives_.push_back(record); }
   void on_phase(const parallel::PhaseRecord& record) override { phases_.push_back(record); }
   /// What this rank's passes took, for the label of its row.
-  void set_pass_times(const resilience::StageMeasurement& times) { pass_times_ = times; }
+  void set_pass_times(const resilience::PassMeasurement& times) { pass_times_ = times; }
 
   /// This rank's events, comma-separated Chrome trace objects: a track of passes and the optimizer,
   /// below it one of what the training thread did beside them, then collectives and messages on as
@@ -37,7 +37,7 @@ class StepProfile : public parallel::StepObserver {
   std::vector<parallel::TransferRecord> transfers_;
   std::vector<comm::CollectiveRecord> collectives_;
   std::vector<parallel::PhaseRecord> phases_;
-  resilience::StageMeasurement pass_times_;
+  resilience::PassMeasurement pass_times_;
 };
 
 /// Collective: rank 0 writes `file` (complete or not at all) from all ranks' profiles of `step`.

@@ -13,7 +13,7 @@
 #include "app/training/run_records.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
-#include "parallel/execution/step_observers.hpp"
+#include "parallel/execution/step_observer.hpp"
 #include "parallel/replica/replica.hpp"
 #include "resilience/adaptation/pass_times.hpp"
 #include "resilience/adaptation/pipeline_adaptation.hpp"
@@ -83,7 +83,7 @@ class TrainingLoop {
   StepProfile profile_;
   LoopCheckpoints checkpoints_;
   resilience::PassTimes pass_times_;
-  resilience::StageMeasurement last_pass_times_;
+  resilience::PassMeasurement last_pass_times_;
   parallel::StepObservers observers_;
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;

@@ -26,11 +26,7 @@ void GradientReducer::rows_ready(int begin, int end) {
       transfers_.push_back(
           data_group_.start_reduce_scatter(stream_, gradients_.part(bucket.begin, {bucket.count})));
   }
-  progress();
-}
-
-void GradientReducer::progress() {
-  for (const comm::TransferPtr& transfer : transfers_) transfer->done();
+  for (const comm::TransferPtr& transfer : transfers_) transfer->done();  // moves on
 }
 
 void GradientReducer::finish(kernels::Deadline deadline) {

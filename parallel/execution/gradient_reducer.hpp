@@ -1,4 +1,5 @@
-// GradientReducer: sums gradients over the data-parallel group, bucket by bucket, while backward still runs.
+// GradientReducer: sums gradients over the data-parallel group, bucket by bucket, while backward
+// still runs.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace tenax::parallel {
 
-/// A bucket's reduce-scatter starts when the last of its rows is final. Every rank of the group announces
-/// rows in the same order, so all start the same buckets in the same order.
+/// A bucket's reduce-scatter starts when the last of its rows is final. Every rank of the group
+/// announces rows in the same order, so all start the same buckets in the same order.
 class GradientReducer {
  public:
   /// gradients: the flat buffer [shards.padded_size()]. References must outlive the reducer.
@@ -19,10 +20,8 @@ class GradientReducer {
   void begin_step();
   /// The gradients of rows [begin, end) will not change any more in this step.
   void rows_ready(int begin, int end);
-  /// Lets transfers under way move on; never blocks.
-  void progress();
-  /// Waits for all buckets: afterwards each rank's owned pieces hold the sums. Every row must have been
-  /// announced.
+  /// Waits for all buckets: afterwards each rank's owned pieces hold the sums. Every row must have
+  /// been announced.
   void finish(kernels::Deadline deadline);
 
  private:

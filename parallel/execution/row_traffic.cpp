@@ -27,10 +27,10 @@ RowTraffic::RowTraffic(model::PipelineStage& stage, kernels::Device& device, Pip
       order_(std::move(order)),
       slot_count_(static_cast<std::size_t>(slots)),
       deadline_s_(deadline_s),
-      device_(device),
-      is_asynchronous_(device.is_asynchronous()) {
+      device_(device) {
   assert(slots >= 1);
-  if (is_asynchronous_ && (neighbours.upstream || neighbours.downstream)) idle_ = device.create_stream();
+  const bool has_messages = neighbours.upstream || neighbours.downstream;
+  if (device.is_asynchronous() && has_messages) idle_ = device.create_stream();
 }
 
 void RowTraffic::reset() {
@@ -91,7 +91,7 @@ bool RowTraffic::ready_forward(int m, bool ahead) {
     return false;
   }
   Slot& slot = slots_[static_cast<std::size_t>(microbatch.slot)];
-  return !slot.output_reader || is_here(*slot.output_reader, is_asynchronous_);
+  return !slot.output_reader || is_here(*slot.output_reader, idle_ != nullptr);
 }
 
 bool RowTraffic::ready_gradient(int m, bool ahead) {
@@ -129,7 +129,7 @@ void RowTraffic::release(int m, const kernels::Event& last) {
   Microbatch& microbatch = of(m);
   Slot& slot = slots_[static_cast<std::size_t>(microbatch.slot)];
   slot.free = true;
-  slot.last_use = is_asynchronous_ ? &last : nullptr;
+  slot.last_use = idle_ ? &last : nullptr;
   slot.input_reader = poll(microbatch.d_input) ? nullptr : &microbatch.d_input;
   slot.output_reader = poll(microbatch.output) ? nullptr : &microbatch.output;
 }
@@ -149,8 +149,6 @@ bool RowTraffic::poll(Flight& flight) {
   const comm::TransferTiming timing = flight.transfer->timing();
   flight.complete = true;
   flight.record.end_s = timing.arrived_s.value_or(kernels::steady_now_s());
-  if (is_asynchronous_)  // the device's clock is known to a few microseconds
-    flight.record.end_s = std::max(flight.record.end_s, flight.record.begin_s);
   flight.record.started_s = timing.started_s;
   flight.record.prompt = timing.arrived_s.has_value() || flight.missed;
   if (timing.arrived_s || !flight.missed) flight.record.absent_s.reset();
@@ -223,20 +221,28 @@ void RowTraffic::send(Flight& flight, TransferKind kind, int m) {
   const bool activation = kind == TransferKind::send_activation;
   comm::Link& link = activation ? *neighbours_.downstream : *neighbours_.upstream;
   const Tensor memory = activation ? stage_.output(of(m).slot) : stage_.input(of(m).slot);
-  flight.record = {kind, m, memory.bytes(), kernels::steady_now_s(), 0, {}, false};
+  flight.record = {.kind = kind,
+                   .microbatch = m,
+                   .bytes = memory.bytes(),
+                   .begin_s = kernels::steady_now_s(),
+                   .prompt = false};
   const kernels::Range range(device_, name_of(kind, m).c_str());
   flight.transfer = link.send(stage_.stream(), memory, tag_of(kind, m));
-  if (is_asynchronous_) open_.push_back(&flight);
+  open_.push_back(&flight);
 }
 
 void RowTraffic::receive(Flight& flight, TransferKind kind, int m) {
   const bool activation = kind == TransferKind::receive_activation;
   const Tensor memory = activation ? stage_.input(of(m).slot) : stage_.output(of(m).slot);
   comm::Link& link = activation ? *neighbours_.upstream : *neighbours_.downstream;
-  flight.record = {kind, m, memory.bytes(), kernels::steady_now_s(), 0, {}, false};
+  flight.record = {.kind = kind,
+                   .microbatch = m,
+                   .bytes = memory.bytes(),
+                   .begin_s = kernels::steady_now_s(),
+                   .prompt = false};
   const kernels::Range range(device_, name_of(kind, m).c_str());
   flight.transfer = link.receive(idle_ ? *idle_ : stage_.stream(), memory, tag_of(kind, m));
-  if (is_asynchronous_) open_.push_back(&flight);
+  open_.push_back(&flight);
 }
 
 const TransferRecord* RowTraffic::received(Pass pass, int m) const {

@@ -16,8 +16,9 @@ struct PipelineNeighbours {
   comm::Link* downstream = nullptr;
 };
 
-/// Receives are posted when their memory is free in fact: the passes that used it have run, and what was sent from it has
-/// left. Passes may write memory sooner: on an asynchronous device it is their stream that waits for a send.
+/// A receive is posted once its memory is free: the passes that used it have run, and the send from
+/// it is complete. A pass may be launched sooner on an asynchronous device, whose stream then waits
+/// for the send.
 ///
 /// Thread rule: one thread. Every function may throw Error(link) of a transfer that has failed.
 class RowTraffic {
@@ -33,10 +34,11 @@ class RowTraffic {
   void reset();
   void post();
 
-  /// May the pass be launched, as far as memory and messages go? `ahead`: also when the device would wait for the message.
+  /// Whether memory and messages allow a launch of the pass. `ahead`: also when the device would
+  /// wait for the message.
   bool ready_forward(int microbatch, bool ahead);
   bool ready_gradient(int microbatch, bool ahead);
-  /// Right before and after the pass is launched.
+  /// To be called right before and after the launch of the pass.
   void begin_forward(int microbatch);
   void begin_gradient(int microbatch);
   void end_forward(int microbatch);
@@ -46,16 +48,17 @@ class RowTraffic {
   int slot(int microbatch) const { return of(microbatch).slot; }
   bool has_gradient(int microbatch) const { return of(microbatch).gradient_done; }  ///< launched
 
-  /// What is found complete from now on may have arrived while an op ran.
+  /// An op is launched: what is found complete afterwards may have arrived while it ran.
   void clear_misses();
-  /// Asynchronous devices: looks at everything under way, so that it moves on and failures are noticed; true when nothing is.
+  /// Looks at all transfers under way, so that they move on and failures are noticed. Returns true
+  /// when none is left.
   bool watch();
-  /// The deadline of something this microbatch lacks is over: ends in the words of its link, unless the link finds another
-  /// way (then it is here on return).
+  /// The deadline is over for a message that this microbatch lacks. Throws its link's error, unless
+  /// the link brings the message over another path; then it is here on return.
   void demand(int microbatch);
-  /// Waits for all that is under way: at the end of a run.
+  /// Waits for all transfers under way, at the end of a run.
   void settle();
-  /// Nobody will wait for what is under way; streams that do go on.
+  /// Drops all transfers under way. Streams that wait for one go on.
   void cancel() noexcept;
 
   /// Of a pass that has one; null where there was no transfer.
@@ -100,13 +103,13 @@ class RowTraffic {
   const std::size_t slot_count_;
   const double deadline_s_;
   kernels::Device& device_;
-  const bool is_asynchronous_;
-  std::unique_ptr<kernels::Stream>
-      idle_;  // of an asynchronous device: receives need not wait for the stage's stream
+  /// Of an asynchronous device that has messages, else null: receives need not wait for the stage's
+  /// stream.
+  std::unique_ptr<kernels::Stream> idle_;
   std::size_t next_input_ = 0, next_gradient_ = 0;  // in order_
   std::vector<Microbatch> microbatches_;
   std::vector<Slot> slots_;
-  std::vector<Flight*> open_;  // of an asynchronous device: not known to be complete
+  std::vector<Flight*> open_;  // not known to be complete
 };
 
 }  // namespace tenax::parallel

@@ -1,4 +1,5 @@
-// BatchPlan: which sequences of a step's global batch one data-parallel pipeline computes, as microbatches.
+// BatchPlan: which sequences of a step's global batch one data-parallel pipeline computes, as
+// microbatches.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +7,10 @@
 
 namespace tenax::parallel {
 
-/// Pure and immutable. Data rank d computes a contiguous share of the global batch, in microbatches of
-/// `micro_batch_size` sequences; shares follow each other in data-rank order. How many microbatches a
-/// pipeline computes is its own affair: shares may differ, and gradients are still right, because they are
-/// sums over sequences divided once by the tokens of the global batch.
+/// Pure and immutable. Data rank d computes a contiguous share of the global batch, in microbatches
+/// of `micro_batch_size` sequences; shares follow each other in data-rank order. How many
+/// microbatches a pipeline computes is its own affair: shares may differ, and gradients are still
+/// right, because they are sums over sequences divided once by the tokens of the global batch.
 class BatchPlan {
  public:
   /// Equal shares. Throws Error(usage) naming the sizes when global_batch_size is not a multiple of
@@ -28,8 +29,9 @@ class BatchPlan {
   int microbatches() const { return microbatches_of(data_rank_); }
   int microbatches_of(int data_rank) const;
 
-  /// The place in the endless sequence of samples, step · B + b, of sequence `i` of `microbatch`: what the
-  /// data order (io/tokens/window_order.hpp) maps to a window of tokens. b is the place in the global batch.
+  /// The place in the endless sequence of samples, step · B + b, of sequence `i` of `microbatch`:
+  /// what the data order (io/tokens/window_order.hpp) maps to a window of tokens. b is the place in
+  /// the global batch.
   std::int64_t sample_index(std::int64_t step, int microbatch, std::int64_t i) const;
 
  private:

@@ -1,9 +1,10 @@
-// ProcessGrid: rank ↔ (tensor, pipeline, data) coordinates of one replica, and the groups that follow from
-// them.
+// ProcessGrid: rank ↔ (tensor, pipeline, data) coordinates of one replica, and the groups that
+// follow from them.
 //
-// Coordinates are logical: shards, random numbers, data and checkpoint keys are functions of them. Ranks are
-// physical: addresses, measured delays and speeds belong to them. A permutation lies between the two and may
-// change while training; each grid has a generation, so that a message of an older grid can be refused.
+// Coordinates are logical: shards, random numbers, data and checkpoint keys are functions of them.
+// Ranks are physical: addresses, measured delays and speeds belong to them. A permutation lies
+// between the two and may change while training; each grid has a generation, so that a message of
+// an older grid can be refused.
 #pragma once
 
 #include <vector>
@@ -22,18 +23,20 @@ struct GridCoordinates {
   bool operator==(const GridCoordinates&) const = default;
 };
 
-/// Arguments of World::split_*: ranks of equal color form a group, in which a rank's place follows its key.
+/// Arguments of World::split_*: ranks of equal color form a group, in which a rank's place follows
+/// its key.
 struct GroupSplit {
   int color = 0, key = 0;
 };
 
 /// The groups a rank is in. Within a group a rank's number is its coordinate along that axis.
-/// `embedding`: first and last stage of equal (tensor, data), which sum the tied embedding's gradient; number
-/// 0 is the first stage, 1 the last. With one stage, and on stages in between, it is a group of one.
+/// `embedding`: first and last stage of equal (tensor, data), which sum the tied embedding's
+/// gradient; number 0 is the first stage, 1 the last. With one stage, and on stages in between, it
+/// is a group of one.
 enum class GroupKind { tensor, pipeline, data, embedding };
 
-/// Immutable. Positions of the grid are numbered with tensor fastest, then data, then pipeline (Megatron's
-/// "tp-dp-pp"): tensor groups, which talk most, sit on neighbouring ranks.
+/// Immutable. Positions of the grid are numbered with tensor fastest, then data, then pipeline
+/// (Megatron's "tp-dp-pp"): tensor groups, which talk most, sit on neighbouring ranks.
 class ProcessGrid {
  public:
   /// The identity permutation, generation 0.

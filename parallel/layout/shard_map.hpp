@@ -1,5 +1,6 @@
-// ShardMap: how a rank's flat parameter buffer is laid out, cut into buckets, and shared out over the
-// data-parallel group (ZeRO-1, Rajbhandari et al., SC'20): which elements' optimizer state a data rank owns.
+// ShardMap: how a rank's flat parameter buffer is laid out, cut into buckets, and shared out over
+// the data-parallel group (ZeRO-1, Rajbhandari et al., SC'20): which elements' optimizer state a
+// data rank owns.
 //
 //   flat:    | row 0 | row 1 |pad| row 2 ........ (cut)|............ |pad| row 3 | ...   padded_size()
 //   buckets: |      bucket 0     |      bucket 1       |   bucket 2      | bucket 3
@@ -7,9 +8,9 @@
 //   pieces shard:   | piece of bucket 0 | of 1 | of 2 | ...                       shard_size() =
 //   padded_size() / data_size
 //
-// So a reduce-scatter of a bucket (Communicator::start_reduce_scatter on [begin, begin + count)) leaves in
-// place exactly the piece a data rank owns, and its optimizer state lives at a fixed place of a buffer of
-// shard_size().
+// So a reduce-scatter of a bucket (Communicator::start_reduce_scatter on [begin, begin + count))
+// leaves in place exactly the piece a data rank owns, and its optimizer state lives at a fixed
+// place of a buffer of shard_size().
 #pragma once
 
 #include <cstdint>
@@ -20,28 +21,30 @@ namespace tenax::parallel {
 /// A parameter, in the order of the flat buffer.
 struct ShardRow {
   std::int64_t size = 0;  ///< elements, on this rank
-  /// A bucket begins here, so no bucket straddles this row's beginning. With a boundary before a row and
-  /// before its successor, the row's cuts depend on its size, the target and data_size alone: equal on every
-  /// stage that holds it (the tied embedding).
+  /// A bucket begins here, so no bucket straddles this row's beginning. With a boundary before a
+  /// row and before its successor, the row's cuts depend on its size, the target and data_size
+  /// alone: equal on every stage that holds it (the tied embedding).
   bool starts_bucket = false;
 };
 
-/// Elements [begin, begin + count) of the flat buffer: parts of rows [first_row, end_row) and padding.
-/// Reducible once those rows' gradients are complete. Rows are cut only when larger than the target.
+/// Elements [begin, begin + count) of the flat buffer: parts of rows [first_row, end_row) and
+/// padding. Reducible once those rows' gradients are complete. Rows are cut only when larger than
+/// the target.
 struct Bucket {
   std::int64_t begin = 0, count = 0;
   int first_row = 0, end_row = 0;
   bool operator==(const Bucket&) const = default;
 };
 
-/// What a data rank owns of one bucket: flat elements [flat_begin, flat_begin + count), whose state is at
-/// shard_offset of its shard.
+/// What a data rank owns of one bucket: flat elements [flat_begin, flat_begin + count), whose state
+/// is at shard_offset of its shard.
 struct OwnedPiece {
   std::int64_t flat_begin = 0, count = 0, shard_offset = 0;
   bool operator==(const OwnedPiece&) const = default;
 };
 
-/// What a data rank owns of one row: the row's elements [row_begin, row_begin + count), padding left out.
+/// What a data rank owns of one row: the row's elements [row_begin, row_begin + count), padding
+/// left out.
 struct OwnedRange {
   std::int64_t row_begin = 0, count = 0, shard_offset = 0;
   bool operator==(const OwnedRange&) const = default;
@@ -53,9 +56,9 @@ class ShardMap {
   /// Rows, pieces and shard offsets begin at multiples of this many elements (64 bytes of fp32).
   static constexpr std::int64_t kAlignment = 16;
 
-  /// target_bucket_bytes: at `element_bytes` (of a gradient) an element; padding makes a bucket exceed it by
-  /// less than (data_size + 1) × kAlignment elements. It groups rows smaller than that and cuts larger ones
-  /// evenly.
+  /// target_bucket_bytes: at `element_bytes` (of a gradient) an element; padding makes a bucket
+  /// exceed it by less than (data_size + 1) × kAlignment elements. It groups rows smaller than that
+  /// and cuts larger ones evenly.
   ShardMap(std::vector<ShardRow> rows, std::int64_t target_bucket_bytes, std::int64_t element_bytes,
            int data_size);
 

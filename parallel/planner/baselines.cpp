@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "parallel/planner/schedule_generator.hpp"
-#include "parallel/planner/warmup_counts.hpp"
+#include "parallel/planner/list_scheduler.hpp"
 
 namespace tenax::parallel {
 namespace {
@@ -17,6 +16,33 @@ std::vector<PipelineOp> fused_stage(int ahead, int microbatches) {
     ops.push_back({Pass::backward, backward});
   }
   return ops;
+}
+
+// Lemma 1: counts never increase along the stages; a limit on one stage binds those after it.
+void make_feasible(const PlanningProblem& problem, std::vector<int>& warmup) {
+  int most = problem.microbatches;
+  for (std::size_t s = 0; s < warmup.size(); ++s) {
+    most = std::min(most, problem.most_live(static_cast<int>(s)));
+    most = warmup[s] = std::clamp(warmup[s], 1, most);
+  }
+}
+
+// x_i = x_{i+1} + slackness of link i, from x_{S−1} = 1. The paper floors where it must round up, and takes B of the
+// stage after the link for that before it.
+template <class Period>
+std::vector<int> warmup_for_delays(const PlanningProblem& problem, int least_slackness, int extra,
+                                   Period period_after) {
+  std::vector<int> warmup(problem.times.size(), 1);
+  for (std::size_t s = warmup.size() - 1; s-- > 0;) {
+    const Nanoseconds round_trip =
+        problem.times[s].forward + problem.times[s].backward + 2 * problem.delay[s];
+    const Nanoseconds period = std::max<Nanoseconds>(1, period_after(s + 1));
+    const Nanoseconds slackness =
+        std::min<Nanoseconds>((round_trip + period - 1) / period, problem.microbatches);
+    warmup[s] = warmup[s + 1] + std::max(0, std::max(static_cast<int>(slackness), least_slackness) + extra);
+  }
+  make_feasible(problem, warmup);
+  return warmup;
 }
 
 }  // namespace
@@ -48,6 +74,29 @@ PipelineSchedule plan_zero_bubble(int microbatches, const PipelineCosts& costs,
   // Deferring W helps nobody when no other stage waits: one stage keeps one live microbatch.
   if (costs.stage_count() == 1) options.limit.microbatches_of_stage = {1};
   return generate_schedule(microbatches, healthy, options);
+}
+
+std::vector<int> even_warmup(const PlanningProblem& problem, int first) {
+  const int links = problem.stages() - 1;
+  std::vector<int> warmup{first};
+  for (int s = 1, even = first; s <= links; ++s) {
+    even -= (first - 1) / links + (s <= (first - 1) % links ? 1 : 0);
+    warmup.push_back(std::max(even, std::min(problem.stages() - s, first)));
+  }
+  make_feasible(problem, warmup);
+  return warmup;
+}
+
+std::vector<int> adapted_warmup(const PlanningProblem& problem, int least_slackness, int extra) {
+  return warmup_for_delays(problem, least_slackness, extra, [&](std::size_t s) {
+    return problem.times[s].forward + problem.times[s].backward;
+  });
+}
+
+std::vector<int> period_warmup(const PlanningProblem& problem, int least_slackness, int extra) {
+  Nanoseconds period = 0;
+  for (const StageTimes& times : problem.times) period = std::max(period, times.sum());
+  return warmup_for_delays(problem, least_slackness, extra, [&](std::size_t) { return period; });
 }
 
 }  // namespace tenax::parallel

@@ -1,5 +1,5 @@
-// ListScheduler: builds a PassOrder along its own timeline, each idle stage picking its next pass by a rule
-// (Algorithms 3 and 4 of PipeMorph, NSDI 2026, corrected, and their variants).
+// ListScheduler: builds a PassOrder along its own timeline, each idle stage picking its next pass
+// by a rule (Algorithms 3 and 4 of PipeMorph, NSDI 2026, corrected, and their variants).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "parallel/planner/planning_problem.hpp"
-#include "parallel/planner/search_random.hpp"
+#include "parallel/schedule/pipeline_costs.hpp"
+#include "parallel/schedule/pipeline_schedule.hpp"
 
 namespace tenax::parallel {
 
@@ -55,5 +56,20 @@ class ListScheduler {
   SearchRandom* random_ = nullptr;
   int rarity_ = 8;
 };
+
+struct GeneratorOptions {
+  /// Forwards a stage runs before its first B: non-increasing over stages, each in 1 …
+  /// min(microbatches, limit of the stage).
+  std::vector<int> warmup;
+  ActivationLimit limit;
+};
+
+/// Stage s runs warmup[s] forwards, then B and F strictly in turn, so that warmup[s] microbatches
+/// are between F and B as long as there are forwards left, and fills waiting time and the end with
+/// W. A forward that the activation limit does not admit waits for W's. All passes run in
+/// microbatch order. Times are compared in whole nanoseconds, so that equal sums of costs are
+/// equal.
+PipelineSchedule generate_schedule(int microbatches, const PipelineCosts& costs,
+                                   const GeneratorOptions& options);
 
 }  // namespace tenax::parallel

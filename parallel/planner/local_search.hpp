@@ -14,11 +14,13 @@ struct ScoredOrder {
 
 class LocalSearch {
  public:
-  /// `problem` and `budget` must outlive it. A makespan of `target` cannot be improved: the search ends there.
+  /// `problem` and `budget` must outlive it. A makespan of `target` cannot be improved: the search
+  /// ends there.
   LocalSearch(const PlanningProblem& problem, BudgetMeter& budget, Nanoseconds target);
 
-  /// Anneals from `start` for `steps` moves, or as long as the budget lasts, from `hot` down to `cold` (the increase of
-  /// the makespan accepted with probability 1/e). Returns the best order found, no worse than `start`.
+  /// Anneals from `start` for `steps` moves, or as long as the budget lasts, from `hot` down to
+  /// `cold` (the increase of the makespan accepted with probability 1/e). Returns the best order
+  /// found, no worse than `start`.
   ScoredOrder anneal(const ScoredOrder& start, SearchRandom& random, std::int64_t steps, double hot,
                      double cold);
 

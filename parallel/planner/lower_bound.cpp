@@ -11,12 +11,40 @@
 
 #include <algorithm>
 #include <array>
+#include <queue>
 #include <utility>
-
-#include "parallel/planner/preemptive_bound.hpp"
+#include <vector>
 
 namespace tenax::parallel {
 namespace {
+
+/// Cannot start before `head`, takes `time`, and is followed by at least `tail`.
+struct PreemptiveJob {
+  Nanoseconds head, time, tail;
+};
+
+/// Jackson's schedule: the least makespan, tails included, of the jobs on one machine that may interrupt them. At any moment
+/// the released job with the longest tail runs. Sorts `jobs`.
+Nanoseconds preemptive_makespan(std::vector<PreemptiveJob>& jobs) {
+  std::sort(jobs.begin(), jobs.end(),
+            [](const PreemptiveJob& a, const PreemptiveJob& b) { return a.head < b.head; });
+  std::priority_queue<std::pair<Nanoseconds, Nanoseconds>> waiting;  // tail, time left
+  Nanoseconds now = 0, makespan = 0;
+  for (std::size_t next = 0; next < jobs.size() || !waiting.empty();) {
+    if (waiting.empty()) now = std::max(now, jobs[next].head);
+    for (; next < jobs.size() && jobs[next].head <= now; ++next)
+      waiting.emplace(jobs[next].tail, jobs[next].time);
+    const auto [tail, left] = waiting.top();
+    waiting.pop();
+    const Nanoseconds until = next < jobs.size() ? std::min(now + left, jobs[next].head) : now + left;
+    if (until - now < left)
+      waiting.emplace(tail, left - (until - now));
+    else
+      makespan = std::max(makespan, until + tail);
+    now = until;
+  }
+  return makespan;
+}
 
 /// A prefix of one kind of pass, the i-th with key[i] (non-decreasing) and all with one time.
 struct Prefix {
@@ -220,5 +248,13 @@ class Bounder {
 }  // namespace
 
 Nanoseconds lower_bound(const PlanningProblem& problem) { return Bounder(problem).run(); }
+
+double makespan_lower_bound_s(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit) {
+  return to_seconds(lower_bound(PlanningProblem(microbatches, costs, limit)));
+}
+
+bool meets_bound(double makespan_s, double lower_bound_s) {
+  return makespan_s <= lower_bound_s * (1 + 1e-9) + 1e-12;
+}
 
 }  // namespace tenax::parallel

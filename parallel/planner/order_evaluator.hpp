@@ -1,4 +1,5 @@
-// OrderEvaluator: when the passes of a PassOrder run, in nanoseconds; simulate() for the search's inner loop.
+// OrderEvaluator: when the passes of a PassOrder run, in nanoseconds; simulate() for the search's
+// inner loop.
 #pragma once
 
 #include <vector>
@@ -12,11 +13,13 @@ class OrderEvaluator {
  public:
   explicit OrderEvaluator(const PlanningProblem& problem);
 
-  /// The makespan of an order of admissible words; kNever when it deadlocks or is sure to exceed `cutoff`.
+  /// The makespan of an order of admissible words; kNever when it deadlocks or is sure to exceed
+  /// `cutoff`.
   Nanoseconds evaluate(const PassOrder& order, Nanoseconds cutoff = kNever);
 
-  /// Of the last order that evaluate() did not give up: when the i-th pass of `stage` started, and the arrival of the
-  /// input of the stage's k-th F or B (0 for stage 0's F, the end of its own F for the last stage's B).
+  /// Of the last order that evaluate() did not give up: when the i-th pass of `stage` started, and
+  /// the arrival of the input of the stage's k-th F or B (0 for stage 0's F, the end of its own F
+  /// for the last stage's B).
   const Nanoseconds* starts(int stage) const { return starts_.data() + row(stage, ops_per_stage_); }
   const Nanoseconds* forward_arrivals(int stage) const {
     return forward_arrival_.data() + row(stage, count_);

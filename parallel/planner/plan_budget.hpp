@@ -30,7 +30,6 @@ class BudgetMeter {
     return budget_.evaluations > 0 ? static_cast<double>(spent_) / static_cast<double>(budget_.evaluations)
                                    : elapsed_s_ / budget_.seconds;
   }
-  std::int64_t spent() const { return spent_; }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,9 +1,10 @@
-// PlanningProblem and PassOrder: what the planner's search works on, in flat arrays and whole nanoseconds, so that
-// equal sums of costs are equal and an order is evaluated in microseconds.
+// PlanningProblem and PassOrder: what the planner's search works on, in flat arrays and whole
+// nanoseconds, so that equal sums of costs are equal and an order is evaluated in microseconds.
 //
-// All microbatches cost the same, so nothing is lost by running every stage's F, B and W each in microbatch order: the
-// k-th F of any schedule can be given microbatch k on all stages without moving an operation. An order is therefore a
-// word over {F, B, W} per stage; its k-th F is microbatch k's.
+// All microbatches cost the same, so nothing is lost by running every stage's F, B and W each in
+// microbatch order: the k-th F of any schedule can be given microbatch k on all stages without
+// moving an operation. An order is therefore a word over {F, B, W} per stage; its k-th F is
+// microbatch k's.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,10 @@ using Nanoseconds = std::int64_t;
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max() / 4;
 
 Nanoseconds to_nanoseconds(double seconds);
+inline double to_seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
 
-/// What may be live on one stage: activations from F to B in full, from B to W their `weight_share`.
+/// What may be live on one stage: activations from F to B in full, from B to W their
+/// `weight_share`.
 struct StageRoom {
   double capacity = 0;  ///< in activations; infinite without a limit
   double weight_share = 1;
@@ -79,14 +82,36 @@ class PassOrder {
   std::vector<std::uint8_t> letters_;
 };
 
-/// A fused backward becomes B and W, which is never slower and never holds more. Microbatches are renumbered in order.
+/// A fused backward becomes B and W, which is never slower and never holds more. Microbatches are
+/// renumbered in order.
 PassOrder order_of(const PipelineSchedule& schedule, const PlanningProblem& problem);
 PipelineSchedule schedule_of(const PassOrder& order, int stages);
 
-/// True if the word computes each F before its B before its W, and holds no more than the stage's limit.
+/// True if the word computes each F before its B before its W, and holds no more than the stage's
+/// limit.
 bool is_admissible(const PlanningProblem& problem, int stage, const std::uint8_t* word);
 
 /// Forwards before the first backward, per stage.
 std::vector<int> warmup_of(const PipelineSchedule& schedule);
+
+/// The search's random numbers: the same on every machine for a seed (splitmix64).
+class SearchRandom {
+ public:
+  explicit SearchRandom(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  /// In 0 … below − 1.
+  int below(int below) { return static_cast<int>(next() % static_cast<std::uint64_t>(below)); }
+  /// In [0, 1).
+  double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+ private:
+  std::uint64_t state_;
+};
 
 }  // namespace tenax::parallel

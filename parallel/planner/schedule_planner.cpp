@@ -3,24 +3,12 @@
 #include <algorithm>
 
 #include "parallel/planner/baselines.hpp"
+#include "parallel/planner/list_scheduler.hpp"
 #include "parallel/planner/lower_bound.hpp"
-#include "parallel/planner/schedule_generator.hpp"
 #include "parallel/planner/schedule_search.hpp"
-#include "parallel/planner/warmup_counts.hpp"
 #include "parallel/schedule/timeline.hpp"
 
 namespace tenax::parallel {
-namespace {
-
-double to_seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
-bool same_within_rounding(double a, double b) { return a <= b * (1 + 1e-9) + 1e-12; }
-
-}  // namespace
-
-bool meets_bound(double makespan_s, double lower_bound_s) {
-  return same_within_rounding(makespan_s, lower_bound_s);
-}
 
 Plan plan_adaptive(const PlanRequest& request) {
   BudgetMeter budget(request.budget);
@@ -53,13 +41,9 @@ PipelineSchedule plan_initial(int microbatches, const PipelineCosts& costs, cons
        first = least + (first - least) / 2) {
     PipelineSchedule schedule =
         generate_schedule(microbatches, healthy, {.warmup = even_warmup(problem, first), .limit = limit});
-    if (same_within_rounding(simulate(schedule, healthy).makespan_s, allowed_s)) return schedule;
+    if (meets_bound(simulate(schedule, healthy).makespan_s, allowed_s)) return schedule;
   }
   return baseline;
-}
-
-double makespan_lower_bound_s(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit) {
-  return to_seconds(lower_bound(PlanningProblem(microbatches, costs, limit)));
 }
 
 }  // namespace tenax::parallel

@@ -1,9 +1,11 @@
-// The adaptive planner: a schedule near the optimum for measured pass times and link delays, within memory.
+// The adaptive planner: a schedule near the optimum for measured pass times and link delays, within
+// memory.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "parallel/planner/lower_bound.hpp"
 #include "parallel/planner/plan_budget.hpp"
 #include "parallel/schedule/pipeline_costs.hpp"
 #include "parallel/schedule/pipeline_schedule.hpp"
@@ -26,18 +28,12 @@ struct Plan {
   bool optimal = false;      ///< makespan_s equals lower_bound_s
 };
 
-/// Never worse than gpipe, 1f1b or zero_bubble where those fit the limit. Deterministic for a seed and a budget in
-/// evaluations.
+/// Never worse than gpipe, 1f1b or zero_bubble where those fit the limit. Deterministic for a seed
+/// and a budget in evaluations.
 Plan plan_adaptive(const PlanRequest& request);
 
-/// For links whose delays are unknown (PipeMorph, NSDI 2026, Algorithm 1): the largest uniform slackness that `limit`
-/// (no limit: all microbatches) allows, B and F in strict alternation.
+/// For links whose delays are unknown (PipeMorph, NSDI 2026, Algorithm 1): the largest uniform
+/// slackness that `limit` (no limit: all microbatches) allows, B and F in strict alternation.
 PipelineSchedule plan_initial(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
-
-/// No schedule of these costs and this limit is faster.
-double makespan_lower_bound_s(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
-
-/// Of a makespan and a bound on it: equal but for rounding to nanoseconds.
-bool meets_bound(double makespan_s, double lower_bound_s);
 
 }  // namespace tenax::parallel

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "parallel/planner/warmup_counts.hpp"
+#include "parallel/planner/baselines.hpp"
 
 namespace tenax::parallel {
 namespace {

@@ -1,4 +1,5 @@
-// ScheduleSearch: the search behind plan_adaptive(): constructions by rules, then annealing of the best of them.
+// ScheduleSearch: the search behind plan_adaptive(): constructions by rules, then annealing of the
+// best of them.
 #pragma once
 
 #include <vector>
@@ -10,12 +11,15 @@ namespace tenax::parallel {
 
 class ScheduleSearch {
  public:
-  /// Problem and budget must outlive it. Ends early at a makespan of `target`, which no order beats.
+  /// Problem and budget must outlive it. Ends early at a makespan of `target`, which no order
+  /// beats.
   ScheduleSearch(const PlanningProblem& problem, BudgetMeter& budget, std::uint64_t seed, Nanoseconds target);
 
-  /// An order to start from; counted as one evaluation. Orders that break the limit or deadlock are passed over.
+  /// An order to start from; counted as one evaluation. Orders that break the limit or deadlock are
+  /// passed over.
   void offer(PassOrder order);
-  /// Searches until the budget is spent or the target is met. At least one order must have been found by then.
+  /// Searches until the budget is spent or the target is met. At least one order must have been
+  /// found by then.
   void run();
   const ScoredOrder& best() const { return elite_.front(); }
 

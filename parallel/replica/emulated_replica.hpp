@@ -1,5 +1,5 @@
-// EmulatedReplica: a rank of a run on the emulated device: the real schedule, messages and adaptation, with passes that take
-// their time and compute nothing.
+// EmulatedReplica: a rank of a run on the emulated device: the real schedule, messages and
+// adaptation, with passes that take their time and compute nothing.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class EmulatedReplica final : public Replica {
     EmulatedLoad load;
     double optimizer_s = 0;
   };
-  /// Collective. What `context` refers to and `device`, which is its device, must outlive the replica.
+  /// Collective. What `context` refers to and `device`, which is its device, must outlive the
+  /// replica.
   EmulatedReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context,
                   kernels::EmulatedDevice& device, Options options);
 

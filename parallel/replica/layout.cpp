@@ -6,7 +6,6 @@
 #include "kernels/error.hpp"
 #include "parallel/layout/stage_partition.hpp"
 #include "parallel/planner/baselines.hpp"
-#include "parallel/replica/emulated_layout.hpp"
 #include "parallel/replica/stage_needs.hpp"
 
 namespace tenax::parallel {
@@ -14,6 +13,9 @@ namespace tenax::parallel {
 using kernels::DType;
 
 namespace {
+
+/// One computes, one comes or goes.
+constexpr int kLeastBodies = 2;
 
 // A tensor group on paper: a stage's parameters follow from its size and this rank alone.
 class PaperGroup : public comm::Communicator {
@@ -97,6 +99,43 @@ PipelineSchedule plan_healthy(const LayoutRequest& request, const Layout& layout
   return plan_within(request, layout, suffices ? on_device : layout.limit);
 }
 
+/// None where no stage is asked to keep one: memory is no concern.
+ActivationLimit emulated_limit(const LayoutRequest& request) {
+  ActivationLimit limit;
+  bool is_asked = false;
+  for (int s = 0; s < request.grid.pipeline; ++s) {
+    const std::optional<int> asked = request.asked_limit(static_cast<std::size_t>(s));
+    is_asked = is_asked || asked;
+    limit.microbatches_of_stage.push_back(asked.value_or(request.microbatches));
+  }
+  return is_asked ? limit : ActivationLimit{};
+}
+
+// Times and sizes are given.
+Layout plan_emulated_layout(const LayoutRequest& request) {
+  const EmulatedLoad& load = *request.emulated;
+  Layout layout = begin_layout(request);
+  layout.has_data = false;
+  layout.costs = load.costs;
+  layout.limit = emulated_limit(request);
+  layout.schedule = plan_schedule(*request.policy, request.microbatches, layout.costs, layout.limit);
+  const std::int64_t stages = layout.grid.pipeline, layers = layout.config.num_layers;
+  const double d = layout.grid.data, activation_bytes = static_cast<double>(load.activation_bytes);
+  for (std::int64_t s = 0; s < stages; ++s) {
+    layout.spans.push_back({layers * s / stages, layers * (s + 1) / stages, s == 0, s + 1 == stages});
+    layout.parameters_of_stage.push_back(0);
+    RankMemory memory;
+    memory.slots = peak_slots(layout.schedule, static_cast<int>(s));
+    memory.activations = load.activation_bytes * static_cast<std::size_t>(memory.slots);
+    layout.memory_of_stage.push_back(memory);
+    const double neighbours = (s > 0 ? 1 : 0) + (s + 1 < stages ? 1 : 0);
+    layout.traffic_of_stage.push_back({.tensor = 0,
+                                       .pipeline = request.microbatches * neighbours * activation_bytes,
+                                       .data = 2 * static_cast<double>(load.gradient_bytes) * (d - 1) / d});
+  }
+  return layout;
+}
+
 }  // namespace
 
 Layout begin_layout(const LayoutRequest& request) {
@@ -114,6 +153,22 @@ std::optional<int> LayoutRequest::asked_limit(std::size_t stage) const {
   const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : stage];
   if (asked == 0) return {};
   return static_cast<int>(std::min<std::int64_t>(asked, microbatches));
+}
+
+int SlotRoom::on_device(int slots) const {
+  const auto all = static_cast<std::size_t>(slots);
+  if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
+  const std::size_t boundaries = all * boundary_bytes;
+  const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
+  return std::max(static_cast<int>(bodies), kLeastBodies);
+}
+
+std::int64_t SlotRoom::most() const {
+  const std::size_t fits = device_bytes / slot_bytes;
+  const std::size_t bodies = kLeastBodies * slot_bytes;
+  if (host_bytes == 0 || device_bytes < bodies) return static_cast<std::int64_t>(fits);
+  const std::size_t with_boundaries = boundary_bytes > 0 ? (device_bytes - bodies) / boundary_bytes : fits;
+  return static_cast<std::int64_t>(std::max(fits, std::min(fits + host_bytes / slot_bytes, with_boundaries)));
 }
 
 Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room) {

@@ -1,4 +1,4 @@
-// Layout: how a model is spread over ranks: what `tenax plan` prints and what training builds. Pure.
+// Layout: how a model is spread over ranks. `tenax plan` prints it and training builds it. Pure.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace tenax::parallel {
 
-/// What the emulated device takes instead of computing.
+/// Times and sizes that the emulated device is given instead of computing.
 struct EmulatedLoad {
   PipelineCosts costs;               ///< of a stage's passes, and of a healthy link
   std::size_t activation_bytes = 0;  ///< of a message between stages
   std::size_t gradient_bytes = 0;    ///< of one rank
 };
 
-/// What is to be spread.
+/// A model, and how it shall be spread.
 struct LayoutRequest {
   model::GptConfig model;
   const Optimizer* optimizer = &optimizer_of_name("adamw");
@@ -30,7 +30,8 @@ struct LayoutRequest {
   model::MicrobatchShape microbatch;
   int microbatches = 1;  ///< of each pipeline, as the run begins
   const SchedulePolicy* policy = nullptr;
-  /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory allows.
+  /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory
+  /// allows.
   std::vector<std::int64_t> activation_limit;
   bool fails_over = false;  ///< Layout::fails_over
   std::optional<EmulatedLoad> emulated;
@@ -39,8 +40,9 @@ struct LayoutRequest {
   std::optional<int> asked_limit(std::size_t stage) const;
 };
 
-/// What one rank may fill, bytes. `host`: of pinned memory, for the copy of the state that checkpoints are written from and
-/// for activations that the device has no room for; 0 where the device's memory is the host's.
+/// Memory that one rank may fill, bytes. `host` is pinned memory, for the copy of the state that
+/// checkpoints are written from and for activations that the device has no room for; 0 where the
+/// device's memory is the host's.
 struct MemoryRoom {
   MemoryRoom(std::size_t device_bytes, std::size_t host_bytes = 0) : device(device_bytes), host(host_bytes) {}
   std::size_t device, host;
@@ -53,23 +55,25 @@ struct MemoryRoom {
   };
 };
 
-/// Where the activations of a stage's live microbatches (slots) can be.
+/// Where the activations of a stage's live microbatches can be. A slot holds one microbatch's.
 struct SlotRoom {
-  std::size_t device_bytes = 0, host_bytes = 0;  ///< for all of them
-  std::size_t slot_bytes = 0,
-              boundary_bytes = 0;  ///< of one, and of its boundary tensors, which stay on the device
+  std::size_t device_bytes = 0, host_bytes = 0;  ///< for all slots
+  std::size_t slot_bytes = 0;                    ///< of one slot
+  std::size_t boundary_bytes = 0;                ///< of one slot's boundary tensors, which stay on the device
   int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
   bool is_firm = true;  ///< MemoryRoom::is_firm
+
   /// How many slots a schedule gets that holds at most `peak` activations.
   int slots_for(int peak) const { return peak + spare <= most() ? peak + spare : peak; }
-  /// How many of `slots` are on the device at a time; as many as there are where nothing can be elsewhere.
+  /// How many of `slots` are on the device at a time: all of them where nothing can be elsewhere.
   int on_device(int slots) const;
   /// The most slots that there is room for.
   std::int64_t most() const;
 };
 
-/// Memory of one rank of a stage, bytes. Not in it: what a driver and its libraries take before the first allocation and for
-/// their kernels (of a GPU some hundred MB, which the device has kept back), and NCCL's buffers.
+/// Memory of one rank of a stage, bytes. Not in it: what a driver and its libraries take before the
+/// first allocation and for their kernels (of a GPU some hundred MB, which the device has kept
+/// back), and NCCL's buffers.
 struct RankMemory {
   StateMemory state;
   std::size_t activations = 0;  ///< all slots that are on the device at a time
@@ -106,9 +110,10 @@ struct Layout {
 /// What of a layout follows from the request alone: model, optimizer, grid, microbatch.
 Layout begin_layout(const LayoutRequest& request);
 
-/// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations where no activation
-/// limit is asked for. A schedule for healthy links stays on the device where it can; those for slow links may use the
-/// host's room too. Throws Error(usage) for a request that no machine can fulfil, Error(rank) for one that this room cannot.
+/// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations
+/// where no activation limit is asked for. A schedule for healthy links stays on the device where
+/// it can; those for slow links may use the host's room too. Throws Error(usage) for a request that
+/// no machine can fulfil, Error(rank) for one that this room cannot.
 Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room);
 
 }  // namespace tenax::parallel

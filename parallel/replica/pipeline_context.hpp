@@ -9,8 +9,8 @@
 
 namespace tenax::parallel {
 
-/// Which ways a pipeline's messages may go: over the device's own path, over delegates (threads of the host), or over the
-/// own path until a link is slow or breaks.
+/// Which ways a pipeline's messages may go: over the device's own path, over delegates (threads of
+/// the host), or over the own path until a link is slow or breaks.
 enum class PathChoice { automatic, direct_only, delegated_only };
 
 struct PipelineOptions {

@@ -14,9 +14,9 @@
 
 namespace tenax::parallel {
 
-/// Collective over the world, as all calls but neighbours(). Direct links are MPI's (staged through host memory where
-/// the device's cannot be read), NCCL's, or on the emulated device its own. With PathChoice::direct_only they are used as
-/// they are; else each is a FailoverLink.
+/// Collective over the world, as all calls but neighbours(). Direct links are MPI's (staged through
+/// host memory where the device's cannot be read), NCCL's, or on the emulated device its own. With
+/// PathChoice::direct_only they are used as they are; else each is a FailoverLink.
 class PipelineLinks {
  public:
   PipelineLinks(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context);
@@ -24,29 +24,33 @@ class PipelineLinks {
   PipelineNeighbours neighbours() { return neighbours_; }
   bool adaptable() const { return adaptable_; }
 
-  /// Of pipeline link `link` (stages link, link + 1); nothing to do for ranks that are not at its ends.
+  /// Chooses the path of the link between stages `link` and `link` + 1. Does nothing on ranks that
+  /// are not at its ends.
   void set_path(int link, comm::Path path, int delegates);
   void finish_iteration();
-  /// Between iterations: no transfer reads the stage's memory any more.
+  /// Between iterations, before the stage's memory goes: ends all reads of it.
   void release_memory();
   /// Why this rank gave up the direct path of `link` in the last iteration; empty if it did not.
   std::string failure(int link) const;
-  /// Of a failure: whether this rank knows that the direct path of `link` itself is to blame (FailoverLink's).
+  /// Whether this rank knows that it was the direct path of `link` that broke, and not one before
+  /// or after it.
   bool direct_path_broke(int link) const;
   bool path_failed() const;
-  /// Something may have been computed in the last iteration before its message had come, as its path broke: nothing of what
-  /// any rank of the world has computed counts, and all run their passes again, without set_path before.
+  /// A path broke in the last iteration, and a pass may have run before its message had come. Then
+  /// nothing counts that any rank of the world computed: all run their passes again, without
+  /// set_path() before.
   bool is_void() const;
-  /// How the last iteration's messages of `link` came to this rank; none where it is not at an end of it.
+  /// Over which paths the last iteration's messages of `link` came to this rank; none where it is
+  /// not at an end.
   comm::Arrivals arrivals(int link) const;
-  /// Builds the direct paths of links that are `broken` (equal on all ranks of the pipeline) anew and sees which carry a
-  /// message both ways: per link, 0 where this rank is an end of a broken one and could not. Those that nobody objects to
-  /// may be used (set_path).
+  /// Builds the direct paths of `broken` links (equal on all ranks of the pipeline) anew and tries
+  /// whether each carries a message both ways. Returns 0 for a broken link that this rank is an end
+  /// of and that does not. A path that no rank objects to may be used (set_path).
   std::vector<char> rebuild_direct(const std::vector<char>& broken);
 
  private:
   comm::FailoverLink* at(int link) const;
-  /// What a direct path obeys: while messages go, and while it is built.
+  /// Deadlines of a direct path: of its messages, and of building it.
   struct Deadlines {
     double message_s, building_s;
   };

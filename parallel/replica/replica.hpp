@@ -1,5 +1,5 @@
-// Replica: this rank's part of a training replica: its groups, its pipeline stage, its state, and the parts of a step.
-// GptReplica trains; EmulatedReplica takes the time that training would.
+// Replica: this rank's part of a training replica: its groups, its pipeline stage, its state, and
+// the parts of a step. GptReplica trains; EmulatedReplica takes the time that training would.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include "comm/world.hpp"
 #include "kernels/update_coefficients.hpp"
 #include "parallel/execution/step_observer.hpp"
-#include "parallel/execution/stream_phase.hpp"
 #include "parallel/layout/batch_plan.hpp"
 #include "parallel/layout/process_grid.hpp"
 #include "parallel/replica/layout.hpp"
@@ -19,15 +18,16 @@
 
 namespace tenax::parallel {
 
-/// This rank's contributions to what all ranks must know before an update; summed over the ranks they are the replica's.
+/// This rank's share of the sums that all ranks must know before an update.
 struct StepSums {
   double loss = 0;     ///< of sequences' tokens, nats; NaN where there is no data
   double squares = 0;  ///< of the gradient's elements that this rank counts; likewise
 };
 
-/// A training step is, in this order: passes, reduce, sum_tied, norm, a vote of all ranks on it, update, gather. A replica
-/// of one rank, which needs no vote, has its device do all of that within passes() (unless loss or norm are not finite,
-/// when it does not update), and the later calls have nothing left to do.
+/// A training step is, in this order: passes, reduce, sum_tied, norm, a vote of all ranks on it,
+/// update, gather. A replica of one rank, which needs no vote, has its device do all of that within
+/// passes() (unless loss or norm are not finite, when it does not update), and the later calls have
+/// nothing left to do.
 class Replica {
  public:
   virtual ~Replica() = default;
@@ -43,41 +43,45 @@ class Replica {
   /// Of the global batch of a step.
   double global_tokens() const;
 
-  /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty where reads_tokens()
-  /// is false), which begin the data-parallel sums as they go. `observer` may be null. `rule`: of the update() to follow.
+  /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty
+  /// where reads_tokens() is false), which begin the data-parallel sums as they go. `observer` may
+  /// be null. `rule`: of the update() to follow.
   virtual void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
                       ScheduleObserver* observer) = 0;
-  /// Waits for the data-parallel sums: each rank's owned gradients are sums over the replica's batch.
+  /// Waits for the data-parallel sums: each rank's owned gradients are sums over the replica's
+  /// batch.
   virtual void reduce() = 0;
   /// The tied embedding's gradient over first and last stage.
   virtual void sum_tied() = 0;
   /// This rank's part of the loss and the norm. Waits for both.
   virtual StepSums norm() = 0;
-  /// Updates the owned shards by the rule of passes(); `squares`: the global sum. All votes said that all is finite.
+  /// Updates the owned shards by the rule of passes(); `squares`: the global sum. All votes said
+  /// that all is finite.
   virtual void update(double squares) = 0;
   /// The updated shards to every data rank.
   virtual void gather() = 0;
   /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
   virtual double evaluate(std::span<const std::int32_t> windows) = 0;
 
-  /// Tells `observer`, which may be null, of the collectives and updates that have ended and nobody was told of. `all`: waits
-  /// for those under way, else they are told of by a later call.
+  /// Tells `observer`, which may be null, of each collective and update that has ended since the
+  /// last call. `all`: waits for those under way; else a later call tells of them.
   void report(StepObserver* observer, bool all);
 
  protected:
-  /// Collective. What `context` refers to must outlive the replica; `layout` and `batch` are copied.
+  /// Collective. What `context` refers to must outlive the replica; `layout` and `batch` are
+  /// copied.
   Replica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context);
 
   virtual kernels::Stream& stream() = 0;  ///< of passes and updates
   /// The derived class owns what split() and timed() return, and uses it as long as it lives.
   std::unique_ptr<comm::Communicator> split(comm::World& world, GroupKind kind);
-  /// `group`, with its collectives timed for report().
+  /// Wraps `group`, to time its collectives for report().
   std::unique_ptr<comm::Communicator> timed(std::unique_ptr<comm::Communicator> group);
 
   Layout layout_;
   BatchPlan batch_;
   double deadline_s_;
-  /// For how long a group waits for its ranks: one of them may be giving a direct path up.
+  /// How long a group waits for its ranks: one of them may be failing over.
   double group_deadline_s_;
   std::unique_ptr<comm::ControlGroup> control_;
   ProcessGrid grid_;

@@ -7,9 +7,6 @@
 namespace tenax::parallel {
 namespace {
 
-/// One computes, one comes or goes.
-constexpr int kLeastBodies = 2;
-
 std::size_t boundary_bytes(const Layout& layout) { return 2 * message_bytes(layout); }
 
 // Two messages are under way in general: one that is sent, and one that is made meanwhile.
@@ -91,22 +88,6 @@ RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots)
   memory.activations += static_cast<std::size_t>(slots) * room.boundary_bytes;
   memory.host_activations = stage.slot_bytes * static_cast<std::size_t>(slots - on_device);
   return memory;
-}
-
-int SlotRoom::on_device(int slots) const {
-  const auto all = static_cast<std::size_t>(slots);
-  if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
-  const std::size_t boundaries = all * boundary_bytes;
-  const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
-  return std::max(static_cast<int>(bodies), kLeastBodies);
-}
-
-std::int64_t SlotRoom::most() const {
-  const std::size_t fits = device_bytes / slot_bytes;
-  const std::size_t bodies = kLeastBodies * slot_bytes;
-  if (host_bytes == 0 || device_bytes < bodies) return static_cast<std::int64_t>(fits);
-  const std::size_t with_boundaries = boundary_bytes > 0 ? (device_bytes - bodies) / boundary_bytes : fits;
-  return static_cast<std::int64_t>(std::max(fits, std::min(fits + host_bytes / slot_bytes, with_boundaries)));
 }
 
 }  // namespace tenax::parallel

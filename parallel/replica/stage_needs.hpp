@@ -1,4 +1,5 @@
-// StageNeeds: what a rank of a stage needs of its device's and its host's memory, and how that is shared out. Pure.
+// StageNeeds: the device and host memory that a rank of a stage needs, and how it is shared out
+// among state, activations and kept messages. Pure.
 #pragma once
 
 #include "parallel/layout/shard_map.hpp"
@@ -6,7 +7,7 @@
 
 namespace tenax::parallel {
 
-/// Besides the activations of live microbatches, and for each of those. Bytes.
+/// Bytes, without the activations of live microbatches; `stage` says how much each of those takes.
 struct StageNeeds {
   StateMemory state;
   model::StageMemory stage;
@@ -19,10 +20,11 @@ struct StageNeeds {
 StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const ShardMap& shards,
                        const MemoryRoom& room);
 SlotRoom slot_room(const Layout& layout, const StageNeeds& needs, const MemoryRoom& room);
-/// How many of its messages to a neighbour a stage keeps until they are acknowledged, to send them again over delegates.
+/// How many messages to a neighbour a stage keeps until they are acknowledged. A failover sends
+/// them again.
 int retransmit_buffers(const Layout& layout, int stage, int neighbour);
 std::size_t message_bytes(const Layout& layout);
-/// Of all that a stage keeps. `layout` has its schedule.
+/// The bytes of all messages that a stage keeps. `layout` must have its schedule.
 std::size_t kept_bytes(const Layout& layout, int stage);
 RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots);
 

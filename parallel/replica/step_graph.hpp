@@ -8,15 +8,27 @@
 
 namespace tenax::parallel {
 
-/// The first call runs the work as it is, so that libraries have chosen and taken all they need; the second captures
-/// it; from then on the graph is launched. The work must be the same on the same memory each time: what differs from step
-/// to step it reads from memory that is filled before.
+/// The first call runs the work as it is, so that libraries choose algorithms and allocate. The
+/// second captures it. From then on the graph is launched. The work must be the same on the same
+/// memory each time; it reads what differs from step to step from memory that is filled before.
 class StepGraph {
  public:
   /// `stream` must outlive the graph.
   explicit StepGraph(kernels::Stream& stream) : stream_(stream) {}
 
-  void run(const std::function<void()>& work);
+  void run(const std::function<void()>& work) {
+    if (!is_warm_) {
+      work();
+      is_warm_ = true;
+      return;
+    }
+    if (!graph_) {
+      stream_.begin_capture();
+      work();
+      graph_ = stream_.end_capture();
+    }
+    stream_.launch(*graph_);
+  }
 
  private:
   kernels::Stream& stream_;

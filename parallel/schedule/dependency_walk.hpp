@@ -1,5 +1,6 @@
-// DependencyWalk: visits the operations of a schedule in an order in which every operation comes after those
-// it waits for. The one place that knows when a schedule deadlocks; validate() and simulate() stand on it.
+// DependencyWalk: visits the operations of a schedule in an order in which every operation comes
+// after those it waits for. The one place that knows when a schedule deadlocks; validate() and
+// simulate() stand on it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@ namespace tenax::parallel {
 
 class DependencyWalk {
  public:
-  /// Microbatch numbers of the schedule must be in 0 … microbatches − 1; the schedule must outlive the walk.
+  /// Microbatch numbers of the schedule must be in 0 … microbatches − 1; the schedule must outlive
+  /// the walk.
   DependencyWalk(const PipelineSchedule& schedule, int microbatches)
       : schedule_(schedule),
         microbatches_(static_cast<std::size_t>(microbatches)),
@@ -20,8 +22,9 @@ class DependencyWalk {
         forward_done_(schedule.ops_of_stage.size() * microbatches_, 0),
         gradient_done_(forward_done_.size(), 0) {}
 
-  /// Calls visit(stage, index in the stage's list) once for every op, each stage's ops in list order. Throws
-  /// Error(operation) naming what each blocked stage waits for when the schedule deadlocks.
+  /// Calls visit(stage, index in the stage's list) once for every op, each stage's ops in list
+  /// order. Throws Error(operation) naming what each blocked stage waits for when the schedule
+  /// deadlocks.
   template <class Visit>
   void run(Visit&& visit) {
     std::vector<int> runnable;

@@ -1,6 +1,7 @@
 #include "parallel/schedule/pipeline_schedule.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "kernels/error.hpp"
@@ -84,6 +85,22 @@ const char* code_of(Pass pass) {
 }
 
 std::string to_string(const PipelineOp& op) { return code_of(op.pass) + std::to_string(op.microbatch); }
+
+std::optional<Pass> pass_of_code(std::string_view code) {
+  for (const Pass pass : {Pass::forward, Pass::backward_input, Pass::backward_weight, Pass::backward})
+    if (code == code_of(pass)) return pass;
+  return {};
+}
+
+std::optional<PipelineOp> op_of_text(std::string_view text) {
+  const std::string_view code = text.substr(0, text.find_first_of("0123456789"));
+  const std::optional<Pass> pass = pass_of_code(code);
+  const char* end = text.data() + text.size();
+  int microbatch = 0;
+  const auto result = std::from_chars(text.data() + code.size(), end, microbatch);
+  if (!pass || result.ec != std::errc{} || result.ptr != end) return {};
+  return PipelineOp{*pass, microbatch};
+}
 
 int PipelineSchedule::microbatches() const {
   if (ops_of_stage.empty()) return 0;

@@ -1,5 +1,5 @@
-// ScheduleObserver: who watches a step run: traces, measurement, and later detection and fault handling. The
-// executor knows nothing of them.
+// ScheduleObserver: watches the passes and messages of a step. Traces and measurement implement it;
+// the executor knows nothing of them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,14 @@ struct PassRecord {
 
 enum class TransferKind { receive_activation, send_activation, receive_gradient, send_gradient };
 /// "receive activation 3": what a trace and a profiler call it, as they call an op to_string(op).
-std::string name_of(TransferKind kind, int microbatch);
+inline std::string name_of(TransferKind kind, int microbatch) {
+  constexpr const char* kNames[] = {"receive activation ", "send activation ", "receive gradient ",
+                                    "send gradient "};
+  return kNames[static_cast<int>(kind)] + std::to_string(microbatch);
+}
+constexpr bool is_send(TransferKind kind) {
+  return kind == TransferKind::send_activation || kind == TransferKind::send_gradient;
+}
 
 struct TransferRecord {
   TransferKind kind = TransferKind::send_activation;
@@ -27,11 +34,11 @@ struct TransferRecord {
   double begin_s = 0;  ///< posted; of a send: its tensor was ready
   double end_s = 0;    ///< complete; where the link cannot tell, when it was found so
   /// Of a receive: transmission began, in the sender's steady clock, where the link can tell.
-  std::optional<double> started_s;
-  /// Of a receive: end_s is when it arrived, not when a busy rank came to look.
-  bool prompt = false;
-  /// Of a prompt receive whose arrival somebody had to come and look for: when it was last looked for in vain. Absent where
-  /// the link noted the arrival itself.
+  std::optional<double> started_s = std::nullopt;
+  /// Of a receive. False: a busy rank may have noticed late, so end_s is an upper bound.
+  bool prompt = true;
+  /// Of a prompt receive: when it was last looked for in vain. Absent where the link noted the
+  /// arrival itself.
   std::optional<double> absent_s = std::nullopt;
 };
 

@@ -5,67 +5,34 @@
 #include "resilience/adaptation/adaptation_controller.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace tenax::resilience {
-namespace {
 
 using parallel::PipelineCosts;
-using parallel::PipelineSchedule;
-
-// What counts as another situation: for assessing it again, and (coarser) for planning again.
-constexpr double kMovedPass = 0.02, kMovedDelay = 0.1;
-constexpr double kReplanPass = 0.03, kReplanDelay = 0.1;
-/// The way back to the initial schedule is taken at a little less than what the way there needs.
-constexpr double kReturnShare = 0.8;
-/// Iterations without planning double with each plan that did not pay, to this power of two at most.
-constexpr int kMaxPatience = 6;
-
-std::vector<char> without(std::vector<char> links, int link) {
-  links[static_cast<std::size_t>(link)] = 0;
-  return links;
-}
-
-}  // namespace
 
 AdaptationController::AdaptationController(int microbatches, parallel::ActivationLimit limit,
-                                           PipelineSchedule initial, AdaptationSettings settings)
-    : microbatches_(microbatches),
-      limit_(std::move(limit)),
-      settings_(std::move(settings)),
-      home_(std::move(initial)),
-      running_(home_),
-      forecast_(home_.stages(), settings_.forecast),
-      links_(static_cast<std::size_t>(home_.stages() - 1)),
-      stages_(static_cast<std::size_t>(home_.stages())) {
-  for (Link& link : links_) {
-    link.path.delegated = settings_.paths == PathChoice::delegated_only;
-    link.told = link.path;
-    link.damper = FlapDamper(settings_.damping);
-  }
-}
+                                           parallel::PipelineSchedule initial, AdaptationSettings settings)
+    : settings_(std::move(settings)),
+      forecast_(initial.stages(), settings_.forecast),
+      threshold_(settings_.gain),
+      link_health_(forecast_.links(), settings_.healing_iterations),
+      stage_health_(initial.stages(), microbatches),
+      paths_(forecast_.links(), microbatches, settings_),
+      replan_(microbatches, std::move(limit), std::move(initial), settings_) {}
 
 void AdaptationController::observe(std::int64_t step, const PipelineMeasurement& measurement,
                                    const std::vector<LinkCondition>& links) {
-  assert(links.size() == links_.size());
   settle(step, measurement.iteration_s);
   step_ = step;
   iteration_s_ = measurement.iteration_s;
   assessed_now_ = false;
-  for (std::size_t index = 0; index < links_.size(); ++index) {
-    Link& link = links_[index];
-    link.condition = links[index];
-    if (link.condition.just_broke()) link.path.delegated = true;  // a fact, not a choice
-  }
+  paths_.observe(links);
   if (observed_++ < settings_.skipped_iterations) return;
-  forecast_.add(without_copies(measurement));
-  if (forecast_.changed()) {
-    fruitless_plans_ = 0;
-    quiet_until_ = step;
-  }
+  forecast_.add(paths_.without_copies(measurement));
+  if (forecast_.changed()) replan_.end_patience(step);
   if (something_moved()) assess(measurement);
-  damp_flapping();
+  paths_.damp(link_health_);
 }
 
 void AdaptationController::settle(std::int64_t step, double iteration_s) {
@@ -79,154 +46,111 @@ void AdaptationController::settle(std::int64_t step, double iteration_s) {
 }
 
 bool AdaptationController::something_moved() const {
-  const bool patience_ends = fruitless_plans_ > 0 && step_ == quiet_until_;
-  if (!assessed_ || patience_ends) return true;
-  for (const Link& link : links_) {
-    const bool healing = link.slow && link.healthy_iterations > 0;
-    const bool rescued = link.condition.direct_usable && link.path.delegated && !link.slow &&
-                         settings_.paths == PathChoice::automatic && !link.damper.holds();
-    if (healing || rescued || link.condition.just_broke()) return true;
-  }
+  constexpr double kMovedPass = 0.02, kMovedDelay = 0.1;
+  if (!assessed_ || replan_.patience_ends(step_)) return true;
+  for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
+    if (link_health_.is_healing(link) || paths_.may_return(link, link_health_) || paths_.just_broke(link))
+      return true;
   return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay,
                            forecast_.material_s_of_link());
 }
 
 void AdaptationController::assess(const PipelineMeasurement& measurement) {
   compare_with_evaluator(measurement);
-  const PipelineCosts costs = forecast_.costs();
-  assessed_ = costs;
+  assessed_ = forecast_.costs();
   assessed_now_ = true;
-  find_slow_links(costs);
-  find_slow_stages();
-  choose_paths(costs);
-  wants_plan_ = plan_may_pay();
+  const Situation situation{.forecast = forecast_,
+                            .costs = *assessed_,
+                            .running = running(),
+                            .home = replan_.home(),
+                            .direct = settings_.direct,
+                            .threshold = threshold_};
+  link_health_.assess(situation, paths_.delegated());
+  stage_health_.assess(step_, iteration_s_, forecast_, threshold_);
+  paths_.choose(situation, link_health_);
+  for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
+    if (!link_health_.is_slow(link) && !paths_.holds(link)) link_health_.forget_report(link);
+  wants_plan_ = replan_.may_pay(step_, expected_costs(), scorer(), forecast_, threshold_);
 }
 
-// Entering: the link as it is run now costs `gain` of an iteration. Leaving: run directly under the initial
-// schedule, as it will be, it costs less than half of that.
-void AdaptationController::find_slow_links(const PipelineCosts& costs) {
-  const std::vector<char> delegated = delegated_links();
-  for (int index = 0; index < forecast_.links(); ++index) {
-    Link& link = links_[static_cast<std::size_t>(index)];
-    const bool material = forecast_.delay_s(index) > forecast_.material_s(index);
-    const PipelineSchedule& schedule = link.slow ? home_ : running_;
-    const bool slow =
-        material && makes_slow(schedule, costs, index, link.slow ? without(delegated, index) : delegated);
-    link.healthy_iterations = slow || !link.slow ? 0 : link.healthy_iterations + 1;
-    if (slow) link.slow = true;
-    if (link.healthy_iterations >= settings_.healing_iterations) link.slow = false;
+void AdaptationController::compare_with_evaluator(const PipelineMeasurement& measurement) {
+  if (paths_.any_just_broke()) return;  // the next iteration will not be like this one
+  PipelineCosts costs{.stages = {}, .link_delay_s = forecast_.costs().link_delay_s};
+  for (const StageMeasurement& stage : measurement.stages)
+    costs.stages.push_back(
+        {stage.passes.forward_s, stage.passes.backward_input_s, stage.passes.backward_weight_s});
+  std::vector<char> delegated;
+  for (std::size_t link = 0; link < costs.link_delay_s.size(); ++link) {
+    delegated.push_back(paths_.was_delegated(link));
+    double delay_s = 0;
+    for (const LinkMeasurement& direction : {measurement.down(link), measurement.up(link)})
+      if (direction.samples > 0 && !direction.at_most)
+        delay_s = std::max(delay_s, direction.delay_s + (delegated.back() ? direction.overhead_s : 0));
+    if (delay_s > 0) costs.link_delay_s[link] = delay_s;
   }
+  threshold_.add(measurement.iteration_s, predict_s(running(), costs, settings_.direct, delegated));
 }
 
-// By itself, or on top of what the other links cost.
-bool AdaptationController::makes_slow(const PipelineSchedule& schedule, const PipelineCosts& costs, int link,
-                                      const std::vector<char>& delegated) const {
-  const auto index = static_cast<std::size_t>(link);
-  PipelineCosts none = costs, alone = costs, others = costs;
-  none.link_delay_s.assign(costs.link_delay_s.size(), 0.0);
-  alone.link_delay_s = none.link_delay_s;
-  alone.link_delay_s[index] = costs.link_delay_s[index];
-  others.link_delay_s[index] = 0;
-  const double share = links_[index].slow ? 0.5 : 1;
-  const auto time_s = [&](const PipelineCosts& of) {
-    return predict_s(schedule, of, settings_.direct, delegated);
-  };
-  const auto costs_much = [&](double with_s, double without_s) {
-    return with_s > without_s + share * least_gain_s(without_s);
-  };
-  return costs_much(time_s(alone), time_s(none)) || costs_much(time_s(costs), time_s(others));
+bool AdaptationController::is_healthy() const {
+  return !link_health_.any_is_slow() && !paths_.any_is_held() && !stage_health_.any_is_slow();
 }
 
-// A stage is slow when it has become slower than it was, and more so than the others: a machine that is slow
-// as a whole needs no other schedule.
-void AdaptationController::find_slow_stages() {
-  constexpr double kEnter = 1.2, kLeave = 1.1;
-  std::vector<double> slowdown;
-  for (std::size_t index = 0; index < stages_.size(); ++index) {
-    const double now_s = forecast_.stage_s(static_cast<int>(index));
-    double& normal_s = stages_[index].normal_s;
-    normal_s = normal_s > 0 ? std::min(normal_s, now_s) : now_s;
-    slowdown.push_back(normal_s > 0 ? now_s / normal_s : 1);
-  }
-  std::vector<double> sorted = slowdown;
-  std::sort(sorted.begin(), sorted.end());
-  const double common = sorted[(sorted.size() - 1) / 2];
-  for (std::size_t index = 0; index < stages_.size(); ++index) {
-    Stage& stage = stages_[index];
-    const bool was_slow = stage.slow;
-    const double lost_s = microbatches_ * (slowdown[index] - common) * stage.normal_s;
-    stage.slow = slowdown[index] > (stage.slow ? kLeave : kEnter) * common &&
-                 (stage.slow || lost_s > least_gain_s(iteration_s_));
-    if (stage.slow != was_slow) stage.changed_at = step_;
-    if (!stage.slow && step_ - stage.changed_at >= kLasting) stage.reported = false;
-  }
+PipelineCosts AdaptationController::expected_costs() const {
+  return paths_.with_overheads(forecast_.costs(), forecast_);
 }
 
-bool AdaptationController::plan_may_pay() const {
-  if (!settings_.reschedule || planning_ || links_.empty() || step_ < quiet_until_) return false;
-  const PipelineCosts costs = with_overheads(forecast_.costs());
-  if (planned_ &&
-      !differ_materially(costs, *planned_, kReplanPass, kReplanDelay, forecast_.material_s_of_link()))
-    return false;
-  const double bound_s = parallel::makespan_lower_bound_s(microbatches_, costs, limit_);
-  return make_scorer().mean_s(running_) > bound_s + least_gain_s(bound_s);
+ScheduleScorer AdaptationController::scorer() const {
+  std::vector<PipelineCosts> scenarios = forecast_.scenarios();
+  for (PipelineCosts& costs : scenarios) costs = paths_.with_overheads(std::move(costs), forecast_);
+  return {std::move(scenarios), settings_.direct, paths_.delegated()};
 }
 
 parallel::PlanRequest AdaptationController::request() {
-  planned_ = with_overheads(forecast_.costs());
-  planning_ = true;
   wants_plan_ = false;
-  return {.microbatches = microbatches_,
-          .costs = *planned_,
-          .limit = limit_,
-          .budget = settings_.budget,
-          .seed = settings_.seed};
+  return replan_.request(expected_costs());
 }
 
 AdaptationDecision AdaptationController::decide(const parallel::Plan* plan) {
   AdaptationDecision decision;
   std::swap(decision.achieved, settled_);
   if (plan) {
-    parallel::validate(plan->schedule, microbatches_, limit_);
-    planning_ = false;
+    replan_.receive(*plan);
     assessed_.reset();  // what moved while the plan was made is looked at next time
   }
   if (forecast_.known() && (assessed_now_ || plan)) {
-    const ScheduleScorer scorer = make_scorer();
-    const PipelineSchedule& best = best_schedule(scorer, plan);
-    const bool pays = !(best == running_);
-    if (plan && !pays) quiet_until_ = step_ + (1 << std::min(++fruitless_plans_, kMaxPatience));
-    if (plan && pays) fruitless_plans_ = 0;
-    if (pays) decision.schedule = running_ = PipelineSchedule(best);
-    const double mean_s = scorer.mean_s(running_);
+    const ScheduleScorer scores = scorer();
+    decision.schedule = replan_.choose(step_, scores, threshold_, is_healthy(), plan);
+    const double mean_s = scores.mean_s(running());
     predicted_s_ = std::isfinite(mean_s) ? mean_s : 0;
   }
   decision.predicted_s = predicted_s_;
-  report_stragglers(decision.events);
-  report_paths(decision.events);
-  if (decision.schedule) report_schedule(decision.events);
+  decision.events = events(decision.schedule.has_value());
   unsettled_.insert(unsettled_.end(), decision.events.begin(), decision.events.end());
-  for (const Link& link : links_) decision.links.push_back(link.path);
+  decision.links = paths_.chosen();
   return decision;
 }
 
-const PipelineSchedule& AdaptationController::best_schedule(const ScheduleScorer& scorer,
-                                                            const parallel::Plan* plan) const {
-  const double running_s = scorer.mean_s(running_);
-  const PipelineSchedule* best = &running_;
-  double best_s = running_s;
-  if (plan && settings_.reschedule) {
-    const double plan_s = scorer.mean_s(plan->schedule);
-    if (plan_s + least_gain_s(plan_s) < running_s) {
-      best = &plan->schedule;
-      best_s = plan_s;
-    }
+std::vector<AdaptationEvent> AdaptationController::events(bool is_rescheduled) {
+  const AdaptationEvent now{.step = step_, .before_s = iteration_s_, .predicted_s = predicted_s_};
+  std::vector<AdaptationEvent> events;
+  link_health_.report(now, forecast_, events);
+  stage_health_.report(now, forecast_, events);
+  paths_.report(now, forecast_, events);
+  if (is_rescheduled) report_schedule(now, events);
+  return events;
+}
+
+// For the slowest link, where its delay matters.
+void AdaptationController::report_schedule(AdaptationEvent now, std::vector<AdaptationEvent>& events) const {
+  now.kind = AdaptationKind::reschedule;
+  int slowest = 0;
+  for (int link = 1; link < forecast_.links(); ++link)
+    if (forecast_.delay_s(link) > forecast_.delay_s(slowest)) slowest = link;
+  if (forecast_.links() > 0 && forecast_.delay_s(slowest) > forecast_.material_s(slowest)) {
+    now.link = slowest;
+    now.delay_s = forecast_.delay_s(slowest);
   }
-  if (running_ == home_ && best == &running_) return running_;
-  const double home_s = scorer.mean_s(home_);
-  const bool returns = healthy() ? home_s <= best_s + kReturnShare * least_gain_s(best_s)
-                                 : home_s + least_gain_s(home_s) < best_s;
-  return returns ? home_ : *best;
+  events.push_back(now);
 }
 
 }  // namespace tenax::resilience

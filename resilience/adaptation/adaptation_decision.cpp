@@ -15,12 +15,10 @@
 namespace tenax::resilience {
 namespace {
 
-using parallel::Pass;
 using parallel::PipelineOp;
 
 constexpr std::array kKinds{AdaptationKind::straggler, AdaptationKind::reschedule, AdaptationKind::delegate,
                             AdaptationKind::direct};
-constexpr std::array kPasses{Pass::forward, Pass::backward_input, Pass::backward_weight, Pass::backward};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw kernels::Error(kernels::Scope::replica,
@@ -90,18 +88,14 @@ AdaptationEvent read_event(Words& words) {
   return event;
 }
 
-PipelineOp read_op(const Words& words, const std::string& text) {
-  const std::size_t digits = text.find_first_of("0123456789");
-  if (digits != std::string::npos)
-    for (const Pass pass : kPasses)
-      if (text.compare(0, digits, parallel::code_of(pass)) == 0)
-        return {pass, words.number<int>(text.substr(digits))};
-  refuse("an op '" + text + "'");
-}
-
 std::vector<PipelineOp> read_stage(Words& words) {
   std::vector<PipelineOp> ops;
-  while (words.more()) ops.push_back(read_op(words, words.next()));
+  while (words.more()) {
+    const std::string word = words.next();
+    const std::optional<PipelineOp> op = parallel::op_of_text(word);
+    if (!op) refuse("an op '" + word + "'");
+    ops.push_back(*op);
+  }
   return ops;
 }
 

@@ -1,5 +1,5 @@
-// AdaptationDecision: what the controller wants done at an iteration boundary, as it is taken on one rank and
-// told to the others of the pipeline.
+// AdaptationDecision: the controller's answer at an iteration boundary. One rank decides and tells
+// the others of the pipeline.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,17 @@ struct AdaptationEvent {
   std::int64_t step = 0;  ///< after which it was decided
   int link = -1;          ///< between stages link and link + 1; −1: not about one link
   int stage = -1;         ///< of a slow stage; −1: not about one stage
-  /// Measured: of the link, of the slowest link; of a slow stage: by how much an F, B and W grew.
+  /// The measured delay of the link, or of the slowest link of a reschedule. Of a slow stage: by
+  /// how much an F, B and W grew.
   double delay_s = 0;
   double before_s = 0;     ///< the iteration time measured last
   double predicted_s = 0;  ///< the iteration time that the evaluator expects from now on
   std::optional<double> achieved_s = std::nullopt;  ///< the first one under the decision, once known
-  /// Of a delegate event because the direct path broke in mid-iteration: how many of the iteration's messages still came
+  /// Where a direct path broke in mid-iteration: how many of the iteration's messages still came
   /// over it, and how many over delegates. Else both 0.
   int direct_messages = 0, delegated_messages = 0;
-  /// Of a delegate event: for so many steps the link must then have been fit for its direct path before it goes back, as it has
-  /// gone back and forth too often.
+  /// Of a link that went back and forth too often: it returns to its direct path only after so many
+  /// healthy steps.
   int hold_steps = 0;
   int data = -1;  ///< of which pipeline, where there are several; set by who gathers events, not told as text
 

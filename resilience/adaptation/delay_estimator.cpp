@@ -7,6 +7,8 @@
 namespace tenax::resilience {
 namespace {
 
+using parallel::TransferRecord;
+
 /// Messages that found the link idle, from which this many suffice for a median.
 constexpr std::size_t kEnough = 3;
 /// Between the quartiles of a normal distribution, in standard deviations.
@@ -25,42 +27,42 @@ struct Delays {
 };
 
 /// `previous`: the message before on the link; null for the first, which finds the link idle.
-void sort_in(const LinkSample& sample, const LinkSample* previous, Delays& delays) {
-  const bool found_idle = !previous || previous->arrived_s <= sample.ready_s;
-  const auto most_since = [&](double start_s) { return std::max(0.0, sample.arrived_s - start_s); };
+void sort_in(const TransferRecord& arrival, const TransferRecord* previous, Delays& delays) {
+  const bool found_idle = !previous || previous->end_s <= arrival.begin_s;
+  const auto most_since = [&](double start_s) { return std::max(0.0, arrival.end_s - start_s); };
   const auto since = [&](double start_s) {
-    const double absent_s = std::min(sample.absent_s.value_or(sample.arrived_s), sample.arrived_s);
+    const double absent_s = std::min(arrival.absent_s.value_or(arrival.end_s), arrival.end_s);
     return Delay{std::max(0.0, absent_s - start_s), most_since(start_s)};
   };
-  if (!sample.prompt) {
-    delays.bounds.push_back(most_since(sample.started_s.value_or(sample.ready_s)));
-  } else if (sample.started_s || found_idle) {
-    delays.certain.push_back(since(sample.started_s.value_or(sample.ready_s)));
+  if (!arrival.prompt) {
+    delays.bounds.push_back(most_since(arrival.started_s.value_or(arrival.begin_s)));
+  } else if (arrival.started_s || found_idle) {
+    delays.certain.push_back(since(arrival.started_s.value_or(arrival.begin_s)));
   } else if (previous->prompt) {
-    delays.following.push_back(since(previous->arrived_s));
+    delays.following.push_back(since(previous->end_s));
   } else {
     // Queued behind a message that arrived nobody knows when.
-    delays.bounds.push_back(most_since(sample.ready_s));
+    delays.bounds.push_back(most_since(arrival.begin_s));
   }
 }
 
-Delays sorted_by_trust(std::span<const LinkSample> samples) {
-  std::vector<LinkSample> in_order(samples.begin(), samples.end());
+Delays sorted_by_trust(std::span<const TransferRecord> arrivals) {
+  std::vector<TransferRecord> in_order(arrivals.begin(), arrivals.end());
   std::sort(in_order.begin(), in_order.end(),
-            [](const LinkSample& a, const LinkSample& b) { return a.ready_s < b.ready_s; });
+            [](const TransferRecord& a, const TransferRecord& b) { return a.begin_s < b.begin_s; });
   Delays delays;
-  const LinkSample* previous = nullptr;
-  for (const LinkSample& sample : in_order) {
-    sort_in(sample, previous, delays);
-    previous = &sample;
+  const TransferRecord* previous = nullptr;
+  for (const TransferRecord& arrival : in_order) {
+    sort_in(arrival, previous, delays);
+    previous = &arrival;
   }
   return delays;
 }
 
-double least_overhead_s(std::span<const LinkSample> samples) {
+double least_overhead_s(std::span<const TransferRecord> arrivals) {
   double least_s = std::numeric_limits<double>::infinity();
-  for (const LinkSample& sample : samples)
-    if (sample.started_s) least_s = std::min(least_s, std::max(0.0, *sample.started_s - sample.ready_s));
+  for (const TransferRecord& arrival : arrivals)
+    if (arrival.started_s) least_s = std::min(least_s, std::max(0.0, *arrival.started_s - arrival.begin_s));
   return std::isfinite(least_s) ? least_s : 0;
 }
 
@@ -75,9 +77,9 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
 }
 
-LinkMeasurement estimate_delay(std::span<const LinkSample> samples, double clock_error_s) {
-  LinkMeasurement measurement{.overhead_s = least_overhead_s(samples), .error_s = clock_error_s};
-  Delays delays = sorted_by_trust(samples);
+LinkMeasurement estimate_delay(std::span<const TransferRecord> arrivals, double clock_error_s) {
+  LinkMeasurement measurement{.overhead_s = least_overhead_s(arrivals), .error_s = clock_error_s};
+  Delays delays = sorted_by_trust(arrivals);
   std::vector<Delay>& used = delays.certain;
   if (used.size() < kEnough) used.insert(used.end(), delays.following.begin(), delays.following.end());
   measurement.at_most = used.empty() && !delays.bounds.empty();

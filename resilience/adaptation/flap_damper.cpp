@@ -20,6 +20,8 @@ void FlapDamper::add(bool away) {
   }
 }
 
+int FlapDamper::hold_of_departure() const { return hold_after(left_ ? departures_ : departures_ + 1); }
+
 int FlapDamper::hold_after(int departures) const {
   int hold = departures < 2 ? 0 : options_.first_hold;
   for (int i = 2; i < departures && hold < options_.longest_hold; ++i) hold *= 2;

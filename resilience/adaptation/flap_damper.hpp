@@ -1,13 +1,14 @@
-// FlapDamper: how long a link that keeps leaving its direct path and coming back is held on the delegates, which serve it in
-// either state (as routers damp routes that flap: RFC 2439).
+// FlapDamper: holds a link on delegates that keeps leaving its direct path and coming back, as
+// routers damp routes that flap (RFC 2439). Delegates serve a link slow or not.
 #pragma once
 
 #include <algorithm>
 
 namespace tenax::resilience {
 
-/// Pure; no clock: an iteration is the unit of time. The first departure is free: the link returns as soon as it may. Each
-/// further one doubles how long it must then have had no reason to be away; a long time on the direct path takes one back.
+/// Pure; an iteration is the unit of time. The first departure is free: the link returns as soon as
+/// it has no reason to be away. Each further departure doubles how long it must have had none. A
+/// long time on the direct path takes one departure back.
 class FlapDamper {
  public:
   struct Options {
@@ -19,14 +20,14 @@ class FlapDamper {
   FlapDamper() = default;
   explicit FlapDamper(Options options) : options_(options) {}
 
-  /// An iteration was looked at. `away`: the link has left its direct path and a reason to be away.
+  /// After each iteration. `away`: the link has left its direct path, and has a reason for it.
   void add(bool away);
-  /// It is away without a reason, and not yet for long enough.
+  /// The link is away without a reason, and must still stay.
   bool holds() const { return left_ && calm_ < hold(); }
   /// Iterations without a reason after which it may return.
   int hold() const { return hold_after(departures_); }
   /// hold() if it leaves now, or has just done so.
-  int hold_of_departure() const { return hold_after(left_ ? departures_ : departures_ + 1); }
+  int hold_of_departure() const;
 
  private:
   int hold_after(int departures) const;

@@ -1,5 +1,5 @@
-// LevelTracker: follows one measured quantity over iterations: averages noise away, answers a clear change at
-// once, and tells a quantity that has moved from one that keeps moving.
+// LevelTracker: follows one measured quantity over iterations. It averages noise away, answers a
+// clear change at once, and tells a quantity that has moved from one that keeps moving.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class LevelTracker {
 
   explicit LevelTracker(Options options) : options_(options) {}
 
-  /// The value of one iteration. It is another level, not noise, when it is further than `threshold` from the
-  /// present one, even less `uncertainty` (of this value), or when the iteration before was too, on the same
-  /// side.
+  /// Takes the value of one iteration, known to `uncertainty`. The level changes when the value is
+  /// off by more than `threshold` plus `uncertainty`, or when two values in a row are off by more
+  /// than `threshold` on the same side. All else is noise.
   void add(double value, double uncertainty, double threshold);
 
   bool known() const { return !window_.empty(); }
@@ -31,10 +31,11 @@ class LevelTracker {
   double level() const { return level_; }
   /// The last add() was a change, and not one of many.
   bool changed() const { return known() && window_.back().change && !restless(); }
-  /// It changes so often that the last value says little about the next.
+  /// The quantity changes so often that the last value says little about the next.
   bool restless() const { return changes_ >= options_.restless_from; }
-  /// What to expect of the next iterations: the level, a restless quantity's quantile. A fall counts after
-  /// two iterations, a rise at once: a plan made for too much delay costs little, one for too little much.
+  /// The value to expect of the next iterations: the level, or the quantile of a restless quantity.
+  /// A fall counts after two iterations, a rise at once: a plan made for too much delay costs
+  /// little, one for too little much.
   double expected() const;
   /// The latest value first, age < telling().
   double value(std::size_t age) const { return window_[window_.size() - 1 - age].value; }

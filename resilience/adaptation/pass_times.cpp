@@ -55,7 +55,7 @@ void PassTimes::split_fused() {
   }
 }
 
-StageMeasurement PassTimes::take() {
+PassMeasurement PassTimes::take() {
   last_.stall_s = std::max(longest_stall_s(forward_s_), longest_stall_s(backward_input_s_));
   split_fused();
   const auto median_or = [](std::vector<double>& seconds, double otherwise) {

@@ -49,8 +49,8 @@ PipelineAdaptation::PipelineAdaptation(parallel::Replica& replica, const paralle
 // A plan that nobody waits for any more is let run out: it takes a tenth of a second.
 PipelineAdaptation::~PipelineAdaptation() = default;
 
-std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step,
-                                                             const StageMeasurement& passes, Agreed agreed) {
+std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,
+                                                             Agreed agreed) {
   std::vector<AdaptationEvent> events;
   if (agreed.has_events) events = gather_events(false);
   adapt(step, passes, agreed.path_failed);
@@ -60,7 +60,7 @@ std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step,
 }
 
 // What was decided is remembered before it is carried out: if that fails, it is told all the same.
-void PipelineAdaptation::adapt(std::int64_t step, const StageMeasurement& passes, bool path_failed) {
+void PipelineAdaptation::adapt(std::int64_t step, const PassMeasurement& passes, bool path_failed) {
   const auto conditions = look_at_paths(step, path_failed);
   const PipelineMeasurement measurement = monitor_->finish_step(passes);
   std::string text;

@@ -1,5 +1,5 @@
-// PipelineAdaptation: one pipeline's measuring, deciding and changing between iterations. AdaptationController decides, on the
-// pipeline's first rank; this class carries that out on all of its ranks alike.
+// PipelineAdaptation: measures and changes one pipeline between iterations. AdaptationController
+// decides on the pipeline's first rank; this class carries that out on all of its ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tenax::resilience {
 
 class PipelineAdaptation {
  public:
-  /// Whether a replica's pipelines have anything that could change.
+  /// Whether a replica's pipelines have a path or schedule that could change.
   static bool is_needed(parallel::Replica& replica, const AdaptationSettings& settings);
   /// Collective over the world. References must outlive it.
   PipelineAdaptation(parallel::Replica& replica, const parallel::PipelineContext& context,
@@ -27,21 +27,22 @@ class PipelineAdaptation {
   /// Must be told of every training iteration.
   parallel::ScheduleObserver& monitor() { return *monitor_; }
 
-  /// What all ranks of the world agreed on in the step's vote.
+  /// The outcome of the step's vote, equal on all ranks of the world.
   struct Agreed {
     bool path_failed = false;  ///< some rank gave up a direct path
     bool has_events = false;   ///< some pipeline had_events()
   };
-  /// Collective over the world after training step `step`, which the monitor observed: changes paths and schedule. `passes`:
-  /// this rank's in that step. Returns what was done, on rank 0 alone and as soon as that knows of it: with several pipelines
-  /// that is a step later.
-  std::vector<AdaptationEvent> finish_step(std::int64_t step, const StageMeasurement& passes, Agreed agreed);
+  /// Collective over the world, after training step `step`, which the monitor observed. Changes
+  /// paths and schedule. `passes`: this rank's times in that step. Returns the events on rank 0, as
+  /// soon as it knows of them: with several pipelines that is a step later.
+  std::vector<AdaptationEvent> finish_step(std::int64_t step, const PassMeasurement& passes, Agreed agreed);
   /// For the vote.
   bool path_failed() const { return links_.path_failed(); }
   bool has_events() const { return !events_.empty(); }
-  /// Collective over the world after the last step: what finish_step() has not yet given.
+  /// Collective over the world, after the last step: the events that finish_step() has not
+  /// returned.
   std::vector<AdaptationEvent> last_events() { return gather_events(true); }
-  /// The same of this rank's own pipeline alone, without asking anybody: after a failure.
+  /// The same of this rank's own pipeline, not collective: after a failure.
   std::vector<AdaptationEvent> own_last_events();
 
  private:
@@ -49,7 +50,7 @@ class PipelineAdaptation {
   bool has_siblings() const { return replica_.layout().grid.data > 1; }
   std::vector<AdaptationEvent> take_events(bool last);
   std::vector<AdaptationEvent> gather_events(bool last);
-  void adapt(std::int64_t step, const StageMeasurement& passes, bool path_failed);
+  void adapt(std::int64_t step, const PassMeasurement& passes, bool path_failed);
   AdaptationDecision decide(std::int64_t step, const PipelineMeasurement& measurement,
                             const std::vector<LinkCondition>& conditions);
   void look_for_plan();

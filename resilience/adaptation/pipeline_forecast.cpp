@@ -38,11 +38,10 @@ PipelineForecast::PipelineForecast(int stages, ForecastOptions options)
 
 void PipelineForecast::add(const PipelineMeasurement& measurement) {
   assert(measurement.stages.size() == passes_.size());
-  assert(measurement.down.size() == links_.size() && measurement.up.size() == links_.size());
   for (std::size_t stage = 0; stage < passes_.size(); ++stage) {
-    add_pass(passes_[stage].forward, measurement.stages[stage].forward_s);
-    add_pass(passes_[stage].backward_input, measurement.stages[stage].backward_input_s);
-    add_pass(passes_[stage].backward_weight, measurement.stages[stage].backward_weight_s);
+    add_pass(passes_[stage].forward, measurement.stages[stage].passes.forward_s);
+    add_pass(passes_[stage].backward_input, measurement.stages[stage].passes.backward_input_s);
+    add_pass(passes_[stage].backward_weight, measurement.stages[stage].passes.backward_weight_s);
   }
   for (int link = 0; link < links(); ++link) add_link(link, measurement);
 }
@@ -52,9 +51,10 @@ void PipelineForecast::add(const PipelineMeasurement& measurement) {
 void PipelineForecast::add_link(int index, const PipelineMeasurement& measurement) {
   const auto at = static_cast<std::size_t>(index);
   Link& link = links_[at];
-  const double stall_s = std::max(measurement.stages[at].stall_s, measurement.stages[at + 1].stall_s);
+  const double stall_s =
+      std::max(measurement.stages[at].passes.stall_s, measurement.stages[at + 1].passes.stall_s);
   add_stall(link, stall_s);
-  const LinkMeasurement &down = measurement.down[at], &up = measurement.up[at];
+  const LinkMeasurement &down = measurement.down(at), &up = measurement.up(at);
   const LinkMeasurement& measured = deciding(down, up);
   if (measured.samples == 0) return;
   link.overhead_s = std::max(down.overhead_s, up.overhead_s);

@@ -1,4 +1,5 @@
-// PipelineForecast: what to expect of a pipeline's next iterations, from the measurements of the last ones.
+// PipelineForecast: the times to expect of a pipeline's next iterations, from measurements of the
+// last ones.
 #pragma once
 
 #include <deque>
@@ -6,12 +7,13 @@
 
 #include "parallel/schedule/pipeline_costs.hpp"
 #include "resilience/adaptation/level_tracker.hpp"
-#include "resilience/adaptation/link_samples.hpp"
+#include "resilience/adaptation/pipeline_measurement.hpp"
 
 namespace tenax::resilience {
 
 struct ForecastOptions {
-  /// Of restless links: the quantile that needs the fewest plans at equal times (tests/bench/adaptation_traces).
+  /// For restless links, the quantile that needs the fewest plans at equal times
+  /// (tests/bench/adaptation_traces).
   LevelTracker::Options links{.quantile = 0.75};
   LevelTracker::Options passes;
   double material_share = 0.05;  ///< of the mean pass: less delay than that does not matter
@@ -32,17 +34,16 @@ class PipelineForecast {
   int links() const { return static_cast<int>(links_.size()); }
   /// Expected pass times, and delays from start of transmission to arrival.
   parallel::PipelineCosts costs() const;
-  /// costs() alone while no link is restless; else the expected pass times with the delays of each recent
-  /// iteration.
+  /// costs() alone while no link is restless; else the expected pass times with the delays of each
+  /// recent iteration.
   std::vector<parallel::PipelineCosts> scenarios() const;
   double delay_s(int link) const { return links_[static_cast<std::size_t>(link)].delay.expected(); }
-  /// What the link's present path adds to the delay (host copies of a delegate).
+  /// Added to the delay by the link's present path (host copies of a delegate).
   double overhead_s(int link) const { return links_[static_cast<std::size_t>(link)].overhead_s; }
-  bool is_restless(int link) const { return links_[static_cast<std::size_t>(link)].delay.restless(); }
   /// Some link or stage clearly changed in the last iteration.
   bool changed() const;
-  /// The link's delay matters from here on: it is worth something beside the passes, and more than the ranks at its ends stall
-  /// in most iterations without any fault of the link.
+  /// From this on the link's delay matters: it is worth something beside the passes, and exceeds
+  /// what the ranks at its ends stall in most iterations anyway.
   double material_s(int link) const;
   std::vector<double> material_s_of_link() const;
   /// F, B and W of one microbatch.

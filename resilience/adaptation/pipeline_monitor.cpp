@@ -1,6 +1,6 @@
 // After a step each rank knows when its own messages were ready and when its neighbours' arrived. Neighbours
 // swap their ready times (one message of N doubles each way), and each receiver estimates the delay of what
-// it received; then all ranks gather all summaries (about 200 bytes each) and combine them alike.
+// it received; then all ranks gather all stage measurements (about 200 bytes each) and combine them alike.
 #include "resilience/adaptation/pipeline_monitor.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #include "comm/link.hpp"
 #include "resilience/adaptation/delay_estimator.hpp"
-#include "resilience/adaptation/stage_summary.hpp"
+#include "resilience/adaptation/pipeline_measurement.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -63,23 +63,23 @@ void PipelineMonitor::on_transfer(const TransferRecord& record) {
   }
 }
 
-PipelineMeasurement PipelineMonitor::finish_step(const StageMeasurement& passes) {
+PipelineMeasurement PipelineMonitor::finish_step(const PassMeasurement& passes) {
   if (steps_ % options_.realign_interval == 0) align_clocks();
   ++steps_;
   exchange_ready_times();
-  const StageSummary mine{.stage = pipeline_.rank(),
-                          .lane = options_.lane,
-                          .passes = passes,
-                          .activations = measure(upstream_),
-                          .gradients = measure(downstream_),
-                          .first_start_s = first_start_s_,
-                          .last_end_s = last_end_s_,
-                          .upstream_offset_s = upstream_.clock.offset_s()};
+  const StageMeasurement mine{.stage = pipeline_.rank(),
+                              .lane = options_.lane,
+                              .passes = passes,
+                              .activations = measure(upstream_),
+                              .gradients = measure(downstream_),
+                              .first_start_s = first_start_s_,
+                              .last_end_s = last_end_s_,
+                              .upstream_offset_s = upstream_.clock.offset_s()};
   clear_step();
-  std::vector<StageSummary> summaries;
+  std::vector<StageMeasurement> of_ranks;
   for (const std::string& bytes : group_.all_gather(to_bytes(mine)))
-    summaries.push_back(summary_of_bytes(bytes));
-  return combine(summaries);
+    of_ranks.push_back(stage_of_bytes(bytes));
+  return combine(of_ranks);
 }
 
 // Links of even number first, then the others: every rank serves one neighbour at a time.
@@ -115,19 +115,15 @@ void PipelineMonitor::exchange_ready_times() {
 
 LinkMeasurement PipelineMonitor::measure(const Neighbour& neighbour) const {
   if (neighbour.arrivals.empty()) return {};
-  std::vector<LinkSample> samples;
+  std::vector<TransferRecord> arrivals;
   for (const TransferRecord& arrival : neighbour.arrivals) {
     const double ready_s = neighbour.peer_ready_s.at(index_of(arrival));
     if (std::isnan(ready_s)) continue;
-    LinkSample sample{.microbatch = arrival.microbatch,
-                      .ready_s = neighbour.clock.to_mine_s(ready_s),
-                      .arrived_s = arrival.end_s,
-                      .prompt = arrival.prompt,
-                      .absent_s = arrival.absent_s};
-    if (arrival.started_s) sample.started_s = neighbour.clock.to_mine_s(*arrival.started_s);
-    samples.push_back(sample);
+    TransferRecord& converted = arrivals.emplace_back(arrival);
+    converted.begin_s = neighbour.clock.to_mine_s(ready_s);
+    if (arrival.started_s) converted.started_s = neighbour.clock.to_mine_s(*arrival.started_s);
   }
-  return estimate_delay(samples, neighbour.clock.error_s(clock_()));
+  return estimate_delay(arrivals, neighbour.clock.error_s(clock_()));
 }
 
 void PipelineMonitor::clear_step() {

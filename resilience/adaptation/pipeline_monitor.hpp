@@ -1,5 +1,5 @@
-// PipelineMonitor: measures a pipeline while it trains: what each link's messages take, and with what each rank knows of its
-// passes the whole, equal on all ranks of the pipeline.
+// PipelineMonitor: measures a pipeline while it trains. Each rank times the messages that it
+// receives; together with the times of its passes all ranks make one measurement of the pipeline.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 #include "comm/control_group.hpp"
 #include "comm/link.hpp"
 #include "parallel/schedule/schedule_observer.hpp"
-#include "resilience/adaptation/link_samples.hpp"
+#include "resilience/adaptation/pipeline_measurement.hpp"
 
 namespace tenax::resilience {
 
@@ -19,25 +19,27 @@ struct MonitorOptions {
   double deadline_s = 60;
 };
 
-/// Records while the executor reports a step, then measures. During the step itself it costs nothing.
-/// Thread rule: one thread.
+/// Records while the executor reports a step, then measures. During the step itself it costs
+/// nothing. Thread rule: one thread.
 class PipelineMonitor : public parallel::ScheduleObserver {
  public:
-  /// `pipeline`: control-plane links between the stages of this rank's lane; a rank's number is its stage.
-  /// `group`: all ranks of this pipeline, every lane. Both must outlive the monitor; neither passes through
-  /// fault injection: they stand for the management network. `clock` is the one of the records.
+  /// `pipeline`: control-plane links between the stages of this rank's lane; a rank's number is its
+  /// stage. `group`: all ranks of this pipeline, every lane. Both must outlive the monitor; neither
+  /// passes through fault injection: they stand for the management network. `clock` is the one of
+  /// the records.
   PipelineMonitor(int microbatches, comm::Endpoint& pipeline, comm::ControlGroup& group,
                   MonitorOptions options, comm::ClockSource clock = comm::steady_now_s);
 
   void on_pass(const parallel::PassRecord& record) override;
   void on_transfer(const parallel::TransferRecord& record) override;
 
-  /// Collective over `group`, after a step that the monitor observed and in which this rank's passes took `passes`: the
-  /// measurement of that step, the same bits on every rank. Throws Error(link) or Error(replica) when a rank is silent.
-  PipelineMeasurement finish_step(const StageMeasurement& passes);
+  /// Collective over `group`, after a step that the monitor observed and in which this rank's
+  /// passes took `passes`: the measurement of that step, the same bits on every rank. Throws
+  /// Error(link) or Error(replica) when a rank is silent.
+  PipelineMeasurement finish_step(const PassMeasurement& passes);
 
  private:
-  /// One neighbour: what it will want to know, and what came from it.
+  /// One neighbour: times to tell it, and messages that came from it.
   struct Neighbour {
     std::vector<double> ready_s;  ///< by microbatch: when this rank's messages to it were ready; NaN = none
     std::vector<double> peer_ready_s;  ///< the same of its messages, its clock

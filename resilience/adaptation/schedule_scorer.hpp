@@ -1,5 +1,4 @@
-// ScheduleScorer: how long an iteration takes under a schedule, by the evaluator, for what is expected of the
-// links.
+// ScheduleScorer: how long an iteration will take under a schedule, by the evaluator.
 #pragma once
 
 #include <vector>
@@ -8,12 +7,13 @@
 
 namespace tenax::resilience {
 
-/// `delegated` links are pure latency, the others carry messages as `direct` says. Infinite where the
-/// schedule deadlocks in the direct links' queues.
+/// `delegated` links are pure latency, the others carry messages as `direct` says. Infinite where
+/// the schedule deadlocks in the direct links' queues.
 double predict_s(const parallel::PipelineSchedule& schedule, const parallel::PipelineCosts& costs,
                  const parallel::TransferModel& direct, const std::vector<char>& delegated);
 
-/// Judges schedules by their mean over scenarios, so that one for restless links suits all that they do.
+/// Scores a schedule by its mean over scenarios, so that one for restless links suits all that they
+/// do.
 class ScheduleScorer {
  public:
   ScheduleScorer(std::vector<parallel::PipelineCosts> scenarios, parallel::TransferModel direct,
@@ -26,8 +26,8 @@ class ScheduleScorer {
   std::vector<char> delegated_;
 };
 
-/// Some pass differs by more than `pass_share` of itself, or some delay by more than `delay_share` and its link's
-/// `material_s_of_link`.
+/// Some pass differs by more than `pass_share` of itself, or some delay by more than `delay_share`
+/// and its link's `material_s_of_link`.
 bool differ_materially(const parallel::PipelineCosts& a, const parallel::PipelineCosts& b, double pass_share,
                        double delay_share, const std::vector<double>& material_s_of_link);
 

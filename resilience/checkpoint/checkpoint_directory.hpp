@@ -1,5 +1,6 @@
-// The files of a checkpoint directory: `step-NNNNNN.h5` are complete checkpoints, whose number is the steps
-// done; `.step-NNNNNN.h5.tmp-*` are being written. Nothing else is touched. Called by one rank.
+// The files of a checkpoint directory: `step-NNNNNN.h5` are complete checkpoints, whose number is
+// the steps done; `.step-NNNNNN.h5.tmp-*` are being written. Nothing else is touched. Called by one
+// rank.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +20,37 @@ struct CheckpointFile {
 /// By increasing step; empty if there is no such directory.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& directory);
 
-/// Renames the checkpoints of more than `after_step` steps to "<name>.1" (.2, …), so that they no longer count: the run
-/// that goes on from there will write its own. Returns the new names. Throws kernels::Error(rank).
+/// Renames the checkpoints of more than `after_step` steps to "<name>.1" (.2, …), so that they no
+/// longer count: the run that goes on from there will write its own. Returns the new names. Throws
+/// kernels::Error(rank).
 std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::path& directory,
                                                          std::int64_t after_step);
 
-/// Creates the directory where there is none, and checks that it can be written. Throws kernels::Error(rank).
+/// Creates the directory where there is none, and checks that it can be written. Throws
+/// kernels::Error(rank).
 void make_checkpoint_directory(const std::filesystem::path& directory);
-/// Does that, and removes what killed runs left half written.
+/// The same, and removes the half written files of killed runs.
 void prepare_checkpoint_directory(const std::filesystem::path& directory);
 
-/// Removes all but the newest `keep` checkpoints (0 = none), of which `just_written` counts as the newest. A
-/// file that cannot be removed stays.
+/// Removes all but the newest `keep` checkpoints (0 = none), of which `just_written` counts as the
+/// newest. A file that cannot be removed stays.
 void remove_old_checkpoints(const std::filesystem::path& directory, std::int64_t keep,
                             std::int64_t just_written);
 
-/// Removes the oldest checkpoint but the newest, to make room. False if there is none, or it cannot be removed.
+/// Removes the oldest checkpoint but the newest, to make room. False if there is none, or it cannot
+/// be removed.
 bool remove_oldest_checkpoint(const std::filesystem::path& directory);
 
-/// What a run means to write.
+/// The checkpoints that a run is going to write.
 struct CheckpointPlan {
   std::int64_t bytes = 0;       ///< of one checkpoint, about
   std::int64_t keep = 0;        ///< how many are to stay; 0 = all
   std::int64_t steps_done = 0;  ///< by the checkpoint resumed from: later ones are none of this run's
 };
 
-/// Whether the disk has room for the plan, beside what the directory (which exists) holds: empty, or the sentence of a warning if
-/// not all that are to be kept fit. Throws kernels::Error(rank) if not even the first one does.
+/// Whether the disk has room for the plan, beside what the directory (which exists) holds: empty,
+/// or the sentence of a warning if not all that are to be kept fit. Throws kernels::Error(rank) if
+/// not even the first one does.
 std::string check_room_for_checkpoints(const std::filesystem::path& directory, const CheckpointPlan& plan);
 
 }  // namespace tenax::resilience

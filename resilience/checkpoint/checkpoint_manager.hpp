@@ -1,7 +1,8 @@
 // CheckpointManager: saves checkpoints in the background while training goes on.
 //
-// Thread rule: used by the thread that trains. Between save_async() and the report of that save a background
-// thread of its own uses the group; nobody else ever does. Every call but poll() is collective.
+// Thread rule: used by the thread that trains. Between save_async() and the report of that save a
+// background thread of its own uses the group; nobody else ever does. Every call but poll() is
+// collective.
 #pragma once
 
 #include <cstdint>
@@ -25,40 +26,47 @@ struct CheckpointOptions {
   std::filesystem::path directory;  ///< shared by all ranks; created if absent
   std::int64_t keep = 3;            ///< 0 = all
   io::ModelSizes model;
-  /// Brings the state into the ranges, where they are a copy that nobody else writes; empty where they are the state.
+  /// Brings the state into the ranges, where they are a copy that nobody else writes; empty where
+  /// they are the state.
   std::function<void()> fetch = {};
   io::CheckpointOrigin origin = {};    ///< of all of them; rank 0's counts
   std::int64_t global_batch_size = 0;  ///< samples of a step, so that checkpoints can say which comes next
-  /// How long a step of a save may wait for the other ranks once an error unwinds this one: they may be gone, and the user
-  /// waits for the error. Long enough for a peer that writes its part to a slow disk.
+  /// How long a step of a save may wait for the other ranks once an error unwinds this one: they
+  /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to
+  /// a slow disk.
   double unwinding_s = 20;
 };
 
 class CheckpointManager {
  public:
-  /// `ranges`: this rank's training state; its memory must live as long as the manager. Creates the directory
-  /// and clears it of what killed runs left half written. Throws kernels::Error(rank) on every rank
-  /// if it cannot be written.
+  /// `ranges`: this rank's training state; its memory must live as long as the manager. Creates the
+  /// directory and clears it of what killed runs left half written. Throws kernels::Error(rank) on
+  /// every rank if it cannot be written.
   CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                     std::vector<io::StateRange> ranges);
-  /// Waits for a save under way; when an error unwinds the stack, for the other ranks no longer than options.unwinding_s.
+  /// Waits for a save under way; when an error unwinds the stack, for the other ranks no longer
+  /// than options.unwinding_s.
   ~CheckpointManager();
 
-  /// Copies the state to host memory of its own (as large as the state, allocated by the first call) and
-  /// returns; the rest happens in the background. Waits first for a previous save that is still under way.
+  /// Copies the state to host memory of its own (as large as the state, allocated by the first
+  /// call) and returns; the rest happens in the background. Waits first for a previous save that is
+  /// still under way.
   void save_async(std::int64_t step, std::string deck);
 
-  /// When the last save_async() had waited for the save before and began to copy; steady clock.
+  /// When the last save_async() began to copy, after its wait for the save before; steady clock.
   double snapshot_begin_s() const { return snapshot_begin_s_; }
 
-  /// Saves now, without a copy: for the last checkpoint of a run, when nothing is left to train meanwhile.
+  /// Saves now, without a copy: for the last checkpoint of a run, when nothing is left to train
+  /// meanwhile.
   SaveReport save(std::int64_t step, std::string deck);
 
-  /// The next finished save nobody has been told of, if any; does not wait. Failures are reports too; what
-  /// it throws is a broken group, which ends the run. Ranks may learn of the same save at different calls.
+  /// The next finished save that was not reported yet, if any; does not wait. A failed save is a
+  /// report too. Throws where the group is broken, which ends the run. Ranks may learn of the same
+  /// save at different calls.
   std::optional<SaveReport> poll();
 
-  /// Waits for the save under way. Throws kernels::Error(rank) on expiry. Reports are left to poll().
+  /// Waits for the save under way. Throws kernels::Error(rank) on expiry. Reports are left to
+  /// poll().
   void wait(kernels::Deadline deadline);
 
  private:

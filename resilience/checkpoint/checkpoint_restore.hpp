@@ -9,8 +9,8 @@
 
 namespace tenax::resilience {
 
-/// A checkpoint whose every byte has been verified, the ranks sharing the work. All calls are collective; a
-/// failure on any rank is thrown on all of them, as kernels::Error(rank).
+/// A checkpoint whose every byte has been verified, the ranks sharing the work. All calls are
+/// collective; a failure on any rank is thrown on all of them, as kernels::Error(rank).
 class CheckpointReader {
  public:
   /// `group` is used by this object only while its calls run, and must outlive it.

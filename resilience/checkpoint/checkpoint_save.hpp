@@ -32,9 +32,9 @@ struct SaveReport {
   bool saved() const { return failure.empty(); }
 };
 
-/// Collective; the same request on every rank. A failure on any rank is reported on all, and nothing is left
-/// behind; only errors of the group itself are thrown. Memory of the primary ranges must not change
-/// meanwhile.
+/// Collective; the same request on every rank. A failure on any rank is reported on all, and
+/// nothing is left behind; only errors of the group itself are thrown. Memory of the primary ranges
+/// must not change meanwhile.
 SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
                            std::span<const io::StateRange> ranges);
 

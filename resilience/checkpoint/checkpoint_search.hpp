@@ -20,8 +20,9 @@ struct FoundCheckpoint {
   std::vector<PassedOver> passed_over;           ///< newer ones, the newest first; on rank 0 alone
 };
 
-/// The newest complete checkpoint of `directory`, which rank 0 lists: from the newest back, first the seal, then every byte.
-/// Collective. `group` must outlive the reader. Throws comm::AgreedError where there are checkpoints and none is complete.
+/// The newest complete checkpoint of `directory`, which rank 0 lists: from the newest back, first
+/// the seal, then every byte. Collective. `group` must outlive the reader. Throws comm::AgreedError
+/// where there are checkpoints and none is complete.
 FoundCheckpoint find_checkpoint(comm::ControlGroup& group, const std::filesystem::path& directory);
 
 }  // namespace tenax::resilience

@@ -1,11 +1,11 @@
-// FaultInjector: makes links as bad as a deck's [[inject]] entries say, from outside: it wraps the abstract
-// classes that production code talks through, which therefore knows nothing of it; nor do the detector and
-// the planner.
+// FaultInjector: makes links as bad as a deck's [[inject]] entries say. It wraps the abstract
+// classes that production code talks through; production code, detector and planner know nothing of
+// it.
 //
-// What is wrapped: connections (delegates, the emulated device's links) and, over MPI, the pipeline's links
-// and the collectives of a group in which a delayed pair is. What is not: the control plane (control groups
-// and endpoints, the control connections of a shared channel): it stands for a management network. A run
-// without [[inject]] has no injector and no wrapper.
+// Wrapped are connections (delegates, the emulated device's links) and, over MPI, the pipeline's
+// links and the collectives of a group in which a delayed pair is. The control plane is not:
+// control groups and endpoints, and the control connections of a shared channel, stand for a
+// management network. A run without [[inject]] has no injector and no wrapper.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace tenax::resilience {
 
 class ConnectionRegistry;
 
-/// Of one rank. Must outlive whatever it wrapped. Thread rule: one thread, the rank's; what it wrapped keeps
-/// its own rule.
+/// Of one rank. Must outlive whatever it wrapped. Thread rule: one thread, the rank's; what it
+/// wrapped keeps its own rule.
 class FaultInjector {
  public:
   explicit FaultInjector(std::vector<LinkFault> faults);
@@ -29,13 +29,14 @@ class FaultInjector {
   FaultInjector(const FaultInjector&) = delete;
   FaultInjector& operator=(const FaultInjector&) = delete;
 
-  /// At the start of each step, on every rank, before its first message. Connections whose path is down from
-  /// now on break, at both ends; messages under way on a direct link that is down fail. A direct path whose fault
-  /// begins with this step goes down when some messages have passed (LinkFault::passing).
+  /// At the start of each step, on every rank, before its first message. Connections whose path is
+  /// down from now on break, at both ends; messages under way on a direct link that is down fail. A
+  /// direct path whose fault begins with this step goes down when some messages have passed
+  /// (LinkFault::passing).
   void begin_step(std::int64_t step);
 
-  /// The same ranks (`world` must outlive it), through links as bad as it is said above. Endpoints' links can
-  /// be slow and down; collectives can be slow. `options`: those of `world`.
+  /// The same ranks (`world` must outlive it), through links as bad as it is said above. Endpoints'
+  /// links can be slow and down; collectives can be slow. `options`: those of `world`.
   std::unique_ptr<comm::World> wrap(comm::World& world, comm::CommOptions options);
   /// `rank`: this world rank.
   std::unique_ptr<comm::Transport> wrap(std::unique_ptr<comm::Transport> transport, int rank);
@@ -45,8 +46,8 @@ class FaultInjector {
   std::unique_ptr<ConnectionRegistry> connections_;
 };
 
-/// Null where nothing is requested. `microbatches`: of an iteration. Throws Error(rank) for a trace that cannot be
-/// read.
+/// Null where nothing is requested. `microbatches`: of an iteration. Throws Error(rank) for a trace
+/// that cannot be read.
 std::unique_ptr<FaultInjector> create_fault_injector(const std::vector<FaultRequest>& requests,
                                                      const parallel::ProcessGrid& grid, int microbatches);
 

@@ -1,5 +1,5 @@
-// InjectedConnection: a connection that is as slow, or as dead, as LinkFaults say. ConnectionRegistry: all of
-// a rank's, so that those whose path goes down can be cut.
+// InjectedConnection: a connection that is as slow, or as dead, as LinkFaults say.
+// ConnectionRegistry: all of a rank's, so that those whose path goes down can be cut.
 #pragma once
 
 #include <condition_variable>
@@ -40,8 +40,8 @@ class InjectedConnection final : public comm::Connection {
                      ConnectionRegistry& registry);
   ~InjectedConnection() override;
 
-  /// Holds the calling thread for the message's delay, then hands it on: one message at a time, whereas those
-  /// of several connections overlap.
+  /// Holds the calling thread for the message's delay, then hands it on: one message at a time,
+  /// whereas those of several connections overlap.
   void send(const comm::MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override;
   std::optional<comm::MessageHeader> receive(kernels::Deadline deadline) override;

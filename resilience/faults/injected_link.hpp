@@ -1,5 +1,5 @@
-// InjectedLink: a direct link between two ranks that is as slow, or as dead, as LinkFaults say. For links
-// that only polling moves on (MPI): no thread is needed.
+// InjectedLink: a direct link between two ranks that is as slow, or as dead, as LinkFaults say. It
+// is for links that only polling moves on (MPI) and needs no thread.
 #pragma once
 
 #include <string>
@@ -9,22 +9,24 @@
 
 namespace tenax::resilience {
 
-/// A message arrives at both ends, and the sender's transfer is done, when its delay is over; one message at
-/// a time, in the order of their sends: a later one's delay begins when the earlier one has arrived.
+/// A message arrives at both ends, and the sender's transfer is done, when its delay is over; one
+/// message at a time, in the order of their sends: a later one's delay begins when the earlier one
+/// has arrived.
 ///
-/// While the link is down its transfers throw Error(link), those under way included: such a message is lost, at both
-/// ends or at one alone. Then the ends no longer agree on what is under way: the link stays unusable, and a new endpoint
-/// must be made, as with any broken connection.
+/// While the link is down its transfers throw Error(link), those under way included: such a message
+/// is lost, at both ends or at one alone. Then the ends no longer agree on what is under way: the
+/// link stays unusable, and a new endpoint must be made, as with any broken connection.
 class InjectedLink final : public comm::Link {
  public:
-  /// World ranks of this end and the other, and whether the link can go down (pipelines) or is only slow
-  /// (collectives).
+  /// World ranks of this end and the other, and whether the link can go down (pipelines) or is only
+  /// slow (collectives).
   struct Ends {
     int rank = 0, peer = 0;
     bool goes_down = false;
   };
 
-  /// `inner` and `faults` must outlive the link and its transfers. The other end's link must be wrapped too.
+  /// `inner` and `faults` must outlive the link and its transfers. The other end's link must be
+  /// wrapped too.
   InjectedLink(comm::Link& inner, Ends ends, LinkFaults& faults)
       : inner_(inner), ends_(ends), faults_(faults) {}
 

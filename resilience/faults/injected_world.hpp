@@ -14,7 +14,8 @@ namespace tenax::resilience {
 /// An endpoint whose links to some peers are injected ones.
 class InjectedEndpoint final : public comm::Endpoint {
  public:
-  /// `world_ranks`: of the endpoint's ranks. `goes_down`: InjectedLink::Ends. `faults` must outlive it.
+  /// `world_ranks`: of the endpoint's ranks. `goes_down`: InjectedLink::Ends. `faults` must outlive
+  /// it.
   InjectedEndpoint(std::unique_ptr<comm::Endpoint> inner, const std::vector<int>& world_ranks, bool goes_down,
                    LinkFaults& faults);
 
@@ -28,8 +29,8 @@ class InjectedEndpoint final : public comm::Endpoint {
   std::vector<std::unique_ptr<InjectedLink>> links_;  ///< per peer; null = as it is
 };
 
-/// Endpoints' links can be slow and down, collectives slow; the control plane is left alone. Where no fault
-/// concerns a group, what the inner world makes is handed out as it is.
+/// Endpoints' links can be slow and down, collectives slow; the control plane is left alone. Where
+/// no fault concerns a group, what the inner world makes is handed out as it is.
 class InjectedWorld final : public comm::World {
  public:
   /// `world` and `faults` must outlive it. `options`: those of `world`.

@@ -1,5 +1,5 @@
-// LinkFaults: what is wrong with which link at the moment: the requested faults, bound to ranks.
-// Knowledge only; what acts on it are the wrappers that FaultInjector makes.
+// LinkFaults: the requested faults, bound to ranks, and which of them hold at the moment. The
+// wrappers that FaultInjector makes act on it.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ struct LinkFault {
   std::uint64_t packet_bytes = 0;  ///< ≥ 1 where per_packet_s counts
   std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
-  /// Of "direct": it goes down within from_step, as when a cable is pulled, at each of its ends when that one has sent and
-  /// received so many messages, and received one at least; what is under way is lost. 0: from the step's beginning, as an
-  /// address.
+  /// Of "direct": it goes down within from_step, as when a cable is pulled, at each of its ends
+  /// when that one has sent and received so many messages, and received one at least; what is under
+  /// way is lost. 0: from the step's beginning, as an address.
   std::int64_t passing = 0;
 
   bool joins(int a, int b) const;
@@ -36,7 +36,7 @@ struct LinkFault {
   double message_delay_s(std::uint64_t bytes, double run_s) const;
 };
 
-/// A fault as it is asked for, before it is known which ranks hold a stage. Either `stages` or `ranks`.
+/// A fault as a deck asks for it, by `stages` or by `ranks`.
 struct FaultRequest {
   std::int64_t from_step = 0, to_step = 0;  ///< as LinkFault's
   std::vector<int> stages;                  ///< two neighbours
@@ -48,9 +48,9 @@ struct FaultRequest {
   std::string down_path = {};  ///< LinkFault::down_path
 };
 
-/// Binds the requests to the ranks that `grid` gives their stages, each tensor rank to its like. `microbatches`: of an
-/// iteration, in which a link carries two messages for each; half of them pass before a direct path goes down. Reads
-/// traces: throws Error(rank).
+/// Binds the requests to the ranks that `grid` gives their stages, each tensor rank to its like.
+/// `microbatches`: of an iteration, in which a link carries two messages for each; half of them
+/// pass before a direct path goes down. Reads traces: throws Error(rank).
 std::vector<LinkFault> bind_faults(const std::vector<FaultRequest>& requests,
                                    const parallel::ProcessGrid& grid, int microbatches);
 

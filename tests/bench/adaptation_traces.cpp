@@ -101,10 +101,11 @@ Outcome adapted(const Setting& setting, const resilience::AdaptationSettings& se
     time_s += iteration.makespan_s;
     resilience::PipelineMeasurement measurement;
     for (const parallel::StageCosts& stage : setting.costs.stages)
-      measurement.stages.push_back({stage.forward_s, stage.backward_input_s, stage.backward_weight_s});
+      measurement.stages.push_back(
+          {.passes = {stage.forward_s, stage.backward_input_s, stage.backward_weight_s}});
     for (std::size_t link = 0; link < links; ++link) {
-      measurement.down.push_back(measured(iteration.down_s[link]));
-      measurement.up.push_back(measured(iteration.up_s[link]));
+      measurement.stages[link + 1].activations = measured(iteration.down_s[link]);
+      measurement.stages[link].gradients = measured(iteration.up_s[link]);
     }
     measurement.iteration_s = iteration.makespan_s;
     controller.observe(i, measurement, conditions);

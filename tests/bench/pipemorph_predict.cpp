@@ -13,7 +13,7 @@
 #include "io/run/schedule_file.hpp"
 #include "parallel/planner/schedule_planner.hpp"
 #include "parallel/replica/layout.hpp"
-#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
 

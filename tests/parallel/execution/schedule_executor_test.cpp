@@ -103,7 +103,8 @@ void run_schedule(const PipelineSchedule& schedule, int microbatches, double pat
         ScheduleExecutor executor(counting, *device, neighbours_of(*endpoint), row, {slots, 60, patience_s});
         int ready = 0;
         CountingObserver observer;
-        executor.run([&](int, int) { ++ready; }, {}, &observer);
+        executor.run([&](int, int) { ++ready; });
+        executor.report(observer);
         EXPECT_EQ(ready, 1) << "gradients are final once, in the last weight pass";
         EXPECT_EQ(observer.passes, static_cast<int>(row.size()));
         EXPECT_EQ(observer.transfers, microbatches * ((stage > 0 ? 2 : 0) + (stage + 1 < stages ? 2 : 0)));

@@ -1,4 +1,4 @@
-#include "parallel/planner/schedule_generator.hpp"
+#include "parallel/planner/list_scheduler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/gantt.hpp"
 
 #include <gtest/gtest.h>
 

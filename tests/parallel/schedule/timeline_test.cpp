@@ -6,6 +6,7 @@
 
 #include "parallel/planner/baselines.hpp"
 #include "parallel/policies/schedule_policy.hpp"
+#include "parallel/schedule/gantt.hpp"
 #include "tests/parallel/expect_error.hpp"
 #include "tests/parallel/random_pipelines.hpp"
 

@@ -207,13 +207,12 @@ TEST(AdaptationController, keeps_the_schedule_where_rescheduling_is_off) {
 TEST(AdaptationController, does_not_believe_one_iteration_in_which_messages_disagree) {
   AdaptationController controller(12, {}, parallel::plan_initial(12, ten_ms(4), {}),
                                   EmulatedPipeline::deterministic());
-  PipelineMeasurement measured{.stages = std::vector<StageMeasurement>(4, {0.01, 0.01, 0.01}),
-                               .down = std::vector<LinkMeasurement>(3, {.delay_s = 1e-4, .samples = 12}),
-                               .up = std::vector<LinkMeasurement>(3, {.delay_s = 1e-4, .samples = 12}),
-                               .iteration_s = 0.39};
+  const LinkMeasurement quick{.delay_s = 1e-4, .samples = 12};
+  const StageMeasurement stage{.passes = {0.01, 0.01, 0.01}, .activations = quick, .gradients = quick};
+  PipelineMeasurement measured{.stages = std::vector(4, stage), .iteration_s = 0.39};
   const std::vector<LinkCondition> conditions(3);
   const auto events_after = [&](std::int64_t step, double delay_s) {
-    measured.down[1] = {.delay_s = delay_s, .spread_s = 0.020, .samples = 12};
+    measured.stages[2].activations = {.delay_s = delay_s, .spread_s = 0.020, .samples = 12};
     controller.observe(step, measured, conditions);
     return controller.decide().events.size();
   };

@@ -100,11 +100,11 @@ TEST(AdaptationController, tells_when_a_link_that_was_run_directly_goes_back_to_
   const parallel::PipelineSchedule schedule = parallel::plan_initial(12, ten_ms(4), {});
   const AdaptationSettings settings = EmulatedPipeline::deterministic();
   AdaptationController controller(12, {}, schedule, settings);
-  PipelineMeasurement measured{.stages = std::vector<StageMeasurement>(4, {0.01, 0.01, 0.01}),
-                               .down = std::vector<LinkMeasurement>(3, {.samples = 12}),
-                               .up = std::vector<LinkMeasurement>(3, {.samples = 12}),
+  const StageMeasurement stage{
+      .passes = {0.01, 0.01, 0.01}, .activations = {.samples = 12}, .gradients = {.samples = 12}};
+  PipelineMeasurement measured{.stages = std::vector(4, stage),
                                .iteration_s = predict_s(schedule, costs, settings.direct, {0, 0, 0})};
-  measured.down[1].delay_s = measured.up[1].delay_s = 0.030;
+  measured.stages[2].activations.delay_s = measured.stages[1].gradients.delay_s = 0.030;
   std::vector<LinkCondition> conditions(3);
   const auto delegated_after = [&](std::int64_t step) {
     controller.observe(step, measured, conditions);

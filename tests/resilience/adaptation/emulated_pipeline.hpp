@@ -108,11 +108,11 @@ class EmulatedPipeline {
   PipelineMeasurement measure() {
     PipelineMeasurement measured;
     for (const parallel::StageCosts& stage : truth.stages)
-      measured.stages.push_back({jittered(stage.forward_s), jittered(stage.backward_input_s),
-                                 jittered(stage.backward_weight_s), stall_s()});
+      measured.stages.push_back({.passes = {jittered(stage.forward_s), jittered(stage.backward_input_s),
+                                            jittered(stage.backward_weight_s), stall_s()}});
     for (std::size_t link = 0; link < paths_.size(); ++link) {
-      measured.down.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
-      measured.up.push_back(measured_link(truth.link_delay_s[link], paths_[link].delegated));
+      measured.stages[link + 1].activations = measured_link(truth.link_delay_s[link], paths_[link].delegated);
+      measured.stages[link].gradients = measured_link(truth.link_delay_s[link], paths_[link].delegated);
     }
     measured.iteration_s = jittered(true_s(controller.running())) + unexplained_s;
     return measured;

@@ -13,7 +13,7 @@
 #include "parallel/planner/baselines.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "resilience/adaptation/pass_times.hpp"
-#include "resilience/adaptation/stage_summary.hpp"
+#include "resilience/adaptation/pipeline_measurement.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::resilience {
@@ -124,14 +124,14 @@ std::vector<PipelineMeasurement> measure(const Scene& scene, int steps) {
 void expect_measured(const Scene& scene, const PipelineMeasurement& measured, double slowdown) {
   ASSERT_EQ(measured.stages.size(), static_cast<std::size_t>(scene.stages));
   for (const StageMeasurement& stage : measured.stages) {
-    EXPECT_NEAR(stage.forward_s, 0.010 * slowdown, 1e-9);
-    EXPECT_NEAR(stage.backward_input_s, 0.012 * slowdown, 1e-9);
-    EXPECT_NEAR(stage.backward_weight_s, 0.008 * slowdown, 1e-9);
+    EXPECT_NEAR(stage.passes.forward_s, 0.010 * slowdown, 1e-9);
+    EXPECT_NEAR(stage.passes.backward_input_s, 0.012 * slowdown, 1e-9);
+    EXPECT_NEAR(stage.passes.backward_weight_s, 0.008 * slowdown, 1e-9);
   }
   double error_s = 0;
   for (int link = 0; link + 1 < scene.stages; ++link)
-    for (const auto& direction : {measured.down, measured.up}) {
-      const LinkMeasurement& of = direction[static_cast<std::size_t>(link)];
+    for (const LinkMeasurement& of :
+         {measured.down(static_cast<std::size_t>(link)), measured.up(static_cast<std::size_t>(link))}) {
       EXPECT_NEAR(of.delay_s, scene.costs.delay_s(link) * slowdown, of.error_s + 1e-9) << link;
       EXPECT_GT(of.samples, 0);
       error_s = std::max(error_s, of.error_s);
@@ -173,7 +173,7 @@ TEST(PipelineMonitor, says_nothing_of_a_step_that_it_did_not_see) {
     const auto group = world.control_group();
     PipelineMonitor monitor(4, *pipeline, *group, {.deadline_s = 10});
     const PipelineMeasurement measured = monitor.finish_step({});
-    EXPECT_EQ(measured.down[0].samples, 0);
+    EXPECT_EQ(measured.down(0).samples, 0);
     EXPECT_EQ(measured.iteration_s, 0);
   });
 }
@@ -207,7 +207,7 @@ TEST(PassTimes, splits_a_fused_backward_where_it_sent_its_gradient_on) {
     passes.on_pass({{Pass::backward, m}, 10.0 * m, 10.0 * m + 5});
     passes.on_transfer({TransferKind::send_gradient, m, 64, 10.0 * m + 3, 10.0 * m + 9, {}, false});
   }
-  const StageMeasurement first = passes.take();
+  const PassMeasurement first = passes.take();
   EXPECT_NEAR(first.backward_input_s, 3, 1e-12);
   EXPECT_NEAR(first.backward_weight_s, 2, 1e-12);
   passes.on_pass({{Pass::backward, 0}, 0, 10});  // not sent: in the proportion last seen
@@ -228,29 +228,30 @@ TEST(PassTimes, tells_for_how_long_a_forward_or_backward_input_pass_was_stalled)
   EXPECT_NEAR(in_weights.take().stall_s, 0, 1e-12);
 }
 
-TEST(StageSummary, lets_the_lane_decide_whose_link_is_slower_for_certain_and_whose_passes_stalled_longer) {
+TEST(StageMeasurement,
+     lets_the_lane_decide_whose_link_is_slower_for_certain_and_whose_passes_stalled_longer) {
   const auto summary = [](int stage, int lane, LinkMeasurement activations, double stall_s) {
-    StageSummary of;
+    StageMeasurement of;
     of.stage = stage;
     of.lane = lane;
     of.activations = activations;
     of.passes.stall_s = stall_s;
     return of;
   };
-  const StageSummary first = summary(0, 0, {}, 2), other_first = summary(0, 1, {}, 3);
-  const StageSummary second = summary(1, 0, {.delay_s = 9, .late_s = 8, .samples = 5}, 0);
-  const StageSummary other_second = summary(1, 1, {.delay_s = 4, .late_s = 1, .samples = 5}, 0);
+  const StageMeasurement first = summary(0, 0, {}, 2), other_first = summary(0, 1, {}, 3);
+  const StageMeasurement second = summary(1, 0, {.delay_s = 9, .late_s = 8, .samples = 5}, 0);
+  const StageMeasurement other_second = summary(1, 1, {.delay_s = 4, .late_s = 1, .samples = 5}, 0);
   for (const auto& summaries : {std::array{first, second, other_first, other_second},
                                 std::array{other_first, other_second, first, second}}) {
     const PipelineMeasurement all = combine(summaries);
-    EXPECT_EQ(all.down[0].delay_s, 4);
-    EXPECT_EQ(all.stages[0].stall_s, 3);
-    EXPECT_EQ(all.stages[1].stall_s, 0);
+    EXPECT_EQ(all.down(0).delay_s, 4);
+    EXPECT_EQ(all.stages[0].passes.stall_s, 3);
+    EXPECT_EQ(all.stages[1].passes.stall_s, 0);
   }
 }
 
-TEST(StageSummary, refuses_bytes_of_another_build) {
-  EXPECT_THROW(summary_of_bytes("short"), kernels::Error);
+TEST(StageMeasurement, refuses_bytes_of_another_build) {
+  EXPECT_THROW(stage_of_bytes("short"), kernels::Error);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Ops are finished in the order of their end times, so that messages are posted in the order of time: what a channel
 // that serves the first comer needs. Of two that end at the same moment, the earlier stage posts first: an activation
 // before a gradient of the same link.
-#include "parallel/schedule/link_timeline.hpp"
+#include "parallel/schedule/pipeline_simulation.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -14,8 +14,8 @@ constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-LinkTimeline::LinkTimeline(const PipelineSchedule& schedule, int microbatches, const PipelineCosts& costs,
-                           const TransferModel& model)
+PipelineSimulation::PipelineSimulation(const PipelineSchedule& schedule, int microbatches,
+                                       const PipelineCosts& costs, const TransferModel& model)
     : schedule_(schedule),
       costs_(costs),
       model_(model),
@@ -29,7 +29,7 @@ LinkTimeline::LinkTimeline(const PipelineSchedule& schedule, int microbatches, c
   for (const auto& ops : schedule.ops_of_stage) times_.emplace_back(ops.size());
 }
 
-std::vector<std::vector<OpTime>> LinkTimeline::run() {
+std::vector<std::vector<OpTime>> PipelineSimulation::run() {
   for (int stage = 0; stage < schedule_.stages(); ++stage) try_start(stage);
   while (!running_.empty()) {
     const auto [end_s, stage] = running_.top();
@@ -39,13 +39,13 @@ std::vector<std::vector<OpTime>> LinkTimeline::run() {
   return std::move(times_);
 }
 
-double LinkTimeline::arrival_s(int stage, const PipelineOp& op) const {
+double PipelineSimulation::arrival_s(int stage, const PipelineOp& op) const {
   if (op.pass == Pass::backward_weight) return 0;
   if (op.pass == Pass::forward) return stage == 0 ? 0.0 : forward_arrival_s_[at(stage, op.microbatch)];
   return stage + 1 == schedule_.stages() ? 0.0 : gradient_arrival_s_[at(stage, op.microbatch)];
 }
 
-void LinkTimeline::try_start(int stage) {
+void PipelineSimulation::try_start(int stage) {
   const auto s = static_cast<std::size_t>(stage);
   Stage& state = stages_[s];
   if (state.running || state.next == schedule_.ops_of_stage[s].size()) return;
@@ -59,7 +59,7 @@ void LinkTimeline::try_start(int stage) {
   running_.emplace(time.end_s, stage);
 }
 
-void LinkTimeline::finish(int stage, double end_s) {
+void PipelineSimulation::finish(int stage, double end_s) {
   Stage& state = stages_[static_cast<std::size_t>(stage)];
   const PipelineOp& op = schedule_.ops_of_stage[static_cast<std::size_t>(stage)][state.next++];
   state.running = false;
@@ -75,7 +75,7 @@ void LinkTimeline::finish(int stage, double end_s) {
   try_start(stage);
 }
 
-double LinkTimeline::post_s(int stage, int link, double end_s) {
+double PipelineSimulation::post_s(int stage, int link, double end_s) {
   const double delay_s = costs_.delay_s(link);
   const bool delegated = !model_.delegated.empty() && model_.delegated[static_cast<std::size_t>(link)] != 0;
   if (delegated || model_.kind == TransferModel::Kind::latency) return end_s + delay_s;

@@ -1,4 +1,4 @@
-#include "parallel/schedule/gantt_svg.hpp"
+#include "parallel/schedule/gantt.hpp"
 
 #include <algorithm>
 #include <array>
@@ -179,6 +179,31 @@ class Chart {
 std::string draw_gantt_svg(const PipelineSchedule& schedule, const Timeline& timeline,
                            const std::string& title, double axis_s) {
   return Chart(schedule, timeline, axis_s).draw(title);
+}
+
+std::string draw_gantt(const PipelineSchedule& schedule, const Timeline& timeline, int width) {
+  double end_s = 0;
+  for (const auto& ops : timeline.ops_of_stage)
+    if (!ops.empty()) end_s = std::max(end_s, ops.back().end_s);
+  const auto column_of = [&](double time_s) {
+    return end_s > 0 ? static_cast<std::size_t>(std::lround(time_s / end_s * width)) : std::size_t{0};
+  };
+  const std::size_t label_width = std::to_string(schedule.stages() - 1).size();
+  std::string chart;
+  for (std::size_t stage = 0; stage < timeline.ops_of_stage.size(); ++stage) {
+    std::string line(static_cast<std::size_t>(width), '.');
+    for (std::size_t i = 0; i < timeline.ops_of_stage[stage].size(); ++i) {
+      const std::size_t begin = column_of(timeline.ops_of_stage[stage][i].start_s);
+      const std::size_t columns = column_of(timeline.ops_of_stage[stage][i].end_s) - begin;
+      std::string label = to_string(schedule.ops_of_stage[stage][i]);
+      if (label.size() > columns) label.resize(1);
+      label.resize(columns, '-');
+      line.replace(begin, columns, label);
+    }
+    const std::string number = std::to_string(stage);
+    chart += "stage " + std::string(label_width - number.size(), ' ') + number + " |" + line + "|\n";
+  }
+  return chart;
 }
 
 }  // namespace tenax::parallel

@@ -1,4 +1,5 @@
-// LinkTimeline: simulate() where messages wait for each other, and may block their sender.
+// PipelineSimulation: the recurrence behind simulate(): an op starts when its stage is idle and its
+// input has arrived, and messages travel as the transfer model says.
 #pragma once
 
 #include <functional>
@@ -10,11 +11,12 @@
 
 namespace tenax::parallel {
 
-/// The schedule must not deadlock (DependencyWalk) and must, like costs and model, outlive the clockwork.
-class LinkTimeline {
+/// The schedule must not deadlock (DependencyWalk). It must outlive the simulation, as must costs
+/// and model.
+class PipelineSimulation {
  public:
-  LinkTimeline(const PipelineSchedule& schedule, int microbatches, const PipelineCosts& costs,
-               const TransferModel& model);
+  PipelineSimulation(const PipelineSchedule& schedule, int microbatches, const PipelineCosts& costs,
+                     const TransferModel& model);
 
   /// When each op starts and ends, aligned with the schedule's lists. To be called once.
   std::vector<std::vector<OpTime>> run();
@@ -34,7 +36,8 @@ class LinkTimeline {
   double arrival_s(int stage, const PipelineOp& op) const;
   void try_start(int stage);
   void finish(int stage, double end_s);
-  /// Posts a message of `stage` at `end_s` over `link`; returns its arrival, and moves free_s if the stage is blocked.
+  /// Posts a message of `stage` at `end_s` over `link`; returns its arrival, and moves free_s if
+  /// the stage is blocked.
   double post_s(int stage, int link, double end_s);
 
   const PipelineSchedule& schedule_;

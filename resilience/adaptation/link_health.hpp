@@ -1,0 +1,46 @@
+// LinkHealth: finds the slow links of a pipeline, whose delay costs a share of an iteration.
+#pragma once
+
+#include <vector>
+
+#include "resilience/adaptation/adaptation_decision.hpp"
+#include "resilience/adaptation/situation.hpp"
+
+namespace tenax::resilience {
+
+/// Pure. A link becomes slow when, as it is run now, it costs the least gain worth an answer. It
+/// heals when it would cost less than half of that directly under the initial schedule, as it will
+/// be run then.
+class LinkHealth {
+ public:
+  /// `healing_iterations`: that a slow link must look healthy for.
+  LinkHealth(int links, int healing_iterations)
+      : links_(static_cast<std::size_t>(links)), healing_iterations_(healing_iterations) {}
+
+  /// `delegated`: per link, how it goes now.
+  void assess(const Situation& situation, const std::vector<char>& delegated);
+
+  bool is_slow(std::size_t link) const { return links_[link].slow; }
+  bool is_healing(std::size_t link) const { return links_[link].slow && links_[link].healthy_iterations > 0; }
+  bool any_is_slow() const;
+  /// It is healthy: the next time that it is slow is reported.
+  void forget_report(std::size_t link) { links_[link].reported_s = 0; }
+  /// Adds an event like `now` for each slow link that was not reported since it was healthy, or has
+  /// become much slower since.
+  void report(const AdaptationEvent& now, const PipelineForecast& forecast,
+              std::vector<AdaptationEvent>& events);
+
+ private:
+  struct Link {
+    bool slow = false;
+    int healthy_iterations = 0;  // while slow
+    double reported_s = 0;       // the delay of the last straggler event; 0 = none since it was healthy
+  };
+
+  bool costs_much(const Situation& situation, std::size_t link, const std::vector<char>& delegated) const;
+
+  std::vector<Link> links_;
+  int healing_iterations_;
+};
+
+}  // namespace tenax::resilience
