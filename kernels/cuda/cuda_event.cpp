@@ -39,7 +39,7 @@ bool CudaEvent::done() const {
 }
 
 void CudaEvent::wait(Deadline deadline) const {
-  wait_until([&] { return done(); }, deadline, *context_, "an event");
+  wait_until([&] { return done(); }, deadline, context_->name(), "an event");
 }
 
 double CudaEvent::time_s() const {

@@ -29,7 +29,7 @@ class DeviceBuffer final : public Buffer {
   void zero() {
     TENAX_CUDA_CHECK(cudaMemsetAsync(data_, 0, bytes_, cudaStreamPerThread));
     wait_until([] { return passed(cudaStreamQuery(cudaStreamPerThread), "cudaStreamQuery(per thread)"); },
-               Deadline::after_s(kZeroLimit_s), *context_, "new memory to be zeroed");
+               Deadline::after_s(kZeroLimit_s), context_->name(), "new memory to be zeroed");
   }
 
  private:

@@ -68,8 +68,8 @@ void CudaStream::reserve_scratch(std::size_t bytes) {
 
 void CudaStream::synchronize(Deadline deadline) {
   const cudaStream_t stream = current();
-  wait_until([&] { return passed(cudaStreamQuery(stream), "cudaStreamQuery(stream)"); }, deadline, *context_,
-             "a stream to be empty");
+  wait_until([&] { return passed(cudaStreamQuery(stream), "cudaStreamQuery(stream)"); }, deadline,
+             context_->name(), "a stream to be empty");
 }
 
 }  // namespace tenax::kernels::cuda

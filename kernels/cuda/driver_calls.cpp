@@ -6,7 +6,6 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
-#include "kernels/cuda/cuda_context.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
@@ -54,13 +53,13 @@ bool passed(cudaError_t status, const char* call) {
   return true;
 }
 
-void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const CudaContext& context,
+void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const std::string& device,
                 const char* what) {
   Backoff backoff;
   while (!is_passed()) {
     if (deadline.expired())
       throw Error(Scope::rank,
-                  context.name() + ": gave up waiting for " + what +
+                  device + ": gave up waiting for " + what +
                       ": what was enqueued before it has not ended (a message that never came, or "
                       "much work); see this rank's other errors, or raise comm.deadline_s");
     backoff.pause();

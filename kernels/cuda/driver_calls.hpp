@@ -5,12 +5,11 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <string>
 
 #include "kernels/deadline.hpp"
 
 namespace tenax::kernels::cuda {
-
-class CudaContext;
 
 /// The calls that only the driver's own interface has. They are looked up when a device is created: an
 /// executable that was linked with libcuda would not start on machines without a driver.
@@ -39,7 +38,7 @@ bool passed(cudaError_t status, const char* call);
 
 /// Waits by asking, since CUDA's own waits know no deadline. Throws Error(rank) on expiry, naming the device
 /// and `what` it did not pass.
-void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const CudaContext& context,
+void wait_until(const std::function<bool()>& is_passed, Deadline deadline, const std::string& device,
                 const char* what);
 
 /// Named ranges (NVTX) that Nsight Systems shows on the launching thread's line, and over the operations

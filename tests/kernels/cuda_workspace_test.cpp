@@ -22,11 +22,14 @@ FakeDevice device;
 
 }  // namespace
 
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 
 namespace tenax::kernels::cuda {
 
+void throw_cuda(cudaError_t, const char* call) { throw Error(Scope::rank, call); }
 EventClock::EventClock(double anchor_life_s, double) : anchor_life_s_(anchor_life_s) {}
 CudaContext::CudaContext(int index) : index_(index) {}
 void* CudaContext::allocate(std::size_t bytes) const {
