@@ -7,8 +7,9 @@
 // fp64 where the compute type is fp64, else fp32 (accumulation_of).
 //
 // Rules of every call:
-//   - All tensors have the compute type (fp32, bf16 or fp64), unless the comment of the Args struct names another.
-//   - Gradients of parameters are added to what is there; with `accumulate` false they overwrite it.
+//   - All tensors have the compute type (fp32, bf16 or fp64), unless the comment of the Args struct
+//     names another.
+//   - Gradients of parameters are added to what is there. With `accumulate` false they overwrite it.
 //   - Gradients of activations overwrite.
 //   - Two tensors may share memory only where a comment says so.
 //   - Results are deterministic: equal inputs give equal bits.
