@@ -13,9 +13,9 @@
 
 namespace tenax::app {
 
-/// `argument` itself; or, where it is a run directory or a folder of checkpoints, the newest
-/// complete checkpoint there, which is then named on stderr together with newer ones that are not
-/// complete. Throws Error(rank) if there is none.
+/// The checkpoint that `argument` names: the file itself, or the newest complete checkpoint of a
+/// run directory or a folder of checkpoints. Then a notice on stderr names it, and newer ones that
+/// are not complete. Throws Error(rank) if there is none.
 std::filesystem::path checkpoint_of_argument(const std::string& argument);
 
 struct TokenizerChoice {
@@ -30,9 +30,10 @@ struct TokenizerChoice {
   std::unique_ptr<io::Tokenizer> create() const;
 };
 
-/// The options --tokenizer and --vocab (which alone means gpt2), else what the checkpoint or the
-/// token file `data` says, else bytes for a model of 256 tokens. Throws Error(rank) naming both if
-/// the file's tokens are not those of the option, or, where none is given, of the checkpoint.
+/// The tokenizer of the options --tokenizer and --vocab (--vocab alone means gpt2); else the one
+/// that the checkpoint, or the token file `data`, names; else bytes, for a model of 256 tokens.
+/// Throws Error(rank) where the file's tokens are others than the option says, or, without an
+/// option, than the checkpoint says.
 TokenizerChoice choose_tokenizer(const CommandLine& line, const io::TokenizerClaim& checkpoint,
                                  const io::CheckpointInfo& info, const io::TokenizerClaim& data = {});
 

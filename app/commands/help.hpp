@@ -21,8 +21,8 @@ std::string general_help();
 std::string command_help(const std::string& command);
 /// Whether the first argument stands where a deck would: neither a command nor an option.
 bool may_be_deck(const std::string& first_argument);
-/// Throws Error(usage) at an option, and at a word that no file has as its name and that no deck
-/// would have: a command that there is not, with the one that may have been meant.
+/// Throws Error(usage) where the argument is no deck: an option, or a word that no file has as its
+/// name and that no deck would have. Then it names the command that may have been meant.
 void check_is_deck(const std::string& first_argument);
 /// Throws Error(usage).
 [[noreturn]] void fail_unknown_command(const std::string& word);

@@ -32,12 +32,13 @@ struct EvaluationOptions {
       nullptr;  ///< told the tokens scored so far, by the calling thread
 };
 
-/// Scores every token but the first once: windows of seq_length as training cuts them in its
+/// Scores every token but the first once, in windows of seq_length as training cuts them in its
 /// sequential order, and a shorter one for the rest. A token sees what is before it in its window.
-/// The passes are training's and its evaluation's: on the same device, in the same type and with
-/// the same batch (micro_batch_size), the same losses bit for bit, whatever the number of threads.
-/// These (model.threads(), as far as there are batches and memory for them) take batch after batch,
-/// one core each.
+///
+/// The passes are those of training's evaluation: on the same device, in the same type and with the
+/// same batch (micro_batch_size) losses are the same bit for bit. Threads take batch after batch,
+/// one core each: model.threads(), as far as there are batches and memory for them. Their number
+/// does not change results.
 Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, const EvaluationOptions& options);
 
 }  // namespace tenax::app

@@ -17,17 +17,17 @@ struct DeviceChoice {
   int ranks_sharing = 1;  ///< how many ranks of this host have its memory
 };
 
-/// The deck's kind ("auto", "cpu", "cuda"). Collective: "auto" is CUDA only if every rank's host
-/// has a GPU. Ranks of a host take its GPUs in turn. Throws AgreedError for a machine, or a device,
+/// Collective: the device of the deck's kind. "auto" means CUDA only if every rank's host has a
+/// GPU. Ranks of a host take its GPUs in turn. Throws comm::AgreedError for a machine, or a device,
 /// that cannot do what the deck asks for.
 DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control);
 
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);
 
-/// Of `available_bytes` of the host's memory, what a run plans to take: all but what is left for
-/// code, libraries and the pages that describe memory. All that the host has, if the deck says to
-/// ignore how much is available.
+/// How much of the host's memory a run plans to take, where `available_bytes` are available: all
+/// but what is left for code, libraries and the pages that describe memory. All that the host has,
+/// if the deck says to ignore what is available.
 std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes);
 
 /// What one rank may fill, where its host's ranks together may fill `host_bytes` of the host's

@@ -17,15 +17,17 @@ struct DataTokenizer {
   enum class Reason { stated, files, text_default, unknown } reason = Reason::unknown;
 };
 
-/// For all files of [data], train and validation. Throws Error(rank) naming both, if two of deck,
-/// vocabulary and files say something else, and for a text whose tokenizer lacks its vocabulary.
-/// Reads what the files say, not their tokens.
+/// Which tokenizer the deck, the vocabulary and all files of [data] agree on. Reads what the files
+/// say of it, not their tokens. Throws Error(rank) where two of them disagree, naming both, and for
+/// a text whose tokenizer lacks its vocabulary.
 DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files);
 
-/// What a run that goes on from a checkpoint, or begins with its weights, finds in it. Throws
-/// Error(rank) if the checkpoint's tokens are others than the deck states; or than texts are by
-/// default, which is no statement and would go unnoticed. Other differences are returned as a
-/// sentence to warn of. A checkpoint's statement is taken over where there is no other.
+/// Compares the tokenizer with that of a checkpoint, which a run goes on from or takes its weights
+/// from. Takes the checkpoint's over where nothing else says one.
+///
+/// Throws Error(rank) if the checkpoint's tokens are others than the deck states, or than those
+/// that texts have by default: nobody stated that default, and the mistake would go unnoticed.
+/// Returns any other difference as a sentence to warn of.
 std::string compare_with_checkpoint(DataTokenizer& tokens, const io::TokenizerClaim& checkpoint,
                                     std::int64_t vocab_size);
 

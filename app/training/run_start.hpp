@@ -18,9 +18,9 @@ struct RunStart {
   std::vector<resilience::PassedOver> passed_over;           ///< newer ones that are not complete; on rank 0
 };
 
-/// From deck.run.resume and what the directories hold, as rank 0 sees them. Touches nothing.
-/// Collective; `group` must outlive the checkpoint's reader. Throws comm::AgreedError if a finished
-/// run there is another model's, or has lost its checkpoints.
+/// Collective: how the run begins, by deck.run.resume and what the directories hold, as rank 0 sees
+/// them. Touches nothing. `group` must outlive the checkpoint's reader. Throws comm::AgreedError if
+/// a finished run there is another model's, or has lost its checkpoints.
 RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck);
 
 /// One sentence for each setting that may change on resume, and has.
