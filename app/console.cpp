@@ -13,7 +13,7 @@
 
 #include "app/units.hpp"
 #include "comm/world.hpp"
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

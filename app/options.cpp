@@ -58,9 +58,8 @@ model::GptConfig gpt_config(const io::ModelSizes& sizes, kernels::DType compute_
 }
 
 model::GptConfig gpt_config(const io::ModelSection& section) {
-  return gpt_config(io::sizes_of(section), section.compute_dtype == io::ComputeDtype::bf16
-                                               ? kernels::DType::bf16
-                                               : kernels::DType::f32);
+  return gpt_config(
+      section, section.compute_dtype == io::ComputeDtype::bf16 ? kernels::DType::bf16 : kernels::DType::f32);
 }
 
 parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank) {

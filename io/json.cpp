@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 
 namespace tenax::io {
 namespace {

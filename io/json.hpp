@@ -1,5 +1,5 @@
-// Writing JSON lines: numbers in shortest round-trip form, a non-finite number is null, strings escaped.
-// Reading is nlohmann-json's.
+// Writes JSON lines. Numbers have their shortest round-trip form, a non-finite number is null,
+// strings are escaped. Reading is io/json_parse.hpp's.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,14 @@
 
 namespace tenax::io {
 
-/// The shortest decimal text that reads back as the same double. Only for finite values.
+/// The shortest decimal text that reads back as `value`, which is finite.
 std::string number_text(double value);
-/// `text` in quotes, escaped so that JSON and TOML both read it. Bytes that are not UTF-8 become U+FFFD.
+/// `text` in quotes, escaped so that both JSON and TOML read it. Bytes that are not UTF-8 become
+/// U+FFFD.
 std::string json_string(std::string_view text);
 
-/// An object under construction, members in the order added. A name is added once.
+/// An object under construction. Its members keep the order in which they are added; a name is
+/// added once.
 class JsonObject {
  public:
   JsonObject& add(std::string_view name, double value);
@@ -28,7 +30,7 @@ class JsonObject {
   JsonObject& add(std::string_view name, const std::vector<std::int64_t>& values);
   JsonObject& add(std::string_view name, const std::vector<std::string>& values);
   JsonObject& add(std::string_view name, const std::vector<JsonObject>& values);
-  /// All members of `other`, after those of this object.
+  /// Adds all members of `other`.
   JsonObject& append(const JsonObject& other);
   std::string text() const { return "{" + members_ + "}"; }
 

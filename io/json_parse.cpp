@@ -4,7 +4,7 @@
 #include <fstream>
 #include <vector>
 
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 
 namespace tenax::io {
 namespace {

@@ -1,5 +1,5 @@
-// JSON that others wrote: faults are sentences of ours, nothing is so deep that a recursion over it could exhaust the stack,
-// and time grows with the text.
+// Reads JSON that others wrote. Faults are sentences of ours, the depth is bounded so that no
+// recursion exhausts the stack, and the time is proportional to the text.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,13 @@ struct ParsedJson {
 
 /// Objects and lists may nest 64 levels deep, and an object may hold a name once.
 ParsedJson parse_json(std::string_view text);
-/// `value` as a message may show it: as JSON, and not all of it if it is long.
+/// `value` as a message may show it: as JSON, cut if it is long.
 std::string shown(const nlohmann::json& value);
-/// The string `name` of `object`; empty if there is none.
+/// The string under `name` in `object`; empty if there is none.
 std::string text_in(const nlohmann::json& object, const char* name);
 
-/// Calls `take` for each line of `file` that is an object. Lines that are none (torn when a run was killed) are passed over,
-/// and so is a file that is absent, or no file but a pipe or a device.
+/// Calls `take` for each line of `file` that is an object. Skips other lines, as a killed run may
+/// leave one torn. Skips a file that is absent, and a pipe or device.
 void for_each_json_line(const std::filesystem::path& file,
                         const std::function<void(const nlohmann::json&)>& take);
 

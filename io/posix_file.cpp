@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -21,13 +18,8 @@ bool is_full(const std::error_code& code) {
   return code == std::errc::no_space_on_device || code.value() == EDQUOT;
 }
 
-[[noreturn]] void fail(const char* verb, const fs::path& path, const std::error_code& code) {
-  const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + reason(code);
-  if (is_full(code)) throw NoSpaceError(kernels::Scope::rank, sentence);
-  throw kernels::Error(kernels::Scope::rank, sentence);
-}
 [[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
-  fail(verb, path, std::error_code(code, std::generic_category()));
+  throw_file_error(verb, path, {code, std::generic_category()});
 }
 
 /// What the system has no error number for.
@@ -65,30 +57,6 @@ void check_free_space(const PosixFile& file, std::int64_t bytes) {
   if (free_bytes < static_cast<double>(bytes)) fail("write", file.path(), ENOSPC);
 }
 
-void sync_directory(const fs::path& directory) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", directory, errno);
-  const int code = retried([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
-  ::close(descriptor);
-  // Some network file systems have no fsync of directories: their renames are durable or nothing helps.
-  if (code != 0 && code != EINVAL && code != ENOTSUP) fail("sync", directory, code);
-}
-
-std::string temporary_prefix(const fs::path& target) {
-  char host[256] = "host";
-  gethostname(host, sizeof host - 1);
-  return "." + target.filename().string() + ".tmp-" + host + "-";
-}
-
-/// Whether `name` is `prefix` and the number of a process that there is no more.
-bool is_of_dead_process(const std::string& name, const std::string& prefix) {
-  if (!name.starts_with(prefix)) return false;
-  pid_t process = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, process);
-  return error == std::errc() && stop == end && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
-}
-
 }  // namespace
 
 void check_folder_of(const fs::path& target) {
@@ -103,6 +71,12 @@ std::string reason(const std::error_code& failure) {
   if (is_full(failure)) return failure.message() + " (make room, or write to another disk)";
   if (failure == std::errc::too_many_files_open) return failure.message() + " (allow more: ulimit -n 1024)";
   return failure.message();
+}
+
+void throw_file_error(const char* verb, const fs::path& path, const std::error_code& code) {
+  const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + reason(code);
+  if (is_full(code)) throw NoSpaceError(kernels::Scope::rank, sentence);
+  throw kernels::Error(kernels::Scope::rank, sentence);
 }
 
 int open_regular_file(const fs::path& path, std::error_code& failure) {
@@ -123,7 +97,7 @@ PosixFile PosixFile::adopt(int descriptor, const fs::path& path) { return PosixF
 PosixFile PosixFile::open_to_read(const fs::path& path) {
   std::error_code failure;
   const int descriptor = open_regular_file(path, failure);
-  if (failure) fail("read", path, failure);
+  if (failure) throw_file_error("read", path, failure);
   return adopt(descriptor, path);
 }
 PosixFile PosixFile::open_stream(const fs::path& path) {
@@ -131,7 +105,7 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
   struct stat info;
   const bool is_pipe = fstat(file.descriptor(), &info) == 0 && S_ISFIFO(info.st_mode);
   const std::error_code fault = is_pipe ? std::error_code() : kind_fault(file.descriptor());
-  if (fault) fail("read", path, fault);
+  if (fault) throw_file_error("read", path, fault);
   return file;
 }
 PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR | O_NOFOLLOW, "write"); }
@@ -190,38 +164,6 @@ void PosixFile::reserve(std::int64_t bytes) const {
 
 void PosixFile::sync() const {
   if (retried([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_, errno);
-}
-
-void publish(const fs::path& temporary, const fs::path& target) {
-  if (::rename(temporary.c_str(), target.c_str()) != 0) fail("write", target, errno);
-  sync_directory(target.has_parent_path() ? target.parent_path() : fs::path("."));
-}
-
-fs::path temporary_name(const fs::path& target) {
-  return target.parent_path() / (temporary_prefix(target) + std::to_string(getpid()));
-}
-
-TemporaryPath TemporaryPath::beside(const fs::path& target) {
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (is_of_dead_process(entry.path().filename().string(), temporary_prefix(target)))
-      fs::remove(entry.path(), ignored);
-  return TemporaryPath(temporary_name(target));
-}
-
-TemporaryPath::~TemporaryPath() {
-  if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-AtomicFile::AtomicFile(const fs::path& target)
-    : target_(target),
-      temporary_(TemporaryPath::beside(target)),
-      file_(PosixFile::create_for(temporary_.path(), target)) {}
-
-void AtomicFile::publish() {
-  file_.sync();
-  io::publish(temporary_.path(), target_);
 }
 
 }  // namespace tenax::io

@@ -1,5 +1,5 @@
-// Files by POSIX calls, for what streams cannot do: positioned and synchronous writes, reservation of space,
-// and files that appear complete or not at all. Errors are kernels::Error(rank) and name file and reason.
+// Files by POSIX calls. They do what streams cannot: write at a position, synchronise, and reserve
+// space. Errors are kernels::Error(rank) and name file and reason.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,27 @@
 
 namespace tenax::io {
 
-/// Throws Error(rank), naming both, unless there is a folder for `target`.
+/// Throws Error(rank), naming both, unless the folder of `target` exists.
 void check_folder_of(const std::filesystem::path& target);
-/// Opens a file to read: not a directory, pipe or device, for which it does not wait either. Returns the descriptor; or -1,
-/// and in `failure` why ("No such file or directory", "it is a pipe, a socket or a device, not a file").
+/// Opens a regular file to read and returns the descriptor. Otherwise returns -1 and sets `failure`
+/// ("No such file or directory", "it is a pipe, a socket or a device, not a file"). Never waits for
+/// a pipe or a device.
 int open_regular_file(const std::filesystem::path& path, std::error_code& failure);
 
-/// Why a file could not be opened or written and, where something helps, what: "Too many open files (allow more: …)".
+/// The reason why a file could not be opened or written, with a remedy if there is one: "Too many
+/// open files (allow more: …)".
 std::string reason(const std::error_code& failure);
 
-/// The disk is full, or the user may have no more of it.
+/// The disk is full, or the user's quota is.
 class NoSpaceError : public kernels::Error {
  public:
   using kernels::Error::Error;
 };
+
+/// Throws "cannot VERB PATH: reason": a NoSpaceError for a full disk, otherwise
+/// kernels::Error(rank).
+[[noreturn]] void throw_file_error(const char* verb, const std::filesystem::path& path,
+                                   const std::error_code& failure);
 
 /// An open file. Used by one thread at a time.
 class PosixFile {
@@ -34,10 +41,9 @@ class PosixFile {
   static PosixFile open_to_read(const std::filesystem::path& path);  ///< a regular file
   /// A file or a pipe; waits for a pipe's writer.
   static PosixFile open_stream(const std::filesystem::path& path);
-  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists already, and is no link
-  static PosixFile create(const std::filesystem::path& path);  ///< replaces what has the name, be it a link
-  /// As create(), under the name `path` for now; messages name `target`, which it is going to be, or the folder that
-  /// `target` lacks.
+  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists and is no link
+  static PosixFile create(const std::filesystem::path& path);  ///< replaces what has the name, even a link
+  /// As create(). Messages name `target`, its later name, or the folder that `target` lacks.
   static PosixFile create_for(const std::filesystem::path& path, const std::filesystem::path& target);
   /// Takes over an open descriptor; `path` is for messages.
   static PosixFile adopt(int descriptor, const std::filesystem::path& path);
@@ -46,10 +52,11 @@ class PosixFile {
   PosixFile& operator=(PosixFile&&) = delete;
 
   std::int64_t size() const;
-  /// All of `bytes`, at `offset`. A file that ends earlier is an error.
+  /// Read or write all of `bytes` at `offset`. To read beyond the end is an error.
   void read(std::span<std::byte> bytes, std::int64_t offset) const;
   void write(std::span<const std::byte> bytes, std::int64_t offset) const;
-  /// Makes the file `bytes` long, its space reserved where the file system can: a full disk shows now.
+  /// Makes the file `bytes` long and reserves its space where the file system can, so that a full
+  /// disk shows now.
   void reserve(std::int64_t bytes) const;
   void sync() const;  ///< fsync
   int descriptor() const { return descriptor_; }
@@ -61,41 +68,5 @@ class PosixFile {
   std::filesystem::path path_;
   int descriptor_ = -1;
 };
-
-/// Renames `temporary` to `target` in the same directory, replacing it, and makes that durable.
-void publish(const std::filesystem::path& temporary, const std::filesystem::path& target);
-
-/// A name whose file, if there is one, is removed at the end: after a rename there is none.
-class TemporaryPath {
- public:
-  explicit TemporaryPath(std::filesystem::path path) : path_(std::move(path)) {}
-  /// temporary_name(target), after the removal of what killed processes of this host left under such names.
-  static TemporaryPath beside(const std::filesystem::path& target);
-  ~TemporaryPath();
-  TemporaryPath(const TemporaryPath&) = delete;
-  TemporaryPath& operator=(const TemporaryPath&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// A file under construction beside `target`: publish() makes it appear, the destructor removes what was not.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::filesystem::path& target);
-
-  const PosixFile& file() const { return file_; }
-  const std::filesystem::path& target() const { return target_; }
-  void publish();  ///< fsync, then rename
-
- private:
-  std::filesystem::path target_;
-  TemporaryPath temporary_;
-  PosixFile file_;
-};
-
-/// "`.NAME.tmp-HOST-PID`" beside `target`: where a file is written before it is renamed.
-std::filesystem::path temporary_name(const std::filesystem::path& target);
 
 }  // namespace tenax::io

@@ -6,7 +6,7 @@
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_summary.hpp"
-#include "io/tokenizer/byte_tokenizer.hpp"
+#include "io/tokenizer/tokenizer.hpp"
 #include "kernels/error.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 

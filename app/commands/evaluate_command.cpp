@@ -10,7 +10,7 @@
 #include "app/progress.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
-#include "io/tokens/token_file.hpp"
+#include "io/tokens/token_hdf5.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

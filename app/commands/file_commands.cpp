@@ -15,7 +15,7 @@
 #include "io/checkpoint/checkpoint_export.hpp"
 #include "io/checkpoint/checkpoint_inspect.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

@@ -11,7 +11,7 @@
 #include "app/inference/generator.hpp"
 #include "app/inference/token_text.hpp"
 #include "app/units.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 

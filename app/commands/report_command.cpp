@@ -7,7 +7,7 @@
 #include "app/report/report_data.hpp"
 #include "app/report/report_page.hpp"
 #include "io/run/trace_file.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

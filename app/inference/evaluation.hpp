@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/inference/checkpoint_model.hpp"
-#include "io/tokens/tokens.hpp"
+#include "io/tokens/token_file.hpp"
 
 namespace tenax::app {
 

@@ -9,7 +9,7 @@
 #include "app/options.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 #include "parallel/replica/layout.hpp"
 #include "resilience/adaptation/delay_estimator.hpp"

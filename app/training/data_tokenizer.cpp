@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/tokenizer/byte_tokenizer.hpp"
+#include "io/tokenizer/tokenizer.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {

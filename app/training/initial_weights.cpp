@@ -82,7 +82,7 @@ void initialise(const parallel::StateMirror& state, const model::GptConfig& conf
 
 void load_initial_weights(const parallel::StateMirror& state, const io::ModelSection& section) {
   const io::Gpt2Weights weights(section.init_weights);
-  weights.check_model(io::sizes_of(section));
+  weights.check_model(section);
   for (const io::StateRange& range : state_ranges(state)) weights.read(range);
 }
 
@@ -90,7 +90,7 @@ io::CheckpointInfo load_initial_checkpoint(comm::ControlGroup& control, const pa
                                            const io::ModelSection& section) {
   std::vector<io::StateRange> weights = state_ranges(state);
   for (io::StateRange& range : weights) range.parts.resize(1);
-  return resilience::restore_checkpoint(control, section.init_weights, weights, io::sizes_of(section));
+  return resilience::restore_checkpoint(control, section.init_weights, weights, section);
 }
 
 }  // namespace tenax::app

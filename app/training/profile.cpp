@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "app/units.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::app {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "io/deck/model_sizes.hpp"
-#include "io/run/events_reader.hpp"
-#include "io/text_file.hpp"
+#include "io/run/run_series.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::app {
 
@@ -58,8 +58,7 @@ RunStart start_without_checkpoint(const io::Deck& deck) {
   const std::int64_t steps = completed_steps(deck);
   if (steps < deck.run.train_steps) return {};
   if (const auto before = deck_of_directory(deck))
-    io::check_same_model(fs::path(deck.run.output_dir) / "deck.toml", io::sizes_of(before->model),
-                         io::sizes_of(deck.model));
+    io::check_same_model(fs::path(deck.run.output_dir) / "deck.toml", before->model, deck.model);
   RunStart start;
   start.finished = true;
   start.steps = steps;
@@ -96,7 +95,7 @@ RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
     start.finished = !group.broadcast(start.finished ? "finished" : "", 0).empty();
     return start;
   }
-  group.agree([&] { start.checkpoint->check_model(io::sizes_of(deck.model)); });
+  group.agree([&] { start.checkpoint->check_model(deck.model); });
   start.steps = start.checkpoint->info().step;
   start.finished = start.steps >= deck.run.train_steps;
   return start;

@@ -9,7 +9,7 @@
 #include "app/progress.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/units.hpp"
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/gpt_replica.hpp"
@@ -43,7 +43,7 @@ void RunState::check_disk() const {
     const io::CheckpointSection& section = rank_.deck().checkpoint;
     if (section.interval < 0) return;
     std::int64_t parameters = 0;
-    for (const io::NamedShape& parameter : io::gpt2_parameters(io::sizes_of(rank_.deck().model)))
+    for (const io::NamedShape& parameter : io::gpt2_parameters(rank_.deck().model))
       parameters += parameter.shape.size();
     const std::size_t numbers = 1 + optimizer_of(rank_.deck()).moments.size();
     const std::int64_t bytes = parameters * static_cast<std::int64_t>(numbers * sizeof(float));
@@ -121,7 +121,7 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
   rank_.world().set_options({std::max(kDeadline_s, deck.comm.deadline_s)});
   auto saving = rank_.world().control_group();
   rank_.world().set_options({deck.comm.deadline_s});
-  resilience::CheckpointOptions options{deck.checkpoint.dir, deck.checkpoint.keep, io::sizes_of(deck.model)};
+  resilience::CheckpointOptions options{deck.checkpoint.dir, deck.checkpoint.keep, deck.model};
   options.global_batch_size = deck.batch.global_batch_size;
   if (rank_.is_first())
     options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,

@@ -6,7 +6,7 @@
 
 #include "comm/control_group.hpp"
 #include "io/deck/deck.hpp"
-#include "io/tokens/tokens.hpp"
+#include "io/tokens/token_file.hpp"
 
 namespace tenax::app {
 

@@ -6,8 +6,8 @@
 #include "app/progress.hpp"
 #include "app/training/token_opening.hpp"
 #include "comm/control_group.hpp"
-#include "io/token_names.hpp"
-#include "io/tokens/token_file.hpp"
+#include "io/file_names.hpp"
+#include "io/tokens/token_hdf5.hpp"
 
 namespace tenax::app {
 

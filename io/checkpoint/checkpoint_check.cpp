@@ -5,7 +5,7 @@
 
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/deck/deck_key.hpp"
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

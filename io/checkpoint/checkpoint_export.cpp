@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "io/checkpoint/checkpoint_serial.hpp"
-#include "io/hugging_face/gpt2_config.hpp"
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/hugging_face_files.hpp"
 #include "io/hugging_face/safetensors.hpp"
 #include "kernels/error.hpp"

@@ -23,9 +23,10 @@
 
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/checksum.hpp"
+#include "io/hdf5.hpp"
 #include "io/hdf5_attribute.hpp"
-#include "io/hdf5_file.hpp"
 #include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -5,11 +5,10 @@
 
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/checksum.hpp"
-#include "io/listing.hpp"
 #include "io/posix_file.hpp"
 #include "io/run/run_summary.hpp"
+#include "io/text.hpp"
 #include "io/tokens/token_inspect.hpp"
-#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

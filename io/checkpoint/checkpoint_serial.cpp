@@ -4,6 +4,7 @@
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::io {
 namespace {

@@ -1,7 +1,7 @@
 #include "io/checkpoint/tokenizer_claim.hpp"
 
 #include "io/tokenizer/tokenizer.hpp"
-#include "io/tokens/token_file.hpp"
+#include "io/tokens/token_hdf5.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

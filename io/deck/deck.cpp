@@ -1,14 +1,86 @@
 #include "io/deck/deck.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
 #include "io/deck/deck_check.hpp"
-#include "io/deck/deck_fault_check.hpp"
 #include "io/deck/deck_reader.hpp"
-#include "io/deck/deck_resolve.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
+
+namespace fs = std::filesystem;
+
+void make_absolute(std::string& path, const fs::path& folder) {
+  if (!path.empty()) path = (folder / path).lexically_normal().string();
+}
+
+bool has_sizes(const ModelSection& model) {
+  return model.num_layers > 0 || model.hidden_size > 0 || model.num_attention_heads > 0 ||
+         model.seq_length > 0 || model.vocab_size > 0;
+}
+
+/// Sizes with which an emulated run's layout can be worked out.
+void stand_in_for_model(ModelSection& model, const ParallelSection& parallel) {
+  constexpr std::int64_t kHeadSize = 64, kVocabulary = 256;
+  model.is_placeholder = true;
+  model.num_layers = parallel.pipeline_parallel_size;
+  model.num_attention_heads = parallel.tensor_parallel_size;
+  model.hidden_size = kHeadSize * model.num_attention_heads;
+  model.seq_length = 1;
+  model.vocab_size = kVocabulary;
+}
+
+/// What an emulated model's messages weigh: a boundary tensor, and gradients in fp32, as if spread evenly. In
+/// floating point, as nobody has checked the sizes yet.
+void weigh_messages(Deck& deck) {
+  constexpr double kGradientBytes = 4, kMaxBytes = 4e18;
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  const auto whole = [=](double bytes) { return static_cast<std::int64_t>(std::min(bytes, kMaxBytes)); };
+  const ModelSection& model = deck.model;
+  const double h = real(model.hidden_size), f = real(model.ffn_hidden_size), t = real(model.seq_length);
+  const double block = 4 * h * h + 2 * h * f + 9 * h + f;
+  const double parameters = real(model.num_layers) * block + (real(model.vocab_size) + t + 2) * h;
+  const double ranks = real(deck.parallel.pipeline_parallel_size) * real(deck.parallel.tensor_parallel_size);
+  DeviceSection& device = deck.device;
+  if (device.activation_bytes == 0)
+    device.activation_bytes = whole(real(deck.batch.micro_batch_size) * t * h *
+                                    (model.compute_dtype == ComputeDtype::bf16 ? 2 : 4));
+  if (device.gradient_bytes == 0)
+    device.gradient_bytes = whole(std::ceil(parameters / ranks) * kGradientBytes);
+}
+
+/// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing.
+void resolve(Deck& deck, const fs::path& deck_file) {
+  auto& run = deck.run;
+  if (run.name.empty()) run.name = deck_file.stem().string();
+  if (run.output_dir.empty()) run.output_dir = (fs::path("runs") / run.name).string();
+  if (deck.checkpoint.dir.empty()) deck.checkpoint.dir = (fs::path(run.output_dir) / "checkpoints").string();
+  const bool is_emulated = deck.device.kind == DeviceKind::emulated;
+  if (is_emulated) deck.checkpoint.interval = -1;  // there is nothing to save
+  if (is_emulated && !has_sizes(deck.model)) stand_in_for_model(deck.model, deck.parallel);
+  if (deck.model.ffn_hidden_size == 0) deck.model.ffn_hidden_size = 4 * deck.model.hidden_size;
+  if (is_emulated && !deck.model.is_placeholder) weigh_messages(deck);
+  if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
+  auto& limit = deck.pipeline.activation_limit;
+  if (limit.size() == 1 && limit.front() == 0) limit.clear();
+
+  const fs::path working_folder = fs::current_path();
+  make_absolute(run.output_dir, working_folder);
+  make_absolute(deck.checkpoint.dir, working_folder);
+
+  const fs::path deck_folder = fs::absolute(deck_file).parent_path();
+  for (auto* sources : {&deck.data.train, &deck.data.validation}) {
+    for (auto& source : *sources) make_absolute(source.file, deck_folder);
+  }
+  make_absolute(deck.data.vocab_dir, deck_folder);
+  make_absolute(deck.model.init_weights, deck_folder);
+  if (run.resume != "auto" && run.resume != "never") make_absolute(run.resume, deck_folder);
+  for (auto& fault : deck.inject) make_absolute(fault.trace, deck_folder);
+}
 
 Deck finish(DeckReader& reader, const std::filesystem::path& file) {
   reader.require_all();

@@ -1,6 +1,6 @@
-// Deck: the input of a run, as typed values. Which keys exist, with default, range, unit and a sentence each,
-// is declared once in deck_table.cpp; parsing, checking, --deck-help, inputs/reference.toml and the resolved
-// deck come from there. What a key means stands in its row there.
+// Deck: the input of a run, as typed values. deck_table.cpp declares each key once, with its
+// meaning, range and unit. Parsing, checking, --deck-help, inputs/reference.toml and the resolved
+// deck follow that table.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/deck/choice.hpp"
+#include "io/deck/model_sizes.hpp"
 
 namespace tenax::io {
 
@@ -30,24 +31,23 @@ struct RunSection {
   bool never_resumes() const { return resume == "never"; }
 };
 
-struct ModelSection {
-  std::int64_t num_layers = 0, hidden_size = 0, num_attention_heads = 0;
-  std::int64_t ffn_hidden_size = 0;  ///< resolved: never 0 after parsing
-  std::int64_t seq_length = 0, vocab_size = 0;
+/// Resolved: ffn_hidden_size is never 0 after parsing.
+struct ModelSection : ModelSizes {
   Choice<ComputeDtype> compute_dtype = ComputeDtype::fp32;
   std::string init_weights;  ///< absolute path or empty
-  /// An emulated run without a model: the sizes only suit the layout, and the resolved deck leaves them out.
+  /// An emulated run without a model: the sizes only suit the layout, and the resolved deck leaves
+  /// them out.
   bool is_placeholder = false;
 };
 
 struct DataSource {
-  std::string file;   ///< absolute path of a file, a folder or a pattern (io/token_names.hpp)
+  std::string file;   ///< absolute path of a file, a folder or a pattern (io/file_names.hpp)
   double weight = 0;  ///< 0: the number of its tokens
 };
 
 struct DataSection {
   std::vector<DataSource> train, validation;
-  /// Empty: unstated, and in a run's own deck that nobody knows (app/training/data_tokenizer.hpp).
+  /// Empty: unstated. In a run's own deck: unknown (app/training/data_tokenizer.hpp).
   std::string tokenizer;
   std::string vocab_dir;
   std::string order = "shuffled";
@@ -65,8 +65,7 @@ struct OptimizerSection {
   Choice<OptimizerKind> kind = OptimizerKind::adamw;
   double lr = 0, min_lr = 0;
   Choice<LrSchedule> lr_schedule = LrSchedule::cosine;
-  std::int64_t lr_warmup_steps = 0,
-               lr_decay_steps = 0;  ///< lr_decay_steps resolved: train_steps where 0 was given
+  std::int64_t lr_warmup_steps = 0, lr_decay_steps = 0;  ///< resolved: lr_decay_steps is train_steps for 0
   double weight_decay = 0.1, adam_beta1 = 0.9, adam_beta2 = 0.95, adam_eps = 1e-8, clip_grad = 1.0;
 };
 
@@ -92,11 +91,11 @@ struct DeviceSection {
   Choice<DeviceKind> kind = DeviceKind::automatic;
   bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
   Choice<Recompute> recompute = Recompute::none;
-  // Of the emulated device alone: times of one microbatch, one number or one per stage.
+  // Of the emulated device alone: times of one microbatch; one number, or one per stage.
   std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
   Choice<DirectModel> direct_model = DirectModel::send_queue;
   std::int64_t send_queue_depth = 1;
-  std::int64_t activation_bytes = 0;  ///< of a boundary tensor; resolved: the model's for 0, if there is one
+  std::int64_t activation_bytes = 0;  ///< of a boundary tensor; resolved: the model's for 0
   std::int64_t gradient_bytes = 0;    ///< of one rank's weight gradients; resolved likewise
   double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
 };
@@ -133,16 +132,17 @@ struct Deck {
   std::vector<InjectEntry> inject;
 };
 
-/// Reads, overrides, checks and resolves a deck. `overrides`: "section.key=value" each. Relative paths become
-/// absolute (files: relative to the deck; output_dir: to the working directory). Throws kernels::Error(usage)
-/// with "DECK:LINE:COLUMN: message" or "command line: section.key: message"; a deck that cannot be opened
-/// included. A delay trace that cannot be read is an Error(rank) at its key.
+/// Reads, overrides, checks and resolves a deck. Each of `overrides` is "section.key=value".
+/// Relative paths become absolute: files relative to the deck, output_dir to the working directory.
+/// Throws kernels::Error(usage) with "DECK:LINE:COLUMN: message" or "command line: section.key:
+/// message", also for a deck that cannot be opened. A delay trace that cannot be read is an
+/// Error(rank) at its key.
 Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The resolved deck as TOML: every key (but a placeholder model's), in table order; reading it back gives
-/// the same Deck.
+/// The resolved deck as TOML: all keys in table order, except a placeholder model's. Reading it
+/// back gives the same Deck.
 std::string to_toml(const Deck& deck);
-/// The resolved deck for rank 0 to broadcast: parses what to_toml wrote.
+/// Parses the text of to_toml(), which rank 0 broadcasts.
 Deck parse_resolved_deck(const std::string& toml);
 
 std::string deck_help();       ///< text of `tenax --deck-help`

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "io/deck/deck_device_check.hpp"
-#include "io/deck/deck_fault_check.hpp"
 #include "io/deck/deck_key.hpp"
-#include "io/deck/deck_text.hpp"
+#include "io/file_names.hpp"
 #include "io/json.hpp"
-#include "io/token_names.hpp"
 
 namespace tenax::io {
 namespace {
@@ -175,10 +172,7 @@ void check_deck(const Deck& deck, const Origins& origins) {
   check_model(deck, origins);
   check_batch(deck, origins);
   check_resume(deck, origins);
-  check_per_stage(deck, origins, "pipeline.activation_limit", deck.pipeline.activation_limit.size());
-  check_kinds(deck, origins);
-  check_device(deck, origins);
-  check_faults(deck, origins);
+  check_machine(deck, origins);
   if (deck.run.name.find('/') != std::string::npos || deck.run.name == "." || deck.run.name == "..") {
     origins.fail({"run.name"}, "run.name = " + json_string(deck.run.name) + " cannot name a folder");
   }

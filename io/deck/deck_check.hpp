@@ -1,4 +1,5 @@
-// What is wrong with a deck as a whole: keys against each other, and keys this version does not honour.
+// Faults of a deck as a whole: keys that contradict each other, and keys that this version does not
+// honour.
 #pragma once
 
 #include "io/deck/deck.hpp"
@@ -6,7 +7,15 @@
 
 namespace tenax::io {
 
-/// All of it is seen from the deck alone: no file is opened. Throws Error(usage) at the most relevant key.
+/// Checks everything that the deck alone shows; opens no file. Throws kernels::Error(usage) at the
+/// most relevant key.
 void check_deck(const Deck& deck, const Origins& origins);
+
+/// The part of check_deck() that concerns the machine: [pipeline], [device] and [[inject]].
+void check_machine(const Deck& deck, const Origins& origins);
+
+/// Reads each delay trace once. Throws kernels::Error(rank) at the key of a file that is missing or
+/// malformed.
+void check_traces(const Deck& deck, const Origins& origins);
 
 }  // namespace tenax::io

@@ -1,5 +1,5 @@
-// One row of the deck's table: a key, where its value lives in a Deck, what it may be and what to say of it.
-// Its type is that of the Deck's member, its default the member's initialiser.
+// DeckKey: one row of the deck's table. It has the key's name, its member of Deck, the allowed
+// values and a sentence for users. The member gives the type, the member's initialiser the default.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace tenax::io {
 
-/// Where a key's value lives in a Deck.
+/// A key's value within a Deck.
 using DeckTarget =
     std::variant<std::int64_t*, double*, bool*, std::string*, AnyChoice*, std::vector<std::int64_t>*,
                  std::vector<double>*, std::vector<std::string>*, std::vector<DataSource>*>;
 
-/// Sizes multiply, and end as 32-bit arguments of libraries.
+/// The largest size: sizes multiply, and become 32-bit arguments of libraries.
 inline constexpr double kMaxSize = 2147483647;
 
 struct Range {
@@ -29,21 +29,21 @@ struct Range {
   bool bounded() const;
   // Only if bounded():
   std::string text() const;        ///< "greater than 0", "in [1, 2147483647]"
-  std::string short_text() const;  ///< the same without an upper bound that only guards against overflow
-  /// " = TEXT is out of range: it must be …", for a `value` written as `text`; empty if it contains it.
+  std::string short_text() const;  ///< without an upper bound that only guards against overflow
+  /// " = TEXT is out of range: it must be …", where `text` is `value` as written; empty if the
+  /// range contains it.
   std::string complaint(double value, const std::string& text) const;
 };
 
-/// A key that is known but whose machinery comes with later work.
+/// A known key whose machinery comes with later work.
 struct Later {
-  std::vector<std::string> values;  ///< what is refused; empty = everything but the default
+  std::vector<std::string> values;  ///< the values refused; empty = all but the default
   std::string reason;               ///< "…: it trains one replica"
 };
 
 struct DeckKey {
   std::string section, name, sentence;
-  std::function<DeckTarget(Deck&, std::size_t)>
-      target;  ///< the index counts [[inject]] entries, else it is 0
+  std::function<DeckTarget(Deck&, std::size_t)> target;  ///< of [[inject]] entry i; else i = 0
   Range range;
   std::vector<std::string> choices;
   std::string unit;
@@ -52,13 +52,13 @@ struct DeckKey {
   bool empty_is_zero = false;  ///< an empty list is written 0
   bool may_be_empty = false;   ///< "" besides the choices
   Later later;
-  std::string kind;  ///< honoured only where the section's key `kind` has this value; empty = always
+  std::string kind;  ///< the only value of the section's `kind` that honours it; empty = all
 
   std::string full_name() const { return section + "." + name; }
   std::string type_text() const;          ///< "integer", "list of strings", …
   std::string type_with_article() const;  ///< "an integer", …
 
-  // For the table: each sets what it says and returns the row.
+  // For the table: each sets one member and returns the row.
   DeckKey& required(std::string example);
   DeckKey& example(std::string toml);
   DeckKey& at_least(double low);
@@ -80,5 +80,11 @@ const std::vector<DeckSection>& deck_sections();
 const std::vector<DeckKey>& deck_keys();  ///< the table, in the order in which decks are written
 const DeckKey* find_key(const std::string& section, const std::string& name);  ///< null if unknown
 bool is_section(const std::string& name);
+
+/// `value` with a point or an exponent, so that TOML reads a float.
+std::string toml_number(double value);
+
+/// The value in `target` as TOML. Reading it back gives the same value.
+std::string toml_text(const DeckTarget& target, const DeckKey& key);
 
 }  // namespace tenax::io

@@ -1,6 +1,6 @@
 #include "io/deck/deck_origins.hpp"
 
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

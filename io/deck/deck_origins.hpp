@@ -1,4 +1,4 @@
-// Where each key of a deck was set, so that whatever is wrong with its value is reported there.
+// Origins: where each key of a deck was set. A fault in its value is reported there.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,21 @@ struct Position {
   std::size_t line = 1, column = 1;
 };
 
-/// Keys are "section.key", "inject.0.key" for [[inject]] entries; a section's header is "section".
+/// Keys are "section.key", or "inject.0.key" for [[inject]] entries. A section's header is
+/// "section".
 class Origins {
  public:
   explicit Origins(std::string deck_label) : deck_label_(std::move(deck_label)) {}
 
   void set_in_deck(const std::string& key, Position position) { position_of_key_[key] = position; }
-  /// An override wins over the deck from now on.
+  /// An override wins over the deck.
   void set_on_command_line(const std::string& key) { position_of_key_[key] = std::nullopt; }
   bool is_set(const std::string& key) const { return position_of_key_.contains(key); }
 
-  /// "DECK:LINE:COLUMN: " or "command line: section.key: ", as fail() begins.
+  /// The beginning of fail()'s message: "DECK:LINE:COLUMN: " or "command line: section.key: ".
   std::string place_of(const std::vector<std::string>& keys) const;
-  /// Throws Error(usage) at the first of `keys` that an override set, else the first that the deck set, else
-  /// at the header of the first one's section, else at the start of the deck.
+  /// Throws Error(usage) at the first of `keys` that an override set. Without one: at the first
+  /// that the deck set, at the header of the first key's section, or at the start of the deck.
   [[noreturn]] void fail(const std::vector<std::string>& keys, const std::string& message) const;
   [[noreturn]] void fail_at(Position position, const std::string& message) const;
   [[noreturn]] static void fail_on_command_line(const std::string& key, const std::string& message);

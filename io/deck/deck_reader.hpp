@@ -1,4 +1,5 @@
-// A deck's text and overrides into a Deck: names and values are checked one by one, not against each other.
+// DeckReader: turns a deck's text and overrides into a Deck. It checks names and values one by one,
+// not against each other.
 #pragma once
 
 #include <string>
@@ -12,14 +13,14 @@ namespace tenax::io {
 class DeckReader {
  public:
   /// `label`: the deck as messages name it.
-  explicit DeckReader(std::string label) : label_(label), origins_(label) {}
+  explicit DeckReader(std::string label) : origins_(std::move(label)) {}
 
-  /// Throws Error(usage) at the first fault in the text.
+  /// Reads a deck's text. Throws Error(usage) at its first fault.
   void read(const std::string& text);
-  /// Throws Error(usage) "command line: …".
+  /// Applies "section.key=value". Throws Error(usage) "command line: …".
   void apply_override(const std::string& text);
-  /// Throws Error(usage) at the section of a required key that was not set. What [[inject]], [device] and
-  /// data.train need is left to check_deck().
+  /// Throws Error(usage) at the section of a required key that was not set. check_deck() looks
+  /// after [[inject]], [device] and data.train.
   void require_all() const;
 
   Deck& deck() { return deck_; }
@@ -35,7 +36,6 @@ class DeckReader {
   void store(const Entry& entry);
   bool may_be_absent(const DeckKey& key) const;
 
-  std::string label_;
   Origins origins_;
   Deck deck_;
 };

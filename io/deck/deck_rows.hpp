@@ -1,4 +1,4 @@
-// The shape in which the table declares its rows; for deck_table*.cpp alone.
+// Rows: adds keys to the deck's table. For deck_table*.cpp alone.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tenax::io {
 
 inline constexpr Range kSize{1, kMaxSize, false, false};
 inline constexpr Range kCount{0, kMaxSize, false, false};
-/// Beyond these nobody trains anything, and what is computed from them would wrap around.
+/// Nobody trains beyond these, and products of larger ones would wrap around.
 inline constexpr Range kLayers{1, 1e5, false, false};
 inline constexpr Range kWidth{1, 1e7, false, false};
 inline constexpr Range kInnerWidth{0, 4e7, false, false};  ///< 4 x kWidth; 0 = that
@@ -21,7 +21,7 @@ inline constexpr Range kFraction{0, 1, false, true};
 
 using Keys = std::vector<DeckKey>;
 
-/// Adds the rows of one section, whose struct `part` finds in a Deck.
+/// Adds the rows of one section. `part` finds the section's struct in a Deck.
 template <class Section>
 class Rows {
  public:
@@ -31,9 +31,10 @@ class Rows {
   Rows(Keys& keys, std::string section, Part part)
       : keys_(keys), section_(std::move(section)), part_(std::move(part)) {}
 
-  /// The row is valid until the next one is added.
-  template <class T>
-  DeckKey& operator()(std::string name, T Section::*member, std::string sentence) {
+  /// Adds a row. The reference is valid until the next row is added.
+  template <class Member>  // of Section, or of a base of it
+  DeckKey& operator()(std::string name, Member member, std::string sentence) {
+    using Value = std::remove_reference_t<decltype(std::declval<Section&>().*member)>;
     DeckKey key;
     key.section = section_;
     key.name = std::move(name);
@@ -41,7 +42,7 @@ class Rows {
     key.target = [part = part_, member](Deck& deck, std::size_t i) {
       return DeckTarget(&(part(deck, i).*member));
     };
-    if constexpr (std::is_base_of_v<AnyChoice, T>) key.choices = (Section{}.*member).words();
+    if constexpr (std::is_base_of_v<AnyChoice, Value>) key.choices = (Section{}.*member).words();
     keys_.push_back(std::move(key));
     return keys_.back();
   }

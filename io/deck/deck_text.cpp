@@ -1,5 +1,5 @@
 // What is written about decks: the resolved deck, the reference deck and the help, all by walking the table.
-#include "io/deck/deck_text.hpp"
+#include "io/deck/deck_key.hpp"
 
 #include <sstream>
 

@@ -1,11 +1,9 @@
-#include "io/deck/deck_value.hpp"
-
 #include <algorithm>
 #include <cmath>
 
-#include "io/deck/deck_text.hpp"
+#include "io/deck/toml.hpp"
 #include "io/json.hpp"
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 
 namespace tenax::io {
 namespace {

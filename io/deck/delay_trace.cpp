@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -12,11 +12,10 @@ class DelayTrace {
   struct Point {
     double seconds = 0, delay_ms = 0;
   };
-  /// `points`: at ascending times ≥ 0, delays ≥ 0 and finite; at least one.
+  /// Takes at least one point. Times ascend from ≥ 0; delays are finite and ≥ 0.
   explicit DelayTrace(std::vector<Point> points);
 
-  /// That of the last point at or before `seconds`: 0 before the first, and after the last that one's for
-  /// ever.
+  /// The delay of the last point at or before `seconds`; 0 before the first point.
   double delay_ms_at(double seconds) const;
   const std::vector<Point>& points() const { return points_; }
 
@@ -24,8 +23,9 @@ class DelayTrace {
   std::vector<Point> points_;
 };
 
-/// A CSV file: one "seconds,delay_ms" a line, a header line of that wording if any; empty lines and lines
-/// that begin with # do not count. Throws Error(rank) "FILE:LINE: …", or "cannot open FILE: …".
+/// Reads a CSV file: one "seconds,delay_ms" a line, optionally below a header of these words. Empty
+/// lines and lines that begin with # do not count. Throws Error(rank) "FILE:LINE: …", or "cannot
+/// open FILE: …".
 DelayTrace read_delay_trace(const std::filesystem::path& file);
 
 }  // namespace tenax::io

@@ -1,11 +1,12 @@
-// ModelSizes: what makes two GPTs the same model, under the deck's names.
+// ModelSizes: the sizes that two equal GPTs share, under the deck's names.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
-#include "io/deck/deck.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::io {
 
@@ -15,7 +16,7 @@ struct ModelSizes {
   bool operator==(const ModelSizes&) const = default;
 };
 
-/// Every member with its name, for loops over them.
+/// A member with its name. kModelSizes lists all of them, for loops.
 struct ModelSize {
   const char* name;
   std::int64_t ModelSizes::*member;
@@ -29,9 +30,16 @@ inline constexpr std::array<ModelSize, 6> kModelSizes = {{
     {"vocab_size", &ModelSizes::vocab_size},
 }};
 
-ModelSizes sizes_of(const ModelSection& section);
-
-/// Throws kernels::Error(rank) that names the first size of `file` that is not the one wanted, and both values.
-void check_same_model(const std::filesystem::path& file, const ModelSizes& stored, const ModelSizes& wanted);
+/// Throws kernels::Error(rank) unless all sizes are equal. Names the first one that differs, and
+/// both values.
+inline void check_same_model(const std::filesystem::path& file, const ModelSizes& stored,
+                             const ModelSizes& wanted) {
+  for (const auto& [name, member] : kModelSizes) {
+    if (stored.*member == wanted.*member) continue;
+    throw kernels::Error(kernels::Scope::rank, file.string() + " holds another model: its " + name + " is " +
+                                                   std::to_string(stored.*member) + ", but should be " +
+                                                   std::to_string(wanted.*member));
+  }
+}
 
 }  // namespace tenax::io

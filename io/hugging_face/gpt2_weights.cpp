@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "io/hugging_face/gpt2_config.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -1,4 +1,4 @@
-// A GPT-2 in safetensors files, whatever dialect of Hugging Face's names it speaks.
+// Gpt2Weights: a GPT-2 in safetensors files, in any dialect of Hugging Face's names.
 #pragma once
 
 #include <filesystem>
@@ -7,30 +7,30 @@
 #include <string>
 #include <vector>
 
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/safetensors_set.hpp"
 #include "io/state_range.hpp"
 
 namespace tenax::io {
 
-/// Names with or without "transformer."; causal masks and a language head equal to wte.weight are ignored.
-/// Throws kernels::Error(rank) naming the tensor that is missing, misshapen or not GPT-2's.
+/// Takes names with or without "transformer.". Ignores causal masks and a language head equal to
+/// wte.weight. Throws kernels::Error(rank) that names the tensor which is missing, misshapen or not
+/// GPT-2's.
 class Gpt2Weights {
  public:
-  /// `model`: as SafetensorsSet takes it.
+  /// `model` is the argument of SafetensorsSet.
   explicit Gpt2Weights(const std::filesystem::path& model);
-  /// As the tensors (and config.json beside them, which must agree) say; num_attention_heads is 0 without
-  /// a config.json, for no tensor tells it.
+  /// The sizes by the tensors, and by config.json beside them, which must agree.
+  /// num_attention_heads is 0 without a config.json: no tensor tells it.
   const ModelSizes& sizes() const { return sizes_; }
-  /// The tensors of the file that no parameter is made of, by the file's names: causal masks, and a language head that
-  /// equals wte.weight.
+  /// The file's names of ignored tensors: causal masks, and a language head that equals wte.weight.
   const std::vector<std::string>& ignored() const { return ignored_; }
-  /// Throws unless the sizes are `wanted` (heads only if they are known).
+  /// Throws unless the sizes are `wanted`. Compares heads only if they are known.
   void check_model(const ModelSizes& wanted) const;
 
-  /// All of a parameter.
+  /// Reads a whole parameter.
   void read(const std::string& name, std::span<float> values) const;
-  /// `range.weights()` from the file, padding zero.
+  /// Fills `range.weights()`; padding is zero.
   void read(const StateRange& range) const;
 
  private:

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "io/json_parse.hpp"
-#include "io/utf8.hpp"
+#include "io/text.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -1,5 +1,5 @@
-// The header of a safetensors file: 8 bytes little-endian length, then JSON naming each tensor's type, shape
-// and place. Format: https://github.com/huggingface/safetensors.
+// The header of a safetensors file: its length in 8 bytes, little-endian, then JSON with each
+// tensor's type, shape and place. Format: https://github.com/huggingface/safetensors.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct SafetensorsEntry {
   std::int64_t elements() const;
 };
 
-/// Bytes an element of `dtype`; 0 if there is no such type.
+/// The bytes of an element of `dtype`; 0 if there is no such type.
 std::int64_t bytes_of_dtype(std::string_view dtype);
 
 /// "[2, 3]"
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
-/// By increasing place. Throws kernels::Error(rank), naming `file`, if the JSON is invalid or lies: duplicate
-/// or unknown names, places that overlap, leave holes or lie outside of the `data_bytes`, lengths that are
-/// not type × shape.
+/// The entries by increasing place. Throws kernels::Error(rank) that names `file` if the JSON is
+/// invalid: duplicate or unknown names, lengths other than type × shape, places that overlap, leave
+/// holes or exceed `data_bytes`.
 std::vector<SafetensorsEntry> parse_safetensors_header(const std::string& json, std::int64_t data_bytes,
                                                        const std::filesystem::path& file);
 
-/// Length and JSON, padded with blanks to a multiple of 8. Entries as they will be read.
+/// The length and the JSON of `entries`, padded with blanks to a multiple of 8.
 std::string safetensors_header(const std::vector<SafetensorsEntry>& entries);
 
 [[noreturn]] void refuse_safetensors(const std::filesystem::path& file, const std::string& why);

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "io/json_parse.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::io {
 namespace {

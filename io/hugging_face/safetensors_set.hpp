@@ -9,7 +9,7 @@
 
 namespace tenax::io {
 
-/// Open files whose headers have been checked. Used by one thread at a time.
+/// Open files with checked headers. Used by one thread at a time.
 class SafetensorsSet {
  public:
   struct Tensor {
@@ -17,9 +17,9 @@ class SafetensorsSet {
     const SafetensorsEntry* entry = nullptr;
   };
 
-  /// `model`: a safetensors file; Hugging Face's index of several (model.safetensors.index.json); or the folder that holds
-  /// model.safetensors or that index. Throws kernels::Error(rank) that says what it is instead, if it is something else that
-  /// models are kept in, and if the files are not those of the index.
+  /// `model` is a safetensors file, Hugging Face's index of several (model.safetensors.index.json),
+  /// or the folder of either. Throws kernels::Error(rank) if the files do not match the index, and
+  /// names the format if it is another one of models.
   explicit SafetensorsSet(const std::filesystem::path& model);
 
   /// The file, or the index: for messages.

@@ -1,3 +1,5 @@
+#include "io/run/lock_owner.hpp"
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -5,7 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "io/run/directory_lock.hpp"
 #include "io/run/run_files.hpp"
 
 namespace tenax::io {
@@ -71,7 +72,7 @@ std::string lock_obstacle(const std::filesystem::path& directory, LockState stat
                           const std::optional<LockOwner>& owner, const LockOwner& me) {
   const std::string advice =
       "; wait until it ends, or choose another run.name, run.output_dir or checkpoint.dir";
-  const std::string file = (directory / DirectoryLock::kFileName).string();
+  const std::string file = (directory / kLockFile).string();
   if (state == LockState::held || (state == LockState::unknown && !owner))
     return directory.string() +
            " is in use by another run: " + (owner ? description(*owner) : "a process that is just starting") +

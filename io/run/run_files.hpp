@@ -1,5 +1,5 @@
-// The files of a run directory: metrics.jsonl, events.jsonl, deck.toml. Written by one rank. What cannot be
-// written is an Error(rank) that names file and reason.
+// Writes the files of a run directory: metrics.jsonl, events.jsonl, deck.toml. One rank does so.
+// Failures are Error(rank) that name file and reason.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 #include <optional>
 #include <string>
 
-#include "io/deck/deck.hpp"
 #include "io/json.hpp"
-#include "io/run/run_files_lines.hpp"
+#include "io/run/line_file.hpp"
 
 namespace tenax::io {
 
+struct Deck;
+
 /// Writes the resolved deck to output_dir/deck.toml, atomically.
 void write_resolved_deck(const Deck& deck);
-/// UNIX time of the system's clock.
+/// UNIX time by the system's clock.
 double unix_time_s();
 
 struct TrainingMetrics {
@@ -27,15 +28,16 @@ struct TrainingMetrics {
   double seconds = 0, tokens_per_second = 0;
 };
 
-/// metrics.jsonl, one line a training step or validation. A line is one write(2). Used by one thread.
+/// metrics.jsonl: one line for each training step or validation. A line is one write(2). Used by
+/// one thread.
 class MetricsWriter {
  public:
-  /// Continues the file after `steps_done` steps: first drops what will be written again, that is training
-  /// lines of steps ≥ steps_done, validation lines of more than steps_done steps, and a torn last line. With
-  /// steps_done = 0 the file starts empty.
+  /// Continues the file after `steps_done` steps. First drops the lines that will be written again:
+  /// training lines of steps ≥ steps_done, validation lines of more than steps_done steps, and a
+  /// torn last line. With steps_done = 0 the file starts empty.
   MetricsWriter(const std::filesystem::path& run_directory, std::int64_t steps_done);
   void training(const TrainingMetrics& metrics);
-  /// `step`: how many steps were done before the validation.
+  /// `step`: the number of steps done before the validation.
   void validation(std::int64_t step, double validation_loss);
   LineFile& file() { return lines_; }
 
@@ -51,7 +53,7 @@ struct RunEvent {
   JsonObject details;  ///< more members
 };
 
-/// events.jsonl, one line an event; resumed runs append. Used by one thread.
+/// events.jsonl: one line for each event. A resumed run appends. Used by one thread.
 class EventsWriter {
  public:
   explicit EventsWriter(const std::filesystem::path& run_directory,

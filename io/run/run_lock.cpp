@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "io/deck/deck.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -4,25 +4,28 @@
 #include <filesystem>
 #include <optional>
 
-#include "io/deck/deck.hpp"
 #include "io/run/directory_lock.hpp"
 
 namespace tenax::io {
 
+struct Deck;
+
 /// Held by rank 0 from before the first write to the end. Used by one thread.
 class RunLock {
  public:
-  /// Locks run.output_dir, and checkpoint.dir where the deck writes checkpoints or some lie there. Throws kernels::Error(rank) if
-  /// another process holds one of them, or a replica of the run still holds its own directory.
+  /// Locks run.output_dir. Also locks checkpoint.dir if the deck writes checkpoints or some lie
+  /// there. Throws kernels::Error(rank) if another process holds one of them, or if a replica of
+  /// the run still holds its own directory.
   explicit RunLock(const Deck& deck);
 
-  /// With run.resume = "never" and a run in run.output_dir: moves that to <dir>.1, .2, …, whichever is free, locks the new
-  /// directory, and returns where to. Throws kernels::Error(rank).
+  /// With run.resume = "never" and a run in run.output_dir: moves that run to the first free one of
+  /// <dir>.1, .2, …, locks the new run.output_dir, and returns the moved run's path. Throws
+  /// kernels::Error(rank).
   std::optional<std::filesystem::path> move_old_run(const Deck& deck);
 
-  /// False once one of the directories has been removed or moved away.
+  /// False once one of the directories has been removed or moved.
   bool in_place() const { return run_.in_place() && (!checkpoints_ || checkpoints_->in_place()); }
-  /// Makes what is gone again, and locks it.
+  /// Makes and locks again the directories that are gone.
   void renew();
 
  private:

@@ -7,8 +7,8 @@
 
 #include "io/deck/deck.hpp"
 #include "io/json_parse.hpp"
-#include "io/listing.hpp"
-#include "io/text_file.hpp"
+#include "io/text.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -1,4 +1,4 @@
-// What a run directory tells about its run.
+// A run directory in words, for `tenax inspect`.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,12 @@
 
 namespace tenax::io {
 
-/// How the run ended (events.jsonl), its last metrics (metrics.jsonl) and its checkpoints, as lines for
-/// people. Throws kernels::Error(rank) if `directory` is no run directory.
+/// Lines that tell how the run ended (events.jsonl), its last metrics (metrics.jsonl) and its
+/// checkpoints. Throws kernels::Error(rank) if `directory` is no run directory.
 std::string summarise_run(const std::filesystem::path& directory);
 
-/// Where the resolved deck of the run in `directory` says that checkpoints are, or where they usually are.
+/// The checkpoint directory in the resolved deck of the run in `directory`; without a deck, the
+/// usual one.
 std::filesystem::path checkpoint_directory_of_run(const std::filesystem::path& directory);
 
 }  // namespace tenax::io

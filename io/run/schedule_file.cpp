@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "io/json_parse.hpp"
-#include "io/text_file.hpp"
-#include "io/utf8.hpp"
+#include "io/text.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

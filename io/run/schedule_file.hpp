@@ -1,5 +1,5 @@
-// The files of `tenax schedule`: a planning instance, and per stage an order of passes. Plain data: what they mean is
-// parallel/'s.
+// The files of `tenax schedule`: a planning instance, and an order of passes for each stage. Plain
+// data; parallel/ knows their meaning.
 #pragma once
 
 #include <filesystem>
@@ -24,15 +24,16 @@ struct ScheduleFileOp {
   int microbatch = 0;
 };
 
-/// Throw Error(rank), one sentence naming file and fault, when the file cannot be read or is not what it should be.
+/// Both throw Error(rank), a sentence that names file and fault, if the file cannot be read or is
+/// malformed.
 InstanceFile read_instance(const std::filesystem::path& file);
-/// {"stages":[{"ops":[["F",0],…]},…], …}: the order of each stage; the other members are not read.
+/// Reads {"stages":[{"ops":[["F",0],…]},…], …}: the order of each stage. Ignores other members.
 std::vector<std::vector<ScheduleFileOp>> read_schedule(const std::filesystem::path& file);
 
 /// The "stages" member of a schedule file, as JSON.
 std::string schedule_stages_json(const std::vector<std::vector<ScheduleFileOp>>& stages);
 
-/// Throws Error(rank) naming the file when it cannot be written.
+/// Throws Error(rank) that names the file if it cannot be written.
 void write_text_file(const std::filesystem::path& file, const std::string& text);
 
 }  // namespace tenax::io

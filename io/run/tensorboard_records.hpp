@@ -1,4 +1,4 @@
-// Records of TensorBoard's event files: framing and the few messages of theirs that scalars need.
+// Records of TensorBoard's event files: their frame, and the messages that scalars need.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace tenax::io {
 /// CRC-32C (Castagnoli), as in RFC 3720.
 std::uint32_t crc32c(std::string_view bytes);
 
-/// An Event message: the one that begins a file, and one of scalars (tag, value).
+/// Event messages: the one that begins a file, and one with scalars (tag, value).
 std::string version_event(double unix_time_s);
 std::string scalars_event(double unix_time_s, std::int64_t step,
                           const std::vector<std::pair<std::string_view, double>>& scalars);
 
 /// `event` framed as a record.
 std::string record_of(std::string_view event);
-/// The event of the record at the front of `bytes`; nothing if it is torn or damaged.
+/// The event in the record at the front of `bytes`; nothing if the record is torn or damaged.
 std::optional<std::string_view> front_record(std::string_view bytes);
-/// How many bytes a record of an event of that size takes.
+/// The bytes of a record whose event has `event_size` bytes.
 std::size_t record_size(std::size_t event_size);
 
-/// Member `step` of an event that this file made; 0 where it has none.
+/// The step of an event that these functions made; 0 if it has none.
 std::int64_t step_of_event(std::string_view event);
 
 }  // namespace tenax::io

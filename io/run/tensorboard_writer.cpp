@@ -10,7 +10,7 @@
 #include <string>
 
 #include "io/run/tensorboard_records.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

@@ -12,16 +12,18 @@
 
 namespace tenax::io {
 
-/// Writes RUNDIR/tensorboard/events.out.tfevents.…; one file a start of the run. Scalars: loss, grad_norm, lr,
-/// tokens_per_second and validation_loss, under the steps of metrics.jsonl; those that are not finite are left out. Used
-/// by one thread. What cannot be written is an Error(rank) that names file and reason.
+/// Writes RUNDIR/tensorboard/events.out.tfevents.…, one file for each start of the run. Scalars:
+/// loss, grad_norm, lr, tokens_per_second and validation_loss, under the steps of metrics.jsonl.
+/// Leaves out values that are not finite. Used by one thread. Failures are Error(rank) that name
+/// file and reason.
 class TensorBoardWriter {
  public:
-  /// Continues after `steps_done` steps: first cuts from older files what will be written again (as MetricsWriter does) and
-  /// records torn by a crash. With steps_done = 0 it removes them.
+  /// Continues after `steps_done` steps. First cuts off older files the records that will be
+  /// written again (as MetricsWriter does) or that a crash tore. With steps_done = 0 removes the
+  /// files.
   TensorBoardWriter(const std::filesystem::path& run_directory, std::int64_t steps_done);
   void training(const TrainingMetrics& metrics);
-  /// `step`: how many steps were done before the validation.
+  /// `step`: the number of steps done before the validation.
   void validation(std::int64_t step, double validation_loss);
 
  private:

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "io/json_parse.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

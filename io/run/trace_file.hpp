@@ -1,4 +1,5 @@
-// Reading trace.json back: what each rank did in the profiled step. Plain data: what the names mean is parallel/'s.
+// Reads trace.json back: the work of each rank in the profiled step. Plain data; parallel/ knows
+// the names' meaning.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct TraceOp {
 struct TraceRank {
   int rank = 0, stage = 0, data = 0, tensor = 0;
   std::string planned;       ///< "F0 F1 B0 …": the order the rank was to run
-  std::vector<TraceOp> ops;  ///< by start; what else the rank did (collectives, optimizer, …) is for viewers
+  std::vector<TraceOp> ops;  ///< by start; without collectives, optimizer, …
 };
 
 struct TraceFile {
@@ -26,7 +27,7 @@ struct TraceFile {
   std::vector<TraceRank> ranks;  ///< by number
 };
 
-/// Throws Error(rank) that names the file when it cannot be read or is not what tenax writes.
+/// Throws Error(rank) that names the file if it cannot be read or is not of tenax's form.
 TraceFile read_trace(const std::filesystem::path& file);
 
 }  // namespace tenax::io

@@ -1,5 +1,5 @@
-// Bpe: GPT-2's byte-level byte pair encoding, token for token that of OpenAI's tiktoken (encoding "gpt2", with
-// <|endoftext|> allowed as a special token).
+// Bpe: GPT-2's byte-level byte pair encoding, token for token that of OpenAI's tiktoken (encoding
+// "gpt2", with <|endoftext|> allowed as a special token).
 #pragma once
 
 #include "io/tokenizer/bpe_merges.hpp"

@@ -1,5 +1,6 @@
-// The merging of byte pair encoding (Sennrich, Haddow, Birch, ACL 2016) on one word: as long as there are neighbours that
-// the vocabulary merges, the pair of the lowest rank is merged, the leftmost of equals first.
+// BpeMerges: byte pair encoding of one word (Sennrich, Haddow, Birch, ACL 2016). While the
+// vocabulary merges some neighbours, the pair of lowest rank is merged, the leftmost of equals
+// first.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace tenax::io {
 
-/// What two tokens become, and how urgently.
+/// The token that two tokens become, and its rank: the lowest is merged first.
 struct BpeMerged {
   static constexpr std::uint32_t kNever = UINT32_MAX;
   std::uint32_t rank = kNever;  ///< kNever: they stay two

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "io/json_parse.hpp"
+#include "io/text.hpp"
 #include "io/tokenizer/tokenizer.hpp"
-#include "io/utf8.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

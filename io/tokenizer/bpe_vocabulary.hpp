@@ -19,22 +19,22 @@ struct BpeVocabulary {
   std::vector<std::string> bytes_of_token;
   std::array<std::int32_t, 256> token_of_byte{};
   std::vector<BpeMerge> merges;             ///< the most urgent first
-  std::optional<std::int32_t> end_of_text;  ///< where kEndOfText is a token
+  std::optional<std::int32_t> end_of_text;  ///< set if kEndOfText is a token
 };
 
-/// The character that stands for a byte in GPT-2's files, as UTF-8.
+/// The character that stands for `byte` in GPT-2's files, as UTF-8.
 std::string spelled_byte(unsigned char byte);
 
-/// The two files of a vocabulary: encoder.json and vocab.bpe, as OpenAI names them, or vocab.json and merges.txt, as Hugging
-/// Face does; OpenAI's names where neither pair is whole.
+/// The two files of a vocabulary. OpenAI names them encoder.json and vocab.bpe, Hugging Face
+/// vocab.json and merges.txt. OpenAI's names if neither pair is complete.
 struct BpeFiles {
   std::filesystem::path tokens, merges;
 };
 BpeFiles bpe_files_in(const std::filesystem::path& folder);
 
-/// Reads `folder`/encoder.json (token numbers 0 … n-1 by their bytes, spelled in GPT-2's alphabet of printable
-/// characters) and `folder`/vocab.bpe (a merge a line, of bytes and of what earlier lines made), or what Hugging Face
-/// calls them. Throws Error(rank) naming file and entry for anything else.
+/// Reads bpe_files_in(folder). The first maps bytes, spelled in GPT-2's alphabet of printable
+/// characters, to token numbers 0 … n-1. The second has a merge on each line, of bytes and of
+/// tokens that earlier lines made. Throws Error(rank) that names file and entry for anything else.
 BpeVocabulary read_bpe_vocabulary(const std::filesystem::path& folder);
 
 }  // namespace tenax::io

@@ -1,4 +1,5 @@
-// What a character is to OpenAI's splitting rules, and where characters begin in bytes that need not be UTF-8.
+// Classes of characters for OpenAI's splitting rules, and the characters of bytes that need not be
+// UTF-8.
 #pragma once
 
 #include <array>
@@ -6,7 +7,8 @@
 
 namespace tenax::io {
 
-/// Letters are Unicode's general category L, numbers N, space the property White_Space. Unicode 16.0.
+/// Letters are Unicode's general category L, numbers N, space the property White_Space. Unicode
+/// 16.0.
 enum class CharacterClass : std::uint8_t { other, letter, number, space };
 
 /// code_point < 0x110000.
@@ -17,11 +19,13 @@ struct Character {
   int length;  ///< bytes: 1 to 4
 };
 
-/// The first character of [at, end), which is not empty. A byte that belongs to no valid UTF-8 sequence (overlong
-/// forms, surrogates and numbers from 0x110000 are not valid) is a character of its own, of the class `other`.
+/// The first character of [at, end), which is not empty. A byte outside of valid UTF-8 is a
+/// character of its own, of class `other`. Overlong forms, surrogates and numbers from 0x110000 are
+/// not valid.
 Character decode_character(const char* at, const char* end);
 
-/// The last character of [begin, at), which is not empty: the same as reading from `begin` on would give.
+/// The last character of [begin, at), which is not empty. Equals the last one when reading from
+/// `begin` on.
 Character character_before(const char* begin, const char* at);
 
 constexpr std::array<CharacterClass, 128> ascii_classes() {

@@ -21,11 +21,11 @@ class EncodePool {
 
   /// `tokenizer` must outlive the pool. Each thread remembers words for itself.
   EncodePool(const Tokenizer& tokenizer, int threads);
-  ~EncodePool();  ///< texts that nobody has begun with are dropped
+  ~EncodePool();  ///< drops texts that no thread has begun
   EncodePool(const EncodePool&) = delete;
   EncodePool& operator=(const EncodePool&) = delete;
 
-  /// get() throws what the encoder threw.
+  /// Encodes `text` on some thread. get() rethrows the encoder's exception.
   std::future<Tokens> encode(std::string text);
 
  private:

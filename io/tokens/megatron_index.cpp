@@ -1,7 +1,7 @@
 // Megatron's MMapIndexedDataset, little-endian: "MMIDIDX\0\0"; uint64 version, 1; uint8 type of the tokens; uint64 number of
 // sequences S; uint64 length of the document table D; int32 tokens of each sequence [S]; int64 first byte of each in the
 // .bin [S]; int64 first sequence of each document, and S at the end [D]; maybe a byte of each sequence [S], its mode.
-#include "io/tokens/megatron_index.hpp"
+#include "io/tokens/token_bin.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "io/posix_file.hpp"
 #include "io/tokens/token_writer.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::io {
 
-/// NAME-00000.h5, NAME-00001.h5, … of at most a given number of tokens each. A document is not cut: one that the current
-/// file has no room for begins the next one; only one that is longer than a file is cut, where each file is full. Holds the
-/// document that is being appended in memory, 4 bytes a token.
+/// Writes NAME-00000.h5, NAME-00001.h5, … of at most `shard_tokens` tokens each. A document begins
+/// the next file if the current one has no room for it. Only a document longer than a file is cut,
+/// where each file is full. Memory: the current document, 4 bytes a token.
 class ShardedTokenWriter final : public TokenSink {
  public:
-  /// `target`: NAME.h5 or NAME.bin; `tokenizer` must outlive this. Throws as TokenWriter::create, and Error(rank) if there
-  /// are such files already: of a longer set some would stay.
+  /// `target` is NAME.h5 or NAME.bin. `tokenizer` must outlive this. Throws as TokenWriter::create,
+  /// and Error(rank) if such files exist: some of a longer set would stay.
   ShardedTokenWriter(std::filesystem::path target, const Tokenizer& tokenizer,
                      std::vector<std::string> sources, std::int64_t shard_tokens);
 

@@ -8,19 +8,20 @@
 
 #include "io/tokens/token_bytes.hpp"
 #include "io/tokens/token_file.hpp"
-#include "io/tokens/tokens.hpp"
+#include "io/tokens/token_hdf5.hpp"
 
 namespace tenax::io {
 
-/// Unsigned little-endian numbers of 1, 2 or 4 bytes, in pieces of equal length, the last maybe shorter. Where the file has
-/// checksums, whatever is read is compared with them, in whole blocks: read() throws where it is not what was written.
+/// Reads unsigned little-endian numbers of 1, 2 or 4 bytes, in pieces of equal length; the last
+/// piece may be shorter. If the file has checksums, read() compares whole blocks with them and
+/// throws where they differ.
 class StoredTokens final : public TokenFile {
  public:
   using Locate = std::function<TokenPieces()>;
-  /// `size` says how many tokens there are and how wide; `locate`, asked once and not before the first read, where they lie.
-  /// read() throws for a token that is not below `vocab_size`; 0 takes all.
+  /// `size` gives number and width of the tokens. `locate` gives their place; it is called once, at
+  /// the first read. read() throws for a token that is not below `vocab_size`; 0 allows all.
   StoredTokens(TokenBytes bytes, const TokenPieces& size, Locate locate, std::int64_t vocab_size);
-  /// Where `pieces` are known.
+  /// For known `pieces`.
   StoredTokens(TokenBytes bytes, const TokenPieces& pieces, std::int64_t vocab_size)
       : StoredTokens(
             std::move(bytes), pieces, [pieces] { return pieces; }, vocab_size) {}

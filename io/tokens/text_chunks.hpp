@@ -1,4 +1,4 @@
-// TextChunks: a text file, or a pipe, in chunks that can be tokenized apart from each other.
+// TextChunks: a text file, or a pipe, in chunks that can be tokenized independently.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,14 @@ namespace tenax::io {
 class TextChunks {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  /// A chunk has room for its longest word; one of more than this is refused.
+  /// A chunk has room for its longest word. A longer word than this is refused.
   static constexpr std::size_t kLongestWord = std::size_t{1} << 28;
 
-  /// `tokenizer` says where texts may be cut, and must outlive this. Throws Error(rank) if the file cannot be opened.
+  /// `tokenizer` knows where texts may be cut, and must outlive this. Throws Error(rank) if the
+  /// file cannot be opened.
   TextChunks(const std::filesystem::path& file, const Tokenizer& tokenizer);
 
-  /// The next part of the file; empty at its end. Throws Error(rank) naming the file if it cannot be read.
+  /// The next chunk; empty at the end. Throws Error(rank) that names the file if it cannot be read.
   std::string next();
 
  private:

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "io/tokens/megatron_index.hpp"
+#include "io/tokens/token_bin.hpp"
 #include "io/tokens/token_bytes.hpp"
 #include "kernels/error.hpp"
 

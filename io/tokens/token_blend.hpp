@@ -1,24 +1,52 @@
-// TokenBlend: several sources of tokens as one endless sequence of samples, each as often as its weight asks.
+// Training samples from many token files. TokenSequence: the files of one source, one after the
+// other. TokenBlend: several sources in proportion to their weights, without an end.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "io/tokens/token_sequence.hpp"
+#include "io/tokens/token_file.hpp"
+#include "io/tokens/window_order.hpp"
 
 namespace tenax::io {
 
-/// Which source a sample comes from, and the how many-th sample of that source it is. Pure: a function of (weights, index), so
-/// any rank of any layout knows any sample, and a run goes on where it stopped.
+/// Cuts each file into windows; none reaches across two files. The windows are numbered file after
+/// file and taken in the order of WindowOrder.
+class TokenSequence {
+ public:
+  using Files = std::vector<std::unique_ptr<TokenFile>>;
+  /// Takes at least one file, each longer than seq_length.
+  TokenSequence(Files files, SampleOrder order, std::int64_t seed, std::int64_t seq_length);
+
+  std::int64_t windows() const { return order_.windows(); }
+  struct Place {
+    TokenFile* file = nullptr;
+    std::int64_t first_token = 0;
+  };
+  /// The beginning of sample `index`, from 0: seq_length + 1 tokens from there are its inputs and
+  /// targets.
+  Place place_of(std::int64_t index) const;
+
+ private:
+  Files files_;
+  std::vector<std::int64_t> end_window_;  // of each file, numbered through
+  std::int64_t seq_length_;
+  WindowOrder order_;
+};
+
+/// BlendOrder maps a sample to a source and to the sample's number within that source. It is a pure
+/// function of (weights, index): any rank of any layout knows any sample, and a run goes on where
+/// it stopped.
 ///
-/// A weight divided by the sum of weights is the part of the *samples* that come from a source, to within 1/65536, whatever
-/// its size, but never none. Samples of all are interleaved as evenly as their parts allow: the k-th of a source's n
-/// in a cycle stands at (k + 1/2)/n of it.
+/// A source's part of the *samples* is its weight divided by the sum of weights, to within 1/65536
+/// and never 0, whatever the source's size. The sources are interleaved evenly: the k-th of a
+/// source's n samples in a cycle stands at (k + 1/2)/n of the cycle.
 class BlendOrder {
  public:
-  /// Positive, one a source, at least one.
+  /// Takes one positive weight for each source, at least one.
   explicit BlendOrder(const std::vector<double>& weights);
 
   struct Place {
@@ -39,12 +67,13 @@ class TokenBlend {
     TokenSequence::Files files;  ///< each longer than seq_length
     double weight = 0;           ///< 0: the number of its tokens
   };
-  /// Each source's windows in the order of WindowOrder; the first one's as if it were alone, so that a list of one is that
-  /// one.
+  /// Takes each source's windows in the order of WindowOrder. The first source has the order that
+  /// it has alone.
   TokenBlend(std::vector<Source> sources, SampleOrder order, std::int64_t seed, std::int64_t seq_length);
 
-  /// The seq_length + 1 tokens of sample `global_index` = step · global_batch_size + sequence. Keeps the last few files
-  /// open, so that sets of any number of files stay within what the system allows. Throws as TokenFile::read.
+  /// Reads the seq_length + 1 tokens of sample `global_index` = step · global_batch_size +
+  /// sequence. Keeps only the last few files open, however many there are. Throws as
+  /// TokenFile::read.
   void read(std::int64_t global_index, std::span<std::int32_t> out);
 
  private:

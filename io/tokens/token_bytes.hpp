@@ -11,19 +11,20 @@
 
 namespace tenax::io {
 
-/// Not a memory map: a file cut short while it is read is an error and not a SIGBUS, and of sets of many files only those
-/// being read are open. Errors are kernels::Error(rank) and begin "token file NAME: ".
+/// Not a memory map: a file that is cut short meanwhile is an error and not a SIGBUS, and only
+/// files in use are open. Errors are kernels::Error(rank) and begin "token file NAME: ".
 class TokenBytes {
  public:
-  /// Opens the file. Throws if it is missing, empty or not a regular file.
+  /// Throws if the file is missing, empty or not regular.
   explicit TokenBytes(const std::filesystem::path& file);
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t size() const { return size_; }
-  /// Fills `out` from `offset` on; reaching beyond the end throws. Several threads may read at once, but not beside the first
-  /// read after close().
+  /// Fills `out` from `offset` on; throws beyond the end. Several threads may read at once, but not
+  /// beside the first read after close().
   void read(std::span<std::byte> out, std::int64_t offset) const;
-  /// Gives the descriptor back; the next read opens the file again, and throws if it has another size by then.
+  /// Gives the descriptor back. The next read opens the file again, and throws if its size has
+  /// changed.
   void close() { file_.reset(); }
 
  private:

@@ -1,59 +1,56 @@
-// A token file of `tenax tokenize`, HDF5:
-//
-//   /tokens                uint16, uint32 where the vocabulary has more than 65536; chunked, unfiltered
-//   /checksums             uint64: of each 4096 tokens as they are stored (io/checksum.hpp; word 0 is the first of /tokens),
-//                          so that whoever reads some can tell whether they are what was written; not in format 1
-//   /documents             int64: the first token of each document
-//   /vocabulary/bytes      uint8: what the tokens stand for, one after the other (not for the tokenizer "bytes")
-//   /vocabulary/lengths    uint16: bytes of each token
-//   attributes of /        format_version 2, tokenizer ("bytes" or "gpt2"), vocab_size, token_count, document_count,
-//                          sources (names of the texts, a line each), checksum (of the elements of /tokens as they are
-//                          stored, io/checksum.hpp; 16 hexadecimal digits)
-//
-// A separator <|endoftext|> belongs to the document that it ends.
+// TokenFile: a training or validation text as token numbers.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace tenax::io {
 
-/// What this tenax writes. It reads 1 too, whose text is of variable length and whose metadata has no checksums.
-inline constexpr std::int64_t kTokenFormatVersion = 2;
-
-/// As many tokens have a checksum in /checksums.
-inline constexpr std::int64_t kCheckedTokens = 4096;
-
-struct TokenFileInfo {
-  std::string tokenizer;
-  std::int64_t vocab_size = 0, tokens = 0, documents = 0;
-  std::string sources;  ///< a line each
-  std::uint64_t checksum = 0;
-  std::int64_t format = 0;
+/// Demands on a file to be trained on.
+struct TokenDemands {
+  std::int64_t seq_length = 0;  ///< the file has at least one more token than this
+  std::int64_t vocab_size = 0;  ///< every token is below it; 0 allows all
+  bool scan = true;             ///< look at every token when the file is opened, not only when it is read
 };
 
-/// Where the elements of /tokens lie in the file: pieces of `piece_tokens` tokens each, the last maybe shorter.
-struct TokenPieces {
-  std::size_t bytes_per_token = 0;
-  std::int64_t tokens = 0, piece_tokens = 0;
-  std::vector<std::int64_t> offsets;
-  std::int64_t checksums_at = 0;  ///< where /checksums begins; 0: there is none
+/// Immutable but for close(); may be used from several threads. The file must not change while it
+/// is in use.
+class TokenFile {
+ public:
+  /// The ending gives the format: .bin (io/tokens/token_bin.hpp), .h5 of `tenax tokenize`
+  /// (io/tokens/token_hdf5.hpp), or .txt, which `tokenizer` (as in the deck, gpt2 with `vocab_dir`)
+  /// tokenizes now. Tokens stay on disk, except those of gpt2, which are kept in 2 bytes each.
+  /// Throws Error(usage) for another ending or tokenizer. Throws Error(rank) for a file that is
+  /// missing, empty, truncated or too short, and for the first token that is not below vocab_size.
+  static std::unique_ptr<TokenFile> open(const std::filesystem::path& file, const std::string& tokenizer,
+                                         const TokenDemands& demands,
+                                         const std::filesystem::path& vocab_dir = {});
+  /// Keeps `tokens`, which are not negative, in 2 or 4 bytes each. `file` is for messages. Throws
+  /// as open().
+  static std::unique_ptr<TokenFile> keep(const std::vector<std::int32_t>& tokens,
+                                         const std::filesystem::path& file, const TokenDemands& demands);
+  virtual ~TokenFile() = default;
+
+  virtual const std::filesystem::path& path() const = 0;
+  virtual std::int64_t size() const = 0;  ///< tokens
+  /// Reads tokens[begin, begin + out.size()), which exist. Throws Error(rank) if they cannot be
+  /// read, or if one is not below the demanded vocab_size.
+  virtual void read(std::int64_t begin, std::span<std::int32_t> out) const = 0;
+  /// The first position in [begin, end) whose token is at least `limit`; `end` if there is none.
+  virtual std::int64_t find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const = 0;
+  /// Closes the descriptor; the next read opens the file again. Not while another thread uses this.
+  virtual void close() {}
 };
 
-/// All throw Error(rank) naming the file if it cannot be read, is not such a file or is compressed. Any thread.
-TokenFileInfo read_token_file_info(const std::filesystem::path& file);
-TokenPieces locate_tokens(const std::filesystem::path& file);
-/// The same without the offsets, of which there is one for each 131072 tokens.
-TokenPieces measure_tokens(const std::filesystem::path& file);
-/// Bytes of each token, by its number.
-std::vector<std::string> read_token_vocabulary(const std::filesystem::path& file);
-/// That the tokens have the checksum that was written with them; reads all of them.
-void verify_token_file(const std::filesystem::path& file);
-/// The same for a file of format 1; the tokens of others are verified as they are read (io/tokens/stored_tokens.hpp).
-void verify_old_token_file(const std::filesystem::path& file);
-/// First token of each document.
-std::vector<std::int64_t> read_token_documents(const std::filesystem::path& file);
+/// Throws Error(rank) that names the first token of [begin, end) that is not below vocab_size, if
+/// there is one.
+void check_tokens(const TokenFile& tokens, std::int64_t vocab_size, std::int64_t begin, std::int64_t end);
+/// Throws Error(rank): `token` at `position` is not below vocab_size.
+[[noreturn]] void refuse_token(const std::filesystem::path& file, std::int32_t token, std::int64_t position,
+                               std::int64_t vocab_size);
 
 }  // namespace tenax::io

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "io/checksum.hpp"
+#include "io/hdf5.hpp"
 #include "io/hdf5_attribute.hpp"
-#include "io/hdf5_file.hpp"
-#include "io/tokens/token_file.hpp"
+#include "io/tokens/token_hdf5.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

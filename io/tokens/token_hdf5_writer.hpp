@@ -1,13 +1,12 @@
-// The HDF5 token file of io/tokens/token_file.hpp.
+// TokenHdf5Writer: writes the HDF5 token file of io/tokens/token_hdf5.hpp.
 #pragma once
 
-#include "io/hdf5_handle.hpp"
-#include "io/posix_file.hpp"
 #include "io/tokens/token_writer.hpp"
+#include "io/whole_file.hpp"
 
 namespace tenax::io {
 
-/// Holds the process's only Hdf5Session while it writes, not between calls.
+/// Holds the process's only Hdf5Session during a call, not between calls.
 class TokenHdf5Writer final : public TokenWriter {
  public:
   TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "io/checksum.hpp"
-#include "io/listing.hpp"
 #include "io/posix_file.hpp"
-#include "io/tokens/megatron_index.hpp"
+#include "io/text.hpp"
 #include "io/tokens/token_bin.hpp"
 #include "io/tokens/token_file.hpp"
-#include "io/tokens/tokens.hpp"
+#include "io/tokens/token_hdf5.hpp"
 
 namespace tenax::io {
 namespace {

@@ -6,12 +6,14 @@
 
 namespace tenax::io {
 
-/// Whether `file` is a .bin, Megatron's .idx or an HDF5 file that, unlike a checkpoint, has no seal before it. False if it cannot be read.
+/// Whether `file` is a .bin, Megatron's .idx, or an HDF5 file without a checkpoint's seal. False if
+/// it cannot be read.
 bool may_be_token_file(const std::filesystem::path& file);
 
-/// Reads all tokens. A .h5: verifies the checksum, then lists tokenizer, tokens, documents and texts. A .bin: its
-/// format, tokens and the largest of them, and the documents of an index, all entries of which are looked at; a .idx: the
-/// .bin that it belongs to. Throws Error(rank) naming the file if it is damaged or another's.
+/// Reads all tokens. Of a .h5: verifies the checksum, and lists tokenizer, tokens, documents and
+/// texts. Of a .bin: lists format, tokens, the largest token, and documents if there is an index,
+/// which it verifies. Of a .idx: describes its .bin. Throws Error(rank) that names the file if it
+/// is damaged or another program's.
 std::string describe_token_file(const std::filesystem::path& file);
 
 }  // namespace tenax::io

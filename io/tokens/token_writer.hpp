@@ -1,4 +1,5 @@
-// TokenWriter: a token file that grows, and appears when it is complete.
+// TokenSink takes the tokens of texts. TokenWriter is a token file that grows, and appears when it
+// is complete.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,32 @@
 #include <vector>
 
 #include "io/tokenizer/tokenizer.hpp"
-#include "io/tokens/token_sink.hpp"
 
 namespace tenax::io {
 
+/// One thread at a time. All throw Error(rank) if the tokens cannot be written.
+class TokenSink {
+ public:
+  virtual ~TokenSink() = default;
+
+  /// The next token begins a document. Changes nothing if the current document is empty.
+  virtual void begin_document() = 0;
+  virtual void append(std::span<const std::int32_t> tokens) = 0;
+  /// Makes the file appear under its name, complete and on disk. The last call; without it nothing
+  /// appears.
+  virtual void publish() = 0;
+
+  virtual std::int64_t tokens() const = 0;
+  virtual std::int64_t documents() const = 0;
+  /// The names of the files that publish() makes, for people.
+  virtual std::string files() const = 0;
+};
+
 class TokenWriter : public TokenSink {
  public:
-  /// By the ending: .h5 (io/tokens/token_file.hpp), or .bin, raw little-endian uint16. `sources`: names of the texts. Throws
-  /// Error(usage) for another ending, and for a .bin when the vocabulary has more than 65536 tokens.
+  /// The ending of `target` gives the format: .h5 (io/tokens/token_hdf5.hpp), or .bin, raw
+  /// little-endian uint16. `sources` names the texts. Throws Error(usage) for another ending, and
+  /// for a .bin if the vocabulary has more than 65536 tokens.
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                              const std::vector<std::string>& sources);
 
@@ -28,12 +47,12 @@ class TokenWriter : public TokenSink {
   std::string files() const final { return target_.string(); }
 
  protected:
-  /// Blocks have this many tokens, but for the last: what is read in pieces is written in whole ones.
+  /// The tokens of a block. Only the last block is shorter.
   static constexpr std::int64_t kBlockTokens = 1 << 17;
 
   TokenWriter(std::filesystem::path target, std::size_t bytes_per_token);
   const std::filesystem::path& target() const { return target_; }
-  /// Of each kCheckedTokens tokens; their sum is that of all.
+  /// The checksums of each kCheckedTokens tokens. Their sum is the checksum of all.
   const std::vector<std::uint64_t>& checksums() const { return checksums_; }
 
  private:

@@ -1,5 +1,5 @@
-// WindowOrder: which part of the token file a sample is. Pure: a function of (order, seed, sizes, index), so
-// any rank of any layout can compute any sample.
+// WindowOrder: the part of a token file that a sample is. A pure function of (order, seed, sizes,
+// index): any rank of any layout can compute any sample.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace tenax::io {
 enum class SampleOrder { sequential, shuffled };
 SampleOrder sample_order(std::string_view deck_choice);  ///< of data.order
 
-/// A file's tokens are cut into floor((tokens - 1) / seq_length) windows; window w is the inputs
-/// [w·T, w·T + T), each token's target being the next one. Shuffled: every pass over the windows (epoch) is
-/// another permutation of them, computed in O(1) time and memory by a Feistel network with cycle walking
+/// A file of n tokens has floor((n - 1) / T) windows, T = seq_length. Window w has the inputs [w·T,
+/// w·T + T); the target of a token is the next one. Shuffled: each pass over the windows (epoch) is
+/// another permutation, computed in O(1) time and memory by a Feistel network with cycle walking
 /// (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 class WindowOrder {
  public:

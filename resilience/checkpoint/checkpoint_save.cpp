@@ -7,6 +7,7 @@
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checksum.hpp"
 #include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
 #include "kernels/deadline.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 

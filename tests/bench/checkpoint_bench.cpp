@@ -14,7 +14,7 @@
 
 #include "comm/world.hpp"
 #include "io/checksum.hpp"
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "io/posix_file.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/checkpoint/checkpoint_restore.hpp"

@@ -1,8 +1,8 @@
 // Token files: the first byte says whether the rest is one of tenax tokenize (HDF5), a .bin, or Megatron's index of a .bin.
 #include "io/tokens/token_file.hpp"
+#include "io/tokens/token_hdf5.hpp"
 #include "io/tokens/token_inspect.hpp"
 #include "io/tokens/token_writer.hpp"
-#include "io/tokens/tokens.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/io/tokenizer/bpe_fixture.hpp"
 

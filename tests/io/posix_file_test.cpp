@@ -1,4 +1,5 @@
 #include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

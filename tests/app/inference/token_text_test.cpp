@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/tokenizer/byte_tokenizer.hpp"
+#include "io/tokenizer/tokenizer.hpp"
 
 namespace tenax::app {
 namespace {

@@ -30,7 +30,7 @@ class RunStartTest : public testing::Test {
   fs::path write_checkpoint(std::int64_t step) const {
     io::CheckpointInfo info;
     info.step = step;
-    info.model = io::sizes_of(deck_.model);
+    info.model = deck_.model;
     const io::WholeState state(info.model);
     const fs::path file = resilience::checkpoint_name(deck_.checkpoint.dir, step);
     io::write_checkpoint(file, info, state.ranges);

@@ -5,9 +5,8 @@
 
 #include "io/checkpoint/checkpoint_export.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
-#include "io/hugging_face/gpt2_config.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/gpt2_weights.hpp"
-#include "io/hugging_face/half.hpp"
 #include "io/hugging_face/safetensors.hpp"
 #include "io/run/run_summary.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "io/checkpoint/checkpoint_info.hpp"
-#include "io/hugging_face/gpt2_names.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {

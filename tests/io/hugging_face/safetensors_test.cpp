@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "io/hugging_face/half.hpp"
+#include "io/hugging_face/safetensors.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 
 namespace tenax::io {

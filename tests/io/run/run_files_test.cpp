@@ -1,5 +1,5 @@
 #include "io/run/run_files.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "io/run/tensorboard_records.hpp"
-#include "io/text_file.hpp"
+#include "io/whole_file.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {

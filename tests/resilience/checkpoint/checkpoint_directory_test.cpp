@@ -1,6 +1,6 @@
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
-#include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
 
