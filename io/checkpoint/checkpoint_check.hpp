@@ -5,8 +5,8 @@
 
 namespace tenax::io {
 
-/// Sizes are in the ranges of a deck's keys, and tensors have the shapes that follow from them and lie within the file.
-/// Throws kernels::Error(rank) with a sentence that names no file.
+/// Sizes are in the ranges of a deck's keys, and tensors have the shapes that follow from them and
+/// lie within the file. Throws kernels::Error(rank) with a sentence that names no file.
 void check_contents(const CheckpointInfo& info);
 
 }  // namespace tenax::io

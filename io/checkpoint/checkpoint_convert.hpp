@@ -13,12 +13,13 @@ namespace tenax::io {
 
 struct ImportedModel {
   CheckpointInfo info;
-  std::vector<std::string> ignored;  ///< tensors of the file that are no parameters (Gpt2Weights::ignored)
+  std::vector<std::string> ignored;  ///< tensors that are no parameters (Gpt2Weights::ignored)
 };
 
-/// Writes a checkpoint of step 0 with zero moments, an empty deck and this origin. `in`: as
-/// SafetensorsSet takes it. The number of heads comes from config.json beside it, else from `heads`; neither throws kernels::Error(usage), everything else (rank).
-/// Returns what was written.
+/// Writes a checkpoint of step 0 with zero moments, an empty deck and `origin`. `in` is the
+/// argument of SafetensorsSet. The number of heads comes from config.json beside it, or from
+/// `heads`. Returns the content written. Throws kernels::Error(usage) if nothing tells the heads,
+/// (rank) for other faults.
 ImportedModel import_safetensors(const std::filesystem::path& in, const std::filesystem::path& out,
                                  std::optional<std::int64_t> heads, const CheckpointOrigin& origin = {});
 

@@ -1,5 +1,5 @@
-// The elements of a checkpoint: each rank writes its own ranges to their place in the file, and reads them
-// from there, a few megabytes at a time, so that ranks can hear of each other's failures in between.
+// The elements of a checkpoint. Each rank writes and reads its own ranges at their place in the
+// file. It does so a few megabytes at a time: in between, ranks hear of each other's failures.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class RangeCursor {
     std::int64_t local_begin, count;
   };
   explicit RangeCursor(std::vector<StateRange> ranges) : ranges_(std::move(ranges)) {}
-  /// Calls `visit` for the next slices, about `bytes` in all. False once everything has been visited.
+  /// Calls `visit` for the next slices, about `bytes` in all. Returns false once all are visited.
   bool advance(std::int64_t bytes, const std::function<void(const Slice&)>& visit);
 
  private:
@@ -32,16 +32,16 @@ class RangeCursor {
   std::int64_t position_ = 0;  ///< within the range
 };
 
-/// One rank's side of writing. The ranges' memory must stay as it is until done.
+/// One rank's side of writing. The ranges' memory must not change until all is written.
 class RangeWriter {
  public:
-  /// Takes the primary ones of `ranges`. `file`: as created by create_checkpoint_file, which returned `info`;
-  /// `info` must outlive this object.
+  /// Takes the primary ones of `ranges`. create_checkpoint_file() made `file` and returned `info`,
+  /// which must outlive this object.
   RangeWriter(const std::filesystem::path& file, const CheckpointInfo& info,
               std::span<const StateRange> ranges);
-  /// Writes about `bytes` more and brings them to the disk. False once all are there.
+  /// Writes about `bytes` more, down to the disk. Returns false once all are there.
   bool write_some(std::int64_t bytes);
-  std::uint64_t checksum() const { return checksum_; }  ///< of what was written, as part of the seal's
+  std::uint64_t checksum() const { return checksum_; }  ///< of the bytes written, as part of the seal's
 
  private:
   void write_slice(const RangeCursor::Slice& slice);
@@ -51,12 +51,12 @@ class RangeWriter {
   std::uint64_t checksum_ = 0;
 };
 
-/// One rank's side of reading: fills every range, primary or not. Padding becomes zero, and so do parts that the file does
-/// not have.
+/// One rank's side of reading: fills every range, primary or not. Padding becomes zero, and so do
+/// parts that the file does not have.
 class RangeReader {
  public:
-  /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or holds it
-  /// in another shape.
+  /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or
+  /// holds it in another shape.
   RangeReader(const std::filesystem::path& file, const CheckpointInfo& info,
               std::span<const StateRange> ranges);
   bool read_some(std::int64_t bytes);

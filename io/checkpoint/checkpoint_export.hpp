@@ -10,16 +10,16 @@
 namespace tenax::io {
 
 struct ExportOptions {
-  std::string dtype = "F32";  ///< F32, F16 or BF16; else kernels::Error(usage)
-  std::int64_t shard_bytes =
-      0;  ///< most bytes of tensors in a file, but for a tensor that has more; 0: one file
+  std::string dtype = "F32";     ///< F32, F16 or BF16; else kernels::Error(usage)
+  std::int64_t shard_bytes = 0;  ///< most bytes of tensors in a file, a larger tensor aside; 0: one file
   const Tokenizer* tokenizer = nullptr;  ///< null: not known
   std::filesystem::path vocab_dir = {};  ///< of the tokenizer gpt2
 };
 
-/// Writes the weights to `out` (…/NAME.safetensors, else kernels::Error(usage)), or, where they take more than shard_bytes,
-/// to NAME-00001-of-0000N.safetensors, … with NAME.safetensors.index.json; config.json beside them, and where the tokenizer
-/// is known tokenizer_files(). All of it appears at the end, or nothing.
+/// Writes the weights to `out`, which is …/NAME.safetensors. More than shard_bytes go to
+/// NAME-00001-of-0000N.safetensors, … with NAME.safetensors.index.json. Writes config.json beside
+/// them, and tokenizer_files() if the tokenizer is known. All files appear at the end, or none.
+/// Throws kernels::Error(usage) for another name.
 void export_safetensors(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
                         const ExportOptions& options);
 

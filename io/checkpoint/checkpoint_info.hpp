@@ -1,5 +1,5 @@
-// CheckpointInfo: what a checkpoint holds and where, without its tensors. Plain data; travels between ranks
-// as text.
+// CheckpointInfo: the content of a checkpoint without its tensors, and their places. Plain data;
+// travels between ranks as text.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct StoredParameter {
   const StoredPart* find(const std::string& group) const;
 };
 
-/// Which program wrote a checkpoint, and what its model was trained on. What is not known is empty, as all of it is in
-/// files of format 1.
+/// The program that wrote a checkpoint, and the data that its model was trained on. Unknown members
+/// are empty, as all are in files of format 1.
 struct CheckpointOrigin {
   std::string tokenizer;            ///< "bytes" or "gpt2": what made the training tokens
   std::string vocabulary_checksum;  ///< vocabulary_checksum() of io/tokenizer/tokenizer.hpp; empty for bytes
@@ -58,8 +58,8 @@ inline constexpr std::array<OriginText, 5> kOriginTexts = {{
 
 struct CheckpointInfo {
   std::int64_t step = 0;  ///< steps done
-  /// The number of the first sample that has not been trained on; unknown in files of format 1, which stopped at step x
-  /// the deck's global batch size.
+  /// The number of the first sample that has not been trained on; unknown in files of format 1,
+  /// which stopped at step x the deck's global batch size.
   std::optional<std::int64_t> next_sample;
   ModelSizes model;
   CheckpointOrigin origin;
@@ -68,17 +68,17 @@ struct CheckpointInfo {
   std::int64_t file_bytes = 0;
   std::uint64_t metadata_checksum = 0;  ///< the part of the seal's checksum that is not tensors
 
-  /// Null if there is none of that name.
+  /// The parameter of that name; null if there is none.
   const StoredParameter* find(const std::string& name) const;
   /// Those that each parameter has a part of.
   std::vector<std::string> groups() const;
 };
 
-/// What the primary ranges of one rank contribute: each parameter once, with partial checksums. Reads every
-/// element.
+/// The contribution of one rank's primary ranges: each parameter once, with partial checksums.
+/// Reads every element.
 std::vector<StoredParameter> contributions_of(std::span<const StateRange> ranges);
-/// The sum over all ranks' contributions, sorted by name. Throws kernels::Error(job) unless each parameter is
-/// covered exactly.
+/// The sum of all ranks' contributions, sorted by name. Throws kernels::Error(job) unless they
+/// cover each parameter exactly.
 std::vector<StoredParameter> merge_contributions(const std::vector<std::vector<StoredParameter>>& of_rank);
 
 std::string to_text(const std::vector<StoredParameter>& parameters);

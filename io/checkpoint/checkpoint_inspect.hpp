@@ -6,9 +6,9 @@
 
 namespace tenax::io {
 
-/// A checkpoint: verifies the seal and every tensor's checksum, then lists step, model and tensors. A run
-/// directory: how it ended, its last metrics, its checkpoints (names only). A token file: io/tokens/token_inspect.hpp.
-/// Throws kernels::Error(rank) if it is none of them or damaged.
+/// Describes a file or directory for `tenax inspect`. Of a checkpoint, verifies the seal and each
+/// tensor's checksum, then lists step, model and tensors. Of a run directory: summarise_run(). Of a
+/// token file: describe_token_file(). Throws kernels::Error(rank) if it is damaged or none of them.
 std::string inspect(const std::filesystem::path& path);
 
 /// Reads a checkpoint completely: seal, structure, and each dataset's checksum attribute.

@@ -1,6 +1,6 @@
-// The seal of a checkpoint: its first 4096 bytes (HDF5's user block), which tell without HDF5 whether the
-// file is whole and undamaged. HDF5 is not made to parse damaged files, so nothing of a checkpoint reaches it
-// before the seal has been verified.
+// The seal of a checkpoint: its first 4096 bytes (HDF5's user block). They tell without HDF5
+// whether the file is complete and undamaged. HDF5 cannot safely parse damaged files, so it sees a
+// checkpoint only after the seal has been verified.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ struct Seal {
 
 std::string render(const Seal& seal);  ///< kSealBytes bytes
 
-/// Reads the seal and compares its size with the file's. Throws kernels::Error(rank): absent, not a tenax
-/// checkpoint, truncated, damaged seal.
+/// Reads the seal and compares its size with the file's. Throws kernels::Error(rank) if the file is
+/// absent, no checkpoint of tenax or truncated, or if the seal is damaged.
 Seal read_seal(const std::filesystem::path& file);
 
-/// The bytes of which rank `rank` of `ranks` verifies the checksum; `begin` is a multiple of 4.
+/// The bytes that rank `rank` of `ranks` verifies; `begin` is a multiple of 4.
 struct ByteRange {
   std::int64_t begin = 0, end = 0;
 };
 ByteRange share_of_file(const Seal& seal, int rank, int ranks);
 
-/// What these bytes of the file contribute to the checksum.
+/// The contribution of these bytes of the file to the checksum.
 std::uint64_t checksum_of_file(const std::filesystem::path& file, ByteRange range);
 
-/// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes, is the
-/// seal's.
+/// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes,
+/// is the seal's.
 void check_seal(const std::filesystem::path& file, const Seal& seal, std::uint64_t checksum);
 
-/// All of the above by one thread.
+/// Reads and checks the whole file by one thread.
 void verify_seal(const std::filesystem::path& file);
 
 }  // namespace tenax::io

@@ -8,14 +8,16 @@
 
 namespace tenax::io {
 
-/// Verifies every byte, then reads what the checkpoint holds. Throws kernels::Error(rank).
+/// Verifies every byte, then reads the checkpoint's info. Throws kernels::Error(rank).
 CheckpointInfo open_checkpoint(const std::filesystem::path& file);
 
-/// Fills the ranges from an opened checkpoint. Padding becomes zero, and so do parts that it does not have.
+/// Fills the ranges from an opened checkpoint. Padding becomes zero, and so do parts that it does
+/// not have.
 void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,
                      std::span<const StateRange> ranges);
 
-/// Writes `ranges`, which cover every parameter, beside `target` and renames. `info`: step, model and deck.
+/// Writes `ranges`, which cover every parameter, beside `target` and renames. `info` gives step,
+/// model and deck.
 void write_checkpoint(const std::filesystem::path& target, CheckpointInfo info,
                       std::span<const StateRange> ranges);
 

@@ -1,4 +1,4 @@
-// TokenizerClaim: what somebody says of the tokenizer that made some tokens.
+// TokenizerClaim: the tokenizer of some tokens, as a deck, a file or a checkpoint states it.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,23 @@ namespace tenax::io {
 
 struct TokenizerClaim {
   std::string who;                  ///< for messages: "data.tokenizer", a file's name
-  std::string tokenizer;            ///< "bytes" or "gpt2"; empty: nothing is said
+  std::string tokenizer;            ///< "bytes" or "gpt2"; empty: unstated
   std::string vocabulary_checksum;  ///< of io/tokenizer/tokenizer.hpp; empty: not known
 };
 
-/// Throws kernels::Error(rank) naming both if each says something and they differ, in the tokenizer or its vocabulary.
+/// Throws kernels::Error(rank) that names both claims if both are stated and differ in the
+/// tokenizer or its vocabulary.
 void require_agreement(const TokenizerClaim& a, const TokenizerClaim& b);
 
-/// What a token file says of itself; a text and a .bin say nothing. Throws kernels::Error(rank) if it cannot be read.
+/// The claim of a token file. A text and a .bin state nothing. Throws kernels::Error(rank) if the
+/// file cannot be read.
 TokenizerClaim claim_of_token_file(const std::filesystem::path& file);
 
-/// What a checkpoint says of the tokens its model was trained on; where it is older than such statements, its deck, as far as
-/// that is more than a default.
+/// The claim of a checkpoint on its training tokens. An older one states nothing itself; then its
+/// deck counts, unless that only holds a default.
 TokenizerClaim claim_of_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info);
 
-/// What a deck states, by data.tokenizer and data.vocab_dir; a vocabulary that cannot be read is no statement.
+/// The claim of data.tokenizer and data.vocab_dir. A vocabulary that cannot be read states nothing.
 TokenizerClaim claim_of_deck(const DataSection& data);
 
 }  // namespace tenax::io
