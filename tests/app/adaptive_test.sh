@@ -56,7 +56,8 @@ must_train 4 slow.toml run.name=fixed $(layout 1 4 1) $steps pipeline.schedule=z
 median_s() {  # RUN: of the steps 14 to 24, slow and delegated
   sed -n 's/.*"step": \(1[4-9]\|2[0-4]\),.*"seconds": *\([0-9.e-]*\).*/\2/p' "runs/$1/metrics.jsonl" | sort -g | sed -n 6p
 }
-awk -v a="$(median_s slow141)" -v b="$(median_s fixed)" 'BEGIN { exit !(a > 0 && a < 0.5 * b) }' ||
+# Saved is a third of the 240 ms at least; what the passes themselves take on a busy machine is in both.
+awk -v a="$(median_s slow141)" -v b="$(median_s fixed)" 'BEGIN { exit !(a > 0 && b - a > 0.08) }' ||
   fail "steps of $(median_s slow141) s with the slow link delegated, of $(median_s fixed) s without"
 echo "ok a slow link costs less: $(median_s slow141) s a step, $(median_s fixed) s over the direct path"
 
