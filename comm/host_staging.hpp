@@ -40,11 +40,13 @@ class HostStaging {
   void stock(std::size_t bytes, int count);
 
   // Not for asynchronous devices:
-  /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed.
+  /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed. Runs
+  /// use it on the emulated device alone (create_thread_copier); tests copy real data with it.
   void copy_out(HostBuffer& host_buffer, const kernels::Tensor& source, const kernels::Event& ready,
                 kernels::Deadline deadline);
   /// Starts the copy of the host buffer's message to `destination`; both were there at `arrived_s`
-  /// (steady clock).
+  /// (steady clock). Runs use it on the emulated device, and on the CPU for messages that came
+  /// before their receive was posted.
   void copy_in(HostBuffer& host_buffer, const kernels::Tensor& destination, double arrived_s);
   /// Waits for the host buffer's copy; returns when it ended (steady clock).
   double finish(HostBuffer& host_buffer, kernels::Deadline deadline) const;

@@ -4,8 +4,8 @@
 //                  \                              <=============== Acknowledger                /
 //                   ‾‾‾‾‾‾‾‾‾‾‾‾‾ SharedBufferPool (asynchronous devices on one host) ‾‾‾‾‾‾‾‾‾‾
 //
-// and the same the other way, over connections of its own. Message j of a direction goes to channel j mod k; a channel
-// keeps its order and loses nothing; the number that each message has within its tag brings it to its receive.
+// and the same the other way, over connections of its own. A delegate is an OutgoingChannel or an IncomingChannel with its
+// thread. The header has the states.
 #include "comm/delegates/delegated_link.hpp"
 
 #include <algorithm>

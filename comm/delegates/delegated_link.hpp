@@ -32,13 +32,13 @@ struct DelegateOptions {
   Signal* signal = nullptr;  ///< the link notifies it; null = one of its own
 };
 
-/// Sums over a link's delegates, for measurements and for choosing how many are needed.
+/// Sums over a link's delegates, for tests and benchmarks. Runs do not read them.
 struct DelegateStatistics {
   std::uint64_t messages_sent = 0;
   double sending_s = 0;   ///< in transmission, summed over the sending delegates
   double queueing_s = 0;  ///< between send() and the start of transmission, summed
-  std::uint64_t copied_bytes =
-      0;  ///< of messages, by processors of this end: into connections, and out of them
+  /// Bytes of messages that processors of this end copied into connections and out of them.
+  std::uint64_t copied_bytes = 0;
   int reconnections = 0;
 };
 
@@ -56,7 +56,9 @@ class DelegatedLink : public Link {
 /// acknowledged are sent again: nothing is lost, doubled or reordered within a tag. When no address
 /// answers within the deadline, transfers throw Error(link) naming link, ranks and hosts.
 ///
-/// Messages go to the delegates in turn (round-robin). On the CPU delegates send from and receive
+/// Messages go to the delegates in turn: of k delegates, number j mod k carries message j of a
+/// direction. A message has a number within its tag, by which it meets its receive and is dropped
+/// if it comes twice. On the CPU delegates send from and receive
 /// into the tensors themselves. On a device whose memory the host cannot read, a message passes
 /// through pinned buffers at both ends. Between asynchronous devices of one host both copies use
 /// one shared buffer, piece by piece at the same time, and delegates carry the header alone

@@ -2,9 +2,10 @@
 // follow from them.
 //
 // Coordinates are logical: shards, random numbers, data and checkpoint keys are functions of them.
-// Ranks are physical: addresses, measured delays and speeds belong to them. A permutation lies
-// between the two and may change while training; each grid has a generation, so that a message of
-// an older grid can be refused.
+// Ranks are physical: addresses, measured delays and speeds belong to them. Today rank p is at
+// position p, in every run. A permutation between the two, and the generation by which a message of
+// an older grid can be refused, are for a planned move of stages while training: only tests use
+// them.
 #pragma once
 
 #include <vector>
@@ -39,7 +40,7 @@ enum class GroupKind { tensor, pipeline, data, embedding };
 /// (Megatron's "tp-dp-pp"): tensor groups, which talk most, sit on neighbouring ranks.
 class ProcessGrid {
  public:
-  /// The identity permutation, generation 0.
+  /// The identity permutation, generation 0: all that runs use.
   explicit ProcessGrid(GridShape shape);
   /// rank_of_position: a permutation of 0 … shape.ranks() − 1. Throws Error(job) if it is none.
   ProcessGrid(GridShape shape, std::vector<int> rank_of_position, int generation);
