@@ -20,7 +20,7 @@ struct StepReport {
   double loss = 0, grad_norm = 0, learning_rate = 0;
   double tokens_per_second = 0;
   double flop_per_second = 0;  ///< model FLOP
-  double peak_fraction = 0;    ///< of the matrix-product rate; at most 1
+  double peak_fraction = 0;    ///< share of the matrix-product rate; at most 1
   double eta_s = 0;
   double iteration_s = 0;
   bool has_data = true;  ///< false: the iteration's time is all there is

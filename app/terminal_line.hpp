@@ -7,7 +7,7 @@
 
 namespace tenax::app {
 
-/// A part of the line's text. Of parts that do not fit together, those of the highest rank
+/// A part of the line's text. If the parts do not fit together, those of the highest rank
 /// are left out.
 struct LinePart {
   std::string text;
@@ -30,7 +30,7 @@ class TerminalLine {
   TerminalLine& operator=(const TerminalLine&) = delete;
 
   bool is_on_terminal() const { return terminal_ >= 0; }
-  /// Of the terminal now; as many as usual where it does not say.
+  /// The terminal's width now; the usual one where it does not say.
   int columns() const;
   /// Replaces the line that was drawn before. What does not fit is cut: a line that went on in the
   /// next one could not be redrawn.

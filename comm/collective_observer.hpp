@@ -15,8 +15,8 @@ const char* name_of(CollectiveKind kind);
 struct CollectiveRecord {
   CollectiveKind kind = CollectiveKind::all_reduce;
   std::string group;      ///< "tensor", "data", …
-  int ranks = 0;          ///< of the group
-  std::size_t bytes = 0;  ///< of the whole tensor
+  int ranks = 0;          ///< the group's size
+  std::size_t bytes = 0;  ///< the whole tensor's
   double begin_s = 0;     ///< this rank's part was ready: the stream had come to the call
   /// The result was there. Where nothing moves a collective on but its caller (the CPU), when the
   /// caller found it so.

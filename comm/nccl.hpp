@@ -28,9 +28,9 @@ struct NcclOptions {
 std::string nccl_version();
 
 /// Why the ranks of `job` cannot use NCCL, in words for people; empty if they can. Collective;
-/// every rank gets the same answer. NCCL wants a GPU for each rank; ranks whose environment differs
-/// in NCCL_HOSTID count as on different hosts (so that one GPU can be tried out as several: for
-/// tests).
+/// every rank gets the same answer. NCCL needs a GPU of its own for each rank. Ranks with different
+/// NCCL_HOSTID in the environment count as ranks of different hosts: so tests run several ranks on
+/// one GPU.
 std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, const std::string& host);
 
 /// Collective over `endpoint`, whose links carry the group's id now and whose names errors use.

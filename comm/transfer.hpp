@@ -32,12 +32,12 @@ class Transfer {
   /// the waiting. If the transfer fails later, `stream` goes on with whatever the memory holds:
   /// nobody may use what it computes before done() was true.
   virtual bool orders_without_blocking() const { return false; }
-  /// Of a receive that is not done and will not be waited for: on return nothing writes its tensor
-  /// any more; then it is destroyed. The message may be lost. Throws Error(link) on expiry. (Where
-  /// destroying a receive waits for whoever writes its tensor, there is nothing to do here.) Of a
-  /// send: it ends when it can, and may read its tensor until then.
+  /// Called for a transfer that is not done and will not be waited for; then it is destroyed. On
+  /// return nothing writes a receive's tensor any more, and the message may be lost. Throws
+  /// Error(link) on expiry. (Where destroying a receive waits for whoever writes its tensor, there
+  /// is nothing to do here.) A send ends when it can, and may read its tensor until then.
   virtual void cancel(kernels::Deadline) {}
-  /// Of a receive, once done. Implementations that cannot tell (MPI) return nothing.
+  /// A receive's times, once it is done. Implementations that cannot tell (MPI) return nothing.
   virtual TransferTiming timing() const { return {}; }
 };
 using TransferPtr = std::unique_ptr<Transfer>;

@@ -16,7 +16,8 @@ namespace tenax::io {
 
 void write_attribute(hid_t object, const char* name, std::int64_t value);
 void write_attribute(hid_t object, const char* name, std::uint64_t value);
-void write_attribute(hid_t object, const char* name, const std::string& utf8);  ///< of fixed length
+void write_attribute(hid_t object, const char* name,
+                     const std::string& utf8);  ///< as a string of fixed length
 
 bool has_attribute(hid_t object, const char* name);
 std::int64_t read_integer_attribute(hid_t object, const char* name);

@@ -30,7 +30,7 @@ struct StatePart {
 /// Exactly one of their ranges is `primary` and writes. All of them read.
 struct StateRange {
   std::string name;              ///< Hugging Face name of the parameter
-  kernels::ShardLayout layout;   ///< of the whole parameter on this rank
+  kernels::ShardLayout layout;   ///< the whole parameter's on this rank
   std::int64_t local_begin = 0;  ///< first element, in the rank's flattened part
   std::int64_t count = 0;
   std::vector<StatePart> parts = {};  ///< the weights first

@@ -28,7 +28,8 @@ std::string cuda_versions();
 struct CudaOptions {
   int index = 0;              ///< which of the host's devices
   bool deterministic = true;  ///< false: faster backward kernels whose sums depend on timing may be used
-  bool stochastic_rounding = false;  ///< of master weights to bf16, seeded by `seed`, parameter and step
+  bool stochastic_rounding =
+      false;  ///< master weights to bf16 stochastically, seeded by `seed`, parameter and step
   std::uint64_t seed = 1;
 };
 

@@ -108,7 +108,7 @@ class Buffer {
 struct StepShape {
   DType compute = DType::f32;
   std::int64_t sequences = 0, length = 0, hidden_size = 0;
-  int heads = 0;  ///< of this rank
+  int heads = 0;  ///< on this rank
   std::int64_t head_size = 0;
   bool has_embedding = false;
 };

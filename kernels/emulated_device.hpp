@@ -21,8 +21,8 @@ namespace tenax::kernels {
 struct EmulatedOptions {
   double copy_s = 0;          ///< Kernels::copy between host and device, each
   double jitter_percent = 0;  ///< 0 to 100: occupy() is scaled by 1 + jitter · u/100, u uniform in [-1, 1]
-  std::uint64_t seed = 1;     ///< of the jitter; give each rank its own
-  std::size_t memory_bytes = std::size_t{1} << 50;  ///< of the device
+  std::uint64_t seed = 1;     ///< for the jitter; give each rank its own
+  std::size_t memory_bytes = std::size_t{1} << 50;  ///< what the device holds
 };
 
 class EmulatedDevice : public Device {

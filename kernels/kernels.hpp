@@ -183,8 +183,9 @@ struct UpdateStretch {
   Tensor master, gradient;
   std::array<Tensor, kMaxMoments> moments;
   Tensor compute;
-  bool decays = true;              ///< false: without weight decay
-  std::int64_t first_element = 0;  ///< of `master` in a larger whole: draws of stochastic rounding go by it
+  bool decays = true;  ///< false: without weight decay
+  std::int64_t first_element =
+      0;  ///< where `master` begins in a larger whole: draws of stochastic rounding go by it
 };
 /// One update of many parameters. The gradient is divided by the step's tokens and clipped to its
 /// norm as it is read. Nothing is changed where that norm or a loss is not finite. The stretches

@@ -20,7 +20,7 @@ struct ShardLayout {
   int parts = 1;
   int index = 0;
   int sections = 1;
-  std::int64_t padded_extent = 0;  ///< of `axis`; 0 = its logical extent
+  std::int64_t padded_extent = 0;  ///< extent of `axis` with padding; 0 = its logical extent
 
   Shape local() const;  ///< shape of this part, padding included
 

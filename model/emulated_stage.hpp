@@ -11,7 +11,8 @@ namespace tenax::model {
 
 struct EmulatedStageCosts {
   double forward_s = 0, backward_input_s = 0, backward_weight_s = 0;  ///< one microbatch
-  std::size_t activation_bytes = 0;  ///< of a boundary tensor, either direction; rounded up to an even number
+  std::size_t activation_bytes =
+      0;  ///< size of a boundary tensor, either direction; rounded up to an even number
 };
 
 /// All its gradients count as one parameter row, number 0, which is final after the last

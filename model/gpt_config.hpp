@@ -31,7 +31,7 @@ struct GptConfig {
   /// units like).
   std::int64_t padded_vocab_size(int tensor_size) const;
   std::int64_t block_parameters() const;
-  std::int64_t parameters() const;  ///< of the whole model, the tied embedding once
+  std::int64_t parameters() const;  ///< in the whole model, the tied embedding counted once
 
   /// Training FLOP per token, the one definition used in banner, plan and report: 6·(parameters
   /// without position embedding) + 12·layers·H·T, attention not halved for causality.

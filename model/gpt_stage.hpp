@@ -107,7 +107,7 @@ class GptStage : public OffloadableStage {
   std::unique_ptr<kernels::Event> batch_copied_;  // to the device
   kernels::Tensor inputs_, targets_;              // i32 [microbatches · rows] each
   kernels::Tensor losses_;                        // [microbatches · rows], accumulation type
-  int microbatches_ = 0;                          // of the current batch
+  int microbatches_ = 0;                          // in the current batch
 };
 
 }  // namespace tenax::model

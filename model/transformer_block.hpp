@@ -47,7 +47,7 @@ struct BlockScratch {
       residual;  // [rows, H]: what a row-parallel linear adds to the residual stream; d of a LayerNorm
   kernels::Tensor attention;         // [rows, H/t]
   kernels::Tensor ffn;               // [rows, F/t]
-  kernels::Tensor ln_1, ln_2, gelu;  // of BlockActivations; absent where those are kept
+  kernels::Tensor ln_1, ln_2, gelu;  // as in BlockActivations; absent where those are kept
 
   static BlockScratch take(Arena& arena, const GptConfig& config, int tensor_size, MicrobatchShape shape);
 };

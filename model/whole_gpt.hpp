@@ -30,7 +30,7 @@ struct ForwardPass {
   kernels::Tensor x;  // [rows, H]: a block's input and output
   BlockActivations block;
   BlockScratch scratch;
-  HeadActivations head;  // of `head_rows` rows
+  HeadActivations head;  // has `head_rows` rows
 
   static ForwardPass take(Arena& arena, const GptConfig& config, MicrobatchShape shape,
                           std::int64_t head_rows);

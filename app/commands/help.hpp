@@ -13,7 +13,7 @@ struct CommandHelp {
   std::string_view text;
 };
 
-/// Of the commands on one machine, in the order in which --help shows them.
+/// The help of the commands on one machine, in the order in which --help shows them.
 std::span<const CommandHelp> command_helps();
 
 std::string general_help();

@@ -23,7 +23,7 @@ namespace tenax::app {
 struct ModelOptions {
   io::Choice<io::DeviceKind> device = io::DeviceKind::cpu;
   std::string dtype;  ///< "fp32", "bf16"; empty: the run's on a GPU, fp32 on the CPU
-  int threads = 1;    ///< of the CPU
+  int threads = 1;    ///< CPU threads
 
   /// The options --device (auto), --dtype and --threads (as many as the process may use cores).
   /// Throws Error(usage).

@@ -16,7 +16,7 @@ struct Evaluation {
   std::int64_t tokens = 0;            ///< scored: all of the file but the first
   double loss_sum = 0;                ///< cross entropy, nats
   std::optional<std::int64_t> bytes;  ///< that the scored tokens stand for, where that is known
-  double seconds = 0;                 ///< of the passes
+  double seconds = 0;                 ///< what the passes took
 
   double loss() const { return loss_sum / static_cast<double>(tokens); }
   double perplexity() const;

@@ -32,7 +32,7 @@ std::string memory_refusal(const std::vector<RankNeed>& ranks);
 /// there is one.
 void check_memory(comm::ControlGroup& control, const RankNeed& mine);
 
-/// Of the host that has the fewest cores for its ranks.
+/// Ranks and cores of the host that has the fewest cores for its ranks.
 struct Crowding {
   int ranks = 0, cores = 1;
   /// Then passes take turns, and what they take says nothing about the machine.

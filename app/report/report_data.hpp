@@ -20,7 +20,7 @@ struct RunData {
   std::optional<io::Deck> deck;  ///< absent where this version cannot read it
   io::RunSeries series;
   std::vector<io::EventLine> events;
-  double flop_per_token = 0;  ///< of the model; 0: there is none
+  double flop_per_token = 0;  ///< what the model takes; 0: there is no model
 };
 
 /// Throws Error(rank) unless the directory is one of a run.

@@ -13,8 +13,8 @@ namespace tenax::app {
 /// `pipelines`: a run's HTML of its profiled step each, empty where it has none.
 std::string report_page(const std::vector<RunData>& runs, const std::vector<std::string>& pipelines);
 
-/// HTML: two Gantt charts to one scale, bubbles marked, and a table of the stages' bubbles. Of the
-/// first pipeline and its first tensor rank where there are several. "Planned": what the evaluator
+/// HTML: two Gantt charts to one scale, bubbles marked, and a table of the stages' bubbles. Where
+/// there are several pipelines or tensor ranks, it shows the first. "Planned": what the evaluator
 /// gives for the order that the ranks were to run, each pass as long as its median in the step,
 /// each link's delay that of its quickest message.
 std::string pipeline_html(const io::TraceFile& trace);

@@ -37,7 +37,7 @@ class RunMachine {
   kernels::EmulatedDevice* emulated() const { return emulated_; }
   /// Null where the deck injects no faults.
   resilience::FaultInjector* injector() const { return injector_.get(); }
-  /// Of all ranks together; 0 for the emulated device.
+  /// The rate of matrix products of all ranks together; 0 for the emulated device.
   double flop_per_second() const { return flop_per_second_; }
   /// False where ranks share cores: who is slow is then the operating system's choice.
   bool judges_times() const { return judges_times_; }
@@ -55,7 +55,7 @@ class RunMachine {
   std::string device_note_;
   int ranks_sharing_device_ = 1;
   std::unique_ptr<comm::World> nccl_world_;
-  std::size_t available_bytes_ = 0;  // of the host's memory, before the run takes any
+  std::size_t available_bytes_ = 0;  // the host's memory that is free before the run takes any
   std::unique_ptr<resilience::FaultInjector> injector_;
   std::unique_ptr<comm::World> injected_world_;
   std::unique_ptr<comm::Transport> transport_;

@@ -23,9 +23,9 @@ std::vector<SourceFiles> find_files(comm::ControlGroup& control, const std::vect
 /// Collective. Every rank opens each file, and closes it again until it is read.
 ///
 /// Tokens beyond the vocabulary are an error in any case. A set of up to some 10^9 tokens is read
-/// through now, each rank its share. Of a larger set each file's beginning is read now, and every
-/// window is checked when it is read. Token files of format 1, which cannot be verified as they are
-/// read, are verified now, in a set that is read through.
+/// through now, each rank its share. In a larger set the beginning of each file is read now, and
+/// every window is checked when it is read. Token files of format 1, which cannot be verified as
+/// they are read, are verified now, in a set that is read through.
 ///
 /// Throws comm::AgreedError naming the file.
 std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Console& console,

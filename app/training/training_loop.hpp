@@ -35,7 +35,7 @@ struct TrainingParts {
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< matrix products on all ranks together: measured, or the highest seen
-  double started_s;                ///< of the process, steady clock
+  double started_s;                ///< when the process started, steady clock
   bool judges_times;  ///< false: who is slow today is the operating system's choice, and not said to the user
 };
 
@@ -78,7 +78,7 @@ class TrainingLoop {
   TrainingParts parts_;
   const std::int64_t first_step_;
   std::int64_t step_;
-  const std::int64_t global_tokens_;  ///< of a step
+  const std::int64_t global_tokens_;  ///< per step
   RunRecords records_;
   StepProfile profile_;
   LoopCheckpoints checkpoints_;

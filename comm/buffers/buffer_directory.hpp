@@ -24,7 +24,7 @@ struct MessageKey {
 /// The end that owns a shared buffer, and the buffer's index there. A message's header holds
 /// code(), which is never 0.
 struct SharedBufferId {
-  static constexpr std::size_t kBuffers = 4095;  ///< of one end
+  static constexpr std::size_t kBuffers = 4095;  ///< per end
   int end = 0;
   std::size_t index = 0;
   std::uint64_t code() const { return 1 + 2 * index + static_cast<std::uint64_t>(end); }
@@ -71,7 +71,7 @@ class BufferDirectory {
   bool cancel(const MessageKey& key, SharedBufferId buffer);
   /// The receiver does not need the message's buffer any more.
   void release(const MessageKey& key, SharedBufferId buffer);
-  /// Of a buffer that was offered: whether its message has ended.
+  /// Whether the message of a buffer that was offered has ended.
   bool is_released(const MessageKey& key, SharedBufferId buffer) const;
 
   Row& row(SharedBufferId buffer) { return memory_.rows[static_cast<std::size_t>(buffer.end)][buffer.index]; }

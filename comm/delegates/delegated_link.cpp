@@ -4,8 +4,8 @@
 //                  \                              <=============== Acknowledger                /
 //                   ‾‾‾‾‾‾‾‾‾‾‾‾‾ SharedBufferPool (asynchronous devices on one host) ‾‾‾‾‾‾‾‾‾‾
 //
-// and the same the other way, over connections of its own. A delegate is an OutgoingChannel or an IncomingChannel with its
-// thread. The header has the states.
+// and the same the other way, over connections of its own. A delegate is a channel with its thread.
+// The header has the states.
 #include "comm/delegates/delegated_link.hpp"
 
 #include <algorithm>

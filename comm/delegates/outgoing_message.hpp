@@ -36,9 +36,9 @@ class OutgoingMessage {
 
   // Owned in turn by the sender, the copier, and the channel (under its mutex).
   HostBuffer host_buffer;              ///< the copy, if there is one
-  std::span<const std::byte> payload;  ///< of the host buffer or the tensor
+  std::span<const std::byte> payload;  ///< in the host buffer or the tensor
   double ready_s = 0;                  ///< emulated time: when it could be sent; 0 = time is real
-  double started_s = 0;                ///< of the last transmission; 0 = none yet
+  double started_s = 0;                ///< when the last transmission started; 0 = none yet
   bool is_sending = false, is_acknowledged = false;
 
  private:

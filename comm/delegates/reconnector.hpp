@@ -33,7 +33,7 @@ class Reconnector {
   const LinkParties& parties_;
   const std::string purpose_;
   std::size_t address_ = 0;                                     // which is tried next
-  kernels::Deadline earliest_ = kernels::Deadline::after_s(0);  // of the next attempt
+  kernels::Deadline earliest_ = kernels::Deadline::after_s(0);  // when the next attempt may begin
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<Connection> current_;

@@ -41,13 +41,13 @@ class SharedChannel final : public Outlet {
   const ChannelEnd end_;
   const double deadline_s_;
   std::unique_ptr<Connection> control_;
-  std::mutex mutex_;  ///< of all below, and of sending on the control connection
+  std::mutex mutex_;  ///< guards all below, and sending on the control connection
   std::condition_variable changed_;
   std::deque<Outgoing> messages_;  ///< the first is in transit or the next to go
   ChannelArbiter arbiter_;         ///< used at the lower end alone
   std::deque<double> grants_s_;    ///< not used yet: from when on
   bool closing_ = false;
-  std::optional<Failure> failure_;  ///< of the control connection: no grant will come any more
+  std::optional<Failure> failure_;  ///< the control connection's: no grant will come any more
   std::thread sender_, listener_;   ///< after what they use
 };
 

@@ -87,14 +87,15 @@ class FailoverLink final : public Link {
   /// Why the direct path was cancelled; empty if it was not. Only set_path decides that it is used
   /// again.
   const std::string& failure() const { return exchange_.failure(); }
-  /// Of a failure: this end knows that the direct path itself is to blame. It reported an error, or
-  /// the peer lacks a message that this end had sent long before. If neither end says so, its
-  /// sender had not sent it yet, as it waited for another link.
+  /// After a failure: whether this end knows that the direct path itself broke. It knows if the path
+  /// reported an error, or if the peer lacks a message that this end had sent long before. If
+  /// neither end knows, the missing message had not been sent yet: its sender waited for another
+  /// link.
   bool direct_path_broke() const { return direct_path_broke_; }
   /// Whether the last iteration may have computed with a message before it had come.
   bool is_void() const { return last_is_void_; }
-  /// Of the last iteration; after a failure of the direct path, of the iteration in which it
-  /// failed.
+  /// The arrivals of the last iteration; after a failure of the direct path, those of the iteration
+  /// in which it failed.
   const Arrivals& arrivals() const { return last_arrivals_; }
 
  private:
@@ -135,7 +136,7 @@ class FailoverLink final : public Link {
   Arrivals arrivals_, last_arrivals_;
   bool last_arrivals_are_final_ = false;  // they are a failed iteration's, until set_path
   bool is_void_ = false, last_is_void_ = false;
-  FailoverMessages sent_, received_;  // of this iteration
+  FailoverMessages sent_, received_;  // all messages of this iteration
   EarlierSends earlier_;
 };
 

@@ -28,8 +28,8 @@ class CopyIn {
   CopyIn(const CopyIn&) = delete;
   CopyIn& operator=(const CopyIn&) = delete;
 
-  /// Of a message that has not come: one for each of its pieces, which the stream waits for. None:
-  /// the message is here.
+  /// The stream waits for one ticket per piece of a message. count 0: the message has come, and the
+  /// stream need not wait.
   struct Tickets {
     std::uint32_t first = 0, count = 0;
   };

@@ -54,7 +54,7 @@ struct Inbox::State {
   void copy(PostedReceive& receive, ArrivedMessage message);
   void move_to_host_buffer(PostedReceive& receive, ArrivedMessage message);
 
-  std::unique_ptr<Worker> copier_;  // of messages whose receive was posted later
+  std::unique_ptr<Worker> copier_;  // copies messages whose receive was posted later
 };
 
 }  // namespace tenax::comm

@@ -26,9 +26,9 @@ class MessageBuffers {
   /// as the bytes come.
   HostBuffer read(std::size_t bytes, std::size_t known,
                   const std::function<void(std::span<std::byte>)>& read);
-  /// Of read(), or of take() without shared memory.
+  /// For buffers from read(), or from take() without shared memory.
   void give_back(HostBuffer buffer) { staging_->give_back(std::move(buffer)); }
-  /// Of take(). `has_arrived`: nobody writes into it any more.
+  /// For buffers from take(). `has_arrived`: nobody writes into it any more.
   void give_back(HostBuffer buffer, Tag tag, std::uint64_t number, bool has_arrived);
 
   /// Whether messages may come in shared buffers.

@@ -33,8 +33,8 @@ struct PostedReceive {
   Failure failure;
   // Asynchronous devices:
   HostBuffer host_buffer;                    ///< where the message arrives
-  CopyIn::Tickets tickets;                   ///< of a copy that was enqueued before the message came
-  std::uint32_t pieces_here = 0;             ///< of the message
+  CopyIn::Tickets tickets;                   ///< for a copy that was enqueued before the message came
+  std::uint32_t pieces_here = 0;             ///< how many of the message's pieces have come
   std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
 
   std::pair<Tag, std::uint64_t> key() const { return {tag, number}; }
@@ -88,7 +88,7 @@ class MessageMatching {
   void mark_delivered(const Key& key);
 
  private:
-  struct Tally {  // of one tag
+  struct Tally {  // one per tag
     std::uint64_t numbered = 0;
     std::uint64_t delivered_below = 0;  // all these numbers have been delivered, and
     std::set<std::uint64_t> delivered;  // these beyond them

@@ -17,8 +17,9 @@ enum class Direction { send, receive };
 /// What the transfers of a link share; owned by the link, which outlives them.
 struct LinkEnds {
   std::string me, peer;
-  std::optional<kernels::Deadline> parting =
-      {};  ///< of receives that nobody wants any more, once there is one
+  /// Until when destructors wait for MPI to end cancelled receives. Absent until the first such
+  /// receive, then one deadline for all receives of the link.
+  std::optional<kernels::Deadline> parting = {};
 };
 
 class MpiTransfer final : public Transfer {

@@ -13,7 +13,7 @@ namespace tenax::comm {
 /// "ncclGetUniqueId(&id) failed at <where>: <NCCL's own text>", as an Error(link).
 [[noreturn]] void throw_nccl_error(ncclResult_t code, const char* call, const std::string& where);
 
-/// Of a communicator that does not block: work goes on in the background.
+/// A communicator that does not block returns ncclInProgress while it works in the background.
 inline bool is_fault(ncclResult_t code) { return code != ncclSuccess && code != ncclInProgress; }
 
 /// ncclCommAbort may take long: it waits until its kernels have left the device and its threads

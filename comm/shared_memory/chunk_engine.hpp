@@ -40,7 +40,7 @@ class ChunkEngine {
     ReduceOp op = ReduceOp::sum;
     bool reduces = false, gathers = false;
     bool whole = false;  ///< small: one chunk, and every rank sums all of it, which saves the collect
-    std::int64_t chunk_elements = 0;   ///< of each piece
+    std::int64_t chunk_elements = 0;   ///< per piece
     std::uint64_t begin = 0, end = 0;  ///< chunks
   };
 

@@ -27,12 +27,12 @@ class StagedContext {
   const std::unique_ptr<Endpoint> inner;
   kernels::Device& device;
   const double deadline_s;
-  const std::unique_ptr<kernels::Stream> out, in;  ///< of the copies in each direction
+  const std::unique_ptr<kernels::Stream> out, in;  ///< copies in each direction run on them
   std::mutex mutex;  ///< one thread at a time uses `inner`, its links and its transfers
 
  private:
   HostStaging staging_;
-  std::vector<HostBuffer> returned_;  // of the endpoint's thread
+  std::vector<HostBuffer> returned_;  // the endpoint's thread alone uses it
 };
 
 class StagedLink final : public Link {

@@ -16,7 +16,7 @@ struct StagedMessage {
   kernels::Tensor host;
   Tag tag = 0;
   TransferPtr inner;  ///< under StagedContext::mutex, as the failure; null until the copy has ended
-  std::optional<Failure> failure;  ///< of the thread
+  std::optional<Failure> failure;  ///< what the thread met
 };
 
 class StagedSend final : public Transfer {

@@ -66,7 +66,7 @@ class StagingQueue {
   kernels::Device& device_;
   Communicator& host_;
   HostStaging staging_;
-  std::unique_ptr<kernels::Stream> out_, in_;  // of the copies in each direction
+  std::unique_ptr<kernels::Stream> out_, in_;  // copies in each direction run on them
   std::deque<CollectivePtr> queue_;
   int in_host_memory_ = 0;
   std::optional<Failure> failure_;

@@ -14,16 +14,16 @@ namespace tenax::comm {
 class Handshake {
  public:
   using Message = std::vector<std::byte>;
-  static constexpr std::size_t kMostBytes = Challenge::kBytes + ConnectionRequest::kBytes;  ///< of a message
+  static constexpr std::size_t kMostBytes = Challenge::kBytes + ConnectionRequest::kBytes;  ///< per message
 
-  /// Of the connecting end.
+  /// The connecting end's.
   Handshake(const JobSecret& secret, ConnectionRequest request);
-  /// Of the accepting end, which is `me`.
+  /// The accepting end's, which is `me`.
   Handshake(const JobSecret& secret, Identity me);
 
   /// This end's first message; may be empty.
   Message start() const;
-  /// Of the other end's next message.
+  /// The size of the other end's next message.
   std::size_t expected_bytes() const;
   /// The answer to it; may be empty. `message` has expected_bytes(), and may hold anything.
   Message take(std::span<const std::byte> message);

@@ -17,7 +17,7 @@ struct NetworkAddress {
   bool is_loopback = false;
 };
 
-/// Of the interfaces that are up: IPv4 before IPv6, loopback last; without IPv6's link-local
+/// Addresses of the interfaces that are up: IPv4 before IPv6, loopback last; without IPv6's link-local
 /// addresses, which mean nothing to other hosts. `chosen` (names or addresses; none = all) picks
 /// and orders. Throws Error(rank) for one that is not up.
 std::vector<NetworkAddress> network_addresses(const std::vector<std::string>& chosen);
@@ -31,7 +31,7 @@ struct HostNetwork {
   std::function<std::vector<std::string>(const std::vector<std::string>& hosts)> look_up;
 };
 
-/// Of this process, on the host called `host`.
+/// The network of this process, on the host called `host`.
 HostNetwork host_network(const std::string& host);
 
 /// Collective over `control`, all ranks of a job: what each is to listen on where the user has not

@@ -29,8 +29,7 @@ FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
 /// The accepting end's last word.
 void send_accepted(int socket, const std::string& where);
 
-/// Of a Unix socket: whether this process's user is at the other end too. True for any other
-/// socket.
+/// Whether this process's user is at the other end of a Unix socket too. True for any other socket.
 bool is_of_this_user(int socket);
 
 }  // namespace tenax::comm

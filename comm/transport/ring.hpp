@@ -56,8 +56,8 @@ class Ring {
 
   RingControl& control_;
   std::byte* bytes_;
-  // Of an end, what it counts itself is its own: the shared counter is for the other one, which
-  // could change it.
+  // What this end has counted itself. It does not read its own shared counter back: that is for the
+  // other end, which could change it.
   std::uint64_t written_ = 0, read_ = 0;
   std::atomic<bool> is_damaged_{false};
 };

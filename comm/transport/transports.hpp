@@ -26,7 +26,7 @@ struct TransportOptions {
 std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options);
 /// Rings in POSIX shared memory with futexes: peers on this host only.
 std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options);
-/// Of options.kind; automatic offers the addresses of both, shared memory first.
+/// The transport of options.kind; automatic offers the addresses of both, shared memory first.
 std::unique_ptr<Transport> create_transport(const TransportOptions& options);
 
 /// Collective over `control`: every rank's Peer, by the group's rank (addresses of another host's

@@ -18,7 +18,7 @@ class RangeCursor {
   /// `count` elements of `range`, from local element `local_begin`.
   struct Slice {
     const StateRange* range;
-    const StatePart* part;  ///< of the range
+    const StatePart* part;  ///< a part of the range
     std::int64_t local_begin, count;
   };
   explicit RangeCursor(std::vector<StateRange> ranges) : ranges_(std::move(ranges)) {}
@@ -41,7 +41,7 @@ class RangeWriter {
               std::span<const StateRange> ranges);
   /// Writes about `bytes` more, down to the disk. Returns false once all are there.
   bool write_some(std::int64_t bytes);
-  std::uint64_t checksum() const { return checksum_; }  ///< of the bytes written, as part of the seal's
+  std::uint64_t checksum() const { return checksum_; }  ///< over the bytes written, as part of the seal's
 
  private:
   void write_slice(const RangeCursor::Slice& slice);

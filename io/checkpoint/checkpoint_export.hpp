@@ -13,7 +13,7 @@ struct ExportOptions {
   std::string dtype = "F32";     ///< F32, F16 or BF16; else kernels::Error(usage)
   std::int64_t shard_bytes = 0;  ///< most bytes of tensors in a file, a larger tensor aside; 0: one file
   const Tokenizer* tokenizer = nullptr;  ///< null: not known
-  std::filesystem::path vocab_dir = {};  ///< of the tokenizer gpt2
+  std::filesystem::path vocab_dir = {};  ///< where the tokenizer gpt2 has its files
 };
 
 /// Writes the weights to `out`, which is …/NAME.safetensors. More than shard_bytes go to

@@ -17,9 +17,9 @@ namespace tenax::io {
 
 /// A float32 dataset of a parameter.
 struct StoredPart {
-  std::string group;           ///< of io/state_range.hpp
+  std::string group;           ///< a group of io/state_range.hpp
   std::uint64_t checksum = 0;  ///< checksum.hpp; word = flat index
-  std::int64_t offset = 0;     ///< of its first byte in the file
+  std::int64_t offset = 0;     ///< place of its first byte in the file
 };
 
 struct StoredParameter {
@@ -39,7 +39,7 @@ struct CheckpointOrigin {
   std::string vocabulary_checksum;  ///< vocabulary_checksum() of io/tokenizer/tokenizer.hpp; empty for bytes
   std::string compute_dtype;        ///< "fp32" or "bf16", as in the deck
   std::string tenax_version;
-  std::string commit;  ///< of the source; "-dirty" at its end: changed since
+  std::string commit;  ///< the source's; "-dirty" at its end: changed since
   bool operator==(const CheckpointOrigin&) const = default;
 };
 

@@ -6,9 +6,10 @@
 
 namespace tenax::io {
 
-/// Describes a file or directory for `tenax inspect`. Of a checkpoint, verifies the seal and each
-/// tensor's checksum, then lists step, model and tensors. Of a run directory: summarise_run(). Of a
-/// token file: describe_token_file(). Throws kernels::Error(rank) if it is damaged or none of them.
+/// Describes a file or directory for `tenax inspect`. For a checkpoint it verifies the seal and each
+/// tensor's checksum, then lists step, model and tensors. For a run directory it calls
+/// summarise_run(), for a token file describe_token_file(). Throws kernels::Error(rank) if the path
+/// is damaged or none of these.
 std::string inspect(const std::filesystem::path& path);
 
 /// Reads a checkpoint completely: seal, structure, and each dataset's checksum attribute.

@@ -12,7 +12,7 @@ namespace tenax::io {
 struct TokenizerClaim {
   std::string who;                  ///< for messages: "data.tokenizer", a file's name
   std::string tokenizer;            ///< "bytes" or "gpt2"; empty: unstated
-  std::string vocabulary_checksum;  ///< of io/tokenizer/tokenizer.hpp; empty: not known
+  std::string vocabulary_checksum;  ///< as io/tokenizer/tokenizer.hpp forms it; empty: not known
 };
 
 /// Throws kernels::Error(rank) that names both claims if both are stated and differ in the

@@ -91,12 +91,12 @@ struct DeviceSection {
   Choice<DeviceKind> kind = DeviceKind::automatic;
   bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
   Choice<Recompute> recompute = Recompute::none;
-  // Of the emulated device alone: times of one microbatch; one number, or one per stage.
+  // The emulated device's alone. Times are of one microbatch: one number, or one per stage.
   std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;
   Choice<DirectModel> direct_model = DirectModel::send_queue;
   std::int64_t send_queue_depth = 1;
-  std::int64_t activation_bytes = 0;  ///< of a boundary tensor; resolved: the model's for 0
-  std::int64_t gradient_bytes = 0;    ///< of one rank's weight gradients; resolved likewise
+  std::int64_t activation_bytes = 0;  ///< size of a boundary tensor; resolved: the model's for 0
+  std::int64_t gradient_bytes = 0;    ///< size of one rank's weight gradients; resolved likewise
   double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
 };
 

@@ -43,7 +43,8 @@ struct Later {
 
 struct DeckKey {
   std::string section, name, sentence;
-  std::function<DeckTarget(Deck&, std::size_t)> target;  ///< of [[inject]] entry i; else i = 0
+  /// Where the value is. The second argument is the number of the [[inject]] entry, else 0.
+  std::function<DeckTarget(Deck&, std::size_t)> target;
   Range range;
   std::vector<std::string> choices;
   std::string unit;

@@ -21,7 +21,7 @@ struct EventLine {
   double time_s = 0;  ///< UNIX time
   std::int64_t step = 0;
   std::string event;
-  std::string reason;   ///< of "end"
+  std::string reason;   ///< why the run ended, where event is "end"
   std::string place;    ///< "link 1-2" (stages), "stage 1", "rank 5"; empty for the whole run
   std::string details;  ///< the other members, as "name value, name value"
 };
@@ -34,7 +34,7 @@ std::vector<EventLine> read_events(const std::filesystem::path& run_directory);
 
 struct EventSummary {
   std::string event;   ///< "end", "checkpoint", …
-  std::string reason;  ///< of "end"
+  std::string reason;  ///< why the run ended, where event is "end"
   std::int64_t step = 0;
 };
 

@@ -32,7 +32,7 @@ class TokenSequence {
 
  private:
   Files files_;
-  std::vector<std::int64_t> end_window_;  // of each file, numbered through
+  std::vector<std::int64_t> end_window_;  // one per file, numbered through
   std::int64_t seq_length_;
   WindowOrder order_;
 };
@@ -56,7 +56,7 @@ class BlendOrder {
   Place place_of(std::int64_t global_index) const;
 
  private:
-  std::vector<std::int64_t> share_;  // of each source, in samples of a cycle
+  std::vector<std::int64_t> share_;  // one per source, in samples of a cycle
   std::vector<Place> cycle_;
 };
 

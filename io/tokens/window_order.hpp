@@ -8,7 +8,7 @@
 namespace tenax::io {
 
 enum class SampleOrder { sequential, shuffled };
-SampleOrder sample_order(std::string_view deck_choice);  ///< of data.order
+SampleOrder sample_order(std::string_view deck_choice);  ///< takes data.order
 
 /// A file of n tokens has floor((n - 1) / T) windows, T = seq_length. Window w has the inputs [w·T,
 /// w·T + T); the target of a token is the next one. Shuffled: each pass over the windows (epoch) is

@@ -132,9 +132,9 @@ struct HeadUnits {
   static std::ptrdiff_t whole_vectors(std::ptrdiff_t units) {
     return (units + Tile::kLanes - 1) / Tile::kLanes * Tile::kLanes;
   }
-  std::ptrdiff_t steps;   ///< of a row, when the inner index runs over the head's columns
+  std::ptrdiff_t steps;   ///< per row, when the inner index runs over the head's columns
   std::ptrdiff_t stride;  ///< from row to row of operand a
-  std::ptrdiff_t width;   ///< of a step of operand b, when the inner index runs over rows
+  std::ptrdiff_t width;   ///< per step of operand b, when the inner index runs over rows
 };
 
 /// The same rows as operand a and as operand b; for numbers that is the same memory.

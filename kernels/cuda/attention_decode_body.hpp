@@ -27,7 +27,7 @@ struct AttentionDecode {
 
   TENAX_HOST_DEVICE int chunks() const { return (length + kDecodePositions - 1) / kDecodePositions; }
   TENAX_HOST_DEVICE std::int64_t hidden() const { return static_cast<std::int64_t>(heads) * head_size; }
-  /// Of head `head` in row `row`: 0 query, 1 key, 2 value.
+  /// The vector of head `head` in row `row`. `kind`: 0 query, 1 key, 2 value.
   TENAX_HOST_DEVICE const Element* at(int row, int kind, int head) const {
     return qkv + (3 * static_cast<std::int64_t>(row) + kind) * hidden() +
            static_cast<std::int64_t>(head) * head_size;

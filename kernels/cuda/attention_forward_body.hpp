@@ -32,8 +32,8 @@ struct ForwardTiles {
   Real *queries, *outputs, *keys, *scores, *row_max, *row_sum, *correction;
 };
 
-// Raises the rows' maxima to those of the new scores. Of what is not to be seen, nothing is. NaN never
-// becomes the maximum, but reaches the sum.
+// Raises the rows' maxima to those of the new scores. Scores that the mask hides do not count. NaN
+// never becomes the maximum, but reaches the sum.
 template <class Group, class Real>
 TENAX_HOST_DEVICE void raise_maxima(Group group, const ForwardTiles<Real>& tiles, int first_query,
                                     int first_key) {

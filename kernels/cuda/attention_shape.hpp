@@ -18,7 +18,7 @@ struct AttentionShape {
   auto operator<=>(const AttentionShape&) const = default;
 };
 
-/// Of an operation whose output is [sequences, T, heads · head_size].
+/// The shape of an operation whose output is [sequences, T, heads · head_size].
 inline AttentionShape attention_shape_of(const Tensor& out, int heads) {
   assert(out.shape.rank() == 3 && heads > 0 && out.columns() % heads == 0);
   return {out.shape[0], static_cast<int>(out.shape[1]), heads, static_cast<int>(out.columns() / heads)};

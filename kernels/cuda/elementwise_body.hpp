@@ -92,7 +92,7 @@ struct Maximum {
     return a > b ? a : b;
   }
 };
-/// Of x and d_y.
+/// d_x from x and d_y.
 template <class T>
 struct GeluGradient {
   static TENAX_HOST_DEVICE Accumulator<T> of(Accumulator<T> x, Accumulator<T> d_y) {

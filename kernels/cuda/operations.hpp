@@ -1,5 +1,6 @@
-// The operations on the GPU, each a function that enqueues its kernels. kernels.hpp says what each one
-// computes. (Optimizers: weight_update.hpp; matrix products: matmul.hpp; cuDNN's attention: cudnn_attention.hpp.)
+// The operations on the GPU, each a function that enqueues its kernels. kernels.hpp says what each
+// one computes. (Optimizers: weight_update.hpp; matrix products: matmul.hpp; cuDNN's attention:
+// cudnn_attention.hpp.)
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -54,7 +54,7 @@ TENAX_HOST_DEVICE double square_sum(Group group, const T* x, std::int64_t begin,
   return group.sum(sum);
 }
 
-/// Of the slice that block number `block` of the table's launch has.
+/// The sum of squares of the slice that block number `block` of the table's launch has.
 template <class Group, class T>
 TENAX_HOST_DEVICE double square_sum_of_block(Group group, const SquareTable<T>& table, std::int64_t slice,
                                              std::uint32_t block) {

@@ -58,7 +58,7 @@ class RowDriver {
   /// comes after it could not be there before.
   bool wait_until(const Condition& is_met, double seconds);
   bool bends() const { return options_.patience_s < options_.deadline_s; }
-  /// Of this run, in the order of launching.
+  /// The ops that this run has launched, in that order.
   std::size_t launched() const { return executed_.size(); }
   const Op& launched(std::size_t place) const { return ops_[static_cast<std::size_t>(executed_[place])]; }
   const ExecutorOptions& options() const { return options_; }

@@ -61,7 +61,7 @@ class RowTraffic {
   /// Drops all transfers under way. Streams that wait for one go on.
   void cancel() noexcept;
 
-  /// Of a pass that has one; null where there was no transfer.
+  /// The transfer that a pass received or sent; null where there was none.
   const TransferRecord* received(Pass pass, int microbatch) const;
   const TransferRecord* sent(Pass pass, int microbatch) const;
 
@@ -79,7 +79,7 @@ class RowTraffic {
   };
   struct Slot {
     bool free = true;
-    const kernels::Event* last_use = nullptr;  // of an asynchronous device
+    const kernels::Event* last_use = nullptr;  // on an asynchronous device
     Flight* input_reader = nullptr;            // the send that may still read the input's memory
     Flight* output_reader = nullptr;           // and the output's
   };
@@ -103,8 +103,8 @@ class RowTraffic {
   const std::size_t slot_count_;
   const double deadline_s_;
   kernels::Device& device_;
-  /// Of an asynchronous device that has messages, else null: receives need not wait for the stage's
-  /// stream.
+  /// A stream for receives, which need not wait for the stage's. Null unless the device is
+  /// asynchronous and the row has messages.
   std::unique_ptr<kernels::Stream> idle_;
   std::size_t next_input_ = 0, next_gradient_ = 0;  // in order_
   std::vector<Microbatch> microbatches_;

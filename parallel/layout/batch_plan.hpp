@@ -25,7 +25,7 @@ class BatchPlan {
   int data_parallel_size() const { return static_cast<int>(microbatches_of_data_rank_.size()); }
   std::int64_t micro_batch_size() const { return micro_batch_size_; }
   std::int64_t global_batch_size() const { return global_batch_size_; }
-  /// Of this pipeline, and of pipeline `data_rank`.
+  /// Microbatches of this pipeline, and of pipeline `data_rank`.
   int microbatches() const { return microbatches_of(data_rank_); }
   int microbatches_of(int data_rank) const;
 

@@ -34,13 +34,13 @@ std::vector<int> initial_warmup(int stages, int microbatches, const ActivationLi
 /// the pipeline stays filled.
 std::vector<int> even_warmup(const PlanningProblem& problem, int first);
 
-/// Algorithm 2: from the last stage's one upwards, the slackness that absorbs each link's delay by
-/// equation 1, and at least `least_slackness`; plus `extra` per link. Within each stage's limit,
-/// non-increasing, ≥ 1.
+/// Algorithm 2. The last stage has one warm-up forward. Each stage before has as many more as its
+/// link's slackness: what absorbs the link's delay by equation 1, at least `least_slackness`, plus
+/// `extra`. Within each stage's limit, non-increasing, ≥ 1.
 std::vector<int> adapted_warmup(const PlanningProblem& problem, int least_slackness, int extra);
 
-/// As above, the slackness measured by the period of the slowest stage (F + B + W), which it cannot
-/// fall below.
+/// As adapted_warmup, with another divisor in equation 1: F + B + W of the slowest stage, the least
+/// time that a pipeline takes per microbatch, in place of the next stage's F + B.
 std::vector<int> period_warmup(const PlanningProblem& problem, int least_slackness, int extra);
 
 }  // namespace tenax::parallel

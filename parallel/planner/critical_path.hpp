@@ -46,8 +46,8 @@ class CriticalPath {
 
   const PlanningProblem& problem_;
   std::vector<int> microbatch_;     // [stage][position]
-  std::vector<int> position_[2];    // of F and of B: [stage][microbatch], rows as long as words
-  std::vector<Block> blocks_;       // of two passes or more
+  std::vector<int> position_[2];    // F's and B's place: [stage][microbatch], rows as long as words
+  std::vector<Block> blocks_;       // each has two passes or more
   std::vector<int> passes_before_;  // in blocks_ before each: for a choice weighted by length
 };
 

@@ -55,7 +55,7 @@ class GptReplica final : public Replica {
   std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
   std::optional<StepGraph> graph_;  // absent: a step is launched op by op
-  kernels::UpdateRule rule_{};      // of the step under way
+  kernels::UpdateRule rule_{};      // for the step under way
 };
 
 }  // namespace tenax::parallel

@@ -17,9 +17,9 @@ namespace tenax::parallel {
 
 /// Times and sizes that the emulated device is given instead of computing.
 struct EmulatedLoad {
-  PipelineCosts costs;               ///< of a stage's passes, and of a healthy link
-  std::size_t activation_bytes = 0;  ///< of a message between stages
-  std::size_t gradient_bytes = 0;    ///< of one rank
+  PipelineCosts costs;               ///< what a stage's passes and a healthy link take
+  std::size_t activation_bytes = 0;  ///< size of a message between stages
+  std::size_t gradient_bytes = 0;    ///< size of one rank's weight gradients
 };
 
 /// A model, and how it shall be spread.
@@ -28,7 +28,7 @@ struct LayoutRequest {
   const Optimizer* optimizer = &optimizer_of_name("adamw");
   GridShape grid;
   model::MicrobatchShape microbatch;
-  int microbatches = 1;  ///< of each pipeline, as the run begins
+  int microbatches = 1;  ///< per pipeline, as the run begins
   const SchedulePolicy* policy = nullptr;
   /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory
   /// allows.
@@ -36,7 +36,7 @@ struct LayoutRequest {
   bool fails_over = false;  ///< Layout::fails_over
   std::optional<EmulatedLoad> emulated;
 
-  /// Of `stage`, at most `microbatches`; absent where memory decides.
+  /// The limit asked for `stage`, at most `microbatches`; absent where memory decides.
   std::optional<int> asked_limit(std::size_t stage) const;
 };
 
@@ -58,8 +58,8 @@ struct MemoryRoom {
 /// Where the activations of a stage's live microbatches can be. A slot holds one microbatch's.
 struct SlotRoom {
   std::size_t device_bytes = 0, host_bytes = 0;  ///< for all slots
-  std::size_t slot_bytes = 0;                    ///< of one slot
-  std::size_t boundary_bytes = 0;                ///< of one slot's boundary tensors, which stay on the device
+  std::size_t slot_bytes = 0;                    ///< size of one slot
+  std::size_t boundary_bytes = 0;  ///< the part of a slot that stays on the device: boundary tensors
   int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
   bool is_firm = true;  ///< MemoryRoom::is_firm
 
@@ -97,10 +97,10 @@ struct Layout {
   model::MicrobatchShape microbatch;
   bool fails_over = false;  ///< a direct path that breaks is left for the delegates
   std::vector<model::StageSpan> spans;
-  std::vector<std::int64_t> parameters_of_stage;  ///< of one rank
+  std::vector<std::int64_t> parameters_of_stage;  ///< per rank of the stage
   bool has_data = true;                           ///< false: the emulated device's
   PipelineCosts costs;    ///< predicted, at `flop_per_second` a rank; or the emulated device's
-  ActivationLimit limit;  ///< of the schedule, and of every later one
+  ActivationLimit limit;  ///< kept by the schedule and by every later one
   std::vector<SlotRoom> slot_room_of_stage;  ///< empty where there is no data
   PipelineSchedule schedule;                 ///< as the run begins, of every pipeline
   std::vector<RankMemory> memory_of_stage;

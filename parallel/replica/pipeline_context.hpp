@@ -19,7 +19,7 @@ struct PipelineOptions {
   int sockets_per_link =
       0;  ///< delegates of a link and direction; 0: as many as the caller of set_path() says
   bool follows_delays = false;   ///< SchedulePolicy::follows_delays
-  comm::DirectOptions emulated;  ///< of the emulated device's direct links
+  comm::DirectOptions emulated;  ///< for the emulated device's direct links
 };
 
 /// What the references name outlives the pipeline.

@@ -74,7 +74,7 @@ class PipelineLinks {
   const ProcessGrid& grid_;
   PipelineContext context_;
   int stage_;
-  std::vector<int> ranks_;  // of this pipeline, by stage
+  std::vector<int> ranks_;  // this pipeline's, by stage
   bool adaptable_;
   double built_in_s_ = 0;  // the first direct paths
   int generation_ = 0;

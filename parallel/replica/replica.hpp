@@ -20,8 +20,8 @@ namespace tenax::parallel {
 
 /// This rank's share of the sums that all ranks must know before an update.
 struct StepSums {
-  double loss = 0;     ///< of sequences' tokens, nats; NaN where there is no data
-  double squares = 0;  ///< of the gradient's elements that this rank counts; likewise
+  double loss = 0;     ///< summed over tokens, nats; NaN where there is no data
+  double squares = 0;  ///< summed over the gradient's elements that this rank counts; likewise
 };
 
 /// A training step is, in this order: passes, reduce, sum_tied, norm, a vote of all ranks on it,
@@ -40,7 +40,7 @@ class Replica {
   comm::ControlGroup& control() { return *control_; }
   virtual PipelineRunner& pipeline() = 0;
   virtual bool reads_tokens() const = 0;
-  /// Of the global batch of a step.
+  /// The tokens of a step's global batch.
   double global_tokens() const;
 
   /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty
@@ -72,7 +72,7 @@ class Replica {
   /// copied.
   Replica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context);
 
-  virtual kernels::Stream& stream() = 0;  ///< of passes and updates
+  virtual kernels::Stream& stream() = 0;  ///< passes and updates run on it
   /// The derived class owns what split() and timed() return, and uses it as long as it lives.
   std::unique_ptr<comm::Communicator> split(comm::World& world, GroupKind kind);
   /// Wraps `group`, to time its collectives for report().

@@ -56,7 +56,7 @@ struct ActivationLimit {
   double weight_share = 1;
 
   bool none() const { return microbatches_of_stage.empty(); }
-  /// Of `stage`; a huge number when there is none.
+  /// The limit of `stage`; a huge number when there is none.
   int microbatches(int stage) const;
 };
 

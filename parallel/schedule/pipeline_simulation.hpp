@@ -28,7 +28,7 @@ class PipelineSimulation {
     bool running = false;
     std::vector<double> departed_s;  // send_queue: when each message so far left the queue
   };
-  using End = std::pair<double, int>;  // of a running op: time, stage
+  using End = std::pair<double, int>;  // when a running op ends, and its stage
 
   std::size_t at(int stage, int microbatch) const {
     return static_cast<std::size_t>(stage) * microbatches_ + static_cast<std::size_t>(microbatch);

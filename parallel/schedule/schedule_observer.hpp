@@ -31,13 +31,13 @@ struct TransferRecord {
   TransferKind kind = TransferKind::send_activation;
   int microbatch = 0;
   std::size_t bytes = 0;
-  double begin_s = 0;  ///< posted; of a send: its tensor was ready
+  double begin_s = 0;  ///< a receive was posted, a send's tensor was ready
   double end_s = 0;    ///< complete; where the link cannot tell, when it was found so
-  /// Of a receive: transmission began, in the sender's steady clock, where the link can tell.
+  /// Receives: when transmission began, in the sender's steady clock, where the link can tell.
   std::optional<double> started_s = std::nullopt;
-  /// Of a receive. False: a busy rank may have noticed late, so end_s is an upper bound.
+  /// Receives: false where a busy rank may have noticed late, so that end_s is an upper bound.
   bool prompt = true;
-  /// Of a prompt receive: when it was last looked for in vain. Absent where the link noted the
+  /// Prompt receives: when the message was last looked for in vain. Absent where the link noted the
   /// arrival itself.
   std::optional<double> absent_s = std::nullopt;
 };

@@ -47,7 +47,7 @@ class AdaptationController {
   void assess(const PipelineMeasurement& measurement);
   void compare_with_evaluator(const PipelineMeasurement& measurement);
   bool is_healthy() const;
-  parallel::PipelineCosts expected_costs() const;  ///< of the paths as they are chosen
+  parallel::PipelineCosts expected_costs() const;  ///< with the paths as they are chosen
   ScheduleScorer scorer() const;
   std::vector<AdaptationEvent> events(bool is_rescheduled);
   void report_schedule(AdaptationEvent now, std::vector<AdaptationEvent>& events) const;

@@ -20,9 +20,9 @@ struct AdaptationEvent {
   AdaptationKind kind = AdaptationKind::straggler;
   std::int64_t step = 0;  ///< after which it was decided
   int link = -1;          ///< between stages link and link + 1; −1: not about one link
-  int stage = -1;         ///< of a slow stage; −1: not about one stage
-  /// The measured delay of the link, or of the slowest link of a reschedule. Of a slow stage: by
-  /// how much an F, B and W grew.
+  int stage = -1;         ///< the slow stage; −1: not about one stage
+  /// The measured delay of the link, or of the slowest link of a reschedule. For a slow stage: by
+  /// how much an F, B and W together grew.
   double delay_s = 0;
   double before_s = 0;     ///< the iteration time measured last
   double predicted_s = 0;  ///< the iteration time that the evaluator expects from now on
@@ -30,10 +30,10 @@ struct AdaptationEvent {
   /// Where a direct path broke in mid-iteration: how many of the iteration's messages still came
   /// over it, and how many over delegates. Else both 0.
   int direct_messages = 0, delegated_messages = 0;
-  /// Of a link that went back and forth too often: it returns to its direct path only after so many
-  /// healthy steps.
+  /// A link that changed paths too often returns to its direct path only after so many healthy
+  /// steps. 0 for others.
   int hold_steps = 0;
-  int data = -1;  ///< of which pipeline, where there are several; set by who gathers events, not told as text
+  int data = -1;  ///< the pipeline, where there are several; set by who gathers events, not told as text
 
   bool operator==(const AdaptationEvent&) const = default;
 };

@@ -19,10 +19,10 @@ struct AdaptationSettings {
   parallel::TransferModel direct;  ///< how a direct link carries messages (its `delegated` is not used)
   double delegate_overhead_s = 0;  ///< what a delegate's host copies take, half at each end
   double gain = 0.01;              ///< a schedule, or a slow link, must make this share of an iteration
-  int skipped_iterations = 1;      ///< of the run's beginning: memory is touched for the first time there
+  int skipped_iterations = 1;      ///< at the run's beginning, when memory is touched first
   int healing_iterations = 1;      ///< that the forecast must call a slow link healthy before it goes back
   int max_delegates = 16;          ///< per link and direction
-  FlapDamper::Options damping;     ///< of links that go back and forth between direct path and delegates
+  FlapDamper::Options damping;     ///< for links that keep changing between direct path and delegates
   ForecastOptions forecast;
   parallel::PlanBudget budget;
   std::uint64_t seed = 1;

@@ -16,7 +16,7 @@ class LevelTracker {
     std::size_t memory = 8;         ///< iterations that the average forgets over
     std::size_t restless_from = 3;  ///< so many changes within the window: restless
     std::size_t recent = 4;         ///< iterations that tell what a restless quantity does next
-    double quantile = 0.5;          ///< of their values, that it is planned for
+    double quantile = 0.5;          ///< the quantile of those values that plans are made for
   };
 
   explicit LevelTracker(Options options) : options_(options) {}
@@ -33,9 +33,9 @@ class LevelTracker {
   bool changed() const { return known() && window_.back().change && !restless(); }
   /// The quantity changes so often that the last value says little about the next.
   bool restless() const { return changes_ >= options_.restless_from; }
-  /// The value to expect of the next iterations: the level, or the quantile of a restless quantity.
-  /// A fall counts after two iterations, a rise at once: a plan made for too much delay costs
-  /// little, one for too little much.
+  /// The value to expect of the next iterations: the level; for a restless quantity the quantile of
+  /// its recent values. A level that rises counts at once, one that falls an iteration later: a plan
+  /// for too long a delay costs little, a plan for too short a delay costs much.
   double expected() const;
   /// The latest value first, age < telling().
   double value(std::size_t age) const { return window_[window_.size() - 1 - age].value; }

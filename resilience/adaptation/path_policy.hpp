@@ -33,8 +33,9 @@ class PathPolicy {
   /// A healthy link is on delegates because its direct path had broken, and may go back.
   bool may_return(std::size_t link, const LinkHealth& health) const;
 
-  /// A delegate's message is timed from the end of the first copy to the end of the second: what
-  /// the network took, which is what the direct path would meet too, is less by a copy.
+  /// The measurement with the delays that the direct paths would have. A delegated message is timed
+  /// from the end of the copy out to the end of the copy in, so its delay includes the copy in. That
+  /// part moves from delay_s to overhead_s.
   PipelineMeasurement without_copies(PipelineMeasurement measurement) const;
   /// `costs`, with what the chosen paths add.
   parallel::PipelineCosts with_overheads(parallel::PipelineCosts costs,

@@ -16,11 +16,11 @@ struct ForecastOptions {
   /// (tests/bench/adaptation_traces).
   LevelTracker::Options links{.quantile = 0.75};
   LevelTracker::Options passes;
-  double material_share = 0.05;  ///< of the mean pass: less delay than that does not matter
+  double material_share = 0.05;  ///< share of the mean pass: less delay than that does not matter
   double floor_s = 3e-4;  ///< nor does less than this: what waking a thread takes where nothing else runs
   std::size_t stall_window = 16;  ///< iterations whose stalls tell how noisy a link's ends are
-  double stall_quantile = 0.75;   ///< of them: a delay below it is taken for noise
-  double level_share = 0.15;      ///< of a link's level: less change than that is noise
+  double stall_quantile = 0.75;   ///< quantile of those stalls: a delay below it is taken for noise
+  double level_share = 0.15;      ///< share of a link's level: less change than that is noise
 };
 
 /// Pure. Both directions of a link count as its slower one.
@@ -53,7 +53,7 @@ class PipelineForecast {
   struct Link {
     LevelTracker delay;
     double overhead_s = 0;
-    std::deque<double> stalls_s = {};  // of its ends, the last iterations'
+    std::deque<double> stalls_s = {};  // its ends' in the last iterations
   };
   struct Stage {
     LevelTracker forward, backward_input, backward_weight;

@@ -26,7 +26,7 @@ class GainThreshold {
     compared_ = std::min(compared_ + 1, kMemory);
     unexplained_s_ += (difference_s - unexplained_s_) / compared_;
   }
-  /// Of iterations that take `iteration_s`.
+  /// The least gain that counts where iterations take `iteration_s`.
   double least_gain_s(double iteration_s) const {
     return std::max(share_ * iteration_s, std::abs(unexplained_s_));
   }

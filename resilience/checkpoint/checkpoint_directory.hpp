@@ -43,7 +43,7 @@ bool remove_oldest_checkpoint(const std::filesystem::path& directory);
 
 /// The checkpoints that a run is going to write.
 struct CheckpointPlan {
-  std::int64_t bytes = 0;       ///< of one checkpoint, about
+  std::int64_t bytes = 0;       ///< about the size of one checkpoint
   std::int64_t keep = 0;        ///< how many are to stay; 0 = all
   std::int64_t steps_done = 0;  ///< by the checkpoint resumed from: later ones are none of this run's
 };

@@ -29,7 +29,7 @@ struct CheckpointOptions {
   /// Brings the state into the ranges, where they are a copy that nobody else writes; empty where
   /// they are the state.
   std::function<void()> fetch = {};
-  io::CheckpointOrigin origin = {};    ///< of all of them; rank 0's counts
+  io::CheckpointOrigin origin = {};    ///< the same for all checkpoints; rank 0's counts
   std::int64_t global_batch_size = 0;  ///< samples of a step, so that checkpoints can say which comes next
   /// How long a step of a save may wait for the other ranks once an error unwinds this one: they
   /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to

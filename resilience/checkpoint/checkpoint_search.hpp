@@ -11,7 +11,7 @@
 namespace tenax::resilience {
 
 struct PassedOver {
-  std::string name;    ///< of the file
+  std::string name;    ///< the file's
   std::string reason;  ///< why it is not complete, as a sentence that names the file
 };
 

@@ -20,7 +20,7 @@ namespace tenax::resilience {
 
 class ConnectionRegistry;
 
-/// Of one rank. Must outlive whatever it wrapped. Thread rule: one thread, the rank's; what it
+/// One per rank. Must outlive whatever it wrapped. Thread rule: one thread, the rank's; what it
 /// wrapped keeps its own rule.
 class FaultInjector {
  public:

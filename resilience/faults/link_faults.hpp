@@ -18,21 +18,22 @@ namespace tenax::resilience {
 
 /// One fault on links between world ranks, in both directions, while from_step ≤ step < to_step.
 struct LinkFault {
-  std::vector<std::pair<int, int>> links;   ///< pairs of world ranks, in any order
-  std::int64_t from_step = 0, to_step = 0;  ///< to_step 0: for ever
-  double delay_s = 0;                       ///< of every message
-  double per_packet_s = 0;         ///< of every packet, the last of a message and its only one included
-  std::uint64_t packet_bytes = 0;  ///< ≥ 1 where per_packet_s counts
+  std::vector<std::pair<int, int>> links;       ///< pairs of world ranks, in any order
+  std::int64_t from_step = 0, to_step = 0;      ///< to_step 0: for ever
+  double delay_s = 0;                           ///< added to every message
+  double per_packet_s = 0;                      ///< added for every packet; a message has at least one
+  std::uint64_t packet_bytes = 0;               ///< ≥ 1 where per_packet_s counts
   std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
-  /// Of "direct": it goes down within from_step, as when a cable is pulled, at each of its ends
-  /// when that one has sent and received so many messages, and received one at least; what is under
-  /// way is lost. 0: from the step's beginning, as an address.
+  /// For down_path "direct": at each end the path goes down in the middle of from_step, as when a
+  /// cable is pulled, once that end has sent and received so many messages in all, at least one of
+  /// them received. Messages under way are lost. 0: it is down from the step's beginning, as the
+  /// path of an address always is.
   std::int64_t passing = 0;
 
   bool joins(int a, int b) const;
   bool holds_at(std::int64_t step) const { return step >= from_step && (to_step == 0 || step < to_step); }
-  /// Of a message of `bytes` that is sent `run_s` after the first step began.
+  /// The delay of a message of `bytes` that is sent `run_s` after the first step began.
   double message_delay_s(std::uint64_t bytes, double run_s) const;
 };
 
@@ -65,7 +66,7 @@ class LinkFaults {
   /// The way that a message goes between two ranks.
   struct Way {
     bool direct = false;            ///< the pipeline's direct path
-    std::string_view address = {};  ///< of a connection
+    std::string_view address = {};  ///< the connection's; empty on the direct path
   };
 
   explicit LinkFaults(std::vector<LinkFault> faults) : faults_(std::move(faults)), passed_(faults_.size()) {}
