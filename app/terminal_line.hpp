@@ -7,8 +7,8 @@
 
 namespace tenax::app {
 
-/// A part of the line's text. If the parts do not fit together, those of the highest rank
-/// are left out.
+/// A part of the line's text. If the parts do not fit together, those of the highest rank are left
+/// out.
 struct LinePart {
   std::string text;
   int rank = 0;

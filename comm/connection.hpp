@@ -21,9 +21,9 @@ namespace tenax::comm {
 /// Travels before each message's payload.
 struct MessageHeader {
   std::int32_t kind = 0;            ///< numbered by the connection's users: data, acknowledgement, …
-  Tag tag = 0;                      ///< the link's
+  Tag tag = 0;                      ///< the message's, on its link
   std::uint64_t number = 0;         ///< counts messages of this tag on this link, from 0
-  std::uint64_t sequence = 0;       ///< counts messages of this connection's sender, for retransmission
+  std::uint64_t sequence = 0;       ///< counts this connection's messages, for retransmission
   std::uint64_t bytes = 0;          ///< the tensor's size
   std::uint64_t payload_bytes = 0;  ///< that follow: `bytes`, or 0 where the device has no data
   double started_s = 0;             ///< when its transmission began, sender's steady clock
@@ -81,9 +81,8 @@ class Transport {
   /// 200 bytes, unique among the open connections between the two ranks. Throws Error(link).
   virtual std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                               const std::string& purpose, kernels::Deadline deadline) = 0;
-  /// Waits for the connection that `peer` makes for `purpose`. If there are several, it
-  /// returns the newest.
-  /// Throws Error(link) on expiry.
+  /// Waits for the connection that `peer` makes for `purpose`. If there are several, it returns the
+  /// newest. Throws Error(link) on expiry.
   virtual std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                              kernels::Deadline deadline) = 0;
 };

@@ -58,11 +58,10 @@ class DelegatedLink : public Link {
 ///
 /// Messages go to the delegates in turn: of k delegates, number j mod k carries message j of a
 /// direction. A message has a number within its tag, by which it meets its receive and is dropped
-/// if it comes twice. On the CPU delegates send from and receive
-/// into the tensors themselves. On a device whose memory the host cannot read, a message passes
-/// through pinned buffers at both ends. Between asynchronous devices of one host both copies use
-/// one shared buffer, piece by piece at the same time, and delegates carry the header alone
-/// (shared_buffer_pool.hpp).
+/// if it comes twice. On the CPU delegates send from and receive into the tensors themselves. On a
+/// device whose memory the host cannot read, a message passes through pinned buffers at both ends.
+/// Between asynchronous devices of one host both copies use one shared buffer, piece by piece at
+/// the same time, and delegates carry the header alone (shared_buffer_pool.hpp).
 ///
 /// A send is done when its tensor may change: on the CPU when the peer has acknowledged it, else
 /// when it is copied out. The receiver's delegates fetch every message at once: a late receive

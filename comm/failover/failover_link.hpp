@@ -87,8 +87,8 @@ class FailoverLink final : public Link {
   /// Why the direct path was cancelled; empty if it was not. Only set_path decides that it is used
   /// again.
   const std::string& failure() const { return exchange_.failure(); }
-  /// After a failure: whether this end knows that the direct path itself broke. It knows if the path
-  /// reported an error, or if the peer lacks a message that this end had sent long before. If
+  /// After a failure: whether this end knows that the direct path itself broke. It knows if the
+  /// path reported an error, or if the peer lacks a message that this end had sent long before. If
   /// neither end knows, the missing message had not been sent yet: its sender waited for another
   /// link.
   bool direct_path_broke() const { return direct_path_broke_; }

@@ -33,7 +33,7 @@ struct PostedReceive {
   Failure failure;
   // Asynchronous devices:
   HostBuffer host_buffer;                    ///< where the message arrives
-  CopyIn::Tickets tickets;                   ///< for a copy that was enqueued before the message came
+  CopyIn::Tickets tickets;                   ///< for a copy enqueued before the message came
   std::uint32_t pieces_here = 0;             ///< how many of the message's pieces have come
   std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
 

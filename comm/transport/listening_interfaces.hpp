@@ -17,9 +17,9 @@ struct NetworkAddress {
   bool is_loopback = false;
 };
 
-/// Addresses of the interfaces that are up: IPv4 before IPv6, loopback last; without IPv6's link-local
-/// addresses, which mean nothing to other hosts. `chosen` (names or addresses; none = all) picks
-/// and orders. Throws Error(rank) for one that is not up.
+/// Addresses of the interfaces that are up: IPv4 before IPv6, loopback last; without IPv6's
+/// link-local addresses, which mean nothing to other hosts. `chosen` (names or addresses; none =
+/// all) picks and orders. Throws Error(rank) for one that is not up.
 std::vector<NetworkAddress> network_addresses(const std::vector<std::string>& chosen);
 
 /// What a rank's sockets are bound to.

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kSealBytes = 4096;
 
 struct Seal {
   std::int64_t file_bytes = 0;
-  std::uint64_t checksum = 0;  ///< over the bytes [kSealBytes, file_bytes), word 0 at byte 0 of the file
+  std::uint64_t checksum = 0;  ///< over bytes [kSealBytes, file_bytes); word 0 is at byte 0
   bool operator==(const Seal&) const = default;
 };
 

@@ -9,8 +9,8 @@
 
 namespace tenax::kernels::cuda {
 
-/// The least size of a workspace. It has room for a matrix product (32 MiB) and for the partial sums
-/// of layer norms and biases: at most a few hundred rows of numbers for each multiprocessor's
+/// The least size of a workspace. It has room for a matrix product (32 MiB) and for the partial
+/// sums of layer norms and biases: at most a few hundred rows of numbers for each multiprocessor's
 /// blocks, whatever the microbatch.
 inline constexpr std::size_t kLeastWorkspace_bytes = std::size_t{64} << 20;
 

@@ -4,7 +4,7 @@
 //
 //   flat:    | row 0 | row 1 |pad| row 2 ........ (cut)|............ |pad| row 3 | ...   padded_size()
 //   buckets: |      bucket 0     |      bucket 1       |   bucket 2      | bucket 3
-//   pieces:  | d = 0   | d = 1   | d = 0    | d = 1    | ...    each bucket in data_size equal pieces
+//   pieces:  | d = 0   | d = 1   | d = 0    | d = 1    | ...   each bucket: data_size equal pieces
 //   shard:   | piece of bucket 0 | of 1 | of 2 | ...    shard_size() = padded_size() / data_size
 //
 // So a reduce-scatter of a bucket (Communicator::start_reduce_scatter on [begin, begin + count))

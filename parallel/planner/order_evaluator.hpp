@@ -17,9 +17,9 @@ class OrderEvaluator {
   /// `cutoff`.
   Nanoseconds evaluate(const PassOrder& order, Nanoseconds cutoff = kNever);
 
-  /// Times in the last order that evaluate() did not give up: the start of the i-th pass of `stage`,
-  /// and the arrival of the input of the stage's k-th F or B (0 for stage 0's F, the end of its own
-  /// F for the last stage's B).
+  /// Times in the last order that evaluate() did not give up: the start of the i-th pass of
+  /// `stage`, and the arrival of the input of the stage's k-th F or B (0 for stage 0's F, the end
+  /// of its own F for the last stage's B).
   const Nanoseconds* starts(int stage) const { return starts_.data() + row(stage, ops_per_stage_); }
   const Nanoseconds* forward_arrivals(int stage) const {
     return forward_arrival_.data() + row(stage, count_);

@@ -22,7 +22,7 @@ struct AdaptationSettings {
   int skipped_iterations = 1;      ///< at the run's beginning, when memory is touched first
   int healing_iterations = 1;      ///< that the forecast must call a slow link healthy before it goes back
   int max_delegates = 16;          ///< per link and direction
-  FlapDamper::Options damping;     ///< for links that keep changing between direct path and delegates
+  FlapDamper::Options damping;     ///< for links that keep changing their path
   ForecastOptions forecast;
   parallel::PlanBudget budget;
   std::uint64_t seed = 1;

@@ -34,8 +34,8 @@ class LevelTracker {
   /// The quantity changes so often that the last value says little about the next.
   bool restless() const { return changes_ >= options_.restless_from; }
   /// The value to expect of the next iterations: the level; for a restless quantity the quantile of
-  /// its recent values. A level that rises counts at once, one that falls an iteration later: a plan
-  /// for too long a delay costs little, a plan for too short a delay costs much.
+  /// its recent values. A level that rises counts at once, one that falls an iteration later: a
+  /// plan for too long a delay costs little, a plan for too short a delay costs much.
   double expected() const;
   /// The latest value first, age < telling().
   double value(std::size_t age) const { return window_[window_.size() - 1 - age].value; }

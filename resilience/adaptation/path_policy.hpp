@@ -34,8 +34,8 @@ class PathPolicy {
   bool may_return(std::size_t link, const LinkHealth& health) const;
 
   /// The measurement with the delays that the direct paths would have. A delegated message is timed
-  /// from the end of the copy out to the end of the copy in, so its delay includes the copy in. That
-  /// part moves from delay_s to overhead_s.
+  /// from the end of the copy out to the end of the copy in, so its delay includes the copy in.
+  /// That part moves from delay_s to overhead_s.
   PipelineMeasurement without_copies(PipelineMeasurement measurement) const;
   /// `costs`, with what the chosen paths add.
   parallel::PipelineCosts with_overheads(parallel::PipelineCosts costs,

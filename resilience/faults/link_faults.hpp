@@ -21,7 +21,7 @@ struct LinkFault {
   std::vector<std::pair<int, int>> links;       ///< pairs of world ranks, in any order
   std::int64_t from_step = 0, to_step = 0;      ///< to_step 0: for ever
   double delay_s = 0;                           ///< added to every message
-  double per_packet_s = 0;                      ///< added for every packet; a message has at least one
+  double per_packet_s = 0;                      ///< added per packet; a message has at least one
   std::uint64_t packet_bytes = 0;               ///< ≥ 1 where per_packet_s counts
   std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
