@@ -41,7 +41,7 @@ class HostStaging {
 
   // Not for asynchronous devices:
   /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed. Runs
-  /// use it on the emulated device alone (create_thread_copier); tests copy real data with it.
+  /// use it on the emulated device alone (create_thread_copier); tests also on the CPU.
   void copy_out(HostBuffer& host_buffer, const kernels::Tensor& source, const kernels::Event& ready,
                 kernels::Deadline deadline);
   /// Starts the copy of the host buffer's message to `destination`; both were there at `arrived_s`

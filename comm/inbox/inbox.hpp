@@ -21,8 +21,8 @@ class SharedBufferPool;
 ///
 /// Where the host can read the device's memory, an expected message is read straight into its
 /// tensor. Else it is read into pinned memory and copied to the device, as soon as its receive is
-/// posted, on a stream of the inbox: in a run that is the emulated device alone, in tests also
-/// stand-in devices with real data.
+/// posted, on a stream of the inbox. Today that is the emulated device, whose copies only take time,
+/// and asynchronous devices, as follows. No other device with real data has memory of its own.
 ///
 /// On an asynchronous device the posting thread alone enqueues those copies, and never blocks:
 /// done() does so when the message is here, order_before() before it has come. Copies run in the

@@ -41,7 +41,7 @@ class RangeWriter {
               std::span<const StateRange> ranges);
   /// Writes about `bytes` more, down to the disk. Returns false once all are there.
   bool write_some(std::int64_t bytes);
-  std::uint64_t checksum() const { return checksum_; }  ///< bytes written so far, as part of the seal's
+  std::uint64_t checksum() const { return checksum_; }  ///< covers what was written; part of the seal's
 
  private:
   void write_slice(const RangeCursor::Slice& slice);

@@ -59,7 +59,7 @@ struct MemoryRoom {
 struct SlotRoom {
   std::size_t device_bytes = 0, host_bytes = 0;  ///< for all slots
   std::size_t slot_bytes = 0;                    ///< size of one slot
-  std::size_t boundary_bytes = 0;  ///< part of slot_bytes: boundary tensors, which stay on the device
+  std::size_t boundary_bytes = 0;                ///< one slot's boundary tensors, which stay on the device
   int spare = 0;  ///< slots that let a message arrive while another leaves, where there is room for them
   bool is_firm = true;  ///< MemoryRoom::is_firm
 
