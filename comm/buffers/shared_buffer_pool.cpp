@@ -38,7 +38,7 @@ SharedBufferPool::Opened::Opened(kernels::Device& device, int end,
 void SharedBufferPool::open(std::shared_ptr<SharedMemoryArea> area) {
   assert(!owner_ && end_ == (area->end() == ConnectionEnd::connecting ? 0 : 1));
   std::shared_ptr<std::byte> table = area->reserve(0, kTable) ? area->map(0, kTable) : nullptr;
-  if (!table) throw kernels::Error(kernels::Scope::link, "no memory for the places of messages");
+  if (!table) throw kernels::Error(kernels::Scope::link, "no memory for the directory of shared buffers");
   owner_ = std::make_unique<Opened>(device_, end_, area, std::move(table));
   opened_.store(owner_.get(), std::memory_order_release);
   owner_->directory.open();  // last: from now on the peer may send what lies in a shared buffer
@@ -93,7 +93,7 @@ void SharedBufferPool::release_received(const MessageKey& key, SharedBufferId bu
 void SharedBufferPool::retain(const MessageKey& key, SharedBufferId buffer) {
   if (buffer.end != end_ && !opened()->directory.accept(key, buffer))
     throw kernels::Error(kernels::Scope::link,
-                         "the peer sent a message in a place that it does not offer for it");
+                         "the peer sent a message in a shared buffer that it does not offer for it");
 }
 
 std::shared_ptr<std::byte> SharedBufferPool::memory(SharedBufferId buffer, std::size_t bytes) {
@@ -103,7 +103,7 @@ std::shared_ptr<std::byte> SharedBufferPool::memory(SharedBufferId buffer, std::
     throw kernels::Error(kernels::Scope::link,
                          "cannot map memory shared with the peer; use comm.transport = \"tcp\"");
   if (mapper.bytes(buffer) < bytes)
-    throw kernels::Error(kernels::Scope::link, "the peer sent a message in a place that is smaller");
+    throw kernels::Error(kernels::Scope::link, "the peer sent a message in a shared buffer that is smaller");
   return memory;
 }
 

@@ -13,10 +13,10 @@ namespace {
 constexpr std::uint64_t kSkipped = std::uint64_t{64} << 10;  // bytes at a time
 
 std::string fault_of_shared(const MessageHeader& header, const MessageRules& rules) {
-  if (!rules.has_shared_buffers) return "names a place in memory, though none is shared";
-  if (!SharedBufferId::parse(header.shared_buffer)) return "names a place that there is not";
-  if (header.payload_bytes != 0) return "is in a place and follows as well";
-  return header.bytes == 0 ? "is in a place and empty" : "";
+  if (!rules.has_shared_buffers) return "names a shared buffer, though there are none";
+  if (!SharedBufferId::parse(header.shared_buffer)) return "names a shared buffer that there is not";
+  if (header.payload_bytes != 0) return "is in a shared buffer and follows as well";
+  return header.bytes == 0 ? "is in a shared buffer and empty" : "";
 }
 
 }  // namespace

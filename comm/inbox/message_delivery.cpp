@@ -33,7 +33,7 @@ void MessageDelivery::check_own_buffer() const {
   const PostedReceivePtr receive = state_.matching.find(key_);
   const bool is_known =
       receive ? receive->host_buffer.shared_id == header_.shared_buffer : state_.matching.was_numbered(key_);
-  refuse_faulty(is_known ? "" : "is in a place of " + state_.me + " that is another's", state_.peer);
+  refuse_faulty(is_known ? "" : "is in a shared buffer of " + state_.me + " that is another's", state_.peer);
 }
 
 /// The receive that the payload can be read into as it comes.

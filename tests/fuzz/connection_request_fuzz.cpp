@@ -18,7 +18,7 @@ void read_request(std::span<const std::byte> bytes) {
   comm::ConnectionRequest::Bytes whole{};
   std::copy_n(bytes.begin(), std::min(bytes.size(), whole.size()), whole.begin());
   if (const auto request = comm::ConnectionRequest::parse(whole))
-    require(request->bytes() == whole, "a greeting that is read has these bytes and no others");
+    require(request->bytes() == whole, "a request that is read has these bytes and no others");
 }
 
 void talk_to(comm::Handshake handshake, std::span<const std::byte> bytes) {
