@@ -62,9 +62,13 @@ model::GptConfig gpt_config(const io::ModelSection& section) {
       section, section.compute_dtype == io::ComputeDtype::bf16 ? kernels::DType::bf16 : kernels::DType::f32);
 }
 
-parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank) {
-  return parallel::BatchPlan::uniform(deck.batch.global_batch_size, deck.batch.micro_batch_size,
+parallel::BatchPlan batch_plan(const io::Deck& deck, parallel::SampleRange samples, int data_rank) {
+  return parallel::BatchPlan::uniform(samples, deck.batch.micro_batch_size,
                                       static_cast<int>(deck.parallel.data_parallel_size), data_rank);
+}
+
+parallel::SampleRange samples_of_step(const io::Deck& deck, std::int64_t step) {
+  return {step * deck.batch.global_batch_size, deck.batch.global_batch_size};
 }
 
 const parallel::Optimizer& optimizer_of(const io::Deck& deck) {
@@ -80,7 +84,7 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
                   .pipeline = static_cast<int>(deck.parallel.pipeline_parallel_size),
                   .data = static_cast<int>(deck.parallel.data_parallel_size)};
   request.microbatch = {deck.batch.micro_batch_size, deck.model.seq_length};
-  request.microbatches = batch_plan(deck, 0).microbatches();
+  request.microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
   request.policy = &policy_of(deck);
   request.activation_limit = deck.pipeline.activation_limit;
   request.fails_over = request.grid.pipeline > 1 && deck.pipeline.p2p == io::P2p::automatic;

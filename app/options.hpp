@@ -33,6 +33,7 @@ struct LayoutRequest;
 struct MemoryRoom;
 struct Optimizer;
 struct PipelineOptions;
+struct SampleRange;
 }  // namespace tenax::parallel
 namespace tenax::resilience {
 struct AdaptationSettings;
@@ -44,8 +45,10 @@ namespace tenax::app {
 model::GptConfig gpt_config(const io::ModelSizes& sizes, kernels::DType compute_dtype);
 model::GptConfig gpt_config(const io::ModelSection& section);
 
-/// The share of pipeline `data_rank` in each step's batch.
-parallel::BatchPlan batch_plan(const io::Deck& deck, int data_rank);
+/// The share of pipeline `data_rank` in `samples` that one replica computes.
+parallel::BatchPlan batch_plan(const io::Deck& deck, parallel::SampleRange samples, int data_rank);
+/// The samples of `step` where every step has the global batch.
+parallel::SampleRange samples_of_step(const io::Deck& deck, std::int64_t step);
 const parallel::Optimizer& optimizer_of(const io::Deck& deck);
 parallel::LayoutRequest layout_request(const io::Deck& deck);
 /// parallel::plan_layout of layout_request().

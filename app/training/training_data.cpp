@@ -8,16 +8,15 @@
 
 namespace tenax::app {
 
-BatchLoader::BatchLoader(io::TokenBlend blend, parallel::BatchPlan plan, std::int64_t seq_length)
-    : blend_(std::move(blend)), plan_(std::move(plan)), window_(seq_length + 1) {
-  tokens_.resize(static_cast<std::size_t>(plan_.microbatches() * plan_.micro_batch_size() * window_));
-}
+BatchLoader::BatchLoader(io::TokenBlend blend, std::int64_t seq_length)
+    : blend_(std::move(blend)), window_(seq_length + 1) {}
 
-std::span<const std::int32_t> BatchLoader::load(std::int64_t step) {
+std::span<const std::int32_t> BatchLoader::load(const parallel::BatchPlan& plan) {
+  tokens_.resize(static_cast<std::size_t>(plan.microbatches() * plan.micro_batch_size() * window_));
   auto destination = std::span(tokens_);
-  for (int m = 0; m < plan_.microbatches(); ++m) {
-    for (std::int64_t i = 0; i < plan_.micro_batch_size(); ++i) {
-      blend_.read(plan_.sample_index(step, m, i), destination.first(static_cast<std::size_t>(window_)));
+  for (int m = 0; m < plan.microbatches(); ++m) {
+    for (std::int64_t i = 0; i < plan.micro_batch_size(); ++i) {
+      blend_.read(plan.sample_index(m, i), destination.first(static_cast<std::size_t>(window_)));
       destination = destination.subspan(static_cast<std::size_t>(window_));
     }
   }
@@ -51,7 +50,7 @@ std::optional<BatchLoader> TrainingData::loader(const parallel::Replica& replica
   auto opened = open_sources(rank_.control(), rank_.console(), sources, deck);
   if (!replica.reads_tokens()) return {};
   io::TokenBlend blend(std::move(opened), order, deck.run.seed, deck.model.seq_length);
-  return BatchLoader(std::move(blend), batch_plan(deck, replica.coordinates().data), deck.model.seq_length);
+  return BatchLoader(std::move(blend), deck.model.seq_length);
 }
 
 void TrainingData::compare(const io::TokenizerClaim& weights) {

@@ -19,16 +19,15 @@ class Replica;
 
 namespace tenax::app {
 
-/// The token windows of a step for this rank's pipeline.
+/// The windows of tokens that this rank's pipeline computes on.
 class BatchLoader {
  public:
-  BatchLoader(io::TokenBlend blend, parallel::BatchPlan plan, std::int64_t seq_length);
-  /// [microbatches, sequences, T + 1] tokens; valid until the next call.
-  std::span<const std::int32_t> load(std::int64_t step);
+  BatchLoader(io::TokenBlend blend, std::int64_t seq_length);
+  /// [microbatches, sequences, T + 1] tokens of the plan; valid until the next call.
+  std::span<const std::int32_t> load(const parallel::BatchPlan& plan);
 
  private:
   io::TokenBlend blend_;
-  parallel::BatchPlan plan_;
   std::int64_t window_;  // T + 1
   std::vector<std::int32_t> tokens_;
 };

@@ -56,12 +56,12 @@ Verdict TrainingLoop::step() {
   if (parts_.injector) parts_.injector->begin_step(step_);
   const double learning_rate = learning_rate_of_step(parts_.deck.optimizer, step_);
   const kernels::UpdateRule rule =
-      update_rule(parts_.deck.optimizer, learning_rate, replica.global_tokens(), step_ + 1);
+      update_rule(parts_.deck.optimizer, learning_rate, static_cast<double>(global_tokens_), step_ + 1);
 
-  const auto windows = batch();
+  const parallel::StepBatch batch = this->batch(samples_of_step(parts_.deck, step_));
   StepVote vote;
   do {
-    passes(windows, rule);
+    passes(batch, rule);
     replica.reduce();
     between_replicas();
     replica.sum_tied();
@@ -69,7 +69,7 @@ Verdict TrainingLoop::step() {
   } while (vote.verdict == Verdict::again);
   if (vote.verdict == Verdict::stop) records_.agree();
   if (vote.finite) {
-    replica.update(vote.squares);
+    replica.update(rule, vote.squares);
     replica.gather();
   }
   adapt(vote);
@@ -82,14 +82,20 @@ Verdict TrainingLoop::step() {
   return vote.verdict;
 }
 
-std::span<const std::int32_t> TrainingLoop::batch() {
-  if (!parts_.training) return {};
+parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
   const HostPhase phase(profile_, "load data");
-  return parts_.training->load(step_);
+  return load(parts_.training, samples);
 }
 
-void TrainingLoop::passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule) {
-  parts_.replica.passes(windows, rule, is_observed() ? &observers_ : nullptr);
+parallel::StepBatch TrainingLoop::load(BatchLoader* loader, parallel::SampleRange samples) const {
+  const parallel::BatchPlan plan = batch_plan(parts_.deck, samples, parts_.replica.coordinates().data);
+  parallel::StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
+  if (loader) batch.windows = loader->load(plan);
+  return batch;
+}
+
+void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
+  parts_.replica.passes(batch, rule, is_observed() ? &observers_ : nullptr);
 }
 
 // Waits for the passes.
@@ -111,7 +117,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
       .is_void = pipeline.is_void(),
       .path_failed = pipeline.links().path_failed(),
       .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
-  const StepVote vote = count_votes(parts_.replica.control(), ballot, parts_.replica.global_tokens(),
+  const StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(global_tokens_),
                                     parts_.replica.layout().has_data);
   if (vote.verdict == Verdict::again) return vote;
   pipeline.report();
@@ -235,8 +241,7 @@ void TrainingLoop::evaluate() {
   parts_.replica.report(&profile_, true);  // what is told below is not the step's
   double sum = 0;
   for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
-    sum += parts_.replica.evaluate(parts_.validation ? parts_.validation->load(batch)
-                                                     : std::span<const std::int32_t>{});
+    sum += parts_.replica.evaluate(load(parts_.validation, samples_of_step(deck, batch)));
     parts_.replica.report(nullptr, false);
   }
   const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);

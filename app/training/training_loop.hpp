@@ -54,8 +54,8 @@ class TrainingLoop {
  private:
   Verdict step();
   // The parts of a step, in the order in which step() calls them.
-  std::span<const std::int32_t> batch();
-  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule);
+  parallel::StepBatch batch(parallel::SampleRange samples);
+  void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   void between_replicas() {}  // the sum over replicas will stand here
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
@@ -70,6 +70,7 @@ class TrainingLoop {
   bool is_profiled(std::int64_t step) const;
   void refuse_divergence() const;
   void report(const io::TrainingMetrics& metrics);
+  parallel::StepBatch load(BatchLoader* loader, parallel::SampleRange samples) const;
   void evaluate();
   void write_profile();
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);

@@ -30,16 +30,11 @@ TrainingRun::Epilogue TrainingRun::train() {
                             : train_model(state, machine, layout, context);
 }
 
-parallel::BatchPlan TrainingRun::batch_plan_of(const parallel::Layout& layout) const {
-  return batch_plan(rank_.deck(),
-                    parallel::ProcessGrid(layout.grid).coordinates_of(rank_.world().rank()).data);
-}
-
 TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& machine,
                                                   const parallel::Layout& layout,
                                                   const parallel::PipelineContext& context) {
   parallel::EmulatedReplica replica(
-      layout, batch_plan_of(layout), context, *machine.emulated(),
+      layout, context, *machine.emulated(),
       {.load = emulated_load(rank_.deck()), .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
   state.open_directory();
   return run_loop(parts_of(replica, state, machine), context, 0);
@@ -48,8 +43,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
 TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& machine,
                                                const parallel::Layout& layout,
                                                const parallel::PipelineContext& context) {
-  parallel::GptReplica replica(layout, batch_plan_of(layout), context,
-                               {.captures_graph = rank_.deck().device.cuda_graph});
+  parallel::GptReplica replica(layout, context, {.captures_graph = rank_.deck().device.cuda_graph});
   TrainingData data(rank_);
   data.open(replica);
   state.load(replica, data);

@@ -35,7 +35,6 @@ class TrainingRun {
                           const parallel::PipelineContext& context);
   Epilogue train_model(RunState& state, RunMachine& machine, const parallel::Layout& layout,
                        const parallel::PipelineContext& context);
-  parallel::BatchPlan batch_plan_of(const parallel::Layout& layout) const;
   TrainingParts parts_of(parallel::Replica& replica, RunState& state, const RunMachine& machine);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   std::string run(TrainingLoop& loop) const;

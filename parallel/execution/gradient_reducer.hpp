@@ -2,6 +2,7 @@
 // still runs.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -13,9 +14,13 @@ namespace tenax::parallel {
 /// announces rows in the same order, so all start the same buckets in the same order.
 class GradientReducer {
  public:
+  /// Is told of each bucket once a step, in any order: this rank's piece of it holds the group's
+  /// sum as soon as the stream has run what it was given so far. May be empty.
+  using BucketReady = std::function<void(int bucket)>;
+
   /// gradients: the flat buffer [shards.padded_size()]. References must outlive the reducer.
   GradientReducer(const ShardMap& shards, const kernels::Tensor& gradients, comm::Communicator& data_group,
-                  kernels::Stream& stream);
+                  kernels::Stream& stream, BucketReady bucket_ready = {});
 
   void begin_step();
   /// The gradients of rows [begin, end) will not change any more in this step.
@@ -25,12 +30,19 @@ class GradientReducer {
   void finish(kernels::Deadline deadline);
 
  private:
+  struct BucketSum {
+    int bucket;
+    comm::TransferPtr transfer;  // null: told of
+  };
+  void tell(BucketSum& sum);
+
   const ShardMap& shards_;
   kernels::Tensor gradients_;
   comm::Communicator& data_group_;
   kernels::Stream& stream_;
+  BucketReady bucket_ready_;
   std::vector<int> rows_missing_;  // per bucket
-  std::vector<comm::TransferPtr> transfers_;
+  std::vector<BucketSum> sums_;    // started in this step
 };
 
 }  // namespace tenax::parallel

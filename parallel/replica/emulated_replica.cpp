@@ -35,9 +35,9 @@ std::unique_ptr<comm::Communicator> make_data_group(const PipelineContext& conte
 
 }  // namespace
 
-EmulatedReplica::EmulatedReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context,
+EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelineContext& context,
                                  kernels::EmulatedDevice& device, Options options)
-    : Replica(layout, batch, context),
+    : Replica(layout, context),
       options_(std::move(options)),
       device_(device),
       stream_(device.create_stream()),
@@ -60,14 +60,28 @@ kernels::Tensor EmulatedReplica::gradients() const {
           {static_cast<std::int64_t>(options_.load.gradient_bytes / kElementBytes)}};
 }
 
-void EmulatedReplica::passes(std::span<const std::int32_t>, const kernels::UpdateRule&,
-                             ScheduleObserver* observer) {
+void EmulatedReplica::passes(const StepBatch& batch, const kernels::UpdateRule&, ScheduleObserver* observer) {
   device_.host_blocked(*stream_);  // the step begins now
+  if (batch.microbatches == 0) return;
+  pipeline_->set_microbatches(batch.microbatches);
   pipeline_->train({}, observer);
 }
 
 void EmulatedReplica::reduce() {
   data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
+  announce_pieces();
+}
+
+// One bucket.
+void EmulatedReplica::announce_pieces() {
+  if (!piece_ready_ || keeps_sums_) return;
+  const kernels::Tensor piece{nullptr, kernels::DType::f32, {gradients().size() / layout_.grid.data}};
+  piece_ready_(0, {piece, piece});
+}
+
+void EmulatedReplica::add_kept_sums() {
+  keeps_sums_ = false;
+  announce_pieces();
 }
 
 StepSums EmulatedReplica::norm() {
@@ -75,7 +89,7 @@ StepSums EmulatedReplica::norm() {
   return {kNothing, kNothing};
 }
 
-void EmulatedReplica::update(double) {
+void EmulatedReplica::update(const kernels::UpdateRule&, double) {
   device_.host_blocked(*stream_);
   update_phase_.begin(*stream_);
   device_.occupy(*stream_, options_.optimizer_s);
@@ -86,8 +100,9 @@ void EmulatedReplica::gather() {
   data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
 }
 
-double EmulatedReplica::evaluate(std::span<const std::int32_t>) {
+double EmulatedReplica::evaluate(const StepBatch& batch) {
   device_.host_blocked(*stream_);
+  pipeline_->set_microbatches(batch.microbatches);
   pipeline_->evaluate();
   return std::numeric_limits<double>::quiet_NaN();
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "kernels/emulated_device.hpp"
 #include "model/emulated_stage.hpp"
@@ -19,19 +20,22 @@ class EmulatedReplica final : public Replica {
   };
   /// Collective. What `context` refers to and `device`, which is its device, must outlive the
   /// replica.
-  EmulatedReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context,
-                  kernels::EmulatedDevice& device, Options options);
+  EmulatedReplica(const Layout& layout, const PipelineContext& context, kernels::EmulatedDevice& device,
+                  Options options);
 
   PipelineRunner& pipeline() override { return *pipeline_; }
   bool reads_tokens() const override { return false; }
-  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
-              ScheduleObserver* observer) override;
+  void passes(const StepBatch& batch, const kernels::UpdateRule& rule, ScheduleObserver* observer) override;
   void reduce() override;
+  void on_piece_ready(PieceReady ready) override { piece_ready_ = std::move(ready); }
+  void announce_pieces() override;
+  void keep_sums() override { keeps_sums_ = true; }
+  void add_kept_sums() override;
   void sum_tied() override {}
   StepSums norm() override;
-  void update(double squares) override;
+  void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;
-  double evaluate(std::span<const std::int32_t> windows) override;
+  double evaluate(const StepBatch& batch) override;
 
  private:
   kernels::Stream& stream() override { return *stream_; }
@@ -43,6 +47,8 @@ class EmulatedReplica final : public Replica {
   std::unique_ptr<comm::Communicator> data_group_;
   std::unique_ptr<model::EmulatedStage> stage_;
   std::unique_ptr<PipelineRunner> pipeline_;
+  PieceReady piece_ready_;
+  bool keeps_sums_ = false;  // of earlier passes of this step
 };
 
 }  // namespace tenax::parallel

@@ -7,11 +7,10 @@ namespace tenax::parallel {
 
 using kernels::Deadline;
 
-GptReplica::GptReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context,
-                       Options options)
-    : Replica(layout, batch, context),
+GptReplica::GptReplica(const Layout& layout, const PipelineContext& context, Options options)
+    : Replica(layout, context),
       span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
-      is_alone_(context.world.size() == 1),
+      is_alone_(context.world.size() == 1 && !layout.has_peers),
       stream_(context.device.create_stream()),
       tensor_group_(split(context.world, GroupKind::tensor)),
       data_group_(split(context.world, GroupKind::data)),
@@ -23,11 +22,11 @@ GptReplica::GptReplica(const Layout& layout, const BatchPlan& batch, const Pipel
         std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, context.device, *stream_);
     state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
                                              *layout_.optimizer, *data_group_, *embedding_group_,
-                                             context.device, *stream_);
+                                             context.device, *stream_, sum_memory_of(layout_));
     mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_);
     stage_->bind(state_->weights(), state_->gradients());
-    reducer_ =
-        std::make_unique<GradientReducer>(state_->shards(), state_->gradients(), *data_group_, *stream_);
+    reducer_ = std::make_unique<GradientReducer>(state_->shards(), state_->gradients(), *data_group_,
+                                                 *stream_, [this](int bucket) { tell_of(bucket); });
   });
   pipeline_ = std::make_unique<PipelineRunner>(
       layout_, grid_, context,
@@ -43,7 +42,7 @@ model::PipelineStage& GptReplica::allocate(int slots, kernels::Device& device) {
   const int on_device =
       layout_.slot_room_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].on_device(slots);
   offload_.reset();
-  stage_->allocate(layout_.microbatch, on_device, layout_.schedule.microbatches());
+  stage_->allocate(layout_.microbatch, on_device, layout_.most_microbatches);
   if (on_device == slots) return *stage_;
   offload_ = std::make_unique<model::ActivationOffload>(*stage_, device, slots, on_device);
   return *offload_;
@@ -56,25 +55,27 @@ void GptReplica::announce(const PipelineRunner::Row& row) {
   offload_->begin(std::move(microbatches));
 }
 
-void GptReplica::passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
-                        ScheduleObserver* observer) {
-  rule_ = rule;
-  if (reads_tokens()) stage_->set_batch(windows);
-  if (!is_alone_) return run_passes(observer);
+void GptReplica::passes(const StepBatch& batch, const kernels::UpdateRule& rule, ScheduleObserver* observer) {
+  if (reads_tokens()) stage_->set_batch(batch.windows);
+  if (batch.microbatches > 0) pipeline_->set_microbatches(batch.microbatches);
+  if (!is_alone_) return run_passes(batch.microbatches, observer);
   state_->set_rule(rule);
   if (graph_ && !observer)
-    graph_->run([this] { run_step(nullptr); });
+    graph_->run([this, n = batch.microbatches] { run_step(n, nullptr); });
   else
-    run_step(observer);
+    run_step(batch.microbatches, observer);
 }
 
-void GptReplica::run_passes(ScheduleObserver* observer) {
+void GptReplica::run_passes(int microbatches, ScheduleObserver* observer) {
   reducer_->begin_step();
-  pipeline_->train([this](int begin, int end) { reducer_->rows_ready(begin, end); }, observer);
+  const auto ready = [this](int begin, int end) { reducer_->rows_ready(begin, end); };
+  if (microbatches > 0) return pipeline_->train(ready, observer);
+  state_->zero_gradients();
+  ready(0, state_->shards().rows());
 }
 
-void GptReplica::run_step(ScheduleObserver* observer) {
-  run_passes(observer);
+void GptReplica::run_step(int microbatches, ScheduleObserver* observer) {
+  run_passes(microbatches, observer);
   reducer_->finish(all_run());
   if (observer) update_phase_.begin(*stream_);  // nobody may ask for the events of a graph
   state_->update_if_finite(stage_->losses());
@@ -83,6 +84,25 @@ void GptReplica::run_step(ScheduleObserver* observer) {
 
 void GptReplica::reduce() {
   if (!is_alone_) reducer_->finish(all_run());
+}
+
+void GptReplica::tell_of(int bucket) {
+  if (piece_ready_ && !keeps_sums_) piece_ready_(bucket, state_->piece(bucket));
+}
+
+void GptReplica::announce_pieces() {
+  for (int b = 0; b < static_cast<int>(state_->shards().buckets().size()); ++b) tell_of(b);
+}
+
+void GptReplica::keep_sums() {
+  state_->keep_own_sums();
+  keeps_sums_ = true;
+}
+
+void GptReplica::add_kept_sums() {
+  state_->add_kept_sums();
+  keeps_sums_ = false;
+  announce_pieces();
 }
 
 void GptReplica::sum_tied() {
@@ -107,10 +127,10 @@ StepSums GptReplica::norm() {
   return {loss, squares};
 }
 
-void GptReplica::update(double squares) {
+void GptReplica::update(const kernels::UpdateRule& rule, double squares) {
   if (is_alone_) return;  // it stands behind the passes already
   update_phase_.begin(*stream_);
-  state_->start_update(rule_, squares);
+  state_->start_update(rule, squares);
 }
 
 void GptReplica::gather() {
@@ -119,8 +139,9 @@ void GptReplica::gather() {
   update_phase_.end(*stream_);
 }
 
-double GptReplica::evaluate(std::span<const std::int32_t> windows) {
-  if (reads_tokens()) stage_->set_batch(windows);
+double GptReplica::evaluate(const StepBatch& batch) {
+  if (reads_tokens()) stage_->set_batch(batch.windows);
+  pipeline_->set_microbatches(batch.microbatches);
   std::array<double, 2> sums;  // of losses, and of ranks on which they do not count
   do {
     pipeline_->evaluate();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "model/activation_offload.hpp"
 #include "model/gpt_stage.hpp"
@@ -20,27 +21,31 @@ class GptReplica final : public Replica {
     bool captures_graph = false;  ///< a step becomes one launch, where the device can and this rank is alone
   };
   /// Collective. What `context` refers to must outlive the replica.
-  GptReplica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context, Options options);
+  GptReplica(const Layout& layout, const PipelineContext& context, Options options);
 
   TrainingState& state() { return *state_; }
   StateMirror& mirror() { return *mirror_; }
   PipelineRunner& pipeline() override { return *pipeline_; }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
-  void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
-              ScheduleObserver* observer) override;
+  void passes(const StepBatch& batch, const kernels::UpdateRule& rule, ScheduleObserver* observer) override;
   void reduce() override;
+  void on_piece_ready(PieceReady ready) override { piece_ready_ = std::move(ready); }
+  void announce_pieces() override;
+  void keep_sums() override;
+  void add_kept_sums() override;
   void sum_tied() override;
   StepSums norm() override;
-  void update(double squares) override;
+  void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;
-  double evaluate(std::span<const std::int32_t> windows) override;
+  double evaluate(const StepBatch& batch) override;
 
  private:
   kernels::Stream& stream() override { return *stream_; }
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
-  void run_passes(ScheduleObserver* observer);
-  void run_step(ScheduleObserver* observer);
+  void run_passes(int microbatches, ScheduleObserver* observer);
+  void run_step(int microbatches, ScheduleObserver* observer);
+  void tell_of(int bucket);
   double local_loss();
   kernels::Deadline all_run() const;  ///< for what was launched
 
@@ -55,7 +60,8 @@ class GptReplica final : public Replica {
   std::unique_ptr<GradientReducer> reducer_;
   std::unique_ptr<PipelineRunner> pipeline_;
   std::optional<StepGraph> graph_;  // absent: a step is launched op by op
-  kernels::UpdateRule rule_{};      // for the step under way
+  PieceReady piece_ready_;
+  bool keeps_sums_ = false;  // of earlier passes of this step
 };
 
 }  // namespace tenax::parallel

@@ -53,14 +53,14 @@ StepTraffic stage_traffic(const Layout& layout, int microbatches, const model::S
 
 // How many of its microbatches a stage may hold where nobody asks for a number and memory has room for `fits`.
 int limit_of_memory(const LayoutRequest& request, std::int64_t fits) {
-  const std::int64_t useful = request.policy->useful_live(fits, request.grid.pipeline, request.microbatches);
+  const std::int64_t useful = request.policy->useful_live(fits, request.grid.pipeline, request.most());
   return static_cast<int>(std::clamp<std::int64_t>(fits, 1, useful));
 }
 
 // What does not fit into a room that is not firm is planned all the same.
 std::int64_t most_slots(const LayoutRequest& request, const SlotRoom& room) {
   const bool takes_what_it_needs = !room.is_firm && !request.policy->keeps_any_limit;
-  return takes_what_it_needs ? request.microbatches : room.most();
+  return takes_what_it_needs ? request.most() : room.most();
 }
 
 ActivationLimit activation_limit(const LayoutRequest& request, const Layout& layout, bool with_host) {
@@ -74,15 +74,18 @@ ActivationLimit activation_limit(const LayoutRequest& request, const Layout& lay
   return limit;
 }
 
+// What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.
+const SchedulePolicy& policy_within(const Layout& layout) {
+  const bool is_fused = layout.config.recomputes && layout.grid.pipeline == 1;
+  return is_fused ? policy_of_name("1f1b") : *layout.policy;
+}
+
 // Where the limit that was asked for forbids what a policy holds, the request is wrong; where this machine's memory does, the
 // machine is.
 PipelineSchedule plan_within(const LayoutRequest& request, const Layout& layout,
                              const ActivationLimit& limit) {
-  // What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.
-  const bool is_fused = layout.config.recomputes && layout.grid.pipeline == 1;
-  const SchedulePolicy& policy = is_fused ? policy_of_name("1f1b") : *request.policy;
   try {
-    return plan_schedule(policy, request.microbatches, layout.costs, limit);
+    return plan_schedule(policy_within(layout), request.microbatches, layout.costs, limit);
   } catch (const kernels::Error& error) {
     if (!request.activation_limit.empty()) throw;
     throw kernels::Error(kernels::Scope::rank,
@@ -106,7 +109,7 @@ ActivationLimit emulated_limit(const LayoutRequest& request) {
   for (int s = 0; s < request.grid.pipeline; ++s) {
     const std::optional<int> asked = request.asked_limit(static_cast<std::size_t>(s));
     is_asked = is_asked || asked;
-    limit.microbatches_of_stage.push_back(asked.value_or(request.microbatches));
+    limit.microbatches_of_stage.push_back(asked.value_or(request.most()));
   }
   return is_asked ? limit : ActivationLimit{};
 }
@@ -142,17 +145,30 @@ Layout begin_layout(const LayoutRequest& request) {
   Layout layout;
   layout.config = request.model;
   layout.optimizer = request.optimizer;
+  layout.policy = request.policy;
   layout.grid = request.grid;
   layout.microbatch = request.microbatch;
+  layout.most_microbatches = request.most();
   layout.fails_over = request.fails_over;
+  layout.has_peers = request.has_peers;
   return layout;
+}
+
+SumMemory sum_memory_of(const Layout& layout) {
+  return layout.has_peers ? SumMemory::apart : SumMemory::in_place;
+}
+
+PipelineSchedule plan_schedule(const Layout& layout, int microbatches) {
+  assert(microbatches >= 1 && microbatches <= layout.most_microbatches);
+  if (microbatches == layout.schedule.microbatches()) return layout.schedule;
+  return plan_schedule(policy_within(layout), microbatches, layout.costs, layout.limit);
 }
 
 std::optional<int> LayoutRequest::asked_limit(std::size_t stage) const {
   const auto& given = activation_limit;
   const std::int64_t asked = given.empty() ? 0 : given[given.size() == 1 ? 0 : stage];
   if (asked == 0) return {};
-  return static_cast<int>(std::min<std::int64_t>(asked, microbatches));
+  return static_cast<int>(std::min<std::int64_t>(asked, most()));
 }
 
 int SlotRoom::on_device(int slots) const {
@@ -196,9 +212,11 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
   }
   layout.limit = activation_limit(request, layout, true);
   layout.schedule = plan_healthy(request, layout);
+  const PipelineSchedule longest = plan_schedule(layout, layout.most_microbatches);
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
-    const int slots =
-        layout.slot_room_of_stage[s].slots_for(peak_slots(layout.schedule, static_cast<int>(s)));
+    const int stage = static_cast<int>(s);
+    const int peak = std::max(peak_slots(layout.schedule, stage), peak_slots(longest, stage));
+    const int slots = layout.slot_room_of_stage[s].slots_for(peak);
     layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], needs[s], slots));
     layout.memory_of_stage.back().scratch += kept_bytes(layout, static_cast<int>(s));
   }

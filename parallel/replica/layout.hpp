@@ -1,6 +1,7 @@
 // Layout: how a model is spread over ranks. `tenax plan` prints it and training builds it. Pure.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -29,14 +30,20 @@ struct LayoutRequest {
   GridShape grid;
   model::MicrobatchShape microbatch;
   int microbatches = 1;  ///< per pipeline, as the run begins
+  /// The most that a pipeline may have in any step; 0 = `microbatches`. Replicas that lose others
+  /// compute more.
+  int most_microbatches = 0;
   const SchedulePolicy* policy = nullptr;
   /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory
   /// allows.
   std::vector<std::int64_t> activation_limit;
   bool fails_over = false;  ///< Layout::fails_over
+  bool has_peers = false;   ///< Layout::has_peers
   std::optional<EmulatedLoad> emulated;
 
-  /// The limit asked for `stage`, at most `microbatches`; absent where memory decides.
+  /// The most microbatches of a step.
+  int most() const { return std::max(microbatches, most_microbatches); }
+  /// The limit asked for `stage`, at most most(); absent where memory decides.
   std::optional<int> asked_limit(std::size_t stage) const;
 };
 
@@ -93,9 +100,12 @@ struct StepTraffic {
 struct Layout {
   model::GptConfig config;
   const Optimizer* optimizer = nullptr;
+  const SchedulePolicy* policy = nullptr;
   GridShape grid;
   model::MicrobatchShape microbatch;
-  bool fails_over = false;  ///< a direct path that breaks is left for the delegates
+  int most_microbatches = 1;  ///< of a pipeline in any step
+  bool fails_over = false;    ///< a direct path that breaks is left for the delegates
+  bool has_peers = false;     ///< there are other replicas, over which gradients are summed too
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< per rank of the stage
   bool has_data = true;                           ///< false: the emulated device's
@@ -109,6 +119,12 @@ struct Layout {
 
 /// What of a layout follows from the request alone: model, optimizer, grid, microbatch.
 Layout begin_layout(const LayoutRequest& request);
+
+SumMemory sum_memory_of(const Layout& layout);
+
+/// The schedule for healthy links of steps that have `microbatches` a pipeline, between 1 and
+/// layout.most_microbatches. Equal on every rank.
+PipelineSchedule plan_schedule(const Layout& layout, int microbatches);
 
 /// flop_per_second: the matrix-product rate of one rank. room: of one rank; bounds the activations
 /// where no activation limit is asked for. A schedule for healthy links stays on the device where

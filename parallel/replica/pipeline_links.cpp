@@ -84,7 +84,7 @@ PipelineLinks::PipelineLinks(const Layout& layout, const ProcessGrid& grid, cons
 }
 
 comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
-  comm::FailoverOptions options{2 * layout_.schedule.microbatches(), context_.options.deadline_s};
+  comm::FailoverOptions options{2 * layout_.most_microbatches, context_.options.deadline_s};
   options.retransmit_buffers = retransmit_buffers(layout_, stage_, neighbour);
   if (options.retransmit_buffers > 0) options.message_bytes = message_bytes(layout_);
   return options;
@@ -189,7 +189,7 @@ std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken)
   std::vector<std::unique_ptr<Probe>> probes;
   for (const int link : links)
     probes.push_back(
-        std::make_unique<Probe>(direct(fresh, link), 2 * layout_.schedule.microbatches(), context_.device));
+        std::make_unique<Probe>(direct(fresh, link), 2 * layout_.most_microbatches, context_.device));
   const auto deadline = kernels::Deadline::after_s(kProbe_s);
   bool any = false;
   for (std::size_t i = 0; i < links.size(); ++i) {

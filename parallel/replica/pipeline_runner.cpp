@@ -29,7 +29,23 @@ PipelineRunner::PipelineRunner(const Layout& layout, const ProcessGrid& grid, co
       allocate_(std::move(allocate)),
       announce_(std::move(announce)),
       links_(layout, grid, context) {
+  allocate_for(schedule_of(layout.most_microbatches));
   set_schedule(layout.schedule);
+}
+
+const PipelineSchedule& PipelineRunner::schedule_of(int microbatches) {
+  const auto known = schedules_.find(microbatches);
+  if (known != schedules_.end()) return known->second;
+  return schedules_.emplace(microbatches, plan_schedule(layout_, microbatches)).first->second;
+}
+
+void PipelineRunner::set_schedule(const PipelineSchedule& schedule) {
+  schedules_.insert_or_assign(schedule.microbatches(), schedule);
+  build_executors(schedule);
+}
+
+void PipelineRunner::set_microbatches(int microbatches) {
+  if (microbatches != microbatches_) build_executors(schedule_of(microbatches));
 }
 
 void PipelineRunner::allocate_for(const PipelineSchedule& schedule) {
@@ -48,10 +64,11 @@ ExecutorOptions PipelineRunner::executor_options() const {
   return {.slots = slots_, .deadline_s = context_.options.deadline_s, .is_warm = is_warm_};
 }
 
-void PipelineRunner::set_schedule(const PipelineSchedule& schedule) {
+void PipelineRunner::build_executors(const PipelineSchedule& schedule) {
   /// A late input is waited for during this share of a pass before another op goes first.
   constexpr double kPatience = 0.1;
   allocate_for(schedule);
+  microbatches_ = schedule.microbatches();
   ExecutorOptions options = executor_options();
   // Tensor ranks must run the same ops in the same order: their collectives pair up by it.
   if (context_.options.follows_delays && layout_.grid.tensor == 1)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,8 +29,10 @@ class PipelineRunner {
                  Allocate allocate, Announce announce);
 
   /// Between iterations, equal on all ranks of the pipeline: the next iterations run `schedule`,
-  /// with its number of microbatches.
+  /// with its number of microbatches, and so do later ones of that number.
   void set_schedule(const PipelineSchedule& schedule);
+  /// Likewise: the next iterations have so many microbatches, at least one.
+  void set_microbatches(int microbatches);
   PipelineLinks& links() { return links_; }
 
   /// Runs one iteration's passes and delivers all messages. On an asynchronous device the last
@@ -52,6 +55,8 @@ class PipelineRunner {
  private:
   ExecutorOptions executor_options() const;
   void allocate_for(const PipelineSchedule& schedule);
+  const PipelineSchedule& schedule_of(int microbatches);
+  void build_executors(const PipelineSchedule& schedule);
 
   const Layout& layout_;
   PipelineContext context_;
@@ -60,6 +65,8 @@ class PipelineRunner {
   Announce announce_;
   model::PipelineStage* stage_ = nullptr;
   PipelineLinks links_;
+  std::map<int, PipelineSchedule> schedules_;  // by number of microbatches
+  int microbatches_ = 0;                       // of the executors
   int slots_ = 0;
   ScheduleObserver* observer_ = nullptr;
   bool has_run_ = false;  // and nobody was told yet

@@ -17,9 +17,8 @@ auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create
 
 }  // namespace
 
-Replica::Replica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context)
+Replica::Replica(const Layout& layout, const PipelineContext& context)
     : layout_(layout),
-      batch_(batch),
       deadline_s_(context.options.deadline_s),
       group_deadline_s_(deadline_s_ * (layout.fails_over ? kDeadlinesOfFailover : 1)),
       control_(with_deadline(context.world, group_deadline_s_, deadline_s_,
@@ -48,10 +47,6 @@ void Replica::report(StepObserver* observer, bool all) {
   if (all) stream().synchronize(kernels::Deadline::after_s(deadline_s_));
   for (comm::TimedCommunicator* group : timed_) group->report(observer);
   update_phase_.report(observer);
-}
-
-double Replica::global_tokens() const {
-  return static_cast<double>(batch_.global_batch_size() * layout_.microbatch.length);
 }
 
 }  // namespace tenax::parallel

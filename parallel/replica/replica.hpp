@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,10 +12,10 @@
 #include "comm/world.hpp"
 #include "kernels/update_coefficients.hpp"
 #include "parallel/execution/step_observer.hpp"
-#include "parallel/layout/batch_plan.hpp"
 #include "parallel/layout/process_grid.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_runner.hpp"
+#include "parallel/state/training_state.hpp"
 
 namespace tenax::parallel {
 
@@ -22,6 +23,13 @@ namespace tenax::parallel {
 struct StepSums {
   double loss = 0;     ///< summed over tokens, nats; NaN where there is no data
   double squares = 0;  ///< summed over the gradient's elements that this rank counts; likewise
+};
+
+/// What the passes of a step, or of a part of one, compute on.
+struct StepBatch {
+  int microbatches = 0;  ///< of this pipeline; equal on all its ranks
+  /// [microbatches, sequences, T + 1] tokens; may be empty where Replica::reads_tokens() is false.
+  std::span<const std::int32_t> windows;
 };
 
 /// A training step is, in this order: passes, reduce, sum_tied, norm, a vote of all ranks on it,
@@ -40,37 +48,44 @@ class Replica {
   comm::ControlGroup& control() { return *control_; }
   virtual PipelineRunner& pipeline() = 0;
   virtual bool reads_tokens() const = 0;
-  /// The tokens of a step's global batch.
-  double global_tokens() const;
 
-  /// The pipeline's passes over `windows` ([microbatches, sequences, T + 1] tokens; may be empty
-  /// where reads_tokens() is false), which begin the data-parallel sums as they go. `observer` may
-  /// be null. `rule`: of the update() to follow.
-  virtual void passes(std::span<const std::int32_t> windows, const kernels::UpdateRule& rule,
+  /// The pipeline's passes over `batch`, which begin the data-parallel sums as they go. Without
+  /// microbatches the sums are zero. `observer` may be null. `rule`: of the update of a rank that
+  /// is alone.
+  virtual void passes(const StepBatch& batch, const kernels::UpdateRule& rule,
                       ScheduleObserver* observer) = 0;
-  /// Waits for the data-parallel sums: each rank's owned gradients are sums over the replica's
-  /// batch.
+  /// Waits for the data-parallel sums: each rank's owned gradients are sums over the batch.
   virtual void reduce() = 0;
+  /// Where gradients are summed over replicas: `ready` is told of each piece that this rank owns,
+  /// in any order, once passes() or reduce() made it final for whatever stands behind the stream's
+  /// work of that time. Whoever is told reads piece.own, which stays as it is until the next passes,
+  /// and writes piece.sum before sum_tied().
+  using PieceReady = std::function<void(int bucket, const GradientPiece& piece)>;
+  virtual void on_piece_ready(PieceReady ready) = 0;
+  /// Tells of all pieces once more: the sums over replicas did not come about.
+  virtual void announce_pieces() = 0;
+  /// The same, and other samples are to count too: passes() over those and reduce() come in
+  /// between, which tell of nothing.
+  virtual void keep_sums() = 0;
+  virtual void add_kept_sums() = 0;
   /// The tied embedding's gradient over first and last stage.
   virtual void sum_tied() = 0;
   /// This rank's part of the loss and the norm. Waits for both.
   virtual StepSums norm() = 0;
-  /// Updates the owned shards by the rule of passes(); `squares`: the global sum. All votes said
-  /// that all is finite.
-  virtual void update(double squares) = 0;
+  /// Updates the owned shards; `squares`: the global sum. All votes said that all is finite.
+  virtual void update(const kernels::UpdateRule& rule, double squares) = 0;
   /// The updated shards to every data rank.
   virtual void gather() = 0;
   /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
-  virtual double evaluate(std::span<const std::int32_t> windows) = 0;
+  virtual double evaluate(const StepBatch& batch) = 0;
 
   /// Tells `observer`, which may be null, of each collective and update that has ended since the
   /// last call. `all`: waits for those under way; else a later call tells of them.
   void report(StepObserver* observer, bool all);
 
  protected:
-  /// Collective. What `context` refers to must outlive the replica; `layout` and `batch` are
-  /// copied.
-  Replica(const Layout& layout, const BatchPlan& batch, const PipelineContext& context);
+  /// Collective. What `context` refers to must outlive the replica; `layout` is copied.
+  Replica(const Layout& layout, const PipelineContext& context);
 
   virtual kernels::Stream& stream() = 0;  ///< passes and updates run on it
   /// The derived class owns what split() and timed() return, and uses it as long as it lives.
@@ -79,7 +94,6 @@ class Replica {
   std::unique_ptr<comm::Communicator> timed(std::unique_ptr<comm::Communicator> group);
 
   Layout layout_;
-  BatchPlan batch_;
   double deadline_s_;
   /// How long a group waits for its ranks: one of them may be failing over.
   double group_deadline_s_;

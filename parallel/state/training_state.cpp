@@ -33,19 +33,19 @@ ShardMap TrainingState::plan_shards(const model::ParameterTable& table, DType co
 }
 
 StateMemory TrainingState::plan_memory(const ShardMap& shards, DType compute_dtype,
-                                       const Optimizer& optimizer) {
+                                       const Optimizer& optimizer, SumMemory sum_memory) {
   const std::size_t sum_bytes = bytes_of(kernels::accumulation_of(compute_dtype));
   const auto whole = static_cast<std::size_t>(shards.padded_size());
   const auto shard = static_cast<std::size_t>(shards.shard_size());
   const std::size_t master_bytes = has_separate_master(compute_dtype) ? sum_bytes : 0;
   return {.weights = whole * bytes_of(compute_dtype),
-          .gradients = whole * sum_bytes,
+          .gradients = (whole + (sum_memory == SumMemory::apart ? shard : 0)) * sum_bytes,
           .optimizer = shard * (optimizer.bytes_per_weight(compute_dtype) + master_bytes)};
 }
 
 TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, const Optimizer& optimizer,
                              comm::Communicator& data_group, comm::Communicator& embedding_group,
-                             kernels::Device& device, kernels::Stream& stream)
+                             kernels::Device& device, kernels::Stream& stream, SumMemory sum_memory)
     : table_(table),
       optimizer_(optimizer),
       data_group_(data_group),
@@ -54,15 +54,19 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
       stream_(stream),
       shards_(plan_shards(table, compute_dtype, data_group.size())) {
   table.place(shards_.row_offsets());
-  const StateMemory memory = plan_memory(shards_, compute_dtype, optimizer);
   const DType sums = kernels::accumulation_of(compute_dtype);
   const std::int64_t whole = shards_.padded_size(), shard = shards_.shard_size();
   const std::size_t shard_bytes = static_cast<std::size_t>(shard) * bytes_of(sums);
+  const StateMemory memory = plan_memory(shards_, compute_dtype, optimizer);
   weight_memory_ = device.allocate(memory.weights);
-  gradient_memory_ = device.allocate(memory.gradients);
+  gradient_memory_ = device.allocate(static_cast<std::size_t>(whole) * bytes_of(sums));
   optimizer_memory_ = device.allocate(memory.optimizer);
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
+  if (sum_memory == SumMemory::apart) {
+    sum_memory_ = device.allocate(shard_bytes);
+    sum_shard_ = sum_memory_->tensor(sums, {shard});
+  }
   for (std::size_t i = 0; i < optimizer.moments.size(); ++i)
     moment_shards_.push_back(optimizer_memory_->tensor(sums, {shard}, i * shard_bytes));
   if (has_separate_master(compute_dtype))
@@ -91,7 +95,8 @@ void TrainingState::collect_owned() {
             .row_begin = range.row_begin,
             .count = range.count,
             .master = master_shard_ ? master_shard_.part(range.shard_offset, {range.count}) : weights,
-            .gradient = gradients_.part(flat, {range.count}),
+            .gradient = sum_shard_ ? sum_shard_.part(range.shard_offset, {range.count})
+                                   : gradients_.part(flat, {range.count}),
             .moments = {},
             .compute = master_shard_ ? weights : Tensor{}};
         for (const Tensor& shard : moment_shards_)
@@ -115,6 +120,27 @@ void TrainingState::collect_stretches() {
     std::copy(state.moments.begin(), state.moments.end(), stretches_.back().moments.begin());
     if (!row.counted_elsewhere) counted_.push_back(state.gradient);
   }
+}
+
+GradientPiece TrainingState::piece(int bucket) const {
+  const OwnedPiece owned =
+      shards_.owned_piece(shards_.buckets()[static_cast<std::size_t>(bucket)], data_group_.rank());
+  const Tensor own = gradients_.part(owned.flat_begin, {owned.count});
+  return {own, sum_shard_ ? sum_shard_.part(owned.shard_offset, {owned.count}) : own};
+}
+
+void TrainingState::zero_gradients() { kernels_.zero(stream_, gradients_); }
+
+void TrainingState::keep_own_sums() {
+  assert(sum_shard_);
+  for (int b = 0; b < static_cast<int>(shards_.buckets().size()); ++b)
+    kernels_.copy(stream_, piece(b).own, piece(b).sum);
+}
+
+void TrainingState::add_kept_sums() {
+  assert(sum_shard_);
+  for (int b = 0; b < static_cast<int>(shards_.buckets().size()); ++b)
+    kernels_.add(stream_, piece(b).sum, piece(b).own);
 }
 
 void TrainingState::sum_tied_gradient() {

@@ -32,6 +32,19 @@ struct StateMemory {
   std::size_t total() const { return weights + gradients + optimizer; }
 };
 
+/// Where norm and update find the sums of the owned gradients.
+enum class SumMemory {
+  in_place,  ///< in the gradients
+  apart      ///< in a buffer of shard_size(), so that the replica's own sums stay
+};
+
+/// What a rank owns of one bucket, [elements] each, accumulation type.
+struct GradientPiece {
+  kernels::Tensor own;  ///< in the gradients: summed over this replica's samples
+  kernels::Tensor
+      sum;  ///< what norm and update read; another's memory than `own` only where SumMemory::apart
+};
+
 /// Weights and gradients are whole on every data rank. Master weights and moments are sharded over
 /// the data group (ZeRO-1). In fp32 and fp64 the master weights are the weights themselves.
 ///
@@ -45,12 +58,12 @@ class TrainingState {
   /// Places the rows of `table`. All references must outlive the state.
   TrainingState(model::ParameterTable& table, kernels::DType compute_dtype, const Optimizer& optimizer,
                 comm::Communicator& data_group, comm::Communicator& embedding_group, kernels::Device& device,
-                kernels::Stream& stream);
+                kernels::Stream& stream, SumMemory sum_memory = SumMemory::in_place);
 
   static ShardMap plan_shards(const model::ParameterTable& table, kernels::DType compute_dtype,
                               int data_size);
   static StateMemory plan_memory(const ShardMap& shards, kernels::DType compute_dtype,
-                                 const Optimizer& optimizer);
+                                 const Optimizer& optimizer, SumMemory sum_memory = SumMemory::in_place);
 
   const model::ParameterTable& table() const { return table_; }
   const Optimizer& optimizer() const { return optimizer_; }
@@ -58,6 +71,14 @@ class TrainingState {
   kernels::Tensor weights() const { return weights_; }
   kernels::Tensor gradients() const { return gradients_; }
   const std::vector<OwnedState>& owned() const { return owned_; }
+  GradientPiece piece(int bucket) const;
+
+  /// Enqueues: all gradients become zero.
+  void zero_gradients();
+  /// SumMemory::apart. Enqueues: the own sums are kept where the sums over replicas were, which are
+  /// lost, and later added to the own sums of other samples.
+  void keep_own_sums();
+  void add_kept_sums();
 
   /// Sums the tied embedding's gradient over first and last stage. To be called after the
   /// data-parallel reduce-scatter.
@@ -99,9 +120,9 @@ class TrainingState {
   kernels::Kernels& kernels_;
   kernels::Stream& stream_;
   ShardMap shards_;
-  std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, optimizer_memory_, step_memory_,
-      coefficient_memory_;
-  kernels::Tensor weights_, gradients_, master_shard_, coefficients_;
+  std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, sum_memory_, optimizer_memory_,
+      step_memory_, coefficient_memory_;
+  kernels::Tensor weights_, gradients_, sum_shard_, master_shard_, coefficients_;  // sum_shard_: if apart
   std::vector<kernels::Tensor> moment_shards_;
   kernels::UpdateStep* step_;  // pinned
   std::vector<OwnedState> owned_;

@@ -41,14 +41,15 @@ std::vector<std::int32_t> random_windows(const io::Deck& deck, const parallel::L
 
 void step(parallel::Replica& replica, const io::Deck& deck, const std::vector<std::int32_t>& windows,
           int number) {
-  replica.passes(
-      replica.reads_tokens() ? std::span<const std::int32_t>(windows) : std::span<const std::int32_t>(),
-      app::update_rule(deck.optimizer, deck.optimizer.lr, replica.global_tokens(), number), nullptr);
+  const auto tokens = static_cast<double>(deck.batch.global_batch_size * deck.model.seq_length);
+  const auto rule = app::update_rule(deck.optimizer, deck.optimizer.lr, tokens, number);
+  parallel::StepBatch batch{.microbatches = replica.layout().schedule.microbatches(), .windows = {}};
+  if (replica.reads_tokens()) batch.windows = windows;
+  replica.passes(batch, rule, nullptr);
   replica.reduce();
   replica.sum_tied();
-  const app::StepVote vote =
-      app::count_votes(replica.control(), {.sums = replica.norm()}, replica.global_tokens(), true);
-  replica.update(vote.squares);
+  const app::StepVote vote = app::count_votes(replica.control(), {.sums = replica.norm()}, tokens, true);
+  replica.update(rule, vote.squares);
   replica.gather();
 }
 
@@ -134,9 +135,8 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
                     measure_copy_rate(*choice.device)};
   const std::vector<comm::Peer> no_peers;
-  const int data_rank = parallel::ProcessGrid(layout.grid).coordinates_of(world.rank()).data;
   parallel::GptReplica replica(
-      layout, app::batch_plan(deck, data_rank),
+      layout,
       {.options = app::pipeline_options(deck), .world = timed_world, .device = device, .peers = no_peers},
       {.captures_graph = deck.device.cuda_graph});
   app::initialise(replica.mirror(), layout.config, 1,
