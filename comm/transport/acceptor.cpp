@@ -2,10 +2,8 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "comm/transport/outgoing_handshake.hpp"
@@ -18,11 +16,13 @@ constexpr int kPause_ms = 100;  // while the process has no descriptor for anybo
 
 }  // namespace
 
-Acceptor::Acceptor(std::vector<ListeningSocket> sockets, Rules rules, PendingConnections& pending)
+Acceptor::Acceptor(std::vector<ListeningSocket> sockets, IncomingHandshakes::Rules rules,
+                   ConnectionMaker make_connection, PendingConnections& pending)
     : sockets_(std::move(sockets)),
-      rules_(std::move(rules)),
+      make_connection_(std::move(make_connection)),
       pending_(pending),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      handshakes_(std::move(rules)) {
   if (!stop_) throw_link_error("listening for connections", "no eventfd", errno);
   thread_ = start_prompt_thread([this] { run(); });
 }
@@ -35,37 +35,20 @@ Acceptor::~Acceptor() {
 }
 
 void Acceptor::run() {
+  const auto take = [this](AuthenticatedSocket peer) { accept_peer(std::move(peer)); };
   for (;;) {
     std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
-    for (const IncomingHandshake& handshake : handshakes_) polled.push_back({handshake.socket(), POLLIN, 0});
     for (const ListeningSocket& listener : sockets_) polled.push_back({listener.socket.get(), POLLIN, 0});
-    if (poll(polled.data(), polled.size(), patience_ms()) < 0) continue;  // EINTR
+    for (const int socket : handshakes_.sockets()) polled.push_back({socket, POLLIN, 0});
+    if (poll(polled.data(), polled.size(), milliseconds_until(handshakes_.deadline())) < 0)
+      continue;  // EINTR
     if (polled[0].revents != 0) return;
 
-    const std::size_t first_listener = 1 + handshakes_.size();
-    std::size_t next = 1;
-    std::erase_if(handshakes_,
-                  [&](IncomingHandshake& handshake) { return !goes_on(handshake, polled[next++].revents); });
+    for (std::size_t i = 1 + sockets_.size(); i < polled.size(); ++i)
+      if (polled[i].revents != 0) handshakes_.advance(polled[i].fd, take);
+    handshakes_.drop_expired();
     for (std::size_t i = 0; i < sockets_.size(); ++i)
-      if (polled[first_listener + i].revents != 0) accept_from(sockets_[i]);
-  }
-}
-
-/// Until the first handshake's is at an end, and a bit more.
-int Acceptor::patience_ms() const {
-  if (handshakes_.empty()) return -1;
-  const auto left = handshakes_.front().deadline().when() - kernels::Deadline::Clock::now();
-  return 1 + static_cast<int>(std::max<std::int64_t>(
-                 0, std::chrono::duration_cast<std::chrono::milliseconds>(left).count()));
-}
-
-bool Acceptor::goes_on(IncomingHandshake& handshake, short events) {
-  try {
-    const auto progress = events == 0 ? IncomingHandshake::Progress::waiting : handshake.advance();
-    if (progress == IncomingHandshake::Progress::complete) accept_peer(handshake.take());
-    return progress == IncomingHandshake::Progress::waiting && !handshake.deadline().expired();
-  } catch (const std::exception&) {
-    return false;  // the peer's own error says where
+      if (polled[1 + i].revents != 0) accept_from(sockets_[i]);
   }
 }
 
@@ -74,32 +57,15 @@ void Acceptor::accept_peer(AuthenticatedSocket peer) {
   const ConnectionRequest request = peer.request;
   const int socket = peer.socket.get();
   if (!pending_.has_room(request.from, request.purpose)) return;
-  std::unique_ptr<Connection> connection = rules_.make_connection(std::move(peer));
+  std::unique_ptr<Connection> connection = make_connection_(std::move(peer));
   send_accepted(socket, connection->describe());
   pending_.add(request.from, request.purpose, std::move(connection));
 }
 
 void Acceptor::accept_from(const ListeningSocket& listener) {
-  const bool has_room = handshakes_.size() < rules_.most_handshakes || drop_oldest();
-  FileDescriptor socket(accept4(listener.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (!socket) {
-    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || drop_oldest()) return;
-    pollfd stop{stop_.get(), POLLIN, 0};  // out of descriptors, say: the caller stays in the queue
-    poll(&stop, 1, kPause_ms);
-    return;
-  }
-  if (has_room && is_of_this_user(socket.get()))
-    handshakes_.emplace_back(std::move(socket), listener.address, Handshake(rules_.secret, rules_.me),
-                             rules_.expects);
-}
-
-/// Of those that have proven nothing; false if there is none.
-bool Acceptor::drop_oldest() {
-  const auto oldest = std::find_if(handshakes_.begin(), handshakes_.end(),
-                                   [](const IncomingHandshake& handshake) { return !handshake.is_proven(); });
-  if (oldest == handshakes_.end()) return false;
-  handshakes_.erase(oldest);
-  return true;
+  if (!handshakes_.accept_from(listener).lacks_descriptors) return;
+  pollfd stop{stop_.get(), POLLIN, 0};
+  poll(&stop, 1, kPause_ms);
 }
 
 }  // namespace tenax::comm

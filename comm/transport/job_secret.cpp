@@ -5,11 +5,17 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "comm/failure.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+}  // namespace
 
 JobSecret JobSecret::draw() {
   JobSecret secret;
@@ -25,6 +31,26 @@ JobSecret JobSecret::share(ControlGroup& control) {
   const std::string mine(reinterpret_cast<const char*>(secret.bytes_.data()), kBytes);
   const std::string drawn = control.broadcast(mine, 0);
   std::memcpy(secret.bytes_.data(), drawn.data(), kBytes);
+  return secret;
+}
+
+std::string JobSecret::text() const {
+  std::string text;
+  for (const std::byte byte : bytes_)
+    for (const int shift : {4, 0}) text += kDigits[std::to_integer<std::size_t>(byte >> shift) % 16];
+  return text;
+}
+
+JobSecret JobSecret::parse(const std::string& text) {
+  if (text.size() != 2 * kBytes || text.find_first_not_of(kDigits) != std::string::npos)
+    throw kernels::Error(kernels::Scope::rank, "a job's secret is " + std::to_string(2 * kBytes) +
+                                                   " hexadecimal digits; what was "
+                                                   "given has " +
+                                                   std::to_string(text.size()) +
+                                                   " characters or others than these");
+  JobSecret secret;
+  for (std::size_t i = 0; i < kBytes; ++i)
+    secret.bytes_[i] = static_cast<std::byte>(16 * kDigits.find(text[2 * i]) + kDigits.find(text[2 * i + 1]));
   return secret;
 }
 

@@ -4,13 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include "comm/control_group.hpp"
 
 namespace tenax::comm {
 
 /// Never part of an address, a name or a message; connections prove that they know it
-/// (challenge.hpp).
+/// (challenge.hpp). Replicas read it from a file of the run directory.
 class JobSecret {
  public:
   static constexpr std::size_t kBytes = 32;
@@ -18,6 +19,11 @@ class JobSecret {
   static JobSecret draw();
   /// Collective over `control`, whose messages are MPI's: what its rank 0 draws, on every rank.
   static JobSecret share(ControlGroup& control);
+
+  /// 64 hexadecimal digits, for a file that its owner alone may read.
+  std::string text() const;
+  /// Of text(). Throws Error(rank) when that is no secret's; the error does not quote it.
+  static JobSecret parse(const std::string& text);
 
   std::span<const std::byte, kBytes> bytes() const { return bytes_; }
 

@@ -103,9 +103,8 @@ class SharedMemoryListener final : public Listener {
  public:
   SharedMemoryListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
-        acceptor_(listen_as(me),
-                  {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes, accept_connection},
-                  pending) {}
+        acceptor_(listen_as(me), {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes},
+                  accept_connection, pending) {}
 
   std::vector<std::string> addresses() const override { return {acceptor_.sockets().front().address}; }
   bool can_reach(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }

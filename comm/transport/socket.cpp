@@ -14,6 +14,8 @@
 namespace tenax::comm {
 namespace {
 
+constexpr std::int64_t kHour_ms = 3600 * 1000;
+
 /// What is left until the deadline, as ppoll wants it.
 timespec remaining(kernels::Deadline deadline) {
   using std::chrono::nanoseconds;
@@ -49,6 +51,12 @@ bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline) {
     if (ready == 0) return false;
     if (errno != EINTR) throw_link_error("waiting for a socket", "poll failed", errno);
   }
+}
+
+int milliseconds_until(kernels::Deadline deadline) {
+  using std::chrono::ceil, std::chrono::milliseconds;
+  const auto left = ceil<milliseconds>(deadline.when() - kernels::Deadline::Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kHour_ms));
 }
 
 void throw_link_error(const std::string& where, const std::string& what, int error_number) {

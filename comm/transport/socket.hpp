@@ -27,6 +27,9 @@ class FileDescriptor {
 /// say); false if the deadline came first.
 bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline);
 
+/// A timeout for poll(): rounded up, and no more than an hour.
+int milliseconds_until(kernels::Deadline deadline);
+
 /// Error(link): "<where>: <what> (<text of the error number>)". Say what to do in `what`.
 [[noreturn]] void throw_link_error(const std::string& where, const std::string& what, int error_number = 0);
 

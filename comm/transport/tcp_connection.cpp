@@ -2,63 +2,25 @@
 // then its payload.
 #include "comm/transport/connections.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
 #include <cerrno>
 
+#include "comm/transport/tcp_socket.hpp"
+
 namespace tenax::comm {
 namespace {
-
-/// "10.0.0.1:4000"
-std::string text_of(const sockaddr_storage& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address.ss_family == AF_INET) {
-    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
-    inet_ntop(AF_INET, &ipv4.sin_addr, text.data(), text.size());
-    return std::string(text.data()) + ":" + std::to_string(ntohs(ipv4.sin_port));
-  }
-  const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
-  inet_ntop(AF_INET6, &ipv6.sin6_addr, text.data(), text.size());
-  return "[" + std::string(text.data()) + "]:" + std::to_string(ntohs(ipv6.sin6_port));
-}
-
-std::string describe_socket(int socket) {
-  sockaddr_storage here{}, there{};
-  socklen_t bytes = sizeof here;
-  const bool has_here = getsockname(socket, reinterpret_cast<sockaddr*>(&here), &bytes) == 0;
-  bytes = sizeof there;
-  const bool has_there = getpeername(socket, reinterpret_cast<sockaddr*>(&there), &bytes) == 0;
-  return "tcp " + (has_here ? text_of(here) : "?") + " - " + (has_there ? text_of(there) : "?");
-}
-
-/// Without these a message waits for others to share a packet, and a dead network interface is noticed after hours.
-void set_options(int socket, double silence_s) {
-  const int silence = std::max(1, static_cast<int>(silence_s));
-  const auto set = [socket](int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-  };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, silence / 2));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
-  set(IPPROTO_TCP, TCP_KEEPCNT, std::max(2, silence - silence / 2));
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
-}
 
 class TcpConnection final : public Connection {
  public:
   TcpConnection(FileDescriptor socket, std::string address, double silence_s)
-      : socket_(std::move(socket)), address_(std::move(address)), name_(describe_socket(socket_.get())) {
-    set_options(socket_.get(), silence_s);
+      : socket_(std::move(socket)), address_(std::move(address)), name_(describe_tcp_socket(socket_.get())) {
+    set_tcp_options(socket_.get(), silence_s);
   }
 
   void send(const MessageHeader& header, std::span<const std::byte> payload,

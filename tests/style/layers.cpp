@@ -42,6 +42,7 @@ const std::vector<Room>& rooms() {
       {"kernels/cuda", {"kernels", "kernels/cpu"}},
       {"comm", {}},
       {"comm/transport", {"comm"}},
+      {"comm/messages", {"comm", "comm/transport"}},
       {"comm/collectives", {"comm"}},
       {"comm/staged", {"comm"}},
       {"comm/threads", {"comm", "comm/staged"}},
