@@ -14,7 +14,17 @@ void RunRank::read_deck(const std::string& file, const std::vector<std::string>&
   deck_ = io::parse_resolved_deck(control_->broadcast(resolved, 0));
   world_.set_options({deck_.comm.deadline_s});
   control_ = world_.control_group();
+  check_supervisor();
   check_ranks();
+}
+
+void RunRank::check_supervisor() const {
+  if (deck_.parallel.replicas == 1) return;
+  throw comm::AgreedError(
+      kernels::Scope::usage,
+      format("parallel.replicas = %lld: replicas are started and kept alive by a supervisor; "
+             "use tenax launch DECK instead of mpirun",
+             static_cast<long long>(deck_.parallel.replicas)));
 }
 
 void RunRank::check_ranks() const {

@@ -24,7 +24,7 @@ class RunRank {
   explicit RunRank(comm::World& world);
 
   /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for
-  /// a deck that is wrong, and for one that asks for another number of ranks.
+  /// a deck that is wrong, that asks for replicas, or for another number of ranks.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
@@ -41,6 +41,7 @@ class RunRank {
   void write_event(const std::string& name, std::int64_t step, const io::JsonObject& details) const;
 
  private:
+  void check_supervisor() const;
   void check_ranks() const;
 
   comm::World& world_;

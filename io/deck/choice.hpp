@@ -71,9 +71,54 @@ inline const Words& words_of(LrSchedule) {
   return words;
 }
 
-enum class FaultKind { unset, link_delay, link_down };
+enum class ReplicaBatch { keep, shrink };
+inline const Words& words_of(ReplicaBatch) {
+  static const Words words = {"keep", "shrink"};
+  return words;
+}
+
+enum class LrIntervention { none, linear, square_root };
+inline const Words& words_of(LrIntervention) {
+  static const Words words = {"none", "linear", "sqrt"};
+  return words;
+}
+
+enum class Launcher { automatic, mpirun, srun };
+inline const Words& words_of(Launcher) {
+  static const Words words = {"auto", "mpirun", "srun"};
+  return words;
+}
+
+enum class FaultKind { unset, link_delay, link_down, process, partition, hang, bit_flip };
 inline const Words& words_of(FaultKind) {
-  static const Words words = {"", "link_delay", "link_down"};
+  static const Words words = {"", "link_delay", "link_down", "process", "partition", "hang", "bit_flip"};
+  return words;
+}
+
+/// What a fault does to a process.
+enum class FaultSignal { kill, stop };
+inline const Words& words_of(FaultSignal) {
+  static const Words words = {"KILL", "STOP"};
+  return words;
+}
+
+/// Where in a step, or in a replica's life, a fault of a process comes.
+enum class FaultPoint { passes, exchange, vote, update, commit, state_send, state_receive, join, checkpoint };
+inline const Words& words_of(FaultPoint) {
+  static const Words words = {"passes",     "exchange",      "vote", "update",    "commit",
+                              "state_send", "state_receive", "join", "checkpoint"};
+  return words;
+}
+
+enum class HangPlace { pass, skip_collective, connection };
+inline const Words& words_of(HangPlace) {
+  static const Words words = {"pass", "skip_collective", "connection"};
+  return words;
+}
+
+enum class FlippedPart { weight, exp_avg, exp_avg_sq, own_sum, sum };
+inline const Words& words_of(FlippedPart) {
+  static const Words words = {"weight", "exp_avg", "exp_avg_sq", "own_sum", "sum"};
   return words;
 }
 

@@ -106,7 +106,32 @@ struct CheckpointSection {
   std::string dir;  ///< absolute after parsing
 };
 
-/// One [[inject]] entry: a fault that holds while from_step <= step < to_step.
+/// Copies of the whole that may die and come back, one MPI job each, under `tenax launch`.
+struct ReplicasSection {
+  Choice<ReplicaBatch> batch = ReplicaBatch::keep;
+  Choice<LrIntervention> lr_intervention = LrIntervention::none;
+  std::int64_t min_replicas = 1;
+  Choice<Launcher> launcher = Launcher::automatic;
+  std::vector<std::string> hosts;  ///< "NAME" or "NAME:SLOTS"; empty = this machine, or the allocation
+  std::string remote_shell = "ssh";
+  std::int64_t restart_limit = 5;
+  double restart_delay_s = 0;
+  std::int64_t heartbeat_ms = 100, dead_ms = 1000, join_wait_ms = 1000;
+  double service_wait_s = 600;
+  std::string listen;  ///< "ADDRESS:PORT", or empty
+  Choice<ComputeDtype> wire_dtype = ComputeDtype::fp32;
+  std::int64_t chunk_kib = 0, chunks_in_flight = 4, connections = 1;
+  std::vector<std::string> zones;
+  std::int64_t warm_spares = 0;
+  std::vector<std::string> state_interfaces;
+  double state_gbps = 0;
+  std::string store = "file", store_user, store_ca;
+  double hang_factor = 3;
+  std::int64_t digest_steps = 16;
+};
+
+/// One [[inject]] entry: a fault that holds while from_step <= step < to_step. Faults of processes
+/// and of the memory of ranks come once, in the first incarnation that reaches them.
 struct InjectEntry {
   Choice<FaultKind> kind = FaultKind::unset;
   std::int64_t from_step = 0, to_step = 0;  ///< to_step 0: to the end of the run
@@ -114,8 +139,20 @@ struct InjectEntry {
   std::int64_t data = -1;                   ///< which pipeline; -1 = all
   double delay_ms = 0, per_packet_ms = 0;
   std::int64_t packet_bytes = 0;
-  std::string trace;  ///< absolute path or empty
-  std::string path;   ///< "direct" or an address
+  std::string trace;                    ///< absolute path or empty
+  std::string path;                     ///< "direct" or an address
+  std::vector<std::int64_t> replicas;   ///< two, between which messages are late or lost
+  std::int64_t replica = -1, rank = 0;  ///< rank: within the replica; -1 = its mpirun
+  Choice<FaultSignal> signal = FaultSignal::kill;
+  double stop_s = 0;  ///< 0: for good
+  Choice<FaultPoint> point = FaultPoint::passes;
+  bool service = false;  ///< the partition is between the replica and the service
+  double seconds = 0;    ///< of the partition
+  bool repeat = false;   ///< in each incarnation
+  Choice<HangPlace> where = HangPlace::pass;
+  std::string tensor;
+  Choice<FlippedPart> part = FlippedPart::weight;
+  std::int64_t element = -1, bit = -1;  ///< -1: drawn by the seed
 };
 
 struct Deck {
@@ -129,6 +166,7 @@ struct Deck {
   CommSection comm;
   DeviceSection device;
   CheckpointSection checkpoint;
+  ReplicasSection replicas;
   std::vector<InjectEntry> inject;
 };
 

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kByteVocabulary = 256;
 
-std::string not_supported(const std::string& what, const std::string& reason) {
-  return what + " is not supported by this version of tenax: " + reason;
-}
-
 void check_later_keys(const Deck& deck, const Origins& origins) {
   Deck given = deck, defaults;
   for (const auto& key : deck_keys()) {
@@ -102,14 +98,26 @@ void check_model(const Deck& deck, const Origins& origins) {
   }
 }
 
+/// The global batch is shared in micro-batches over pipelines; with `shrink` also evenly over replicas.
 void check_batch(const Deck& deck, const Origins& origins) {
   const auto& batch = deck.batch;
-  const std::int64_t data_size = deck.parallel.data_parallel_size;
-  if (batch.global_batch_size % (batch.micro_batch_size * data_size) == 0) return;
-  origins.fail({"batch.global_batch_size", "batch.micro_batch_size", "parallel.data_parallel_size"},
-               "batch.global_batch_size = " + std::to_string(batch.global_batch_size) +
-                   " is not a multiple of batch.micro_batch_size x parallel.data_parallel_size = " +
-                   std::to_string(batch.micro_batch_size) + " x " + std::to_string(data_size));
+  const std::int64_t data_size = deck.parallel.data_parallel_size, replicas = deck.parallel.replicas;
+  const bool is_even = deck.replicas.batch == ReplicaBatch::shrink && replicas > 1;
+  const std::int64_t unit = batch.micro_batch_size * data_size;
+  const std::string global = "batch.global_batch_size = " + std::to_string(batch.global_batch_size);
+  const std::string product = "batch.micro_batch_size x parallel.data_parallel_size",
+                    numbers = std::to_string(batch.micro_batch_size) + " x " + std::to_string(data_size),
+                    times_replicas = " x " + std::to_string(replicas);
+  if (batch.global_batch_size % (is_even ? unit * replicas : unit) != 0)
+    origins.fail({"batch.global_batch_size", "batch.micro_batch_size", "parallel.data_parallel_size",
+                  "parallel.replicas", "replicas.batch"},
+                 global + " is not a multiple of " + product + (is_even ? " x parallel.replicas" : "") +
+                     " = " + numbers + (is_even ? times_replicas : ""));
+  if (batch.global_batch_size < unit * replicas)
+    origins.fail({"batch.global_batch_size", "batch.micro_batch_size", "parallel.data_parallel_size",
+                  "parallel.replicas"},
+                 global + " leaves a replica without samples: it must be at least " + product +
+                     " x parallel.replicas = " + numbers + times_replicas);
 }
 
 void check_resume(const Deck& deck, const Origins& origins) {
@@ -163,6 +171,10 @@ void check_data(const Deck& deck, const Origins& origins) {
 }
 
 }  // namespace
+
+std::string not_supported(const std::string& what, const std::string& reason) {
+  return what + " is not supported by this version of tenax: " + reason;
+}
 
 void check_deck(const Deck& deck, const Origins& origins) {
   check_later_keys(deck, origins);

@@ -11,8 +11,14 @@ namespace tenax::io {
 /// most relevant key.
 void check_deck(const Deck& deck, const Origins& origins);
 
-/// The part of check_deck() that concerns the machine: [pipeline], [device] and [[inject]].
+/// The part of check_deck() that concerns the machine: [pipeline], [device], [replicas] and
+/// [[inject]].
 void check_machine(const Deck& deck, const Origins& origins);
+void check_replicas(const Deck& deck, const Origins& origins);
+void check_faults(const Deck& deck, const Origins& origins);
+
+/// What is known and has no machinery yet, in words.
+std::string not_supported(const std::string& what, const std::string& reason);
 
 /// Reads each delay trace once. Throws kernels::Error(rank) at the key of a file that is missing or
 /// malformed.

@@ -115,8 +115,8 @@ DeckKey& DeckKey::or_empty() {
   return *this;
 }
 
-DeckKey& DeckKey::of_kind(std::string value) {
-  kind = std::move(value);
+DeckKey& DeckKey::of_kinds(std::vector<std::string> values) {
+  kinds = std::move(values);
   return *this;
 }
 

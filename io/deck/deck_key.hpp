@@ -53,7 +53,7 @@ struct DeckKey {
   bool empty_is_zero = false;  ///< an empty list is written 0
   bool may_be_empty = false;   ///< "" besides the choices
   Later later;
-  std::string kind;  ///< the only value of the section's `kind` that honours it; empty = all
+  std::vector<std::string> kinds;  ///< the values of the section's `kind` that honour it; empty = all
 
   std::string full_name() const { return section + "." + name; }
   std::string type_text() const;          ///< "integer", "list of strings", …
@@ -69,7 +69,7 @@ struct DeckKey {
   DeckKey& in(std::string unit_text);
   DeckKey& zero_when_empty();
   DeckKey& or_empty();
-  DeckKey& of_kind(std::string value);
+  DeckKey& of_kinds(std::vector<std::string> values);
   DeckKey& comes_later(std::string reason, std::vector<std::string> values = {});
 };
 

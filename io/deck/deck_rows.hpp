@@ -53,7 +53,10 @@ class Rows {
   Part part_;
 };
 
-/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint] and [[inject]].
+/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [replicas] and [[inject]].
 void add_machine_rows(Keys& keys);
+/// Of them, those of [replicas], and those of [[inject]].
+void add_replicas_rows(Keys& keys);
+void add_inject_rows(Keys& keys);
 
 }  // namespace tenax::io

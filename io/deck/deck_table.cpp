@@ -1,6 +1,6 @@
-// The table of the deck's keys: each is declared once, here or, as for how the work is split and on what it
-// runs, in deck_table_machine.cpp. Parsing, checking, --deck-help, inputs/reference.toml and the resolved deck
-// come from it. Types and defaults are those of deck.hpp.
+// The table of the deck's keys: each is declared once, here or, as for how the work is split, on what it runs, what keeps it
+// alive and what goes wrong on purpose, in deck_table_*.cpp. Parsing, checking, --deck-help, inputs/reference.toml and the
+// resolved deck come from it. Types and defaults are those of deck.hpp.
 #include "io/deck/deck_rows.hpp"
 
 namespace tenax::io {
@@ -102,7 +102,8 @@ void add_batch(Keys& keys) {
   using S = BatchSection;
   Rows<S> batch(keys, "batch", &Deck::batch);
   batch("global_batch_size", &S::global_batch_size,
-        "Sequences of one optimizer step; a multiple of micro_batch_size x data_parallel_size.")
+        "Sequences of one optimizer step, of all replicas together; a multiple of micro_batch_size x "
+        "data_parallel_size (replicas.batch = shrink: x replicas).")
       .required("8")
       .within(kSize)
       .in("sequences");
@@ -162,6 +163,7 @@ const std::vector<DeckSection>& deck_sections() {
       {"comm", "How ranks talk to each other."},
       {"device", "What computes."},
       {"checkpoint", "Saving the state of training. The emulated device has none to save."},
+      {"replicas", "Keeping replicas alive, by tenax launch. Without effect where parallel.replicas = 1."},
       {"inject", "A fault to inject, one [[inject]] each."},
   };
   return sections;

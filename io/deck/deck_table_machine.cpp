@@ -1,6 +1,4 @@
 // The part of the deck's table that says how the work is split, on what it runs and what is saved.
-#include <cassert>
-
 #include "io/deck/deck_rows.hpp"
 
 namespace tenax::io {
@@ -17,9 +15,9 @@ void add_parallel(Keys& keys) {
       .within(kRanks);
   parallel("data_parallel_size", &S::data_parallel_size, "Pipelines that share the global batch.")
       .within(kRanks);
-  parallel("replicas", &S::replicas, "Fault-tolerant copies of all this, one MPI job each.")
-      .within(kRanks)
-      .comes_later("it trains one replica");
+  parallel("replicas", &S::replicas,
+           "Fault-tolerant copies of all this, one MPI job each; tenax launch starts more than one.")
+      .within({1, 1024, false, false});
 }
 
 void add_pipeline(Keys& keys) {
@@ -73,7 +71,7 @@ void add_device(Keys& keys) {
   device("cuda_graph", &S::cuda_graph,
          "CUDA, one rank: a step, from its passes to AdamW, is captured once and launched as one graph.");
   const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
-    return device(name, member, "Emulated: " + sentence).of_kind("emulated");
+    return device(name, member, "Emulated: " + sentence).of_kinds({"emulated"});
   };
   const std::string per_stage = "; a number or one per stage. Required.";
   emulated("forward_ms", &S::forward_ms, "time of one forward pass" + per_stage)
@@ -134,41 +132,6 @@ void add_checkpoint(Keys& keys) {
       .example("\"runs/my-run/checkpoints\"");
 }
 
-void add_inject(Keys& keys) {
-  using S = InjectEntry;
-  Rows<S> inject(keys, "inject", [](Deck& deck, std::size_t i) -> S& {
-    assert(i < deck.inject.size());
-    return deck.inject[i];
-  });
-  inject("kind", &S::kind, "What goes wrong.").required("\"link_delay\"");
-  inject("from_step", &S::from_step, "First step of the fault.").within(kCount);
-  inject("to_step", &S::to_step, "First step without it again; 0 = none.").within(kCount);
-  inject("stages", &S::stages,
-         "The link: two neighbouring stages, bound at launch to the ranks that hold them.")
-      .within(kCount)
-      .example("[0, 1]");
-  inject("ranks", &S::ranks, "The link: two ranks.").within(kCount).example("[0, 1]");
-  inject("data", &S::data, "With stages: which pipeline's link; -1 = all.")
-      .within({-1, kMaxSize, false, false});
-  const auto delay = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
-    return inject(name, member, "link_delay: " + sentence).of_kind("link_delay");
-  };
-  delay("delay_ms", &S::delay_ms, "how much later a message arrives, in either direction.")
-      .at_least(0)
-      .in("ms");
-  delay("per_packet_ms", &S::per_packet_ms, "the same for each packet of a message.").at_least(0).in("ms");
-  delay("packet_bytes", &S::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
-  delay("trace", &S::trace,
-        "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
-        "that delay.")
-      .example("\"delays.csv\"");
-  inject("path", &S::path,
-         "link_down: \"direct\" (cut in the middle of from_step), or an address of either end (down from its "
-         "beginning).")
-      .of_kind("link_down")
-      .example("\"direct\"");
-}
-
 }  // namespace
 
 void add_machine_rows(Keys& keys) {
@@ -177,7 +140,8 @@ void add_machine_rows(Keys& keys) {
   add_comm(keys);
   add_device(keys);
   add_checkpoint(keys);
-  add_inject(keys);
+  add_replicas_rows(keys);
+  add_inject_rows(keys);
 }
 
 }  // namespace tenax::io

@@ -184,10 +184,10 @@ std::vector<Mistake> contradictions() {
 std::vector<Mistake> keys_of_later_versions() {
   const std::string refused = " is not supported by this version of tenax: ";
   return {
-      {with("[parallel]\nreplicas = 2\n"), {}, "DECK:16:1: parallel.replicas = 2" + refused},
+      {with("[replicas]\nwarm_spares = 2\n"), {}, "DECK:16:1: replicas.warm_spares = 2" + refused},
       {kSmallDeck,
-       {"parallel.replicas=2"},
-       "command line: parallel.replicas: parallel.replicas = 2" + refused},
+       {"replicas.store=etcd://h:1/p"},
+       "command line: replicas.store: replicas.store = \"etcd://h:1/p\"" + refused},
       {kSmallDeck,
        {"comm.transport=verbs"},
        "command line: comm.transport: comm.transport = \"verbs\"" + refused},

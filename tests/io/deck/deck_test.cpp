@@ -119,8 +119,8 @@ TEST(Deck, takes_the_last_of_several_overrides) {
 }
 
 TEST(Deck, lets_an_override_undo_what_the_deck_asks_of_later_versions) {
-  const std::string deck = std::string(kSmallDeck) + "[parallel]\nreplicas = 2\n";
-  EXPECT_EQ(read(deck, {"parallel.replicas=1"}).parallel.replicas, 1);
+  const std::string deck = std::string(kSmallDeck) + "[replicas]\nwarm_spares = 2\n";
+  EXPECT_EQ(read(deck, {"replicas.warm_spares=0"}).replicas.warm_spares, 0);
 }
 
 TEST(Deck, takes_an_integer_for_a_number_and_one_number_for_a_list) {

@@ -25,14 +25,19 @@ TEST(ReferenceDeck, is_a_deck) {
 
 /// Beside which keys an example makes sense.
 std::vector<std::string> context_of(const DeckKey& key) {
-  if (key.kind == "emulated")
+  const auto is_of = [&](const char* kind) {
+    return std::find(key.kinds.begin(), key.kinds.end(), kind) != key.kinds.end();
+  };
+  if (is_of("emulated"))
     return {"device.kind=emulated", "device.forward_ms=1", "device.backward_input_ms=1",
             "device.backward_weight_ms=1"};
   if (key.section != "inject") return {};
   std::vector<std::string> context = {"parallel.pipeline_parallel_size=2", "inject.0.kind=link_delay"};
-  if (key.name != "ranks") context.emplace_back("inject.0.stages=[0, 1]");
+  if (key.name != "ranks" && key.name != "replicas") context.emplace_back("inject.0.stages=[0, 1]");
   if (key.name != "trace" && key.name != "path") context.emplace_back("inject.0.delay_ms=1");
-  if (key.kind == "link_down") context[1] = "inject.0.kind=link_down";
+  if (key.name == "path") context[1] = "inject.0.kind=link_down";
+  if (key.name == "replicas") context.emplace_back("parallel.replicas=2");
+  if (is_of("bit_flip")) context = {"inject.0.kind=bit_flip"};
   return context;
 }
 

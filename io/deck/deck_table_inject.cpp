@@ -1,0 +1,107 @@
+// The part of the deck's table that says what goes wrong, on purpose.
+#include <cassert>
+
+#include "io/deck/deck_rows.hpp"
+
+namespace tenax::io {
+namespace {
+
+using S = InjectEntry;
+
+void add_links(Rows<S>& inject) {
+  const std::vector<std::string> links = {"link_delay", "link_down"};
+  inject("stages", &S::stages,
+         "The link: two neighbouring stages, bound at launch to the ranks that hold them.")
+      .within(kCount)
+      .of_kinds(links)
+      .example("[0, 1]");
+  inject("ranks", &S::ranks, "The link: two ranks.").within(kCount).of_kinds(links).example("[0, 1]");
+  inject("data", &S::data, "With stages: which pipeline's link; -1 = all.")
+      .within({-1, kMaxSize, false, false})
+      .of_kinds(links);
+  const auto delay = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
+    return inject(name, member, "link_delay: " + sentence).of_kinds({"link_delay"});
+  };
+  delay("delay_ms", &S::delay_ms, "how much later a message arrives, in either direction.")
+      .at_least(0)
+      .in("ms");
+  delay("per_packet_ms", &S::per_packet_ms, "the same for each packet of a message.").at_least(0).in("ms");
+  delay("packet_bytes", &S::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
+  delay("trace", &S::trace,
+        "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
+        "that delay.")
+      .example("\"delays.csv\"");
+  inject("path", &S::path,
+         "link_down: \"direct\" (cut in the middle of from_step), or an address of either end (down from its "
+         "beginning).")
+      .of_kinds({"link_down"})
+      .example("\"direct\"");
+}
+
+void add_replicas(Rows<S>& inject) {
+  inject("replicas", &S::replicas,
+         "link_delay, partition: two replicas, between whose ranks messages are late, or lost.")
+      .within(kCount)
+      .of_kinds({"link_delay", "partition"})
+      .example("[0, 1]");
+  inject("replica", &S::replica, "The replica that suffers; of a partition with service.")
+      .within({-1, kMaxSize, false, false})
+      .of_kinds({"process", "partition", "hang", "bit_flip"})
+      .example("0");
+  inject("rank", &S::rank,
+         "The rank that suffers, counted in its replica; process: -1 = the replica's mpirun.")
+      .within({-1, kMaxSize, false, false})
+      .of_kinds({"process", "hang", "bit_flip"});
+  inject("signal", &S::signal, "process: how it ends, or stops.").of_kinds({"process"});
+  inject("stop_s", &S::stop_s, "process: with STOP, until it goes on; 0 = for good.")
+      .at_least(0)
+      .of_kinds({"process"})
+      .in("seconds");
+  inject(
+      "point", &S::point,
+      "process: where in from_step; update = between vote and update; checkpoint: in the replica that writes "
+      "it.")
+      .of_kinds({"process"});
+  inject("service", &S::service, "partition: between the replica and the membership service.")
+      .of_kinds({"partition"});
+  inject("seconds", &S::seconds, "partition: how long; required.")
+      .at_least(0)
+      .of_kinds({"partition"})
+      .in("seconds");
+  inject("repeat", &S::repeat,
+         "Comes in every incarnation of the replica that reaches it, not in the first alone.")
+      .of_kinds({"process", "partition", "hang", "bit_flip"});
+}
+
+void add_culprits(Rows<S>& inject) {
+  inject("where", &S::where, "hang: what hangs; connection = one that is half open.").of_kinds({"hang"});
+  const auto flip = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
+    return inject(name, member, "bit_flip: " + sentence).of_kinds({"bit_flip"});
+  };
+  flip("tensor", &S::tensor, "its name at Hugging Face.").example("\"h.0.attn.c_attn.weight\"");
+  flip("part", &S::part,
+       "which of its values; own_sum = before the exchange between replicas, sum = after it.");
+  flip("element", &S::element, "which element; -1 = drawn by the seed.")
+      .within({-1, std::numeric_limits<double>::infinity(), false, false});
+  flip("bit", &S::bit, "which bit of it; -1 = drawn by the seed.").within({-1, 31, false, false});
+}
+
+}  // namespace
+
+void add_inject_rows(Keys& keys) {
+  Rows<S> inject(keys, "inject", [](Deck& deck, std::size_t i) -> S& {
+    assert(i < deck.inject.size());
+    return deck.inject[i];
+  });
+  inject("kind", &S::kind,
+         "What goes wrong. Not in this version of tenax: process, partition, hang, bit_flip, and link_delay "
+         "with replicas.")
+      .required("\"link_delay\"");
+  inject("from_step", &S::from_step, "First step of the fault.").within(kCount);
+  inject("to_step", &S::to_step, "First step without it again; 0 = none.").within(kCount);
+  add_links(inject);
+  add_replicas(inject);
+  add_culprits(inject);
+}
+
+}  // namespace tenax::io
