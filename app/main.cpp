@@ -42,6 +42,7 @@ std::string version() {
 int run_command(const std::string& command, const Arguments& arguments) {
   const tenax::app::Build build{TENAX_VERSION, tenax::app::build_commit()};
   const std::map<std::string, std::function<int(const Arguments&)>> commands = {
+      {"audit", tenax::app::audit_command},
       {"evaluate", tenax::app::evaluate_command},
       {"plan", tenax::app::plan_command},
       {"generate", tenax::app::generate_command},

@@ -56,39 +56,39 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
-JsonObject& JsonObject::add_text(std::string_view name, std::string_view value) {
+JsonObject& JsonObject::add_json(std::string_view name, std::string_view json) {
   if (!members_.empty()) members_ += ", ";
   members_ += json_string(name);
   members_ += ": ";
-  members_ += value;
+  members_ += json;
   return *this;
 }
 
 JsonObject& JsonObject::add(std::string_view name, double value) {
-  return add_text(name, std::isfinite(value) ? number_text(value) : "null");
+  return add_json(name, std::isfinite(value) ? number_text(value) : "null");
 }
 
 JsonObject& JsonObject::add(std::string_view name, std::int64_t value) {
-  return add_text(name, std::to_string(value));
+  return add_json(name, std::to_string(value));
 }
 
 JsonObject& JsonObject::add(std::string_view name, bool value) {
-  return add_text(name, value ? "true" : "false");
+  return add_json(name, value ? "true" : "false");
 }
 
 JsonObject& JsonObject::add(std::string_view name, std::string_view value) {
-  return add_text(name, json_string(value));
+  return add_json(name, json_string(value));
 }
 
 JsonObject& JsonObject::add(std::string_view name, const JsonObject& value) {
-  return add_text(name, value.text());
+  return add_json(name, value.text());
 }
 
 template <class Value, class Text>
 JsonObject& JsonObject::add_array(std::string_view name, const std::vector<Value>& values, Text text_of) {
   std::string text = "[";
   for (const Value& value : values) text += (text.size() > 1 ? ", " : "") + text_of(value);
-  return add_text(name, text + "]");
+  return add_json(name, text + "]");
 }
 
 JsonObject& JsonObject::add(std::string_view name, const std::vector<double>& values) {

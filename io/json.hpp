@@ -30,6 +30,8 @@ class JsonObject {
   JsonObject& add(std::string_view name, const std::vector<std::int64_t>& values);
   JsonObject& add(std::string_view name, const std::vector<std::string>& values);
   JsonObject& add(std::string_view name, const std::vector<JsonObject>& values);
+  /// `json` is JSON already.
+  JsonObject& add_json(std::string_view name, std::string_view json);
   /// Adds all members of `other`.
   JsonObject& append(const JsonObject& other);
   std::string text() const { return "{" + members_ + "}"; }
@@ -37,7 +39,6 @@ class JsonObject {
  private:
   template <class Value, class Text>
   JsonObject& add_array(std::string_view name, const std::vector<Value>& values, Text text_of);
-  JsonObject& add_text(std::string_view name, std::string_view value);
   std::string members_;
 };
 

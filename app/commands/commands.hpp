@@ -22,6 +22,7 @@ struct Build;  // app/build.hpp
 /// once for all ranks.
 int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build);
 
+int audit_command(const Arguments& arguments);
 int evaluate_command(const Arguments& arguments);
 int export_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);

@@ -21,7 +21,7 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 10> kCommands = {{
+constexpr std::array<Entry, 11> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -96,6 +96,12 @@ constexpr std::array<Entry, 10> kCommands = {{
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
      "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"
      "last profiled step beside the planned one, and the deck. Several runs are drawn over each other.\n"},
+    {"audit", "tenax audit RUNDIR [--json]",
+     "Proves from the ledger of a run of replicas, its checkpoints and metrics.jsonl that no step is "
+     "missing\n"
+     "or done twice and that each sample was trained once, in order; else says the first contradiction,\n"
+     "and exits with 1. --json: ok, steps and samples (those that count), voids, epochs, replicas_lost,\n"
+     "contradiction.\n"},
     {"trace", "tenax trace RUNDIR --csv",
      "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
      "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"

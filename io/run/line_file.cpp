@@ -75,6 +75,11 @@ void LineFile::write_all(std::string_view text) const {
   }
 }
 
+void LineFile::sync() const {
+  while (::fsync(descriptor_) != 0)
+    if (errno != EINTR) fail(errno);
+}
+
 bool LineFile::in_place() const {
   struct stat open, named;
   return ::fstat(descriptor_, &open) == 0 && ::lstat(file_.c_str(), &named) == 0 &&

@@ -22,6 +22,9 @@ class LineFile {
   /// then as before.
   void append(const std::string& line);
 
+  /// What was added outlives a crash of the host from now on. Throws Error(rank).
+  void sync() const;
+
   /// False once the file has been removed, moved or replaced.
   bool in_place() const;
   /// Unless the file is in place: opens or creates the file of that name, and gives a new one all

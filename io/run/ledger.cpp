@@ -1,0 +1,64 @@
+#include "io/run/ledger.hpp"
+
+#include "io/posix_file.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::io {
+
+namespace fs = std::filesystem;
+
+fs::path ledger_of_run(const fs::path& run_directory) { return run_directory / "ledger.jsonl"; }
+
+LedgerReader::LedgerReader(const fs::path& file) : file_(file), chain_(chain_text("")) {
+  PosixFile::open_to_read(file);  // says why it cannot be read; a pipe would be waited for
+  stream_.open(file, std::ios::binary);
+}
+
+std::optional<LedgerRecord> LedgerReader::next() {
+  std::string text;
+  if (!std::getline(stream_, text)) return std::nullopt;
+  ++line_;
+  if (stream_.eof()) fail("the line is cut off");
+  LedgerLine line = parse(text);
+  if (line.previous != chain_)
+    fail("previous = \"" + line.previous + "\" is not the checksum of the line before, " + chain_ +
+         ": one of the two was changed, or lines are missing");
+  chain_ = chain_text(text);
+  return std::move(line.record);
+}
+
+LedgerLine LedgerReader::parse(const std::string& text) const {
+  try {
+    return parse_ledger_line(text);
+  } catch (const kernels::Error& error) {
+    fail(error.what());
+  }
+}
+
+void LedgerReader::fail(const std::string& sentence) const {
+  throw kernels::Error(kernels::Scope::rank, file_.string() + ":" + std::to_string(line_) + ": " + sentence);
+}
+
+std::vector<LedgerRecord> read_ledger(const fs::path& run_directory) {
+  std::error_code none;
+  std::vector<LedgerRecord> records;
+  if (!fs::exists(ledger_of_run(run_directory), none)) return records;
+  LedgerReader reader(ledger_of_run(run_directory));
+  while (auto record = reader.next()) records.push_back(std::move(*record));
+  return records;
+}
+
+LedgerWriter::LedgerWriter(const fs::path& run_directory) : lines_(ledger_of_run(run_directory)) {
+  LedgerReader reader(ledger_of_run(run_directory));
+  while (reader.next()) {
+  }
+  chain_ = reader.chain();
+}
+
+void LedgerWriter::append(const LedgerRecord& record) {
+  const std::string line = ledger_line(record, chain_);
+  lines_.append(line);
+  chain_ = chain_text(line);
+}
+
+}  // namespace tenax::io
