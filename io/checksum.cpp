@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/error.hpp"
+#include "kernels/random.hpp"
 
 namespace tenax::io {
 
@@ -20,13 +21,7 @@ std::uint64_t checksum_of_words(const void* words, std::int64_t count, std::int6
   for (std::uint64_t i = 0; i < n; ++i) {
     std::uint32_t word;
     std::memcpy(&word, bytes + 4 * i, 4);
-    std::uint64_t x = (first + i) * 0x9E3779B97F4A7C15U ^ word;
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9U;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBU;
-    x ^= x >> 31;
-    sum += x;
+    sum += kernels::mixed((first + i) * 0x9E3779B97F4A7C15U ^ word);
   }
   return sum;
 }
@@ -55,9 +50,8 @@ std::uint64_t parse_checksum(const std::string& text) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (error != std::errc() || stop != end || text.size() != 16) {
+  if (error != std::errc() || stop != end || text.size() != 16)
     throw kernels::Error(kernels::Scope::rank, "'" + text + "' is not a checksum of 16 hexadecimal digits");
-  }
   return value;
 }
 

@@ -15,8 +15,7 @@ namespace tenax::kernels {
 
 struct CudaPresence {
   int devices = 0;
-  std::string
-      reason;  ///< why there is none, e.g. "no NVIDIA driver on this machine"; empty when there is one
+  std::string reason;  ///< why there is none: "no NVIDIA driver on this machine"; empty when there is one
 };
 /// Asks the driver; never throws. 0 devices where the back end was not compiled in.
 CudaPresence cuda_presence();
@@ -28,8 +27,7 @@ std::string cuda_versions();
 struct CudaOptions {
   int index = 0;              ///< which of the host's devices
   bool deterministic = true;  ///< false: faster backward kernels whose sums depend on timing may be used
-  bool stochastic_rounding =
-      false;  ///< master weights to bf16 stochastically, seeded by `seed`, parameter and step
+  bool stochastic_rounding = false;  ///< master weights to bf16, by `seed`, parameter and step
   std::uint64_t seed = 1;
 };
 

@@ -160,10 +160,7 @@ class Device {
   /// Optional: bytes of device memory that operations of these sizes need between their own
   /// kernels, for Stream::reserve_scratch(). Equal on all devices of a kind; 0 where they need none
   /// that counts.
-  virtual std::size_t scratch_bytes(const StepShape& shape) const {
-    static_cast<void>(shape);
-    return 0;
-  }
+  virtual std::size_t scratch_bytes(const StepShape& /*shape*/) const { return 0; }
   /// Optional, for Range: does nothing where no profiler can show ranges.
   virtual void push_range(const char* name) { static_cast<void>(name); }
   virtual void pop_range() {}

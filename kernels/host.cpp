@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 #include <limits>
-#include <string>
 #include <thread>
 
 namespace tenax::kernels {

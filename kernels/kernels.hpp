@@ -184,8 +184,8 @@ struct UpdateStretch {
   std::array<Tensor, kMaxMoments> moments;
   Tensor compute;
   bool decays = true;  ///< false: without weight decay
-  std::int64_t first_element =
-      0;  ///< where `master` begins in a larger whole: draws of stochastic rounding go by it
+  /// Where `master` begins in a larger whole: draws of stochastic rounding go by it.
+  std::int64_t first_element = 0;
 };
 /// One update of many parameters. The gradient is divided by the step's tokens and clipped to its
 /// norm as it is read. Nothing is changed where that norm or a loss is not finite. The stretches

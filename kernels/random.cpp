@@ -1,6 +1,5 @@
 #include "kernels/random.hpp"
 
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -12,10 +11,7 @@ namespace {
 std::uint64_t key_of(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
-  std::uint64_t mixed = hash + 0x9e3779b97f4a7c15u * (seed + 1);
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
-  return mixed ^ (mixed >> 31);
+  return mixed(hash + 0x9e3779b97f4a7c15u * (seed + 1));
 }
 
 PhiloxBlock block_of(std::uint64_t key, std::uint64_t index) {

@@ -24,6 +24,13 @@ class CounterRandom {
   std::uint64_t key_;
 };
 
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection.
+constexpr std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -24,17 +25,30 @@ constexpr DType accumulation_of(DType compute) { return compute == DType::f64 ? 
 struct bf16_t {
   std::uint16_t bits;
 };
+constexpr float widen(bf16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+/// Rounds to nearest even; NaN stays NaN. Integer arithmetic: it vectorises on any processor, and as fast as
+/// the instructions made for it.
+constexpr bf16_t to_bf16(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const std::uint32_t quiet_nan = (bits >> 16) | 0x40u;
+  return {static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded)};
+}
 
 /// Up to four extents, row-major; the last is contiguous.
 class Shape {
  public:
   static constexpr int kMaxRank = 4;
   Shape() = default;
-  Shape(std::initializer_list<std::int64_t> extents) {
+  explicit Shape(std::span<const std::int64_t> extents) {
     assert(extents.size() <= kMaxRank);
     for (const std::int64_t extent : extents) extents_[rank_++] = extent;
   }
+  Shape(std::initializer_list<std::int64_t> extents) : Shape(std::span(extents.begin(), extents.size())) {}
   int rank() const { return rank_; }
+  std::span<const std::int64_t> extents() const { return std::span(extents_).first(rank_); }
   std::int64_t operator[](int axis) const {
     assert(axis >= 0 && axis < rank_);
     return extents_[axis];

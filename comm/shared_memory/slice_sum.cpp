@@ -4,28 +4,21 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
+
+#include "kernels/tensor.hpp"
 
 namespace tenax::comm {
 namespace {
 
 using kernels::bf16_t;
 using kernels::DType;
+using kernels::widen;
 
 constexpr std::int64_t kBlock = 1024;
 
-float widen(bf16_t x) { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 float widen(float x) { return x; }
 double widen(double x) { return x; }
-
-/// Round to nearest even; a NaN stays one (its payload might otherwise round up to infinity).
-bf16_t narrow_to_bf16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const std::uint32_t nan = (bits >> 16) | 0x40U;
-  return {static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? nan : rounded)};
-}
 
 template <class T>
 struct Narrow {
@@ -33,7 +26,7 @@ struct Narrow {
 };
 template <>
 struct Narrow<bf16_t> {
-  static bf16_t from(float x) { return narrow_to_bf16(x); }
+  static bf16_t from(float x) { return kernels::to_bf16(x); }
 };
 
 template <class T, class Sum>

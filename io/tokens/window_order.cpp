@@ -11,13 +11,6 @@ namespace {
 // Few bits a half mix slowly: with four rounds a permutation of a small file would be far from uniform.
 constexpr int kRounds = 12;
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 SampleOrder sample_order(std::string_view deck_choice) {
@@ -52,7 +45,7 @@ std::uint64_t WindowOrder::permute(std::uint64_t value, std::uint64_t key) const
   const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
   std::uint64_t left = value >> half_bits_, right = value & mask;
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
-    const std::uint64_t next = left ^ (mix(mix(key + round) ^ right) & mask);
+    const std::uint64_t next = left ^ (kernels::mixed(kernels::mixed(key + round) ^ right) & mask);
     left = right;
     right = next;
   }

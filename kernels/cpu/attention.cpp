@@ -29,7 +29,7 @@ HeadLayout layout_of(const Tensor& out, int heads) {
   return {out.shape[1], heads, out.columns() / heads};
 }
 
-template <class Tile, class Element>
+template <class Element, class Tile>
 void forward_heads(AttentionForwardHead<Tile>& worker, const AttentionForwardArgs& args) {
   using Real = typename Tile::Real;
   const HeadLayout layout = layout_of(args.out, args.heads);
@@ -44,7 +44,7 @@ void forward_heads(AttentionForwardHead<Tile>& worker, const AttentionForwardArg
                        });
 }
 
-template <class Tile, class Element>
+template <class Element, class Tile>
 void backward_heads(AttentionBackwardHead<Tile>& worker, const AttentionBackwardArgs& args) {
   using Real = typename Tile::Real;
   const HeadLayout layout = layout_of(args.out, args.heads);
@@ -66,28 +66,30 @@ void backward_heads(AttentionBackwardHead<Tile>& worker, const AttentionBackward
 
 }  // namespace
 
+template <class Element>
+struct HeadWorkers {
+  using Tile = std::conditional_t<std::is_same_v<Element, bf16_t>, Bf16Tile, NumberTile<Element>>;
+  AttentionForwardHead<Tile> forward;
+  AttentionBackwardHead<Tile> backward;
+};
+
 struct CpuAttention::Workers {
-  AttentionForwardHead<NumberTile<float>> forward_f32;
-  AttentionForwardHead<NumberTile<double>> forward_f64;
-  AttentionForwardHead<Bf16Tile> forward_bf16;
-  AttentionBackwardHead<NumberTile<float>> backward_f32;
-  AttentionBackwardHead<NumberTile<double>> backward_f64;
-  AttentionBackwardHead<Bf16Tile> backward_bf16;
+  std::tuple<HeadWorkers<float>, HeadWorkers<double>, HeadWorkers<bf16_t>> of_type;
 };
 
 CpuAttention::CpuAttention() : workers_(std::make_unique<Workers>()) {}
 CpuAttention::~CpuAttention() = default;
 
 void CpuAttention::forward(const AttentionForwardArgs& args) {
-  if (args.qkv.dtype == DType::f32) forward_heads<NumberTile<float>, float>(workers_->forward_f32, args);
-  if (args.qkv.dtype == DType::f64) forward_heads<NumberTile<double>, double>(workers_->forward_f64, args);
-  if (args.qkv.dtype == DType::bf16) forward_heads<Bf16Tile, bf16_t>(workers_->forward_bf16, args);
+  with_type(args.qkv.dtype, [&](auto type) {
+    forward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_->of_type).forward, args);
+  });
 }
 
 void CpuAttention::backward(const AttentionBackwardArgs& args) {
-  if (args.qkv.dtype == DType::f32) backward_heads<NumberTile<float>, float>(workers_->backward_f32, args);
-  if (args.qkv.dtype == DType::f64) backward_heads<NumberTile<double>, double>(workers_->backward_f64, args);
-  if (args.qkv.dtype == DType::bf16) backward_heads<Bf16Tile, bf16_t>(workers_->backward_bf16, args);
+  with_type(args.qkv.dtype, [&](auto type) {
+    backward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_->of_type).backward, args);
+  });
 }
 
 }  // namespace tenax::kernels

@@ -7,10 +7,10 @@
 namespace tenax::kernels {
 namespace {
 
-constexpr std::int64_t kStrip =
-    512;  ///< columns summed together: their running sums stay in the first-level cache
-constexpr std::int64_t kRun =
-    32;  ///< rows summed before they join the total: the error grows with runs, not rows
+// Columns summed together: their running sums stay in the first-level cache.
+constexpr std::int64_t kStrip = 512;
+// Rows summed before they join the total: the error grows with runs, not rows.
+constexpr std::int64_t kRun = 32;
 
 // sums[columns] += rows [0, count) of the strip, four rows at a time.
 template <class T, class A = Accumulator<T>>

@@ -1,7 +1,5 @@
 #include "kernels/cpu/cpu_stream.hpp"
 
-#include <chrono>
-
 #include "kernels/cpu/attention.hpp"
 #include "kernels/cpu/matmul.hpp"
 #include "kernels/cpu/thread_team.hpp"
@@ -13,7 +11,7 @@ CpuStream::~CpuStream() = default;
 
 void CpuStream::record(Event& event) {
   assert(dynamic_cast<CpuEvent*>(&event) && "an event belongs to the device of its stream");
-  static_cast<CpuEvent&>(event).record_now();
+  static_cast<CpuEvent&>(event).record_at(steady_now_s());
 }
 
 void CpuStream::use_threads(int threads) {
@@ -34,11 +32,6 @@ CpuMatmul& CpuStream::matmul() {
 CpuAttention& CpuStream::attention() {
   if (!attention_) attention_ = std::make_unique<CpuAttention>();
   return *attention_;
-}
-
-void CpuEvent::record_now() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  time_s_.store(std::chrono::duration<double>(now).count(), std::memory_order_release);
 }
 
 }  // namespace tenax::kernels

@@ -39,7 +39,7 @@ class CpuEvent final : public Event {
   bool done() const override { return true; }
   void wait(Deadline) const override {}
   double time_s() const override { return time_s_.load(std::memory_order_acquire); }
-  void record_now();
+  void record_at(double time_s) { time_s_.store(time_s, std::memory_order_release); }
 
  private:
   std::atomic<double> time_s_{0.0};

@@ -32,11 +32,16 @@ void maximum_block(const T* source, T* destination, std::int64_t count) {
   }
 }
 
-template <class T>
-void residual_row(const T* x, const T* delta, const T* bias, T* out, std::int64_t columns) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < columns; ++i)
-    out[i] = narrow<T>(widen(x[i]) + (widen(delta[i]) + widen(bias[i])));
+/// Calls block(from, to, count) for blocks of the two tensors' elements.
+template <class Block>
+void for_pairs(const Tensor& source, const Tensor& destination, const Block block) {
+  assert(source.dtype == destination.dtype && source.size() == destination.size());
+  with_type(source.dtype, [&](auto type) {
+    const auto* const from = source.as<decltype(type)>();
+    auto* const to = destination.as<decltype(type)>();
+    for_blocks(source.size(), kElementBlock,
+               [=](std::int64_t begin, std::int64_t end) { block(from + begin, to + begin, end - begin); });
+  });
 }
 
 }  // namespace
@@ -74,25 +79,13 @@ void CpuKernels::cast(Stream&, Tensor source, Tensor destination) {
 }
 
 void CpuKernels::add(Stream&, Tensor source, Tensor destination) {
-  assert(source.dtype == destination.dtype && source.size() == destination.size());
-  with_type(source.dtype, [&](auto type) {
-    const auto* const from = source.as<decltype(type)>();
-    auto* const to = destination.as<decltype(type)>();
-    for_blocks(source.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
-      add_block(from + begin, to + begin, end - begin);
-    });
-  });
+  for_pairs(source, destination,
+            [](const auto* from, auto* to, std::int64_t count) { add_block(from, to, count); });
 }
 
 void CpuKernels::maximum(Stream&, Tensor source, Tensor destination) {
-  assert(source.dtype == destination.dtype && source.size() == destination.size());
-  with_type(source.dtype, [&](auto type) {
-    const auto* const from = source.as<decltype(type)>();
-    auto* const to = destination.as<decltype(type)>();
-    for_blocks(source.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
-      maximum_block(from + begin, to + begin, end - begin);
-    });
-  });
+  for_pairs(source, destination,
+            [](const auto* from, auto* to, std::int64_t count) { maximum_block(from, to, count); });
 }
 
 void CpuKernels::residual_add(Stream&, const ResidualAddArgs& args) {

@@ -48,18 +48,21 @@ inline ExponentAndRest split_exponent(float x) {
 // Where the exponent field of 2^n is between 0 (which is then taken for the number 0) and 254.
 inline constexpr float kLowestExponent = -88.02969f, kHighestExponent = 88.37626f;
 
-/// exp(x) for x in [kLowestExponent, kHighestExponent] within 1 ulp (1.5 without fused multiply-add); 0 where
-/// it is no normal number; NaN for NaN. exp(x) = 2^n · exp(r), with a polynomial for exp(r) (coefficients:
-/// Cephes' expf).
-inline float exponential_in_range(float x) {
-  const auto [power_of_two, r] = split_exponent(x);
+/// (exp(r) - 1 - r) / r² for |r| <= ln(2)/2 (coefficients: Cephes' expf).
+inline float exponential_tail(float r) {
   float p = 1.9875691500e-4f;
   p = multiply_add(p, r, 1.3981999507e-3f);
   p = multiply_add(p, r, 8.3334519073e-3f);
   p = multiply_add(p, r, 4.1665795894e-2f);
   p = multiply_add(p, r, 1.6666665459e-1f);
-  p = multiply_add(p, r, 5.0000001201e-1f);
-  return multiply_add(multiply_add(p, r * r, r), power_of_two, power_of_two);
+  return multiply_add(p, r, 5.0000001201e-1f);
+}
+
+/// exp(x) for x in [kLowestExponent, kHighestExponent] within 1 ulp (1.5 without fused multiply-add); 0 where
+/// it is no normal number; NaN for NaN. exp(x) = 2^n · exp(r).
+inline float exponential_in_range(float x) {
+  const auto [power_of_two, r] = split_exponent(x);
+  return multiply_add(multiply_add(exponential_tail(r), r * r, r), power_of_two, power_of_two);
 }
 
 /// exp(x) for x <= 0 (or slightly above), as in a softmax; 0 below the normal numbers; NaN for NaN. No branch
@@ -86,13 +89,7 @@ inline float exponential_of_nonpositive(float x) {
   const auto n = static_cast<std::int32_t>(clamped * 1.44269504f - 0.5f);
   const auto whole = static_cast<float>(n);
   const float r = multiply_add(whole, 2.12194440e-4f, multiply_add(whole, -0.693359375f, clamped));
-  float p = 1.9875691500e-4f;
-  p = multiply_add(p, r, 1.3981999507e-3f);
-  p = multiply_add(p, r, 8.3334519073e-3f);
-  p = multiply_add(p, r, 4.1665795894e-2f);
-  p = multiply_add(p, r, 1.6666665459e-1f);
-  p = multiply_add(p, r, 5.0000001201e-1f);
-  const float fraction = multiply_add(p, r * r, r) + 1.0f;
+  const float fraction = multiply_add(exponential_tail(r), r * r, r) + 1.0f;
   // n is added to the exponent field; unsigned, for scores above the diagonal may be anything before
   // they are masked.
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(fraction) + (static_cast<std::uint32_t>(n) << 23));

@@ -46,13 +46,6 @@ Norm<T> norm_of(const Args& args) {
           args.gamma.size()};
 }
 
-template <class T>
-void add_rows(const T* x, const T* delta, const T* bias, T* sum, std::int64_t columns) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < columns; ++i)
-    sum[i] = narrow<T>(widen(x[i]) + (widen(delta[i]) + widen(bias[i])));
-}
-
 }  // namespace
 
 void CpuKernels::layernorm_forward(Stream&, const LayerNormForwardArgs& args) {
@@ -78,7 +71,7 @@ void CpuKernels::residual_layernorm_forward(Stream&, const ResidualLayerNormForw
     for_blocks(args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t first = row * norm.columns;
-        add_rows(x + first, delta + first, bias, sum + first, norm.columns);
+        residual_row(x + first, delta + first, bias, sum + first, norm.columns);
         norm.normalise(sum + first, row);
       }
     });

@@ -22,26 +22,6 @@ void convert_rows(const MatrixView& from, const MatrixView& to) {
   }
 }
 
-}  // namespace
-
-void convert_to_fp32(const MatrixView& from, const MatrixView& to) {
-  if (from.dtype == DType::bf16)
-    convert_rows<bf16_t>(from, to);
-  else
-    convert_rows<float>(from, to);
-}
-
-void round_to_bf16(const MatrixView& from, const MatrixView& to) {
-  for (std::int64_t i = 0; i < to.rows; ++i) {
-    const float* source = static_cast<const float*>(from.data) + i * from.row_stride;
-    bf16_t* target = static_cast<bf16_t*>(to.data) + i * to.row_stride;
-#pragma omp simd
-    for (std::int64_t j = 0; j < to.columns; ++j) target[j] = to_bf16(source[j]);
-  }
-}
-
-namespace {
-
 constexpr std::int64_t kBlock = 64;  // a block of b, 32 KiB, stays in the first cache
 
 void start_row(double* c, std::int64_t columns, bool accumulate, const double* bias) {
@@ -69,29 +49,6 @@ void multiply_block(const double* a, const double* b, double* c, std::int64_t c_
       for (std::int64_t j = 0; j < n; ++j) c[i * c_stride + j] += factor * b[l * kBlock + j];
     }
 }
-
-}  // namespace
-
-void multiply_fp64(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                   const double* bias) {
-  auto* out = static_cast<double*>(c.data);
-  for (std::int64_t i = 0; i < c.rows; ++i) start_row(out + i * c.row_stride, c.columns, accumulate, bias);
-  std::vector<double> a_block(kBlock * kBlock), b_block(kBlock * kBlock);
-  for (std::int64_t l = 0; l < a.columns; l += kBlock) {
-    const std::int64_t k = std::min(kBlock, a.columns - l);
-    for (std::int64_t j = 0; j < c.columns; j += kBlock) {
-      const std::int64_t n = std::min(kBlock, c.columns - j);
-      pack(b, l, k, j, n, b_block.data());
-      for (std::int64_t i = 0; i < c.rows; i += kBlock) {
-        const std::int64_t m = std::min(kBlock, c.rows - i);
-        pack(a, i, m, l, k, a_block.data());
-        multiply_block(a_block.data(), b_block.data(), out + i * c.row_stride + j, c.row_stride, m, n, k);
-      }
-    }
-  }
-}
-
-namespace {
 
 /// Columns of the result that a member of the team computes at a time: the more of a matrix' row are read together, the
 /// nearer to memory's pace (25 GB/s for 128, 34 for 1024, of 37); but something must be left for the others.
@@ -171,6 +128,41 @@ void multiply(const MatmulArgs& args, ThreadTeam& team) {
 }
 
 }  // namespace
+
+void convert_to_fp32(const MatrixView& from, const MatrixView& to) {
+  if (from.dtype == DType::bf16)
+    convert_rows<bf16_t>(from, to);
+  else
+    convert_rows<float>(from, to);
+}
+
+void round_to_bf16(const MatrixView& from, const MatrixView& to) {
+  for (std::int64_t i = 0; i < to.rows; ++i) {
+    const float* source = static_cast<const float*>(from.data) + i * from.row_stride;
+    bf16_t* target = static_cast<bf16_t*>(to.data) + i * to.row_stride;
+#pragma omp simd
+    for (std::int64_t j = 0; j < to.columns; ++j) target[j] = to_bf16(source[j]);
+  }
+}
+
+void multiply_fp64(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
+                   const double* bias) {
+  auto* out = static_cast<double*>(c.data);
+  for (std::int64_t i = 0; i < c.rows; ++i) start_row(out + i * c.row_stride, c.columns, accumulate, bias);
+  std::vector<double> a_block(kBlock * kBlock), b_block(kBlock * kBlock);
+  for (std::int64_t l = 0; l < a.columns; l += kBlock) {
+    const std::int64_t k = std::min(kBlock, a.columns - l);
+    for (std::int64_t j = 0; j < c.columns; j += kBlock) {
+      const std::int64_t n = std::min(kBlock, c.columns - j);
+      pack(b, l, k, j, n, b_block.data());
+      for (std::int64_t i = 0; i < c.rows; i += kBlock) {
+        const std::int64_t m = std::min(kBlock, c.rows - i);
+        pack(a, i, m, l, k, a_block.data());
+        multiply_block(a_block.data(), b_block.data(), out + i * c.row_stride + j, c.row_stride, m, n, k);
+      }
+    }
+  }
+}
 
 bool is_row_product(const MatmulArgs& args) {
   return args.a.rows() == 1 && !args.transpose_a && !args.accumulate && args.a.columns() > 0 &&

@@ -31,6 +31,14 @@ void for_blocks(std::int64_t count, std::int64_t block, const Body& body) {
   });
 }
 
+/// out = x + delta + bias, of one row.
+template <class T>
+void residual_row(const T* x, const T* delta, const T* bias, T* out, std::int64_t columns) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < columns; ++i)
+    out[i] = narrow<T>(widen(x[i]) + (widen(delta[i]) + widen(bias[i])));
+}
+
 /// Σ f(i) over [0, count). Four running vectors, one for each quarter: a single one would wait for its
 /// own latency.
 template <class A, class Term>
