@@ -90,7 +90,7 @@ void LedgerAudit::check_reason(const LedgerEpoch& epoch) {
   const std::vector<Member> before = epoch_ ? epoch_->members : std::vector<Member>();
   const std::vector<std::int64_t> gone = missing(before, epoch.members);
   joiners_ = missing(epoch.members, before);
-  if ((epoch.reason == "lost" || epoch.reason == "leave") && gone.empty())
+  if (epoch.reason == "leave" && gone.empty())
     fail("epoch " + text(epoch.epoch) + " has reason \"" + epoch.reason +
          "\", but all members of the one before");
   if (epoch.reason == "join" && joiners_.empty())

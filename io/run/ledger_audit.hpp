@@ -15,8 +15,9 @@ class LedgerAudit {
  public:
   /// Throws Error(rank) with a sentence when the record contradicts those before it:
   /// * epochs count up by one from 1, have members, each replica once and never an incarnation
-  ///   older than before, and begin no later than the next step; `lost` and `leave` lack a member
-  ///   of the epoch before, `join` has one that it had not;
+  ///   older than before, and begin no later than the next step; `leave` lacks a member of the
+  ///   epoch before, `join` has one that it had not (`lost` may have the same: an exchange can fail
+  ///   without a death);
   /// * a commit is of the next step and the last epoch; its parts tile its samples, which begin
   ///   where the last step's end; they belong to members, and to none that has joined just now;
   /// * what is void has been trained or is the next step, and counts for the last epoch or for the

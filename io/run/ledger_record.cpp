@@ -138,7 +138,7 @@ LedgerCommit commit_in(Members& members) {
                             Members::whole_in(part[2], "parts")});
   commit.loss = members.number_or_null("loss");
   commit.grad_norm = members.number_or_null("grad_norm");
-  commit.lr = members.number("lr");
+  commit.lr = members.number_or_null("lr");
   commit.squares = members.bits("squares");
   return commit;
 }

@@ -19,7 +19,7 @@ struct LedgerCommit {
   std::int64_t step = 0, epoch = 0;  ///< epoch: the one in which it was finished
   std::int64_t first_sample = 0, samples = 0;
   std::vector<Part> parts;                 ///< together [first_sample, first_sample + samples)
-  double loss = 0, grad_norm = 0, lr = 0;  ///< not-a-number where it was not finite
+  double loss = 0, grad_norm = 0, lr = 0;  ///< not-a-number where there is none
   std::uint64_t squares = 0;               ///< the bits of the double Σg², equal on all replicas
 };
 
