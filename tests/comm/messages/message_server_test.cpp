@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "comm/messages/message_client.hpp"
-#include "comm/transport/handshake.hpp"
 #include "tests/comm/link_error.hpp"
 #include "tests/comm/messages/recording_handler.hpp"
 #include "tests/comm/one_job.hpp"
@@ -42,15 +41,9 @@ class MessageServers : public ::testing::Test {
   /// A socket that has proven itself, but is no client.
   FileDescriptor proven_stranger(const std::string& purpose) const {
     FileDescriptor socket = connect_to_loopback(port());
-    Handshake handshake(one_job(),
-                        {*Identity::of_address(server->addresses().front()), Identity::random(), purpose});
-    say(socket, handshake.start());
-    while (!handshake.is_over()) {
-      Handshake::Message message(handshake.expected_bytes());
-      EXPECT_EQ(recv(socket.get(), message.data(), message.size(), MSG_WAITALL),
-                static_cast<ssize_t>(message.size()));
-      say(socket, handshake.take(message));
-    }
+    EXPECT_TRUE(
+        prove(socket, {one_job(), ConnectionRequest{*Identity::of_address(server->addresses().front()),
+                                                    Identity::random(), purpose}}));
     char welcome = 0;
     EXPECT_EQ(recv(socket.get(), &welcome, 1, 0), 1);
     return socket;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/transport/connection_request.hpp"
+#include "comm/transport/handshake.hpp"
 #include "comm/transport/socket.hpp"
 
 namespace tenax::comm {
@@ -72,6 +73,18 @@ inline std::vector<std::byte> hear_to_the_end(const FileDescriptor& socket) {
   std::byte byte{};
   while (recv(socket.get(), &byte, 1, 0) == 1) heard.push_back(byte);
   return heard;
+}
+
+/// The connecting end's part of a handshake; whether both ends are proven.
+inline bool prove(const FileDescriptor& socket, Handshake handshake) {
+  say(socket, handshake.start());
+  while (!handshake.is_over()) {
+    Handshake::Message message(handshake.expected_bytes());
+    const ssize_t got = recv(socket.get(), message.data(), message.size(), MSG_WAITALL);
+    if (got != static_cast<ssize_t>(message.size())) return false;
+    say(socket, handshake.take(message));
+  }
+  return handshake.is_proven();
 }
 
 /// One byte, and descriptors of this process along with it.

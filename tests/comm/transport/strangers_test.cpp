@@ -115,16 +115,8 @@ TEST(Strangers, even_a_rank_brings_one_descriptor_and_no_more) {
   const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::size_t before = open_descriptors();
   const FileDescriptor socket = connect_to_name(name_of(address));
-  Handshake handshake(one_job(),
-                      ConnectionRequest{*Identity::of_address(address), Identity::random(), "two"});
-  say(socket, handshake.start());
-  while (!handshake.is_over()) {
-    Handshake::Message message(handshake.expected_bytes());
-    ASSERT_EQ(recv(socket.get(), message.data(), message.size(), MSG_WAITALL),
-              static_cast<ssize_t>(message.size()));
-    say(socket, handshake.take(message));
-  }
-  ASSERT_TRUE(handshake.is_proven());
+  ASSERT_TRUE(prove(
+      socket, {one_job(), ConnectionRequest{*Identity::of_address(address), Identity::random(), "two"}}));
   say_with_descriptors(socket, {null.get(), null.get()});
   EXPECT_TRUE(hear_to_the_end(socket).empty()) << "no welcome";
   EXPECT_TRUE(happens([&] { return open_descriptors() <= before + 1; }));
