@@ -16,10 +16,6 @@ namespace {
 
 using Stamps = std::array<double, 2>;
 
-kernels::Tensor as_tensor(Stamps& stamps) {
-  return {stamps.data(), kernels::DType::f64, {static_cast<std::int64_t>(stamps.size())}};
-}
-
 /// One end of the exchange.
 class Exchange {
  public:

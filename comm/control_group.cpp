@@ -43,7 +43,6 @@ class EndpointControlGroup final : public ControlGroup {
 
   int rank() const override { return endpoint_->rank(); }
   int size() const override { return endpoint_->size(); }
-  void barrier() override { exchange_texts(*endpoint_, {}, "barrier", patience_); }
   std::string broadcast(const std::string& text, int root) override {
     return broadcast_text(*endpoint_, text, root, "broadcast", patience_);
   }

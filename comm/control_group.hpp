@@ -25,7 +25,6 @@ class ControlGroup {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  virtual void barrier() = 0;
   /// Every rank returns root's string.
   virtual std::string broadcast(const std::string& text, int root) = 0;
   /// The strings of all ranks, in rank order, on every rank.

@@ -20,6 +20,16 @@ std::string timeout_sentence(const std::string& operation, const std::string& wh
          "comm.deadline_s";
 }
 
+std::string describe_message(const std::string& what, std::size_t bytes, Tag tag) {
+  return what + " of " + std::to_string(bytes) + " bytes (tag " + std::to_string(tag) + ")";
+}
+
+std::string unequal_counts(const std::string& receive, const std::string& sender, std::size_t bytes,
+                           const std::string& receiver) {
+  return receive + ": " + sender + " sent " + std::to_string(bytes) + " bytes to " + receiver +
+         "; both ends must name the same count";
+}
+
 std::string this_host() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown host";

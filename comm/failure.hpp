@@ -36,6 +36,12 @@ std::string describe_rank(int world_rank, const std::string& host);  ///< "rank 
 /// then gave up; …".
 std::string timeout_sentence(const std::string& operation, const std::string& who, double waited_s,
                              const std::string& whom);
+/// "send of 4096 bytes (tag 3)"
+std::string describe_message(const std::string& what, std::size_t bytes, Tag tag);
+/// What to say of a receive whose message is of another length.
+std::string unequal_counts(const std::string& receive, const std::string& sender, std::size_t bytes,
+                           const std::string& receiver);
+
 std::string this_host();
 
 }  // namespace tenax::comm

@@ -33,15 +33,8 @@ HostBuffer HostStaging::take(std::size_t bytes) {
   const std::size_t room = room_for(bytes);
   {
     const std::lock_guard lock(mutex_);
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (it->buffer->bytes() >= room && (best == free_.end() || it->buffer->bytes() < best->buffer->bytes()))
-        best = it;
-    if (best != free_.end()) {
-      HostBuffer host_buffer = std::move(*best);
-      free_.erase(best);
-      return host_buffer;
-    }
+    const auto bytes_of = [](const HostBuffer& host_buffer) { return host_buffer.buffer->bytes(); };
+    if (auto free = take_best_fit(free_, room, bytes_of)) return std::move(*free);
   }
   return make(room);
 }
@@ -68,12 +61,7 @@ kernels::Tensor HostStaging::view(const HostBuffer& host_buffer, const kernels::
 }
 
 void HostStaging::copy_out(HostBuffer& host_buffer, const kernels::Tensor& source,
-                           const kernels::Event& ready, kernels::Deadline deadline) {
-  if (device_.has_data() && device_.is_host_memory()) {
-    ready.wait(deadline);
-    if (source.bytes() > 0) std::memcpy(host_buffer.buffer->data(), source.data, source.bytes());
-    return;
-  }
+                           const kernels::Event& ready) {
   host_buffer.stream->wait(ready);
   device_.kernels().copy(*host_buffer.stream, source, view(host_buffer, source));
   host_buffer.stream->record(*host_buffer.copied);

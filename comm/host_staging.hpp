@@ -6,12 +6,26 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
+
+/// Takes the smallest of the `free` ones that holds `bytes` out of them; nothing where none does.
+/// `size_of`: how many bytes one of them holds.
+template <class Item, class SizeOf>
+std::optional<Item> take_best_fit(std::vector<Item>& free, std::size_t bytes, SizeOf size_of) {
+  auto best = free.end();
+  for (auto it = free.begin(); it != free.end(); ++it)
+    if (size_of(*it) >= bytes && (best == free.end() || size_of(*it) < size_of(*best))) best = it;
+  if (best == free.end()) return std::nullopt;
+  std::optional<Item> taken(std::move(*best));
+  free.erase(best);
+  return taken;
+}
 
 /// Pinned host memory, and a stream on which its copies overlap with the device's other work.
 struct HostBuffer {
@@ -40,10 +54,9 @@ class HostStaging {
   void stock(std::size_t bytes, int count);
 
   // Not for asynchronous devices:
-  /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed. Runs
-  /// use it on the emulated device alone (create_thread_copier); tests also on the CPU.
-  void copy_out(HostBuffer& host_buffer, const kernels::Tensor& source, const kernels::Event& ready,
-                kernels::Deadline deadline);
+  /// Starts the copy of `source` (device memory) into the host buffer once `ready` is passed. Not for
+  /// the CPU.
+  void copy_out(HostBuffer& host_buffer, const kernels::Tensor& source, const kernels::Event& ready);
   /// Starts the copy of the host buffer's message to `destination`; both were there at `arrived_s`
   /// (steady clock). Runs use it on the emulated device, and on the CPU for messages that came
   /// before their receive was posted.

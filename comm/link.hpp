@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "comm/signal.hpp"
@@ -43,6 +44,14 @@ class Endpoint {
   virtual Link& link(int peer) = 0;
   virtual std::string describe(int peer) const = 0;  ///< "rank 2 (hostB)", in world ranks
 };
+
+/// Host memory as a message.
+inline kernels::Tensor as_tensor(std::span<double> values) {
+  return {values.data(), kernels::DType::f64, {static_cast<std::int64_t>(values.size())}};
+}
+inline kernels::Tensor as_tensor(std::span<std::int32_t> words) {
+  return {words.data(), kernels::DType::i32, {static_cast<std::int64_t>(words.size())}};
+}
 
 class HostStream final : public kernels::Stream {
  public:

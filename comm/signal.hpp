@@ -10,16 +10,22 @@
 
 namespace tenax::comm {
 
+/// Changes, under `mutex`, what threads wait for, then wakes all of them.
+template <class Change>
+void change_and_notify(std::mutex& mutex, std::condition_variable& changed, Change change) {
+  {
+    const std::lock_guard lock(mutex);
+    change();
+  }
+  changed.notify_all();
+}
+
 /// Thread rule: any thread may notify, one waits. Whoever changes what the waiter looks at notifies
 /// afterwards.
 class Signal {
  public:
   void notify() {
-    {
-      const std::lock_guard lock(mutex_);
-      ++changes_;
-    }
-    changed_.notify_all();
+    change_and_notify(mutex_, changed_, [this] { ++changes_; });
     const std::lock_guard lock(listener_mutex_);
     if (listener_) listener_->notify();
   }

@@ -20,16 +20,11 @@ constexpr std::size_t kFirstText = 248;
 struct FirstMessage {
   std::uint64_t length = 0;
   std::array<char, kFirstText> text{};
+
+  kernels::Tensor tensor() {
+    return {this, kernels::DType::i32, {static_cast<std::int64_t>(sizeof(FirstMessage) / 4)}};
+  }
 };
-
-template <class Container>
-kernels::Tensor as_tensor(Container& words) {
-  return {words.data(), kernels::DType::i32, {static_cast<std::int64_t>(words.size())}};
-}
-
-kernels::Tensor as_tensor(FirstMessage& message) {
-  return {&message, kernels::DType::i32, {static_cast<std::int64_t>(sizeof(FirstMessage) / 4)}};
-}
 
 std::vector<std::int32_t> rest_buffer(std::uint64_t length) {
   return std::vector<std::int32_t>(length <= kFirstText ? 0 : (length - kFirstText + 3) / 4);
@@ -44,7 +39,7 @@ class OutgoingText {
     if (!rest_.empty()) std::memcpy(rest_.data(), text.data() + kFirstText, text.size() - kFirstText);
   }
   void send(Link& link, std::vector<TransferPtr>& transfers) {
-    transfers.push_back(link.send(stream_, as_tensor(first_), kTag));
+    transfers.push_back(link.send(stream_, first_.tensor(), kTag));
     if (!rest_.empty()) transfers.push_back(link.send(stream_, as_tensor(rest_), kTag));
   }
 
@@ -56,7 +51,7 @@ class OutgoingText {
 
 class IncomingText {
  public:
-  explicit IncomingText(Link& link) : link_(link), first_transfer_(receive(as_tensor(first_))) {}
+  explicit IncomingText(Link& link) : link_(link), first_transfer_(receive(first_.tensor())) {}
 
   std::string wait(const Patience& patience, double begun_s) {
     patience.wait(*first_transfer_, begun_s);

@@ -56,8 +56,6 @@ class TimedCommunicator::TimedTransfer final : public Transfer {
     if (timing_->is_marked && !timing_->end_s && inner_->orders_without_blocking())
       timing_->transfer = std::move(inner_);
   }
-  TimedTransfer(const TimedTransfer&) = delete;
-  TimedTransfer& operator=(const TimedTransfer&) = delete;
 
   bool done() override {
     const bool is_done = inner_->done();

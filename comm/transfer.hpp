@@ -19,6 +19,9 @@ struct TransferTiming {
 /// after cancel.
 class Transfer {
  public:
+  Transfer() = default;
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
   virtual ~Transfer() = default;
   /// Makes progress; true when complete. Throws Error naming the operation, the ranks and the hosts
   /// if it failed.
@@ -26,8 +29,8 @@ class Transfer {
   /// Blocks the host until complete. Throws Error(link) on expiry.
   virtual void wait(kernels::Deadline deadline) = 0;
   /// Later operations of `stream` see the result. Blocks the host only where the back end has no
-  /// other way (CPU).
-  virtual void order_before(kernels::Stream& stream, kernels::Deadline deadline) = 0;
+  /// other way (CPU): what the host has seen, whatever it enqueues next will see.
+  virtual void order_before(kernels::Stream& /*stream*/, kernels::Deadline deadline) { wait(deadline); }
   /// True when order_before would return at once though the transfer is not done: the device does
   /// the waiting. If the transfer fails later, `stream` goes on with whatever the memory holds:
   /// nobody may use what it computes before done() was true.
@@ -46,7 +49,6 @@ class DoneTransfer final : public Transfer {
  public:
   bool done() override { return true; }
   void wait(kernels::Deadline) override {}
-  void order_before(kernels::Stream&, kernels::Deadline) override {}
 };
 
 }  // namespace tenax::comm

@@ -4,24 +4,20 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "comm/signal.hpp"
+
 namespace tenax::comm {
 
 Worker::~Worker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { stopping_ = true; });
   if (thread_.joinable()) thread_.join();
 }
 
 void Worker::add(Job job) {
-  {
-    const std::lock_guard lock(mutex_);
+  change_and_notify(mutex_, changed_, [&] {
     jobs_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = start_prompt_thread([this] { run(); });
-  }
-  changed_.notify_all();
+  });
 }
 
 void Worker::run() {

@@ -1,6 +1,7 @@
 // World: the ranks of one replica, as MPI started them. The only place that knows that MPI exists.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,37 @@ class World {
   /// Ends every rank of the world at once with `status`, for errors that peers cannot learn of
   /// otherwise.
   [[noreturn]] virtual void abort(int status) = 0;
+};
+
+/// The same ranks: for worlds that change some of what another one makes.
+class ForwardingWorld : public World {
+ public:
+  /// `inner` must outlive it. `options`: those of `inner`.
+  ForwardingWorld(World& inner, CommOptions options) : inner_(inner), options_(options) {}
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  const std::string& host() const override { return inner_.host(); }
+  int ranks_on_host() const override { return inner_.ranks_on_host(); }
+  int rank_on_host() const override { return inner_.rank_on_host(); }
+  void set_options(CommOptions options) override {
+    options_ = options;
+    inner_.set_options(options);
+  }
+  std::unique_ptr<Endpoint> split_endpoint(int color, int key) override {
+    return inner_.split_endpoint(color, key);
+  }
+  std::unique_ptr<Endpoint> control_endpoint(int color, int key) override {
+    return inner_.control_endpoint(color, key);
+  }
+  std::unique_ptr<ControlGroup> control_group() override { return inner_.control_group(); }
+  [[noreturn]] void abort(int status) override {
+    inner_.abort(status);
+    std::abort();  // not reached; older compilers do not see it
+  }
+
+ protected:
+  World& inner_;
+  CommOptions options_;
 };
 
 /// True inside a process that mpirun or srun started. Ask before start_mpi_world: MPI sets the same

@@ -1,5 +1,7 @@
 #include "comm/buffers/buffer_mapper.hpp"
 
+#include "comm/host_staging.hpp"
+
 namespace tenax::comm {
 namespace {
 
@@ -26,15 +28,8 @@ BufferMapper::BufferMapper(kernels::Device& device, std::shared_ptr<SharedMemory
 std::optional<SharedBufferId> BufferMapper::take(std::size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    const auto size = [&](std::size_t index) { return made_[index]; };
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if (size(*it) >= bytes && (best == free_.end() || size(*it) < size(*best))) best = it;
-    if (best != free_.end()) {
-      const SharedBufferId buffer{directory_.this_end(), *best};
-      free_.erase(best);
-      return buffer;
-    }
+    const auto free = take_best_fit(free_, bytes, [&](std::size_t index) { return made_[index]; });
+    if (free) return SharedBufferId{directory_.this_end(), *free};
   }
   return make(whole_pages(bytes));
 }

@@ -35,8 +35,6 @@ class LinkCollective : public Transfer {
       : group_(group), stream_(stream), tensor_(tensor), what_(what), tag_(tag) {}
 
   void wait(kernels::Deadline deadline) override;
-  /// The host has seen the result, so whatever it enqueues next will.
-  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 
  protected:
   struct Message {

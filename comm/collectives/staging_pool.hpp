@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/host_staging.hpp"
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
@@ -41,14 +42,9 @@ class StagingPool {
 
   /// At least `bytes`: the smallest free buffer that is large enough, else a new one.
   Loan borrow(std::size_t bytes) {
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it)
-      if ((*it)->bytes() >= bytes && (best == free_.end() || (*it)->bytes() < (*best)->bytes())) best = it;
-    if (best == free_.end())
-      return {*this, device_.allocate(std::max<std::size_t>(bytes, 64), kernels::MemoryKind::pinned_host)};
-    std::unique_ptr<kernels::Buffer> buffer = std::move(*best);
-    free_.erase(best);
-    return {*this, std::move(buffer)};
+    const auto bytes_of = [](const auto& buffer) { return buffer->bytes(); };
+    if (auto free = take_best_fit(free_, bytes, bytes_of)) return {*this, std::move(*free)};
+    return {*this, device_.allocate(std::max<std::size_t>(bytes, 64), kernels::MemoryKind::pinned_host)};
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "comm/delegates/acknowledger.hpp"
 
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
@@ -13,11 +14,7 @@ Acknowledger::Acknowledger(const LinkParties& parties, std::function<Channels()>
 Acknowledger::~Acknowledger() { stop(); }
 
 void Acknowledger::notify() {
-  {
-    const std::lock_guard lock(mutex_);
-    has_news_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { has_news_ = true; });
 }
 
 /// A link may be closed before its first connection is made.
@@ -30,11 +27,7 @@ void Acknowledger::close(double patience_s) noexcept {
 }
 
 void Acknowledger::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { is_stopped_ = true; });
   if (thread_.joinable()) thread_.join();
 }
 

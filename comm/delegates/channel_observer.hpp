@@ -42,8 +42,8 @@ class ChannelObserver {
   virtual void on_delivered(const OutgoingPtr& message) = 0;
   /// Incoming channels have messages to acknowledge, or a new connection on which to do so again.
   virtual void on_arrival() = 0;
-  /// A transmission took `sending_s` after `queueing_s`, and the connection `payload_bytes`.
-  virtual void on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) = 0;
+  /// A connection took so many bytes of a message.
+  virtual void on_sent(std::uint64_t payload_bytes) = 0;
   /// The link cannot go on.
   virtual void on_failure(const Failure& failure) = 0;
 };

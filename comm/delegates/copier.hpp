@@ -32,10 +32,8 @@ class Copier {
 };
 
 /// For devices whose copies the calling thread waits for: a thread of the copier's asks for them.
-/// In a run that is the emulated device alone, whose copies only take time. The CPU sends from the
-/// tensors themselves and CUDA devices are asynchronous, so only tests copy real data out here
-/// (DelegateOptions::copy_out on the CPU). At most `buffers` messages are copied out and not yet
-/// given back. `device` must outlive the copier.
+/// That is the emulated device alone, whose copies only take time. At most `buffers` messages are
+/// copied out and not yet given back. `device` must outlive the copier.
 std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int buffers, double deadline_s,
                                              Copier::Events events);
 /// For asynchronous devices. add() itself enqueues the copy: no other thread asks anything of the

@@ -9,6 +9,7 @@
 #include "comm/delegates/delegated_link.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <exception>
@@ -20,6 +21,7 @@
 #include "comm/delegates/pool_connector.hpp"
 #include "comm/delegates/send_transfer.hpp"
 #include "comm/inbox/message_check.hpp"
+#include "comm/signal.hpp"
 
 namespace tenax::comm {
 
@@ -38,8 +40,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
                         kernels::Device& device, DelegateOptions options)
       : parties_{name, me, peer, transport, options.deadline_s},
         device_(device),
-        copies_out_(device.has_data() ? !device.is_host_memory() || options.copy_out : true),
-        signal_(options.signal ? *options.signal : own_signal_),
+        copies_out_(!device.has_data() || !device.is_host_memory()),
         shared_buffers_(device, parties_.connects() ? 0 : 1),
         inbox_(device, signal_, me.name, peer.name, true, &shared_buffers_),
         acknowledger_(parties_, [this] { return all(incoming_); }),
@@ -57,14 +58,14 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   Signal* signal() override { return &signal_; }
   std::string describe() const override { return parties_.describe(); }
   void set_delegates(int delegates) override;
-  DelegateStatistics statistics() const override;
+  std::uint64_t copied_bytes() const override { return copied_sending_ + inbox_.copied_bytes(); }
 
  private:
   void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) override;
   void on_farewell() override;
   void on_delivered(const OutgoingPtr& message) override;
   void on_arrival() override { acknowledger_.notify(); }
-  void on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) override;
+  void on_sent(std::uint64_t payload_bytes) override { copied_sending_ += payload_bytes; }
   void on_failure(const Failure& failure) override;
 
   std::unique_ptr<Copier> make_copier(const DelegateOptions& options);
@@ -83,8 +84,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   kernels::Device& device_;
   const bool copies_out_;
   const int exceptions_ = std::uncaught_exceptions();
-  Signal own_signal_;
-  Signal& signal_;
+  Signal signal_;
   std::shared_ptr<LinkFailure> failure_ = std::make_shared<LinkFailure>();
   std::map<Tag, std::uint64_t> numbers_;
 
@@ -93,7 +93,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   int delegates_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t undelivered_ = 0;
-  DelegateStatistics statistics_;
+  std::atomic<std::uint64_t> copied_sending_ = 0;
 
   SharedBufferPool shared_buffers_;
   Inbox inbox_;
@@ -134,12 +134,10 @@ TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::
   message->header.payload_bytes = device_.has_data() ? tensor.bytes() : 0;
   message->tensor = tensor;
   message->ready = device_.create_event();
-  message->queued_s = steady_now_s();
   stream.record(*message->ready);
   {
     const std::lock_guard lock(mutex_);
     ++undelivered_;
-    ++statistics_.messages_sent;
   }
   auto transfer =
       std::make_unique<SendTransfer>(message, failure_, signal_, parties_.me.name, parties_.peer.name);
@@ -174,15 +172,6 @@ void ThreadedDelegatedLink::set_delegates(int delegates) {
   turn_ = 0;
 }
 
-DelegateStatistics ThreadedDelegatedLink::statistics() const {
-  const std::lock_guard lock(mutex_);
-  DelegateStatistics sum = statistics_;
-  sum.copied_bytes += inbox_.copied_bytes();
-  for (const auto& channel : outgoing_) sum.reconnections += std::max(0, channel->connections_made() - 1);
-  for (const auto& channel : incoming_) sum.reconnections += std::max(0, channel->connections_made() - 1);
-  return sum;
-}
-
 void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) {
   const auto channels = all(outgoing_);
   for (std::size_t i = 0; i < std::min(channels.size(), arrived_of_channel.size()); ++i)
@@ -192,19 +181,8 @@ void ThreadedDelegatedLink::on_acknowledged(std::span<const std::uint64_t> arriv
 void ThreadedDelegatedLink::on_delivered(const OutgoingPtr& message) {
   if (message->host_buffer) copier_->give_back(*message);
   message->release();
-  {
-    const std::lock_guard lock(mutex_);
-    --undelivered_;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { --undelivered_; });
   signal_.notify();
-}
-
-void ThreadedDelegatedLink::on_sent(double queueing_s, double sending_s, std::uint64_t payload_bytes) {
-  const std::lock_guard lock(mutex_);
-  statistics_.copied_bytes += payload_bytes;
-  statistics_.queueing_s += queueing_s;
-  statistics_.sending_s += sending_s;
 }
 
 /// The peer has received all that it waited for, or it is in trouble. What it had sent is here.
@@ -218,10 +196,7 @@ void ThreadedDelegatedLink::on_farewell() {
 void ThreadedDelegatedLink::on_failure(const Failure& failure) {
   failure_->set(failure);
   inbox_.fail(std::make_exception_ptr(kernels::Error(failure.scope, failure.sentence)));
-  {
-    const std::lock_guard lock(mutex_);  // flush() looks and then sleeps
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [] {});  // flush() looks and then sleeps
   signal_.notify();
 }
 

@@ -26,20 +26,6 @@ namespace tenax::comm {
 struct DelegateOptions {
   int delegates = 4;       ///< per direction; each has a thread, a queue and a connection; ≥ 1
   double deadline_s = 60;  ///< for a peer that neither takes nor gives anything
-  /// On a device whose memory the host reads: copies messages out too, so that a send does not wait
-  /// for a slow link. (Messages that pass through pinned memory always do.)
-  bool copy_out = false;
-  Signal* signal = nullptr;  ///< the link notifies it; null = one of its own
-};
-
-/// Sums over a link's delegates, for tests and benchmarks. Runs do not read them.
-struct DelegateStatistics {
-  std::uint64_t messages_sent = 0;
-  double sending_s = 0;   ///< in transmission, summed over the sending delegates
-  double queueing_s = 0;  ///< between send() and the start of transmission, summed
-  /// Bytes of messages that processors of this end copied into connections and out of them.
-  std::uint64_t copied_bytes = 0;
-  int reconnections = 0;
 };
 
 class DelegatedLink : public Link {
@@ -47,7 +33,8 @@ class DelegatedLink : public Link {
   /// Sets the number of delegates per direction, from the next message on. Both ends call it with
   /// the same number, while no transfer is under way. New connections are made at once.
   virtual void set_delegates(int delegates) = 0;
-  virtual DelegateStatistics statistics() const = 0;
+  /// Bytes of messages that processors of this end copied into connections and out of them.
+  virtual std::uint64_t copied_bytes() const = 0;
 };
 
 /// Both ends make it at the same time with the same `name`, unique among the links of the two

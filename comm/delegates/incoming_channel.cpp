@@ -1,6 +1,7 @@
 #include "comm/delegates/incoming_channel.hpp"
 
 #include "comm/inbox/message_check.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
@@ -56,11 +57,7 @@ void IncomingChannel::settle(kernels::Deadline deadline) {
 }
 
 void IncomingChannel::set_delivering(bool is_delivering) {
-  {
-    const std::lock_guard lock(mutex_);
-    is_delivering_ = is_delivering;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [&] { is_delivering_ = is_delivering; });
 }
 
 void IncomingChannel::deliver(Connection& connection, const MessageHeader& header) {

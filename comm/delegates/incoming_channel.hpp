@@ -36,7 +36,6 @@ class IncomingChannel {
   void stop() noexcept { reconnector_.close(); }
   /// stop(), and waits.
   void end() noexcept;
-  int connections_made() const { return reconnector_.made(); }
 
  private:
   void run();

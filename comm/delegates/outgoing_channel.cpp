@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/inbox/message_check.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
@@ -33,21 +34,15 @@ void OutgoingChannel::end() noexcept {
 }
 
 void OutgoingChannel::stop() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { is_stopped_ = true; });
   reconnector_.close();
 }
 
 void OutgoingChannel::add(OutgoingPtr message) {
-  {
-    const std::lock_guard lock(mutex_);
+  change_and_notify(mutex_, changed_, [&] {
     message->header.sequence = sequences_++;
     messages_.push_back(std::move(message));
-  }
-  changed_.notify_all();
+  });
 }
 
 void OutgoingChannel::acknowledge(std::uint64_t arrived) {
@@ -102,8 +97,7 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
     }
     const bool is_sent = transmit_payload(connection, message, header);
     last_left_s_ = steady_now_s() - header.late_s;
-    observer_.on_sent(header.started_s - message.queued_s, last_left_s_ - header.started_s,
-                      header.payload_bytes);
+    observer_.on_sent(header.payload_bytes);
     return is_sent;
   } catch (const kernels::Error& error) {
     if (error.scope() != kernels::Scope::link) fail(failure_of(std::current_exception()));
@@ -160,12 +154,10 @@ void OutgoingChannel::lose(const std::shared_ptr<Connection>& connection) {
 void OutgoingChannel::run_reader() {
   try {
     while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
-      {
-        const std::lock_guard lock(mutex_);
+      change_and_notify(mutex_, changed_, [&] {
         connection_ = connection;
         next_ = 0;
-      }
-      changed_.notify_all();
+      });
       read(*connection);
       lose(connection);
     }

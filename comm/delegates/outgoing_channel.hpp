@@ -30,7 +30,6 @@ class OutgoingChannel {
   void stop() noexcept;
   /// stop(), and waits.
   void end() noexcept;
-  int connections_made() const { return reconnector_.made(); }
 
  private:
   void run_sender();

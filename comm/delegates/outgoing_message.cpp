@@ -1,5 +1,7 @@
 #include "comm/delegates/outgoing_message.hpp"
 
+#include "comm/signal.hpp"
+
 namespace tenax::comm {
 
 bool OutgoingMessage::begin_reading() {
@@ -10,11 +12,7 @@ bool OutgoingMessage::begin_reading() {
 }
 
 void OutgoingMessage::end_reading() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_read_ = false;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { is_read_ = false; });
 }
 
 void OutgoingMessage::release() {

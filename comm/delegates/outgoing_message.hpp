@@ -32,7 +32,6 @@ class OutgoingMessage {
   kernels::Tensor tensor;
   std::unique_ptr<kernels::Event> ready;   ///< passed when the tensor's contents are there
   std::unique_ptr<kernels::Event> copied;  ///< asynchronous devices: passed when they were copied out
-  double queued_s = 0;
 
   // Owned in turn by the sender, the copier, and the channel (under its mutex).
   HostBuffer host_buffer;              ///< the copy, if there is one

@@ -4,6 +4,7 @@
 
 #include "comm/failure.hpp"
 #include "comm/poll.hpp"
+#include "comm/signal.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -76,12 +77,10 @@ void Reconnector::close_current() {
 }
 
 void Reconnector::close() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
+  change_and_notify(mutex_, changed_, [this] {
     closed_ = true;
     if (current_) current_->shut_down();
-  }
-  changed_.notify_all();
+  });
 }
 
 bool Reconnector::is_closed() const {

@@ -23,8 +23,7 @@ bool SendTransfer::done() {
 void SendTransfer::wait(kernels::Deadline deadline) {
   if (done()) return;  // also when link and signal are gone
   if (signal_.wait_until([this] { return done(); }, deadline)) return;
-  const std::string what = "delegated send of " + std::to_string(message_->header.bytes) + " bytes (tag " +
-                           std::to_string(message_->header.tag) + ")";
+  const std::string what = describe_message("delegated send", message_->header.bytes, message_->header.tag);
   throw kernels::Error(kernels::Scope::link, timeout_sentence(what, me_, stopwatch_.elapsed_s(), peer_));
 }
 

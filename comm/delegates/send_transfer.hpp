@@ -42,8 +42,6 @@ class SendTransfer final : public Transfer {
   SendTransfer(OutgoingPtr message, std::shared_ptr<const LinkFailure> failure, Signal& signal,
                std::string me, std::string peer);
   ~SendTransfer() override;
-  SendTransfer(const SendTransfer&) = delete;
-  SendTransfer& operator=(const SendTransfer&) = delete;
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;

@@ -7,6 +7,7 @@
 
 #include "comm/delegates/copier.hpp"
 #include "comm/pieces.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 #include "kernels/kernels.hpp"
 
@@ -129,11 +130,7 @@ void StreamCopier::stop() {
   } catch (...) {
     events_.failed(failure_of(std::current_exception()));
   }
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { is_stopped_ = true; });
   watcher_.reset();
 }
 

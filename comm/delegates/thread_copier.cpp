@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include "comm/delegates/copier.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 
 namespace tenax::comm {
@@ -40,20 +41,12 @@ class ThreadCopier final : public Copier {
 };
 
 void ThreadCopier::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { is_stopped_ = true; });
   worker_.reset();
 }
 
 void ThreadCopier::set_buffers(int buffers) {
-  {
-    const std::lock_guard lock(mutex_);
-    buffers_ = buffers;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [&] { buffers_ = buffers; });
 }
 
 void ThreadCopier::add(const OutgoingPtr& message) {
@@ -84,7 +77,7 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
   const kernels::Deadline deadline = kernels::Deadline::after_s(deadline_s_);
   try {
     message->host_buffer = staging_.take(message->header.payload_bytes);
-    staging_.copy_out(message->host_buffer, message->tensor, *message->ready, deadline);
+    staging_.copy_out(message->host_buffer, message->tensor, *message->ready);
     const double copied_s = staging_.finish(message->host_buffer, deadline);
     if (!device_.has_data()) message->ready_s = copied_s;
   } catch (...) {
@@ -100,11 +93,7 @@ void ThreadCopier::copy(const OutgoingPtr& message) {
 
 void ThreadCopier::give_back(OutgoingMessage& message) {
   staging_.give_back(std::move(message.host_buffer));
-  {
-    const std::lock_guard lock(mutex_);
-    --used_;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { --used_; });
 }
 
 }  // namespace

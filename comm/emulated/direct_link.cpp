@@ -18,10 +18,6 @@ using kernels::Tensor;
 /// A host thread that comes later than this was not just slow to wake.
 constexpr double kWaking_s = 2e-3;
 
-std::string describe_send(const MessageHeader& header) {
-  return "send of " + std::to_string(header.bytes) + " bytes (tag " + std::to_string(header.tag) + ")";
-}
-
 class DirectSend final : public Transfer {
  public:
   DirectSend(DirectLink& link, Signal& signal, const MessageHeader& header,
@@ -37,7 +33,6 @@ class DirectSend final : public Transfer {
     if (!signal_.wait_until([this] { return done(); }, deadline))
       link_.throw_timed_out(header_, stopwatch_.elapsed_s());
   }
-  void order_before(kernels::Stream&, Deadline deadline) override { wait(deadline); }
 
  private:
   DirectLink& link_;
@@ -120,7 +115,8 @@ double DirectLink::transmit(Outgoing& message) {
 }
 
 void DirectLink::throw_timed_out(const MessageHeader& header, double waited_s) const {
-  throw Error(Scope::link, timeout_sentence(describe_send(header), settings_.me, waited_s, settings_.peer));
+  throw Error(Scope::link, timeout_sentence(describe_message("send", header.bytes, header.tag), settings_.me,
+                                            waited_s, settings_.peer));
 }
 
 void DirectLink::fail(std::exception_ptr error) {

@@ -1,6 +1,7 @@
 #include "comm/emulated/send_queue.hpp"
 
 #include "comm/emulated/direct_link.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 
 namespace tenax::comm {
@@ -13,11 +14,7 @@ SendQueue::SendQueue(int depth, double deadline_s)
 }
 
 SendQueue::~SendQueue() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  entered_.notify_one();
+  change_and_notify(mutex_, entered_, [this] { closing_ = true; });
   thread_.join();
 }
 

@@ -2,6 +2,7 @@
 
 #include "comm/emulated/direct_link.hpp"
 #include "comm/inbox/message_check.hpp"
+#include "comm/signal.hpp"
 #include "comm/worker.hpp"
 #include "kernels/deadline.hpp"
 
@@ -19,11 +20,7 @@ SharedChannel::SharedChannel(ChannelEnd end, bool paired, std::unique_ptr<Connec
       listener_(start_prompt_thread([this] { listen(); })) {}
 
 SharedChannel::~SharedChannel() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_all();
+  change_and_notify(mutex_, changed_, [this] { closing_ = true; });
   sender_.join();
   control_->shut_down();
   listener_.join();

@@ -13,15 +13,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <span>
 
 namespace tenax::comm {
 namespace {
 
 constexpr std::size_t kNoticeHead = 2;
-
-kernels::Tensor as_tensor(std::vector<std::int32_t>& words, std::size_t begin, std::size_t count) {
-  return {words.data() + begin, kernels::DType::i32, {static_cast<std::int64_t>(count)}};
-}
 
 }  // namespace
 
@@ -34,13 +31,12 @@ FailoverExchange::FailoverExchange(Link& control, Tag tags)
   post_notice();
 }
 
-void FailoverExchange::post_notice() {
-  notice_ = link_.receive(stream_, as_tensor(notice_words_, 0, notice_words_.size()), tags_);
-}
+void FailoverExchange::post_notice() { notice_ = link_.receive(stream_, as_tensor(notice_words_), tags_); }
 
 void FailoverExchange::expect_acknowledgement(Tag tag) {
   const auto t = static_cast<std::size_t>(tag);
-  acknowledgements_[t] = link_.receive(stream_, as_tensor(acknowledgement_words_, t, 1), tag);
+  acknowledgements_[t] =
+      link_.receive(stream_, as_tensor(std::span(acknowledgement_words_).subspan(t, 1)), tag);
 }
 
 bool FailoverExchange::acknowledged(Tag tag) {
@@ -110,7 +106,7 @@ void FailoverExchange::send(std::vector<std::int32_t> words, Tag tag) {
   flush();
   Outgoing& out = outgoing_.emplace_back();
   out.words = std::move(words);
-  out.transfer = link_.send(stream_, as_tensor(out.words, 0, out.words.size()), tag);
+  out.transfer = link_.send(stream_, as_tensor(out.words), tag);
 }
 
 bool FailoverExchange::flush() {

@@ -1,5 +1,6 @@
 #include "comm/failover/failover_transfer.hpp"
 
+#include "comm/failure.hpp"
 #include "comm/poll.hpp"
 #include "kernels/error.hpp"
 
@@ -61,8 +62,7 @@ bool FailoverTransfer::try_order_before(kernels::Stream& stream, Deadline deadli
 }
 
 std::string FailoverTransfer::describe() const {
-  return std::string(message_->outgoing ? "send" : "receive") + " of " +
-         std::to_string(message_->tensor.bytes()) + " bytes (tag " + std::to_string(message_->tag) + ")";
+  return describe_message(message_->outgoing ? "send" : "receive", message_->tensor.bytes(), message_->tag);
 }
 
 }  // namespace tenax::comm

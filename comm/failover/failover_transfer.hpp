@@ -17,8 +17,6 @@ class FailoverTransfer final : public Transfer {
   /// Destroying a receive that the device waits for releases the device, though not necessarily
   /// before this returns.
   ~FailoverTransfer() override;
-  FailoverTransfer(const FailoverTransfer&) = delete;
-  FailoverTransfer& operator=(const FailoverTransfer&) = delete;
 
   bool done() override { return link_.poll(*message_); }
   /// A direct transfer that misses its deadline has failed. The delegates then get as long again,

@@ -1,7 +1,6 @@
 #include "comm/failover/retransmit_buffer.hpp"
 
-#include <algorithm>
-
+#include "comm/host_staging.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::comm {
@@ -17,16 +16,9 @@ RetransmitBuffer RetransmitPool::make(std::size_t bytes) {
 
 RetransmitBuffer RetransmitPool::keep(kernels::Stream& stream, const kernels::Tensor& tensor) {
   if (!device_.has_data()) return {};
-  const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const RetransmitBuffer& bytes) {
-    return bytes.memory->bytes() >= tensor.bytes();
-  });
-  RetransmitBuffer retransmit;
-  if (fits != spare_.end()) {
-    retransmit = std::move(*fits);
-    spare_.erase(fits);
-  } else {
-    retransmit = make(tensor.bytes());
-  }
+  const auto bytes_of = [](const RetransmitBuffer& bytes) { return bytes.memory->bytes(); };
+  auto spare = take_best_fit(spare_, tensor.bytes(), bytes_of);
+  RetransmitBuffer retransmit = spare ? std::move(*spare) : make(tensor.bytes());
   retransmit.tensor = retransmit.memory->tensor(tensor.dtype, tensor.shape);
   device_.kernels().copy(stream, tensor, retransmit.tensor);
   stream.record(*retransmit.written);

@@ -15,8 +15,6 @@ class AsynchronousReceive final : public Transfer {
   /// Its tensor may be freed as soon as it is gone. Given up before it was done, it fails the inbox
   /// if the device waits for its message.
   ~AsynchronousReceive() override;
-  AsynchronousReceive(const AsynchronousReceive&) = delete;
-  AsynchronousReceive& operator=(const AsynchronousReceive&) = delete;
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;

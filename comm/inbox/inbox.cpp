@@ -18,8 +18,6 @@ class InboxReceive final : public Transfer {
   InboxReceive(std::shared_ptr<State> state, PostedReceivePtr receive)
       : state_(std::move(state)), receive_(std::move(receive)) {}
   ~InboxReceive() override { state_->cancel(*receive_); }
-  InboxReceive(const InboxReceive&) = delete;
-  InboxReceive& operator=(const InboxReceive&) = delete;
 
   bool done() override { return phase() == Phase::done; }
   void wait(kernels::Deadline deadline) override { wait_for(Phase::done, deadline); }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/failure.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -138,9 +139,7 @@ void Inbox::State::end(PostedReceive& receive, const ArrivedMessage& message, do
     receive.phase = copy_in ? Phase::received : Phase::done;
     receive.timing = {message.header.started_s, arrived_s};
   } else {
-    receive.fail({kernels::Scope::link, receive.describe() + ": " + peer + " sent " +
-                                            std::to_string(message.header.bytes) + " bytes to " + me +
-                                            "; both ends must name the same count"});
+    receive.fail({kernels::Scope::link, unequal_counts(receive.describe(), peer, message.header.bytes, me)});
   }
   while (receive.pieces_here < receive.tickets.count) receive_piece(receive);
   changed.notify_all();

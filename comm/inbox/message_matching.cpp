@@ -4,10 +4,6 @@
 
 namespace tenax::comm {
 
-std::string PostedReceive::describe() const {
-  return "receive of " + std::to_string(tensor.bytes()) + " bytes (tag " + std::to_string(tag) + ")";
-}
-
 void PostedReceive::fail(const Failure& reason) {
   phase = Phase::failed;
   failure = reason;

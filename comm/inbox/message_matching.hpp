@@ -38,7 +38,7 @@ struct PostedReceive {
   std::unique_ptr<kernels::Event> writable;  ///< passed when the tensor may be written
 
   std::pair<Tag, std::uint64_t> key() const { return {tag, number}; }
-  std::string describe() const;  ///< "receive of 4096 bytes (tag 3)"
+  std::string describe() const { return describe_message("receive", tensor.bytes(), tag); }
   void fail(const Failure& reason);
 };
 using PostedReceivePtr = std::shared_ptr<PostedReceive>;

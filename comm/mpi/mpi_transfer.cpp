@@ -73,14 +73,13 @@ bool MpiTransfer::all_ended() {
 void MpiTransfer::check_length(const MPI_Status& status, int expected_bytes) const {
   int received = 0;
   TENAX_MPI(link, describe(), MPI_Get_count(&status, MPI_BYTE, &received));
-  if (received == expected_bytes) return;
-  throw Error(Scope::link, describe() + ": " + ends_.peer + " sent " + std::to_string(received) +
-                               " bytes to " + ends_.me + "; both ends must name the same count");
+  if (received != expected_bytes)
+    throw Error(Scope::link,
+                unequal_counts(describe(), ends_.peer, static_cast<std::size_t>(received), ends_.me));
 }
 
 std::string MpiTransfer::describe() const {
-  return std::string(direction_ == Direction::send ? "send" : "receive") + " of " + std::to_string(bytes_) +
-         " bytes (tag " + std::to_string(tag_) + ")";
+  return describe_message(direction_ == Direction::send ? "send" : "receive", bytes_, tag_);
 }
 
 }  // namespace tenax::comm

@@ -27,14 +27,11 @@ class MpiTransfer final : public Transfer {
   MpiTransfer(LinkEnds& ends, Direction direction, std::size_t bytes, int tag)
       : ends_(ends), direction_(direction), bytes_(bytes), tag_(tag) {}
   ~MpiTransfer() override;
-  MpiTransfer(const MpiTransfer&) = delete;
-  MpiTransfer& operator=(const MpiTransfer&) = delete;
 
   void add(MPI_Request request, int expected_bytes) { parts_.push_back({request, expected_bytes}); }
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;
-  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
   void cancel(kernels::Deadline deadline) override;
   std::string describe() const;
 

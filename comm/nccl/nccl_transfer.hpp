@@ -15,8 +15,6 @@ class NcclTransfer final : public Transfer {
   ~NcclTransfer() override {
     if (!is_awaited_) group_.abort(*operation_, "given up before it was done");
   }
-  NcclTransfer(const NcclTransfer&) = delete;
-  NcclTransfer& operator=(const NcclTransfer&) = delete;
 
   bool done() override {
     const bool done = group_.done(*operation_);

@@ -109,15 +109,12 @@ class SharedTransfer final : public Transfer {
   ~SharedTransfer() override {
     if (!group_.is_collected(end_)) group_.break_off();
   }
-  SharedTransfer(const SharedTransfer&) = delete;
-  SharedTransfer& operator=(const SharedTransfer&) = delete;
 
   bool done() override { return group_.is_collected(end_) || group_.progress(end_); }
   void wait(Deadline deadline) override {
     if (group_.is_collected(end_)) return;
     group_.wait(end_, deadline, std::string(what_) + " of " + std::to_string(bytes_) + " bytes", stopwatch_);
   }
-  void order_before(Stream&, Deadline deadline) override { wait(deadline); }
 
  private:
   SharedGroup& group_;

@@ -18,8 +18,6 @@ class StagedTransfer final : public Transfer {
   StagedTransfer(StagingQueue& queue, StagingQueue::CollectivePtr collective)
       : queue_(queue), collective_(std::move(collective)) {}
   ~StagedTransfer() override { queue_.cancel(*collective_); }
-  StagedTransfer(const StagedTransfer&) = delete;
-  StagedTransfer& operator=(const StagedTransfer&) = delete;
 
   bool done() override {
     if (collective_->step != Step::done) queue_.progress();

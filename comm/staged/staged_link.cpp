@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "comm/failure.hpp"
 #include "comm/link.hpp"
 #include "comm/staged/staged_transfers.hpp"
 #include "kernels/kernels.hpp"
@@ -60,10 +61,9 @@ TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
       message->failure = failure_of(std::current_exception());
     }
   });
-  return std::make_unique<StagedSend>(context_,
-                                      "send of " + std::to_string(tensor.bytes()) + " bytes (tag " +
-                                          std::to_string(tag) + ") to " + context_.inner->describe(peer_),
-                                      std::move(message));
+  return std::make_unique<StagedSend>(
+      context_, describe_message("send", tensor.bytes(), tag) + " to " + context_.inner->describe(peer_),
+      std::move(message));
 }
 
 TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, Tag tag) {

@@ -24,12 +24,9 @@ class StagedSend final : public Transfer {
   StagedSend(StagedContext& context, std::string what, std::shared_ptr<StagedMessage> message)
       : context_(context), what_(std::move(what)), message_(std::move(message)) {}
   ~StagedSend() override;
-  StagedSend(const StagedSend&) = delete;
-  StagedSend& operator=(const StagedSend&) = delete;
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;
-  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 
  private:
   StagedContext& context_;
@@ -50,8 +47,6 @@ class StagedReceive final : public Transfer {
         host_buffer_(std::move(host_buffer)),
         inner_(std::move(inner)) {}
   ~StagedReceive() override;
-  StagedReceive(const StagedReceive&) = delete;
-  StagedReceive& operator=(const StagedReceive&) = delete;
 
   bool done() override;
   void wait(kernels::Deadline deadline) override;

@@ -1,13 +1,13 @@
 #include "comm/threads/mailbox.hpp"
 
+#include "comm/signal.hpp"
+
 namespace tenax::comm {
 
 void Mailbox::put(Tag tag, std::span<const std::byte> bytes) {
-  {
-    const std::lock_guard lock(mutex_);
+  change_and_notify(mutex_, arrived_, [&] {
     messages_[{tag, sent_[tag]++}].assign(bytes.begin(), bytes.end());
-  }
-  arrived_.notify_all();
+  });
 }
 
 std::uint64_t Mailbox::next_receive(Tag tag) {

@@ -32,17 +32,13 @@ class ThreadReceive final : public Transfer {
     if (!done_) accept(box_.take(tag_, number_, deadline));
     if (!done_) throw Error(Scope::link, timeout_sentence(describe(), me_, stopwatch_.elapsed_s(), peer_));
   }
-  void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 
  private:
-  std::string describe() const {
-    return "receive of " + std::to_string(tensor_.bytes()) + " bytes (tag " + std::to_string(tag_) + ")";
-  }
+  std::string describe() const { return describe_message("receive", tensor_.bytes(), tag_); }
   void accept(const std::optional<Mailbox::Message>& message) {
     if (!message) return;
     if (message->size() != tensor_.bytes())
-      throw Error(Scope::link, describe() + ": " + peer_ + " sent " + std::to_string(message->size()) +
-                                   " bytes to " + me_ + "; both ends must name the same count");
+      throw Error(Scope::link, unequal_counts(describe(), peer_, message->size(), me_));
     if (!message->empty()) std::memcpy(tensor_.data, message->data(), message->size());
     done_ = true;
   }

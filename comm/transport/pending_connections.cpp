@@ -1,5 +1,6 @@
 #include "comm/transport/pending_connections.hpp"
 
+#include "comm/signal.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -27,11 +28,8 @@ bool PendingConnections::has_room(Identity from, const std::string& purpose) {
 void PendingConnections::add(Identity from, const std::string& purpose,
                              std::unique_ptr<Connection> connection) {
   Waiting newest{std::move(connection), kernels::Deadline::after_s(kPatience_s)};
-  {
-    const std::lock_guard lock(mutex_);
-    std::swap(waiting_[Key(from, purpose)], newest);  // the other ends without the lock
-  }
-  added_.notify_all();
+  // What it replaces ends without the lock.
+  change_and_notify(mutex_, added_, [&] { std::swap(waiting_[Key(from, purpose)], newest); });
 }
 
 std::unique_ptr<Connection> PendingConnections::take(Identity from, const std::string& purpose,

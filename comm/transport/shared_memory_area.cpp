@@ -8,6 +8,13 @@
 
 namespace tenax::comm {
 
+std::shared_ptr<std::byte> map_shared(const FileDescriptor& file, std::size_t offset, std::size_t bytes) {
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), static_cast<off_t>(offset));
+  if (data == MAP_FAILED) return nullptr;
+  return {static_cast<std::byte*>(data), [bytes](std::byte* mapping) { munmap(mapping, bytes); }};
+}
+
 SharedMemoryArea::SharedMemoryArea(FileDescriptor memory, std::size_t begin, ConnectionEnd end)
     : memory_(std::move(memory)), begin_(begin), end_(end) {}
 
@@ -21,10 +28,7 @@ bool SharedMemoryArea::reserve(std::size_t offset, std::size_t bytes) const {
 
 std::shared_ptr<std::byte> SharedMemoryArea::map(std::size_t offset, std::size_t bytes) const {
   assert(offset % kPage == 0 && bytes > 0 && offset + bytes <= kBytes);
-  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(),
-                          static_cast<off_t>(begin_ + offset));
-  if (data == MAP_FAILED) return nullptr;
-  return {static_cast<std::byte*>(data), [bytes](std::byte* mapping) { munmap(mapping, bytes); }};
+  return map_shared(memory_, begin_ + offset, bytes);
 }
 
 }  // namespace tenax::comm

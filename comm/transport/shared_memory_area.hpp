@@ -9,6 +9,10 @@
 
 namespace tenax::comm {
 
+/// Maps `bytes` of a file from `offset` on, for reading and writing; null where that cannot be, with
+/// errno.
+std::shared_ptr<std::byte> map_shared(const FileDescriptor& file, std::size_t offset, std::size_t bytes);
+
 /// A range of addresses whose pages are zeros at first. A page takes memory of the host from
 /// reserve() on, until both processes have destroyed area and mappings. Thread rule: any thread.
 class SharedMemoryArea {

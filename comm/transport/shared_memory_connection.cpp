@@ -26,22 +26,11 @@ constexpr std::size_t kWhole = kBytes + SharedMemoryArea::kBytes;
 // Nobody can take pages away from under the other process.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-class Mapping {
- public:
-  Mapping(const FileDescriptor& memory, const std::string& where)
-      : data_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0)) {
-    if (data_ == MAP_FAILED) throw_link_error(where, "cannot map shared memory", errno);
-  }
-  ~Mapping() { munmap(data_, kBytes); }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  std::byte* ring(int index) const {
-    return static_cast<std::byte*>(data_) + static_cast<std::size_t>(index) * kStride;
-  }
-
- private:
-  void* data_;
-};
+std::shared_ptr<std::byte> map_rings(const FileDescriptor& memory, const std::string& where) {
+  std::shared_ptr<std::byte> rings = map_shared(memory, 0, kBytes);
+  if (!rings) throw_link_error(where, "cannot map shared memory", errno);
+  return rings;
+}
 
 bool is_as_created(const FileDescriptor& memory) {
   struct stat status {};
@@ -55,10 +44,10 @@ class SharedMemoryConnection final : public Connection {
       : socket_(std::move(socket)),
         address_(std::move(address)),
         name_(plain_address(address_)),
-        mapping_(memory, name_),
+        rings_(map_rings(memory, name_)),
         area_(std::make_shared<SharedMemoryArea>(std::move(memory), kBytes, end)),
-        out_(mapping_.ring(end == ConnectionEnd::connecting ? 0 : 1)),
-        in_(mapping_.ring(end == ConnectionEnd::connecting ? 1 : 0)),
+        out_(rings_.get() + (end == ConnectionEnd::connecting ? 0 : kStride)),
+        in_(rings_.get() + (end == ConnectionEnd::connecting ? kStride : 0)),
         alive_([this] { return is_peer_there(); }) {}
   ~SharedMemoryConnection() override { shut_down(); }
 
@@ -117,7 +106,7 @@ class SharedMemoryConnection final : public Connection {
 
   FileDescriptor socket_;
   std::string address_, name_;
-  Mapping mapping_;
+  std::shared_ptr<std::byte> rings_;
   std::shared_ptr<SharedMemoryArea> area_;
   Ring out_, in_;
   Ring::Alive alive_;

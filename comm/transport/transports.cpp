@@ -13,20 +13,19 @@ namespace {
 
 struct Row {
   TransportKind kind;
-  bool is_automatic;  // one of those that TransportKind::automatic offers
   std::unique_ptr<Listener> (*create)(const TransportOptions&, Identity, PendingConnections&);
 };
 
 /// A row per kind of transport, in the order in which peers try their addresses.
-constexpr Row kRows[] = {{TransportKind::shared_memory, true, create_shared_memory_listener},
-                         {TransportKind::tcp, true, create_tcp_listener}};
+constexpr Row kRows[] = {{TransportKind::shared_memory, create_shared_memory_listener},
+                         {TransportKind::tcp, create_tcp_listener}};
 
 /// Listeners of one or more kinds, with their pending connections.
 class ListenerTransport final : public Transport {
  public:
   explicit ListenerTransport(const TransportOptions& options) : me_(Identity::random()) {
     for (const Row& row : kRows)
-      if (options.kind == row.kind || (options.kind == TransportKind::automatic && row.is_automatic))
+      if (options.kind == row.kind || options.kind == TransportKind::automatic)
         listeners_.push_back(row.create(options, me_, pending_));
     if (listeners_.empty())
       throw kernels::Error(kernels::Scope::job, "this build has no such transport; set comm.transport");
@@ -77,20 +76,7 @@ class ListenerTransport final : public Transport {
       listeners_;  // after the pending connections: their threads end first
 };
 
-std::unique_ptr<Transport> create(TransportOptions options, TransportKind kind) {
-  options.kind = kind;
-  return std::make_unique<ListenerTransport>(options);
-}
-
 }  // namespace
-
-std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options) {
-  return create(options, TransportKind::tcp);
-}
-
-std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options) {
-  return create(options, TransportKind::shared_memory);
-}
 
 std::unique_ptr<Transport> create_transport(const TransportOptions& options) {
   return std::make_unique<ListenerTransport>(options);

@@ -22,11 +22,9 @@ struct TransportOptions {
   JobSecret secret;  ///< the same in all processes that are to reach each other, and nowhere else
 };
 
-/// Listens from now on; a thread accepts. Throws Error(rank) when no address can be listened on.
-std::unique_ptr<Transport> create_tcp_transport(const TransportOptions& options);
-/// Rings in POSIX shared memory with futexes: peers on this host only.
-std::unique_ptr<Transport> create_shared_memory_transport(const TransportOptions& options);
-/// The transport of options.kind; automatic offers the addresses of both, shared memory first.
+/// Listens from now on; threads accept. Shared memory (rings with futexes) reaches peers on this host
+/// only; automatic offers the addresses of both kinds, shared memory first. Throws Error(rank) when
+/// no address can be listened on.
 std::unique_ptr<Transport> create_transport(const TransportOptions& options);
 
 /// Collective over `control`: every rank's Peer, by the group's rank (addresses of another host's

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "comm/poll.hpp"
+#include "comm/signal.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {
@@ -82,11 +83,7 @@ void InjectedConnection::receive_payload(std::span<std::byte> payload, Deadline 
 
 void InjectedConnection::shut_down() noexcept {
   inner_->shut_down();
-  {
-    const std::lock_guard lock(mutex_);
-    is_shut_ = true;
-  }
-  ended_.notify_all();
+  comm::change_and_notify(mutex_, ended_, [this] { is_shut_ = true; });
 }
 
 // It may be the last one that passes.

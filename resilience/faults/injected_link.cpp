@@ -53,8 +53,6 @@ class InjectedTransfer final : public comm::Transfer {
   ~InjectedTransfer() override {
     if (payload_ && !arrived_) link_.mark_broken();
   }
-  InjectedTransfer(const InjectedTransfer&) = delete;
-  InjectedTransfer& operator=(const InjectedTransfer&) = delete;
 
   void fail() {
     failure_ =
@@ -113,9 +111,7 @@ class InjectedTransfer final : public comm::Transfer {
     complete_ = Clock::now() >= release_;  // here, though it may have been the last one that passed
     return arrived_ = true;
   }
-  std::string describe() const {
-    return std::string(what_) + " of " + std::to_string(bytes_) + " bytes (tag " + std::to_string(tag_) + ")";
-  }
+  std::string describe() const { return comm::describe_message(what_, bytes_, tag_); }
 
   InjectedLink& link_;
   const char* what_;

@@ -46,13 +46,8 @@ comm::Link& InjectedEndpoint::link(int peer) {
   return injected ? *injected : inner_->link(peer);
 }
 
-void InjectedWorld::set_options(comm::CommOptions options) {
-  options_ = options;
-  world_.set_options(options);
-}
-
 std::unique_ptr<comm::Endpoint> InjectedWorld::split_endpoint(int color, int key) {
-  auto endpoint = world_.split_endpoint(color, key);
+  auto endpoint = inner_.split_endpoint(color, key);
   const std::vector<int> members = members_of(*endpoint, rank(), options_.deadline_s);
   if (!any_pair(members, [this](int a, int b) { return faults_.concern(a, b); })) return endpoint;
   return std::make_unique<InjectedEndpoint>(std::move(endpoint), members, true, faults_);
@@ -62,12 +57,12 @@ std::unique_ptr<comm::Endpoint> InjectedWorld::split_endpoint(int color, int key
 // itself; what they get is dropped.
 std::unique_ptr<comm::Communicator> InjectedWorld::split_communicator(const std::string& name, int color,
                                                                       int key, kernels::Device& device) {
-  auto endpoint = world_.split_endpoint(color, key);
+  auto endpoint = inner_.split_endpoint(color, key);
   const std::vector<int> members = members_of(*endpoint, rank(), options_.deadline_s);
   const bool is_delayed =
       device.is_host_memory() && any_pair(members, [this](int a, int b) { return faults_.delay_some(a, b); });
   const int alone = std::numeric_limits<int>::max() - rank();
-  auto healthy = world_.split_communicator(name, is_delayed ? alone : color, key, device);
+  auto healthy = inner_.split_communicator(name, is_delayed ? alone : color, key, device);
   if (!is_delayed) return healthy;
   auto injected = std::make_unique<InjectedEndpoint>(std::move(endpoint), members, false, faults_);
   return comm::create_link_communicator(name, std::move(injected), device, options_);

@@ -1,7 +1,6 @@
 // InjectedWorld: the same ranks, through links that are as slow, or as dead, as LinkFaults say.
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,35 +30,18 @@ class InjectedEndpoint final : public comm::Endpoint {
 
 /// Endpoints' links can be slow and down, collectives slow; the control plane is left alone. Where
 /// no fault concerns a group, what the inner world makes is handed out as it is.
-class InjectedWorld final : public comm::World {
+class InjectedWorld final : public comm::ForwardingWorld {
  public:
   /// `world` and `faults` must outlive it. `options`: those of `world`.
   InjectedWorld(comm::World& world, LinkFaults& faults, comm::CommOptions options)
-      : world_(world), faults_(faults), options_(options) {}
-
-  int rank() const override { return world_.rank(); }
-  int size() const override { return world_.size(); }
-  const std::string& host() const override { return world_.host(); }
-  int ranks_on_host() const override { return world_.ranks_on_host(); }
-  int rank_on_host() const override { return world_.rank_on_host(); }
-  void set_options(comm::CommOptions options) override;
+      : ForwardingWorld(world, options), faults_(faults) {}
 
   std::unique_ptr<comm::Endpoint> split_endpoint(int color, int key) override;
-  std::unique_ptr<comm::Endpoint> control_endpoint(int color, int key) override {
-    return world_.control_endpoint(color, key);
-  }
   std::unique_ptr<comm::Communicator> split_communicator(const std::string& name, int color, int key,
                                                          kernels::Device& device) override;
-  std::unique_ptr<comm::ControlGroup> control_group() override { return world_.control_group(); }
-  [[noreturn]] void abort(int status) override {
-    world_.abort(status);
-    std::abort();  // not reached; older compilers do not see it
-  }
 
  private:
-  comm::World& world_;
   LinkFaults& faults_;
-  comm::CommOptions options_;
 };
 
 }  // namespace tenax::resilience

@@ -161,11 +161,11 @@ void run_round(comm::World& world, const fs::path& directory, const State& state
   print(world, "restore",
         seconds_of([&] { resilience::restore_checkpoint(*group, file, state.ranges, kGpt2); }), bytes);
   print(world, "checksums", seconds_of([&] { io::contributions_of(state.ranges); }), bytes);
-  group->barrier();
+  group->all_gather({});
   if (world.rank() == 0) {
     for (const auto& entry : fs::directory_iterator(directory)) fs::remove(entry.path());
   }
-  group->barrier();
+  group->all_gather({});
 }
 
 }  // namespace
@@ -180,6 +180,6 @@ int main(int argc, char** argv) {
     bytes += static_cast<double>(p.shape.size()) * 12;
   for (int round = 0; round < (argc > 2 ? std::atoi(argv[2]) : 3); ++round)
     run_round(*world, directory, state, bytes);
-  world->control_group()->barrier();
+  world->control_group()->all_gather({});
   if (world->rank() == 0) fs::remove_all(directory);
 }

@@ -82,7 +82,7 @@ class Bench {
   double copy_rate(bool out, bool in) {
     double rate = 0;
     for (int turn = 0; turn < 2; ++turn) {
-      control_->barrier();
+      control_->all_gather({});
       if (turn != world_.rank()) continue;
       const auto other = device().create_stream();
       const double began = kernels::steady_now_s();
@@ -94,7 +94,7 @@ class Bench {
       other->synchronize(soon());
       rate = messages_ * 4e-9 * static_cast<double>(floats_) / (kernels::steady_now_s() - began);
     }
-    control_->barrier();
+    control_->all_gather({});
     return rate;
   }
 
@@ -118,7 +118,7 @@ class Bench {
     control_->all_reduce_max(values);
     return values[0];
   }
-  double copied_bytes() const { return static_cast<double>(link_->statistics().copied_bytes); }
+  double copied_bytes() const { return static_cast<double>(link_->copied_bytes()); }
 
   template <class Call>
   void timed(Result& result, Call call) {
@@ -147,7 +147,7 @@ class Bench {
     for (const auto& transfer : sent) transfer->wait(soon());
     for (const auto& transfer : received) transfer->wait(soon());
     stream_->synchronize(soon());
-    control_->barrier();
+    control_->all_gather({});
     result.seconds = largest(kernels::steady_now_s() - began);
     result.longest_call_s = largest(result.longest_call_s);
     result.copied_bytes = largest(copied_bytes() - copied_before);
@@ -161,7 +161,7 @@ class Bench {
     comm::TransferPtr message;
     if (!is_first()) message = link_->receive(*stream_, half(*memory_, 1), 2);
     if (message) launch(result, *message);
-    control_->barrier();
+    control_->all_gather({});
     if (is_first()) began = kernels::steady_now_s();
     if (is_first()) message = link_->send(*sending_, half(*memory_, 0), 2);
     message->wait(soon());
@@ -188,7 +188,7 @@ class Bench {
     std::vector<double> alone_s, beside_s;
     for (int i = 0; i < kRounds; ++i) {
       alone_s.push_back(is_first() ? products_s(count, [] {}) : 0);
-      control_->barrier();
+      control_->all_gather({});
       const auto messages = [this] { transfer(true, true); };
       if (is_first())
         beside_s.push_back(products_s(count, messages));

@@ -147,7 +147,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   const auto windows = random_windows(deck, layout);
   constexpr int kWarmUp = 3;
   for (int i = 1; i <= kWarmUp; ++i) step(replica, deck, windows, i);
-  replica.control().barrier();
+  replica.control().all_gather({});
   stopwatch.reset();
   meter.reset();
   const auto begin = std::chrono::steady_clock::now();

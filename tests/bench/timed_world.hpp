@@ -62,31 +62,19 @@ class TimedCommunicator : public comm::Communicator {
   Stopwatch& stopwatch_;
 };
 
-class TimedWorld : public comm::World {
+class TimedWorld : public comm::ForwardingWorld {
  public:
   /// Communicators compute their sums on `device`, which is not timed, so that nothing counts twice. All must
   /// outlive this.
   TimedWorld(comm::World& inner, kernels::Device& device, Stopwatch& stopwatch)
-      : inner_(inner), device_(device), stopwatch_(stopwatch) {}
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  const std::string& host() const override { return inner_.host(); }
-  int ranks_on_host() const override { return inner_.ranks_on_host(); }
-  int rank_on_host() const override { return inner_.rank_on_host(); }
-  void set_options(comm::CommOptions options) override { inner_.set_options(options); }
-  std::unique_ptr<comm::Endpoint> split_endpoint(int color, int key) override {
-    return inner_.split_endpoint(color, key);
-  }
+      : ForwardingWorld(inner, {}), device_(device), stopwatch_(stopwatch) {}
   std::unique_ptr<comm::Communicator> split_communicator(const std::string& name, int color, int key,
                                                          kernels::Device&) override {
     return std::make_unique<TimedCommunicator>(inner_.split_communicator(name, color, key, device_),
                                                stopwatch_);
   }
-  std::unique_ptr<comm::ControlGroup> control_group() override { return inner_.control_group(); }
-  void abort(int status) override { inner_.abort(status); }
 
  private:
-  comm::World& inner_;
   kernels::Device& device_;
   Stopwatch& stopwatch_;
 };

@@ -19,15 +19,15 @@ TEST_P(ControlGroupTest, every_rank_throws_the_error_of_the_lowest_failing_rank)
   run(expect_agreement_on_lowest_failure);
 }
 
-TEST(ControlGroup, a_barrier_without_a_rank_ends_with_an_error_that_names_it) {
+TEST(ControlGroup, a_call_without_a_rank_ends_with_an_error_that_names_it) {
   run_ranks(3, 0.3, [](World& world) {
     const std::unique_ptr<ControlGroup> group = world.control_group();
     if (world.rank() == 2) return;
     try {
-      group->barrier();
-      ADD_FAILURE() << "the barrier opened without rank 2";
+      group->all_gather({});
+      ADD_FAILURE() << "the call ended without rank 2";
     } catch (const kernels::Error& error) {
-      EXPECT_EQ(std::string(error.what()).rfind("barrier: ", 0), 0U) << error.what();
+      EXPECT_EQ(std::string(error.what()).rfind("all_gather: ", 0), 0U) << error.what();
       EXPECT_NE(std::string(error.what()).find("for rank 2"), std::string::npos) << error.what();
     }
   });

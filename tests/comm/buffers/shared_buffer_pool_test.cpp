@@ -26,8 +26,10 @@ class SharedBuffers : public ::testing::Test {
   void make(bool one_registers = true) {
     zero = std::make_unique<End>(0, true);
     one = std::make_unique<End>(1, one_registers);
-    transports[0] = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
-    transports[1] = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+    transports[0] =
+        create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
+    transports[1] =
+        create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
     const Peer peers[] = {{0, "rank 0 (here)", transports[0]->addresses()},
                           {1, "rank 1 (here)", transports[1]->addresses()}};
     const auto connecting = transports[0]->connect(peers[1], peers[1].addresses[0], "places", patience());

@@ -5,7 +5,7 @@ namespace tenax::comm {
 namespace {
 
 TEST_F(DelegatedLinkTest, closing_waits_until_everything_has_arrived) {
-  make_links(TransportKind::automatic, Kind::copy_out);
+  make_links();
   constexpr int kMessages = 200;
   std::vector<std::vector<float>> values(kMessages, std::vector<float>(1000, 1));
   std::vector<TransferPtr> sends;

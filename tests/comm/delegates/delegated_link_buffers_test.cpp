@@ -15,7 +15,7 @@ constexpr std::size_t kPieceFloats = kPieceBytes / sizeof(float);
 class DelegatedBuffers : public AsynchronousEnds {
  protected:
   DelegatedLink& link(int rank) { return *ends[rank]->link; }
-  std::uint64_t copied() { return link(0).statistics().copied_bytes + link(1).statistics().copied_bytes; }
+  std::uint64_t copied() { return link(0).copied_bytes() + link(1).copied_bytes(); }
 
   enum class Receive { posted_first_and_awaited_by_the_device, posted_first, posted_late };
   /// A message from rank 0 to rank 1 that arrives as it left.
@@ -92,7 +92,7 @@ TEST_F(DelegatedBuffers, without_shared_memory_messages_go_over_their_connection
   for (const int rank : {0, 1}) ends[rank] = std::make_unique<AsynchronousEnd>(7, TransportKind::tcp);
   make_links();
   for (int i = 0; i < 5; ++i) pass(20000, Receive::posted_first, 4);
-  EXPECT_EQ(link(0).statistics().copied_bytes, 5U * 20000 * sizeof(float));
+  EXPECT_EQ(link(0).copied_bytes(), 5U * 20000 * sizeof(float));
 }
 
 TEST_F(DelegatedBuffers, both_ends_must_name_the_same_count) {
@@ -152,8 +152,8 @@ class SlowSender : public AsynchronousEnds {
   }
 
   std::unique_ptr<Transport> transports[2] = {
-      create_shared_memory_transport({.interfaces = {}, .secret = one_job()}),
-      create_shared_memory_transport({.interfaces = {}, .secret = one_job()})};
+      create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()}),
+      create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()})};
   SharedBufferPool sending{*ends[0]->device, 0}, receiving{*ends[1]->device, 1};
   Signal signal;
   Inbox inbox{*ends[1]->device, signal, "rank 1 (here)", "rank 0 (here)", true, &receiving};

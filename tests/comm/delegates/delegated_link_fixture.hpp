@@ -19,8 +19,6 @@ namespace tenax::comm {
 inline constexpr int kTags = 13;
 inline constexpr double kPatience_s = 100;
 
-enum class Kind { zero_copy, copy_out };
-
 /// A rank's end of a link.
 struct End {
   End(TransportKind transport, std::unique_ptr<kernels::Device> its_device)
@@ -35,20 +33,19 @@ struct End {
 
 class DelegatedLinkTest : public ::testing::Test {
  protected:
-  void make_ends(TransportKind transport = TransportKind::automatic, Kind kind = Kind::zero_copy) {
+  void make_ends(TransportKind transport = TransportKind::automatic) {
     for (int rank = 0; rank < 2; ++rank)
       ends.push_back(std::make_unique<End>(transport, kernels::create_cpu_device()));
     for (int rank = 0; rank < 2; ++rank)
       peers.push_back({rank, "rank " + std::to_string(rank) + " (here)",
                        ends[static_cast<std::size_t>(rank)]->network.addresses()});
-    options.copy_out = kind == Kind::copy_out;
   }
   void make_link(std::size_t rank) {
     End& end = *ends[rank];
     end.link = create_delegated_link("p0", peers[rank], peers[1 - rank], end.network, *end.device, options);
   }
-  void make_links(TransportKind transport = TransportKind::automatic, Kind kind = Kind::zero_copy) {
-    make_ends(transport, kind);
+  void make_links(TransportKind transport = TransportKind::automatic) {
+    make_ends(transport);
     make_link(0);
     make_link(1);
   }
@@ -61,11 +58,10 @@ class DelegatedLinkTest : public ::testing::Test {
   void exchange(std::size_t rank, int messages, unsigned seed);
   void exchange_both_ways(int messages, const std::function<void()>& meanwhile = {});
 
-  Gate gate;  // for tests that hold messages or listen; they outlive the ends
-  Signal signal;
+  Gate gate;  // for tests that hold messages; it outlives the ends
   std::vector<std::unique_ptr<End>> ends;
   std::vector<Peer> peers;
-  DelegateOptions options{.delegates = 3, .deadline_s = 60, .copy_out = false, .signal = nullptr};
+  DelegateOptions options{.delegates = 3};
 };
 
 /// Message i of a rank: its length and contents follow from both.

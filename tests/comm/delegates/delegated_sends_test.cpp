@@ -40,29 +40,21 @@ TEST_F(DelegatedLinkTest, its_delegates_transmit_at_the_same_time) {
     EXPECT_EQ(there, values[0]);
   }
   for (const TransferPtr& transfer : sends) transfer->wait(Deadline::after_s(kPatience_s));
-  EXPECT_EQ(ends[0]->link->statistics().messages_sent, 4U);
-  EXPECT_GT(ends[0]->link->statistics().sending_s, 0);
 }
 
-TEST_F(DelegatedLinkTest, a_slow_link_holds_the_memory_of_a_send_unless_it_is_copied_out) {
-  for (const Kind kind : {Kind::zero_copy, Kind::copy_out}) {
-    ends.clear();
-    peers.clear();
-    make_ends(TransportKind::automatic, kind);
-    const auto slow = std::make_shared<Gate>();
-    ends[0]->network.on_send([slow](const MessageHeader&) { slow->pass(); });
-    make_link(0);
-    make_link(1);
-    std::vector<float> values(10, 1), there(10);
-    const TransferPtr sent = send(0, values, 0);
-    ASSERT_TRUE(slow->wait_for(1, kPatience_s));
-    EXPECT_EQ(sent->done(), kind != Kind::zero_copy);
-    if (sent->done()) values.assign(10, 2);
-    slow->open();
-    receive(1, there, 0)->wait(Deadline::after_s(kPatience_s));
-    EXPECT_EQ(there, std::vector<float>(10, 1));
-    sent->wait(Deadline::after_s(kPatience_s));
-  }
+TEST_F(DelegatedLinkTest, a_slow_link_holds_the_memory_of_a_send) {
+  make_ends();
+  ends[0]->network.on_send([this](const MessageHeader&) { gate.pass(); });
+  make_link(0);
+  make_link(1);
+  std::vector<float> values(10, 1), there(10);
+  const TransferPtr sent = send(0, values, 0);
+  ASSERT_TRUE(gate.wait_for(1, kPatience_s));
+  EXPECT_FALSE(sent->done());
+  gate.open();
+  receive(1, there, 0)->wait(Deadline::after_s(kPatience_s));
+  EXPECT_EQ(there, std::vector<float>(10, 1));
+  sent->wait(Deadline::after_s(kPatience_s));
 }
 
 TEST_F(DelegatedLinkTest, the_number_of_delegates_changes_while_it_lives) {
@@ -72,19 +64,6 @@ TEST_F(DelegatedLinkTest, the_number_of_delegates_changes_while_it_lives) {
     for (const auto& end : ends) end->link->set_delegates(delegates);
     exchange_both_ways(200);
   }
-}
-
-// The farewell may overtake the thread that sent the last message.
-TEST_F(DelegatedLinkTest, notifies_the_signal_it_is_given) {
-  make_ends();
-  make_link(0);
-  options.signal = &signal;
-  make_link(1);
-  EXPECT_EQ(ends[1]->link->signal(), &signal);
-  std::vector<float> values(10, 1), there(10);
-  const TransferPtr sent = send(0, values, 0), received = receive(1, there, 0);
-  EXPECT_TRUE(signal.wait_until([&] { return received->done(); }, Deadline::after_s(kPatience_s)));
-  sent->wait(Deadline::after_s(kPatience_s));
 }
 
 // The emulated device's messages are headers alone, but each copy takes its time, at both ends.

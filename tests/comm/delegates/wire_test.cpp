@@ -20,7 +20,7 @@ constexpr std::uint64_t kHuge = std::uint64_t{1} << 60;
 class Wire : public ::testing::Test {
  protected:
   static std::unique_ptr<Transport> shm() {
-    return create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+    return create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
   }
   /// What rank 0 sends data over, or gets it.
   std::unique_ptr<Connection> connect(bool to_send) {

@@ -59,13 +59,13 @@ bool is_blamed(Patience patience, bool sends_before, bool is_silent) {
     TransferPtr send, receive;
     if (rank == 0) {
       receive = link.receive(stream, tensor_of(in), 3);
-      group->barrier();
+      group->all_gather({});
       receive->wait(kernels::Deadline::after_s(patience.wait_s));
       send = link.send(stream, tensor_of(out), 5);
     } else {
       receive = link.receive(stream, tensor_of(in), 5);
       if (sends_before) send = link.send(stream, tensor_of(out), 3);
-      group->barrier();
+      group->all_gather({});
       poll_until([&] { return receive->done() || !link.failure().empty(); }, kernels::Deadline::after_s(20));
       if (!sends_before) send = link.send(stream, tensor_of(out), 3);
       receive->wait(kernels::Deadline::after_s(20));
@@ -74,7 +74,7 @@ bool is_blamed(Patience patience, bool sends_before, bool is_silent) {
     EXPECT_EQ(in, out);
     EXPECT_FALSE(link.failure().empty());
     if (link.direct_path_broke()) blamed = true;
-    group->barrier();
+    group->all_gather({});
     link.set_path(Path::direct, 0);
     EXPECT_FALSE(link.direct_path_broke());
   });

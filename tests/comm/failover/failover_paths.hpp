@@ -49,7 +49,6 @@ class BrittleLink final : public Link {
       inner_->wait(deadline);
       writable_.erase(memory_);
     }
-    void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
     void cancel(kernels::Deadline) override { writable_.erase(memory_); }
 
    private:
@@ -86,7 +85,7 @@ class SoundLink final : public DelegatedLink {
   }
   std::string describe() const override { return inner_.describe(); }
   void set_delegates(int) override {}
-  DelegateStatistics statistics() const override { return {}; }
+  std::uint64_t copied_bytes() const override { return 0; }
 
  private:
   Link& inner_;

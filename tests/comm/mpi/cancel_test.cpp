@@ -28,9 +28,9 @@ void expect_no_late_write(bool says_so) {
   if (rank == 0) {
     const TransferPtr send = link.send(stream, tensor_of(values), kTag);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // no call of MPI
-    control->barrier();
+    control->all_gather({});
     EXPECT_TRUE(poll_until([&] { return send->done(); }, soon()));
-    control->barrier();
+    control->all_gather({});
     return;
   }
   TransferPtr receive = link.receive(stream, tensor_of(values), kTag);
@@ -40,8 +40,8 @@ void expect_no_late_write(bool says_so) {
   values.assign(kLong, 2.0F);  // somebody else's
   std::vector<float> place(kLong);
   const TransferPtr message_not_matched = link.receive(stream, tensor_of(place), kTag);
-  control->barrier();
-  control->barrier();
+  control->all_gather({});
+  control->all_gather({});
   EXPECT_EQ(values, std::vector<float>(kLong, 2.0F));
   if (!message_not_matched->done()) message_not_matched->cancel(soon());
 }
@@ -58,7 +58,7 @@ TEST(MpiTransfer, that_nobody_answers_is_given_up_at_once) {
   TransferPtr receive = endpoint->link(1 - test_world().rank()).receive(stream, tensor_of(values), kTag);
   receive->cancel(kernels::Deadline::after_s(60));
   receive.reset();
-  test_world().control_group()->barrier();
+  test_world().control_group()->all_gather({});
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST(NcclEndpoint, a_stream_waits_for_a_message_for_which_its_thread_does_not) {
       values->fetch(stage.stream);
       EXPECT_FALSE(transfer->done());
     }
-    stage.turn.barrier();
+    stage.turn.all_gather({});
     if (stage.rank() == 0) transfer = stage.link(1).send(stage.stream, values->tensor(), 0);
     transfer->wait(soon());
     if (stage.rank() == 0) return;

@@ -31,6 +31,12 @@ class MeddlingTransport final : public Transport {
     return used_;
   }
 
+  /// Made or accepted so far.
+  int connections() const {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+  }
+
   std::vector<std::string> addresses() const override { return inner_->addresses(); }
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, kernels::Deadline deadline) override {
@@ -74,6 +80,7 @@ class MeddlingTransport final : public Transport {
 
   std::unique_ptr<Connection> meddle(std::unique_ptr<Connection> connection) {
     const std::lock_guard lock(mutex_);
+    ++connections_;
     open_.insert(connection.get());
     used_.insert(connection->address());
     return std::make_unique<Meddled>(*this, std::move(connection));
@@ -84,6 +91,7 @@ class MeddlingTransport final : public Transport {
   mutable std::mutex mutex_;
   std::set<Connection*> open_;
   std::set<std::string> used_;
+  int connections_ = 0;
 };
 
 /// Holds whoever comes through until it is opened, and counts them.

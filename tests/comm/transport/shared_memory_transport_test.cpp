@@ -16,7 +16,7 @@ namespace {
 class SharedMemoryTransport : public ::testing::Test {
  protected:
   static std::unique_ptr<Transport> shm() {
-    return create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+    return create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
   }
   ConnectedPair pair{shm(), shm()};
 };
@@ -70,7 +70,8 @@ void write_line(int descriptor, const std::string& line) {
 /// Connects to the process that it was forked from, says something and kills itself.
 [[noreturn]] void speak_and_die(int from_parent, int to_parent) {
   try {
-    const auto transport = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+    const auto transport =
+        create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
     write_line(to_parent, transport->addresses().front());
     const std::string address = read_line(from_parent);
     const auto connection =
@@ -91,7 +92,8 @@ TEST(SharedMemoryProcesses, a_peer_that_is_killed_is_noticed_after_its_last_word
   one_job();                   // the child's too
   const pid_t child = fork();  // before any thread is there
   if (child == 0) speak_and_die(to_child[0], to_parent[1]);
-  const auto transport = create_shared_memory_transport({.interfaces = {}, .secret = one_job()});
+  const auto transport =
+      create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
   const Peer peer{1, "the child", {read_line(to_parent[0])}};
   write_line(to_child[1], transport->addresses().front());
   const auto connection = transport->accept(peer, "last words", Deadline::after_s(20));

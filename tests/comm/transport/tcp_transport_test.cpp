@@ -14,7 +14,7 @@ namespace tenax::comm {
 namespace {
 
 std::unique_ptr<Transport> tcp(const std::vector<std::string>& interfaces = {"lo"}) {
-  return create_tcp_transport(
+  return create_transport(
       {.kind = TransportKind::tcp, .interfaces = interfaces, .deadline_s = 20, .secret = one_job()});
 }
 
@@ -114,7 +114,7 @@ TEST(Transports, ranks_learn_each_others_addresses_and_use_the_best) {
       const auto in = transport->accept(previous, "ring", deadline);
       send_messages(*out, static_cast<std::uint32_t>(world.rank()), 4);
       expect_messages(*in, static_cast<std::uint32_t>(previous.rank), 4);
-      control->barrier();
+      control->all_gather({});
     }
   });
 }

@@ -102,12 +102,11 @@ void measure_transport(comm::TransportKind transport_kind, const std::string& ki
                                     : transport->accept(peer, "bench", soon());
   measure(kind + " connection", *connection, rank);
   for (const int delegates : {1, 4}) {
-    const auto link = comm::create_delegated_link(
-        "bench" + std::to_string(delegates), me, peer, *transport, device,
-        {.delegates = delegates, .deadline_s = 60, .copy_out = false, .signal = nullptr});
+    const auto link = comm::create_delegated_link("bench" + std::to_string(delegates), me, peer, *transport,
+                                                  device, {.delegates = delegates});
     measure(kind + " link, " + std::to_string(delegates) + " delegates", *link, rank, device);
   }
-  control->barrier();
+  control->all_gather({});
 }
 
 }  // namespace

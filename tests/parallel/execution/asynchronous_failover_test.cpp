@@ -126,7 +126,7 @@ Outcomes train_while_held(int left_then) {
     const auto gate = device->create_flag();
     std::thread opener;
     if (rank == 0) first = &stage.stage();
-    group->barrier();
+    group->all_gather({});
     if (rank == 1) {
       stage.stage().stream().wait(*gate, 1);
       opener = std::thread([&] {
@@ -141,7 +141,7 @@ Outcomes train_while_held(int left_then) {
     }
     outcomes[static_cast<std::size_t>(rank)] = outcome_of(stage);
     if (opener.joinable()) opener.join();
-    group->barrier();  // each uses the other's stage, or its link
+    group->all_gather({});  // each uses the other's stage, or its link
   });
   return outcomes;
 }

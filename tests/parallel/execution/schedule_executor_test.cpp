@@ -171,7 +171,6 @@ class LateLink final : public comm::Link {
       if (!done()) link_.on_wait(tag_);
       link_.late_.erase(tag_);
     }
-    void order_before(kernels::Stream&, kernels::Deadline deadline) override { wait(deadline); }
 
    private:
     LateLink& link_;

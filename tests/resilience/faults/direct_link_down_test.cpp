@@ -57,10 +57,10 @@ TEST(DirectLinkDown, fails_transfers_while_it_lasts_and_heals_in_order) {
     };
     injector.begin_step(0);
     pass(1);
-    control->barrier();
+    control->all_gather({});
     injector.begin_step(1);
     EXPECT_TRUE(says_down(error_of([&] { pass(2); })));
-    control->barrier();
+    control->all_gather({});
     injector.begin_step(2);
     pass(3);
   });
@@ -85,7 +85,7 @@ TEST(DirectLinkDown, comes_in_mid_iteration_and_loses_what_is_under_way) {
     };
     injector.begin_step(0);
     for (int i = 0; i < 5; ++i) pass(i % 2, 10 + static_cast<float>(i));  // the step before does not count
-    control->barrier();
+    control->all_gather({});
     injector.begin_step(1);
     std::vector<float> waiting(3);
     const TransferPtr under_way = link.receive(stream, tensor_of(waiting), 9);
@@ -99,7 +99,7 @@ TEST(DirectLinkDown, comes_in_mid_iteration_and_loses_what_is_under_way) {
     }
     EXPECT_TRUE(says_down(error_of([&] { under_way->done(); })));
     EXPECT_TRUE(says_down(error_of([&] { pass(1, 4); })));
-    control->barrier();
+    control->all_gather({});
   });
 }
 
@@ -114,7 +114,7 @@ TEST(DirectLinkDown, comes_to_nobody_who_has_received_nothing) {
     std::vector<float> values = numbers(1);
     if (world.rank() == 0)
       for (int i = 0; i < 5; ++i) endpoint->link(1).send(stream, tensor_of(values), i)->wait(soon());
-    control->barrier();
+    control->all_gather({});
   });
 }
 
@@ -126,7 +126,7 @@ TEST(DirectLinkDown, leaves_a_link_unusable_on_which_messages_were_under_way_but
     std::vector<float> values(3);
     injector.begin_step(0);
     TransferPtr lost = endpoint->link(1 - world.rank()).receive(stream, tensor_of(values), 0);
-    control->barrier();
+    control->all_gather({});
     injector.begin_step(1);
     EXPECT_TRUE(says_down(error_of([&] { lost->done(); })));
     lost.reset();

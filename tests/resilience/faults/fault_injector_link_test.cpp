@@ -12,7 +12,7 @@ TEST(InjectedLink, delays_both_directions_and_frees_the_sender_when_the_message_
     HostStream stream;
     Link& link = endpoint->link(1 - world.rank());
     std::vector<float> mine = numbers(static_cast<float>(world.rank())), theirs = numbers(-1);
-    control->barrier();
+    control->all_gather({});
     const Stopwatch stopwatch;
     const TransferPtr send = link.send(stream, tensor_of(mine), 4);
     const TransferPtr receive = link.receive(stream, tensor_of(theirs), 4);
@@ -53,7 +53,7 @@ TEST(InjectedLink, carries_one_message_at_a_time_in_the_order_of_their_sends) {
     Link& link = endpoint->link(1 - world.rank());
     std::vector<std::vector<float>> values(kMessages, numbers(-1));
     std::vector<TransferPtr> transfers;
-    control->barrier();
+    control->all_gather({});
     const Stopwatch stopwatch;
     for (int i = 0; i < kMessages; ++i) {
       auto& value = values[static_cast<std::size_t>(i)];
@@ -119,7 +119,7 @@ TEST(InjectedLink, leaves_other_links_other_steps_and_the_control_plane_alone) {
     injector.begin_step(1);
     pass(1, 2);
     pass(2, 0);
-    control->barrier();
+    control->all_gather({});
   });
 }
 

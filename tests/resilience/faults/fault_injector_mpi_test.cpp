@@ -61,7 +61,7 @@ TEST_F(InjectorOverMpi, messages_of_any_length_arrive_whole_and_one_delay_after_
   slow.delay_s = 0.02;
   inject({slow});
   injector_->begin_step(0);
-  control_->barrier();
+  control_->all_gather({});
   const Stopwatch stopwatch;
   if (rank() < 2) {
     std::vector<std::vector<float>> values(6);
@@ -78,7 +78,7 @@ TEST_F(InjectorOverMpi, messages_of_any_length_arrive_whole_and_one_delay_after_
     for (std::size_t i = 0; i < values.size(); ++i)
       EXPECT_EQ(values[i], std::vector<float>(values[i].size(), static_cast<float>(i)));
   }
-  control_->barrier();
+  control_->all_gather({});
 }
 
 TEST_F(InjectorOverMpi, a_direct_path_that_is_cut_with_messages_under_way_works_again_when_made_anew) {
@@ -104,7 +104,7 @@ TEST_F(InjectorOverMpi, a_direct_path_that_is_cut_with_messages_under_way_works_
   } else {
     injector_->begin_step(1);
   }
-  control_->barrier();
+  control_->all_gather({});
   injector_->begin_step(2);
   if (rank() < 2) expect_down([&] { exchange(values, 4)->wait(soon()); });
   endpoint_ = world_->split_endpoint(0, rank());
@@ -112,7 +112,7 @@ TEST_F(InjectorOverMpi, a_direct_path_that_is_cut_with_messages_under_way_works_
     exchange(values, 3)->wait(soon());
     EXPECT_EQ(values, std::vector<float>(kLarge, 7));
   }
-  control_->barrier();
+  control_->all_gather({});
 }
 
 TEST_F(InjectorOverMpi, collectives_over_a_slow_link_sum_to_the_same_bits_as_without) {
@@ -132,7 +132,7 @@ TEST_F(InjectorOverMpi, collectives_over_a_slow_link_sum_to_the_same_bits_as_wit
   if (rank() < 2) {
     EXPECT_GE(stopwatch.elapsed_s(), 0.0005);
   }
-  control_->barrier();
+  control_->all_gather({});
 }
 
 }  // namespace
