@@ -191,7 +191,6 @@ void ActivationOffload::evict(int slot) {
   out_->record(*body.left);
   body.free = true;
   leaving.body = -1;
-  ++evictions_;
 }
 
 void ActivationOffload::fetch(int slot, int index) {

@@ -40,9 +40,6 @@ class ActivationOffload final : public PipelineStage {
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 
-  /// How often contents were sent away so far.
-  int evictions() const { return evictions_; }
-
  private:
   /// Contents on the host.
   struct Store {
@@ -90,7 +87,6 @@ class ActivationOffload final : public PipelineStage {
   std::vector<Body> bodies_;
   std::vector<std::unique_ptr<Store>> spare_;
   std::unique_ptr<kernels::Stream> out_, in_;
-  int evictions_ = 0;
 };
 
 }  // namespace tenax::model

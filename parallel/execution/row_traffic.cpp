@@ -52,7 +52,7 @@ void RowTraffic::post_inputs() {
   for (; next_input_ < order_.forwards.size(); ++next_input_) {
     const int m = order_.forwards[next_input_];
     if (!take_slot(of(m))) return;
-    receive(of(m).input, TransferKind::receive_activation, m);
+    start(of(m).input, TransferKind::receive_activation, m);
   }
 }
 
@@ -64,7 +64,7 @@ void RowTraffic::post_gradients() {
     Microbatch& microbatch = of(m);
     if (microbatch.d_output.transfer) continue;
     if (!microbatch.forward_done || !poll(microbatch.output)) return;
-    receive(microbatch.d_output, TransferKind::receive_gradient, m);
+    start(microbatch.d_output, TransferKind::receive_gradient, m);
   }
 }
 
@@ -116,13 +116,13 @@ void RowTraffic::begin_gradient(int m) {
 
 void RowTraffic::end_forward(int m) {
   of(m).forward_done = true;
-  if (neighbours_.downstream) send(of(m).output, TransferKind::send_activation, m);
+  if (neighbours_.downstream) start(of(m).output, TransferKind::send_activation, m);
 }
 
 void RowTraffic::end_gradient(int m) {
   of(m).gradient_done = true;
   ++next_gradient_;
-  if (neighbours_.upstream) send(of(m).d_input, TransferKind::send_gradient, m);
+  if (neighbours_.upstream) start(of(m).d_input, TransferKind::send_gradient, m);
 }
 
 void RowTraffic::release(int m, const kernels::Event& last) {
@@ -217,43 +217,23 @@ void RowTraffic::cancel() noexcept {
   open_.clear();
 }
 
-void RowTraffic::send(Flight& flight, TransferKind kind, int m) {
-  const bool activation = kind == TransferKind::send_activation;
-  comm::Link& link = activation ? *neighbours_.downstream : *neighbours_.upstream;
-  const Tensor memory = activation ? stage_.output(of(m).slot) : stage_.input(of(m).slot);
+void RowTraffic::start(Flight& flight, TransferKind kind, int m) {
+  comm::Link& link = is_upstream(kind) ? *neighbours_.upstream : *neighbours_.downstream;
+  const Tensor memory = is_upstream(kind) ? stage_.input(of(m).slot) : stage_.output(of(m).slot);
   flight.record = {.kind = kind,
                    .microbatch = m,
                    .bytes = memory.bytes(),
                    .begin_s = kernels::steady_now_s(),
                    .prompt = false};
   const kernels::Range range(device_, name_of(kind, m).c_str());
-  flight.transfer = link.send(stage_.stream(), memory, tag_of(kind, m));
+  flight.transfer = is_send(kind) ? link.send(stage_.stream(), memory, tag_of(kind, m))
+                                  : link.receive(idle_ ? *idle_ : stage_.stream(), memory, tag_of(kind, m));
   open_.push_back(&flight);
 }
 
-void RowTraffic::receive(Flight& flight, TransferKind kind, int m) {
-  const bool activation = kind == TransferKind::receive_activation;
-  const Tensor memory = activation ? stage_.input(of(m).slot) : stage_.output(of(m).slot);
-  comm::Link& link = activation ? *neighbours_.upstream : *neighbours_.downstream;
-  flight.record = {.kind = kind,
-                   .microbatch = m,
-                   .bytes = memory.bytes(),
-                   .begin_s = kernels::steady_now_s(),
-                   .prompt = false};
-  const kernels::Range range(device_, name_of(kind, m).c_str());
-  flight.transfer = link.receive(idle_ ? *idle_ : stage_.stream(), memory, tag_of(kind, m));
-  open_.push_back(&flight);
-}
-
-const TransferRecord* RowTraffic::received(Pass pass, int m) const {
+const TransferRecord* RowTraffic::record_of(Pass pass, const Flight& forward, const Flight& backward) {
   if (pass == Pass::backward_weight) return nullptr;
-  const Flight& flight = pass == Pass::forward ? of(m).input : of(m).d_output;
-  return flight.transfer ? &flight.record : nullptr;
-}
-
-const TransferRecord* RowTraffic::sent(Pass pass, int m) const {
-  if (pass == Pass::backward_weight) return nullptr;
-  const Flight& flight = pass == Pass::forward ? of(m).output : of(m).d_input;
+  const Flight& flight = pass == Pass::forward ? forward : backward;
   return flight.transfer ? &flight.record : nullptr;
 }
 

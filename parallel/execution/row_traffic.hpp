@@ -62,8 +62,12 @@ class RowTraffic {
   void cancel() noexcept;
 
   /// The transfer that a pass received or sent; null where there was none.
-  const TransferRecord* received(Pass pass, int microbatch) const;
-  const TransferRecord* sent(Pass pass, int microbatch) const;
+  const TransferRecord* received(Pass pass, int microbatch) const {
+    return record_of(pass, of(microbatch).input, of(microbatch).d_output);
+  }
+  const TransferRecord* sent(Pass pass, int microbatch) const {
+    return record_of(pass, of(microbatch).output, of(microbatch).d_input);
+  }
 
  private:
   struct Flight {  // one transfer of this run
@@ -92,8 +96,9 @@ class RowTraffic {
   void order(Flight& flight);
   std::vector<Flight*> missing(Microbatch& microbatch);
   void settle(Flight& flight);
-  void send(Flight& flight, TransferKind kind, int microbatch);
-  void receive(Flight& flight, TransferKind kind, int microbatch);
+  void start(Flight& flight, TransferKind kind, int microbatch);
+  /// Of a pass's transfer, which is `forward` or `backward`.
+  static const TransferRecord* record_of(Pass pass, const Flight& forward, const Flight& backward);
   Microbatch& of(int microbatch) { return microbatches_[static_cast<std::size_t>(microbatch)]; }
   const Microbatch& of(int microbatch) const { return microbatches_[static_cast<std::size_t>(microbatch)]; }
 

@@ -60,12 +60,6 @@ OwnedPiece ShardMap::owned_piece(const Bucket& bucket, int data_rank) const {
   return {bucket.begin + data_rank * count, count, bucket.begin / data_size_};
 }
 
-std::vector<OwnedPiece> ShardMap::owned_pieces(int data_rank) const {
-  std::vector<OwnedPiece> pieces;
-  for (const Bucket& bucket : buckets_) pieces.push_back(owned_piece(bucket, data_rank));
-  return pieces;
-}
-
 std::vector<OwnedRange> ShardMap::owned_ranges(int row, int data_rank) const {
   const std::int64_t row_begin = row_offset(row);
   const std::int64_t row_end = row_begin + rows_[static_cast<std::size_t>(row)].size;

@@ -71,7 +71,6 @@ class ShardMap {
 
   /// One piece a bucket, in bucket order.
   OwnedPiece owned_piece(const Bucket& bucket, int data_rank) const;
-  std::vector<OwnedPiece> owned_pieces(int data_rank) const;
   /// What data_rank owns of `row`, in increasing order; empty if nothing.
   std::vector<OwnedRange> owned_ranges(int row, int data_rank) const;
 

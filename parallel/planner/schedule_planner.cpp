@@ -22,7 +22,6 @@ Plan plan_adaptive(const PlanRequest& request) {
   search.run();
   Plan plan;
   plan.schedule = schedule_of(search.best().order, problem.stages());
-  plan.warmup = warmup_of(plan.schedule);
   plan.makespan_s = simulate(plan.schedule, request.costs).makespan_s;
   plan.lower_bound_s = std::min(to_seconds(bound), plan.makespan_s);
   plan.optimal = meets_bound(plan.makespan_s, plan.lower_bound_s);

@@ -22,7 +22,6 @@ struct PlanRequest {
 
 struct Plan {
   PipelineSchedule schedule;
-  std::vector<int> warmup;   ///< forwards before each stage's first backward
   double makespan_s = 0;     ///< by simulate(), links as pure latency
   double lower_bound_s = 0;  ///< no schedule is faster
   bool optimal = false;      ///< makespan_s equals lower_bound_s

@@ -26,6 +26,10 @@ inline std::string name_of(TransferKind kind, int microbatch) {
 constexpr bool is_send(TransferKind kind) {
   return kind == TransferKind::send_activation || kind == TransferKind::send_gradient;
 }
+/// Whether it goes over the link to the stage before.
+constexpr bool is_upstream(TransferKind kind) {
+  return kind == TransferKind::receive_activation || kind == TransferKind::send_gradient;
+}
 
 struct TransferRecord {
   TransferKind kind = TransferKind::send_activation;

@@ -41,10 +41,6 @@ Timeline summary_of(std::vector<std::vector<OpTime>> times) {
 
 }  // namespace
 
-Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs) {
-  return simulate(schedule, costs, TransferModel{});
-}
-
 Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
                   const TransferModel& transfers) {
   assert(costs.stage_count() == schedule.stages());

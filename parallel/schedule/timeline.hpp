@@ -49,11 +49,9 @@ struct TransferModel {
 /// A stage runs its list in order, each op as soon as the stage is idle and the op's input has
 /// arrived: end of F on the stage above, or of B or BW on the stage below, plus the link's delay.
 /// Transfers occupy no stage and no link. Time starts at 0 on stage 0. Takes any order that
-/// validate() accepts; throws Error(operation) if it deadlocks.
-Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs);
-/// As above with messages that wait for each other, and may block their sender. No queue deadlocks:
-/// a message in transit arrives whether or not its receiver is ready.
+/// validate() accepts; throws Error(operation) if it deadlocks. No queue of `transfers` deadlocks: a
+/// message in transit arrives whether or not its receiver is ready.
 Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
-                  const TransferModel& transfers);
+                  const TransferModel& transfers = {});
 
 }  // namespace tenax::parallel

@@ -36,7 +36,10 @@ class ArithmeticStage final : public model::OffloadableStage {
   kernels::Tensor output(int slot) override { return is_last() ? kernels::Tensor{} : at(slot).output; }
 
   kernels::Tensor contents(int slot) override { return at(slot).all; }
-  void adopt(int slot, int microbatch) override { at(slot).microbatch = microbatch; }
+  void adopt(int slot, int microbatch) override {
+    at(slot).microbatch = microbatch;
+    ++adopted_;
+  }
 
   void forward(int slot, int microbatch) override {
     at(slot).microbatch = microbatch;
@@ -64,6 +67,8 @@ class ArithmeticStage final : public model::OffloadableStage {
 
   /// F's and B's so far. From any thread.
   int launched() const { return launched_; }
+  /// Contents that came back from the host.
+  int adopted() const { return adopted_; }
   /// The weight's gradient, and the last stage's results. Waits for the device.
   std::vector<float> outcome() {
     std::vector<float> all = read(d_weight_);
@@ -115,6 +120,7 @@ class ArithmeticStage final : public model::OffloadableStage {
   std::vector<Slot> slots_;
   std::vector<kernels::Tensor> batch_, results_;
   std::atomic<int> launched_{0};
+  int adopted_ = 0;
 };
 
 }  // namespace tenax::parallel

@@ -77,7 +77,7 @@ std::vector<std::vector<float>> outcome_of(const PipelineSchedule& schedule, int
       executor.run();
       outcome[static_cast<std::size_t>(r)] = rank.stage->outcome();
       if (offload) {
-        EXPECT_EQ(offload->evictions() > 0, slots_of(r) > bodies);
+        EXPECT_EQ(rank.stage->adopted() > 0, slots_of(r) > bodies);
       }
     });
   for (std::thread& thread : threads) thread.join();
