@@ -1,6 +1,6 @@
 // An iteration's measurement updates the forecast. While the forecast stays what the last assessment was made
 // for, nothing else happens. When it moved: which links are slow, what paths they should take, and, unless
-// the running schedule is within `gain` of the lower bound, whether a plan is wanted. decide() then compares
+// the running schedule is near the lower bound, whether a plan is wanted. decide() then compares
 // the running schedule, the plan and the initial schedule, all by the evaluator.
 #include "resilience/adaptation/adaptation_controller.hpp"
 
@@ -15,8 +15,7 @@ AdaptationController::AdaptationController(int microbatches, parallel::Activatio
                                            parallel::PipelineSchedule initial, AdaptationSettings settings)
     : settings_(std::move(settings)),
       forecast_(initial.stages(), settings_.forecast),
-      threshold_(settings_.gain),
-      link_health_(forecast_.links(), settings_.healing_iterations),
+      link_health_(forecast_.links()),
       stage_health_(initial.stages(), microbatches),
       paths_(forecast_.links(), microbatches, settings_),
       replan_(microbatches, std::move(limit), std::move(initial), settings_) {}
@@ -49,8 +48,7 @@ bool AdaptationController::something_moved() const {
   constexpr double kMovedPass = 0.02, kMovedDelay = 0.1;
   if (!assessed_ || replan_.patience_ends(step_)) return true;
   for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
-    if (link_health_.is_healing(link) || paths_.may_return(link, link_health_) || paths_.just_broke(link))
-      return true;
+    if (paths_.may_return(link, link_health_) || paths_.just_broke(link)) return true;
   return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay,
                            forecast_.material_s_of_link());
 }

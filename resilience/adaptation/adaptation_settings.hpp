@@ -6,7 +6,6 @@
 #include "parallel/planner/plan_budget.hpp"
 #include "parallel/replica/pipeline_context.hpp"
 #include "parallel/schedule/timeline.hpp"
-#include "resilience/adaptation/flap_damper.hpp"
 #include "resilience/adaptation/pipeline_forecast.hpp"
 
 namespace tenax::resilience {
@@ -18,11 +17,7 @@ struct AdaptationSettings {
   bool reschedule = true;          ///< false: the schedule stays whatever is measured
   parallel::TransferModel direct;  ///< how a direct link carries messages (its `delegated` is not used)
   double delegate_overhead_s = 0;  ///< what a delegate's host copies take, half at each end
-  double gain = 0.01;              ///< a schedule, or a slow link, must make this share of an iteration
   int skipped_iterations = 1;      ///< at the run's beginning, when memory is touched first
-  int healing_iterations = 1;      ///< that the forecast must call a slow link healthy before it goes back
-  int max_delegates = 16;          ///< per link and direction
-  FlapDamper::Options damping;     ///< for links that keep changing their path
   ForecastOptions forecast;
   parallel::PlanBudget budget;
   std::uint64_t seed = 1;

@@ -21,11 +21,7 @@ void LinkHealth::assess(const Situation& situation, const std::vector<char>& del
     Link& link = links_[index];
     const auto number = static_cast<int>(index);
     const bool material = situation.forecast.delay_s(number) > situation.forecast.material_s(number);
-    const bool slow =
-        material && costs_much(situation, index, link.slow ? without(delegated, index) : delegated);
-    link.healthy_iterations = slow || !link.slow ? 0 : link.healthy_iterations + 1;
-    if (slow) link.slow = true;
-    if (link.healthy_iterations >= healing_iterations_) link.slow = false;
+    link.slow = material && costs_much(situation, index, link.slow ? without(delegated, index) : delegated);
   }
 }
 

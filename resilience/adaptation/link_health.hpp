@@ -13,15 +13,12 @@ namespace tenax::resilience {
 /// be run then.
 class LinkHealth {
  public:
-  /// `healing_iterations`: that a slow link must look healthy for.
-  LinkHealth(int links, int healing_iterations)
-      : links_(static_cast<std::size_t>(links)), healing_iterations_(healing_iterations) {}
+  explicit LinkHealth(int links) : links_(static_cast<std::size_t>(links)) {}
 
   /// `delegated`: per link, how it goes now.
   void assess(const Situation& situation, const std::vector<char>& delegated);
 
   bool is_slow(std::size_t link) const { return links_[link].slow; }
-  bool is_healing(std::size_t link) const { return links_[link].slow && links_[link].healthy_iterations > 0; }
   bool any_is_slow() const;
   /// It is healthy: the next time that it is slow is reported.
   void forget_report(std::size_t link) { links_[link].reported_s = 0; }
@@ -33,14 +30,12 @@ class LinkHealth {
  private:
   struct Link {
     bool slow = false;
-    int healthy_iterations = 0;  // while slow
-    double reported_s = 0;       // the delay of the last straggler event; 0 = none since it was healthy
+    double reported_s = 0;  // the delay of the last straggler event; 0 = none since it was healthy
   };
 
   bool costs_much(const Situation& situation, std::size_t link, const std::vector<char>& delegated) const;
 
   std::vector<Link> links_;
-  int healing_iterations_;
 };
 
 }  // namespace tenax::resilience

@@ -14,7 +14,7 @@ PathPolicy::PathPolicy(int links, int microbatches, const AdaptationSettings& se
     : settings_(settings), microbatches_(microbatches) {
   const LinkPath first{.delegated = settings.paths == PathChoice::delegated_only};
   chosen_.assign(static_cast<std::size_t>(links), first);
-  links_.assign(chosen_.size(), {.condition = {}, .told = first, .damper = FlapDamper(settings.damping)});
+  links_.assign(chosen_.size(), {.condition = {}, .told = first, .damper = {}});
 }
 
 void PathPolicy::observe(const std::vector<LinkCondition>& conditions) {
@@ -59,7 +59,8 @@ bool PathPolicy::should_delegate(std::size_t link, const Situation& situation,
 // every B. One delegate more takes up the unevenness; a number that is a little high already stays.
 int PathPolicy::delegates_for(std::size_t link, const PipelineCosts& costs) const {
   const double interval_s = std::min(costs.stages[link].forward_s, costs.stages[link + 1].backward_input_s);
-  const int most = std::min(settings_.max_delegates, microbatches_);
+  constexpr int kMost = 16;  // per link and direction
+  const int most = std::min(kMost, microbatches_);
   const int wanted = std::min(most, comm::delegates_needed(costs.link_delay_s[link], interval_s) + 1);
   const LinkPath& now = links_[link].told;
   return now.delegated && now.delegates >= wanted && now.delegates <= 2 * wanted ? now.delegates : wanted;

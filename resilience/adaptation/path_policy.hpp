@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "resilience/adaptation/adaptation_settings.hpp"
+#include "resilience/adaptation/flap_damper.hpp"
 #include "resilience/adaptation/link_health.hpp"
 
 namespace tenax::resilience {

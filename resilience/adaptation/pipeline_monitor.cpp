@@ -20,11 +20,9 @@ using parallel::TransferRecord;
 
 // Far from the tags of tensors, in case the endpoint carries both.
 constexpr comm::Tag kAlignmentTag = comm::kMaxTag - 1, kReadyTag = comm::kMaxTag - 2;
+// Of the first alignment of clocks, and of the later ones.
+constexpr int kFirstRounds = 8, kLaterRounds = 2;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-kernels::Tensor as_tensor(std::vector<double>& values) {
-  return {values.data(), kernels::DType::f64, {static_cast<std::int64_t>(values.size())}};
-}
 
 std::size_t index_of(const TransferRecord& record) { return static_cast<std::size_t>(record.microbatch); }
 
@@ -33,7 +31,7 @@ std::size_t index_of(const TransferRecord& record) { return static_cast<std::siz
 PipelineMonitor::PipelineMonitor(int microbatches, comm::Endpoint& pipeline, comm::ControlGroup& group,
                                  MonitorOptions options, comm::ClockSource clock)
     : pipeline_(pipeline), group_(group), options_(options), clock_(std::move(clock)) {
-  assert(options.realign_interval >= 1 && options.alignment_rounds >= 1);
+  assert(options.realign_interval >= 1);
   for (Neighbour* neighbour : {&upstream_, &downstream_}) {
     neighbour->ready_s.assign(static_cast<std::size_t>(microbatches), kNone);
     neighbour->peer_ready_s = neighbour->ready_s;
@@ -47,20 +45,11 @@ void PipelineMonitor::on_pass(const parallel::PassRecord& record) {
 }
 
 void PipelineMonitor::on_transfer(const TransferRecord& record) {
-  switch (record.kind) {
-    case TransferKind::receive_activation:
-      upstream_.arrivals.push_back(record);
-      break;
-    case TransferKind::receive_gradient:
-      downstream_.arrivals.push_back(record);
-      break;
-    case TransferKind::send_activation:
-      downstream_.ready_s.at(index_of(record)) = record.begin_s;
-      break;
-    case TransferKind::send_gradient:
-      upstream_.ready_s.at(index_of(record)) = record.begin_s;
-      break;
-  }
+  Neighbour& neighbour = is_upstream(record.kind) ? upstream_ : downstream_;
+  if (is_send(record.kind))
+    neighbour.ready_s.at(index_of(record)) = record.begin_s;
+  else
+    neighbour.arrivals.push_back(record);
 }
 
 PipelineMeasurement PipelineMonitor::finish_step(const PassMeasurement& passes) {
@@ -84,10 +73,9 @@ PipelineMeasurement PipelineMonitor::finish_step(const PassMeasurement& passes) 
 
 // Links of even number first, then the others: every rank serves one neighbour at a time.
 void PipelineMonitor::align_clocks() {
-  const comm::AlignmentOptions options{
-      .rounds = steps_ == 0 ? options_.alignment_rounds : std::max(1, options_.alignment_rounds / 4),
-      .tag = kAlignmentTag,
-      .deadline_s = options_.deadline_s};
+  const comm::AlignmentOptions options{.rounds = steps_ == 0 ? kFirstRounds : kLaterRounds,
+                                       .tag = kAlignmentTag,
+                                       .deadline_s = options_.deadline_s};
   const int stage = pipeline_.rank();
   for (const int parity : {0, 1}) {
     if (has_downstream() && stage % 2 == parity)
@@ -104,8 +92,8 @@ void PipelineMonitor::exchange_ready_times() {
   std::vector<comm::TransferPtr> transfers;
   const auto swap_with = [&](int stage, Neighbour& neighbour) {
     comm::Link& link = pipeline_.link(stage);
-    transfers.push_back(link.receive(stream, as_tensor(neighbour.peer_ready_s), kReadyTag));
-    transfers.push_back(link.send(stream, as_tensor(neighbour.ready_s), kReadyTag));
+    transfers.push_back(link.receive(stream, comm::as_tensor(neighbour.peer_ready_s), kReadyTag));
+    transfers.push_back(link.send(stream, comm::as_tensor(neighbour.ready_s), kReadyTag));
   };
   if (has_upstream()) swap_with(pipeline_.rank() - 1, upstream_);
   if (has_downstream()) swap_with(pipeline_.rank() + 1, downstream_);

@@ -15,7 +15,6 @@ namespace tenax::resilience {
 struct MonitorOptions {
   int lane = 0;               ///< this rank's tensor coordinate
   int realign_interval = 16;  ///< iterations between clock alignments; the same on every rank
-  int alignment_rounds = 8;   ///< for the first alignment; later ones take a quarter of it
   double deadline_s = 60;
 };
 

@@ -15,9 +15,6 @@ namespace tenax::resilience {
 /// longer than passes and messages make them. Only gains beyond that are believed.
 class GainThreshold {
  public:
-  /// `share`: of an iteration, the least gain that is worth anything.
-  explicit GainThreshold(double share) : share_(share) {}
-
   /// An iteration took `measured_s`, where the evaluator made `evaluated_s` of its measurements.
   void add(double measured_s, double evaluated_s) {
     constexpr int kMemory = 4;
@@ -28,11 +25,11 @@ class GainThreshold {
   }
   /// The least gain that counts where iterations take `iteration_s`.
   double least_gain_s(double iteration_s) const {
-    return std::max(share_ * iteration_s, std::abs(unexplained_s_));
+    constexpr double kShare = 0.01;  // of an iteration: less is not worth an answer
+    return std::max(kShare * iteration_s, std::abs(unexplained_s_));
   }
 
  private:
-  double share_;
   double unexplained_s_ = 0;  // by how much iterations differ from what the evaluator makes of them
   int compared_ = 0;
 };
