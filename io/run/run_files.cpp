@@ -71,15 +71,16 @@ MetricsWriter::MetricsWriter(const fs::path& run_directory, std::int64_t steps_d
     : lines_(rewound(run_directory / "metrics.jsonl", steps_done)) {}
 
 void MetricsWriter::training(const TrainingMetrics& metrics) {
-  lines_.append(JsonObject()
-                    .add("step", metrics.step)
-                    .add("loss", metrics.loss)
-                    .add("grad_norm", metrics.grad_norm)
-                    .add("lr", metrics.lr)
-                    .add("tokens", metrics.tokens)
-                    .add("seconds", metrics.seconds)
-                    .add("tokens_per_second", metrics.tokens_per_second)
-                    .text());
+  JsonObject line;
+  line.add("step", metrics.step)
+      .add("loss", metrics.loss)
+      .add("grad_norm", metrics.grad_norm)
+      .add("lr", metrics.lr)
+      .add("tokens", metrics.tokens)
+      .add("seconds", metrics.seconds)
+      .add("tokens_per_second", metrics.tokens_per_second);
+  if (metrics.replicas) line.add("replicas", *metrics.replicas);
+  lines_.append(line.text());
 }
 
 void MetricsWriter::validation(std::int64_t step, double validation_loss) {

@@ -26,6 +26,7 @@ struct TrainingMetrics {
   double grad_norm = 0, lr = 0;
   std::int64_t tokens = 0;
   double seconds = 0, tokens_per_second = 0;
+  std::optional<std::int64_t> replicas = {};  ///< that contributed, in a run of replicas
 };
 
 /// metrics.jsonl: one line for each training step or validation. A line is one write(2). Used by

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "io/json.hpp"
 #include "io/run/audit.hpp"
 #include "io/run/ledger.hpp"
+#include "io/run/run_files.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
@@ -73,17 +73,17 @@ inline std::vector<LedgerCommit> counted_commits() {
 }
 
 inline std::string metrics_line(const LedgerCommit& commit, std::int64_t replicas) {
-  return JsonObject()
-             .add("step", commit.step)
-             .add("loss", commit.loss)
-             .add("grad_norm", commit.grad_norm)
-             .add("lr", commit.lr)
-             .add("tokens", commit.samples * kSeqLength)
-             .add("seconds", 0.5)
-             .add("tokens_per_second", 512)
-             .add("replicas", replicas)
-             .text() +
-         "\n";
+  const TemporaryFolder folder;
+  MetricsWriter(folder.path(), 0)
+      .training({.step = commit.step,
+                 .loss = commit.loss,
+                 .grad_norm = commit.grad_norm,
+                 .lr = commit.lr,
+                 .tokens = commit.samples * kSeqLength,
+                 .seconds = 0.5,
+                 .tokens_per_second = 512,
+                 .replicas = replicas});
+  return folder.read("metrics.jsonl");
 }
 
 inline std::string metrics_of_eventful_run() {

@@ -45,6 +45,14 @@ TEST(MetricsWriter, writes_the_contracts_members_of_a_training_step) {
             "\"seconds\": 0.25, \"tokens_per_second\": 8192}\n");
 }
 
+TEST(MetricsWriter, writes_how_many_replicas_contributed_where_there_are_some) {
+  const TemporaryFolder folder;
+  TrainingMetrics metrics = step(0);
+  metrics.replicas = 3;
+  MetricsWriter(folder.path(), 0).training(metrics);
+  EXPECT_TRUE(folder.read("metrics.jsonl").ends_with("\"tokens_per_second\": 512, \"replicas\": 3}\n"));
+}
+
 TEST(MetricsWriter, writes_null_for_a_loss_that_is_not_finite) {
   const TemporaryFolder folder;
   MetricsWriter(folder.path(), 0).validation(4, std::nan(""));
