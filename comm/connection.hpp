@@ -33,6 +33,7 @@ struct MessageHeader {
   double late_s = 0;
 };
 
+class PolledStream;
 class SharedMemoryArea;
 
 /// Thread rule: one thread sends while another receives; shut_down(), check() and area() from any
@@ -55,6 +56,9 @@ class Connection {
   virtual void check() const {}
   /// Memory that both ends can map; null on connections between hosts. It outlives the connection.
   virtual std::shared_ptr<SharedMemoryArea> area() { return nullptr; }
+  /// The connection as a stream of bytes, instead of messages; null where it cannot be used so. It
+  /// lives as long as the connection.
+  virtual PolledStream* stream() { return nullptr; }
   /// Wakes calls blocked on either end, which then throw.
   virtual void shut_down() noexcept = 0;
   /// The remote address that connect() was given (at the accepting end: the one it was accepted
@@ -71,6 +75,12 @@ struct Peer {
   std::vector<std::string> addresses;  ///< "shm:<random>#<identity>", "tcp:10.0.0.5:41234#<identity>"
 };
 
+/// While it lives, a transport's network cards may read and write some memory.
+class MemoryRegistration {
+ public:
+  virtual ~MemoryRegistration() = default;
+};
+
 /// Makes connections of one or more kinds. Thread rule: any thread.
 class Transport {
  public:
@@ -85,6 +95,13 @@ class Transport {
   /// newest. Throws Error(link) on expiry.
   virtual std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                              kernels::Deadline deadline) = 0;
+  /// Registers memory that connections are going to send from or receive into; once for all of its
+  /// life, as it costs much more than a message. `memory` must outlive the registration. Null:
+  /// there is nothing to do (TCP, shared memory).
+  virtual std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) {
+    static_cast<void>(memory);
+    return nullptr;
+  }
 };
 
 }  // namespace tenax::comm

@@ -20,8 +20,8 @@ std::unique_ptr<Connection> create_tcp_connection(FileDescriptor socket, std::st
 FileDescriptor create_connection_memory(const std::string& where);
 
 /// Maps the segment in `memory`. `socket`: a Unix socket to the other process, which tells when
-/// that is gone; no message goes over it. Throws Error(link) when the segment is not as
-/// create_connection_memory made it.
+/// that is gone. No message goes over it, but descriptors, and bytes that wake an end that polls.
+/// Throws Error(link) when the segment is not as create_connection_memory made it.
 std::unique_ptr<Connection> create_shared_memory_connection(FileDescriptor memory, FileDescriptor socket,
                                                             std::string address, ConnectionEnd end);
 

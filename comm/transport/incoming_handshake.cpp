@@ -3,7 +3,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "comm/transport/descriptor_passing.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -37,24 +38,11 @@ IncomingHandshake::Progress IncomingHandshake::receive_message() {
   return sent == static_cast<ssize_t>(answer.size()) ? Progress::complete : Progress::refused;
 }
 
-/// One byte and one descriptor: there is room for no more, and the kernel closes what has none.
 IncomingHandshake::Progress IncomingHandshake::receive_memory() {
-  char byte = 0;
-  iovec part{&byte, sizeof byte};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // CMSG_SPACE would have room for two
-  const ssize_t got = recvmsg(socket(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got <= 0) return unless_it_may_come(got);
-  const cmsghdr* const item = CMSG_FIRSTHDR(&message);
-  if (!item || item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) return Progress::refused;
-  int descriptor = -1;
-  std::memcpy(&descriptor, CMSG_DATA(item), sizeof descriptor);
-  peer_.memory = FileDescriptor(descriptor);
-  return (message.msg_flags & MSG_CTRUNC) == 0 ? Progress::complete : Progress::refused;
+  ReceivedByte received = receive_byte(socket());
+  if (received.result <= 0) return unless_it_may_come(received.result);
+  peer_.memory = std::move(received.descriptor);
+  return peer_.memory ? Progress::complete : Progress::refused;
 }
 
 }  // namespace tenax::comm

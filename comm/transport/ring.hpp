@@ -17,6 +17,7 @@ struct RingControl {
   alignas(64) std::atomic<std::uint64_t> read{0};
   FutexEvent data, space;
   alignas(64) std::atomic<std::uint32_t> closed{0};
+  std::atomic<std::uint32_t> reader_polls{0}, writer_polls{0};  ///< that end sleeps until it is rung
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -40,6 +41,24 @@ class Ring {
   Outcome wait_for(std::size_t bytes, kernels::Deadline deadline, const Alive& alive);
   /// Some of the bytes may have been read when it does not end with `done`.
   Outcome read(std::span<std::byte> bytes, kernels::Deadline deadline, const Alive& alive);
+
+  // For ends that do not wait here but poll, and ring the other awake in a way of their own:
+  /// As many bytes as there is room for; 0 when it is full or damaged.
+  std::size_t write_some(std::span<const std::byte> bytes);
+  /// As many bytes as there are.
+  std::size_t read_some(std::span<std::byte> bytes);
+  /// This end is going to sleep until it is rung. False: there are bytes (or there is room) now, or
+  /// the ring is closed.
+  bool may_sleep_reading();
+  bool may_sleep_writing();
+  /// After writing or reading: whether the other end sleeps and is to be rung, once.
+  bool is_reader_to_be_rung() {
+    return control_.reader_polls.load() != 0 && control_.reader_polls.exchange(0) != 0;
+  }
+  bool is_writer_to_be_rung() {
+    return control_.writer_polls.load() != 0 && control_.writer_polls.exchange(0) != 0;
+  }
+
   /// No more is written; wakes both ends.
   void close() noexcept;
   bool is_closed() const { return control_.closed.load() != 0; }
@@ -47,6 +66,8 @@ class Ring {
   bool is_damaged() const { return is_damaged_.load(); }
 
  private:
+  std::size_t put(std::span<const std::byte> bytes);
+  std::size_t get(std::span<std::byte> bytes);
   bool has_space();
   bool has(std::uint64_t bytes);
   bool is_possible(std::uint64_t filled);

@@ -10,8 +10,11 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <deque>
 
+#include "comm/polled_stream.hpp"
 #include "comm/transport/connection_request.hpp"
+#include "comm/transport/descriptor_passing.hpp"
 #include "comm/transport/ring.hpp"
 #include "comm/transport/shared_memory_area.hpp"
 
@@ -38,7 +41,7 @@ bool is_as_created(const FileDescriptor& memory) {
          (fcntl(memory.get(), F_GET_SEALS) & kSeals) == kSeals;
 }
 
-class SharedMemoryConnection final : public Connection {
+class SharedMemoryConnection final : public Connection, public PolledStream {
  public:
   SharedMemoryConnection(FileDescriptor memory, FileDescriptor socket, std::string address, ConnectionEnd end)
       : socket_(std::move(socket)),
@@ -90,10 +93,22 @@ class SharedMemoryConnection final : public Connection {
     if (out_.is_closed() || !is_peer_there()) throw_link_error(name_, lost());
   }
   std::shared_ptr<SharedMemoryArea> area() override { return area_; }
+
+  PolledStream* stream() override { return this; }
+  std::size_t write_some(std::span<const std::byte> head, std::span<const std::byte> tail) override;
+  std::size_t read_some(std::span<std::byte> bytes) override;
+  int socket() const override { return socket_.get(); }
+  std::optional<short> events_to_poll(bool wants_room) override;
+  bool carries_descriptors() const override { return true; }
+  void send_descriptor(int descriptor) override { comm::send_descriptor(socket_.get(), name_, descriptor); }
+  int receive_descriptor() override;
+
   const std::string& address() const override { return address_; }
   std::string describe() const override { return name_; }
 
  private:
+  void ring_other_end();
+  void answer_rings();
   bool is_peer_there() const {
     pollfd entry{socket_.get(), 0, 0};  // POLLHUP is told unasked
     return poll(&entry, 1, 0) == 0;
@@ -111,7 +126,55 @@ class SharedMemoryConnection final : public Connection {
   Ring out_, in_;
   Ring::Alive alive_;
   std::atomic<bool> is_shut_down_{false};
+  // Of the stream:
+  bool is_hung_up_ = false;
+  std::deque<FileDescriptor> descriptors_;  // that have come
 };
+
+std::size_t SharedMemoryConnection::write_some(std::span<const std::byte> head,
+                                               std::span<const std::byte> tail) {
+  if (out_.is_closed()) throw_link_error(name_, lost());
+  std::size_t written = out_.write_some(head);
+  if (written == head.size()) written += out_.write_some(tail);
+  if (written > 0 && out_.is_reader_to_be_rung()) ring_other_end();
+  return written;
+}
+
+std::size_t SharedMemoryConnection::read_some(std::span<std::byte> bytes) {
+  const bool is_over = in_.is_closed() || is_hung_up_;  // asked first: the last bytes may have come before
+  const std::size_t taken = in_.read_some(bytes);
+  if (taken > 0 && in_.is_writer_to_be_rung()) ring_other_end();
+  if (taken == 0 && is_over && !bytes.empty()) throw_link_error(name_, lost());
+  return taken;
+}
+
+std::optional<short> SharedMemoryConnection::events_to_poll(bool wants_room) {
+  answer_rings();
+  if (is_hung_up_ || !in_.may_sleep_reading() || (wants_room && !out_.may_sleep_writing()))
+    return std::nullopt;
+  return POLLIN;
+}
+
+int SharedMemoryConnection::receive_descriptor() {
+  answer_rings();
+  if (descriptors_.empty()) return -1;
+  const int descriptor = descriptors_.front().release();
+  descriptors_.pop_front();
+  return descriptor;
+}
+
+/// Where the socket has no room for a byte, it has bytes enough to wake the other end.
+void SharedMemoryConnection::ring_other_end() {
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void SharedMemoryConnection::answer_rings() {
+  ReceivedByte received;
+  while ((received = receive_byte(socket_.get())).result > 0)
+    if (received.descriptor) descriptors_.push_back(std::move(received.descriptor));
+  if (received.result == 0 || (errno != EAGAIN && errno != EINTR)) is_hung_up_ = true;
+}
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "comm/failure.hpp"
 #include "comm/transport/acceptor.hpp"
 #include "comm/transport/connections.hpp"
+#include "comm/transport/descriptor_passing.hpp"
 #include "comm/transport/listener.hpp"
 #include "comm/transport/outgoing_handshake.hpp"
 #include "kernels/error.hpp"
@@ -79,24 +80,6 @@ FileDescriptor connect_to(const std::string& address) {
   if (!is_of_this_user(socket.get()))
     throw_link_error(plain_address(address), "refused: another user's process listens there");
   return socket;
-}
-
-void send_descriptor(int socket, const std::string& where, int memory) {
-  char byte = 0;
-  iovec part{&byte, sizeof byte};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const item = CMSG_FIRSTHDR(&message);
-  item->cmsg_level = SOL_SOCKET;
-  item->cmsg_type = SCM_RIGHTS;
-  item->cmsg_len = CMSG_LEN(sizeof memory);
-  std::memcpy(CMSG_DATA(item), &memory, sizeof memory);
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
-    throw_link_error(where, "cannot send memory there", errno);
 }
 
 class SharedMemoryListener final : public Listener {

@@ -11,12 +11,13 @@
 #include <cassert>
 #include <cerrno>
 
+#include "comm/polled_stream.hpp"
 #include "comm/transport/tcp_socket.hpp"
 
 namespace tenax::comm {
 namespace {
 
-class TcpConnection final : public Connection {
+class TcpConnection final : public Connection, public PolledStream {
  public:
   TcpConnection(FileDescriptor socket, std::string address, double silence_s)
       : socket_(std::move(socket)), address_(std::move(address)), name_(describe_tcp_socket(socket_.get())) {
@@ -66,6 +67,29 @@ class TcpConnection final : public Connection {
     is_shut_down_ = true;
     shutdown(socket_.get(), SHUT_RDWR);
   }
+
+  PolledStream* stream() override { return this; }
+  std::size_t write_some(std::span<const std::byte> head, std::span<const std::byte> tail) override {
+    std::array<iovec, 2> parts = {iovec{const_cast<std::byte*>(head.data()), head.size()},
+                                  iovec{const_cast<std::byte*>(tail.data()), tail.size()}};
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+    return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+  }
+  std::size_t read_some(std::span<std::byte> bytes) override {
+    const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got == 0 && !bytes.empty()) throw_link_error(name_, lost());
+    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+  }
+  int socket() const override { return socket_.get(); }
+  std::optional<short> events_to_poll(bool wants_room) override {
+    return static_cast<short>(wants_room ? POLLIN | POLLOUT : POLLIN);
+  }
+
   const std::string& address() const override { return address_; }
   std::string describe() const override { return name_; }
 

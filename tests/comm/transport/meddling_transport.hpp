@@ -69,6 +69,7 @@ class MeddlingTransport final : public Transport {
     }
     void check() const override { inner_->check(); }
     std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
+    PolledStream* stream() override { return inner_->stream(); }
     void shut_down() noexcept override { inner_->shut_down(); }
     const std::string& address() const override { return inner_->address(); }
     std::string describe() const override { return inner_->describe(); }
