@@ -1,0 +1,95 @@
+// BucketExchange: how far one bucket has come on this rank.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "comm/ftar/ftar_message.hpp"
+#include "comm/ftar/outcome.hpp"
+#include "comm/ftar/ring_plan.hpp"
+
+namespace tenax::comm {
+
+/// What replicas name a bucket by: they may start them in different orders.
+struct BucketName {
+  std::int64_t step = 0;
+  int bucket = 0;
+  auto operator<=>(const BucketName&) const = default;
+};
+
+/// A chunk of a bucket.
+struct ChunkName {
+  std::int64_t turn = 0;
+  int column = 0;
+  bool operator==(const ChunkName&) const = default;
+};
+
+inline FtarMessage message_about(FtarMessage::Kind kind, const BucketName& bucket,
+                                 const ChunkName& chunk = {}) {
+  return {
+      .kind = kind, .bucket = bucket.bucket, .step = bucket.step, .turn = chunk.turn, .column = chunk.column};
+}
+
+/// Each column passes its turns in order, whatever the others do. Thread rule: one thread.
+class BucketExchange {
+ public:
+  struct Tensors {
+    kernels::Tensor in, out;  ///< of equal size; both without data on the emulated device
+  };
+  BucketExchange(BucketName name, Tensors tensors, const RingShape& shape, std::shared_ptr<Outcome> outcome);
+
+  const BucketName& name() const { return name_; }
+  const RingPlan& plan() const { return plan_; }
+  Outcome& outcome() { return *outcome_; }
+  bool has_data() const { return static_cast<bool>(tensors_.in); }
+  kernels::DType dtype() const { return tensors_.in.dtype; }
+  std::int64_t elements() const { return tensors_.in.size(); }
+
+  /// The rank after has begun the bucket: it has a place for every chunk.
+  void grant() { is_granted_ = true; }
+  bool is_granted() const { return is_granted_; }
+  /// The next chunk to be sent, of those that can be; nothing: all wait for what comes in, or for
+  /// the grant.
+  std::optional<ChunkName> next_to_send() const;
+  void count_sent(const ChunkName& chunk);
+  void count_acknowledged() { ++acknowledged_; }
+  /// The only chunk of the column that may come next; nothing after the last.
+  std::optional<ChunkName> next_to_receive(int column) const;
+  void count_received(const ChunkName& chunk);
+
+  bool has_received_all() const { return open_receives_ == 0; }
+  bool is_released_by_peer() const { return open_sends_ == 0 && acknowledged_ == sent_; }
+  bool is_done() const { return has_received_all() && is_released_by_peer(); }
+  /// Chunks under way to the rank after.
+  std::int64_t in_flight() const { return sent_ - acknowledged_; }
+
+  /// What a turn sends, where it lies; where it adds its own values; where it writes.
+  kernels::Tensor source(const ChunkName& chunk) const;
+  kernels::Tensor own(const ChunkName& chunk) const;
+  kernels::Tensor result(const ChunkName& chunk) const;
+
+ private:
+  struct Column {
+    std::int64_t sent = 0, received = 0;  ///< turns, those without elements included
+  };
+  static kernels::Tensor part(const kernels::Tensor& tensor, const RingPlan::Place& place) {
+    return tensor.part(place.begin, {place.elements});
+  }
+  void pass_empty_sends(int column);
+  void pass_empty_receives(int column);
+  Column& at(int column) { return columns_[static_cast<std::size_t>(column)]; }
+  const Column& at(int column) const { return columns_[static_cast<std::size_t>(column)]; }
+
+  BucketName name_;
+  Tensors tensors_;
+  RingPlan plan_;
+  std::shared_ptr<Outcome> outcome_;
+  std::vector<Column> columns_;
+  bool is_granted_ = false;
+  int open_sends_, open_receives_;  // columns that have not passed their last turn
+  std::int64_t sent_ = 0, acknowledged_ = 0;
+};
+
+}  // namespace tenax::comm

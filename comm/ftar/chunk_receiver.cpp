@@ -1,0 +1,74 @@
+#include "comm/ftar/chunk_receiver.hpp"
+
+#include <algorithm>
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Tensor;
+
+constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
+
+}  // namespace
+
+void ChunkReceiver::begin(BucketExchange& exchange, const ChunkName& chunk) {
+  exchange_ = &exchange;
+  chunk_ = chunk;
+  elements_ = exchange.result(chunk).size();
+  taken_ = 0;
+  filled_ = 0;
+}
+
+bool ChunkReceiver::advance() { return is_direct() ? receive_in_place() : receive_by_buffer(); }
+
+bool ChunkReceiver::is_direct() const {
+  return arithmetic_.is_host_memory() && !exchange_->plan().adds(chunk_.turn) &&
+         !has_bf16(exchange_->result(chunk_));
+}
+
+bool ChunkReceiver::receive_in_place() {
+  const std::span<std::byte> memory = exchange_->result(chunk_).raw();
+  const std::size_t count = stream_.receive_payload(memory.subspan(filled_));
+  filled_ += count;
+  if (filled_ == memory.size()) taken_ = elements_;
+  return count > 0;
+}
+
+bool ChunkReceiver::receive_by_buffer() {
+  if (!buffer_) buffer_ = arithmetic_.allocate(kBufferBytes);
+  const Tensor result = exchange_->result(chunk_);
+  const std::size_t width = wire_bytes(wire_, result) / static_cast<std::size_t>(elements_);
+  const std::size_t wanted = std::min(kBufferBytes, static_cast<std::size_t>(elements_ - taken_) * width);
+  auto* const bytes = static_cast<std::byte*>(buffer_->data());
+  const std::size_t count = stream_.receive_payload({bytes + filled_, wanted - filled_});
+  filled_ += count;
+  if (filled_ == wanted) {
+    take(bytes, has_bf16(result) ? ChunkForm::bf16 : ChunkForm::as_is,
+         static_cast<std::int64_t>(wanted / width));
+    filled_ = 0;
+  }
+  return count > 0;
+}
+
+void ChunkReceiver::read_in_place(BucketExchange& exchange, const ChunkName& chunk, const std::byte* values) {
+  begin(exchange, chunk);
+  const bool is_rounded_here = exchange.plan().adds(chunk.turn) && has_bf16(exchange.result(chunk));
+  take(values, is_rounded_here ? ChunkForm::unrounded : ChunkForm::as_is, elements_);
+}
+
+/// The next elements of the chunk.
+void ChunkReceiver::take(const void* values, ChunkForm form, std::int64_t count) {
+  const Tensor result = exchange_->result(chunk_).part(taken_, {count});
+  const RingPlan& plan = exchange_->plan();
+  if (plan.adds(chunk_.turn))
+    arithmetic_.add({.own = exchange_->own(chunk_).part(taken_, {count}),
+                     .result = result,
+                     .incoming = values,
+                     .form = form,
+                     .is_rounded = has_bf16(result) && plan.completes(chunk_.turn)});
+  else
+    arithmetic_.copy(values, form, result);
+  taken_ += count;
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,150 @@
+#include "comm/ftar/ftar_worker.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "comm/failure.hpp"
+#include "comm/worker.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Deadline;
+using kernels::steady_now_s;
+using Cause = FtarFailure::Cause;
+
+constexpr double kLook_s = 0.005;  // between two looks whether the epoch is frozen
+constexpr auto kLook = std::chrono::microseconds(5000);
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 29);
+}
+
+timespec timespec_of(double seconds) {
+  const double whole = std::floor(seconds);
+  return {static_cast<time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
+}
+
+}  // namespace
+
+FtarWorker::FtarWorker(FtarRing ring, Transport& transport, FtarOptions options,
+                       std::unique_ptr<ChunkArithmetic> arithmetic, std::shared_ptr<FtarControl> control)
+    : ring_(std::move(ring)),
+      transport_(transport),
+      options_(std::move(options)),
+      arithmetic_(std::move(arithmetic)),
+      control_(std::move(control)) {
+  thread_ = start_prompt_thread([this] { run(); });
+}
+
+FtarWorker::~FtarWorker() {
+  control_->ask_for_end();
+  thread_.join();
+}
+
+void FtarWorker::run() {
+  try {
+    connect();
+    exchange();
+  } catch (const FtarError& error) {
+    fail(error.failure());
+  } catch (const kernels::Error& error) {
+    const bool is_link = error.scope() == kernels::Scope::link;
+    fail({.cause = is_link ? Cause::peer : Cause::fatal,
+          .peer = is_link ? ring_.after() : FtarFailure::kNobody,
+          .sentence = error.what()});
+  } catch (...) {
+    fail({.sentence = failure_of(std::current_exception()).sentence});
+  }
+}
+
+/// In a thread of its own, which this one can leave behind: a peer that is stopped holds it up.
+void FtarWorker::connect() {
+  const Deadline deadline = Deadline::after_s(options_.deadline_s);
+  connecting_ = std::async(std::launch::async, [this, deadline] {
+    return connect_ring(ring_, transport_, options_.connections, is_connecting_over_, deadline);
+  });
+  while (connecting_.wait_for(kLook) != std::future_status::ready) throw_if_over();
+  exchange_.emplace(settings(), connecting_.get(), OwnRegions(options_.memory), *arithmetic_);
+}
+
+RingExchange::Settings FtarWorker::settings() const {
+  RingExchange::Settings settings{.shape = {.ranks = ring_.size(),
+                                            .index = ring_.index,
+                                            .chunk_bytes = options_.chunk_bytes,
+                                            .chunks_in_flight = options_.chunks_in_flight},
+                                  .wire = options_.wire,
+                                  .link_gbps = options_.link_gbps,
+                                  .names = {},
+                                  .checksum = 0};
+  for (const Peer& peer : ring_.peers) settings.names.push_back(peer.name);
+  for (const std::uint64_t value :
+       {static_cast<std::uint64_t>(ring_.size()), std::uint64_t{options_.chunk_bytes},
+        static_cast<std::uint64_t>(options_.chunks_in_flight),
+        static_cast<std::uint64_t>(options_.connections), static_cast<std::uint64_t>(options_.wire)})
+    settings.checksum = mix(settings.checksum, value);
+  return settings;
+}
+
+void FtarWorker::exchange() {
+  for (double moved_s = steady_now_s();;) {
+    throw_if_over();
+    take_buckets();
+    const bool has_moved = exchange_->advance();
+    if (exchange_->take_completed() > 0) control_->notify();
+    if (has_moved) {
+      moved_s = steady_now_s();
+      continue;
+    }
+    if (exchange_->is_idle()) moved_s = steady_now_s();
+    throw_if_nothing_moves(moved_s);
+    sleep();
+  }
+}
+
+void FtarWorker::take_buckets() {
+  while (auto bucket = control_->take()) exchange_->add(std::move(bucket));
+}
+
+void FtarWorker::throw_if_over() const {
+  const bool is_frozen = options_.frozen_epoch && *options_.frozen_epoch >= ring_.epoch;
+  if (!is_frozen && !control_->is_end_asked()) return;
+  throw FtarError({.cause = Cause::aborted,
+                   .sentence = "the exchange of epoch " + std::to_string(ring_.epoch) + " was aborted"});
+}
+
+void FtarWorker::throw_if_nothing_moves(double moved_s) const {
+  const double waited_s = steady_now_s() - moved_s;
+  if (waited_s < options_.deadline_s) return;
+  const int awaited = exchange_->awaited_replica();
+  const auto name = [&](int index) { return ring_.peers[static_cast<std::size_t>(index)].name; };
+  throw FtarError({.cause = Cause::timeout,
+                   .peer = awaited,
+                   .sentence = timeout_sentence("exchange of epoch " + std::to_string(ring_.epoch),
+                                                name(ring_.index), waited_s, name(awaited))});
+}
+
+/// While nothing is under way, only a message or a new bucket ends the sleep.
+void FtarWorker::sleep() {
+  std::vector<pollfd> polled{{control_->wake_descriptor(), POLLIN, 0}};
+  if (!exchange_->prepare_to_sleep(polled)) return;
+  double sleep_s = kLook_s;
+  if (const double next_s = exchange_->next_departure_s(); next_s > 0)
+    sleep_s = std::clamp(next_s - steady_now_s(), 0.0, kLook_s);
+  const timespec limit = timespec_of(sleep_s);
+  ppoll(polled.data(), polled.size(), exchange_->is_idle() ? nullptr : &limit, nullptr);
+  if (polled[0].revents != 0) control_->answer_wake();
+}
+
+void FtarWorker::fail(const FtarFailure& failure) {
+  is_connecting_over_ = true;
+  const bool has_buckets = exchange_ && !exchange_->is_idle();
+  if (exchange_) exchange_->fail(failure);
+  control_->break_off(failure, !has_buckets);
+}
+
+}  // namespace tenax::comm

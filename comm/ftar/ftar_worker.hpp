@@ -1,0 +1,48 @@
+// FtarWorker: the thread that connects a rank with its neighbours and moves its buckets.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "comm/ftar/ftar_control.hpp"
+#include "comm/ftar/ftar_options.hpp"
+#include "comm/ftar/ring_exchange.hpp"
+
+namespace tenax::comm {
+
+/// Runs from construction until the group is broken, or ends.
+class FtarWorker {
+ public:
+  /// `transport` must outlive it.
+  FtarWorker(FtarRing ring, Transport& transport, FtarOptions options,
+             std::unique_ptr<ChunkArithmetic> arithmetic, std::shared_ptr<FtarControl> control);
+  /// Aborts what is under way.
+  ~FtarWorker();
+  FtarWorker(const FtarWorker&) = delete;
+  FtarWorker& operator=(const FtarWorker&) = delete;
+
+ private:
+  void run();
+  void connect();
+  void exchange();
+  void take_buckets();
+  void throw_if_over() const;
+  void throw_if_nothing_moves(double moved_s) const;
+  void sleep();
+  void fail(const FtarFailure& failure);
+  RingExchange::Settings settings() const;
+
+  const FtarRing ring_;
+  Transport& transport_;
+  const FtarOptions options_;
+  const std::unique_ptr<ChunkArithmetic> arithmetic_;
+  const std::shared_ptr<FtarControl> control_;
+  std::atomic<bool> is_connecting_over_{false};
+  std::future<RingConnections> connecting_;  // its destructor waits
+  std::optional<RingExchange> exchange_;
+  std::thread thread_;  // after what it uses
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,97 @@
+// RingExchange: all buckets of one rank under way round the ring, and the messages that move them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/ftar/chunk_receiver.hpp"
+#include "comm/ftar/chunk_sender.hpp"
+#include "comm/ftar/ring_connections.hpp"
+
+namespace tenax::comm {
+
+/// Nothing blocks, and nothing moves but in advance(). Thread rule: one thread.
+///
+/// At most C chunks, over all buckets, are under way to the rank after: sent and not acknowledged.
+class RingExchange {
+ public:
+  struct Settings {
+    RingShape shape;
+    WireType wire = WireType::fp32;
+    double link_gbps = 0;            ///< emulated device: bandwidth to the rank after; 0: no limit
+    std::vector<std::string> names;  ///< of the replicas, by index
+    std::uint64_t checksum = 0;      ///< of what must be equal on all replicas
+  };
+  /// `arithmetic` must outlive it. Throws Error(link).
+  RingExchange(Settings settings, RingConnections connections, OwnRegions regions,
+               ChunkArithmetic& arithmetic);
+
+  /// Its outcome is completed when all sums are in `out`, and nobody reads this rank's memory any
+  /// more. Throws FtarError where neighbours disagree about the bucket, which is then still there.
+  void add(std::unique_ptr<BucketExchange> bucket);
+  /// Moves what can be moved: at most one chunk of each connection, so it returns soon. True if
+  /// anything moved. Throws FtarError where a bucket needs a neighbour that is lost; the buckets are
+  /// then still there.
+  bool advance();
+  bool is_idle() const { return buckets_.empty(); }
+  /// How many outcomes are over since it was asked last.
+  int take_completed() { return std::exchange(completed_, 0); }
+
+  /// What to poll before the thread sleeps. False: there is something to do now.
+  bool prepare_to_sleep(std::vector<pollfd>& polled);
+  /// When the next message may leave, on the emulated device; 0: there is none.
+  double next_departure_s() const;
+  /// Where all waits: on which replica (its index), for errors.
+  int awaited_replica() const;
+
+  /// Tells the neighbours, ends the connections, and only then lets the buckets fail: the first of
+  /// them with `failure`, those behind it as cancelled.
+  void fail(const FtarFailure& failure);
+
+ private:
+  struct Stream {
+    explicit Stream(std::unique_ptr<Connection> connection) : messages(std::move(connection)) {}
+    FtarStream messages;
+    bool has_ended = false;  ///< the neighbour has said that nothing more comes
+  };
+  struct Neighbour {
+    int index = 0;
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::optional<FtarFailure> loss;
+    FtarStream& first() { return streams.front()->messages; }
+  };
+
+  template <class Work>
+  bool for_each_stream(Neighbour& neighbour, Work work);
+  void lose(Neighbour& neighbour, FtarFailure failure);
+  bool needs(const Neighbour& neighbour) const;
+  bool serve_before(std::size_t stream);
+  bool serve_after(std::size_t stream);
+  void take_chunk(std::size_t stream, const FtarMessage& message);
+  void finish_chunk(std::size_t stream, BucketExchange& bucket, const ChunkName& chunk);
+  void take_grant(const FtarMessage& message);
+  void take_acknowledgement(const FtarMessage& message);
+  void end(Neighbour& neighbour, Stream& stream, const FtarMessage& message);
+  void match(BucketExchange& bucket, const FtarMessage& grant) const;
+  bool send_chunks();
+  void send(BucketExchange& bucket, const ChunkName& chunk);
+  void complete_if_done(BucketExchange& bucket);
+  BucketExchange* find(const BucketName& name);
+  const std::string& name_of(int index) const { return settings_.names[static_cast<std::size_t>(index)]; }
+
+  Settings settings_;
+  ChunkSender sender_;
+  Neighbour before_, after_;
+  std::vector<ChunkReceiver> receivers_;  // one for each stream from before
+  std::optional<NeighbourRegions> regions_before_;
+  std::vector<std::unique_ptr<BucketExchange>> buckets_;  // in the order of their start
+  std::map<BucketName, FtarMessage> early_grants_;        // of buckets that have not begun here
+  int completed_ = 0;                                     // outcomes
+  int in_flight_ = 0;                                     // chunks to the rank after
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,95 @@
+#include "comm/ftar/ring_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tenax::comm {
+namespace {
+
+using kernels::DType;
+
+struct Case {
+  std::int64_t elements;
+  int ranks;
+  std::size_t chunk_bytes;
+  int chunks;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::int64_t elements : {1, 15, 16, 17, 1000, 4096, 40009})
+    for (const int ranks : {2, 3, 4, 8})
+      for (const std::size_t chunk_bytes : {64, 4096, 65536})
+        for (const int chunks : {1, 4}) all.push_back({elements, ranks, chunk_bytes, chunks});
+  return all;
+}
+
+RingPlan plan_of(const Case& c, int index) {
+  return {c.elements, DType::f32, {c.ranks, index, c.chunk_bytes, c.chunks}};
+}
+
+TEST(RingPlan, a_rank_receives_what_the_one_before_it_sends_and_sends_it_on) {
+  for (const Case& c : cases())
+    for (int rank = 0; rank < c.ranks; ++rank) {
+      const RingPlan plan = plan_of(c, rank), before = plan_of(c, (rank + c.ranks - 1) % c.ranks);
+      for (std::int64_t turn = 0; turn < plan.turns(); ++turn)
+        for (int column = 0; column < plan.columns(); ++column) {
+          const auto got = plan.received(turn, column), sent = before.sent(turn, column);
+          ASSERT_EQ(got.begin, sent.begin);
+          ASSERT_EQ(got.elements, sent.elements);
+          const bool goes_on = turn + 1 < plan.turns() && !plan.begins(turn + 1);
+          ASSERT_TRUE(!goes_on || plan.sent(turn + 1, column).begin == got.begin);
+        }
+    }
+}
+
+/// Sets of ranks whose values are in each element, as bits.
+using Contributions = std::vector<std::uint32_t>;
+
+TEST(RingPlan, every_rank_ends_with_every_element_of_all_ranks_once) {
+  for (const Case& c : cases()) {
+    std::vector<Contributions> out(static_cast<std::size_t>(c.ranks),
+                                   Contributions(static_cast<std::size_t>(c.elements)));
+    const RingPlan any = plan_of(c, 0);
+    for (std::int64_t turn = 0; turn < any.turns(); ++turn) {
+      const std::vector<Contributions> before = out;
+      for (int rank = 0; rank < c.ranks; ++rank)
+        for (int column = 0; column < any.columns(); ++column) {
+          const int sender = (rank + c.ranks - 1) % c.ranks;
+          const RingPlan plan = plan_of(c, rank);
+          const auto [begin, elements] = plan.received(turn, column);
+          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + elements);
+               ++i) {
+            const std::uint32_t come =
+                plan.begins(turn) ? 1U << sender : before[static_cast<std::size_t>(sender)][i];
+            std::uint32_t& mine = out[static_cast<std::size_t>(rank)][i];
+            ASSERT_EQ(plan.adds(turn) ? come & (1U << rank) : 0U, 0U) << "a value is added twice";
+            mine = plan.adds(turn) ? come | 1U << rank : come;
+            ASSERT_EQ(plan.adds(turn) && !plan.completes(turn), mine != (1U << c.ranks) - 1);
+          }
+        }
+    }
+    for (const Contributions& mine : out)
+      for (const std::uint32_t set : mine) ASSERT_EQ(set, (1U << c.ranks) - 1);
+  }
+}
+
+TEST(RingPlan, chunks_hold_at_most_their_bytes_and_a_partition_as_many_as_are_in_flight) {
+  for (const Case& c : cases()) {
+    const RingPlan plan = plan_of(c, 1);
+    ASSERT_EQ(plan.columns(), c.chunks);
+    for (std::int64_t turn = 0; turn < plan.turns(); ++turn)
+      for (int column = 0; column < plan.columns(); ++column)
+        ASSERT_LE(static_cast<std::size_t>(plan.sent(turn, column).elements) * 4, c.chunk_bytes);
+  }
+}
+
+TEST(RingPlan, partitions_differ_by_no_more_than_rounding) {
+  const RingPlan plan(4 * 4096 + 100, DType::f32, {2, 0, 4096, 2});  // 4 full ones would leave a rest of 100
+  EXPECT_EQ(plan.turns(), 5 * 2);
+  EXPECT_GT(plan.sent(8, 0).elements, 600);
+}
+
+}  // namespace
+}  // namespace tenax::comm
