@@ -75,6 +75,7 @@ const std::vector<Room>& rooms() {
       {"resilience/adaptation", {}},
       {"resilience/faults", {}},
       {"resilience/checkpoint", {}},
+      {"resilience/membership", {}},
       {"app", {}},
       {"app/machine", {"app"}},
       {"app/inference", {"app", "app/machine"}},

@@ -1,0 +1,111 @@
+// Messages from the leaders of the replicas to the membership service. A link keeps their order;
+// none is lost without the link closing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "resilience/membership/records.hpp"
+
+namespace tenax::resilience {
+
+/// The first message on a link. Commits that are not acknowledged yet follow.
+struct CheckIn {
+  static constexpr const char* kKind = "check_in";
+
+  ReplicaId id;
+  std::string build = {},
+              deck = {};  ///< what must be equal everywhere: the program, the resolved deck's digest
+  std::string host = {};
+  std::vector<std::string> addresses = {};  ///< where each rank takes connections
+  std::int64_t done = -1;                   ///< steps of the state it holds; −1: it holds none
+  std::int64_t next_sample = 0;             ///< samples used up by these steps
+  std::int64_t epoch = 0;                   ///< the newest it knows; 0: none
+  bool needs_change = false;                ///< it cannot go on in that epoch
+  bool stops = false;                       ///< it was asked, or told, to end the run
+};
+
+/// What a replica is about.
+enum class StepPhase { idle, passes, vote, failed };
+inline constexpr StepPhase kStepPhases[] = {StepPhase::idle, StepPhase::passes, StepPhase::vote,
+                                            StepPhase::failed};
+constexpr const char* name_of(StepPhase phase) {
+  constexpr const char* kNames[] = {"idle", "passes", "vote", "failed"};
+  return kNames[static_cast<int>(phase)];
+}
+
+/// A sign of life. `step`: the next it takes part in, or does now.
+struct Beat {
+  static constexpr const char* kKind = "beat";
+
+  std::int64_t epoch = 0, step = 0;
+  StepPhase phase = StepPhase::idle;
+};
+
+/// The answer to Freeze or Hold. To Freeze it is final: the member completes no further step in
+/// that epoch.
+struct Report {
+  static constexpr const char* kKind = "report";
+
+  std::int64_t change = 0;
+  std::int64_t epoch = 0;        ///< the newest it knows
+  std::int64_t done = -1;        ///< steps of the state it holds; −1: it holds none
+  std::int64_t next_sample = 0;  ///< samples used up by these steps
+  bool has_begun = false;        ///< it computes step `done`, or has done so
+  std::vector<Part> parts = {};  ///< of step `done`, its own; empty where it has none
+};
+
+/// The answer to a Hold that came too late.
+struct HoldMissed {
+  static constexpr const char* kKind = "hold_missed";
+
+  std::int64_t change = 0;
+  std::int64_t step = 0;  ///< the next in which it can still be held
+};
+
+/// It has the sums of a step on all of its ranks.
+struct Commit {
+  static constexpr const char* kKind = "commit";
+
+  CommitRecord record;
+};
+
+/// Its exchange in `epoch` failed.
+struct Suspect {
+  static constexpr const char* kKind = "suspect";
+
+  std::int64_t epoch = 0;
+  int replica = -1;  ///< where it failed; −1: unknown
+  std::string why = {};
+};
+
+/// The answer to Restore.
+struct Restored {
+  static constexpr const char* kKind = "restored";
+
+  std::int64_t done = 0, next_sample = 0;
+};
+
+/// The writer has a checkpoint of `done` steps complete, under a name of its own. The last one of a
+/// run is the answer to StopAt.
+struct Saved {
+  static constexpr const char* kKind = "saved";
+
+  std::int64_t done = 0;
+};
+
+/// The run shall end.
+struct StopWish {
+  static constexpr const char* kKind = "stop_wish";
+};
+/// This replica shall leave the run.
+struct Leave {
+  static constexpr const char* kKind = "leave";
+};
+
+using MemberMessage =
+    std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Restored, Saved, StopWish, Leave>;
+
+}  // namespace tenax::resilience

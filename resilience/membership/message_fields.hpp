@@ -1,0 +1,158 @@
+// The names of all fields of messages, once for the writer and the reader of their text.
+// `visit_fields(fields, message)` calls `fields(name, member)` for each member of a message.
+#pragma once
+
+#include "resilience/membership/member_messages.hpp"
+#include "resilience/membership/service_messages.hpp"
+
+namespace tenax::resilience {
+
+template <class Fields>
+void visit_fields(Fields& fields, ReplicaId& id) {
+  fields("replica", id.replica);
+  fields("incarnation", id.incarnation);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Part& part) {
+  fields("replica", part.replica);
+  fields("first", part.first);
+  fields("count", part.count);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, EpochMember& member) {
+  visit_fields(fields, member.id);
+  fields("host", member.host);
+  fields("addresses", member.addresses);
+  fields("is_behind", member.is_behind);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, CheckIn& message) {
+  visit_fields(fields, message.id);
+  fields("build", message.build);
+  fields("deck", message.deck);
+  fields("host", message.host);
+  fields("addresses", message.addresses);
+  fields("done", message.done);
+  fields("next_sample", message.next_sample);
+  fields("epoch", message.epoch);
+  fields("needs_change", message.needs_change);
+  fields("stops", message.stops);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Beat& message) {
+  fields("epoch", message.epoch);
+  fields("step", message.step);
+  fields("phase", message.phase);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Report& message) {
+  fields("change", message.change);
+  fields("epoch", message.epoch);
+  fields("done", message.done);
+  fields("next_sample", message.next_sample);
+  fields("has_begun", message.has_begun);
+  fields("parts", message.parts);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, HoldMissed& message) {
+  fields("change", message.change);
+  fields("step", message.step);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Commit& message) {
+  fields("time", message.record.time);
+  fields("step", message.record.step);
+  fields("epoch", message.record.epoch);
+  fields("first_sample", message.record.first_sample);
+  fields("parts", message.record.parts);
+  fields("loss", message.record.loss);
+  fields("grad_norm", message.record.grad_norm);
+  fields("lr", message.record.lr);
+  fields("squares", message.record.squares);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Suspect& message) {
+  fields("epoch", message.epoch);
+  fields("replica", message.replica);
+  fields("why", message.why);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Restored& message) {
+  fields("done", message.done);
+  fields("next_sample", message.next_sample);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Saved& message) {
+  fields("done", message.done);
+}
+
+template <class Fields>
+void visit_fields(Fields& /*fields*/, StopWish& /*message*/) {}
+template <class Fields>
+void visit_fields(Fields& /*fields*/, Leave& /*message*/) {}
+template <class Fields>
+void visit_fields(Fields& /*fields*/, Restore& /*message*/) {}
+template <class Fields>
+void visit_fields(Fields& /*fields*/, Ended& /*message*/) {}
+
+template <class Fields>
+void visit_fields(Fields& fields, Refused& message) {
+  fields("reason", message.reason);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Freeze& message) {
+  fields("change", message.change);
+  fields("epoch", message.epoch);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Hold& message) {
+  fields("change", message.change);
+  fields("epoch", message.epoch);
+  fields("step", message.step);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Resume& message) {
+  fields("change", message.change);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, NewEpoch& message) {
+  fields("number", message.epoch.number);
+  fields("from_step", message.epoch.from_step);
+  fields("first_sample", message.epoch.first_sample);
+  fields("members", message.epoch.members);
+  fields("parts", message.epoch.parts);
+  fields("writer", message.epoch.writer);
+  fields("reason", message.epoch.reason);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, CommitAck& message) {
+  fields("done", message.done);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, StopAt& message) {
+  fields("done", message.done);
+  fields("writer", message.writer);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Evicted& message) {
+  fields("reason", message.reason);
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,94 @@
+#include "resilience/membership/parts.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace tenax::resilience {
+namespace {
+
+bool begins_before(const Part& a, const Part& b) { return a.first < b.first; }
+
+std::int64_t end_of(const Part& part) { return part.first + part.count; }
+
+/// The first sample behind the step. `kept` is sorted.
+std::int64_t end_of_step(const SampleRules& rules, std::int64_t first, std::size_t contributors,
+                         const std::vector<Part>& kept) {
+  if (rules.batch == BatchRule::keep) return first + rules.global_batch;
+  if (!kept.empty()) return end_of(kept.back());
+  return first + rules.global_batch / rules.replicas * static_cast<std::int64_t>(contributors);
+}
+
+/// What lies between the kept parts; nobody's yet. `kept` is sorted.
+std::vector<Part> gaps(std::int64_t first, std::int64_t end, const std::vector<Part>& kept) {
+  std::vector<Part> found;
+  for (const Part& part : kept) {
+    assert(part.first >= first && "parts overlap");
+    if (part.first > first) found.push_back({.first = first, .count = part.first - first});
+    first = end_of(part);
+  }
+  if (end > first) found.push_back({.first = first, .count = end - first});
+  return found;
+}
+
+/// How many of `units` each contributor gets beside what it has kept: each goes to the one that has least so far.
+std::vector<std::int64_t> level(std::int64_t units, std::int64_t unit, const std::vector<int>& contributors,
+                                const std::vector<Part>& kept) {
+  using Load = std::pair<std::int64_t, std::size_t>;  // units, place in the ring
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
+  for (std::size_t i = 0; i < contributors.size(); ++i) {
+    std::int64_t load = 0;
+    for (const Part& part : kept) load += part.replica == contributors[i] ? part.count / unit : 0;
+    least.push({load, i});
+  }
+  std::vector<std::int64_t> share(contributors.size(), 0);
+  for (; units > 0; --units) {
+    const auto [load, i] = least.top();
+    least.pop();
+    ++share[i];
+    least.push({load + 1, i});
+  }
+  return share;
+}
+
+}  // namespace
+
+std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
+                                const std::vector<int>& contributors, std::vector<Part> kept) {
+  assert(!contributors.empty());
+  std::sort(kept.begin(), kept.end(), begins_before);
+  const std::vector<Part> missing = gaps(first, end_of_step(rules, first, contributors.size(), kept), kept);
+  std::vector<std::int64_t> share =
+      level(count_samples(missing) / rules.unit, rules.unit, contributors, kept);
+  std::size_t i = 0;
+  for (Part gap : missing)
+    while (gap.count > 0) {
+      while (share[i] == 0) ++i;
+      const std::int64_t count = std::min(share[i] * rules.unit, gap.count);
+      assert(count >= rules.unit && "a gap is not a multiple of the unit");
+      kept.push_back({contributors[i], gap.first, count});
+      share[i] -= count / rules.unit;
+      gap.first += count;
+      gap.count -= count;
+    }
+  std::sort(kept.begin(), kept.end(), begins_before);
+  return kept;
+}
+
+std::int64_t count_samples(const std::vector<Part>& parts) {
+  std::int64_t samples = 0;
+  for (const Part& part : parts) samples += part.count;
+  return samples;
+}
+
+bool tile(const std::vector<Part>& parts, std::int64_t first) {
+  for (const Part& part : parts) {
+    if (part.first != first || part.count <= 0) return false;
+    first += part.count;
+  }
+  return !parts.empty();
+}
+
+}  // namespace tenax::resilience

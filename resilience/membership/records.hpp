@@ -1,0 +1,61 @@
+// Records: what the membership service must not forget. They are the lines of `ledger.jsonl`, in
+// its order; a service that starts again begins from them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "resilience/membership/epoch.hpp"
+
+namespace tenax::resilience {
+
+/// A step is complete: its samples count as trained.
+struct CommitRecord {
+  double time = 0;  ///< UNIX seconds, by the replica that completed it
+  std::int64_t step = 0, epoch = 0;
+  std::int64_t first_sample = 0;
+  std::vector<Part> parts = {};            ///< tile the step's samples
+  double loss = 0, grad_norm = 0, lr = 0;  ///< NaN where there is none (emulated device)
+  std::uint64_t squares = 0;               ///< the bits of Σg², by which replicas are compared
+};
+
+/// An epoch was decided.
+struct EpochRecord {
+  struct Member {
+    ReplicaId id;
+    std::string host;
+
+    bool operator==(const Member&) const = default;
+  };
+
+  double time = 0;  ///< UNIX seconds
+  std::int64_t epoch = 0, from_step = 0;
+  std::vector<Member> members = {};  ///< in ring order
+  EpochReason reason = EpochReason::start;
+};
+
+/// The commits of steps ≥ void_from before this record do not count: nobody alive has their state.
+struct VoidRecord {
+  double time = 0;  ///< UNIX seconds
+  std::int64_t void_from = 0;
+  std::int64_t epoch = 0;  ///< the last one before
+};
+
+using Record = std::variant<CommitRecord, EpochRecord, VoidRecord>;
+
+/// Where the service's driver keeps records: a file, or a service that replicates them.
+class RecordStore {
+ public:
+  virtual ~RecordStore() = default;
+  /// Adds records in order. They outlive this process, but not yet the host. Throws
+  /// kernels::Error(job).
+  virtual void append(const std::vector<Record>& records) = 0;
+  /// Returns when all that was appended outlives the host as well. Throws kernels::Error(job).
+  virtual void sync() = 0;
+  /// All that is stored, in order.
+  virtual std::vector<Record> load() = 0;
+};
+
+}  // namespace tenax::resilience
