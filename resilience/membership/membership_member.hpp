@@ -1,0 +1,120 @@
+// MembershipMember: the side of a replica in the membership protocol. It runs on the replica's
+// leader and says what the replica's training thread may do next.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "resilience/membership/member_messages.hpp"
+#include "resilience/membership/member_plan.hpp"
+#include "resilience/membership/member_progress.hpp"
+#include "resilience/membership/service_messages.hpp"
+#include "resilience/membership/unacked_commits.hpp"
+
+namespace tenax::resilience {
+
+/// Pure: messages, outcomes and the clock in; messages and plans out. The caller takes care that no
+/// two threads call at once. `now`: seconds of a clock that never goes back.
+class MembershipMember {
+ public:
+  struct Options {
+    ReplicaId id;
+    std::string build = {}, deck = {}, host = {};
+    std::vector<std::string> addresses = {};  ///< where each rank takes connections
+    SampleRules samples = {};
+    std::int64_t train_steps = 0;
+    double heartbeat_s = 0.1;
+    double service_wait_s = 600;  ///< so long it waits for a service that it needs
+  };
+
+  explicit MembershipMember(Options options);
+
+  // The link to the service. take_messages() after each call of this class.
+  void on_connected(double now);
+  void on_disconnected();
+  void on_message(const ServiceMessage& message, double now);
+  /// At least once a heartbeat.
+  void on_time(double now);
+  std::vector<MemberMessage> take_messages();
+
+  // Training.
+  MemberPlan plan() const;
+  /// All exchanges of this epoch and those before are to be aborted: the word that every wait in an
+  /// exchange polls.
+  std::int64_t frozen_epoch() const { return frozen_; }
+  void begin_step();
+  /// The passes are done. False: the step was aborted meanwhile; without a vote, plan() tells how it
+  /// goes on. True: the vote and on_vote() follow, whatever comes.
+  bool begin_vote();
+  /// Where it stands. Its is_whole() is the flag for the last exchange of a step: this replica will
+  /// hold the state after it.
+  const MemberProgress& progress() const { return progress_; }
+  /// It holds the state after `step` steps now. Ignored where nobody asks for that any more.
+  void on_fetched(std::int64_t step);
+  /// Returns whether to update the weights.
+  bool on_vote(const StepOutcome& outcome);
+  /// Ignored where nobody asks for it any more.
+  void on_restored(std::int64_t done, std::int64_t next_sample);
+  /// A checkpoint is complete, the last one or one in between.
+  void on_saved(std::int64_t done);
+  /// The whole run shall end.
+  void ask_stop();
+  /// This replica shall leave it.
+  void ask_leave();
+
+  /// What a service that comes later must still be told.
+  const UnackedCommits& unacked() const { return unacked_; }
+  const std::optional<Epoch>& epoch() const { return epoch_; }
+
+  /// Lets `see` see all that decides what comes next, but for times.
+  template <class See>
+  void show(See& see) const {
+    see(progress_, unacked_, outbox_, epoch_, phase_, step_epoch_, frozen_, asked_, hold_, has_reported_,
+        restores_, stop_, saved_, wishes_stop_, wishes_leave_, end_, connected_);
+  }
+
+ private:
+  void take(const Refused& refused);
+  void take(const Freeze& freeze);
+  void take(const Hold& hold);
+  void take(const Resume& resume);
+  void take(const NewEpoch& next);
+  void take(const CommitAck& ack);
+  void take(const Restore& restore);
+  void take(const StopAt& stop);
+  void take(const Ended& ended);
+  void take(const Evicted& evicted);
+
+  void send(MemberMessage message);
+  void send_commits();
+  void report(std::int64_t change);
+  void leave_run(int status, const std::string& reason);
+  bool is_frozen() const { return epoch_ && frozen_ >= epoch_->number; }
+  bool needs_change() const { return has_reported_ || is_frozen() || phase_ == StepPhase::failed; }
+  bool waits() const;
+  CommitRecord commit_of(const StepOutcome& outcome) const;
+
+  Options options_;
+  MemberProgress progress_;
+  UnackedCommits unacked_;
+  std::vector<MemberMessage> outbox_;
+  std::optional<Epoch> epoch_;
+  StepPhase phase_ = StepPhase::idle;
+  std::int64_t step_epoch_ = 0;        // in which the current step was begun
+  std::int64_t frozen_ = 0;            // epoch
+  std::optional<std::int64_t> asked_;  // by a Freeze that came in the vote: the change
+  std::optional<Hold> hold_;
+  bool has_reported_ = false;  // and begins no step before it hears of the decision
+  bool restores_ = false;
+  std::optional<StopAt> stop_;
+  std::int64_t saved_ = -1;
+  bool wishes_stop_ = false, wishes_leave_ = false;
+  std::optional<MemberPlan> end_;
+  bool connected_ = false;
+  double heard_s_ = 0, beaten_s_ = 0;
+  std::optional<double> waits_since_s_;
+};
+
+}  // namespace tenax::resilience

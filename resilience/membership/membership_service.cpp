@@ -1,0 +1,171 @@
+#include "resilience/membership/membership_service.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace tenax::resilience {
+
+MembershipService::MembershipService(MembershipOptions options, const std::vector<Record>& records,
+                                     double now)
+    : state_(std::move(options), records),
+      recover_until_s_(now + state_.options().recovery_s),
+      ticked_s_(now),
+      taken_done_(state_.steps().done()) {}
+
+void MembershipService::on_message(PeerId peer, const MemberMessage& message, double now) {
+  Seat* const seat = state_.seats().of_peer(peer);
+  if (seat) {
+    seat->heard_s = now;
+    std::visit([&](const auto& known) { take(*seat, known, now); }, message);
+  } else if (const auto* first = std::get_if<CheckIn>(&message)) {
+    check_in(peer, *first, now);
+  }
+  if (!std::holds_alternative<Beat>(message)) decide(now);
+}
+
+void MembershipService::on_closed(PeerId peer, double now) {
+  const Seat* const seat = state_.seats().of_peer(peer);
+  if (!seat || has_ended()) return;
+  state_.lose(seat->id, LossReason::connection, now);
+  decide(now);
+}
+
+void MembershipService::on_exit(ReplicaId id, double now) {
+  if (has_ended()) return;
+  state_.lose(id, LossReason::exit, now);
+  decide(now);
+}
+
+void MembershipService::on_given_up(int replica, double now) {
+  decider_.give_up(replica);
+  const auto seat = state_.seats().all().find(replica);
+  if (seat != state_.seats().all().end()) state_.lose(seat->second.id, LossReason::given_up, now);
+  decide(now);
+}
+
+void MembershipService::on_stop_wish(double now) {
+  decider_.wish_stop();
+  decide(now);
+}
+
+void MembershipService::on_run_ended() {
+  if (!has_ended()) decider_.end(state_);
+}
+
+void MembershipService::on_synced() {
+  if (durable_done_ == taken_done_) return;
+  durable_done_ = taken_done_;
+  state_.broadcast(state_.all_peers(), CommitAck{durable_done_});
+}
+
+void MembershipService::on_time(double now) {
+  forgive_pause(now);
+  const double dead_s = state_.options().dead_s;
+  for (const ReplicaId& id : state_.seats().silent(now, dead_s)) state_.lose(id, LossReason::silent, now);
+  if (is_recovering() && now >= recover_until_s_)
+    for (const ReplicaId& id : std::vector<ReplicaId>(state_.members()))
+      if (!state_.seats().of(id) && !state_.seats().is_lost(id)) state_.lose(id, LossReason::silent, now);
+  for (const ReplicaId& id : decider_.late(state_, now)) state_.lose(id, LossReason::silent, now);
+  resolve_suspicions(now);
+  decide(now);
+}
+
+ServiceOutput MembershipService::take() {
+  taken_done_ = state_.steps().done();
+  durable_done_ = std::min(durable_done_, taken_done_);
+  return state_.take();
+}
+
+void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double now) {
+  if (has_ended()) return state_.broadcast({peer}, Ended{});
+  if (const std::string fault = state_.seats().fault(check_in); !fault.empty())
+    return state_.refuse(peer, fault);
+  if (check_in.epoch > state_.epoch())
+    return state_.refuse(peer,
+                         "it is in epoch " + std::to_string(check_in.epoch) + ", which this run never had");
+  const auto& seats = state_.seats().all();
+  if (const auto older = seats.find(check_in.id.replica); older != seats.end())
+    state_.lose(older->second.id, LossReason::exit, now);
+  state_.seats().add(peer, check_in, now);
+  if (check_in.stops) decider_.wish_stop();
+}
+
+void MembershipService::take(Seat& seat, const CheckIn& /*again*/, double now) {
+  state_.lose(seat.id, LossReason::connection, now);
+}
+
+void MembershipService::take(Seat& seat, const Beat& beat, double /*now*/) {
+  if (beat.epoch == state_.epoch()) seat.step = std::max(seat.step, beat.step);
+  state_.send(seat, CommitAck{durable_done_});
+}
+
+void MembershipService::take(Seat& seat, const Report& report, double /*now*/) {
+  decider_.take(seat, report);
+}
+
+void MembershipService::take(Seat& seat, const HoldMissed& missed, double now) {
+  decider_.take(state_, seat, missed, now);
+}
+
+void MembershipService::take(Seat& seat, const Commit& commit, double now) {
+  seat.step = std::max(seat.step, commit.record.step + 1);
+  state_.commit(seat.id, commit.record, now);
+}
+
+void MembershipService::take(Seat& seat, const Suspect& suspect, double now) {
+  if (state_.is_member(seat.id) && suspect.epoch == state_.epoch())
+    state_.suspicions().add(seat.id.replica, suspect.replica, now);
+}
+
+void MembershipService::take(Seat& seat, const Restored& restored, double /*now*/) {
+  if (!seat.is_restoring) return;
+  seat.is_restoring = false;
+  seat.done = restored.done;
+  seat.next_sample = restored.next_sample;
+}
+
+void MembershipService::take(Seat& seat, const Saved& saved, double /*now*/) {
+  decider_.take(state_, seat, saved);
+}
+
+void MembershipService::take(Seat& /*seat*/, const StopWish& /*wish*/, double /*now*/) {
+  decider_.wish_stop();
+}
+
+void MembershipService::take(Seat& seat, const Leave& /*wish*/, double /*now*/) { seat.leaves = true; }
+
+void MembershipService::decide(double now) {
+  if (!is_recovering()) decider_.decide(state_, now);
+}
+
+// Before it decides anything, a service that started again hears all who may still be in the epoch.
+bool MembershipService::is_recovering() const {
+  const Seats& seats = state_.seats();
+  return std::any_of(state_.members().begin(), state_.members().end(),
+                     [&](const ReplicaId& id) { return !seats.of(id) && !seats.is_lost(id); });
+}
+
+void MembershipService::resolve_suspicions(double now) {
+  Suspicions& suspicions = state_.suspicions();
+  if (decider_.is_frozen() || !suspicions.are_due(now, state_.options().suspect_s)) return;
+  std::vector<int> ring;
+  for (const Seat* seat : state_.survivors()) ring.push_back(seat->id.replica);
+  const int culprit = suspicions.culprit(ring);
+  suspicions.clear();
+  for (Seat* seat : state_.survivors()) {
+    if (culprit < 0) seat->needs_change = true;
+    if (seat->id.replica == culprit) return state_.lose(seat->id, LossReason::connection, now);
+  }
+}
+
+void MembershipService::forgive_pause(double now) {
+  const double pause_s = now - std::exchange(ticked_s_, now);
+  if (pause_s <= state_.options().dead_s / 2) return;
+  for (auto& [replica, seat] : state_.seats().all()) seat.heard_s = std::min(now, seat.heard_s + pause_s);
+  decider_.shift(pause_s);
+  state_.suspicions().shift(pause_s);
+  recover_until_s_ += pause_s;
+}
+
+}  // namespace tenax::resilience

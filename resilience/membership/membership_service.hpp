@@ -1,0 +1,76 @@
+// MembershipService: decides alone who trains together, from which step on, and which steps count.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "resilience/membership/epoch_decider.hpp"
+#include "resilience/membership/membership_state.hpp"
+
+namespace tenax::resilience {
+
+/// Pure: messages, losses and the clock in; records, messages and events out (take()). Its driver
+/// is one thread with the links, the processes and the RecordStore. `now`: seconds of a clock that
+/// never goes back. A service that is made from the records of an earlier one goes on where that
+/// one ended; README.md of resilience/ draws how an epoch changes.
+class MembershipService {
+ public:
+  /// `records`: all that was ever stored. Throws kernels::Error(job) if they contradict themselves.
+  MembershipService(MembershipOptions options, const std::vector<Record>& records, double now);
+
+  /// A message of a link. Links that have not checked in, or are no longer welcome, are ignored.
+  /// Throws kernels::Error(job) where the run cannot go on: a state beyond the ledger.
+  void on_message(PeerId peer, const MemberMessage& message, double now);
+  /// A link has closed: at once the replica is lost.
+  void on_closed(PeerId peer, double now);
+  /// A replica's processes have ended, whether or not it ever checked in.
+  void on_exit(ReplicaId id, double now);
+  /// A replica is not started again: nothing waits for it.
+  void on_given_up(int replica, double now);
+  void on_stop_wish(double now);
+  /// A replica has exited with status 0: an earlier service had ended the run. All who are there,
+  /// or come, are told.
+  void on_run_ended();
+  /// All records of earlier take()s outlive the host now: members may forget them.
+  void on_synced();
+  /// At least once a heartbeat, after the messages that have come. A longer pause is taken for one
+  /// of this process, in which it could hear nobody: it counts against no replica.
+  void on_time(double now);
+
+  ServiceOutput take();
+  /// The run is over: all members have been told to exit.
+  bool has_ended() const { return decider_.has_ended(); }
+  /// The epoch in force and the steps that count, for tables and logs.
+  const MembershipState& state() const { return state_; }
+
+  /// Lets `see` see all that decides what comes next, but for times.
+  template <class See>
+  void show(See& see) const {
+    see(state_, decider_, taken_done_, durable_done_);
+  }
+
+ private:
+  void check_in(PeerId peer, const CheckIn& check_in, double now);
+  void take(Seat& seat, const CheckIn& again, double now);
+  void take(Seat& seat, const Beat& beat, double now);
+  void take(Seat& seat, const Report& report, double now);
+  void take(Seat& seat, const HoldMissed& missed, double now);
+  void take(Seat& seat, const Commit& commit, double now);
+  void take(Seat& seat, const Suspect& suspect, double now);
+  void take(Seat& seat, const Restored& restored, double now);
+  void take(Seat& seat, const Saved& saved, double now);
+  void take(Seat& seat, const StopWish& wish, double now);
+  void take(Seat& seat, const Leave& wish, double now);
+  void decide(double now);
+  bool is_recovering() const;
+  void resolve_suspicions(double now);
+  void forgive_pause(double now);
+
+  MembershipState state_;
+  EpochDecider decider_;
+  double recover_until_s_;
+  double ticked_s_;
+  std::int64_t taken_done_ = 0, durable_done_ = 0;  // steps that are stored, and outlive the host
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,135 @@
+#include "resilience/membership/membership_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenax::resilience {
+
+MembershipState::MembershipState(MembershipOptions options, const std::vector<Record>& records)
+    : options_(std::move(options)),
+      seats_({.replicas = options_.replicas, .build = options_.build, .deck = options_.deck}) {
+  for (const Record& record : records) steps_.add(record);
+  if (steps_.epoch())
+    for (const EpochRecord::Member& member : steps_.epoch()->members) members_.push_back(member.id);
+  for (const ReplicaId& id : steps_.newest_members())
+    seats_.lose(is_member(id) ? ReplicaId{id.replica, id.incarnation - 1} : id);
+}
+
+bool MembershipState::is_member(ReplicaId id) const {
+  return std::find(members_.begin(), members_.end(), id) != members_.end();
+}
+
+std::vector<Seat*> MembershipState::survivors() {
+  std::vector<Seat*> found;
+  for (const ReplicaId& id : members_)
+    if (Seat* seat = seats_.of(id)) found.push_back(seat);
+  return found;
+}
+
+bool MembershipState::is_broken() {
+  const std::vector<Seat*> survivors = this->survivors();
+  return survivors.size() < members_.size() ||
+         std::any_of(survivors.begin(), survivors.end(),
+                     [&](const Seat* seat) { return seat->needs_change || seat->epoch != epoch(); });
+}
+
+void MembershipState::begin(const Epoch& epoch, double now, double reconfigure_s) {
+  EpochRecord line{unix_time(now), epoch.number, epoch.from_step, {}, epoch.reason};
+  for (const EpochMember& member : epoch.members) line.members.push_back({member.id, member.host});
+  record(line);
+  sync();
+  broadcast(enroll(epoch), NewEpoch{epoch});
+  writer_ = epoch.writer;
+  suspicions_.clear();
+  tell(EpochBegan{epoch, reconfigure_s});
+}
+
+/// Returns the members' links.
+std::vector<PeerId> MembershipState::enroll(const Epoch& epoch) {
+  members_.clear();
+  std::vector<PeerId> peers;
+  std::vector<int> ring;
+  std::set<int> holders;
+  for (const EpochMember& member : epoch.members) {
+    members_.push_back(member.id);
+    ring.push_back(member.id.replica);
+    if (!member.is_behind) holders.insert(member.id.replica);
+    Seat& seat = *seats_.of(member.id);
+    seat.epoch = epoch.number;
+    seat.step = epoch.from_step;
+    seat.done = -1;  // from now on its reports tell
+    seat.needs_change = seat.is_restoring = false;
+    peers.push_back(seat.peer);
+  }
+  squares_.begin(std::move(ring), std::move(holders));
+  return peers;
+}
+
+void MembershipState::dissolve() { members_.clear(); }
+
+void MembershipState::commit(ReplicaId sender, const CommitRecord& commit, double now) {
+  if (!is_member(sender)) return;
+  if (commit.step >= steps_.done()) {
+    if (!steps_.fault(commit).empty()) return lose(sender, LossReason::diverged, now);
+    record(commit);
+  }
+  if (commit.epoch != epoch()) return;
+  for (const int replica : squares_.add(commit.step, sender.replica, commit.squares))
+    for (const ReplicaId& id : std::vector<ReplicaId>(members_))
+      if (id.replica == replica) lose(id, LossReason::diverged, now);
+}
+
+void MembershipState::void_from(std::int64_t done, double now) {
+  if (done >= steps_.done() || !steps_.epoch()) return;
+  record(VoidRecord{unix_time(now), done, epoch()});
+  tell(StepsVoided{done});
+}
+
+void MembershipState::lose(ReplicaId id, LossReason reason, double now) {
+  const Seat* seat = seats_.of(id);
+  if (seat || (is_member(id) && !seats_.is_lost(id)))
+    tell(ReplicaLost{id, seat ? seat->host : "", reason, seat ? now - seat->heard_s : 0});
+  if (seat) evict(*seat, std::string("the membership service has lost it: ") + name_of(reason));
+  seats_.lose(id);
+}
+
+void MembershipState::dismiss_leavers() {
+  std::vector<ReplicaId> leaving;
+  for (const auto& [replica, seat] : seats_.all())
+    if (seat.leaves && !is_member(seat.id)) leaving.push_back(seat.id);
+  for (const ReplicaId& id : leaving) {
+    evict(*seats_.of(id), "it left as it wished");
+    seats_.lose(id);
+  }
+}
+
+void MembershipState::evict(const Seat& seat, const std::string& reason) {
+  send(seat, Evicted{reason});
+  output_.closed.push_back(seat.peer);
+}
+
+void MembershipState::broadcast(std::vector<PeerId> to, ServiceMessage message) {
+  output_.messages.push_back({.to = std::move(to), .message = std::move(message)});
+}
+
+std::vector<PeerId> MembershipState::all_peers() const {
+  std::vector<PeerId> peers;
+  for (const auto& [replica, seat] : seats_.all()) peers.push_back(seat.peer);
+  return peers;
+}
+
+void MembershipState::refuse(PeerId peer, const std::string& reason) {
+  broadcast({peer}, Refused{reason});
+  output_.closed.push_back(peer);
+}
+
+void MembershipState::tell(const ServiceEvent& event) { output_.events.push_back(event); }
+
+ServiceOutput MembershipState::take() { return std::exchange(output_, {}); }
+
+void MembershipState::record(const Record& record) {
+  steps_.add(record);
+  output_.records.push_back(record);
+}
+
+}  // namespace tenax::resilience

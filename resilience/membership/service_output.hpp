@@ -1,0 +1,69 @@
+// ServiceOutput: what the membership service wants done. Its driver does it in the order of the
+// members here: records are stored (and, where asked, synced) before a message tells of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "resilience/membership/records.hpp"
+#include "resilience/membership/seats.hpp"
+#include "resilience/membership/service_messages.hpp"
+
+namespace tenax::resilience {
+
+/// exit: its processes ended; silent: not heard of for too long; connection: its link closed, or
+/// others cannot reach it; diverged: its Σg² differs; given_up: it is not started again.
+enum class LossReason { exit, silent, connection, diverged, given_up };
+constexpr const char* name_of(LossReason reason) {
+  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up"};
+  return kNames[static_cast<int>(reason)];
+}
+
+// What happened, for events.jsonl.
+
+struct ReplicaLost {
+  ReplicaId id;
+  std::string host;
+  LossReason reason = LossReason::exit;
+  double detect_s = 0;  ///< since it was heard of last
+};
+
+struct EpochBegan {
+  Epoch epoch;
+  double reconfigure_s = 0;  ///< since the first message of the change
+};
+
+struct StepsVoided {
+  std::int64_t void_from = 0;
+};
+
+/// A complete checkpoint is in the run: its writer has left it under a name of its own, the driver
+/// gives it its place. A replica that is out of the run cannot put one there, however late it wakes.
+struct CheckpointSaved {
+  ReplicaId writer;
+  std::int64_t done = 0;
+};
+
+/// Training waited for `min_replicas`.
+struct MembersAwaited {
+  double seconds = 0;
+};
+
+using ServiceEvent = std::variant<ReplicaLost, EpochBegan, StepsVoided, CheckpointSaved, MembersAwaited>;
+
+struct OutgoingMessage {
+  std::vector<PeerId> to;
+  ServiceMessage message;
+};
+
+struct ServiceOutput {
+  std::vector<Record> records;
+  bool sync = false;
+  std::vector<OutgoingMessage> messages;
+  std::vector<PeerId> closed;  ///< links to close after their messages
+  std::vector<ServiceEvent> events;
+};
+
+}  // namespace tenax::resilience
