@@ -7,7 +7,7 @@ namespace {
 
 using kernels::Tensor;
 
-constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
 
 }  // namespace
 

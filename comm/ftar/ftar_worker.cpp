@@ -17,6 +17,8 @@ using kernels::steady_now_s;
 using Cause = FtarFailure::Cause;
 
 constexpr double kLook_s = 0.005;  // between two looks whether the epoch is frozen
+// A neighbour on another core may answer sooner than a sleep would end. A yield leaves the core to whoever wants it.
+constexpr int kYields = 20;
 constexpr auto kLook = std::chrono::microseconds(5000);
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -91,18 +93,22 @@ RingExchange::Settings FtarWorker::settings() const {
 }
 
 void FtarWorker::exchange() {
-  for (double moved_s = steady_now_s();;) {
+  double moved_s = steady_now_s();
+  for (int patience = 0;;) {
     throw_if_over();
     take_buckets();
     const bool has_moved = exchange_->advance();
     if (exchange_->take_completed() > 0) control_->notify();
+    if (has_moved || exchange_->is_idle()) moved_s = steady_now_s();
     if (has_moved) {
-      moved_s = steady_now_s();
-      continue;
+      patience = kYields;
+    } else if (patience > 0) {
+      --patience;
+      std::this_thread::yield();
+    } else {
+      throw_if_nothing_moves(moved_s);
+      sleep();
     }
-    if (exchange_->is_idle()) moved_s = steady_now_s();
-    throw_if_nothing_moves(moved_s);
-    sleep();
   }
 }
 

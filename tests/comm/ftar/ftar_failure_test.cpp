@@ -206,8 +206,8 @@ TEST(FtarFailure, of_one_connection_ends_the_exchange_without_a_word) {
     FtarRanks replicas(3);
     std::vector<std::unique_ptr<MeddlingTransport>> transports;
     for (int i = 0; i < 3; ++i)
-      transports.push_back(std::make_unique<MeddlingTransport>(
-          create_tcp_transport({.interfaces = {"lo"}, .deadline_s = 20, .secret = one_job()})));
+      transports.push_back(std::make_unique<MeddlingTransport>(create_transport(
+          {.kind = TransportKind::tcp, .interfaces = {"lo"}, .deadline_s = 20, .secret = one_job()})));
     std::vector<Peer> peers;
     for (int i = 0; i < 3; ++i)
       peers.push_back(
