@@ -44,6 +44,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
   const std::map<std::string, std::function<int(const Arguments&)>> commands = {
       {"audit", tenax::app::audit_command},
       {"evaluate", tenax::app::evaluate_command},
+      {"launch", [&](const Arguments& a) { return tenax::app::launch_command(a, build); }},
       {"plan", tenax::app::plan_command},
       {"generate", tenax::app::generate_command},
       {"import", [&](const Arguments& a) { return tenax::app::import_command(a, build); }},
@@ -81,6 +82,8 @@ int run(const Arguments& arguments) {
   }
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h") return print(tenax::app::general_help());
+  if (first == "--join" && arguments.size() == 2)
+    return tenax::app::join_command(arguments[1], {TENAX_VERSION, tenax::app::build_commit()});
   if (first == "help") return help(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "--deck-help") return print(tenax::io::deck_help());
   if (first == "--version") return print(version());
@@ -106,7 +109,8 @@ void hold_stop_signals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || !tenax::app::may_be_deck(argv[1])) tenax::app::StopSignals::release();
+  const bool may_train = argc >= 2 && (tenax::app::may_be_deck(argv[1]) || std::string(argv[1]) == "--join");
+  if (!may_train) tenax::app::StopSignals::release();
   try {
     return flushed(run(Arguments(argv + 1, argv + argc)));
   } catch (const Error& error) {

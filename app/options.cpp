@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/units.hpp"
+#include "comm/ftar/ftar_options.hpp"
 #include "comm/transport/transports.hpp"
 #include "io/deck/deck.hpp"
 #include "io/deck/model_sizes.hpp"
@@ -84,7 +85,10 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
                   .pipeline = static_cast<int>(deck.parallel.pipeline_parallel_size),
                   .data = static_cast<int>(deck.parallel.data_parallel_size)};
   request.microbatch = {deck.batch.micro_batch_size, deck.model.seq_length};
-  request.microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
+  request.most_microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
+  const int replicas = static_cast<int>(deck.parallel.replicas);
+  request.microbatches = (request.most_microbatches + replicas - 1) / replicas;
+  request.has_peers = replicas > 1;
   request.policy = &policy_of(deck);
   request.activation_limit = deck.pipeline.activation_limit;
   request.fails_over = request.grid.pipeline > 1 && deck.pipeline.p2p == io::P2p::automatic;
@@ -160,6 +164,20 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
           .tokens = tokens,
           .clip_grad = section.clip_grad,
           .step = number};
+}
+
+comm::FtarOptions exchange_options(const io::Deck& deck) {
+  constexpr std::size_t kBytesPerKib = 1024;
+  comm::FtarOptions options;
+  if (deck.replicas.chunk_kib > 0)
+    options.chunk_bytes = static_cast<std::size_t>(deck.replicas.chunk_kib) * kBytesPerKib;
+  options.chunks_in_flight = static_cast<int>(deck.replicas.chunks_in_flight);
+  options.connections = static_cast<int>(deck.replicas.connections);
+  options.wire =
+      deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? comm::WireType::bf16 : comm::WireType::fp32;
+  options.deadline_s = deck.comm.deadline_s;
+  options.link_gbps = is_emulated(deck) ? deck.device.link_gbps : 0;
+  return options;
 }
 
 comm::TransportKind transport_kind(io::TransportKind kind) {

@@ -20,6 +20,7 @@ struct EmulatedOptions;
 struct UpdateRule;
 }  // namespace tenax::kernels
 namespace tenax::comm {
+struct FtarOptions;
 enum class TransportKind;
 }
 namespace tenax::model {
@@ -63,6 +64,8 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
                                 std::int64_t number);
 
 comm::TransportKind transport_kind(io::TransportKind kind);
+/// How replicas exchange their sums.
+comm::FtarOptions exchange_options(const io::Deck& deck);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank);
 /// What the emulated device takes instead of computing.

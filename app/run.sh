@@ -75,9 +75,13 @@ export_mpi_environment
 
 # The plan checks deck and overrides first, so their errors come once and before any MPI.
 plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
-{ read -r ranks; read -r run_directory; } <<<"$plan"
-choose_launcher "$ranks"
-run_job "${launcher[@]}" "$tenax_build/tenax" "$@"
+{ read -r ranks; read -r run_directory; read -r replicas; } <<<"$plan"
+if [ "$replicas" -gt 1 ]; then
+  run_job "$tenax_build/tenax" launch "$@"
+else
+  choose_launcher "$ranks"
+  run_job "${launcher[@]}" "$tenax_build/tenax" "$@"
+fi
 explain_signal
 [ ! -d "$run_directory" ] || echo "run directory: $run_directory"
 exit $status

@@ -32,7 +32,7 @@ void StopSignals::release() {
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(bool by_sigterm) : by_sigterm_(by_sigterm) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of who writes it
   hold();
   const sigset_t signals = stop_signals();
@@ -45,7 +45,8 @@ StopSignals::~StopSignals() { close(descriptor_); }
 
 bool StopSignals::requested() {
   signalfd_siginfo info;
-  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) requested_ = true;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
+    requested_ |= by_sigterm_ || info.ssi_signo != SIGTERM;
   return requested_;
 }
 

@@ -12,7 +12,9 @@ class StopSignals {
   static void hold();
   /// Undoes hold(): those that came meanwhile arrive.
   static void release();
-  StopSignals();
+  /// `by_sigterm` false: SIGTERM is taken, and asks for nothing. mpirun and Slurm send it to the rest of a
+  /// replica that dies.
+  explicit StopSignals(bool by_sigterm = true);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -21,6 +23,7 @@ class StopSignals {
 
  private:
   int descriptor_ = -1;
+  bool by_sigterm_;
   bool requested_ = false;
 };
 

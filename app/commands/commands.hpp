@@ -21,6 +21,9 @@ struct Build;  // app/build.hpp
 /// `tenax DECK`: trains one replica; every rank runs this. Errors have been reported on stderr,
 /// once for all ranks.
 int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build);
+/// One rank of a replica that a supervisor has started: `tenax --join FILE`.
+int join_command(const std::string& join_file, const Build& build);
+int launch_command(const std::vector<std::string>& arguments, const Build& build);
 
 int audit_command(const Arguments& arguments);
 int evaluate_command(const Arguments& arguments);

@@ -21,7 +21,7 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 11> kCommands = {{
+constexpr std::array<Entry, 12> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -96,6 +96,15 @@ constexpr std::array<Entry, 11> kCommands = {{
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
      "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"
      "last profiled step beside the planned one, and the deck. Several runs are drawn over each other.\n"},
+    {"launch", "tenax launch DECK [section.key=value ...]",
+     "Trains parallel.replicas copies of the model, one MPI job each, and keeps them alive: one that dies "
+     "is\n"
+     "started again while the others train on. They agree on every step, and no sample is lost or trained\n"
+     "twice (tenax audit). SIGUSR1, SIGTERM or Ctrl-C: all stop at one step with one checkpoint, status 0; "
+     "a\n"
+     "second Ctrl-C ends them at once. Called again on a run whose supervisor was killed, it takes the "
+     "living\n"
+     "replicas over.\n"},
     {"audit", "tenax audit RUNDIR [--json]",
      "Proves from the ledger of a run of replicas, its checkpoints and metrics.jsonl that no step is "
      "missing\n"
@@ -108,7 +117,7 @@ constexpr std::array<Entry, 11> kCommands = {{
      "forward-send, forward-recv, backward-send, backward-recv. RUNDIR/trace.json opens in Perfetto.\n"},
 }};
 
-constexpr std::array<std::string_view, 1> kLater = {"launch"};
+constexpr std::array<std::string_view, 3> kLater = {"blame", "replay", "simulate"};
 const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version", "--completion"};
 
 /// That of `names` which was probably meant; empty if none is near.

@@ -179,7 +179,8 @@ int plan_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> overrides(line.positional().begin() + 1, line.positional().end());
   const io::Deck deck = io::read_deck(line.positional().front(), overrides);
   if (line.has("ranks")) {
-    std::printf("%lld\n%s\n", static_cast<long long>(deck.parallel.ranks()), deck.run.output_dir.c_str());
+    std::printf("%lld\n%s\n%lld\n", static_cast<long long>(deck.parallel.ranks()),
+                deck.run.output_dir.c_str(), static_cast<long long>(deck.parallel.replicas));
     return 0;
   }
   const auto [choice, room] = choose_machine(deck);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "app/console.hpp"
+#include "app/launch/launch_files.hpp"
 #include "app/training/training_run.hpp"
 #include "app/units.hpp"
 
@@ -29,25 +30,62 @@ void end_alone(comm::World& world, StopSignals& signals, const std::string& what
 
 }  // namespace
 
-int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build) {
-  StopSignals signals;  // first: threads started later inherit the blocked signals
+namespace {
+
+/// Reads what to train, and trains it.
+using Train = std::function<TrainingRun::Epilogue(TrainingRun& run)>;
+/// Is told how the run ended, on rank 0.
+using Ended = std::function<void(int status, const std::string& reason)>;
+
+int train(const Train& train, const Ended& ended, const Build& build, bool by_sigterm = true) {
+  StopSignals signals(by_sigterm);  // first: threads started later inherit the blocked signals
   std::function<void()> epilogue;
   {
     const auto world = comm::start_mpi_world({});
     try {
       TrainingRun run(*world, signals, build);
-      run.read_deck(deck, overrides);
-      epilogue = run.train();
+      epilogue = train(run);
+      if (world->rank() == 0) ended(0, "");
     } catch (const comm::AgreedError& error) {
       if (world->rank() == 0) print_error(error);
+      if (world->rank() == 0) ended(error.exit_status(), message_of(error));
       return error.exit_status();
     } catch (const std::exception& error) {
+      if (world->rank() == 0) ended(1, message_of(error));
       end_alone(*world, signals, message_of(error));
       return 1;
     }
   }
   if (epilogue) epilogue();  // the other ranks have gone
   return 0;
+}
+
+}  // namespace
+
+int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build) {
+  return train(
+      [&](TrainingRun& run) {
+        run.read_deck(deck, overrides);
+        return run.train();
+      },
+      [](int, const std::string&) {}, build);
+}
+
+// What mpirun says of its end may be anything: the supervisor reads the outcome.
+int join_command(const std::string& join_file, const Build& build) {
+  const auto leave_outcome = [&](int status, const std::string& reason) {
+    try {
+      Outcome{.incarnation = JoinFile::read(join_file).incarnation, .status = status, .reason = reason}.write(
+          std::filesystem::path(join_file).parent_path() / "outcome");
+    } catch (const kernels::Error&) {  // then its end says it all
+    }
+  };
+  return train(
+      [&](TrainingRun& run) {
+        run.join(join_file);
+        return run.train();
+      },
+      leave_outcome, build, false);
 }
 
 }  // namespace tenax::app

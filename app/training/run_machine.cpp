@@ -59,6 +59,16 @@ void RunMachine::measure() {
   flop_per_second_ = sum[0];
 }
 
+// Replicas on hosts of their own are reached on any of these.
+std::vector<std::string> job_interfaces(RunRank& rank) {
+  const io::Deck& deck = rank.deck();
+  const bool is_given = !deck.comm.interfaces.empty() ||
+                        deck.comm.transport == io::TransportKind::shared_memory ||
+                        (rank.seat() && !deck.replicas.hosts.empty());
+  if (is_given) return deck.comm.interfaces;
+  return comm::interfaces_of_job(rank.control(), comm::host_network(rank.world().host()));
+}
+
 parallel::Layout RunMachine::plan_layout() {
   available_bytes_ = kernels::available_memory_bytes();
   parallel::MemoryRoom room = memory_room(*device_, ranks_sharing_device_, rank_.world().ranks_on_host(),
@@ -68,8 +78,10 @@ parallel::Layout RunMachine::plan_layout() {
   room.device = static_cast<std::size_t>(-least[0]);
   room.host = static_cast<std::size_t>(-least[1]);
   parallel::Layout layout;
+  parallel::LayoutRequest request = layout_request(rank_.deck());
+  request.has_peers |= rank_.seat() != nullptr;
   rank_.control().agree(
-      [&] { layout = app::plan_layout(rank_.deck(), flop_per_second_ / rank_.world().size(), room); });
+      [&] { layout = parallel::plan_layout(request, flop_per_second_ / rank_.world().size(), room); });
   return layout;
 }
 
@@ -103,7 +115,8 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
     if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
-  if (delegates || (emulated_ && layout.grid.pipeline * layout.grid.data > 1)) create_transport();
+  if (delegates || rank_.seat() || (emulated_ && layout.grid.pipeline * layout.grid.data > 1))
+    create_transport();
   comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
   return {.options = pipeline_options(deck),
           .world = world,
@@ -117,10 +130,9 @@ void RunMachine::create_transport() {
   const io::CommSection& section = rank_.deck().comm;
   comm::World& world = rank_.world();
   comm::ControlGroup& control = rank_.control();
-  const auto secret = comm::JobSecret::share(control);
-  std::vector<std::string> interfaces = section.interfaces;
-  if (interfaces.empty() && section.transport != io::TransportKind::shared_memory)
-    interfaces = comm::interfaces_of_job(control, comm::host_network(world.host()));
+  const auto secret =
+      rank_.seat() ? comm::JobSecret::parse(rank_.seat()->secret) : comm::JobSecret::share(control);
+  const std::vector<std::string> interfaces = job_interfaces(rank_);
   control.agree([&] {
     transport_ = comm::create_transport({.kind = transport_kind(section.transport),
                                          .interfaces = interfaces,

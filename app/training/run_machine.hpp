@@ -16,6 +16,9 @@
 
 namespace tenax::app {
 
+/// Collective: the interfaces that a run's ranks listen on (comm::TransportOptions::interfaces).
+std::vector<std::string> job_interfaces(RunRank& rank);
+
 /// Every call is collective but the getters, and throws comm::AgreedError for what one
 /// rank cannot do.
 class RunMachine {
@@ -32,7 +35,11 @@ class RunMachine {
   /// need besides MPI. Must not outlive this object.
   parallel::PipelineContext create_context(const parallel::Layout& layout);
 
+  kernels::Device& device() { return *device_; }
   const kernels::Device& device() const { return *device_; }
+  /// Null where ranks have nothing to say to each other but over MPI. In a replica never null once
+  /// there is a context.
+  comm::Transport* transport() { return transport_.get(); }
   /// Null unless that is the device.
   kernels::EmulatedDevice* emulated() const { return emulated_; }
   /// Null where the deck injects no faults.

@@ -11,11 +11,33 @@ RunRank::RunRank(comm::World& world)
 void RunRank::read_deck(const std::string& file, const std::vector<std::string>& overrides) {
   std::string resolved;
   on_first([&] { resolved = io::to_toml(io::read_deck(file, overrides)); });
+  set_deck(resolved);
+  check_supervisor();
+  check_ranks();
+}
+
+void RunRank::read_deck_of_replicas(const std::string& file, const std::vector<std::string>& overrides) {
+  set_deck(io::to_toml(io::read_deck(file, overrides)));
+}
+
+void RunRank::join(const std::filesystem::path& join_file) {
+  join_file_ = join_file;
+  std::string seat, resolved;
+  on_first([&] {
+    const JoinFile file = JoinFile::read(join_file);
+    seat = file.text();
+    resolved = io::to_toml(io::read_deck(file.deck, {}));
+  });
+  seat_ = JoinFile::parse(control_->broadcast(seat, 0), join_file);
+  set_deck(resolved);
+  check_ranks();
+}
+
+// Rank 0's, for all.
+void RunRank::set_deck(const std::string& resolved) {
   deck_ = io::parse_resolved_deck(control_->broadcast(resolved, 0));
   world_.set_options({deck_.comm.deadline_s});
   control_ = world_.control_group();
-  check_supervisor();
-  check_ranks();
 }
 
 void RunRank::check_supervisor() const {
@@ -45,10 +67,16 @@ void RunRank::on_first(const std::function<void()>& work) const {
   });
 }
 
+std::filesystem::path RunRank::records_directory() const {
+  const std::filesystem::path run = deck_.run.output_dir;
+  return seat_ ? replica_directory(run, seat_->replica) : run;
+}
+
 void RunRank::write_event(const std::string& name, std::int64_t step, const io::JsonObject& details) const {
-  io::EventsWriter(deck_.run.output_dir)
-      .write(
-          {.step = step, .name = name, .replica = {}, .rank = {}, .host = world_.host(), .details = details});
+  io::RunEvent event{
+      .step = step, .name = name, .replica = {}, .rank = {}, .host = world_.host(), .details = details};
+  if (seat_) event.replica = seat_->replica;
+  io::EventsWriter(records_directory()).write(event);
 }
 
 }  // namespace tenax::app

@@ -2,12 +2,15 @@
 // group and its console.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/console.hpp"
+#include "app/launch/launch_files.hpp"
 #include "comm/world.hpp"
 #include "io/deck/deck.hpp"
 
@@ -26,6 +29,14 @@ class RunRank {
   /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for
   /// a deck that is wrong, that asks for replicas, or for another number of ranks.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
+  /// Of a supervisor, alone in its world: the deck of all replicas.
+  void read_deck_of_replicas(const std::string& file, const std::vector<std::string>& overrides);
+  /// Collective: of a replica of a supervised run. Rank 0 reads what the supervisor left for it in
+  /// `join_file`, and the run's deck.
+  void join(const std::filesystem::path& join_file);
+  /// What it read; null where there is no supervisor.
+  const JoinFile* seat() const { return seat_ ? &*seat_ : nullptr; }
+  const std::filesystem::path& join_file() const { return join_file_; }
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
 
@@ -37,17 +48,22 @@ class RunRank {
   bool is_first() const { return world_.rank() == 0; }
   /// Collective: rank 0 works, the others wait. What it throws, all throw as comm::AgreedError.
   void on_first(const std::function<void()>& work) const;
-  /// Not collective: appends a line to the run's events.jsonl, with this host's name.
+  /// Where this replica writes events and traces: the run directory, or its own folder there.
+  std::filesystem::path records_directory() const;
+  /// Not collective: appends a line to events.jsonl there, with this host's name.
   void write_event(const std::string& name, std::int64_t step, const io::JsonObject& details) const;
 
  private:
   void check_supervisor() const;
+  void set_deck(const std::string& resolved);
   void check_ranks() const;
 
   comm::World& world_;
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;
+  std::optional<JoinFile> seat_;
+  std::filesystem::path join_file_;
 };
 
 }  // namespace tenax::app

@@ -19,16 +19,24 @@ RunRecords::RunRecords(comm::ControlGroup& control, const io::Deck& deck, io::Ru
   });
 }
 
+RunRecords::RunRecords(comm::ControlGroup& control, const io::Deck& deck,
+                       const std::filesystem::path& directory, Console& console)
+    : control_(control), deck_(deck), lock_(nullptr), console_(console) {
+  control_.agree([&] {
+    if (control_.rank() == 0) events_ = std::make_unique<io::EventsWriter>(directory);
+  });
+}
+
 void RunRecords::training(const io::TrainingMetrics& metrics) {
   on_first_rank([&] {
-    metrics_->training(metrics);
+    if (metrics_) metrics_->training(metrics);
     if (tensorboard_) tensorboard_->training(metrics);
   });
 }
 
 void RunRecords::validation(std::int64_t steps_done, double loss) {
   on_first_rank([&] {
-    metrics_->validation(steps_done, loss);
+    if (metrics_) metrics_->validation(steps_done, loss);
     if (tensorboard_) tensorboard_->validation(steps_done, loss);
   });
 }
@@ -41,7 +49,7 @@ void RunRecords::event(std::int64_t step, const std::string& name, const io::Jso
 
 void RunRecords::restore_directory(std::int64_t steps_done) {
   on_first_rank([&] {
-    if (lock_->in_place() && metrics_->file().in_place() && events_->file().in_place()) return;
+    if (!lock_ || (lock_->in_place() && metrics_->file().in_place() && events_->file().in_place())) return;
     console_.warn("something of " + deck_.run.output_dir +
                   " was removed, but this run writes there: its files are made again");
     make_files_again(steps_done);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,9 @@ class RunRecords {
   /// References must outlive it.
   RunRecords(comm::ControlGroup& control, const io::Deck& deck, io::RunLock* lock, Console& console,
              std::int64_t steps_done);
+  /// Collective: of a replica whose supervisor records the run. Events alone, in `directory`.
+  RunRecords(comm::ControlGroup& control, const io::Deck& deck, const std::filesystem::path& directory,
+             Console& console);
 
   void training(const io::TrainingMetrics& metrics);
   void validation(std::int64_t steps_done, double loss);
@@ -44,7 +48,7 @@ class RunRecords {
   const io::Deck& deck_;
   io::RunLock* lock_;
   Console& console_;
-  std::unique_ptr<io::MetricsWriter> metrics_;
+  std::unique_ptr<io::MetricsWriter> metrics_;  // null in a replica
   std::unique_ptr<io::EventsWriter> events_;
   std::unique_ptr<io::TensorBoardWriter> tensorboard_;  // null where nobody wants it
   std::string failure_;

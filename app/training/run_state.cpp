@@ -30,7 +30,21 @@ std::vector<std::string> names_of(const std::vector<resilience::PassedOver>& fil
 
 }  // namespace
 
-RunState::RunState(RunRank& rank) : rank_(rank) {
+RunState RunState::of_replica(RunRank& rank) { return RunState(rank, Owner::replica); }
+
+RunState RunState::of_successor(RunRank& rank) { return RunState(rank, Owner::successor); }
+
+RunState::RunState(RunRank& rank) : RunState(rank, Owner::run) {}
+
+RunState::RunState(RunRank& rank, Owner owner) : rank_(rank) {
+  if (owner == Owner::replica) {
+    rank_.on_first([&] { replica_lock_.emplace(rank_.records_directory()); });
+    return;
+  }
+  if (owner == Owner::successor) {
+    rank_.on_first([&] { lock_.emplace(rank_.deck(), io::RunLock::Replicas::may_live); });
+    return;
+  }
   rank_.on_first([&] { lock_.emplace(rank_.deck()); });
   start_ = decide_start(rank_.control(), rank_.deck());
   for (const resilience::PassedOver& file : start_.passed_over)
@@ -68,6 +82,19 @@ void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
   const double deadline_s = rank_.deck().comm.deadline_s;
   replica.mirror().store(Deadline::after_s(deadline_s));
   replica.state().publish_weights(Deadline::after_s(deadline_s));
+}
+
+RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& data) {
+  io::Deck deck = rank_.deck();
+  // The run's own checkpoints count from its first step on.
+  deck.run.resume = has_restored_ ? "auto" : rank_.seat()->resume;
+  has_restored_ = true;
+  start_ = decide_start(rank_.control(), deck);
+  load(replica, data);
+  RestoredState restored{.steps = start_.steps, .next_sample = start_.steps * deck.batch.global_batch_size};
+  if (start_.checkpoint)
+    restored.next_sample = start_.checkpoint->info().next_sample.value_or(restored.next_sample);
+  return restored;
 }
 
 void RunState::initialise(parallel::GptReplica& replica, TrainingData& data) {
@@ -121,8 +148,10 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
   rank_.world().set_options({std::max(kDeadline_s, deck.comm.deadline_s)});
   auto saving = rank_.world().control_group();
   rank_.world().set_options({deck.comm.deadline_s});
-  resilience::CheckpointOptions options{deck.checkpoint.dir, deck.checkpoint.keep, deck.model};
+  resilience::CheckpointOptions options{
+      .directory = deck.checkpoint.dir, .keep = deck.checkpoint.keep, .model = deck.model};
   options.global_batch_size = deck.batch.global_batch_size;
+  options.is_shared = rank_.seat() != nullptr;
   if (rank_.is_first())
     options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,
                       deck.model.compute_dtype.word(), build.version, build.commit};

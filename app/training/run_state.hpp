@@ -9,6 +9,7 @@
 #include "app/training/run_rank.hpp"
 #include "app/training/run_start.hpp"
 #include "app/training/training_data.hpp"
+#include "app/training/training_loop.hpp"
 #include "io/run/run_lock.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
 
@@ -25,6 +26,11 @@ class RunState {
   /// Rank 0 locks the run's directories until this ends, and looks at what they hold; all do as it
   /// says. Touches nothing else. `rank` must outlive it.
   explicit RunState(RunRank& rank);
+  /// Of a replica under a supervisor, which has locked and looked at the directories. Rank 0 locks
+  /// the replica's own folder.
+  static RunState of_replica(RunRank& rank);
+  /// Of a supervisor that takes over living replicas: the run goes on as it is.
+  static RunState of_successor(RunRank& rank);
 
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return start_.finished; }
@@ -39,17 +45,24 @@ class RunState {
   /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
   /// first event.
   void open_directory();
+  /// In a replica: fills its state with that of the newest checkpoint, or by the deck where there is
+  /// none. Stores it.
+  RestoredState restore(parallel::GptReplica& replica, TrainingData& data);
   /// `replica` must outlive the manager. `data`, `build`: for what checkpoints say of their origin.
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(parallel::GptReplica& replica,
                                                                     const TrainingData& data,
                                                                     const Build& build) const;
 
  private:
+  enum class Owner { run, replica, successor };
+  RunState(RunRank& rank, Owner owner);
   void initialise(parallel::GptReplica& replica, TrainingData& data);
 
   RunRank& rank_;
-  std::optional<io::RunLock> lock_;  // rank 0's
+  std::optional<io::RunLock> lock_;                // rank 0's
+  std::optional<io::DirectoryLock> replica_lock_;  // rank 0's of a replica
   RunStart start_;
+  bool has_restored_ = false;
 };
 
 }  // namespace tenax::app

@@ -17,6 +17,8 @@ enum Field {
   is_void,
   path_failed,
   events,
+  no_sums,
+  no_state,
   kFields
 };
 
@@ -34,6 +36,8 @@ Sums to_sums(const StepBallot& ballot) {
   sums[is_void] = count(ballot.is_void);
   sums[path_failed] = count(ballot.path_failed);
   sums[events] = count(ballot.has_adaptation_events);
+  sums[no_sums] = count(ballot.lacks_sums);
+  sums[no_state] = count(ballot.lacks_state);
   return sums;
 }
 
@@ -49,6 +53,7 @@ StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double
   Sums sums = to_sums(mine);
   control.all_reduce_sum(sums);
   StepVote vote{.verdict = verdict_of(sums),
+                .loss_sum = sums[loss],
                 .loss = sums[loss] / tokens,
                 .grad_norm = std::sqrt(sums[squares]) / tokens,
                 .squares = sums[squares],
@@ -56,7 +61,9 @@ StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double
                 .time_is_up = sums[time_is_up] > 0,
                 .checkpoint_is_due = sums[checkpoint_due] > 0,
                 .path_failed = sums[path_failed] > 0,
-                .has_adaptation_events = sums[events] > 0};
+                .has_adaptation_events = sums[events] > 0,
+                .has_all_sums = sums[no_sums] == 0,
+                .has_state = sums[no_state] == 0};
   vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
   return vote;
 }

@@ -16,11 +16,14 @@ struct StepBallot {
   bool is_void = false;            ///< its passes must run again: PipelineRunner::is_void
   bool path_failed = false;        ///< its direct path to a neighbour broke
   bool has_adaptation_events = false;
+  bool lacks_sums = false;   ///< sums over replicas have not come about
+  bool lacks_state = false;  ///< the replica is behind, and this rank's state is not all there
 };
 
 enum class Verdict {
   go_on,
   again,    ///< the passes do not count and are run once more; nothing else of the vote counts either
+  repeat,   ///< the sums over replicas have not come about: to be gone on with as the others decide
   suspend,  ///< end after this step with a checkpoint to go on from
   stop      ///< some rank cannot go on
 };
@@ -28,6 +31,7 @@ enum class Verdict {
 /// Equal on every rank.
 struct StepVote {
   Verdict verdict = Verdict::go_on;
+  double loss_sum = 0;   ///< over the tokens of this replica
   double loss = 0;       ///< mean cross entropy over the global batch, nats; NaN where there is no data
   double grad_norm = 0;  ///< global, before clipping; NaN where there is no data
   double squares = 0;    ///< Σ g² that the norm is of: of the sums over the batch's tokens
@@ -35,6 +39,8 @@ struct StepVote {
   bool signalled = false, time_is_up = false;  ///< some rank: why to suspend
   bool checkpoint_is_due = false;
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
+  bool has_all_sums = true, has_state = true;               ///< every rank
+  bool updates = true;  ///< false: the replica is behind, and there is nothing to update
 };
 
 /// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums

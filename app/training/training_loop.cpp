@@ -28,22 +28,29 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
       first_step_(first_step),
       step_(first_step),
-      global_tokens_(parts.deck.batch.global_batch_size * parts.deck.model.seq_length),
-      records_(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step),
+      records_(parts.peers
+                   ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
+                   : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
       checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_) {
   observers_.add(profile_);
   observers_.add(pass_times_);
-  if (parts_.adaptation) observers_.add(parts_.adaptation->monitor());
+  usual_observers_.add(observers_);
+  if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
+  if (!parts_.peers) return;
+  parts_.replica.on_piece_ready(
+      [this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
+        if (announces_) parts_.peers->start(stream, bucket, piece);
+      });
 }
 
 std::string TrainingLoop::run() {
   Verdict verdict = Verdict::go_on;
-  while (verdict == Verdict::go_on && has_steps_left()) verdict = step();
+  while (verdict == Verdict::go_on && (parts_.peers || has_steps_left())) verdict = step();
   if (!has_steps_left()) end_reason_ = "completed";
-  if (end_reason_ == "completed") evaluate();
+  if (end_reason_ == "completed" && !parts_.peers) evaluate();
   write_profile();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
-  if (checkpoints_.finish(step_)) write_profile();  // with the checkpoint
+  if (!parts_.peers && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
   records_.agree();
   return end_reason_;
 }
@@ -52,28 +59,31 @@ std::string TrainingLoop::run() {
 Verdict TrainingLoop::step() {
   parallel::Replica& replica = parts_.replica;
   const double begin_s = steady_now_s();
+  if (!begin()) return Verdict::suspend;
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
-  const double learning_rate = learning_rate_of_step(parts_.deck.optimizer, step_);
   const kernels::UpdateRule rule =
-      update_rule(parts_.deck.optimizer, learning_rate, static_cast<double>(global_tokens_), step_ + 1);
-
-  const parallel::StepBatch batch = this->batch(samples_of_step(parts_.deck, step_));
+      update_rule(parts_.deck.optimizer, learning_rate(), static_cast<double>(step_tokens_), step_ + 1);
   StepVote vote;
   do {
-    passes(batch, rule);
-    replica.reduce();
+    for (const StepRound& round : rounds()) {
+      prepare(round);
+      passes(batch(round.samples), rule);
+      reduce(round);
+    }
     between_replicas();
     replica.sum_tied();
     vote = this->vote(norm());
   } while (vote.verdict == Verdict::again);
+  if (vote.verdict == Verdict::repeat) return Verdict::go_on;
   if (vote.verdict == Verdict::stop) records_.agree();
-  if (vote.finite) {
+  if (vote.finite && vote.updates) {
+    if (parts_.peers) parts_.peers->before_update();
     replica.update(rule, vote.squares);
     replica.gather();
   }
   adapt(vote);
-  record(vote, learning_rate, steady_now_s() - begin_s);
+  record(vote, rule.learning_rate, steady_now_s() - begin_s);
   validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     checkpoint(vote);
@@ -82,12 +92,70 @@ Verdict TrainingLoop::step() {
   return vote.verdict;
 }
 
+// False: the run has ended, in order.
+bool TrainingLoop::begin() {
+  step_tokens_ = parts_.deck.batch.global_batch_size * parts_.deck.model.seq_length;
+  if (!parts_.peers) return true;
+  while (true) {
+    work_ = parts_.peers->begin();
+    if (work_.plan.action == resilience::MemberPlan::Action::exit && work_.plan.status == 0) return false;
+    if (work_.plan.action == resilience::MemberPlan::Action::train) break;
+    follow(work_);
+  }
+  step_ = work_.plan.step;
+  step_tokens_ = work_.samples() * parts_.deck.model.seq_length;
+  return true;
+}
+
+// What replicas are told to do besides training.
+void TrainingLoop::follow(const resilience::StepWork& work) {
+  using Action = resilience::MemberPlan::Action;
+  const resilience::MemberPlan& plan = work.plan;
+  if (plan.action == Action::restore) {
+    const RestoredState state = parts_.restore();
+    step_ = state.steps;
+    return parts_.peers->on_restored(state.steps, state.next_sample);
+  }
+  if (plan.action == Action::save && !has_steps_left()) evaluate();
+  if (plan.action == Action::save || plan.action == Action::give_up) checkpoints_.finish(step_);
+  if (plan.action == Action::save) return parts_.peers->on_saved(plan.step);
+  throw comm::AgreedError(Scope::replica, plan.reason);
+}
+
+double TrainingLoop::learning_rate() const { return learning_rate_of_step(parts_.deck.optimizer, step_); }
+
+std::vector<StepRound> TrainingLoop::rounds() {
+  announces_ = true;
+  if (!parts_.peers) return {{.samples = samples_of_step(parts_.deck, step_)}};
+  std::vector<parallel::SampleRange> own;
+  for (const resilience::Part& part : work_.plan.parts)
+    if (part.replica == work_.replica) own.push_back({part.first, part.count});
+  auto rounds = rounds_.begin(step_, own);
+  is_usual_ = rounds.size() == 1 && rounds.front().samples.count == usual_samples();
+  if (rounds.empty()) parts_.replica.announce_pieces();
+  return rounds;
+}
+
+std::int64_t TrainingLoop::usual_samples() const {
+  const parallel::Layout& layout = parts_.replica.layout();
+  return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
+}
+
+// Pieces go to the other replicas while passes run, unless more is added to them, or they may turn out void.
+void TrainingLoop::prepare(const StepRound& round) {
+  announces_ = round.is_last && !parts_.replica.layout().fails_over;
+  if (!parts_.peers) return;
+  rounds_.add(round, round.adds ? parts_.replica.loss() : 0);
+  if (round.adds) parts_.replica.keep_sums();
+}
+
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
   const HostPhase phase(profile_, "load data");
   return load(parts_.training, samples);
 }
 
 parallel::StepBatch TrainingLoop::load(BatchLoader* loader, parallel::SampleRange samples) const {
+  if (samples.count == 0) return {};
   const parallel::BatchPlan plan = batch_plan(parts_.deck, samples, parts_.replica.coordinates().data);
   parallel::StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
   if (loader) batch.windows = loader->load(plan);
@@ -95,7 +163,36 @@ parallel::StepBatch TrainingLoop::load(BatchLoader* loader, parallel::SampleRang
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
-  parts_.replica.passes(batch, rule, is_observed() ? &observers_ : nullptr);
+  parallel::ScheduleObserver& observers = is_usual_ ? usual_observers_ : observers_;
+  parts_.replica.passes(batch, rule, is_observed() ? &observers : nullptr);
+}
+
+// With other replicas, passes that turn out void must run again before anybody adds up what they left.
+void TrainingLoop::reduce(const StepRound& round) {
+  parallel::Replica& replica = parts_.replica;
+  replica.reduce();
+  if (!parts_.peers) return;
+  if (replica.layout().fails_over) {
+    while (some_rank_is_void()) {
+      passes(batch(round.samples), {});
+      replica.reduce();
+    }
+    announces_ = round.is_last;
+    if (!round.adds) replica.announce_pieces();
+  }
+  if (round.adds) replica.add_kept_sums();
+}
+
+bool TrainingLoop::some_rank_is_void() {
+  double count = parts_.replica.pipeline().is_void() ? 1 : 0;
+  parts_.replica.control().all_reduce_sum(std::span(&count, 1));
+  return count > 0;
+}
+
+void TrainingLoop::between_replicas() {
+  if (!parts_.peers) return;
+  const HostPhase phase(profile_, "sum over replicas");
+  lacks_sums_ = !parts_.peers->wait_for_pieces();
 }
 
 // Waits for the passes.
@@ -109,20 +206,40 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   parallel::PipelineRunner& pipeline = parts_.replica.pipeline();
   const HostPhase phase(profile_, "vote");
   const StepBallot ballot{
-      .sums = sums,
+      .sums = {sums.loss + rounds_.earlier_loss(), sums.squares},
       .signalled = parts_.signals.requested(),
       .time_is_up = time_is_up(),
       .has_failed = records_.has_failed(),
       .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
       .is_void = pipeline.is_void(),
       .path_failed = pipeline.links().path_failed(),
-      .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
-  const StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(global_tokens_),
-                                    parts_.replica.layout().has_data);
+      .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events(),
+      .lacks_sums = lacks_sums_,
+      .lacks_state = parts_.peers && parts_.peers->lacks_state()};
+  StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(step_tokens_),
+                              parts_.replica.layout().has_data);
   if (vote.verdict == Verdict::again) return vote;
   pipeline.report();
   if (is_observed()) last_pass_times_ = pass_times_.take();
+  if (parts_.peers) conclude(vote);
   return vote;
+}
+
+// With the other replicas. A signal asks for the end of the whole run, which comes as an order.
+void TrainingLoop::conclude(StepVote& vote) {
+  if (vote.signalled) parts_.peers->ask_stop();
+  const auto tokens = static_cast<double>(step_tokens_);
+  const resilience::StepTotals totals = parts_.peers->conclude({.has_all_sums = vote.has_all_sums,
+                                                                .has_state = vote.has_state,
+                                                                .loss = vote.loss_sum,
+                                                                .tokens = tokens,
+                                                                .squares = vote.squares,
+                                                                .learning_rate = learning_rate()});
+  vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
+  vote.updates = totals.updates;
+  vote.loss = totals.loss / tokens;
+  vote.finite =
+      !parts_.replica.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
 }
 
 void TrainingLoop::adapt(const StepVote& vote) {
@@ -130,7 +247,7 @@ void TrainingLoop::adapt(const StepVote& vote) {
   std::vector<resilience::AdaptationEvent> events;
   {
     const HostPhase phase(profile_, "adapt");
-    if (parts_.adaptation)
+    if (parts_.adaptation && is_usual_)
       events = parts_.adaptation->finish_step(
           step_, last_pass_times_,
           {.path_failed = vote.path_failed, .has_events = vote.has_adaptation_events});
@@ -145,9 +262,9 @@ void TrainingLoop::record(const StepVote& vote, double learning_rate, double sec
                                     .loss = vote.loss,
                                     .grad_norm = vote.grad_norm,
                                     .lr = learning_rate,
-                                    .tokens = global_tokens_,
+                                    .tokens = step_tokens_,
                                     .seconds = seconds,
-                                    .tokens_per_second = static_cast<double>(global_tokens_) / seconds};
+                                    .tokens_per_second = static_cast<double>(step_tokens_) / seconds};
   records_.training(metrics);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
@@ -173,6 +290,7 @@ void TrainingLoop::validate() {
 }
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
+  if (parts_.peers && !work_.is_writer) return;
   if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_);
 }
 
@@ -200,8 +318,10 @@ void TrainingLoop::write_profile() {
   profile.set_pass_times(last_pass_times_);
   if (const auto since_s = checkpoints_.writing_since_s())
     profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *since_s, steady_now_s()});
-  write_trace(std::filesystem::path(parts_.deck.run.output_dir) / "trace.json", step_ - 1, profile,
-              parts_.replica.coordinates(), parts_.replica.control());
+  const std::filesystem::path directory =
+      parts_.peers ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir);
+  write_trace(directory / "trace.json", step_ - 1, profile, parts_.replica.coordinates(),
+              parts_.replica.control());
 }
 
 void TrainingLoop::report(const io::TrainingMetrics& metrics) {
@@ -210,7 +330,7 @@ void TrainingLoop::report(const io::TrainingMetrics& metrics) {
   ++logged_steps_;
   const double step_s = logged_seconds_ / static_cast<double>(logged_steps_);
   const double eta_s = step_s * static_cast<double>(deck.run.train_steps - metrics.step - 1);
-  const double tokens_per_second = static_cast<double>(global_tokens_) / step_s;
+  const double tokens_per_second = static_cast<double>(step_tokens_) / step_s;
   const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
   // What was measured at the start, beside whatever else ran then, may have been too little.
   parts_.machine_flop_per_second = std::max(parts_.machine_flop_per_second, flop_per_second);
@@ -244,7 +364,8 @@ void TrainingLoop::evaluate() {
     sum += parts_.replica.evaluate(load(parts_.validation, samples_of_step(deck, batch)));
     parts_.replica.report(nullptr, false);
   }
-  const double loss = sum / static_cast<double>(deck.run.eval_steps * global_tokens_);
+  const double loss =
+      sum / static_cast<double>(deck.run.eval_steps * deck.batch.global_batch_size * deck.model.seq_length);
   last_validated_ = step_;
   records_.validation(step_, loss);
   parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",

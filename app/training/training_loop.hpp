@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
+#include "app/training/step_rounds.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
 #include "parallel/execution/step_observer.hpp"
@@ -19,19 +22,28 @@
 #include "resilience/adaptation/pipeline_adaptation.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
 #include "resilience/faults/fault_injector.hpp"
+#include "resilience/replicas/replica_session.hpp"
 
 namespace tenax::app {
+
+/// The state that training goes on from.
+struct RestoredState {
+  std::int64_t steps = 0, next_sample = 0;
+};
 
 /// What the loop works with, all of which outlives it.
 struct TrainingParts {
   const io::Deck& deck;
   parallel::Replica& replica;
-  BatchLoader* training = nullptr;  ///< null on ranks that read no tokens
+  resilience::ReplicaSession* peers = nullptr;  ///< the other replicas; null where there are none
+  std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
+  BatchLoader* training = nullptr;              ///< null on ranks that read no tokens
   BatchLoader* validation = nullptr;
   resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
   resilience::FaultInjector* injector = nullptr;         ///< null where the deck injects no faults
   io::RunLock* lock = nullptr;                           ///< rank 0's, null elsewhere
+  std::filesystem::path records_directory = {};          ///< with peers: where this replica writes
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< matrix products on all ranks together: measured, or the highest seen
@@ -53,10 +65,14 @@ class TrainingLoop {
 
  private:
   Verdict step();
+  bool begin();
   // The parts of a step, in the order in which step() calls them.
+  std::vector<StepRound> rounds();
+  void prepare(const StepRound& round);
   parallel::StepBatch batch(parallel::SampleRange samples);
   void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
-  void between_replicas() {}  // the sum over replicas will stand here
+  void reduce(const StepRound& round);
+  void between_replicas();
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
   void adapt(const StepVote& vote);
@@ -65,6 +81,11 @@ class TrainingLoop {
   void checkpoint(const StepVote& vote);
   void trace();
 
+  void follow(const resilience::StepWork& work);
+  void conclude(StepVote& vote);
+  double learning_rate() const;
+  bool some_rank_is_void();
+  std::int64_t usual_samples() const;
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
   bool is_observed() const;
   bool is_profiled(std::int64_t step) const;
@@ -79,13 +100,19 @@ class TrainingLoop {
   TrainingParts parts_;
   const std::int64_t first_step_;
   std::int64_t step_;
-  const std::int64_t global_tokens_;  ///< per step
+  std::int64_t step_tokens_ = 0;  ///< of the step under way, over all replicas
+  resilience::StepWork work_;     // with peers
+  StepRounds rounds_;
+  bool announces_ = false;  // pieces that are final now are to be summed over the replicas
+  bool lacks_sums_ = false;
+  bool is_usual_ = true;  // the step has the microbatches that the pipeline's adaptation knows
   RunRecords records_;
   StepProfile profile_;
   LoopCheckpoints checkpoints_;
   resilience::PassTimes pass_times_;
   resilience::PassMeasurement last_pass_times_;
   parallel::StepObservers observers_;
+  parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;

@@ -2,6 +2,7 @@
 
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
+#include "app/training/initial_weights.hpp"
 #include "app/training/training_data.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
@@ -17,7 +18,10 @@ void TrainingRun::read_deck(const std::string& file, const std::vector<std::stri
   rank_.read_deck(file, overrides);
 }
 
+void TrainingRun::join(const std::string& join_file) { rank_.join(join_file); }
+
 TrainingRun::Epilogue TrainingRun::train() {
+  if (rank_.seat()) return train_replica();
   RunState state(rank_);  // first: it gives the directories back last
   if (state.is_finished()) return already_finished(state.steps());
   RunMachine machine(rank_);
@@ -28,6 +32,52 @@ TrainingRun::Epilogue TrainingRun::train() {
   const parallel::PipelineContext context = machine.create_context(layout);
   return machine.emulated() ? train_emulated(state, machine, layout, context)
                             : train_model(state, machine, layout, context);
+}
+
+// All that takes time is done before the replica tells the service that it is there.
+TrainingRun::Epilogue TrainingRun::train_replica() {
+  RunState state = RunState::of_replica(rank_);
+  RunMachine machine(rank_);
+  const parallel::Layout layout = machine.plan_layout();
+  rank_.console().say(banner(rank_.deck(), layout, machine.device(), machine.flop_per_second()));
+  machine.check(layout);
+  const parallel::PipelineContext context = machine.create_context(layout);
+  if (machine.emulated()) {
+    parallel::EmulatedReplica replica(layout, context, *machine.emulated(),
+                                      {.load = emulated_load(rank_.deck()),
+                                       .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
+    TrainingParts parts = parts_of(replica, state, machine);
+    parts.restore = [] { return RestoredState{}; };
+    return run_replica(parts, machine, context, nullptr);
+  }
+  parallel::GptReplica replica(layout, context, {});
+  TrainingData data(rank_);
+  data.open(replica);
+  const auto checkpoints = state.create_checkpoints(replica, data, build_);
+  const resilience::StateSlices slices(state_ranges(replica.mirror()));
+  TrainingParts parts = parts_of(replica, state, machine);
+  parts.training = data.training();
+  parts.validation = data.validation();
+  parts.checkpoints = checkpoints.get();
+  parts.restore = [&] { return state.restore(replica, data); };
+  return run_replica(parts, machine, context, &slices);
+}
+
+TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& machine,
+                                               const parallel::PipelineContext& context,
+                                               const resilience::StateSlices* slices) {
+  const io::ReplicasSection& section = rank_.deck().replicas;
+  ReplicaLink link(rank_, *machine.transport(), build_);
+  resilience::ReplicaSession session(
+      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), slices,
+      {.replica = rank_.seat()->replica,
+       .rank = rank_.world().rank(),
+       .exchange = exchange_options(rank_.deck()),
+       .join_wait_s = kSecondsPerMs * static_cast<double>(section.join_wait_ms),
+       .deadline_s = rank_.deck().comm.deadline_s});
+  parts.peers = &session;
+  parts.records_directory = rank_.records_directory();
+  return run_loop(parts, context, 0);
 }
 
 TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& machine,

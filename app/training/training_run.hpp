@@ -8,6 +8,7 @@
 
 #include "app/build.hpp"
 #include "app/stop_signals.hpp"
+#include "app/training/replica_link.hpp"
 #include "app/training/run_machine.hpp"
 #include "app/training/run_rank.hpp"
 #include "app/training/run_state.hpp"
@@ -27,15 +28,20 @@ class TrainingRun {
 
   /// Rank 0 reads and checks, then broadcasts.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
+  /// In a replica under a supervisor: RunRank::join.
+  void join(const std::string& join_file);
   /// Trains to the end, a signal or the time limit.
   Epilogue train();
 
  private:
+  Epilogue train_replica();
   Epilogue train_emulated(RunState& state, RunMachine& machine, const parallel::Layout& layout,
                           const parallel::PipelineContext& context);
   Epilogue train_model(RunState& state, RunMachine& machine, const parallel::Layout& layout,
                        const parallel::PipelineContext& context);
   TrainingParts parts_of(parallel::Replica& replica, RunState& state, const RunMachine& machine);
+  Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
+                       const resilience::StateSlices* slices);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   std::string run(TrainingLoop& loop) const;
   Epilogue already_finished(std::int64_t steps) const;

@@ -48,8 +48,8 @@ void check_replicas(const fs::path& directory) {
 
 }  // namespace
 
-RunLock::RunLock(const Deck& deck) : run_(deck.run.output_dir) {
-  check_replicas(deck.run.output_dir);
+RunLock::RunLock(const Deck& deck, Replicas replicas) : run_(deck.run.output_dir) {
+  if (replicas == Replicas::must_be_gone) check_replicas(deck.run.output_dir);
   std::error_code ignored;
   const fs::path checkpoints = deck.checkpoint.dir;
   if (checkpoints == deck.run.output_dir) return;

@@ -13,10 +13,12 @@ struct Deck;
 /// Held by rank 0 from before the first write to the end. Used by one thread.
 class RunLock {
  public:
+  /// What replicas of the run, which hold their own directories, may do meanwhile.
+  enum class Replicas { must_be_gone, may_live };
   /// Locks run.output_dir. Also locks checkpoint.dir if the deck writes checkpoints or some lie
   /// there. Throws kernels::Error(rank) if another process holds one of them, or if a replica of
-  /// the run still holds its own directory.
-  explicit RunLock(const Deck& deck);
+  /// the run lives that must be gone.
+  explicit RunLock(const Deck& deck, Replicas replicas = Replicas::must_be_gone);
 
   /// With run.resume = "never" and a run in run.output_dir: moves that run to the first free one of
   /// <dir>.1, .2, …, locks the new run.output_dir, and returns the moved run's path. Throws

@@ -76,7 +76,7 @@ void EmulatedReplica::reduce() {
 void EmulatedReplica::announce_pieces() {
   if (!piece_ready_ || keeps_sums_) return;
   const kernels::Tensor piece{nullptr, kernels::DType::f32, {gradients().size() / layout_.grid.data}};
-  piece_ready_(0, {piece, piece});
+  piece_ready_(*stream_, 0, {piece, piece});
 }
 
 void EmulatedReplica::add_kept_sums() {
@@ -84,10 +84,9 @@ void EmulatedReplica::add_kept_sums() {
   announce_pieces();
 }
 
-StepSums EmulatedReplica::norm() {
-  constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-  return {kNothing, kNothing};
-}
+double EmulatedReplica::loss() { return std::numeric_limits<double>::quiet_NaN(); }
+
+StepSums EmulatedReplica::norm() { return {loss(), loss()}; }
 
 void EmulatedReplica::update(const kernels::UpdateRule&, double) {
   device_.host_blocked(*stream_);

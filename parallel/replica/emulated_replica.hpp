@@ -32,6 +32,7 @@ class EmulatedReplica final : public Replica {
   void keep_sums() override { keeps_sums_ = true; }
   void add_kept_sums() override;
   void sum_tied() override {}
+  double loss() override;
   StepSums norm() override;
   void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;

@@ -87,7 +87,7 @@ void GptReplica::reduce() {
 }
 
 void GptReplica::tell_of(int bucket) {
-  if (piece_ready_ && !keeps_sums_) piece_ready_(bucket, state_->piece(bucket));
+  if (piece_ready_ && !keeps_sums_) piece_ready_(*stream_, bucket, state_->piece(bucket));
 }
 
 void GptReplica::announce_pieces() {
@@ -112,7 +112,7 @@ void GptReplica::sum_tied() {
 kernels::Deadline GptReplica::all_run() const { return Deadline::after_s(pipeline_->patience_s()); }
 
 // One rank of each last stage speaks for its pipeline.
-double GptReplica::local_loss() {
+double GptReplica::loss() {
   if (!span_.has_head || coordinates_.tensor != 0) return 0;
   const std::vector<double> losses = stage_->microbatch_losses(all_run());
   return std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -121,7 +121,7 @@ double GptReplica::local_loss() {
 // All that is asked for stands behind the passes before the host waits for any of it.
 StepSums GptReplica::norm() {
   if (!is_alone_) state_->start_sum_of_squares();
-  const double loss = local_loss(), squares = state_->squares(all_run());
+  const double loss = this->loss(), squares = state_->squares(all_run());
   for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
     group->check();  // what was computed on sums that failed to come is not used
   return {loss, squares};
@@ -145,7 +145,7 @@ double GptReplica::evaluate(const StepBatch& batch) {
   std::array<double, 2> sums;  // of losses, and of ranks on which they do not count
   do {
     pipeline_->evaluate();
-    sums = {local_loss(), pipeline_->is_void() ? 1.0 : 0.0};
+    sums = {loss(), pipeline_->is_void() ? 1.0 : 0.0};
     tensor_group_->check();
     control_->all_reduce_sum(sums);
   } while (sums[1] > 0);

@@ -34,6 +34,7 @@ class GptReplica final : public Replica {
   void keep_sums() override;
   void add_kept_sums() override;
   void sum_tied() override;
+  double loss() override;
   StepSums norm() override;
   void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;
@@ -46,7 +47,6 @@ class GptReplica final : public Replica {
   void run_passes(int microbatches, ScheduleObserver* observer);
   void run_step(int microbatches, ScheduleObserver* observer);
   void tell_of(int bucket);
-  double local_loss();
   kernels::Deadline all_run() const;  ///< for what was launched
 
   model::StageSpan span_;

@@ -60,7 +60,7 @@ class Replica {
   /// in any order, once passes() or reduce() made it final for whatever stands behind the stream's
   /// work of that time. Whoever is told reads piece.own, which stays as it is until the next passes,
   /// and writes piece.sum before sum_tied().
-  using PieceReady = std::function<void(int bucket, const GradientPiece& piece)>;
+  using PieceReady = std::function<void(kernels::Stream& stream, int bucket, const GradientPiece& piece)>;
   virtual void on_piece_ready(PieceReady ready) = 0;
   /// Tells of all pieces once more: the sums over replicas did not come about.
   virtual void announce_pieces() = 0;
@@ -70,7 +70,9 @@ class Replica {
   virtual void add_kept_sums() = 0;
   /// The tied embedding's gradient over first and last stage.
   virtual void sum_tied() = 0;
-  /// This rank's part of the loss and the norm. Waits for both.
+  /// This rank's part of the loss of the last passes, summed over tokens. Waits for them.
+  virtual double loss() = 0;
+  /// The same, and its part of the norm. Waits for both.
   virtual StepSums norm() = 0;
   /// Updates the owned shards; `squares`: the global sum. All votes said that all is finite.
   virtual void update(const kernels::UpdateRule& rule, double squares) = 0;

@@ -13,7 +13,11 @@ CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<
                                      std::vector<io::StateRange> ranges)
     : options_(std::move(options)), group_(std::move(group)), ranges_(std::move(ranges)) {
   group_->agree([&] {
-    if (group_->rank() == 0) prepare_checkpoint_directory(options_.directory);
+    if (group_->rank() != 0) return;
+    if (options_.is_shared)
+      make_checkpoint_directory(options_.directory);
+    else
+      prepare_checkpoint_directory(options_.directory);
   });
 }
 

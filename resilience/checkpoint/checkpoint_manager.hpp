@@ -35,12 +35,13 @@ struct CheckpointOptions {
   /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to
   /// a slow disk.
   double unwinding_s = 20;
+  bool is_shared = false;  ///< other replicas write there too: nobody's half written file is removed
 };
 
 class CheckpointManager {
  public:
   /// `ranges`: this rank's training state; its memory must live as long as the manager. Creates the
-  /// directory and clears it of what killed runs left half written. Throws kernels::Error(rank) on
+  /// directory, and clears it of what killed runs left half written, unless it is shared. Throws kernels::Error(rank) on
   /// every rank if it cannot be written.
   CheckpointManager(CheckpointOptions options, std::unique_ptr<comm::ControlGroup> group,
                     std::vector<io::StateRange> ranges);

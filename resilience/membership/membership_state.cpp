@@ -11,6 +11,9 @@ MembershipState::MembershipState(MembershipOptions options, const std::vector<Re
   for (const Record& record : records) steps_.add(record);
   if (steps_.epoch())
     for (const EpochRecord::Member& member : steps_.epoch()->members) members_.push_back(member.id);
+  std::vector<int> ring;
+  for (const ReplicaId& id : members_) ring.push_back(id.replica);
+  squares_.begin(std::move(ring), {});  // who votes shows with their commits
   for (const ReplicaId& id : steps_.newest_members())
     seats_.lose(is_member(id) ? ReplicaId{id.replica, id.incarnation - 1} : id);
 }

@@ -76,12 +76,15 @@ const std::vector<Room>& rooms() {
       {"resilience/faults", {}},
       {"resilience/checkpoint", {}},
       {"resilience/membership", {}},
+      {"resilience/replicas", {"resilience/membership"}},
       {"app", {}},
       {"app/machine", {"app"}},
+      {"app/launch", {"app"}},
       {"app/inference", {"app", "app/machine"}},
-      {"app/training", {"app", "app/machine", "app/inference"}},
+      {"app/training", {"app", "app/machine", "app/inference", "app/launch"}},
+      {"app/supervisor", {"app", "app/launch", "app/training"}},
       {"app/report", {"app", "app/machine"}},
-      {"app/commands", {"app", "app/machine", "app/inference", "app/training", "app/report"}},
+      {"app/commands", {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor"}},
   };
   return table;
 }

@@ -1,0 +1,73 @@
+// tenax launch: the supervisor's process.
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <thread>
+
+#include "app/commands/commands.hpp"
+#include "app/console.hpp"
+#include "app/supervisor/supervisor.hpp"
+#include "comm/world.hpp"
+#include "io/json.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+namespace {
+
+/// SIGUSR1, SIGTERM, SIGHUP and the first SIGINT ask for the end in order; the second SIGINT for one at once.
+class SupervisorSignals {
+ public:
+  SupervisorSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGUSR1, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (descriptor_ < 0)
+      throw kernels::Error(kernels::Scope::rank, "cannot watch for signals: signalfd failed");
+  }
+  ~SupervisorSignals() { close(descriptor_); }
+  SupervisorSignals(const SupervisorSignals&) = delete;
+  SupervisorSignals& operator=(const SupervisorSignals&) = delete;
+
+  Supervisor::Requests take() {
+    Supervisor::Requests requests;
+    signalfd_siginfo info;
+    while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      requests.stop = true;
+      if (info.ssi_signo == SIGINT && ++interrupts_ > 1) requests.end = true;
+    }
+    return requests;
+  }
+
+ private:
+  int descriptor_ = -1, interrupts_ = 0;
+};
+
+}  // namespace
+
+int launch_command(const std::vector<std::string>& arguments, const Build& build) {
+  if (arguments.empty() || arguments.front().starts_with("-"))
+    throw kernels::Error(kernels::Scope::usage, arguments.empty()
+                                                    ? "tenax launch needs a deck (see tenax launch --help)"
+                                                    : "tenax launch has no option " + arguments.front());
+  SupervisorSignals signals;  // first: threads started later inherit the blocked signals
+  constexpr double kDeadline_s = 60;
+  const auto worlds = comm::create_thread_worlds(1, {kDeadline_s});
+  RunRank rank(*worlds.front());
+  rank.read_deck_of_replicas(arguments.front(), {arguments.begin() + 1, arguments.end()});
+  Supervisor supervisor(rank, build);
+  if (supervisor.is_finished()) {
+    rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
+    return 0;
+  }
+  supervisor.start();
+  while (supervisor.advance(signals.take())) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const bool is_complete = supervisor.steps_done() >= rank.deck().run.train_steps;
+  rank.write_event("end", supervisor.steps_done(),
+                   io::JsonObject{}.add("reason", is_complete ? "completed" : "signal"));
+  return 0;
+}
+
+}  // namespace tenax::app

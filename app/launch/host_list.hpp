@@ -1,0 +1,27 @@
+// The hosts of a run, cut into replicas.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenax::app {
+
+/// So many ranks may run on a host.
+struct HostSlots {
+  std::string host;
+  int slots = 1;
+  bool operator==(const HostSlots&) const = default;
+};
+
+struct HostShare {
+  std::vector<std::vector<HostSlots>> replicas;  ///< by replica; its first host runs its mpirun
+  std::vector<HostSlots> spares;                 ///< what is left over
+};
+
+/// "NAME" (one slot) or "NAME:SLOTS" each, as mpirun's --host has them. Throws Error(usage) for
+/// another text.
+std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts);
+/// Hands the slots out in order, `ranks` to each replica. Throws Error(rank) if there are too few.
+HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks);
+
+}  // namespace tenax::app

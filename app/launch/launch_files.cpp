@@ -1,0 +1,144 @@
+#include "app/launch/launch_files.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <span>
+#include <system_error>
+
+#include "io/json.hpp"
+#include "io/json_parse.hpp"
+#include "io/whole_file.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+using io::JsonObject;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kMostBytes = 4 << 20;
+
+// An object, or null.
+json parse_object(const std::string& text) {
+  io::ParsedJson parsed = io::parse_json(text);
+  return parsed.fault.empty() && parsed.value.is_object() ? std::move(parsed.value) : json(nullptr);
+}
+
+json read_object(const std::filesystem::path& file) {
+  std::string text;
+  return io::read_text_file(file, text, kMostBytes) ? json(nullptr) : parse_object(text);
+}
+
+JsonObject to_json(const LaunchFile::Process& process) {
+  return JsonObject{}
+      .add("host", process.host)
+      .add("pid", static_cast<std::int64_t>(process.id.pid))
+      .add("start_time", static_cast<std::int64_t>(process.id.start_time));
+}
+
+LaunchFile::Process process_of(const json& object) {
+  return {object.at("host").get<std::string>(),
+          {object.at("pid").get<pid_t>(), object.at("start_time").get<std::uint64_t>()}};
+}
+
+}  // namespace
+
+std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica) {
+  return run_directory / ("replica-" + std::to_string(replica));
+}
+
+std::string JoinFile::text() const {
+  return JsonObject{}
+      .add("run_id", run_id)
+      .add("secret", secret)
+      .add("deck", deck)
+      .add("resume", resume)
+      .add("replica", replica)
+      .add("incarnation", incarnation)
+      .add("service", service)
+      .text();
+}
+
+// Nobody else may ever read it: it is made anew, and gets its name when it is whole.
+void JoinFile::write(const std::filesystem::path& file) const {
+  const std::string line = text() + "\n";
+  io::AtomicFile atomic(file);
+  if (fchmod(atomic.file().descriptor(), 0600) != 0)
+    io::throw_file_error("write", file, {errno, std::generic_category()});
+  atomic.file().write(std::as_bytes(std::span(line)), 0);
+  atomic.publish();
+}
+
+JoinFile JoinFile::parse(const std::string& text, const std::filesystem::path& file) try {
+  const json object = parse_object(text);
+  return {.run_id = object.at("run_id").get<std::string>(),
+          .secret = object.at("secret").get<std::string>(),
+          .deck = object.at("deck").get<std::string>(),
+          .resume = object.at("resume").get<std::string>(),
+          .replica = object.at("replica").get<int>(),
+          .incarnation = object.at("incarnation").get<std::int64_t>(),
+          .service = object.at("service").get<std::vector<std::string>>()};
+} catch (const json::exception&) {
+  throw kernels::Error(kernels::Scope::rank,
+                       file.string() +
+                           " is not what a supervisor writes for its replicas: tenax launch starts "
+                           "the ranks of a replica");
+}
+
+JoinFile JoinFile::read(const std::filesystem::path& file) {
+  std::string text;
+  if (const auto failure = io::read_text_file(file, text, kMostBytes))
+    io::throw_file_error("read", file, failure);
+  return parse(text, file);
+}
+
+void Outcome::write(const std::filesystem::path& file) const {
+  io::write_file_atomically(
+      file,
+      JsonObject{}.add("incarnation", incarnation).add("status", status).add("reason", reason).text() + "\n");
+}
+
+std::optional<Outcome> Outcome::read(const std::filesystem::path& file) {
+  const json object = read_object(file);
+  try {
+    return Outcome{.incarnation = object.at("incarnation").get<std::int64_t>(),
+                   .status = object.at("status").get<int>(),
+                   .reason = object.at("reason").get<std::string>()};
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+void LaunchFile::write(const std::filesystem::path& file) const {
+  std::vector<JsonObject> list;
+  for (const Replica& replica : replicas)
+    list.push_back(JsonObject{}
+                       .add("replica", replica.replica)
+                       .add("incarnation", replica.incarnation)
+                       .append(to_json(replica.process)));
+  io::write_file_atomically(file, JsonObject{}
+                                          .add("supervisor", to_json(supervisor))
+                                          .add("replicas", list)
+                                          .add("service", service)
+                                          .text() +
+                                      "\n");
+}
+
+std::optional<LaunchFile> LaunchFile::read(const std::filesystem::path& file) {
+  const json object = read_object(file);
+  try {
+    LaunchFile launch{.supervisor = process_of(object.at("supervisor")),
+                      .replicas = {},
+                      .service = object.at("service").get<std::string>()};
+    for (const json& entry : object.at("replicas"))
+      launch.replicas.push_back(
+          {entry.at("replica").get<int>(), entry.at("incarnation").get<std::int64_t>(), process_of(entry)});
+    return launch;
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace tenax::app

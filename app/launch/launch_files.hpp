@@ -1,0 +1,67 @@
+// The files by which a supervisor, its successor and its replicas know of each other.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/launch/replica_process.hpp"
+
+namespace tenax::app {
+
+/// RUNDIR/replica-K.
+std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica);
+
+/// replica-K/join, mode 0600: what the ranks of a replica need to take part in the run.
+struct JoinFile {
+  std::string run_id;  ///< of the run, 16 hexadecimal digits
+  std::string secret;  ///< hexadecimal
+  std::string deck;    ///< path of the resolved deck
+  std::string resume;  ///< run.resume for this start: what state to begin with
+  int replica = 0;
+  std::int64_t incarnation = 0;
+  std::vector<std::string> service;  ///< addresses of the membership service, with its identity
+
+  std::string text() const;
+  void write(const std::filesystem::path& file) const;
+  /// What write() wrote to `file`, as text. Throws Error(rank) for anything else.
+  static JoinFile parse(const std::string& text, const std::filesystem::path& file);
+  /// Throws Error(rank) where it is absent or no such file.
+  static JoinFile read(const std::filesystem::path& file);
+};
+
+/// replica-K/outcome: how an incarnation ended, in the words of its rank 0. The status of mpirun or
+/// srun says little.
+struct Outcome {
+  std::int64_t incarnation = 0;
+  int status = 0;
+  std::string reason;
+
+  void write(const std::filesystem::path& file) const;
+  /// Nothing where it is absent or no such file.
+  static std::optional<Outcome> read(const std::filesystem::path& file);
+};
+
+/// RUNDIR/launch.json: the processes of the run.
+struct LaunchFile {
+  struct Process {
+    std::string host;
+    ProcessId id;
+  };
+  struct Replica {
+    int replica = 0;
+    std::int64_t incarnation = 0;
+    Process process;  ///< its mpirun or srun
+  };
+  Process supervisor;
+  std::vector<Replica> replicas;
+  std::string service;  ///< "host:port"
+
+  void write(const std::filesystem::path& file) const;
+  /// Nothing where it is absent or no such file.
+  static std::optional<LaunchFile> read(const std::filesystem::path& file);
+};
+
+}  // namespace tenax::app

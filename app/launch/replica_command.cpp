@@ -1,0 +1,57 @@
+#include "app/launch/replica_command.hpp"
+
+#include <cstdlib>
+
+namespace tenax::app {
+
+std::string shell_quoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::vector<std::string> ReplicaCommand::words() const {
+  if (method == LaunchMethod::srun)
+    return {"srun", "--exact", "--mpi=pmix", "-n", std::to_string(ranks), program, "--join", join_file};
+  return hosts.empty() ? mpirun_words() : remote_words();
+}
+
+// Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them.
+std::vector<std::string> ReplicaCommand::mpirun_words() const {
+  std::vector<std::string> words = {"mpirun", "-q", "-n", std::to_string(ranks)};
+  if (hosts.size() > 1) {
+    std::string list;
+    for (const HostSlots& host : hosts)
+      list += (list.empty() ? "" : ",") + host.host + ":" + std::to_string(host.slots);
+    words.insert(words.end(), {"--host", list, "--mca", "plm_rsh_agent", remote_shell});
+  }
+  words.insert(words.end(), {program, "--join", join_file});
+  return words;
+}
+
+// The other shell gives no directory and no variables of its own accord.
+std::vector<std::string> ReplicaCommand::remote_words() const {
+  std::string line =
+      "cd " + shell_quoted(directory) + " && mkdir -p " + shell_quoted(scratch) + " && exec env";
+  for (const std::string& variable : environment()) line += " " + shell_quoted(variable);
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
+    if (const char* value = std::getenv(name)) line += " " + shell_quoted(std::string(name) + "=" + value);
+  for (const std::string& word : mpirun_words()) line += " " + shell_quoted(word);
+  return {remote_shell, hosts.front().host, line};
+}
+
+// All that Open MPI leaves on a host when it is killed lies in `scratch`. The rest is what app/setup.sh says, for whoever
+// calls tenax launch without it.
+std::vector<std::string> ReplicaCommand::environment() const {
+  return {"OMPI_ALLOW_RUN_AS_ROOT=1",
+          "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+          "OMPI_MCA_rmaps_base_oversubscribe=1",
+          "OMPI_MCA_mpi_yield_when_idle=1",
+          "OMPI_MCA_hwloc_base_binding_policy=none",
+          "OMP_NUM_THREADS=1",
+          "OMPI_MCA_orte_tmpdir_base=" + scratch.string(),
+          "OMPI_MCA_btl_vader_backing_directory=" + scratch.string(),
+          "OMPI_MCA_btl_sm_backing_directory=" + scratch.string()};
+}
+
+}  // namespace tenax::app

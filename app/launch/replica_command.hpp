@@ -1,0 +1,37 @@
+// The words that start a replica: mpirun here or on its own first host, or a step of srun.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/launch/host_list.hpp"
+
+namespace tenax::app {
+
+enum class LaunchMethod { mpirun, srun };
+
+struct ReplicaCommand {
+  LaunchMethod method = LaunchMethod::mpirun;
+  int ranks = 1;
+  std::vector<HostSlots> hosts;     ///< empty: this machine, or the allocation
+  std::string remote_shell;         ///< COMMAND HOST ARG…
+  std::string program;              ///< the path of tenax
+  std::filesystem::path join_file;  ///< absolute
+  std::filesystem::path scratch;    ///< a directory of this start alone, for Open MPI's files of the host
+  std::filesystem::path directory;  ///< where it is to run
+
+  /// Program and arguments, without environment.
+  std::vector<std::string> words() const;
+  /// "NAME=value": what Open MPI is to know.
+  std::vector<std::string> environment() const;
+
+ private:
+  std::vector<std::string> mpirun_words() const;
+  std::vector<std::string> remote_words() const;
+};
+
+/// In single quotes, for a POSIX shell.
+std::string shell_quoted(const std::string& word);
+
+}  // namespace tenax::app

@@ -1,0 +1,29 @@
+// RestartPolicy: when a replica that died starts again, and when it is given up.
+#pragma once
+
+#include <optional>
+
+namespace tenax::app {
+
+/// Pure: seconds come in. Of one replica.
+class RestartPolicy {
+ public:
+  struct Options {
+    double delay_s = 0;  ///< before a lost replica starts again
+    int limit = 5;       ///< starts in a row without a commit before it is given up; 0 = never
+  };
+  explicit RestartPolicy(Options options) : options_(options) {}
+
+  void on_start() { ++starts_in_vain_; }
+  /// It took part in a step that counts.
+  void on_commit() { starts_in_vain_ = 0; }
+  /// It died now. When it shall start again, in seconds from now; nothing: it is given up.
+  std::optional<double> on_death() const;
+  int starts_in_vain() const { return starts_in_vain_; }
+
+ private:
+  Options options_;
+  int starts_in_vain_ = 0;  // in a row
+};
+
+}  // namespace tenax::app

@@ -1,0 +1,79 @@
+#include "app/supervisor/supervised_replica.hpp"
+
+#include <utility>
+
+#include "comm/failure.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+
+SupervisedReplica::SupervisedReplica(Options options, std::int64_t incarnation)
+    : options_(std::move(options)), policy_(options_.restart), incarnation_(incarnation) {}
+
+// In memory, as Open MPI's segments would be; its name is this start's alone.
+fs::path SupervisedReplica::scratch() const {
+  return "/dev/shm/tenax-" + options_.run_id + "-" + std::to_string(options_.replica) + "-" +
+         std::to_string(incarnation_);
+}
+
+void SupervisedReplica::start(JoinFile join) {
+  ++incarnation_;
+  starts_at_s_.reset();
+  policy_.on_start();
+  fs::create_directories(directory());
+  fs::create_directories(scratch());
+  std::error_code ignored;
+  fs::remove(directory() / "outcome", ignored);
+  write_join(std::move(join));
+  ReplicaCommand command = options_.command;
+  command.join_file = directory() / "join";
+  command.scratch = scratch();
+  process_.emplace(ReplicaProcess::start(
+      {.words = command.words(), .environment = command.environment(), .log = directory() / "log"}));
+}
+
+void SupervisedReplica::write_join(JoinFile join) const {
+  join.replica = options_.replica;
+  join.incarnation = incarnation_;
+  join.write(directory() / "join");
+}
+
+bool SupervisedReplica::adopt(const LaunchFile::Replica& known, JoinFile join) {
+  auto process = ReplicaProcess::adopt(known.process.id);
+  if (!process) return false;
+  process_.emplace(std::move(*process));
+  incarnation_ = known.incarnation;
+  policy_.on_start();
+  write_join(std::move(join));
+  return true;
+}
+
+std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
+  if (!process_ || !process_->end_status()) return {};
+  process_->kill_session();  // ranks that mpirun could not end: they are stopped
+  process_.reset();
+  std::error_code ignored;
+  fs::remove_all(scratch(), ignored);
+  End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome")};
+  if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
+  return end;
+}
+
+void SupervisedReplica::kill() {
+  if (process_) process_->kill_session();
+}
+
+void SupervisedReplica::plan_restart(double now_s) {
+  const auto delay_s = policy_.on_death();
+  given_up_ = !delay_s;
+  if (delay_s) starts_at_s_ = now_s + *delay_s;
+}
+
+LaunchFile::Replica SupervisedReplica::launched() const {
+  return {.replica = options_.replica,
+          .incarnation = incarnation_,
+          .process = {.host = comm::this_host(), .id = process_->id()}};
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,72 @@
+// SupervisedReplica: one replica of a run through all its incarnations.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/launch/launch_files.hpp"
+#include "app/launch/replica_command.hpp"
+#include "app/launch/replica_process.hpp"
+#include "app/launch/restart_policy.hpp"
+
+namespace tenax::app {
+
+/// Used by one thread. Seconds are those of the steady clock.
+class SupervisedReplica {
+ public:
+  struct Options {
+    int replica = 0;
+    std::filesystem::path run_directory;
+    std::string run_id;
+    RestartPolicy::Options restart;
+    ReplicaCommand command;  ///< without scratch
+  };
+  /// How an incarnation ended.
+  struct End {
+    std::int64_t incarnation = 0;
+    std::optional<Outcome> outcome;  ///< what its rank 0 left
+  };
+
+  /// `incarnation`: the newest there ever was.
+  SupervisedReplica(Options options, std::int64_t incarnation);
+
+  /// Throws kernels::Error(rank) where mpirun cannot be started. `join`: all but the incarnation.
+  void start(JoinFile join);
+  /// Takes over what an earlier supervisor has started, if it still runs, and tells it where the
+  /// service is now.
+  bool adopt(const LaunchFile::Replica& known, JoinFile join);
+  /// Once for each incarnation, when its processes have ended; leaves nothing behind.
+  std::optional<End> poll_end();
+  /// Ends what is there, and all that it started.
+  void kill();
+
+  /// It died now: when it starts again, or never.
+  void plan_restart(double now_s);
+  bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }
+  bool is_running() const { return process_.has_value(); }
+  bool is_given_up() const { return given_up_; }
+  void on_commit() { policy_.on_commit(); }
+
+  int number() const { return options_.replica; }
+  std::int64_t incarnation() const { return incarnation_; }
+  /// Of what runs.
+  LaunchFile::Replica launched() const;
+  std::filesystem::path directory() const {
+    return replica_directory(options_.run_directory, options_.replica);
+  }
+
+ private:
+  void write_join(JoinFile join) const;
+  std::filesystem::path scratch() const;
+
+  Options options_;
+  RestartPolicy policy_;
+  std::int64_t incarnation_;
+  std::optional<ReplicaProcess> process_;
+  std::optional<double> starts_at_s_;
+  bool given_up_ = false;
+};
+
+}  // namespace tenax::app

@@ -1,0 +1,309 @@
+#include "app/supervisor/supervisor.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include "app/training/replica_link.hpp"
+#include "app/training/run_machine.hpp"
+#include "app/units.hpp"
+#include "comm/failure.hpp"
+#include "io/checksum.hpp"
+#include "io/json.hpp"
+#include "io/json_parse.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+using io::JsonObject;
+using kernels::Error;
+using kernels::Scope;
+using kernels::steady_now_s;
+
+namespace {
+
+/// A replica that has been told to end, in order or because it is lost, has so long for it.
+constexpr double kGrace_s = 20;
+
+std::string random_id() {
+  std::array<std::byte, 8> bytes;
+  comm::fill_randomly(bytes);
+  return io::checksum_text(std::bit_cast<std::uint64_t>(bytes));
+}
+
+// Those of metrics.jsonl.
+std::int64_t recorded_steps(const fs::path& run) {
+  std::int64_t steps = 0;
+  io::for_each_json_line(run / "metrics.jsonl", [&](const auto& line) {
+    if (line.contains("loss") && line.contains("step"))
+      steps = std::max(steps, line["step"].template get<std::int64_t>() + 1);
+  });
+  return steps;
+}
+
+std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& records) {
+  std::vector<resilience::CommitRecord> commits;
+  for (const resilience::Record& record : records) {
+    if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) commits.push_back(*commit);
+    if (const auto* gone = std::get_if<resilience::VoidRecord>(&record))
+      std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
+  }
+  return commits;
+}
+
+std::string this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+bool uses_srun(const io::Deck& deck) {
+  if (deck.replicas.launcher == io::Launcher::srun) return true;
+  return deck.replicas.launcher == io::Launcher::automatic && std::getenv("SLURM_JOB_ID") != nullptr;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(RunRank& rank, const Build& build) : rank_(rank), build_(build) {
+  find_living();
+  state_.reset(takes_over() ? new RunState(RunState::of_successor(rank)) : new RunState(rank));
+}
+
+// A supervisor that lives holds the run's lock: then nothing comes of what is found here.
+void Supervisor::find_living() {
+  const fs::path run = rank_.deck().run.output_dir;
+  const auto file = LaunchFile::read(run / "launch.json");
+  if (!file) return;
+  for (const LaunchFile::Replica& replica : file->replicas)
+    if (replica.process.host == comm::this_host() && ReplicaProcess::adopt(replica.process.id))
+      living_.push_back(replica);
+}
+
+Supervisor::~Supervisor() {
+  server_.reset();
+  if (records_) clean_up();
+}
+
+void Supervisor::start() {
+  if (takes_over())
+    take_over();
+  else
+    begin_run();
+  records_->event("launch", {}, JsonObject{}.add("adopted", static_cast<std::int64_t>(living_.size())));
+  start_replicas();
+}
+
+void Supervisor::begin_run() {
+  const io::Deck& deck = rank_.deck();
+  state_->check_disk();
+  state_->open_directory();
+  if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
+  records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), state_->steps());
+  ledger_ = std::make_unique<resilience::LedgerStore>(deck.run.output_dir);
+  const auto secret = comm::JobSecret::draw();
+  run_id_ = random_id();
+  secret_ = secret.text();
+  create_replicas(ledger_->load());
+  create_service(secret);
+}
+
+// The ledger is ahead of what is made from it.
+void Supervisor::take_over() {
+  const io::Deck& deck = rank_.deck();
+  const fs::path run = deck.run.output_dir;
+  const JoinFile join = JoinFile::read(replica_directory(run, living_.front().replica) / "join");
+  run_id_ = join.run_id;
+  secret_ = join.secret;
+  has_begun_ = true;
+  ledger_ = std::make_unique<resilience::LedgerStore>(run);
+  const auto all = ledger_->load();
+  records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), recorded_steps(run));
+  for (const resilience::CommitRecord& commit : commits_that_count(all))
+    if (commit.step >= records_->steps_done()) records_->hand_in(commit);
+  create_replicas(all);
+  create_service(comm::JobSecret::parse(secret_));
+  for (const LaunchFile::Replica& known : living_)
+    replicas_[static_cast<std::size_t>(known.replica)].adopt(known, join_file());
+  rank_.console().say(format("took over %d living replica%s", static_cast<int>(living_.size()),
+                             living_.size() == 1 ? "" : "s"));
+}
+
+void Supervisor::start_replicas() {
+  for (SupervisedReplica& replica : replicas_) {
+    if (replica.is_running()) continue;
+    const resilience::ReplicaId earlier{replica.number(), static_cast<int>(replica.incarnation())};
+    if (!takes_over()) records_->ignore_up_to(earlier);
+    if (earlier.incarnation > 0) server_->on_exit(earlier);
+    start_replica(replica);
+  }
+  write_launch_file();
+}
+
+void Supervisor::create_service(const comm::JobSecret& secret) {
+  const io::Deck& deck = rank_.deck();
+  const io::ReplicasSection& section = deck.replicas;
+  const std::string resolved = io::to_toml(deck);
+  resilience::MembershipServer::Options options{
+      .membership = {.replicas = static_cast<int>(deck.parallel.replicas),
+                     .min_replicas = static_cast<int>(section.min_replicas),
+                     .build = build_.version + " " + build_.commit,
+                     .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
+                     .samples = sample_rules(deck),
+                     .train_steps = deck.run.train_steps,
+                     .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
+                     .unix_time_of_zero = io::unix_time_s() - steady_now_s()},
+      .messages = {.secret = secret, .listen = section.listen, .interfaces = {}},
+      .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
+  if (section.listen.empty())
+    options.messages.interfaces = section.hosts.empty() && deck.comm.interfaces.empty()
+                                      ? std::vector<std::string>{"lo"}
+                                      : deck.comm.interfaces;
+  server_ = std::make_unique<resilience::MembershipServer>(
+      std::move(options), *ledger_,
+      resilience::MembershipServer::Observer{
+          .on_record = [this](const resilience::Record& record) { records_->hand_in(record); },
+          .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});
+}
+
+// Incarnations are numbered on across starts of the run.
+void Supervisor::create_replicas(const std::vector<resilience::Record>& records) {
+  const io::Deck& deck = rank_.deck();
+  const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());
+  std::map<int, int> newest;
+  for (const resilience::Record& record : records)
+    if (const auto* epoch = std::get_if<resilience::EpochRecord>(&record))
+      for (const auto& member : epoch->members)
+        newest[member.id.replica] = std::max(newest[member.id.replica], member.id.incarnation);
+  const auto hosts = parse_hosts(deck.replicas.hosts);
+  const HostShare share = hosts.empty() ? HostShare{} : share_hosts(hosts, count, ranks);
+  for (int replica = 0; replica < count; ++replica) {
+    const ReplicaCommand command{
+        .method = uses_srun(deck) ? LaunchMethod::srun : LaunchMethod::mpirun,
+        .ranks = ranks,
+        .hosts = hosts.empty() ? std::vector<HostSlots>{} : share.replicas[static_cast<std::size_t>(replica)],
+        .remote_shell = deck.replicas.remote_shell,
+        .program = this_program(),
+        .join_file = {},
+        .scratch = {},
+        .directory = fs::current_path()};
+    replicas_.emplace_back(
+        SupervisedReplica::Options{.replica = replica,
+                                   .run_directory = deck.run.output_dir,
+                                   .run_id = run_id_,
+                                   .restart = {.delay_s = deck.replicas.restart_delay_s,
+                                               .limit = static_cast<int>(deck.replicas.restart_limit)},
+                                   .command = command},
+        newest[replica]);
+  }
+}
+
+JoinFile Supervisor::join_file() const {
+  const fs::path run = rank_.deck().run.output_dir;
+  return {.run_id = run_id_,
+          .secret = secret_,
+          .deck = run / "deck.toml",
+          .resume = has_begun_ ? "auto" : rank_.deck().run.resume,
+          .service = server_->addresses()};
+}
+
+void Supervisor::start_replica(SupervisedReplica& replica) {
+  replica.start(join_file());
+  write_launch_file();
+  records_->event("replica_start", replica.number(),
+                  JsonObject{}
+                      .add("incarnation", replica.incarnation())
+                      .add("hosts", std::vector<std::string>{comm::this_host()})
+                      .add("spare", false));
+}
+
+void Supervisor::write_launch_file() const {
+  LaunchFile file{
+      .supervisor = {.host = comm::this_host(), .id = this_process()}, .replicas = {}, .service = {}};
+  for (const SupervisedReplica& replica : replicas_)
+    if (replica.is_running()) file.replicas.push_back(replica.launched());
+  file.service = comm::plain_address(server_->addresses().front());
+  if (const std::size_t kind = file.service.find(':'); kind != std::string::npos)
+    file.service.erase(0, kind + 1);
+  file.write(fs::path(rank_.deck().run.output_dir) / "launch.json");
+}
+
+bool Supervisor::advance(const Requests& requests) {
+  const double limit_s = rank_.deck().run.max_minutes * 60;
+  const bool time_is_up = limit_s > 0 && steady_now_s() - started_s_ >= limit_s;
+  if (requests.end) throw Error(Scope::job, "ended at once, as asked");
+  if ((requests.stop || time_is_up) && !std::exchange(stops_, true)) server_->wish_stop();
+  for (const SupervisorRecords::News& news : records_->write()) take(news);
+  if (const auto failure = server_->failure()) failure->raise();
+  for (SupervisedReplica& replica : replicas_) watch(replica);
+  check_first_starts();
+  if (server_->has_ended() && !ended_at_s_) ended_at_s_ = steady_now_s();
+  return !has_all_ended();
+}
+
+void Supervisor::take(const SupervisorRecords::News& news) {
+  const auto* record = std::get_if<resilience::Record>(&news);
+  const auto* event = std::get_if<resilience::ServiceEvent>(&news);
+  if (record && std::holds_alternative<resilience::EpochRecord>(*record)) has_begun_ = true;
+  if (record)
+    if (const auto* commit = std::get_if<resilience::CommitRecord>(record))
+      for (const resilience::Part& part : commit->parts)
+        replicas_[static_cast<std::size_t>(part.replica)].on_commit();
+  if (!event) return;
+  if (const auto* lost = std::get_if<Lost>(event)) {
+    SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];
+    if (replica.incarnation() == lost->id.incarnation) replica.kill();
+  }
+}
+
+void Supervisor::watch(SupervisedReplica& replica) {
+  if (const auto end = replica.poll_end()) bury(replica, *end);
+  const bool may_start = !ended_at_s_ && !stops_;
+  if (may_start && replica.is_due(steady_now_s())) start_replica(replica);
+  if (ended_at_s_ && steady_now_s() - *ended_at_s_ > kGrace_s) replica.kill();
+}
+
+void Supervisor::bury(SupervisedReplica& replica, const SupervisedReplica::End& end) {
+  write_launch_file();
+  server_->on_exit({replica.number(), static_cast<int>(end.incarnation)});
+  if (ended_at_s_ || server_->has_ended()) return;
+  if (!has_begun_) first_failures_.push_back(end.outcome ? end.outcome->reason : std::string());
+  replica.plan_restart(steady_now_s());
+  if (!replica.is_given_up()) return;
+  server_->on_given_up(replica.number());
+  records_->event("replica_lost", replica.number(), JsonObject{}.add("reason", "given_up"));
+  const bool are_all = std::all_of(replicas_.begin(), replicas_.end(),
+                                   [](const SupervisedReplica& other) { return other.is_given_up(); });
+  if (are_all)
+    throw Error(Scope::job,
+                "all replicas have failed too often without completing a step; the last one: " +
+                    (end.outcome ? end.outcome->reason : "see " + (replica.directory() / "log").string()));
+}
+
+// What is wrong with the deck, the data or the machine is so for all of them.
+void Supervisor::check_first_starts() {
+  if (has_begun_ || first_failures_.size() < replicas_.size()) return;
+  const std::string& reason = first_failures_.front();
+  const bool are_alike = std::all_of(first_failures_.begin(), first_failures_.end(),
+                                     [&](const std::string& other) { return other == reason; });
+  if (are_alike)
+    throw Error(Scope::job, reason.empty() ? "no replica came to training; see " +
+                                                 (replicas_.front().directory() / "log").string()
+                                           : reason);
+  first_failures_.clear();
+}
+
+bool Supervisor::has_all_ended() const {
+  return ended_at_s_ && std::none_of(replicas_.begin(), replicas_.end(),
+                                     [](const SupervisedReplica& replica) { return replica.is_running(); });
+}
+
+void Supervisor::clean_up() {
+  std::error_code ignored;
+  for (SupervisedReplica& replica : replicas_) {
+    replica.kill();
+    for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
+    fs::remove(replica.directory() / "join", ignored);
+  }
+}
+
+}  // namespace tenax::app

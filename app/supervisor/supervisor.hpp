@@ -1,0 +1,78 @@
+// Supervisor: keeps the replicas of a run alive, and hosts the service by which they agree.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/build.hpp"
+#include "app/supervisor/supervised_replica.hpp"
+#include "app/supervisor/supervisor_records.hpp"
+#include "app/training/run_rank.hpp"
+#include "app/training/run_state.hpp"
+#include "resilience/replicas/ledger_store.hpp"
+#include "resilience/replicas/membership_server.hpp"
+
+namespace tenax::app {
+
+/// Used by one thread. Errors are kernels::Error.
+class Supervisor {
+ public:
+  /// What was asked of the process since the last look.
+  struct Requests {
+    bool stop = false;  ///< in order
+    bool end = false;   ///< at once
+  };
+
+  /// Locks the run's directories and looks at what they hold. `rank`: alone in its world.
+  Supervisor(RunRank& rank, const Build& build);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  /// The directories hold a run that has done all its steps.
+  bool is_finished() const { return !takes_over() && state_->is_finished(); }
+  std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
+  /// Starts what is not running.
+  void start();
+  /// Replicas of a supervisor that has gone are there.
+  bool takes_over() const { return !living_.empty(); }
+  /// Some moments' work. False when the run has ended in order.
+  bool advance(const Requests& requests);
+
+ private:
+  using Lost = resilience::ReplicaLost;
+
+  void find_living();
+  void begin_run();
+  void take_over();
+  void start_replicas();
+  void create_service(const comm::JobSecret& secret);
+  void create_replicas(const std::vector<resilience::Record>& records);
+  JoinFile join_file() const;
+  void start_replica(SupervisedReplica& replica);
+  void write_launch_file() const;
+  void take(const SupervisorRecords::News& news);
+  void watch(SupervisedReplica& replica);
+  void bury(SupervisedReplica& replica, const SupervisedReplica::End& end);
+  void check_first_starts();
+  bool has_all_ended() const;
+  void clean_up();
+
+  RunRank& rank_;
+  Build build_;
+  const double started_s_ = kernels::steady_now_s();
+  std::unique_ptr<RunState> state_;
+  std::string run_id_, secret_;
+  std::vector<LaunchFile::Replica> living_;  // of an earlier supervisor
+  std::vector<SupervisedReplica> replicas_;
+  std::vector<std::string> first_failures_;  // of incarnations that ended before the first epoch
+  bool has_begun_ = false, stops_ = false;
+  std::optional<double> ended_at_s_;
+  std::unique_ptr<SupervisorRecords> records_;
+  std::unique_ptr<resilience::LedgerStore> ledger_;
+  std::unique_ptr<resilience::MembershipServer> server_;  // last: its thread uses what is above
+};
+
+}  // namespace tenax::app

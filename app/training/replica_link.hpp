@@ -1,0 +1,43 @@
+// ReplicaLink: how the ranks of a replica hold together, and reach the supervisor's service.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/build.hpp"
+#include "app/training/run_rank.hpp"
+#include "comm/transport/transports.hpp"
+#include "resilience/replicas/leader_heartbeat.hpp"
+#include "resilience/replicas/rank_heartbeat.hpp"
+#include "resilience/replicas/replica_leader.hpp"
+
+namespace tenax::app {
+
+/// Collective, as its end. The service takes the replica for ready: everything that takes time has
+/// been done before.
+class ReplicaLink {
+ public:
+  /// Both must outlive it.
+  ReplicaLink(RunRank& rank, const comm::Transport& transport, const Build& build);
+
+  /// Null on all ranks but the first.
+  resilience::ReplicaLeader* leader() { return leader_ ? &*leader_ : nullptr; }
+  const resilience::FrozenEpoch& frozen() const { return frozen_; }
+
+ private:
+  resilience::MembershipMember::Options member_options(const comm::Transport& transport,
+                                                       const Build& build) const;
+
+  RunRank& rank_;
+  resilience::FrozenEpoch frozen_;
+  std::optional<resilience::LeaderHeartbeat> heartbeat_of_all_;  // the first rank's
+  std::optional<resilience::RankHeartbeat> heartbeat_;           // the others'
+  std::optional<resilience::ReplicaLeader> leader_;              // the first rank's
+};
+
+/// How samples are shared out over replicas.
+resilience::SampleRules sample_rules(const io::Deck& deck);
+
+}  // namespace tenax::app

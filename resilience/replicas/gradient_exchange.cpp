@@ -1,0 +1,61 @@
+#include "resilience/replicas/gradient_exchange.hpp"
+
+#include <algorithm>
+
+namespace tenax::resilience {
+namespace {
+
+/// The totals' bucket: no model has so many.
+constexpr int kTotals = 1 << 30;
+constexpr double kStreamDeadline_s = 600;  // the passes of a step may stand before a piece
+
+}  // namespace
+
+void GradientExchange::set_ring(comm::FtarRing ring) {
+  pieces_.clear();
+  group_.reset();
+  failure_.reset();
+  group_ = std::make_unique<comm::FtarGroup>(std::move(ring), transport_, device_, options_);
+}
+
+void GradientExchange::begin_step(std::int64_t step) {
+  pieces_.clear();
+  failure_.reset();
+  step_ = step;
+}
+
+// The host moves the bytes, so it waits until the device has computed them.
+void GradientExchange::start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
+  stream.synchronize(kernels::Deadline::after_s(kStreamDeadline_s));
+  pieces_.push_back(group_->start({.name = {step_, bucket}, .in = piece.own, .out = piece.sum}));
+}
+
+bool GradientExchange::wait(comm::Transfer& transfer, kernels::Deadline deadline) try {
+  transfer.wait(deadline);
+  return true;
+} catch (const comm::FtarError& error) {
+  if (!error.failure().is_recoverable()) throw;
+  if (!failure_ || failure_->is_cancelled) failure_ = error.failure();
+  return false;
+}
+
+bool GradientExchange::finish(kernels::Deadline deadline) {
+  for (const comm::TransferPtr& piece : pieces_) wait(*piece, deadline);
+  pieces_.clear();
+  return !failure_;
+}
+
+bool GradientExchange::sum(std::span<double> numbers, kernels::Deadline deadline) {
+  const std::vector<double> own(numbers.begin(), numbers.end());
+  std::vector<double> sums(numbers.size());
+  const auto size = static_cast<std::int64_t>(numbers.size());
+  const auto tensor = [size](const std::vector<double>& values) {
+    return kernels::Tensor{const_cast<double*>(values.data()), kernels::DType::f64, {size}};
+  };
+  const auto transfer = group_->start({.name = {step_, kTotals}, .in = tensor(own), .out = tensor(sums)});
+  if (!wait(*transfer, deadline)) return false;
+  std::copy(sums.begin(), sums.end(), numbers.begin());
+  return true;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,51 @@
+// GradientExchange: sums what this rank owns of a step's gradients over all replicas, epoch by
+// epoch (ft-hsdp, 4.2).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/ftar/ftar_group.hpp"
+#include "kernels/device.hpp"
+#include "parallel/state/training_state.hpp"
+
+namespace tenax::resilience {
+
+/// Thread rule: the thread that trains.
+class GradientExchange {
+ public:
+  /// Both must outlive it, and options.frozen_epoch too.
+  GradientExchange(comm::Transport& transport, kernels::Device& device, comm::FtarOptions options)
+      : transport_(transport), device_(device), options_(std::move(options)) {}
+
+  /// The ranks of this number in the replicas of a new epoch. What was under way is given up.
+  void set_ring(comm::FtarRing ring);
+  /// The pieces and totals to come are of `step`.
+  void begin_step(std::int64_t step);
+  /// Begins to sum a piece, which is final once `stream` has run what it was given so far. Once a
+  /// bucket in an epoch and step.
+  void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece);
+  /// Waits for the pieces. False where they did not come about: failure() says why. What broke this
+  /// rank, or all, is thrown.
+  bool finish(kernels::Deadline deadline);
+  /// Sums numbers over the replicas, in place; as finish().
+  bool sum(std::span<double> numbers, kernels::Deadline deadline);
+  /// Of the last that failed.
+  const std::optional<comm::FtarFailure>& failure() const { return failure_; }
+
+ private:
+  bool wait(comm::Transfer& transfer, kernels::Deadline deadline);
+
+  comm::Transport& transport_;
+  kernels::Device& device_;
+  comm::FtarOptions options_;
+  std::int64_t step_ = 0;
+  std::unique_ptr<comm::FtarGroup> group_;
+  std::vector<comm::TransferPtr> pieces_;  // under way; after group_, which they end with
+  std::optional<comm::FtarFailure> failure_;
+};
+
+}  // namespace tenax::resilience

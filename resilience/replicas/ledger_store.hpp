@@ -1,0 +1,30 @@
+// LedgerStore: the membership service's records as the lines of the run's ledger.jsonl.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "io/run/ledger.hpp"
+#include "resilience/membership/records.hpp"
+
+namespace tenax::resilience {
+
+class LedgerStore final : public RecordStore {
+ public:
+  /// Continues the run's ledger, or begins one. Throws kernels::Error(rank) for a broken one.
+  explicit LedgerStore(std::filesystem::path run_directory);
+
+  void append(const std::vector<Record>& records) override;
+  void sync() override { writer_.sync(); }
+  std::vector<Record> load() override;
+  io::LineFile& file() { return writer_.file(); }
+
+ private:
+  std::filesystem::path run_directory_;
+  io::LedgerWriter writer_;
+};
+
+io::LedgerRecord to_ledger(const Record& record);
+Record of_ledger(const io::LedgerRecord& record);
+
+}  // namespace tenax::resilience

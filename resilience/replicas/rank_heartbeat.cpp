@@ -1,0 +1,44 @@
+#include "resilience/replicas/rank_heartbeat.hpp"
+
+#include "comm/worker.hpp"
+#include "kernels/error.hpp"
+#include "resilience/replicas/heartbeat_words.hpp"
+
+namespace tenax::resilience {
+
+using kernels::Deadline;
+
+void FrozenEpoch::raise(std::int64_t epoch) {
+  std::int64_t before = word_;
+  while (before < epoch && !word_.compare_exchange_weak(before, epoch)) {
+  }
+}
+
+RankHeartbeat::RankHeartbeat(const Options& options, FrozenEpoch& frozen)
+    : interval_s_(options.interval_s),
+      frozen_(frozen),
+      client_({.secret = options.secret,
+               .addresses = options.leader,
+               .purpose = heartbeat_purpose(options.rank),
+               .deadline = Deadline::after_s(options.deadline_s)}) {
+  thread_ = comm::start_prompt_thread([this] { run(); });
+}
+
+RankHeartbeat::~RankHeartbeat() {
+  stopping_ = true;
+  client_.wake();
+  thread_.join();
+}
+
+void RankHeartbeat::run() try {
+  while (!stopping_) {
+    client_.send(kBeat);
+    const auto next = Deadline::after_s(interval_s_);
+    while (!stopping_ && !next.expired())
+      if (const auto word = client_.receive(next)) frozen_.raise(epoch_of_freeze(*word));
+  }
+} catch (const kernels::Error&) {  // the leader is gone, or has no more use for this rank
+  frozen_.raise(FrozenEpoch::kAll);
+}
+
+}  // namespace tenax::resilience

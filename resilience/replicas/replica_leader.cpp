@@ -1,0 +1,157 @@
+#include "resilience/replicas/replica_leader.hpp"
+
+#include "comm/worker.hpp"
+#include "kernels/error.hpp"
+#include "resilience/membership/message_text.hpp"
+
+namespace tenax::resilience {
+
+using kernels::Deadline;
+using kernels::steady_now_s;
+
+namespace {
+
+constexpr double kConnect_s = 2, kBetweenAttempts_s = 0.1;
+
+}  // namespace
+
+ReplicaLeader::ReplicaLeader(Options options, LeaderHeartbeat& heartbeat)
+    : options_(std::move(options)), heartbeat_(heartbeat), member_(options_.member) {
+  thread_ = comm::start_prompt_thread([this] { run(); });
+}
+
+ReplicaLeader::~ReplicaLeader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (link_) link_->wake();
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+// Messages that cannot leave are lost with the link: the member says what matters again on the next one.
+void ReplicaLeader::flush() {
+  for (const MemberMessage& message : member_.take_messages()) try {
+      if (link_) link_->send(to_text(message));
+    } catch (const kernels::Error&) {
+      link_->wake();
+    }
+  heartbeat_.freeze(member_.frozen_epoch());
+  changed_.notify_all();
+}
+
+template <class Work>
+auto ReplicaLeader::with_member(Work work) {
+  const std::lock_guard lock(mutex_);
+  struct Flush {
+    ReplicaLeader& leader;
+    ~Flush() { leader.flush(); }
+  } flush{*this};
+  return work(member_);
+}
+
+void ReplicaLeader::run() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (stopping_) return;
+    }
+    try {
+      connect();
+      listen();
+    } catch (const kernels::Error&) {  // no service; it may come back
+    }
+    disconnect();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(kBetweenAttempts_s), [&] { return stopping_; });
+    member_.on_time(steady_now_s());
+    flush();
+  }
+}
+
+void ReplicaLeader::connect() {
+  auto link = std::make_shared<comm::MessageClient>(
+      comm::MessageClientOptions{.secret = options_.secret,
+                                 .addresses = options_.find_service(),
+                                 .purpose = "replica." + std::to_string(options_.member.id.replica),
+                                 .deadline = Deadline::after_s(kConnect_s)});
+  const std::lock_guard lock(mutex_);
+  link_ = std::move(link);
+  member_.on_connected(steady_now_s());
+  flush();
+}
+
+void ReplicaLeader::listen() {
+  while (true) {
+    const auto text = link_->receive(Deadline::after_s(options_.member.heartbeat_s));
+    std::optional<ServiceMessage> message;
+    if (text) message = parse_service_message(*text);
+    const auto silent = heartbeat_.silent_rank(options_.dead_s);
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    if (silent) {
+      lost_a_rank_ = true;
+      heartbeat_.freeze(FrozenEpoch::kAll);
+      throw kernels::Error(kernels::Scope::replica, "rank " + std::to_string(*silent) + " is silent");
+    }
+    if (message) member_.on_message(*message, steady_now_s());
+    member_.on_time(steady_now_s());
+    flush();
+  }
+}
+
+void ReplicaLeader::disconnect() {
+  const std::lock_guard lock(mutex_);
+  if (link_) member_.on_disconnected();
+  link_.reset();
+  // Out of the run for good: nobody may take it for a living one.
+  if (lost_a_rank_) stopping_ = true;
+}
+
+StepOrder ReplicaLeader::begin_next(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  StepOrder order;
+  changed_.wait_until(lock, deadline.when(), [&] {
+    order.plan = member_.plan();
+    return order.plan.action != MemberPlan::Action::wait || lost_a_rank_;
+  });
+  if (lost_a_rank_)
+    order.plan = {
+        .action = MemberPlan::Action::exit, .status = 1, .reason = "a rank of this replica is silent"};
+  if (order.plan.action != MemberPlan::Action::train) return order;
+  member_.begin_step();
+  order.epoch = *member_.epoch();
+  return order;
+}
+
+bool ReplicaLeader::begin_vote() {
+  return with_member([](MembershipMember& member) { return member.begin_vote(); });
+}
+
+bool ReplicaLeader::is_whole() const {
+  const std::lock_guard lock(mutex_);
+  return member_.progress().is_whole();
+}
+
+void ReplicaLeader::on_fetched(std::int64_t step) {
+  with_member([&](MembershipMember& member) { member.on_fetched(step); });
+}
+
+bool ReplicaLeader::on_vote(const StepOutcome& outcome) {
+  return with_member([&](MembershipMember& member) { return member.on_vote(outcome); });
+}
+
+void ReplicaLeader::on_restored(std::int64_t done, std::int64_t next_sample) {
+  with_member([&](MembershipMember& member) { member.on_restored(done, next_sample); });
+}
+
+void ReplicaLeader::on_saved(std::int64_t done) {
+  with_member([&](MembershipMember& member) { member.on_saved(done); });
+}
+
+void ReplicaLeader::ask_stop() {
+  with_member([](MembershipMember& member) { member.ask_stop(); });
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,71 @@
+// ReplicaLeader: a replica's link to the membership service, on its rank 0.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/messages/message_client.hpp"
+#include "resilience/replicas/leader_heartbeat.hpp"
+#include "resilience/replicas/step_order.hpp"
+
+namespace tenax::resilience {
+
+/// A thread of its own talks to the service, from construction to destruction, and connects again
+/// where the link breaks: the service may have been started anew, at another address. A replica of
+/// which a rank is silent leaves the service, and all its exchanges end.
+///
+/// Thread rule: the thread that trains.
+class ReplicaLeader {
+ public:
+  struct Options {
+    MembershipMember::Options member;
+    comm::JobSecret secret;
+    std::function<std::vector<std::string>()> find_service;  ///< its addresses, as far as they are known now
+    double dead_s = 1;
+  };
+  /// `heartbeat` must outlive it.
+  ReplicaLeader(Options options, LeaderHeartbeat& heartbeat);
+  ~ReplicaLeader();
+  ReplicaLeader(const ReplicaLeader&) = delete;
+  ReplicaLeader& operator=(const ReplicaLeader&) = delete;
+
+  /// What to do next; MemberPlan::Action::wait only if the deadline comes first. A step to train
+  /// has begun then.
+  StepOrder begin_next(kernels::Deadline deadline);
+
+  // As MembershipMember has them.
+  bool begin_vote();
+  bool is_whole() const;
+  void on_fetched(std::int64_t step);
+  bool on_vote(const StepOutcome& outcome);
+  void on_restored(std::int64_t done, std::int64_t next_sample);
+  void on_saved(std::int64_t done);
+  void ask_stop();
+
+ private:
+  void run();
+  void connect();
+  void listen();
+  void disconnect();
+  void flush();
+  /// Lets the member work, then does what it wants done.
+  template <class Work>
+  auto with_member(Work work);
+
+  Options options_;
+  LeaderHeartbeat& heartbeat_;
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  MembershipMember member_;
+  std::shared_ptr<comm::MessageClient> link_;  // null while there is none
+  bool stopping_ = false, lost_a_rank_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,174 @@
+#include "resilience/replicas/replica_session.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "resilience/membership/message_text.hpp"
+#include "resilience/replicas/step_order.hpp"
+
+namespace tenax::resilience {
+
+using kernels::Deadline;
+using Action = MemberPlan::Action;
+
+namespace {
+
+double unix_time_now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
+constexpr double kTurn_s = 1;
+
+}  // namespace
+
+int StepWork::contributing() const {
+  std::set<int> replicas;
+  for (const Part& part : plan.parts) replicas.insert(part.replica);
+  return static_cast<int>(replicas.size());
+}
+
+ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& transport,
+                               kernels::Device& device, ReplicaLeader* leader, const FrozenEpoch& frozen,
+                               const StateSlices* slices, Options options)
+    : control_(control),
+      transport_(transport),
+      leader_(leader),
+      slices_(slices),
+      options_(std::move(options)),
+      exchange_(transport, device, [&] {
+        comm::FtarOptions exchange = options_.exchange;
+        exchange.frozen_epoch = &frozen.word();
+        return exchange;
+      }()) {
+  if (slices_) server_.emplace(*slices_, transport_, options_.deadline_s);
+}
+
+comm::Peer ReplicaSession::peer_of(const EpochMember& member) const {
+  comm::Peer peer{options_.rank,
+                  "replica " + std::to_string(member.id.replica) + " rank " + std::to_string(options_.rank) +
+                      " (" + member.host + ")",
+                  {}};
+  std::istringstream addresses(member.addresses.at(static_cast<std::size_t>(options_.rank)));
+  for (std::string address; addresses >> address;) peer.addresses.push_back(address);
+  return peer;
+}
+
+void ReplicaSession::take_epoch(const Epoch& epoch) {
+  fetch_.reset();
+  if (server_) server_->drop_all();
+  epoch_ = epoch;
+  comm::FtarRing ring{.epoch = epoch.number, .rank = options_.rank, .index = 0, .peers = {}};
+  for (const EpochMember& member : epoch.members) {
+    if (member.id.replica == options_.replica) ring.index = static_cast<int>(ring.peers.size());
+    ring.peers.push_back(peer_of(member));
+  }
+  exchange_.set_ring(std::move(ring));
+  const EpochMember* me = epoch.find(options_.replica);
+  if (!server_ || me->is_behind) return;
+  for (const EpochMember& member : epoch.members)
+    if (member.is_behind) server_->serve(peer_of(member), state_purpose());
+}
+
+// A holder's state stands still until before_update(); who is behind asks all holders for it.
+void ReplicaSession::begin_state(const MemberPlan& plan) {
+  fetch_.reset();
+  if (!slices_) return;
+  if (!plan.is_behind) return server_->open(plan.step);
+  std::vector<comm::Peer> holders;
+  for (const int replica : plan.holders)
+    if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(peer_of(*holder));
+  fetch_ = std::make_unique<StateFetch>(
+      *slices_, transport_, holders,
+      StateFetch::Options{.done = plan.step, .purpose = state_purpose(), .deadline_s = options_.deadline_s});
+}
+
+// An epoch that the ranks know already travels by its number alone.
+StepWork ReplicaSession::begin() {
+  StepOrder order;
+  do {
+    std::string text;
+    if (leader_) {
+      order = leader_->begin_next(Deadline::after_s(kTurn_s));
+      const bool is_new = order.plan.action == Action::train && order.plan.epoch != epoch_.number;
+      text = order.text(is_new);
+    }
+    order = StepOrder::parse(control_.broadcast(text, 0));
+  } while (order.plan.action == Action::wait);
+  plan_ = order.plan;
+  if (plan_.action == Action::train) {
+    if (plan_.epoch != epoch_.number) take_epoch(order.epoch);
+    begin_state(plan_);
+    exchange_.begin_step(plan_.step);
+    may_vote_ = true;
+  }
+  return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
+}
+
+bool ReplicaSession::wait_for_pieces() {
+  if (leader_) may_vote_ = leader_->begin_vote();
+  const bool has_sums = exchange_.finish(Deadline::after_s(options_.deadline_s));
+  const auto latest = Deadline::after_s(options_.join_wait_s);
+  while (has_sums && lacks_state() && !fetch_->has_failed() && !latest.expired())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return has_sums;
+}
+
+// The leader's.
+StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
+  StepOutcome outcome;
+  if (const auto& failure = exchange_.failure()) {
+    outcome.why = failure->sentence;
+    const auto index = static_cast<std::size_t>(failure->peer);
+    if (failure->peer >= 0 && index < epoch_.members.size())
+      outcome.suspect = epoch_.members[index].id.replica;
+  }
+  if (!agreed.has_all_sums) return outcome;
+  if (plan_.is_behind && agreed.has_state) leader_->on_fetched(plan_.step);
+  std::vector<double> numbers = {agreed.loss};
+  for (const EpochMember& member : epoch_.members)
+    numbers.push_back(member.id.replica == options_.replica && leader_->is_whole() ? 1.0 : 0.0);
+  if (!exchange_.sum(numbers, Deadline::after_s(options_.deadline_s))) return outcome;
+  totals.loss = numbers.front();
+  outcome.has_all_sums = true;
+  for (std::size_t i = 1; i < numbers.size(); ++i) outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
+  outcome.time = unix_time_now_s();
+  outcome.loss = totals.loss / agreed.tokens;
+  outcome.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
+  outcome.lr = agreed.learning_rate;
+  outcome.squares = std::bit_cast<std::uint64_t>(agreed.squares);
+  return outcome;
+}
+
+StepTotals ReplicaSession::conclude(const Agreed& agreed) {
+  StepTotals totals;
+  if (leader_ && may_vote_) {
+    const StepOutcome outcome = vote(agreed, totals);
+    totals.updates = leader_->on_vote(outcome);
+    totals.is_complete = outcome.has_all_sums;
+  }
+  std::vector<double> sums = {totals.is_complete ? 1.0 : 0.0, totals.updates ? 1.0 : 0.0, totals.loss};
+  if (!leader_) std::fill(sums.begin(), sums.end(), 0.0);
+  control_.all_reduce_sum(sums);
+  totals = {.is_complete = sums[0] > 0, .updates = sums[1] > 0, .loss = sums[2]};
+  return totals;
+}
+
+void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
+  if (leader_) leader_->on_restored(done, next_sample);
+}
+
+void ReplicaSession::on_saved(std::int64_t done) {
+  if (leader_) leader_->on_saved(done);
+}
+
+void ReplicaSession::ask_stop() {
+  if (leader_) leader_->ask_stop();
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,109 @@
+// ReplicaSession: one rank's part in a run of several replicas: which step its replica does next and
+// with whom, the sums over replicas, and the state that a replica fetches which is behind.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/control_group.hpp"
+#include "parallel/layout/batch_plan.hpp"
+#include "resilience/replicas/gradient_exchange.hpp"
+#include "resilience/replicas/replica_leader.hpp"
+#include "resilience/replicas/state_fetch.hpp"
+#include "resilience/replicas/state_server.hpp"
+
+namespace tenax::resilience {
+
+/// What a replica does next. Equal on all its ranks.
+struct StepWork {
+  MemberPlan plan;         ///< train, restore, save, exit or give_up
+  int replica = 0;         ///< this one
+  bool is_writer = false;  ///< this replica writes the run's checkpoints
+
+  std::int64_t samples() const { return count_samples(plan.parts); }  ///< of the step, over all replicas
+  /// Replicas that have samples in the step.
+  int contributing() const;
+};
+
+/// A step's sums over all replicas.
+struct StepTotals {
+  bool is_complete = false;  ///< else the step is to be done again, or goes on without this replica
+  bool updates = false;      ///< this replica holds the state, and updates it
+  double loss = 0;           ///< summed over tokens
+};
+
+/// One step is: begin(), start() for each piece, wait_for_pieces(), conclude(); then an update, if
+/// totals say so, between before_update() and the next begin().
+///
+/// Thread rule: the thread that trains. Calls marked collective are so over the replica's ranks.
+class ReplicaSession {
+ public:
+  struct Options {
+    int replica = 0;
+    int rank = 0;  ///< in the replica
+    comm::FtarOptions exchange;
+    double join_wait_s = 1;
+    double deadline_s = 60;
+  };
+  /// `leader`: on rank 0, null elsewhere. All outlive the session; `slices` may be null where there
+  /// is no state (the emulated device).
+  ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, kernels::Device& device,
+                 ReplicaLeader* leader, const FrozenEpoch& frozen, const StateSlices* slices,
+                 Options options);
+
+  /// Collective: waits for what the service decides. A step that it names has begun.
+  StepWork begin();
+  /// A piece of this rank's sums is final (GradientExchange::start).
+  void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
+    exchange_.start(stream, bucket, piece);
+  }
+  /// Waits for the pieces, and where the replica is behind, for its state. False: this rank lacks
+  /// some sum.
+  bool wait_for_pieces();
+  /// The replica is behind, and this rank has not got all of the state.
+  bool lacks_state() const { return fetch_ && !fetch_->is_complete(); }
+
+  /// What all ranks of the replica have agreed on.
+  struct Agreed {
+    bool has_all_sums = false, has_state = false;  ///< on every rank
+    double loss = 0;                               ///< of this replica's samples, summed over tokens
+    double tokens = 0;                             ///< of the step, over all replicas
+    double squares = 0;                            ///< Σ g² of the sums over replicas
+    double learning_rate = 0;
+  };
+  /// Collective: the end of a step.
+  StepTotals conclude(const Agreed& agreed);
+  /// Nobody reads the state any more.
+  void before_update() {
+    if (server_) server_->close();
+  }
+
+  // Collective, as MembershipMember has them.
+  void on_restored(std::int64_t done, std::int64_t next_sample);
+  void on_saved(std::int64_t done);
+  void ask_stop();
+
+ private:
+  void take_epoch(const Epoch& epoch);
+  void begin_state(const MemberPlan& plan);
+  StepOutcome vote(const Agreed& agreed, StepTotals& totals);
+  comm::Peer peer_of(const EpochMember& member) const;
+  std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
+
+  comm::ControlGroup& control_;
+  comm::Transport& transport_;
+  ReplicaLeader* leader_;
+  const StateSlices* slices_;
+  Options options_;
+  Epoch epoch_;
+  MemberPlan plan_;
+  bool may_vote_ = true;  // the leader's
+  GradientExchange exchange_;
+  std::optional<StateServer> server_;
+  std::unique_ptr<StateFetch> fetch_;  // while this replica is behind
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,140 @@
+#include "resilience/replicas/state_fetch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "comm/worker.hpp"
+#include "kernels/error.hpp"
+#include "resilience/replicas/state_protocol.hpp"
+
+namespace tenax::resilience {
+
+using kernels::Deadline;
+
+namespace {
+
+/// One travels while the one before is written.
+constexpr std::size_t kAskedAhead = 2;
+constexpr double kLook_s = 0.05;  // for the end
+
+}  // namespace
+
+StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
+                       const std::vector<comm::Peer>& sources, Options options)
+    : slices_(slices),
+      transport_(transport),
+      options_(std::move(options)),
+      progress_(static_cast<std::size_t>(slices.count()), Progress::wanted),
+      sources_left_(static_cast<int>(sources.size())) {
+  for (const comm::Peer& source : sources)
+    threads_.push_back(comm::start_prompt_thread([this, source] { run(source); }));
+}
+
+StateFetch::~StateFetch() {
+  stopping_ = true;
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void StateFetch::run(const comm::Peer& source) {
+  std::vector<int> asked;
+  try {
+    fetch_from(source, asked);
+  } catch (const kernels::Error&) {  // another source gives it
+  }
+  const std::lock_guard lock(mutex_);
+  for (const int slice : asked)
+    if (Progress& progress = progress_[static_cast<std::size_t>(slice)]; progress == Progress::asked)
+      progress = Progress::wanted;
+  --sources_left_;
+}
+
+void StateFetch::fetch_from(const comm::Peer& source, std::vector<int>& asked) {
+  const auto deadline = Deadline::after_s(options_.deadline_s);
+  std::unique_ptr<comm::Connection> connection;
+  for (const std::string& address : source.addresses) try {
+      connection = transport_.connect(source, address, options_.purpose, deadline);
+      break;
+    } catch (const kernels::Error&) {
+      if (address == source.addresses.back()) throw;
+    }
+  if (!connection) return;
+  std::vector<std::byte> memory;
+  bool was_useful = false;
+  while (!stopping_ && !is_complete()) {
+    while (asked.size() < kAskedAhead && ask(*connection, asked)) {
+    }
+    if (asked.empty()) {  // others have the rest, and may fail to give it
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    if (!take(*connection, asked, memory)) return;
+    if (!was_useful) ++useful_sources_;
+    was_useful = true;
+  }
+}
+
+bool StateFetch::ask(comm::Connection& connection, std::vector<int>& asked) {
+  const std::optional<int> slice = next_slice(asked);
+  if (!slice) return false;
+  asked.push_back(*slice);
+  const comm::MessageHeader request{.kind = kStateRequest,
+                                    .number = static_cast<std::uint64_t>(*slice),
+                                    .sequence = static_cast<std::uint64_t>(options_.done)};
+  connection.send(request, {}, Deadline::after_s(options_.deadline_s));
+  return true;
+}
+
+// Who has nothing else to ask for asks for what another source has been asked for.
+std::optional<int> StateFetch::next_slice(const std::vector<int>& asked) {
+  const std::lock_guard lock(mutex_);
+  std::optional<int> others;
+  for (int slice = 0; slice < slices_.count(); ++slice) {
+    Progress& progress = progress_[static_cast<std::size_t>(slice)];
+    if (progress == Progress::wanted) {
+      progress = Progress::asked;
+      return slice;
+    }
+    const bool is_mine = std::find(asked.begin(), asked.end(), slice) != asked.end();
+    if (progress == Progress::asked && !is_mine && !others) others = slice;
+  }
+  return asked.empty() ? others : std::nullopt;
+}
+
+// False: another source has been quicker.
+bool StateFetch::claim(int slice) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(progress_[static_cast<std::size_t>(slice)], Progress::here) != Progress::here;
+}
+
+// False: this source gives no more.
+bool StateFetch::take(comm::Connection& connection, std::vector<int>& asked, std::vector<std::byte>& memory) {
+  const auto deadline = Deadline::after_s(options_.deadline_s);
+  std::optional<comm::MessageHeader> reply;
+  while (!reply) {
+    if (stopping_ || deadline.expired()) return false;
+    reply = connection.receive(Deadline::after_s(kLook_s));
+  }
+  const int slice = asked.front();
+  const std::size_t bytes = slices_.bytes_of(slice);
+  const bool is_it = reply->kind == kStateSlice && reply->number == static_cast<std::uint64_t>(slice) &&
+                     reply->sequence == static_cast<std::uint64_t>(options_.done) &&
+                     reply->payload_bytes == bytes + kStateChecksumBytes;
+  if (!is_it) return false;
+  memory.resize(reply->payload_bytes);
+  connection.receive_payload(memory, deadline);
+  std::uint64_t checksum = 0;
+  std::memcpy(&checksum, memory.data() + bytes, sizeof checksum);
+  const auto contents = std::span<const std::byte>(memory).first(bytes);
+  if (checksum != state_checksum(contents)) return false;
+  asked.erase(asked.begin());
+  if (!claim(slice)) return true;
+  slices_.write(slice, contents);
+  bytes_ += bytes;
+  ++fetched_;
+  return true;
+}
+
+}  // namespace tenax::resilience

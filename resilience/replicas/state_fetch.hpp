@@ -1,0 +1,62 @@
+// StateFetch: brings the training state after a given step from equal ranks of other replicas.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/connection.hpp"
+#include "resilience/replicas/state_slices.hpp"
+
+namespace tenax::resilience {
+
+/// Fetches from all sources at once, each of which gives what it can. A slice that a source fails
+/// to give, gives damaged or is slow to give is asked of another. Nothing is certain about the state until
+/// is_complete(). Thread rule: the thread that trains; threads of its own fetch.
+class StateFetch {
+ public:
+  struct Options {
+    std::int64_t done = 0;  ///< steps behind the state that is wanted
+    std::string purpose;    ///< of the connections
+    double deadline_s = 60;
+  };
+  /// Begins. `slices` are written; they and `transport` must outlive it.
+  StateFetch(const StateSlices& slices, comm::Transport& transport, const std::vector<comm::Peer>& sources,
+             Options options);
+  /// Stops what is under way.
+  ~StateFetch();
+  StateFetch(const StateFetch&) = delete;
+  StateFetch& operator=(const StateFetch&) = delete;
+
+  bool is_complete() const { return fetched_ == slices_.count(); }
+  /// No source is left, or the state was changed before all of it was here.
+  bool has_failed() const { return !is_complete() && sources_left_ == 0; }
+  std::uint64_t bytes() const { return bytes_; }
+  /// How many sources gave something.
+  int useful_sources() const { return useful_sources_; }
+
+ private:
+  void run(const comm::Peer& source);
+  void fetch_from(const comm::Peer& source, std::vector<int>& asked);
+  bool ask(comm::Connection& connection, std::vector<int>& asked);
+  std::optional<int> next_slice(const std::vector<int>& asked);
+  bool claim(int slice);
+  bool take(comm::Connection& connection, std::vector<int>& asked, std::vector<std::byte>& memory);
+
+  const StateSlices& slices_;
+  comm::Transport& transport_;
+  Options options_;
+  enum class Progress : char { wanted, asked, here };
+  std::mutex mutex_;
+  std::vector<Progress> progress_;  // by slice
+  std::atomic<int> fetched_{0}, sources_left_, useful_sources_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tenax::resilience

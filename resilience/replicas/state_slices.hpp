@@ -1,0 +1,42 @@
+// StateSlices: a rank's training state as numbered slices of bytes, in which a replica that is
+// behind fetches it from the equal ranks of others (ft-hsdp, 4.3 and 4.4).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/state_range.hpp"
+
+namespace tenax::resilience {
+
+/// Equal ranks of all replicas have equal ranges, so a slice's number means the same everywhere.
+/// Thread rule: reads from any thread; who writes sees to it that nobody reads.
+class StateSlices {
+ public:
+  static constexpr std::size_t kSliceBytes = std::size_t{4} << 20;
+
+  /// The memory of `ranges` must outlive it.
+  explicit StateSlices(const std::vector<io::StateRange>& ranges);
+
+  std::size_t bytes() const { return bytes_; }
+  int count() const { return static_cast<int>((bytes_ + kSliceBytes - 1) / kSliceBytes); }
+  std::size_t bytes_of(int slice) const;
+  /// Copies a slice out of the state, and into it. `memory` has bytes_of(slice).
+  void read(int slice, std::span<std::byte> memory) const;
+  void write(int slice, std::span<const std::byte> memory) const;
+
+ private:
+  struct Part {
+    std::byte* data;
+    std::size_t begin, bytes;  // its place in the whole
+  };
+  template <class Copy>
+  void for_each_part(int slice, Copy copy) const;
+
+  std::vector<Part> parts_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,180 @@
+// The parts of tenax launch that need no replica.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "app/launch/host_list.hpp"
+#include "app/launch/launch_files.hpp"
+#include "app/launch/replica_command.hpp"
+#include "app/launch/replica_process.hpp"
+#include "app/launch/restart_policy.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+namespace {
+
+using kernels::Error;
+
+std::filesystem::path scratch() {
+  const auto path = std::filesystem::path(::testing::TempDir()) / ("launch." + std::to_string(getpid()));
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+int wait_for(ReplicaProcess& process) {
+  for (int i = 0; i < 2000; ++i) {
+    if (const auto status = process.end_status()) return *status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ADD_FAILURE() << "it goes on";
+  return -1;
+}
+
+TEST(RestartPolicy, waits_longer_the_more_starts_were_in_vain) {
+  RestartPolicy policy({.delay_s = 0, .limit = 0});
+  std::vector<double> delays;
+  policy.on_start();
+  policy.on_commit();
+  delays.push_back(policy.on_death().value());
+  for (int i = 0; i < 9; ++i) {
+    policy.on_start();
+    delays.push_back(policy.on_death().value());
+  }
+  EXPECT_EQ(delays, (std::vector<double>{0, 1, 2, 4, 8, 16, 32, 60, 60, 60}));
+}
+
+TEST(RestartPolicy, gives_up_after_so_many_starts_in_a_row_without_a_commit) {
+  RestartPolicy policy({.delay_s = 3, .limit = 2});
+  policy.on_start();
+  EXPECT_EQ(policy.on_death(), 3);
+  policy.on_start();
+  policy.on_commit();
+  EXPECT_EQ(policy.on_death(), 3);
+  policy.on_start();
+  policy.on_start();
+  EXPECT_FALSE(policy.on_death().has_value());
+}
+
+TEST(HostList, is_cut_into_replicas_in_order) {
+  const HostShare share = share_hosts(parse_hosts({"a:3", "b", "c:4", "d"}), 2, 3);
+  EXPECT_EQ(share.replicas[0], (std::vector<HostSlots>{{"a", 3}}));
+  EXPECT_EQ(share.replicas[1], (std::vector<HostSlots>{{"b", 1}, {"c", 2}}));
+  EXPECT_EQ(share.spares, (std::vector<HostSlots>{{"c", 2}, {"d", 1}}));
+}
+
+TEST(HostList, refuses_too_few_slots_and_what_is_no_host) {
+  EXPECT_THROW(share_hosts(parse_hosts({"a:3", "b:2"}), 2, 3), Error);
+  for (const char* text : {"", ":2", "a:", "a:0", "a:x", "a:-1", "a:2x"})
+    EXPECT_THROW(parse_hosts({text}), Error) << text;
+}
+
+TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
+  ReplicaCommand command{.ranks = 2,
+                         .hosts = {{"node7", 2}},
+                         .remote_shell = "ssh",
+                         .program = "/opt/my tenax/tenax",
+                         .join_file = "/runs/it's/join",
+                         .scratch = "/dev/shm/x",
+                         .directory = "/runs"};
+  const auto words = command.words();
+  ASSERT_EQ(words.size(), 3U);
+  EXPECT_EQ(words[0], "ssh");
+  EXPECT_EQ(words[1], "node7");
+  EXPECT_NE(words[2].find("'/opt/my tenax/tenax' '--join' '/runs/it'\\''s/join'"), std::string::npos)
+      << words[2];
+  EXPECT_EQ(words[2].find("--host"), std::string::npos);
+  command.hosts.push_back({"node8", 1});
+  EXPECT_NE(command.words()[2].find("'--host' 'node7:2,node8:1'"), std::string::npos);
+}
+
+TEST(LaunchFiles, come_back_as_they_were_written) {
+  const auto folder = scratch();
+  const JoinFile join{.run_id = "0123456789abcdef",
+                      .secret = "00ff",
+                      .deck = "/x/deck.toml",
+                      .resume = "auto",
+                      .replica = 3,
+                      .incarnation = 7,
+                      .service = {"tcp:127.0.0.1:5#1"}};
+  join.write(folder / "join");
+  const JoinFile read = JoinFile::read(folder / "join");
+  EXPECT_EQ(read.secret, join.secret);
+  EXPECT_EQ(read.incarnation, 7);
+  struct stat facts {};
+  ASSERT_EQ(stat((folder / "join").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600U);
+  EXPECT_THROW(JoinFile::read(folder / "none"), Error);
+
+  Outcome{.incarnation = 7, .status = 1, .reason = "no \"memory\""}.write(folder / "outcome");
+  EXPECT_EQ(Outcome::read(folder / "outcome")->reason, "no \"memory\"");
+  EXPECT_FALSE(Outcome::read(folder / "none").has_value());
+
+  LaunchFile launch{.supervisor = {"a", this_process()}, .replicas = {}, .service = "a:5"};
+  launch.replicas.push_back({1, 2, {"b", {17, 18}}});
+  launch.write(folder / "launch.json");
+  const auto again = LaunchFile::read(folder / "launch.json");
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->supervisor.id, this_process());
+  EXPECT_EQ(again->replicas.at(0).process.id, (ProcessId{17, 18}));
+}
+
+TEST(ReplicaProcess, has_a_session_of_its_own_and_writes_to_its_log) {
+  const auto log = scratch() / "log";
+  auto process =
+      ReplicaProcess::start({.words = {"sh", "-c", "echo $GREETING; ps -o sid= -p $$ 2>/dev/null; exit 7"},
+                             .environment = {"GREETING=hello"},
+                             .log = log});
+  const int status = wait_for(process);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(text_of(log).substr(0, 6), "hello\n");
+}
+
+TEST(ReplicaProcess, that_cannot_be_started_says_so) {
+  auto process =
+      ReplicaProcess::start({.words = {"/no/such/program"}, .environment = {}, .log = scratch() / "log"});
+  EXPECT_EQ(WEXITSTATUS(wait_for(process)), 127);  // env's word for it
+  EXPECT_THROW(ReplicaProcess::start({.words = {"true"}, .environment = {}, .log = "/no/such/folder/log"}),
+               Error);
+}
+
+TEST(ReplicaProcess, is_killed_with_all_its_session_even_if_that_is_stopped) {
+  auto process = ReplicaProcess::start({.words = {"sh", "-c", "sleep 100 & kill -STOP $!; sleep 100"},
+                                        .environment = {},
+                                        .log = scratch() / "log"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const ProcessId id = process.id();
+  process.kill_session();
+  EXPECT_TRUE(WIFSIGNALED(wait_for(process)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::string count =
+      "test $(ps -o stat= -s " + std::to_string(id.pid) + " 2>/dev/null | grep -vc Z) = 0";
+  EXPECT_EQ(std::system(count.c_str()), 0);
+}
+
+TEST(ReplicaProcess, can_be_adopted_by_number_and_start_time) {
+  auto process =
+      ReplicaProcess::start({.words = {"sleep", "100"}, .environment = {}, .log = scratch() / "log"});
+  EXPECT_FALSE(ReplicaProcess::adopt({process.id().pid, process.id().start_time + 1}).has_value());
+  auto adopted = ReplicaProcess::adopt(process.id());
+  ASSERT_TRUE(adopted.has_value());
+  EXPECT_FALSE(adopted->end_status().has_value());
+  adopted->send(SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(wait_for(process)));
+  EXPECT_EQ(wait_for(*adopted), 0);
+}
+
+}  // namespace
+}  // namespace tenax::app

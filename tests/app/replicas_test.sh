@@ -1,0 +1,95 @@
+# Replicas under tenax launch: equal to data parallelism, and none of its deaths ends the run or costs a sample.
+source "$(dirname "$0")/common.sh"
+deck=$golden/golden.toml
+
+# launch NAME override…
+launch() {
+  local name=$1 status=0
+  shift
+  timeout 240 "$TENAX" launch $deck run.name=$name "$@" >$name.out 2>$name.err </dev/null || status=$?
+  return $status
+}
+must_launch() { launch "$@" || { cat $1.out $1.err >&2; fail "launch $1: status $?"; }; }
+audited() { "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.txt)"; }
+events() { grep -c "\"event\": \"$2\"" runs/$1/events.jsonl || true; }
+commits() { cat runs/$1/ledger.jsonl 2>/dev/null | grep -c '"squares"' || true; }
+
+must_train 2 $deck run.name=data $(layout 1 1 2) optimizer.clip_grad=0 batch.micro_batch_size=1
+must_launch same parallel.replicas=2 $(layout 1 1 1) optimizer.clip_grad=0 batch.micro_batch_size=1
+audited same
+# Norms are added up in another order; without clipping nothing depends on them.
+for name in data same; do sed -n 's/.*"loss": \([^,]*\),.*/\1/p' runs/$name/metrics.jsonl >$name.losses; done
+[ "$(wc -l <data.losses)" = 20 ] && cmp data.losses same.losses || fail "the losses differ"
+last=$(basename "$(ls runs/data/checkpoints/step-*.h5 | tail -n 1)")
+checksums runs/data/checkpoints/$last >data.txt
+checksums runs/same/checkpoints/$last >same.txt
+[ -s data.txt ] && cmp data.txt same.txt || fail "the checkpoints differ"
+[ ! -e runs/same/replica-0/join ] || fail "the secret is left"
+echo "ok two replicas learn the bits of two data-parallel ranks"
+
+# A run that goes on until it is stopped: strikes come when the last one has been repaired.
+endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25"
+supervise() {
+  "$TENAX" launch $deck run.name=struck parallel.replicas=2 $(layout 1 2 1) $endless >>struck.out 2>>struck.err </dev/null &
+  supervisor=$!
+}
+# await_commits N: so many more than now.
+await_commits() {
+  local goal=$(($(commits struck) + $1))
+  for _ in $(seq 1200); do
+    [ "$(commits struck)" -ge $goal ] && return
+    sleep 0.05
+  done
+  fail "no $1 further steps: $(tail -n 3 struck.out struck.err)"
+}
+await_members() {
+  for _ in $(seq 1200); do
+    tail -n 400 runs/struck/ledger.jsonl | grep '"members"' | tail -n 1 | grep -q "\[0, [0-9]*, .*\[1, [0-9]*, " && return
+    sleep 0.05
+  done
+  fail "not both replicas: $(tail -n 5 struck.out)"
+}
+rank_of() { pgrep -f -- "^$TENAX --join $PWD/runs/struck/replica-$1/join" | tail -n 1; }
+
+supervise
+trap "kill -INT $supervisor 2>/dev/null; kill -INT $supervisor 2>/dev/null || true" EXIT
+await_commits 20
+for signal in KILL STOP; do
+  await_members
+  kill -$signal "$(rank_of 1)"
+  await_commits 10
+done
+await_members
+echo "ok a rank that is killed, one that is stopped"
+
+kill -KILL $supervisor
+wait $supervisor 2>/dev/null || true
+supervise
+trap "kill -INT $supervisor 2>/dev/null; kill -INT $supervisor 2>/dev/null || true" EXIT
+await_commits 10
+grep -q "took over 2 living replicas" struck.out || fail "the living replicas were not taken over: $(cat struck.out)"
+got=0
+launch struck parallel.replicas=2 $(layout 1 2 1) $endless 2>/dev/null || got=$?
+[ $got = 1 ] || fail "a second supervisor has status $got"
+echo "ok a supervisor that is killed and started again"
+
+await_members
+before=$(events struck void)
+pkill -KILL -f -- "^$TENAX --join $PWD/runs/struck/"
+await_commits 30
+[ "$(events struck void)" = $((before + 1)) ] || fail "no step is void though all died"
+kill -USR1 $supervisor
+wait $supervisor || fail "status $? when asked to stop: $(cat struck.err)"
+audited struck
+[ -f runs/struck/checkpoints/step-$(printf %06d $(($(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)))).h5 ] || fail "no checkpoint of the last step"
+! ls -d /dev/shm/tenax-* 2>/dev/null || fail "something is left in /dev/shm"
+! pgrep -f -- "^$TENAX --join $PWD/runs/" || fail "processes are left"
+echo "ok all replicas die at once; stopped in order"
+
+got=0
+launch missing parallel.replicas=2 $(layout 1 1 1) data.train=nowhere.bin || got=$?
+[ $got = 1 ] && [ "$(grep -c nowhere.bin missing.err)" = 1 ] || fail "data that is not there: status $got: $(cat missing.err)"
+got=0
+train 2 $deck run.name=unsupervised parallel.replicas=2 $(layout 1 1 2) || got=$?
+[ $got = 2 ] && grep -q "tenax launch" err.log || fail "replicas without a supervisor: status $got: $(cat err.log)"
+echo "ok bad input"

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Four replicas of two ranks under tenax launch, and every few seconds a blow to one of them: KILL or STOP to a rank, KILL to
+# an mpirun, to ranks of two replicas at once, or to the supervisor, which is started again at once. The last replica is spared.
+# The run must go on, its audit must be clean, and it must learn what an undisturbed run learns.
+#
+#   bash tests/soak/blows.sh [MINUTES=10] [SEED=1] [SECONDS_BETWEEN=3] [section.key=value …]
+source "$(dirname "$0")/common.sh"
+minutes=${1:-10} between=${3:-3}
+RANDOM=${2:-1}
+shift $(($# < 3 ? $# : 3))
+enter_work blows
+replicas=4
+overrides=(parallel.replicas=$replicas parallel.pipeline_parallel_size=2 optimizer.adam_eps=1e-4 run.train_steps=1000000
+  optimizer.lr_schedule=constant run.eval_interval=0 checkpoint.interval=200 run.log_interval=100 "$@")
+
+supervise() { "$TENAX" launch soak.toml run.name=blows "${overrides[@]}" >>blows.out 2>>blows.err </dev/null & supervisor=$!; }
+of_ledger() { cat runs/blows/ledger.jsonl 2>/dev/null | grep -c "\"$1\":"; }
+commits() { of_ledger squares; }
+# The replicas of the newest epoch, one a line.
+members() { grep '"members"' runs/blows/ledger.jsonl | tail -n 1 | grep -o '\[[0-9]*, [0-9]*, "' | tr -d '[,"' | cut -d' ' -f1; }
+ranks_of_replica() { pgrep -f -- "^$TENAX --join $work/runs/blows/replica-$1/join"; }
+mpirun_of_replica() { pgrep -f -- "^mpirun .*--join $work/runs/blows/replica-$1/join"; }
+pick() { shuf -n 1 --random-source=<(yes $RANDOM); }
+
+# strike REPLICA SIGNAL
+strike() {
+  local rank
+  rank=$(ranks_of_replica "$1" | pick)
+  [ -n "$rank" ] && kill "-$2" "$rank" 2>/dev/null
+}
+
+blow() {
+  local alive victim
+  alive=$(members | wc -l) victim=$(members | pick)
+  case $((RANDOM % 6)) in
+    0 | 1) [ "$alive" -ge 2 ] && strike "$victim" KILL && tally "KILL of a rank" ;;
+    2) [ "$alive" -ge 2 ] && strike "$victim" STOP && tally "STOP of a rank" ;;
+    3) [ "$alive" -ge 2 ] && kill -KILL $(mpirun_of_replica "$victim") 2>/dev/null && tally "KILL of an mpirun" ;;
+    4) [ "$alive" -ge 3 ] && for victim in $(members | shuf -n 2 --random-source=<(yes $RANDOM)); do strike "$victim" KILL; done &&
+      tally "KILL in two replicas" ;;
+    5) kill -KILL $supervisor 2>/dev/null && wait $supervisor 2>/dev/null; supervise; tally "KILL of the supervisor" ;;
+  esac
+}
+
+supervise
+while [ "$(commits)" -lt 60 ]; do  # the first steps are compared with a quiet run
+  kill -0 $supervisor 2>/dev/null || { failed "it did not start: $(cat blows.err)"; finish "no blow"; }
+  sleep 0.2
+done
+end=$((SECONDS + minutes * 60)) longest=0 last=$(commits) seen=$SECONDS
+while [ $SECONDS -lt $end ]; do
+  blow
+  next=$((SECONDS + between))
+  while [ $SECONDS -lt $next ]; do
+    now=$(commits)
+    [ "$now" = "$last" ] || { last=$now seen=$SECONDS; }
+    [ $((SECONDS - seen)) -le $longest ] || longest=$((SECONDS - seen))
+    [ $((SECONDS - seen)) -lt 60 ] || { failed "no commit for 60 s"; end=0; break; }
+    sleep 0.1
+  done
+  kill -0 $supervisor 2>/dev/null || { wait $supervisor; failed "the supervisor has ended with $?: $(tail -n 1 blows.err)"; break; }
+done
+kill -USR1 $supervisor
+wait $supervisor || failed "status $? at the end: $(tail -n 2 blows.err)"
+"$TENAX" audit runs/blows || failed "the audit"
+echo "$(commits) commits, $(of_ledger members) epochs, $(of_ledger void_from) void lines; longest without a commit: $longest s"
+nothing_left || failed "something is left"
+must_train 2 soak.toml run.name=quiet "${overrides[@]}" parallel.replicas=1 run.train_steps=50
+python3 - <<'PYTHON' || failed "the losses of the first 50 steps"
+import json
+def losses(name): return [json.loads(line)["loss"] for line in open(f"runs/{name}/metrics.jsonl") if '"loss"' in line][:50]
+worst = max(abs(a - b) for a, b in zip(losses("blows"), losses("quiet")))
+print(f"losses of the first 50 steps: at most {worst:.2g} off")
+raise SystemExit(worst > 1e-5)
+PYTHON
+finish "$minutes minutes of blows"
