@@ -23,11 +23,11 @@ bool LoopCheckpoints::is_due(std::int64_t steps_done) const {
   return deck_.checkpoint.interval > 0 && steps_done % deck_.checkpoint.interval == 0;
 }
 
-void LoopCheckpoints::start(std::int64_t steps_done) {
+void LoopCheckpoints::start(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
   last_s_ = steady_now_s();
   if (!manager_) return;
   const double begin_s = steady_now_s();
-  manager_->save_async(steps_done, io::to_toml(deck_));
+  manager_->save_async(steps_done, io::to_toml(deck_), next_sample);
   const double snapshot_s = manager_->snapshot_begin_s(), now_s = steady_now_s();
   profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
   profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
@@ -36,7 +36,7 @@ void LoopCheckpoints::start(std::int64_t steps_done) {
 }
 
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
-bool LoopCheckpoints::finish(std::int64_t steps_done) {
+bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
   if (!manager_) return false;
   {
     const HostPhase phase(profile_, "wait for checkpoint");
@@ -44,7 +44,7 @@ bool LoopCheckpoints::finish(std::int64_t steps_done) {
   }
   record(false);
   if (deck_.checkpoint.interval < 0) return false;
-  const resilience::SaveReport report = manager_->save(steps_done, io::to_toml(deck_));
+  const resilience::SaveReport report = manager_->save(steps_done, io::to_toml(deck_), next_sample);
   record(report, false);
   if (!report.saved())
     throw comm::AgreedError(kernels::Scope::job,

@@ -25,12 +25,12 @@ class LoopCheckpoints {
   /// By the number of steps done.
   bool is_due(std::int64_t steps_done) const;
 
-  /// Collective. Takes a snapshot, which is written while training goes on.
-  void start(std::int64_t steps_done);
+  /// Collective. `next_sample` as CheckpointManager has it. Takes a snapshot, which is written while training goes on.
+  void start(std::int64_t steps_done, std::optional<std::int64_t> next_sample = {});
   /// Collective. Waits for what is being written, then saves the state after the last step, if the
   /// deck wants checkpoints. Throws comm::AgreedError where that cannot be written. Returns whether
   /// it was saved.
-  bool finish(std::int64_t steps_done);
+  bool finish(std::int64_t steps_done, std::optional<std::int64_t> next_sample = {});
   /// Records what has been written since the last call. `goes_on`: training does, and a failure is
   /// only warned of.
   void record(bool goes_on);

@@ -114,10 +114,11 @@ void TrainingLoop::follow(const resilience::StepWork& work) {
   if (plan.action == Action::restore) {
     const RestoredState state = parts_.restore();
     step_ = state.steps;
+    next_sample_ = state.next_sample;
     return parts_.peers->on_restored(state.steps, state.next_sample);
   }
   if (plan.action == Action::save && !has_steps_left()) evaluate();
-  if (plan.action == Action::save || plan.action == Action::give_up) checkpoints_.finish(step_);
+  if (plan.action == Action::save || plan.action == Action::give_up) checkpoints_.finish(step_, next_sample_);
   if (plan.action == Action::save) return parts_.peers->on_saved(plan.step);
   throw comm::AgreedError(Scope::replica, plan.reason);
 }
@@ -271,6 +272,7 @@ void TrainingLoop::record(const StepVote& vote, double learning_rate, double sec
   report(metrics);
   if (vote.verdict == Verdict::suspend) end_reason_ = vote.signalled ? "signal" : "time_limit";
   ++step_;
+  if (parts_.peers) next_sample_ = work_.plan.parts.front().first + work_.samples();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
   refuse_divergence();
 }
@@ -291,7 +293,7 @@ void TrainingLoop::validate() {
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
   if (parts_.peers && !work_.is_writer) return;
-  if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_);
+  if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_, next_sample_);
 }
 
 void TrainingLoop::trace() {

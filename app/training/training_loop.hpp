@@ -100,8 +100,9 @@ class TrainingLoop {
   TrainingParts parts_;
   const std::int64_t first_step_;
   std::int64_t step_;
-  std::int64_t step_tokens_ = 0;  ///< of the step under way, over all replicas
-  resilience::StepWork work_;     // with peers
+  std::int64_t step_tokens_ = 0;             ///< of the step under way, over all replicas
+  resilience::StepWork work_;                // with peers
+  std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
   StepRounds rounds_;
   bool announces_ = false;  // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;

@@ -27,29 +27,32 @@ CheckpointManager::~CheckpointManager() {
   running_.wait();  // before the group and the staging memory go
 }
 
-SaveRequest CheckpointManager::request(std::int64_t step, std::string deck) const {
+SaveRequest CheckpointManager::request(std::int64_t step, std::string deck,
+                                       std::optional<std::int64_t> next_sample) const {
   return {options_.directory,
           options_.keep,
           step,
           options_.model,
           std::move(deck),
           options_.origin,
-          step * options_.global_batch_size};
+          next_sample.value_or(step * options_.global_batch_size)};
 }
 
-void CheckpointManager::save_async(std::int64_t step, std::string deck) {
+void CheckpointManager::save_async(std::int64_t step, std::string deck,
+                                   std::optional<std::int64_t> next_sample) {
   if (running_.valid()) collect();
   snapshot_begin_s_ = kernels::steady_now_s();
   snapshot();
-  running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck))] {
+  running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck), next_sample)] {
     return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_);
   });
 }
 
-SaveReport CheckpointManager::save(std::int64_t step, std::string deck) {
+SaveReport CheckpointManager::save(std::int64_t step, std::string deck,
+                                   std::optional<std::int64_t> next_sample) {
   if (running_.valid()) collect();
   if (options_.fetch) options_.fetch();
-  return save_checkpoint(*group_, request(step, std::move(deck)), ranges_);
+  return save_checkpoint(*group_, request(step, std::move(deck), next_sample), ranges_);
 }
 
 std::optional<SaveReport> CheckpointManager::poll() {

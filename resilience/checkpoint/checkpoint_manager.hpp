@@ -50,16 +50,17 @@ class CheckpointManager {
   ~CheckpointManager();
 
   /// Copies the state to host memory of its own (as large as the state, allocated by the first
-  /// call) and returns; the rest happens in the background. Waits first for a previous save that is
+  /// call) and returns; the rest happens in the background. `next_sample`: the first that no step has
+  /// had; absent: that of steps of the global batch. Waits first for a previous save that is
   /// still under way.
-  void save_async(std::int64_t step, std::string deck);
+  void save_async(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
   /// When the last save_async() began to copy, after its wait for the save before; steady clock.
   double snapshot_begin_s() const { return snapshot_begin_s_; }
 
   /// Saves now, without a copy: for the last checkpoint of a run, when nothing is left to train
   /// meanwhile.
-  SaveReport save(std::int64_t step, std::string deck);
+  SaveReport save(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
   /// The next finished save that was not reported yet, if any; does not wait. A failed save is a
   /// report too. Throws where the group is broken, which ends the run. Ranks may learn of the same
@@ -71,7 +72,7 @@ class CheckpointManager {
   void wait(kernels::Deadline deadline);
 
  private:
-  SaveRequest request(std::int64_t step, std::string deck) const;
+  SaveRequest request(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample) const;
   void snapshot();
   void stage();
   void collect();  ///< moves the result of a finished save to reports_
