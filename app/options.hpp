@@ -22,7 +22,7 @@ struct UpdateRule;
 namespace tenax::comm {
 struct FtarOptions;
 enum class TransportKind;
-}
+}  // namespace tenax::comm
 namespace tenax::model {
 struct GptConfig;
 }

@@ -52,7 +52,7 @@ await_members() {
 rank_of() { pgrep -f -- "^$TENAX --join $PWD/runs/struck/replica-$1/join" | tail -n 1; }
 
 supervise
-trap "kill -INT $supervisor 2>/dev/null; kill -INT $supervisor 2>/dev/null || true" EXIT
+trap 'kill -KILL $supervisor 2>/dev/null || true; pkill -KILL -f -- "--join $PWD/runs/" || true' EXIT  # a test that fails leaves no run behind
 await_commits 20
 for signal in KILL STOP; do
   await_members
@@ -65,7 +65,6 @@ echo "ok a rank that is killed, one that is stopped"
 kill -KILL $supervisor
 wait $supervisor 2>/dev/null || true
 supervise
-trap "kill -INT $supervisor 2>/dev/null; kill -INT $supervisor 2>/dev/null || true" EXIT
 await_commits 10
 grep -q "took over 2 living replicas" struck.out || fail "the living replicas were not taken over: $(cat struck.out)"
 got=0
@@ -80,6 +79,7 @@ await_commits 30
 [ "$(events struck void)" = $((before + 1)) ] || fail "no step is void though all died"
 kill -USR1 $supervisor
 wait $supervisor || fail "status $? when asked to stop: $(cat struck.err)"
+trap - EXIT
 audited struck
 [ -f runs/struck/checkpoints/step-$(printf %06d $(($(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)))).h5 ] || fail "no checkpoint of the last step"
 ! ls -d /dev/shm/tenax-* 2>/dev/null || fail "something is left in /dev/shm"

@@ -84,7 +84,8 @@ const std::vector<Room>& rooms() {
       {"app/training", {"app", "app/machine", "app/inference", "app/launch"}},
       {"app/supervisor", {"app", "app/launch", "app/training"}},
       {"app/report", {"app", "app/machine"}},
-      {"app/commands", {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor"}},
+      {"app/commands",
+       {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor"}},
   };
   return table;
 }
