@@ -113,6 +113,11 @@ void SupervisorRecords::take(const resilience::StepsVoided& voided) {
         JsonObject{}.add("void_from", voided.void_from).add("reason", "no replica has their state"));
 }
 
+// The writer has put it into its place itself.
+void SupervisorRecords::take(const resilience::CheckpointSaved& saved) {
+  event("checkpoint", saved.writer.replica, JsonObject{}.add("done", saved.done));
+}
+
 void SupervisorRecords::take(const resilience::MembersAwaited& awaited) {
   event("wait", {}, JsonObject{}.add("reason", "min_replicas").add("seconds", awaited.seconds));
 }

@@ -39,6 +39,7 @@ class SupervisorRecords {
   void take(const resilience::ReplicaLost& lost);
   void take(const resilience::EpochBegan& began);
   void take(const resilience::StepsVoided& voided);
+  void take(const resilience::CheckpointSaved& saved);
   void take(const resilience::MembersAwaited& awaited);
 
   const io::Deck& deck_;

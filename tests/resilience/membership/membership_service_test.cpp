@@ -368,10 +368,12 @@ std::vector<Record> first_epoch() {
 TEST(MembershipService, goes_on_after_a_restart_without_a_change_when_all_members_come_back) {
   ServiceBench bench(2, first_epoch());
   bench.say(k0, member_of_epoch_1(k0, 1));
-  bench.say(k0, Commit{{.step = 0, .epoch = 1, .first_sample = 0, .parts = {{0, 0, 2}, {1, 2, 2}}}});
+  bench.say(
+      k0, Commit{{.step = 0, .epoch = 1, .first_sample = 0, .parts = {{0, 0, 2}, {1, 2, 2}}, .squares = 7}});
   bench.say(k1, member_of_epoch_1(k1, 1));
   bench.pass(20, {k0, k1});
   EXPECT_EQ(bench.records.size(), 2u) << "the commit it had missed";
+  EXPECT_EQ(bench.events<ReplicaLost>().size(), 0u);
   EXPECT_EQ(bench.count<Freeze>(k0), 0u);
 }
 
