@@ -1,6 +1,8 @@
 // RestartPolicy: when a replica that died starts again, and when it is given up.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace tenax::app {
@@ -17,8 +19,15 @@ class RestartPolicy {
   void on_start() { ++starts_in_vain_; }
   /// It took part in a step that counts.
   void on_commit() { starts_in_vain_ = 0; }
-  /// It died now. When it shall start again, in seconds from now; nothing: it is given up.
-  std::optional<double> on_death() const;
+  /// It died now. When it shall start again, in seconds from now; nothing: it is given up. What
+  /// dies before it commits dies again, most likely: the second such start waits 1 s, the next ones
+  /// twice as long each.
+  std::optional<double> on_death() const {
+    constexpr double kLongest_s = 60;
+    if (options_.limit > 0 && starts_in_vain_ >= options_.limit) return {};
+    const double backoff_s = starts_in_vain_ == 0 ? 0 : std::min(std::exp2(starts_in_vain_ - 1), kLongest_s);
+    return std::max(options_.delay_s, backoff_s);
+  }
   int starts_in_vain() const { return starts_in_vain_; }
 
  private:

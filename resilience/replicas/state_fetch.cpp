@@ -8,7 +8,6 @@
 
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
-#include "resilience/replicas/state_protocol.hpp"
 
 namespace tenax::resilience {
 

@@ -6,7 +6,6 @@
 
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
-#include "resilience/replicas/state_protocol.hpp"
 
 namespace tenax::resilience {
 

@@ -7,9 +7,29 @@
 #include <span>
 #include <vector>
 
+#include "io/checksum.hpp"
 #include "io/state_range.hpp"
 
 namespace tenax::resilience {
+
+// The messages with which state travels between equal ranks of two replicas.
+//
+//   fetching rank                                     serving rank
+//     request: number = slice, sequence = done   ->
+//                                                <-   slice: the same, and a payload: its bytes, then
+//                                                     8 bytes with io's checksum of them
+//                                                <-   gone: the state is not (any more) that after
+//                                                     `done` steps
+//
+// Slices are asked for one ahead. A connection ends when the fetching rank closes it.
+enum StateMessage : std::int32_t { kStateRequest = 1, kStateSlice = 2, kStateGone = 3 };
+
+inline constexpr std::size_t kStateChecksumBytes = sizeof(std::uint64_t);
+
+/// Of a slice's bytes.
+inline std::uint64_t state_checksum(std::span<const std::byte> bytes) {
+  return io::checksum_of_bytes(bytes, 0);
+}
 
 /// Equal ranks of all replicas have equal ranges, so a slice's number means the same everywhere.
 /// Thread rule: reads from any thread; who writes sees to it that nobody reads.
