@@ -123,7 +123,16 @@ void TrainingLoop::follow(const resilience::StepWork& work) {
   throw comm::AgreedError(Scope::replica, plan.reason);
 }
 
-double TrainingLoop::learning_rate() const { return learning_rate_of_step(parts_.deck.optimizer, step_); }
+// A step that fewer replicas contribute to may take a smaller one (ft-hsdp, 6.2).
+double TrainingLoop::learning_rate() const {
+  const double rate = learning_rate_of_step(parts_.deck.optimizer, step_);
+  if (!parts_.peers) return rate;
+  const double share =
+      static_cast<double>(work_.contributing()) / static_cast<double>(parts_.deck.parallel.replicas);
+  const io::LrIntervention intervention = parts_.deck.replicas.lr_intervention;
+  if (intervention == io::LrIntervention::linear) return rate * share;
+  return intervention == io::LrIntervention::square_root ? rate * std::sqrt(share) : rate;
+}
 
 std::vector<StepRound> TrainingLoop::rounds() {
   announces_ = true;
