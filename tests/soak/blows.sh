@@ -5,22 +5,14 @@
 #
 #   bash tests/soak/blows.sh [MINUTES=10] [SEED=1] [SECONDS_BETWEEN=3] [section.key=value …]
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/replicas.sh"
 minutes=${1:-10} between=${3:-3}
 RANDOM=${2:-1}
 shift $(($# < 3 ? $# : 3))
 enter_work blows
-replicas=4
+run=blows
 overrides=(parallel.replicas=$replicas parallel.pipeline_parallel_size=2 optimizer.adam_eps=1e-4 run.train_steps=1000000
   optimizer.lr_schedule=constant run.eval_interval=0 checkpoint.interval=200 run.log_interval=100 "$@")
-
-supervise() { "$TENAX" launch soak.toml run.name=blows "${overrides[@]}" >>blows.out 2>>blows.err </dev/null & supervisor=$!; }
-of_ledger() { cat runs/blows/ledger.jsonl 2>/dev/null | grep -c "\"$1\":"; }
-commits() { of_ledger squares; }
-# The replicas of the newest epoch, one a line.
-members() { grep '"members"' runs/blows/ledger.jsonl | tail -n 1 | grep -o '\[[0-9]*, [0-9]*, "' | tr -d '[,"' | cut -d' ' -f1; }
-ranks_of_replica() { pgrep -f -- "^$TENAX --join $work/runs/blows/replica-$1/join"; }
-mpirun_of_replica() { pgrep -f -- "^mpirun .*--join $work/runs/blows/replica-$1/join"; }
-pick() { shuf -n 1 --random-source=<(yes $RANDOM); }
 
 # strike REPLICA SIGNAL
 strike() {
@@ -43,10 +35,7 @@ blow() {
 }
 
 supervise
-while [ "$(commits)" -lt 60 ]; do  # the first steps are compared with a quiet run
-  kill -0 $supervisor 2>/dev/null || { failed "it did not start: $(cat blows.err)"; finish "no blow"; }
-  sleep 0.2
-done
+await_commits 60  # the first steps are compared with a quiet run
 end=$((SECONDS + minutes * 60)) longest=0 last=$(commits) seen=$SECONDS
 while [ $SECONDS -lt $end ]; do
   blow
@@ -60,11 +49,8 @@ while [ $SECONDS -lt $end ]; do
   done
   kill -0 $supervisor 2>/dev/null || { wait $supervisor; failed "the supervisor has ended with $?: $(tail -n 1 blows.err)"; break; }
 done
-kill -USR1 $supervisor
-wait $supervisor || failed "status $? at the end: $(tail -n 2 blows.err)"
-"$TENAX" audit runs/blows || failed "the audit"
-echo "$(commits) commits, $(of_ledger members) epochs, $(of_ledger void_from) void lines; longest without a commit: $longest s"
-nothing_left || failed "something is left"
+stop_run
+echo "$(commits) commits, $(epochs) epochs, $(of_ledger void_from) void lines; longest without a commit: $longest s"
 must_train 2 soak.toml run.name=quiet "${overrides[@]}" parallel.replicas=1 run.train_steps=50
 python3 - <<'PYTHON' || failed "the losses of the first 50 steps"
 import json
