@@ -1,6 +1,5 @@
 #include "app/training/training_loop.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -28,29 +27,26 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
       first_step_(first_step),
       step_(first_step),
+      peers_(parts.deck, parts.replica, parts.peers),
       records_(parts.peers
                    ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
-      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_) {
+      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_),
+      step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   usual_observers_.add(observers_);
   if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
-  if (!parts_.peers) return;
-  parts_.replica.on_piece_ready(
-      [this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
-        if (announces_) parts_.peers->start(stream, bucket, piece);
-      });
 }
 
 std::string TrainingLoop::run() {
   Verdict verdict = Verdict::go_on;
-  while (verdict == Verdict::go_on && (parts_.peers || has_steps_left())) verdict = step();
+  while (verdict == Verdict::go_on && (peers_.exist() || has_steps_left())) verdict = step();
   if (!has_steps_left()) end_reason_ = "completed";
-  if (end_reason_ == "completed" && !parts_.peers) evaluate();
+  if (end_reason_ == "completed" && !peers_.exist()) evaluate();
   write_profile();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
-  if (!parts_.peers && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
+  if (!peers_.exist() && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
   records_.agree();
   return end_reason_;
 }
@@ -62,23 +58,19 @@ Verdict TrainingLoop::step() {
   if (!begin()) return Verdict::suspend;
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
-  const kernels::UpdateRule rule =
-      update_rule(parts_.deck.optimizer, learning_rate(), static_cast<double>(step_tokens_), step_ + 1);
+  const kernels::UpdateRule rule = update_rule(parts_.deck.optimizer, learning_rate(),
+                                               static_cast<double>(peers_.step_tokens()), step_ + 1);
   StepVote vote;
   do {
-    for (const StepRound& round : rounds()) {
-      prepare(round);
-      passes(batch(round.samples), rule);
-      reduce(round);
-    }
-    between_replicas();
+    for (const StepRound& round : peers_.rounds(step_)) compute(round, rule);
+    sum_over_replicas();
     replica.sum_tied();
     vote = this->vote(norm());
   } while (vote.verdict == Verdict::again);
   if (vote.verdict == Verdict::repeat) return Verdict::go_on;
   if (vote.verdict == Verdict::stop) records_.agree();
   if (vote.finite && vote.updates) {
-    if (parts_.peers) parts_.peers->before_update();
+    if (peers_.exist()) peers_.session().before_update();
     replica.update(rule, vote.squares);
     replica.gather();
   }
@@ -94,69 +86,46 @@ Verdict TrainingLoop::step() {
 
 // False: the run has ended, in order.
 bool TrainingLoop::begin() {
-  step_tokens_ = parts_.deck.batch.global_batch_size * parts_.deck.model.seq_length;
-  if (!parts_.peers) return true;
-  while (true) {
-    work_ = parts_.peers->begin();
-    if (work_.plan.action == resilience::MemberPlan::Action::exit && work_.plan.status == 0) return false;
-    if (work_.plan.action == resilience::MemberPlan::Action::train) break;
-    follow(work_);
+  using Action = resilience::MemberPlan::Action;
+  if (!peers_.exist()) return true;
+  while (peers_.begin().plan.action != Action::train) {
+    const resilience::MemberPlan& plan = peers_.work().plan;
+    if (plan.action == Action::exit && plan.status == 0) return false;
+    follow(plan);
   }
-  step_ = work_.plan.step;
-  step_tokens_ = work_.samples() * parts_.deck.model.seq_length;
+  step_ = peers_.work().plan.step;
   return true;
 }
 
 // What replicas are told to do besides training.
-void TrainingLoop::follow(const resilience::StepWork& work) {
+void TrainingLoop::follow(const resilience::MemberPlan& plan) {
   using Action = resilience::MemberPlan::Action;
-  const resilience::MemberPlan& plan = work.plan;
   if (plan.action == Action::restore) {
     const RestoredState state = parts_.restore();
     step_ = state.steps;
     next_sample_ = state.next_sample;
-    return parts_.peers->on_restored(state.steps, state.next_sample);
+    return peers_.session().on_restored(state.steps, state.next_sample);
   }
   if (plan.action == Action::save && !has_steps_left()) evaluate();
   if (plan.action == Action::save || plan.action == Action::give_up) checkpoints_.finish(step_, next_sample_);
-  if (plan.action == Action::save) return parts_.peers->on_saved(plan.step);
+  if (plan.action == Action::save) return peers_.session().on_saved(plan.step);
   throw comm::AgreedError(Scope::replica, plan.reason);
 }
 
-// A step that fewer replicas contribute to may take a smaller one (ft-hsdp, 6.2).
 double TrainingLoop::learning_rate() const {
-  const double rate = learning_rate_of_step(parts_.deck.optimizer, step_);
-  if (!parts_.peers) return rate;
-  const double share =
-      static_cast<double>(work_.contributing()) / static_cast<double>(parts_.deck.parallel.replicas);
-  const io::LrIntervention intervention = parts_.deck.replicas.lr_intervention;
-  if (intervention == io::LrIntervention::linear) return rate * share;
-  return intervention == io::LrIntervention::square_root ? rate * std::sqrt(share) : rate;
+  return learning_rate_of_step(parts_.deck.optimizer, step_) * peers_.learning_rate_factor();
 }
 
-std::vector<StepRound> TrainingLoop::rounds() {
-  announces_ = true;
-  if (!parts_.peers) return {{.samples = samples_of_step(parts_.deck, step_)}};
-  std::vector<parallel::SampleRange> own;
-  for (const resilience::Part& part : work_.plan.parts)
-    if (part.replica == work_.replica) own.push_back({part.first, part.count});
-  auto rounds = rounds_.begin(step_, own);
-  is_usual_ = rounds.size() == 1 && rounds.front().samples.count == usual_samples();
-  if (rounds.empty()) parts_.replica.announce_pieces();
-  return rounds;
-}
-
-std::int64_t TrainingLoop::usual_samples() const {
-  const parallel::Layout& layout = parts_.replica.layout();
-  return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
-}
-
-// Pieces go to the other replicas while passes run, unless more is added to them, or they may turn out void.
-void TrainingLoop::prepare(const StepRound& round) {
-  announces_ = round.is_last && !parts_.replica.layout().fails_over;
-  if (!parts_.peers) return;
-  rounds_.add(round, round.adds ? parts_.replica.loss() : 0);
-  if (round.adds) parts_.replica.keep_sums();
+void TrainingLoop::compute(const StepRound& round, const kernels::UpdateRule& rule) {
+  parallel::Replica& replica = parts_.replica;
+  peers_.prepare(round);
+  passes(batch(round.samples), rule);
+  replica.reduce();
+  while (peers_.must_repeat_passes()) {
+    passes(batch(round.samples), {});
+    replica.reduce();
+  }
+  peers_.conclude_round(round);
 }
 
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
@@ -173,36 +142,14 @@ parallel::StepBatch TrainingLoop::load(BatchLoader* loader, parallel::SampleRang
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
-  parallel::ScheduleObserver& observers = is_usual_ ? usual_observers_ : observers_;
+  parallel::ScheduleObserver& observers = peers_.is_usual() ? usual_observers_ : observers_;
   parts_.replica.passes(batch, rule, is_observed() ? &observers : nullptr);
 }
 
-// With other replicas, passes that turn out void must run again before anybody adds up what they left.
-void TrainingLoop::reduce(const StepRound& round) {
-  parallel::Replica& replica = parts_.replica;
-  replica.reduce();
-  if (!parts_.peers) return;
-  if (replica.layout().fails_over) {
-    while (some_rank_is_void()) {
-      passes(batch(round.samples), {});
-      replica.reduce();
-    }
-    announces_ = round.is_last;
-    if (!round.adds) replica.announce_pieces();
-  }
-  if (round.adds) replica.add_kept_sums();
-}
-
-bool TrainingLoop::some_rank_is_void() {
-  double count = parts_.replica.pipeline().is_void() ? 1 : 0;
-  parts_.replica.control().all_reduce_sum(std::span(&count, 1));
-  return count > 0;
-}
-
-void TrainingLoop::between_replicas() {
-  if (!parts_.peers) return;
+void TrainingLoop::sum_over_replicas() {
+  if (!peers_.exist()) return;
   const HostPhase phase(profile_, "sum over replicas");
-  lacks_sums_ = !parts_.peers->wait_for_pieces();
+  peers_.wait_for_sums();
 }
 
 // Waits for the passes.
@@ -215,41 +162,22 @@ parallel::StepSums TrainingLoop::norm() {
 StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   parallel::PipelineRunner& pipeline = parts_.replica.pipeline();
   const HostPhase phase(profile_, "vote");
-  const StepBallot ballot{
-      .sums = {sums.loss + rounds_.earlier_loss(), sums.squares},
-      .signalled = parts_.signals.requested(),
-      .time_is_up = time_is_up(),
-      .has_failed = records_.has_failed(),
-      .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
-      .is_void = pipeline.is_void(),
-      .path_failed = pipeline.links().path_failed(),
-      .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events(),
-      .lacks_sums = lacks_sums_,
-      .lacks_state = parts_.peers && parts_.peers->lacks_state()};
-  StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(step_tokens_),
+  StepBallot ballot{.sums = sums,
+                    .signalled = parts_.signals.requested(),
+                    .time_is_up = time_is_up(),
+                    .has_failed = records_.has_failed(),
+                    .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
+                    .is_void = pipeline.is_void(),
+                    .path_failed = pipeline.links().path_failed(),
+                    .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
+  peers_.fill(ballot);
+  StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(peers_.step_tokens()),
                               parts_.replica.layout().has_data);
   if (vote.verdict == Verdict::again) return vote;
   pipeline.report();
   if (is_observed()) last_pass_times_ = pass_times_.take();
-  if (parts_.peers) conclude(vote);
+  peers_.conclude(vote, learning_rate());
   return vote;
-}
-
-// With the other replicas. A signal asks for the end of the whole run, which comes as an order.
-void TrainingLoop::conclude(StepVote& vote) {
-  if (vote.signalled) parts_.peers->ask_stop();
-  const auto tokens = static_cast<double>(step_tokens_);
-  const resilience::StepTotals totals = parts_.peers->conclude({.has_all_sums = vote.has_all_sums,
-                                                                .has_state = vote.has_state,
-                                                                .loss = vote.loss_sum,
-                                                                .tokens = tokens,
-                                                                .squares = vote.squares,
-                                                                .learning_rate = learning_rate()});
-  vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
-  vote.updates = totals.updates;
-  vote.loss = totals.loss / tokens;
-  vote.finite =
-      !parts_.replica.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
 }
 
 void TrainingLoop::adapt(const StepVote& vote) {
@@ -257,7 +185,7 @@ void TrainingLoop::adapt(const StepVote& vote) {
   std::vector<resilience::AdaptationEvent> events;
   {
     const HostPhase phase(profile_, "adapt");
-    if (parts_.adaptation && is_usual_)
+    if (parts_.adaptation && peers_.is_usual())
       events = parts_.adaptation->finish_step(
           step_, last_pass_times_,
           {.path_failed = vote.path_failed, .has_events = vote.has_adaptation_events});
@@ -272,16 +200,16 @@ void TrainingLoop::record(const StepVote& vote, double learning_rate, double sec
                                     .loss = vote.loss,
                                     .grad_norm = vote.grad_norm,
                                     .lr = learning_rate,
-                                    .tokens = step_tokens_,
+                                    .tokens = peers_.step_tokens(),
                                     .seconds = seconds,
-                                    .tokens_per_second = static_cast<double>(step_tokens_) / seconds};
+                                    .tokens_per_second = static_cast<double>(peers_.step_tokens()) / seconds};
   records_.training(metrics);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
-  report(metrics);
+  step_lines_.report(metrics);
   if (vote.verdict == Verdict::suspend) end_reason_ = vote.signalled ? "signal" : "time_limit";
   ++step_;
-  if (parts_.peers) next_sample_ = work_.plan.parts.front().first + work_.samples();
+  next_sample_ = peers_.next_sample();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
   refuse_divergence();
 }
@@ -301,7 +229,7 @@ void TrainingLoop::validate() {
 }
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
-  if (parts_.peers && !work_.is_writer) return;
+  if (!peers_.writes_checkpoints()) return;
   if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_, next_sample_);
 }
 
@@ -330,38 +258,9 @@ void TrainingLoop::write_profile() {
   if (const auto since_s = checkpoints_.writing_since_s())
     profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *since_s, steady_now_s()});
   const std::filesystem::path directory =
-      parts_.peers ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir);
+      peers_.exist() ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir);
   write_trace(directory / "trace.json", step_ - 1, profile, parts_.replica.coordinates(),
               parts_.replica.control());
-}
-
-void TrainingLoop::report(const io::TrainingMetrics& metrics) {
-  const io::Deck& deck = parts_.deck;
-  logged_seconds_ += metrics.seconds;
-  ++logged_steps_;
-  const double step_s = logged_seconds_ / static_cast<double>(logged_steps_);
-  const double eta_s = step_s * static_cast<double>(deck.run.train_steps - metrics.step - 1);
-  const double tokens_per_second = static_cast<double>(step_tokens_) / step_s;
-  const double flop_per_second = tokens_per_second * parts_.replica.layout().config.flop_per_token();
-  // What was measured at the start, beside whatever else ran then, may have been too little.
-  parts_.machine_flop_per_second = std::max(parts_.machine_flop_per_second, flop_per_second);
-  const StepReport line{.step = metrics.step + 1,
-                        .train_steps = deck.run.train_steps,
-                        .loss = metrics.loss,
-                        .grad_norm = metrics.grad_norm,
-                        .learning_rate = metrics.lr,
-                        .tokens_per_second = tokens_per_second,
-                        .flop_per_second = flop_per_second,
-                        .peak_fraction = flop_per_second / parts_.machine_flop_per_second,
-                        .eta_s = eta_s,
-                        .iteration_s = step_s,
-                        .has_data = parts_.replica.layout().has_data};
-  if (line.step % deck.run.log_interval == 0 || line.step == line.train_steps) {
-    parts_.console.report(line);
-    logged_seconds_ = 0;
-    logged_steps_ = 0;
-  }
-  parts_.console.progress(line);
 }
 
 // Mean loss over the first eval_steps global batches of the validation file, the same ones each time.

@@ -11,9 +11,10 @@
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
 #include "app/training/loop_checkpoints.hpp"
+#include "app/training/loop_peers.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
-#include "app/training/step_rounds.hpp"
+#include "app/training/step_lines.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
 #include "parallel/execution/step_observer.hpp"
@@ -67,12 +68,8 @@ class TrainingLoop {
   Verdict step();
   bool begin();
   // The parts of a step, in the order in which step() calls them.
-  std::vector<StepRound> rounds();
-  void prepare(const StepRound& round);
-  parallel::StepBatch batch(parallel::SampleRange samples);
-  void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
-  void reduce(const StepRound& round);
-  void between_replicas();
+  void compute(const StepRound& round, const kernels::UpdateRule& rule);
+  void sum_over_replicas();
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
   void adapt(const StepVote& vote);
@@ -81,16 +78,14 @@ class TrainingLoop {
   void checkpoint(const StepVote& vote);
   void trace();
 
-  void follow(const resilience::StepWork& work);
-  void conclude(StepVote& vote);
+  void follow(const resilience::MemberPlan& plan);
   double learning_rate() const;
-  bool some_rank_is_void();
-  std::int64_t usual_samples() const;
+  parallel::StepBatch batch(parallel::SampleRange samples);
+  void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
   bool is_observed() const;
   bool is_profiled(std::int64_t step) const;
   void refuse_divergence() const;
-  void report(const io::TrainingMetrics& metrics);
   parallel::StepBatch load(BatchLoader* loader, parallel::SampleRange samples) const;
   void evaluate();
   void write_profile();
@@ -100,13 +95,8 @@ class TrainingLoop {
   TrainingParts parts_;
   const std::int64_t first_step_;
   std::int64_t step_;
-  std::int64_t step_tokens_ = 0;             ///< of the step under way, over all replicas
-  resilience::StepWork work_;                // with peers
+  LoopPeers peers_;
   std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
-  StepRounds rounds_;
-  bool announces_ = false;  // pieces that are final now are to be summed over the replicas
-  bool lacks_sums_ = false;
-  bool is_usual_ = true;  // the step has the microbatches that the pipeline's adaptation knows
   RunRecords records_;
   StepProfile profile_;
   LoopCheckpoints checkpoints_;
@@ -117,8 +107,7 @@ class TrainingLoop {
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
-  double logged_seconds_ = 0;
-  std::int64_t logged_steps_ = 0;
+  StepLines step_lines_;
 };
 
 }  // namespace tenax::app

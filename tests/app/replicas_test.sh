@@ -54,6 +54,8 @@ rank_of() { pgrep -f -- "^$TENAX --join $PWD/runs/struck/replica-$1/join" | tail
 supervise
 trap 'kill -KILL $supervisor 2>/dev/null || true; pkill -KILL -f -- "--join $PWD/runs/" || true' EXIT  # a test that fails leaves no run behind
 await_commits 20
+run_id=$(sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' runs/struck/replica-0/join)
+[ -n "$run_id" ] && ls -d /dev/shm/tenax-$run_id-* >/dev/null || fail "no scratch directory of this run"
 for signal in KILL STOP; do
   await_members
   kill -$signal "$(rank_of 1)"
@@ -82,7 +84,7 @@ wait $supervisor || fail "status $? when asked to stop: $(cat struck.err)"
 trap - EXIT
 audited struck
 [ -f runs/struck/checkpoints/step-$(printf %06d $(($(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)))).h5 ] || fail "no checkpoint of the last step"
-! ls -d /dev/shm/tenax-* 2>/dev/null || fail "something is left in /dev/shm"
+! ls -d /dev/shm/tenax-$run_id-* 2>/dev/null || fail "something is left in /dev/shm"
 ! pgrep -f -- "^$TENAX --join $PWD/runs/" || fail "processes are left"
 echo "ok all replicas die at once; stopped in order"
 

@@ -1,0 +1,107 @@
+#include "app/training/loop_peers.hpp"
+
+#include <cmath>
+#include <span>
+
+#include "app/options.hpp"
+
+namespace tenax::app {
+
+LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session)
+    : deck_(deck), replica_(replica), session_(session) {
+  if (!session_) return;
+  replica_.on_piece_ready([this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
+    if (announces_) session_->start(stream, bucket, piece);
+  });
+}
+
+const resilience::StepWork& LoopPeers::begin() {
+  work_ = session_->begin();
+  return work_;
+}
+
+std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {
+  announces_ = true;
+  if (!session_) return {{.samples = samples_of_step(deck_, step)}};
+  std::vector<parallel::SampleRange> own;
+  for (const resilience::Part& part : work_.plan.parts)
+    if (part.replica == work_.replica) own.push_back({part.first, part.count});
+  auto rounds = rounds_.begin(step, own);
+  is_usual_ = rounds.size() == 1 && rounds.front().samples.count == usual_samples();
+  if (rounds.empty()) replica_.announce_pieces();
+  return rounds;
+}
+
+std::int64_t LoopPeers::usual_samples() const {
+  const parallel::Layout& layout = replica_.layout();
+  return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
+}
+
+// Pieces go to the other replicas while passes run, unless more is added to them, or they may turn out void.
+void LoopPeers::prepare(const StepRound& round) {
+  announces_ = round.is_last && !replica_.layout().fails_over;
+  if (!session_) return;
+  rounds_.add(round, round.adds ? replica_.loss() : 0);
+  if (round.adds) replica_.keep_sums();
+}
+
+bool LoopPeers::must_repeat_passes() {
+  if (!session_ || !replica_.layout().fails_over) return false;
+  double count = replica_.pipeline().is_void() ? 1 : 0;
+  replica_.control().all_reduce_sum(std::span(&count, 1));
+  return count > 0;
+}
+
+void LoopPeers::conclude_round(const StepRound& round) {
+  if (!session_) return;
+  if (replica_.layout().fails_over) {
+    announces_ = round.is_last;
+    if (!round.adds) replica_.announce_pieces();
+  }
+  if (round.adds) replica_.add_kept_sums();
+}
+
+void LoopPeers::wait_for_sums() { lacks_sums_ = session_ && !session_->wait_for_pieces(); }
+
+void LoopPeers::fill(StepBallot& ballot) const {
+  ballot.sums.loss += rounds_.earlier_loss();
+  ballot.lacks_sums = lacks_sums_;
+  ballot.lacks_state = session_ && session_->lacks_state();
+}
+
+// A signal asks for the end of the whole run, which comes as an order.
+void LoopPeers::conclude(StepVote& vote, double learning_rate) {
+  if (!session_) return;
+  if (vote.signalled) session_->ask_stop();
+  const auto tokens = static_cast<double>(step_tokens());
+  const resilience::StepTotals totals = session_->conclude({.has_all_sums = vote.has_all_sums,
+                                                            .has_state = vote.has_state,
+                                                            .loss = vote.loss_sum,
+                                                            .tokens = tokens,
+                                                            .squares = vote.squares,
+                                                            .learning_rate = learning_rate});
+  vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
+  vote.updates = totals.updates;
+  vote.loss = totals.loss / tokens;
+  vote.finite = !replica_.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
+}
+
+std::int64_t LoopPeers::step_tokens() const {
+  return (session_ ? work_.samples() : deck_.batch.global_batch_size) * deck_.model.seq_length;
+}
+
+std::optional<std::int64_t> LoopPeers::next_sample() const {
+  if (!session_) return {};
+  return work_.plan.parts.front().first + work_.samples();
+}
+
+double LoopPeers::learning_rate_factor() const {
+  if (!session_) return 1;
+  const double share =
+      static_cast<double>(work_.contributing()) / static_cast<double>(deck_.parallel.replicas);
+  const io::LrIntervention intervention = deck_.replicas.lr_intervention;
+  if (intervention == io::LrIntervention::linear) return share;
+  return intervention == io::LrIntervention::square_root ? std::sqrt(share) : 1;
+}
+
+}  // namespace tenax::app

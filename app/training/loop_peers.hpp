@@ -1,0 +1,74 @@
+// LoopPeers: what a training loop's steps owe to the other replicas.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/training/step_rounds.hpp"
+#include "app/training/step_vote.hpp"
+#include "io/deck/deck.hpp"
+#include "parallel/replica/replica.hpp"
+#include "resilience/replicas/replica_session.hpp"
+
+namespace tenax::app {
+
+/// Without other replicas each step is one round of all its samples, and the calls do nothing
+/// beside.
+///
+/// A step is: begin(), rounds(), for each of them prepare(), the passes, must_repeat_passes() and
+/// conclude_round(); then wait_for_sums() and conclude().
+///
+/// Thread rule: the thread that trains. Collective over the replica's ranks where nothing else is
+/// said.
+class LoopPeers {
+ public:
+  /// All outlive it. `session`: null where there are no others.
+  LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session);
+
+  bool exist() const { return session_ != nullptr; }
+  /// With others only: the next thing to do.
+  const resilience::StepWork& begin();
+  const resilience::StepWork& work() const { return work_; }
+  resilience::ReplicaSession& session() { return *session_; }
+
+  /// What this replica has to compute of step `step`.
+  std::vector<StepRound> rounds(std::int64_t step);
+  /// Before the passes of a round.
+  void prepare(const StepRound& round);
+  /// After them and the replica's own sums. Passes that turn out void run again before other
+  /// replicas hear of their sums.
+  bool must_repeat_passes();
+  void conclude_round(const StepRound& round);
+  /// The sums over all replicas, as far as they come about.
+  void wait_for_sums();
+
+  /// Fills in what this rank says of the others. Not collective.
+  void fill(StepBallot& ballot) const;
+  /// Changes what the replica's vote says into what all replicas' says.
+  void conclude(StepVote& vote, double learning_rate);
+
+  /// Tokens of the step under way, over all replicas.
+  std::int64_t step_tokens() const;
+  /// Of the sample after the step under way; none where each step takes the global batch.
+  std::optional<std::int64_t> next_sample() const;
+  /// Of a step that fewer replicas contribute to, relative to the usual one (ft-hsdp, 6.2).
+  double learning_rate_factor() const;
+  /// The step has the microbatches that the pipeline's adaptation knows.
+  bool is_usual() const { return is_usual_; }
+  bool writes_checkpoints() const { return !session_ || work_.is_writer; }
+
+ private:
+  std::int64_t usual_samples() const;
+
+  const io::Deck& deck_;
+  parallel::Replica& replica_;
+  resilience::ReplicaSession* session_;
+  resilience::StepWork work_;
+  StepRounds rounds_;
+  bool announces_ = false;  // pieces that are final now are to be summed over the replicas
+  bool lacks_sums_ = false;
+  bool is_usual_ = true;
+};
+
+}  // namespace tenax::app
