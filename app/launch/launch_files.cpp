@@ -49,6 +49,10 @@ std::filesystem::path replica_directory(const std::filesystem::path& run_directo
   return run_directory / ("replica-" + std::to_string(replica));
 }
 
+std::string checkpoint_writer(int replica, std::int64_t incarnation) {
+  return "replica-" + std::to_string(replica) + "." + std::to_string(incarnation);
+}
+
 std::string JoinFile::text() const {
   return JsonObject{}
       .add("run_id", run_id)

@@ -14,6 +14,9 @@ namespace tenax::app {
 /// RUNDIR/replica-K.
 std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica);
 
+/// What a replica's checkpoints are called by until they have their place.
+std::string checkpoint_writer(int replica, std::int64_t incarnation);
+
 /// replica-K/join, mode 0600: what the ranks of a replica need to take part in the run.
 struct JoinFile {
   std::string run_id;  ///< of the run, 16 hexadecimal digits

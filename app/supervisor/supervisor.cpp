@@ -99,6 +99,7 @@ void Supervisor::begin_run() {
   state_->open_directory();
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
   records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), state_->steps());
+  checkpoints_.emplace(deck, *records_, rank_.console());
   ledger_ = std::make_unique<resilience::LedgerStore>(deck.run.output_dir);
   const auto secret = comm::JobSecret::draw();
   run_id_ = random_id();
@@ -118,6 +119,7 @@ void Supervisor::take_over() {
   ledger_ = std::make_unique<resilience::LedgerStore>(run);
   const auto all = ledger_->load();
   records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), recorded_steps(run));
+  checkpoints_.emplace(deck, *records_, rank_.console());
   for (const resilience::CommitRecord& commit : commits_that_count(all))
     if (commit.step >= records_->steps_done()) records_->hand_in(commit);
   create_replicas(all);
@@ -232,12 +234,18 @@ bool Supervisor::advance(const Requests& requests) {
   const bool time_is_up = limit_s > 0 && steady_now_s() - started_s_ >= limit_s;
   if (requests.end) throw Error(Scope::job, "ended at once, as asked");
   if ((requests.stop || time_is_up) && !std::exchange(stops_, true)) server_->wish_stop();
-  for (const SupervisorRecords::News& news : records_->write()) take(news);
+  take_news();
   if (const auto failure = server_->failure()) failure->raise();
   for (SupervisedReplica& replica : replicas_) watch(replica);
   check_first_starts();
   if (server_->has_ended() && !ended_at_s_) ended_at_s_ = steady_now_s();
-  return !has_all_ended();
+  if (!has_all_ended()) return true;
+  take_news();  // what came since
+  return false;
+}
+
+void Supervisor::take_news() {
+  for (const SupervisorRecords::News& news : records_->write()) take(news);
 }
 
 void Supervisor::take(const SupervisorRecords::News& news) {
@@ -249,9 +257,11 @@ void Supervisor::take(const SupervisorRecords::News& news) {
       for (const resilience::Part& part : commit->parts)
         replicas_[static_cast<std::size_t>(part.replica)].on_commit();
   if (!event) return;
+  if (const auto* saved = std::get_if<resilience::CheckpointSaved>(event)) checkpoints_->take(*saved);
   if (const auto* lost = std::get_if<Lost>(event)) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];
     if (replica.incarnation() == lost->id.incarnation) replica.kill();
+    checkpoints_->forget(lost->id);
   }
 }
 
@@ -304,6 +314,7 @@ void Supervisor::clean_up() {
     for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
     fs::remove(replica.directory() / "join", ignored);
   }
+  checkpoints_->forget_all();
 }
 
 }  // namespace tenax::app

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/supervisor/run_checkpoints.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
 #include "app/training/run_rank.hpp"
@@ -53,6 +54,7 @@ class Supervisor {
   JoinFile join_file() const;
   void start_replica(SupervisedReplica& replica);
   void write_launch_file() const;
+  void take_news();
   void take(const SupervisorRecords::News& news);
   void watch(SupervisedReplica& replica);
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end);
@@ -71,6 +73,7 @@ class Supervisor {
   bool has_begun_ = false, stops_ = false;
   std::optional<double> ended_at_s_;
   std::unique_ptr<SupervisorRecords> records_;
+  std::optional<RunCheckpoints> checkpoints_;
   std::unique_ptr<resilience::LedgerStore> ledger_;
   std::unique_ptr<resilience::MembershipServer> server_;  // last: its thread uses what is above
 };

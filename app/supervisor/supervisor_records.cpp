@@ -113,10 +113,8 @@ void SupervisorRecords::take(const resilience::StepsVoided& voided) {
         JsonObject{}.add("void_from", voided.void_from).add("reason", "no replica has their state"));
 }
 
-// The writer has put it into its place itself.
-void SupervisorRecords::take(const resilience::CheckpointSaved& saved) {
-  event("checkpoint", saved.writer.replica, JsonObject{}.add("done", saved.done));
-}
+// RunCheckpoints says what has become of it.
+void SupervisorRecords::take(const resilience::CheckpointSaved&) {}
 
 void SupervisorRecords::take(const resilience::MembersAwaited& awaited) {
   event("wait", {}, JsonObject{}.add("reason", "min_replicas").add("seconds", awaited.seconds));

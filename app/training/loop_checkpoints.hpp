@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "app/console.hpp"
 #include "app/training/profile.hpp"
@@ -19,6 +21,8 @@ class LoopCheckpoints {
  public:
   LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager, RunRecords& records,
                   Console& console, StepProfile& profile);
+  /// Tells `told` of every save, on each rank.
+  void tell(std::function<void(const resilience::SaveReport&)> told) { told_ = std::move(told); }
 
   /// By this rank's clock. Rank 0's decides for all.
   bool time_has_come() const;
@@ -46,6 +50,7 @@ class LoopCheckpoints {
   RunRecords& records_;
   Console& console_;
   StepProfile& profile_;
+  std::function<void(const resilience::SaveReport&)> told_;
   double last_s_ = kernels::steady_now_s();
   std::optional<double> writing_since_s_;
 };

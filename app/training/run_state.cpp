@@ -97,6 +97,18 @@ RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& dat
   return restored;
 }
 
+// A run that was started again has written other join files, or removed them: it is not this replica's any more.
+void RunState::place_checkpoint(std::int64_t steps) const {
+  rank_.on_first([&] {
+    const JoinFile& seat = *rank_.seat();
+    const JoinFile now = JoinFile::read(rank_.join_file());
+    if (now.run_id != seat.run_id || now.incarnation != seat.incarnation) return;
+    const io::CheckpointSection& section = rank_.deck().checkpoint;
+    resilience::place_checkpoint(section.dir, steps, checkpoint_writer(seat.replica, seat.incarnation),
+                                 section.keep);
+  });
+}
+
 void RunState::initialise(parallel::GptReplica& replica, TrainingData& data) {
   const io::ModelSection& section = rank_.deck().model;
   const std::string& weights = section.init_weights;
@@ -151,7 +163,8 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
   resilience::CheckpointOptions options{
       .directory = deck.checkpoint.dir, .keep = deck.checkpoint.keep, .model = deck.model};
   options.global_batch_size = deck.batch.global_batch_size;
-  options.is_shared = rank_.seat() != nullptr;
+  if (const JoinFile* seat = rank_.seat())
+    options.writer = checkpoint_writer(seat->replica, seat->incarnation);
   if (rank_.is_first())
     options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,
                       deck.model.compute_dtype.word(), build.version, build.commit};

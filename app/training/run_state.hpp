@@ -48,6 +48,9 @@ class RunState {
   /// In a replica: fills its state with that of the newest checkpoint, or by the deck where there is
   /// none. Stores it.
   RestoredState restore(parallel::GptReplica& replica, TrainingData& data);
+  /// In a replica without a supervisor: gives its checkpoint of `steps` steps its place, if its seat
+  /// in the run is still its own. Throws where the seat is gone.
+  void place_checkpoint(std::int64_t steps) const;
   /// `replica` must outlive the manager. `data`, `build`: for what checkpoints say of their origin.
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(parallel::GptReplica& replica,
                                                                     const TrainingData& data,

@@ -37,6 +37,11 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
   observers_.add(pass_times_);
   usual_observers_.add(observers_);
   if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
+  if (!peers_.exist()) return;
+  checkpoints_.tell([this](const resilience::SaveReport& report) {
+    peers_.session().on_saved(
+        {.done = report.step, .bytes = report.bytes, .seconds = report.seconds, .failure = report.failure});
+  });
 }
 
 std::string TrainingLoop::run() {
@@ -107,8 +112,13 @@ void TrainingLoop::follow(const resilience::MemberPlan& plan) {
     return peers_.session().on_restored(state.steps, state.next_sample);
   }
   if (plan.action == Action::save && !has_steps_left()) evaluate();
-  if (plan.action == Action::save || plan.action == Action::give_up) checkpoints_.finish(step_, next_sample_);
-  if (plan.action == Action::save) return peers_.session().on_saved(plan.step);
+  const bool saves = plan.action == Action::save || plan.action == Action::give_up;
+  const bool has_saved = saves && checkpoints_.finish(step_, next_sample_);
+  if (has_saved && plan.action == Action::give_up) parts_.place_checkpoint(step_);
+  if (plan.action == Action::save) {
+    if (!has_saved) peers_.session().on_saved({.done = plan.step});
+    return;
+  }
   throw comm::AgreedError(Scope::replica, plan.reason);
 }
 

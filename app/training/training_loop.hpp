@@ -38,7 +38,9 @@ struct TrainingParts {
   parallel::Replica& replica;
   resilience::ReplicaSession* peers = nullptr;  ///< the other replicas; null where there are none
   std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
-  BatchLoader* training = nullptr;              ///< null on ranks that read no tokens
+  /// With peers: a checkpoint that no supervisor is there to accept gets its place.
+  std::function<void(std::int64_t steps)> place_checkpoint = {};
+  BatchLoader* training = nullptr;  ///< null on ranks that read no tokens
   BatchLoader* validation = nullptr;
   resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save

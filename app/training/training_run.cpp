@@ -60,6 +60,7 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
   parts.restore = [&] { return state.restore(replica, data); };
+  parts.place_checkpoint = [&](std::int64_t steps) { state.place_checkpoint(steps); };
   return run_replica(parts, machine, context, &slices);
 }
 

@@ -7,10 +7,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {
@@ -34,11 +36,32 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return step;
 }
 
-/// ".step-NNNNNN.h5.tmp-…": what io::temporary_name makes of a checkpoint's name.
-bool is_leftover(std::string_view name) {
+/// "WRITER" of "step-NNNNNN.h5.WRITER", if `name` is of that form.
+std::optional<std::string_view> writer_of(std::string_view name) {
+  constexpr std::string_view kSuffix = ".h5", kWriter = "replica-";
+  const std::size_t mark = name.find(kSuffix);
+  if (mark == std::string_view::npos || !step_of(name.substr(0, mark + kSuffix.size()))) return {};
+  name.remove_prefix(mark + kSuffix.size());
+  if (!name.starts_with('.') || !name.substr(1).starts_with(kWriter)) return {};
+  return name.substr(1);
+}
+
+/// "NAME" of ".NAME.tmp-…", which io::temporary_name makes of it; else nothing.
+std::string_view target_of(std::string_view name) {
   const std::size_t mark = name.find(".tmp-");
-  return name.starts_with(".") && mark != std::string_view::npos &&
-         step_of(name.substr(1, mark - 1)).has_value();
+  return name.starts_with(".") && mark != std::string_view::npos ? name.substr(1, mark - 1)
+                                                                 : std::string_view();
+}
+
+bool is_leftover(std::string_view name) {
+  const std::string_view target = target_of(name);
+  return step_of(target) || writer_of(target) || writer_of(name);
+}
+
+void remove_files(const fs::path& directory, const std::function<bool(std::string_view name)>& is_one) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error))
+    if (is_one(entry.path().filename().string())) fs::remove(entry.path(), error);
 }
 
 [[noreturn]] void fail(const fs::path& directory, const std::string& reason) {
@@ -60,6 +83,10 @@ fs::path checkpoint_name(const fs::path& directory, std::int64_t step) {
   char name[40];
   std::snprintf(name, sizeof name, "step-%06lld.h5", static_cast<long long>(step));
   return directory / name;
+}
+
+fs::path pending_checkpoint_name(const fs::path& directory, std::int64_t step, const std::string& writer) {
+  return checkpoint_name(directory, step).string() + "." + writer;
 }
 
 std::vector<CheckpointFile> list_checkpoints(const fs::path& directory) {
@@ -96,10 +123,25 @@ void make_checkpoint_directory(const fs::path& directory) {
 
 void prepare_checkpoint_directory(const fs::path& directory) {
   make_checkpoint_directory(directory);
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (is_leftover(entry.path().filename().string())) fs::remove(entry.path(), error);
-  }
+  remove_files(directory, is_leftover);
+}
+
+bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::string& writer,
+                      std::int64_t keep) {
+  const fs::path pending = pending_checkpoint_name(directory, step, writer);
+  std::error_code none;
+  if (!fs::exists(pending, none)) return false;
+  io::publish(pending, checkpoint_name(directory, step));
+  remove_old_checkpoints(directory, keep, step);
+  return true;
+}
+
+void remove_pending_checkpoints(const fs::path& directory, const std::optional<std::string>& writer) {
+  remove_files(directory, [&](std::string_view name) {
+    const std::string_view target = target_of(name);
+    const auto found = writer_of(target.empty() ? name : target);
+    return found && (!writer || *found == *writer);
+  });
 }
 
 void remove_old_checkpoints(const fs::path& directory, std::int64_t keep, std::int64_t just_written) {

@@ -1,6 +1,7 @@
 // The files of a checkpoint directory: `step-NNNNNN.h5` are complete checkpoints, whose number is
-// the steps done; `.step-NNNNNN.h5.tmp-*` are being written. Nothing else is touched. Called by one
-// rank.
+// the steps done; `.step-NNNNNN.h5.tmp-*` are being written; `step-NNNNNN.h5.WRITER` is complete and
+// waits for its place, as a writer among several replicas cannot know whether it still is one.
+// Nothing else is touched. Called by one rank.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ struct CheckpointFile {
   std::int64_t step;
   std::filesystem::path path;
 };
+std::filesystem::path pending_checkpoint_name(const std::filesystem::path& directory, std::int64_t step,
+                                              const std::string& writer);
+
 /// By increasing step; empty if there is no such directory.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& directory);
 
@@ -31,6 +35,15 @@ std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::
 void make_checkpoint_directory(const std::filesystem::path& directory);
 /// The same, and removes the half written files of killed runs.
 void prepare_checkpoint_directory(const std::filesystem::path& directory);
+
+/// Gives what `writer` has complete its place, and removes old ones as below. False if it has none.
+/// Throws kernels::Error(rank).
+bool place_checkpoint(const std::filesystem::path& directory, std::int64_t step, const std::string& writer,
+                      std::int64_t keep);
+/// Removes what `writer` (or, without one, whoever) has begun or completed, but for what has its
+/// place.
+void remove_pending_checkpoints(const std::filesystem::path& directory,
+                                const std::optional<std::string>& writer = {});
 
 /// Removes all but the newest `keep` checkpoints (0 = none), of which `just_written` counts as the
 /// newest. A file that cannot be removed stays.

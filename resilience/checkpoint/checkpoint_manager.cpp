@@ -14,10 +14,10 @@ CheckpointManager::CheckpointManager(CheckpointOptions options, std::unique_ptr<
     : options_(std::move(options)), group_(std::move(group)), ranges_(std::move(ranges)) {
   group_->agree([&] {
     if (group_->rank() != 0) return;
-    if (options_.is_shared)
-      make_checkpoint_directory(options_.directory);
-    else
+    if (options_.writer.empty())
       prepare_checkpoint_directory(options_.directory);
+    else
+      make_checkpoint_directory(options_.directory);
   });
 }
 
@@ -35,7 +35,8 @@ SaveRequest CheckpointManager::request(std::int64_t step, std::string deck,
           options_.model,
           std::move(deck),
           options_.origin,
-          next_sample.value_or(step * options_.global_batch_size)};
+          next_sample.value_or(step * options_.global_batch_size),
+          options_.writer};
 }
 
 void CheckpointManager::save_async(std::int64_t step, std::string deck,

@@ -35,7 +35,9 @@ struct CheckpointOptions {
   /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to
   /// a slow disk.
   double unwinding_s = 20;
-  bool is_shared = false;  ///< other replicas write there too: nobody's half written file is removed
+  /// Where other replicas write there too: a name for this one. Nobody's half written file is
+  /// removed, and a complete one waits for place_checkpoint().
+  std::string writer = {};
 };
 
 class CheckpointManager {

@@ -23,7 +23,9 @@ class Save {
       : group_(group),
         request_(request),
         ranges_(ranges),
-        target_(checkpoint_name(request.directory, request.step)),
+        target_(request.writer.empty()
+                    ? checkpoint_name(request.directory, request.step)
+                    : pending_checkpoint_name(request.directory, request.step, request.writer)),
         temporary_(group.broadcast(io::temporary_name(target_).string(), 0)),
         cleanup_(is_root() ? temporary_ : fs::path()) {}
 
@@ -89,7 +91,7 @@ class Save {
     group_.agree([&] {
       if (!is_root()) return;
       io::seal_checkpoint(temporary_, info_, checksum, target_);
-      remove_old_checkpoints(request_.directory, request_.keep, request_.step);
+      if (request_.writer.empty()) remove_old_checkpoints(request_.directory, request_.keep, request_.step);
     });
   }
 

@@ -20,6 +20,7 @@ struct SaveRequest {
   std::string deck;                              ///< resolved, TOML
   io::CheckpointOrigin origin = {};              ///< rank 0's counts
   std::optional<std::int64_t> next_sample = {};  ///< the first that no step has had; none: unknown
+  std::string writer = {};                       ///< as CheckpointOptions has it
 };
 
 struct SaveReport {

@@ -25,6 +25,7 @@ struct CheckIn {
   std::int64_t epoch = 0;                   ///< the newest it knows; 0: none
   bool needs_change = false;                ///< it cannot go on in that epoch
   bool stops = false;                       ///< it was asked, or told, to end the run
+  bool is_writer = false;                   ///< in that epoch
 };
 
 /// What a replica is about.
@@ -88,12 +89,15 @@ struct Restored {
   std::int64_t done = 0, next_sample = 0;
 };
 
-/// The writer has a checkpoint of `done` steps complete, under a name of its own. The last one of a
-/// run is the answer to StopAt.
+/// The writer has a checkpoint of `done` steps complete, under a name of its own, or could not write
+/// it. The last one of a run is the answer to StopAt. Said again to a service that comes later.
 struct Saved {
   static constexpr const char* kKind = "saved";
 
   std::int64_t done = 0;
+  std::int64_t bytes = 0;    ///< of the file; 0: the run writes none
+  double seconds = 0;        ///< that it took
+  std::string failure = {};  ///< why there is no file, a sentence; empty where nothing failed
 };
 
 /// The run shall end.

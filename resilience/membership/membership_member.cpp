@@ -24,9 +24,11 @@ void MembershipMember::on_connected(double now) {
                .next_sample = progress_.first_sample(),
                .epoch = epoch_ ? epoch_->number : 0,
                .needs_change = needs_change(),
-               .stops = wishes_stop_});
+               .stops = wishes_stop_,
+               .is_writer = epoch_ && epoch_->writer == options_.id.replica});
   if (wishes_leave_) send(Leave{});
   send_commits();
+  if (saved_) send(*saved_);
 }
 
 // What was asked on this link will be asked again, by another service. What was answered stays answered: the service may
@@ -64,7 +66,7 @@ std::vector<MemberMessage> MembershipMember::take_messages() { return std::excha
 MemberPlan MembershipMember::plan() const {
   if (end_) return *end_;
   if (restores_) return {.action = Action::restore};
-  if (stop_ && stop_->writer == options_.id.replica && saved_ != stop_->done)
+  if (stop_ && stop_->writer == options_.id.replica && !has_saved(stop_->done))
     return {.action = Action::save, .step = stop_->done};
   const bool is_free = epoch_ && phase_ == StepPhase::idle && !needs_change() && !stop_;
   if (!is_free || progress_.step() >= options_.train_steps) return {};
@@ -120,9 +122,9 @@ void MembershipMember::on_restored(std::int64_t done, std::int64_t next_sample) 
   send(Restored{.done = done, .next_sample = next_sample});
 }
 
-void MembershipMember::on_saved(std::int64_t done) {
-  saved_ = done;
-  send(Saved{done});
+void MembershipMember::on_saved(Saved saved) {
+  saved_ = std::move(saved);
+  send(*saved_);
 }
 
 void MembershipMember::ask_stop() {
@@ -174,7 +176,7 @@ void MembershipMember::take(const NewEpoch& next) {
   hold_.reset();
   stop_.reset();
   has_reported_ = restores_ = false;
-  saved_ = -1;
+  saved_.reset();
   if (phase_ == StepPhase::failed) phase_ = StepPhase::idle;
 }
 
@@ -185,7 +187,7 @@ void MembershipMember::take(const Restore& /*restore*/) { restores_ = true; }
 void MembershipMember::take(const StopAt& stop) {
   stop_ = stop;
   wishes_stop_ |= stop.done < options_.train_steps;
-  if (stop.writer == options_.id.replica && saved_ == stop.done) send(Saved{saved_});
+  if (stop.writer == options_.id.replica && has_saved(stop.done)) send(*saved_);
 }
 
 void MembershipMember::send(MemberMessage message) {

@@ -57,8 +57,8 @@ class MembershipMember {
   bool on_vote(const StepOutcome& outcome);
   /// Ignored where nobody asks for it any more.
   void on_restored(std::int64_t done, std::int64_t next_sample);
-  /// A checkpoint is complete, the last one or one in between.
-  void on_saved(std::int64_t done);
+  /// A checkpoint is complete, the last one or one in between, or could not be written.
+  void on_saved(Saved saved);
   /// The whole run shall end.
   void ask_stop();
   /// This replica shall leave it.
@@ -94,6 +94,7 @@ class MembershipMember {
   bool is_frozen() const { return epoch_ && frozen_ >= epoch_->number; }
   bool needs_change() const { return has_reported_ || is_frozen() || phase_ == StepPhase::failed; }
   bool waits() const;
+  bool has_saved(std::int64_t done) const { return saved_ && saved_->done == done; }
   CommitRecord commit_of(const StepOutcome& outcome) const;
 
   Options options_;
@@ -109,7 +110,7 @@ class MembershipMember {
   bool has_reported_ = false;  // and begins no step before it hears of the decision
   bool restores_ = false;
   std::optional<StopAt> stop_;
-  std::int64_t saved_ = -1;
+  std::optional<Saved> saved_;  // in this epoch, the latest
   bool wishes_stop_ = false, wishes_leave_ = false;
   std::optional<MemberPlan> end_;
   bool connected_ = false;

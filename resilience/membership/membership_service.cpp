@@ -88,6 +88,8 @@ void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double no
   if (const auto older = seats.find(check_in.id.replica); older != seats.end())
     state_.lose(older->second.id, LossReason::exit, now);
   state_.seats().add(peer, check_in, now);
+  if (check_in.is_writer && check_in.epoch == state_.epoch() && state_.is_member(check_in.id))
+    state_.recall_writer(check_in.id.replica);
   if (check_in.stops) decider_.wish_stop();
 }
 

@@ -43,6 +43,8 @@ class MembershipState {
   // The epoch in force.
   std::int64_t epoch() const { return steps_.epoch() ? steps_.epoch()->epoch : 0; }
   int writer() const { return writer_; }
+  /// A member says that it is: records do not tell a service that starts again.
+  void recall_writer(int replica) { writer_ = replica; }
   /// In ring order, lost ones too.
   const std::vector<ReplicaId>& members() const { return members_; }
   bool is_member(ReplicaId id) const;

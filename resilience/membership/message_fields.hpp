@@ -40,6 +40,7 @@ void visit_fields(Fields& fields, CheckIn& message) {
   fields("epoch", message.epoch);
   fields("needs_change", message.needs_change);
   fields("stops", message.stops);
+  fields("is_writer", message.is_writer);
 }
 
 template <class Fields>
@@ -94,6 +95,9 @@ void visit_fields(Fields& fields, Restored& message) {
 template <class Fields>
 void visit_fields(Fields& fields, Saved& message) {
   fields("done", message.done);
+  fields("bytes", message.bytes);
+  fields("seconds", message.seconds);
+  fields("failure", message.failure);
 }
 
 template <class Fields>

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "resilience/membership/member_messages.hpp"
 #include "resilience/membership/records.hpp"
 #include "resilience/membership/seats.hpp"
 #include "resilience/membership/service_messages.hpp"
@@ -39,11 +40,13 @@ struct StepsVoided {
   std::int64_t void_from = 0;
 };
 
-/// A complete checkpoint is in the run: its writer has left it under a name of its own, the driver
-/// gives it its place. A replica that is out of the run cannot put one there, however late it wakes.
+/// A checkpoint is the run's: its writer has left it under a name of its own, the driver gives it its
+/// place. A replica that is out of the run cannot put one there, however late it wakes. Where the
+/// writer failed, that is told, and the run does not end by itself.
 struct CheckpointSaved {
   ReplicaId writer;
-  std::int64_t done = 0;
+  Saved saved;
+  bool is_last = false;  ///< of the run
 };
 
 /// Training waited for `min_replicas`.

@@ -146,8 +146,8 @@ void ReplicaLeader::on_restored(std::int64_t done, std::int64_t next_sample) {
   with_member([&](MembershipMember& member) { member.on_restored(done, next_sample); });
 }
 
-void ReplicaLeader::on_saved(std::int64_t done) {
-  with_member([&](MembershipMember& member) { member.on_saved(done); });
+void ReplicaLeader::on_saved(const Saved& saved) {
+  with_member([&](MembershipMember& member) { member.on_saved(saved); });
 }
 
 void ReplicaLeader::ask_stop() {

@@ -45,7 +45,7 @@ class ReplicaLeader {
   void on_fetched(std::int64_t step);
   bool on_vote(const StepOutcome& outcome);
   void on_restored(std::int64_t done, std::int64_t next_sample);
-  void on_saved(std::int64_t done);
+  void on_saved(const Saved& saved);
   void ask_stop();
 
  private:

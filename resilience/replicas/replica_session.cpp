@@ -163,8 +163,8 @@ void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
   if (leader_) leader_->on_restored(done, next_sample);
 }
 
-void ReplicaSession::on_saved(std::int64_t done) {
-  if (leader_) leader_->on_saved(done);
+void ReplicaSession::on_saved(const Saved& saved) {
+  if (leader_) leader_->on_saved(saved);
 }
 
 void ReplicaSession::ask_stop() {

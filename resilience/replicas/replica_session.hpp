@@ -83,7 +83,7 @@ class ReplicaSession {
 
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
-  void on_saved(std::int64_t done);
+  void on_saved(const Saved& saved);
   void ask_stop();
 
  private:

@@ -31,6 +31,19 @@ TEST_F(CheckpointDirectory, newest_is_the_highest_step_whatever_else_lies_there)
   EXPECT_EQ(list_checkpoints(directory_).size(), 3U);
 }
 
+TEST_F(CheckpointDirectory, what_a_replica_has_complete_counts_only_in_its_place) {
+  touch({"step-000001.h5", "step-000002.h5", "step-000003.h5.replica-1.2", "step-000003.h5.replica-1.20",
+         ".step-000004.h5.replica-1.2.tmp-host-9"});
+  EXPECT_EQ(list_checkpoints(directory_).back().step, 2);
+  EXPECT_FALSE(place_checkpoint(directory_, 4, "replica-1.2", 2));
+  EXPECT_TRUE(place_checkpoint(directory_, 3, "replica-1.2", 2));
+  remove_pending_checkpoints(directory_, "replica-1.2");
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{"step-000002.h5", "step-000003.h5", "step-000003.h5.replica-1.20"}));
+  remove_pending_checkpoints(directory_);
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000002.h5", "step-000003.h5"}));
+}
+
 TEST_F(CheckpointDirectory, later_checkpoints_are_set_aside_and_none_is_lost) {
   touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000003.h5.1"});
   EXPECT_EQ(set_aside_checkpoints(directory_, 1).size(), 2U);

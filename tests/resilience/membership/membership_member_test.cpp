@@ -225,11 +225,21 @@ TEST(MembershipMember, saves_the_last_checkpoint_where_it_is_the_writer_and_exit
   EXPECT_EQ(member.plan().action, Action::wait);
   member.hear(StopAt{.done = 0, .writer = 0});
   EXPECT_EQ(member.plan().action, Action::save);
-  member.on_saved(0);
+  member.on_saved({.done = 0});
   EXPECT_EQ(member.said<Saved>()->done, 0);
   member.hear(Ended{});
   EXPECT_EQ(member.plan().action, Action::exit);
   EXPECT_EQ(member.plan().status, 0);
+}
+
+TEST(MembershipMember, tells_a_service_that_comes_later_what_it_has_saved) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 0)});
+  member.on_saved({.done = 0, .bytes = 7});
+  member.on_disconnected();
+  member.take_messages();
+  member.on_connected(1);
+  EXPECT_EQ(member.said<Saved>()->bytes, 7);
 }
 
 TEST(MembershipMember, exits_with_the_reason_when_it_is_evicted) {

@@ -293,13 +293,43 @@ TEST(MembershipService, stops_all_at_one_step_and_ends_once_its_checkpoint_is_sa
   bench.report(k1, 1, 4);
   EXPECT_EQ(bench.last<StopAt>(k1).done, 1);
   EXPECT_EQ(bench.last<StopAt>(k1).writer, 0);
-  bench.say(k1, Saved{1});
+  bench.say(k1, Saved{.done = 1});
   EXPECT_FALSE(bench.service().has_ended());
-  bench.say(k0, Saved{1});
+  bench.say(k0, Saved{.done = 1});
   EXPECT_TRUE(bench.service().has_ended());
   EXPECT_EQ(bench.count<Ended>(k0) + bench.count<Ended>(k1), 2u);
   bench.close(k0);
   EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+}
+
+TEST(MembershipService, that_starts_again_learns_from_the_writer_that_it_is_and_what_it_has_saved) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.commit(k0, 0);
+  ServiceBench later(2, bench.records);
+  for (const ReplicaId& id : {k0, k1}) {
+    CheckIn check_in = ServiceBench::check_in(id);
+    check_in.done = 1;
+    check_in.next_sample = 4;
+    check_in.epoch = 1;
+    check_in.is_writer = id == k0;
+    later.say(id, check_in);
+  }
+  later.say(k1, Saved{.done = 1});
+  EXPECT_TRUE(later.events<CheckpointSaved>().empty());
+  later.say(k0, Saved{.done = 1});
+  EXPECT_EQ(later.events<CheckpointSaved>().size(), 1u);
+}
+
+TEST(MembershipService, does_not_end_the_run_where_the_last_checkpoint_could_not_be_written) {
+  ServiceBench bench(1);
+  bench.start(1, 99);
+  bench.commit(k0, 99);
+  bench.report(k0, 100, 4);
+  bench.say(k0, Saved{.done = 100, .failure = "the disk is full"});
+  EXPECT_FALSE(bench.service().has_ended());
+  ASSERT_EQ(bench.events<CheckpointSaved>().size(), 1u);
+  EXPECT_TRUE(bench.events<CheckpointSaved>()[0].is_last);
 }
 
 TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_dies) {
@@ -313,7 +343,7 @@ TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_di
   bench.close(k0);
   bench.report(k1, 100, 4);
   EXPECT_EQ(bench.last<StopAt>(k1).writer, 1);
-  bench.say(k1, Saved{100});
+  bench.say(k1, Saved{.done = 100});
   EXPECT_TRUE(bench.service().has_ended());
 }
 

@@ -393,7 +393,7 @@ void MembershipWorld::save(Process& it) {
   const std::int64_t done = it.member.plan().step;
   check(it.member.progress().done() == done, "a replica saves a state it does not hold");
   it.saved = {done, it.member.progress().first_sample(), it.state};
-  it.member.on_saved(done);
+  it.member.on_saved({.done = done});
 }
 
 void MembershipWorld::end(Process& it, Life life) {
@@ -481,8 +481,8 @@ void MembershipWorld::handle(const ServiceEvent& event) {
   if (const auto* saved = std::get_if<CheckpointSaved>(&event))
     for (const Process& it : processes_) {
       if (it.id != saved->writer) continue;
-      check(it.saved.done == saved->done, "a checkpoint is not what was said");
-      std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.done >= saved->done; });
+      check(it.saved.done == saved->saved.done, "a checkpoint is not what was said");
+      std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.done >= saved->saved.done; });
       checkpoints_.push_back(it.saved);
     }
 }

@@ -40,7 +40,7 @@ std::vector<MemberMessage> member_messages() {
           Commit{record},
           Suspect{.epoch = 3, .replica = -1, .why = "timeout"},
           Restored{.done = 4, .next_sample = 48},
-          Saved{.done = 4},
+          Saved{.done = 4, .bytes = 9, .seconds = 0.5, .failure = "full"},
           StopWish{},
           Leave{}};
 }
@@ -111,7 +111,8 @@ TEST(MessageText, is_refused_with_one_sentence_where_it_is_malformed) {
            {R"({"kind":"saved"})", "needs 'done', an integer"},
            {R"({"kind":"saved","done":1.5})", "needs 'done', an integer"},
            {R"({"kind":"saved","done":18446744073709551615})", "needs 'done', an integer of 64 bits"},
-           {R"({"kind":"saved","done":1,"more":2})", "fields that are not known"},
+           {R"({"kind":"saved","done":1,"bytes":1,"seconds":1,"failure":"","more":2})",
+            "fields that are not known"},
            {R"({"kind":"suspect","epoch":1,"replica":4294967296,"why":""})", "an integer of 32 bits"},
            {R"({"kind":"beat","epoch":1,"step":2,"phase":"asleep"})", "needs 'phase', one of"},
            {R"({"kind":"report","change":1,"epoch":1,"done":2,"next_sample":3,"has_begun":1,"parts":[]})",

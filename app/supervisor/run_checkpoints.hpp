@@ -1,0 +1,35 @@
+// RunCheckpoints: the checkpoints of a run with replicas, which the supervisor gives their place.
+#pragma once
+
+#include "app/console.hpp"
+#include "app/supervisor/supervisor_records.hpp"
+#include "io/deck/deck.hpp"
+#include "resilience/membership/service_output.hpp"
+
+namespace tenax::app {
+
+/// A replica leaves a complete checkpoint under a name of its own: it may have been taken for dead
+/// meanwhile. What the service accepts becomes the run's.
+class RunCheckpoints {
+ public:
+  /// All outlive it.
+  RunCheckpoints(const io::Deck& deck, SupervisorRecords& records, Console& console)
+      : deck_(deck), records_(records), console_(console) {}
+
+  /// Once or more often for the same checkpoint. Throws kernels::Error(job) where the last of the
+  /// run could not be written.
+  void take(const resilience::CheckpointSaved& checkpoint);
+  /// Removes what this incarnation has begun or completed, but for what has its place.
+  void forget(resilience::ReplicaId writer) const;
+  /// The same for all writers: the run has ended.
+  void forget_all() const;
+
+ private:
+  void refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure);
+
+  const io::Deck& deck_;
+  SupervisorRecords& records_;
+  Console& console_;
+};
+
+}  // namespace tenax::app
