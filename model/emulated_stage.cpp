@@ -24,8 +24,11 @@ void EmulatedStage::forward(int, int) { device_.occupy(stream_, costs_.forward_s
 void EmulatedStage::backward_input(int) { device_.occupy(stream_, costs_.backward_input_s); }
 
 void EmulatedStage::backward_weight(int, bool, const GradientsReady& ready) {
-  device_.occupy(stream_, costs_.backward_weight_s);
-  if (ready) ready(0, 1);
+  if (!ready) return device_.occupy(stream_, costs_.backward_weight_s);
+  for (int row = 0; row < kRows; ++row) {
+    device_.occupy(stream_, costs_.backward_weight_s / kRows);
+    ready(row, row + 1);
+  }
 }
 
 }  // namespace tenax::model

@@ -15,10 +15,12 @@ struct EmulatedStageCosts {
       0;  ///< size of a boundary tensor, either direction; rounded up to an even number
 };
 
-/// All its gradients count as one parameter row, number 0, which is final after the last
-/// backward_weight.
+/// Its gradients count as kRows parameter rows of equal size, which the last backward_weight makes
+/// final one after the other.
 class EmulatedStage final : public PipelineStage {
  public:
+  static constexpr int kRows = 8;
+
   /// `device` and `stream` (one of its own) must outlive the stage.
   EmulatedStage(const EmulatedStageCosts& costs, bool first, bool last, kernels::EmulatedDevice& device,
                 kernels::Stream& stream);

@@ -62,21 +62,31 @@ kernels::Tensor EmulatedReplica::gradients() const {
 
 void EmulatedReplica::passes(const StepBatch& batch, const kernels::UpdateRule&, ScheduleObserver* observer) {
   device_.host_blocked(*stream_);  // the step begins now
-  if (batch.microbatches == 0) return;
+  model::GradientsReady ready;
+  if (is_alone()) ready = [this](int begin, int end) { announce_rows(begin, end); };
+  if (batch.microbatches == 0) {
+    if (ready) ready(0, model::EmulatedStage::kRows);
+    return;
+  }
   pipeline_->set_microbatches(batch.microbatches);
-  pipeline_->train({}, observer);
+  pipeline_->train(ready, observer);
 }
 
 void EmulatedReplica::reduce() {
   data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
-  announce_pieces();
+  if (!is_alone()) announce_pieces();
 }
 
-// One bucket.
-void EmulatedReplica::announce_pieces() {
+void EmulatedReplica::announce_pieces() { announce_rows(0, model::EmulatedStage::kRows); }
+
+// Each row is a bucket.
+void EmulatedReplica::announce_rows(int begin, int end) {
   if (!piece_ready_ || keeps_sums_) return;
-  const kernels::Tensor piece{nullptr, kernels::DType::f32, {gradients().size() / layout_.grid.data}};
-  piece_ready_(*stream_, 0, {piece, piece});
+  const std::int64_t size = gradients().size() / layout_.grid.data, rows = model::EmulatedStage::kRows;
+  for (int row = begin; row < end; ++row) {
+    const kernels::Tensor piece{nullptr, kernels::DType::f32, {size * (row + 1) / rows - size * row / rows}};
+    if (piece.size() > 0) piece_ready_(*stream_, row, {piece, piece});
+  }
 }
 
 void EmulatedReplica::add_kept_sums() {

@@ -41,6 +41,8 @@ class EmulatedReplica final : public Replica {
  private:
   kernels::Stream& stream() override { return *stream_; }
   kernels::Tensor gradients() const;
+  bool is_alone() const { return layout_.grid.data == 1; }  // in its replica: nobody else adds to its sums
+  void announce_rows(int begin, int end);
 
   Options options_;
   kernels::EmulatedDevice& device_;
