@@ -89,7 +89,7 @@ do_rounds() {
 }
 do_torchft() {
   [ -n "${TORCHFT_PYTHON:-}" ] || { say "torchft: TORCHFT_PYTHON is not set"; return; }
-  "$TORCHFT_PYTHON" "$bench_folder/torchft_blows.py" --replicas "${replicas%% *}" --blows "$blows"
+  "$TORCHFT_PYTHON" "$bench_folder/torchft_blows.py" --replicas "${replicas%% *}" --blows "$blows" 2>"$bench_work/torchft.log"
 }
 
 with_build_lock build
