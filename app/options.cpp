@@ -89,6 +89,8 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
   const int replicas = static_cast<int>(deck.parallel.replicas);
   request.microbatches = (request.most_microbatches + replicas - 1) / replicas;
   request.has_peers = replicas > 1;
+  request.replicas = replicas;
+  request.gradient_wire_bytes = deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? 2 : 4;
   request.policy = &policy_of(deck);
   request.activation_limit = deck.pipeline.activation_limit;
   request.fails_over = request.grid.pipeline > 1 && deck.pipeline.p2p == io::P2p::automatic;

@@ -90,12 +90,15 @@ constexpr std::array<Entry, 12> kCommands = {{
      "the\n"
      "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index.\n"},
     {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
-     "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended; or\n"
-     "verifies a token file's checksum and lists its tokenizer, tokens, documents and texts.\n"},
+     "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended,\n"
+     "who its replicas are and what became of them; or verifies a token file's checksum and lists its\n"
+     "tokenizer, tokens, documents and texts.\n"},
     {"report", "tenax report RUNDIR ... [--out FILE.html]",
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
      "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"
-     "last profiled step beside the planned one, and the deck. Several runs are drawn over each other.\n"},
+     "last profiled step beside the planned one, and the deck. Of a run of replicas, how many contribute, "
+     "and\n"
+     "where some were lost and joined. Several runs are drawn over each other.\n"},
     {"launch", "tenax launch DECK [section.key=value ...]",
      "Trains parallel.replicas copies of the model, one MPI job each, and keeps them alive: one that dies "
      "is\n"

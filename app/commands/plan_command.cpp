@@ -58,6 +58,7 @@ io::JsonObject stage_json(const parallel::Layout& layout, std::size_t s) {
   memory_json.add("total", bytes(memory.total()));
   memory_json.add("host", bytes(memory.host_state + memory.host_activations));
   traffic_json.add("tensor", traffic.tensor).add("pipeline", traffic.pipeline).add("data", traffic.data);
+  traffic_json.add("replica_bytes", traffic.replica);
   stage.add("layers", layout.spans[s].end_layer - layout.spans[s].first_layer);
   stage.add("parameters_per_rank", layout.parameters_of_stage[s]);
   stage.add("live_microbatches", memory.slots);
@@ -117,21 +118,24 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
     std::printf("note     not on this machine, which a plan does not need: %s%s\n", missing.front().c_str(),
                 missing.size() == 1 ? "" : format(" and %zu more", missing.size() - 1).c_str());
   std::printf(
-      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data\n",
-      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total");
+      "\n%5s %7s %12s %5s %12s %12s %12s %12s %12s   sent per rank and step: tensor, pipeline, data%s\n",
+      "stage", "blocks", "parameters", "live", "state", "activations", "scratch", "workspace", "total",
+      deck.parallel.replicas > 1 ? ", replicas" : "");
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const parallel::RankMemory& m = layout.memory_of_stage[s];
     const parallel::StepTraffic& t = layout.traffic_of_stage[s];
     const auto bytes = [](std::size_t n) { return bytes_text(static_cast<double>(n)); };
-    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s   %s, %s, %s\n", s,
+    std::printf("%5zu %7lld %12s %5d %12s %12s %12s %12s %12s   %s, %s, %s%s\n", s,
                 static_cast<long long>(layout.spans[s].end_layer - layout.spans[s].first_layer),
                 count_text(static_cast<double>(layout.parameters_of_stage[s])).c_str(), m.slots,
                 bytes(m.state.total()).c_str(), bytes(m.activations).c_str(), bytes(m.scratch).c_str(),
                 bytes(m.workspace).c_str(), bytes(m.total()).c_str(), bytes_text(t.tensor).c_str(),
-                bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str());
+                bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str(),
+                deck.parallel.replicas > 1 ? (", " + bytes_text(t.replica)).c_str() : "");
   }
   if (const std::size_t all = host_bytes(layout, *choice.device); all > 0)
-    std::printf("\nall ranks take %s of host memory; %s are available here\n",
+    std::printf("\nall ranks%s take %s of host memory; %s are available here\n",
+                deck.parallel.replicas > 1 ? " of a replica" : "",
                 bytes_text(static_cast<double>(all)).c_str(),
                 bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);

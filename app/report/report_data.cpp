@@ -69,7 +69,8 @@ std::vector<io::JsonObject> events_json(const std::vector<io::EventLine>& events
 
 std::string ending(const std::vector<io::EventLine>& events) {
   const auto last = std::find_if(events.rbegin(), events.rend(), [](const io::EventLine& line) {
-    return line.event == "end" || line.event == "start" || line.event == "resume";
+    const bool is_either = line.event == "end" || line.event == "start" || line.event == "resume";
+    return !line.is_of_replica && (is_either || line.event == "launch");
   });
   if (last == events.rend()) return "nothing recorded";
   return last->event == "end" ? last->reason : "running, or was killed";
@@ -91,6 +92,15 @@ io::JsonObject axes_json(const io::RunSeries& series) {
   return io::JsonObject{}.add("step", step).add("tokens", tokens).add("seconds", rounded(seconds));
 }
 
+/// Of a run without a supervisor 1.
+std::int64_t replicas_of(const RunData& run) {
+  if (run.deck) return run.deck->parallel.replicas;
+  std::int64_t most = 1;
+  for (const double replicas : run.series.replicas)
+    if (std::isfinite(replicas)) most = std::max(most, static_cast<std::int64_t>(replicas));
+  return most;
+}
+
 double last_of(const std::vector<double>& values) { return values.empty() ? std::nan("") : values.back(); }
 
 io::JsonObject run_json(const RunData& run) {
@@ -103,12 +113,16 @@ io::JsonObject run_json(const RunData& run) {
   curves.add("validation", curve_json(s.validation_step, s.validation_loss));
   curves.add("lr", curve_json(s.step, s.lr)).add("grad_norm", curve_json(s.step, s.grad_norm));
   curves.add("rate", curve_json(s.step, s.tokens_per_second));
+  curves.add("replicas", curve_json(s.step, s.replicas));
   if (run.flop_per_token > 0)
     curves.add("flops", curve_json(s.step, s.tokens_per_second, run.flop_per_token));
   object.add("name", run.label).add("directory", run.directory.string()).add("ending", ending(run.events));
   object.add("steps", static_cast<std::int64_t>(s.step.size()))
       .add("tokens", s.tokens_seen.empty() ? 0 : s.tokens_seen.back());
-  if (run.deck) object.add("train_steps", run.deck->run.train_steps).add("ranks", run.deck->parallel.ranks());
+  if (run.deck)
+    object.add("train_steps", run.deck->run.train_steps)
+        .add("ranks", run.deck->parallel.ranks() * run.deck->parallel.replicas);
+  object.add("replicas", replicas_of(run));
   object.add("loss", last_of(s.loss)).add("validation_loss", last_of(s.validation_loss));
   object.add("step_s", median(s.seconds)).add("seconds", seconds).add("rate", rate);
   object.add("flops", rate * run.flop_per_token).add("curves", curves);

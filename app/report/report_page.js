@@ -1,5 +1,7 @@
 'use strict';
 // The page of report_charts.js: which charts there are, what is in them, and the cards of the runs.
+// Events that curves are marked with, and the class of their marks.
+const marks = { replica_lost: 'lost', replica_join: 'joined' };
 const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
 
 function curveChart(id, title, keys, options = {}) {
@@ -27,6 +29,13 @@ function curveChart(id, title, keys, options = {}) {
   const leader = (list) => {
     const dense = list.filter((c) => !isScore(c)), of = dense.length ? dense : list;
     return of.length ? of.reduce((a, c) => (end(c) > end(a) ? c : a)) : { x: [], at: [] };
+  };
+  const drawMarks = (f, run, [, last], bottom) => {
+    for (const e of run.events.filter((event) => marks[event.event])) {
+      const at = Math.min(last, view.x === 'step' ? e.step : across(run, e.step - 1));
+      if (view.logX && at <= 0) continue;
+      f.svg.append(make('line', { class: `mark ${marks[e.event]}`, x1: f.x(at), x2: f.x(at), y1: f.top, y2: bottom }));
+    }
   };
   const drawCurve = (f, c) => {
     const points = (values) => c.at.map((v, k) => `${f.x(v).toFixed(1)} ${f.y(values[k]).toFixed(1)}`);
@@ -57,6 +66,7 @@ function curveChart(id, title, keys, options = {}) {
     if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
     if (options.zero && !log) ys[0] = 0;
     const axis = axisTo(xs[1]), f = frame(width, options.wide ? 320 : 250, xs, ys, { x: axis.title, unit: axis.unit, log, logX: view.logX });
+    if (options.marks) visible().forEach(({ run }) => drawMarks(f, run, xs, f.y(ys[0])));
     for (const c of list) drawCurve(f, c);
     const { at } = leader(list);
     const details = (c, k) => [c.low && `${number(c.low[k])} to ${number(c.high[k])}`, c.smooth && `smoothed ${number(c.smooth[k])}`]
@@ -95,6 +105,14 @@ function lossKey() {
   const score = alone ? scoreColour(0) : 'currentColor', training = alone ? colour(0) : 'currentColor';
   return [make('span', { class: 'key' }, sample(line('curve', training)), ' training',
     sample(line('curve score', score), make('circle', { class: 'score', cx: 13, cy: 4, r: 3.5, fill: score })), ' validation')];
+}
+
+// Which mark is which, where there are any.
+function markKey() {
+  if (!data.runs.some((run) => run.events.some((e) => marks[e.event]))) return [];
+  const sample = (name) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' },
+    make('line', { class: `mark ${name}`, x1: 13, x2: 13, y1: -3, y2: 11 }));
+  return [make('span', { class: 'key' }, sample('lost'), ' replica lost', sample('joined'), ' replica joined')];
 }
 
 function histogramChart() {
@@ -190,7 +208,7 @@ function card(run, i) {
   } else name.append(run.name);
   name.append(make('small', {}, run.directory));
   const facts = [['ended', run.ending], ['steps', `${whole(run.steps)}${run.train_steps ? ` of ${whole(run.train_steps)}` : ''}`],
-    ['ranks', run.ranks], ['loss', run.loss === null ? null : number(run.loss)],
+    ['replicas', run.replicas > 1 ? run.replicas : null], ['ranks', run.ranks], ['loss', run.loss === null ? null : number(run.loss)],
     ['validation loss', run.validation_loss === null ? null : number(run.validation_loss)],
     ['tokens', run.tokens ? number(run.tokens) : null], ['training time', duration(run.seconds)],
     ['median step', `${number(run.step_s * 1e3)} ms`], ['median tokens/s', run.rate ? number(run.rate) : null],
@@ -240,10 +258,12 @@ function listenToView() {
 
 document.getElementById('runs').append(...data.runs.map(card));
 listenToView();
-curveChart('chart-loss', 'Loss', ['loss', 'validation'], { wide: true, log: 'asked', smooth: true, key: lossKey() });
+curveChart('chart-loss', 'Loss', ['loss', 'validation'], { wide: true, log: 'asked', smooth: true, key: [...lossKey(), ...markKey()], marks: true });
 curveChart('chart-lr', 'Learning rate', ['lr'], { zero: true, log: 'asked' });
 curveChart('chart-grad-norm', 'Gradient norm', ['grad_norm'], { log: 'auto', zero: true, smooth: true });
-curveChart('chart-tokens', 'Tokens per second', ['rate'], { zero: true, smooth: true });
+curveChart('chart-tokens', 'Tokens per second', ['rate'], { zero: true, smooth: true, key: markKey(), marks: true });
+if (data.runs.some((run) => run.replicas > 1))
+  curveChart('chart-replicas', 'Replicas that contribute', ['replicas'], { zero: true, key: markKey(), marks: true });
 curveChart('chart-flops', 'Model FLOP/s', ['flops'], { zero: true, smooth: true });
 histogramChart();
 eventChart();

@@ -37,15 +37,37 @@ std::string folded_lines(const std::string& text) {
   return all;
 }
 
+std::string grid_text(const parallel::GridShape& grid) {
+  return format("tensor %d x pipeline %d x data %d", grid.tensor, grid.pipeline, grid.data);
+}
+
+std::string step_text(const io::Deck& deck) {
+  return format("%lld sequences of %lld tokens a step", static_cast<long long>(deck.batch.global_batch_size),
+                static_cast<long long>(deck.model.seq_length));
+}
+
+// While all replicas are there.
+std::string replica_lines(const parallel::Layout& layout, const io::Deck& deck) {
+  const std::int64_t unit = deck.batch.micro_batch_size * layout.grid.data, replicas = deck.parallel.replicas;
+  const std::int64_t units = deck.batch.global_batch_size / unit, least = units / replicas * unit;
+  std::string share = format("%lld", static_cast<long long>(least));
+  if (units % replicas != 0) share = format("%lld or ", static_cast<long long>(least + unit)) + share;
+  const int ranks = layout.grid.ranks();
+  return format("replicas %lld, of %d rank%s each; of ", static_cast<long long>(replicas), ranks,
+                ranks == 1 ? "" : "s") +
+         step_text(deck) + " each computes " + share + "; gradients travel in " +
+         deck.replicas.wire_dtype.word() + "\nlayout   " + grid_text(layout.grid) +
+         format(" in a replica, microbatches of %lld", static_cast<long long>(deck.batch.micro_batch_size));
+}
+
 std::string layout_line(const parallel::Layout& layout, const io::Deck& deck) {
-  std::string line =
-      format("layout   %d rank%s = tensor %d x pipeline %d x data %d, %lld sequences of %lld tokens a step",
-             layout.grid.ranks(), layout.grid.ranks() == 1 ? "" : "s", layout.grid.tensor,
-             layout.grid.pipeline, layout.grid.data, static_cast<long long>(deck.batch.global_batch_size),
-             static_cast<long long>(deck.model.seq_length));
-  return line + format(" in %d microbatch%s of %lld", layout.schedule.microbatches(),
-                       layout.schedule.microbatches() == 1 ? "" : "es",
-                       static_cast<long long>(deck.batch.micro_batch_size));
+  if (deck.parallel.replicas > 1) return replica_lines(layout, deck);
+  const int ranks = layout.grid.ranks();
+  return format("layout   %d rank%s = ", ranks, ranks == 1 ? "" : "s") + grid_text(layout.grid) + ", " +
+         step_text(deck) +
+         format(" in %d microbatch%s of %lld", layout.schedule.microbatches(),
+                layout.schedule.microbatches() == 1 ? "" : "es",
+                static_cast<long long>(deck.batch.micro_batch_size));
 }
 
 std::string pipeline_line(const parallel::Layout& layout, const io::Deck& deck) {

@@ -28,22 +28,24 @@ std::string place_of(const json& event) {
                                                 stages->at(1).is_number())
     return "link " + std::to_string(stages->at(0).get<std::int64_t>()) + "-" +
            std::to_string(stages->at(1).get<std::int64_t>());
-  for (const std::string name : {"stage", "rank"})
+  std::string place;
+  for (const std::string name : {"replica", "stage", "rank"})
     if (const auto found = event.find(name); found != event.end() && found->is_number())
-      return name + " " + std::to_string(found->get<std::int64_t>());
-  return {};
+      place += (place.empty() ? "" : ", ") + name + " " + std::to_string(found->get<std::int64_t>());
+  return place;
 }
 
-void add_events(const fs::path& file, const std::string& replica, std::vector<EventLine>& events) {
+void add_events(const fs::path& file, std::optional<int> replica, std::vector<EventLine>& events) {
   for_each_json_line(file, [&](const json& object) {
     if (!object.contains("event")) return;
     EventLine line;
+    line.is_of_replica = replica.has_value();
     line.time_s = number_in(object, "time");
     line.step = object.value("step", json()).is_number() ? object["step"].get<std::int64_t>() : 0;
     line.event = text_of(object["event"]);
     line.reason = object.contains("reason") ? text_of(object["reason"]) : "";
     line.place = place_of(object);
-    line.details = replica;
+    if (replica) line.details = "of replica " + std::to_string(*replica);
     for (const auto& [name, value] : object.items()) {
       if (name == "time" || name == "step" || name == "event") continue;
       line.details += (line.details.empty() ? "" : ", ") + name + " " + text_of(value);
@@ -67,6 +69,7 @@ RunSeries read_series(const fs::path& run_directory) {
       series.lr.push_back(number_in(line, "lr"));
       series.seconds.push_back(number_in(line, "seconds"));
       series.tokens_per_second.push_back(number_in(line, "tokens_per_second"));
+      series.replicas.push_back(number_in(line, "replicas"));
       const double tokens = number_in(line, "tokens");
       const double before = series.tokens_seen.empty() ? 0 : series.tokens_seen.back();
       series.tokens_seen.push_back(before + (tokens > 0 ? tokens : 0));
@@ -77,12 +80,12 @@ RunSeries read_series(const fs::path& run_directory) {
 
 std::vector<EventLine> read_events(const fs::path& run_directory) {
   std::vector<EventLine> events;
-  add_events(run_directory / "events.jsonl", "", events);
+  add_events(run_directory / "events.jsonl", {}, events);
   std::error_code none;
   for (int replica = 0;; ++replica) {
     const fs::path file = run_directory / ("replica-" + std::to_string(replica)) / "events.jsonl";
     if (!fs::exists(file, none)) break;
-    add_events(file, "of replica " + std::to_string(replica), events);
+    add_events(file, replica, events);
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });

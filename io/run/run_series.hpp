@@ -14,15 +14,18 @@ namespace tenax::io {
 struct RunSeries {
   std::vector<double> step, loss, grad_norm, lr, seconds, tokens_per_second;
   std::vector<double> tokens_seen;  ///< by the end of each step
+  /// That contributed to each step; not-a-number in a run without a supervisor.
+  std::vector<double> replicas;
   std::vector<double> validation_step, validation_loss;
 };
 
 struct EventLine {
-  double time_s = 0;  ///< UNIX time
+  double time_s = 0;           ///< UNIX time
+  bool is_of_replica = false;  ///< a replica wrote it; false: the run, or its supervisor
   std::int64_t step = 0;
   std::string event;
   std::string reason;   ///< why the run ended, where event is "end"
-  std::string place;    ///< "link 1-2" (stages), "stage 1", "rank 5"; empty for the whole run
+  std::string place;    ///< "link 1-2" (stages), "stage 1", "replica 2, rank 5"; empty for the whole run
   std::string details;  ///< the other members, as "name value, name value"
 };
 

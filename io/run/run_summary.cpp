@@ -7,6 +7,7 @@
 
 #include "io/deck/deck.hpp"
 #include "io/json_parse.hpp"
+#include "io/run/replica_summary.hpp"
 #include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
@@ -58,7 +59,7 @@ bool is_event(const json& event, const char* name) { return event.value("event",
 
 std::string ending(const std::vector<json>& events) {
   const auto last = last_of(events, [](const json& e) {
-    return is_event(e, "end") || is_event(e, "start") || is_event(e, "resume");
+    return is_event(e, "end") || is_event(e, "start") || is_event(e, "resume") || is_event(e, "launch");
   });
   if (!last) return listed("ended", "nothing is recorded");
   if (!is_event(*last, "end"))
@@ -88,7 +89,8 @@ std::string last_metrics(const fs::path& directory) {
 
 std::string counted_events(const std::vector<json>& events) {
   std::string text;
-  for (const char* name : {"checkpoint_failed", "skip", "straggler", "reschedule"}) {
+  for (const char* name :
+       {"checkpoint_failed", "skip", "straggler", "reschedule", "repeat", "void", "wait"}) {
     const auto n =
         std::count_if(events.begin(), events.end(), [&](const json& e) { return is_event(e, name); });
     if (n > 0) text += listed(name, std::to_string(n) + (n == 1 ? " time" : " times"));
@@ -134,7 +136,8 @@ std::string summarise_run(const fs::path& directory) {
   }
   const std::vector<json> events = read_lines(directory / "events.jsonl");
   return directory.string() + ": a run of tenax\n" + ending(events) + last_metrics(directory) +
-         counted_events(events) + checkpoints(checkpoint_directory_of_run(directory));
+         counted_events(events) + summarise_replicas(directory) +
+         checkpoints(checkpoint_directory_of_run(directory));
 }
 
 }  // namespace tenax::io

@@ -6,8 +6,8 @@
 
 namespace tenax::io {
 
-/// Lines that tell how the run ended (events.jsonl), its last metrics (metrics.jsonl) and its
-/// checkpoints. Throws kernels::Error(rank) if `directory` is no run directory.
+/// Lines that tell how the run ended (events.jsonl), its last metrics (metrics.jsonl), its replicas
+/// (replica_summary.hpp) and its checkpoints. Throws kernels::Error(rank) if `directory` is no run directory.
 std::string summarise_run(const std::filesystem::path& directory);
 
 /// The checkpoint directory in the resolved deck of the run in `directory`; without a deck, the

@@ -33,14 +33,20 @@ class PaperGroup : public comm::Communicator {
   int size_;
 };
 
+// A ring sends what a rank owns but for its own share once for the sums, and once more for everybody to have them.
+double replica_traffic(const LayoutRequest& request, double owned_elements) {
+  const double r = request.replicas;
+  return owned_elements * static_cast<double>(request.gradient_wire_bytes) * 2 * (r - 1) / r;
+}
+
 // Megatron's count: one rank's bytes sent in a step.
-StepTraffic stage_traffic(const Layout& layout, int microbatches, const model::StageSpan& span,
+StepTraffic stage_traffic(const LayoutRequest& request, const Layout& layout, const model::StageSpan& span,
                           const ShardMap& shards) {
   const model::GptConfig& c = layout.config;
   const double activation = static_cast<double>(layout.microbatch.rows() * c.hidden_size) *
                             static_cast<double>(bytes_of(c.compute_dtype));
   const auto blocks = static_cast<double>(span.end_layer - span.first_layer);
-  const double t = layout.grid.tensor, d = layout.grid.data, n = microbatches;
+  const double t = layout.grid.tensor, d = layout.grid.data, n = request.microbatches;
   const double all_reduces = 4 * blocks + (span.has_embedding ? 1 : 0) + (span.has_head ? 1 : 0);
   StepTraffic traffic;
   traffic.tensor = n * all_reduces * activation * 2 * (t - 1) / t;
@@ -48,6 +54,7 @@ StepTraffic stage_traffic(const Layout& layout, int microbatches, const model::S
   const auto whole = static_cast<double>(shards.padded_size());
   const auto sum_bytes = static_cast<double>(bytes_of(kernels::accumulation_of(c.compute_dtype)));
   traffic.data = whole * (sum_bytes + static_cast<double>(bytes_of(c.compute_dtype))) * (d - 1) / d;
+  traffic.replica = replica_traffic(request, whole / d);
   return traffic;
 }
 
@@ -132,9 +139,12 @@ Layout plan_emulated_layout(const LayoutRequest& request) {
     memory.activations = load.activation_bytes * static_cast<std::size_t>(memory.slots);
     layout.memory_of_stage.push_back(memory);
     const double neighbours = (s > 0 ? 1 : 0) + (s + 1 < stages ? 1 : 0);
-    layout.traffic_of_stage.push_back({.tensor = 0,
-                                       .pipeline = request.microbatches * neighbours * activation_bytes,
-                                       .data = 2 * static_cast<double>(load.gradient_bytes) * (d - 1) / d});
+    const auto gradient_bytes = static_cast<double>(load.gradient_bytes);
+    layout.traffic_of_stage.push_back(
+        {.tensor = 0,
+         .pipeline = request.microbatches * neighbours * activation_bytes,
+         .data = 2 * gradient_bytes * (d - 1) / d,
+         .replica = replica_traffic(request, gradient_bytes / sizeof(float) / d)});
   }
   return layout;
 }
@@ -208,7 +218,7 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
     layout.parameters_of_stage.push_back(parameters);
     needs.push_back(stage_needs(layout, span, shards, room));
     layout.slot_room_of_stage.push_back(slot_room(layout, needs.back(), room));
-    layout.traffic_of_stage.push_back(stage_traffic(layout, request.microbatches, span, shards));
+    layout.traffic_of_stage.push_back(stage_traffic(request, layout, span, shards));
   }
   layout.limit = activation_limit(request, layout, true);
   layout.schedule = plan_healthy(request, layout);

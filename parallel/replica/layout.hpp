@@ -37,8 +37,10 @@ struct LayoutRequest {
   /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory
   /// allows.
   std::vector<std::int64_t> activation_limit;
-  bool fails_over = false;  ///< Layout::fails_over
-  bool has_peers = false;   ///< Layout::has_peers
+  bool fails_over = false;               ///< Layout::fails_over
+  bool has_peers = false;                ///< Layout::has_peers
+  int replicas = 1;                      ///< over which gradients are summed
+  std::int64_t gradient_wire_bytes = 4;  ///< of one element on its way between replicas
   std::optional<EmulatedLoad> emulated;
 
   /// The most microbatches of a step.
@@ -92,9 +94,10 @@ struct RankMemory {
   std::size_t total() const { return state.total() + activations + scratch + workspace; }
 };
 
-/// Bytes that one rank sends in a step, per kind of link.
+/// Bytes that one rank sends in a step, per kind of link. `replica`: of the ring over replicas,
+/// all of which take part.
 struct StepTraffic {
-  double tensor = 0, pipeline = 0, data = 0;
+  double tensor = 0, pipeline = 0, data = 0, replica = 0;
 };
 
 struct Layout {

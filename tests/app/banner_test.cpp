@@ -10,7 +10,7 @@
 namespace tenax::app {
 namespace {
 
-std::string banner_of(int tensor, int pipeline, int data) {
+std::string banner_of(int tensor, int pipeline, int data, int replicas = 1) {
   io::Deck deck;
   deck.run.name = "a-run";
   deck.model.num_layers = 96;
@@ -20,7 +20,7 @@ std::string banner_of(int tensor, int pipeline, int data) {
   deck.model.seq_length = 2048;
   deck.model.vocab_size = 50257;
   deck.batch.global_batch_size = 1536;
-  deck.parallel = {tensor, pipeline, data, 1};
+  deck.parallel = {tensor, pipeline, data, replicas};
   constexpr double kFlopPerSecond = 1e15;
   constexpr std::size_t kPlenty = std::size_t{1} << 50;
   return banner(deck, plan_layout(deck, kFlopPerSecond, kPlenty), *kernels::create_cpu_device(),
@@ -38,6 +38,17 @@ TEST(Banner, fits_into_80_columns_and_breaks_no_word) {
     EXPECT_NE(words.find("96 layers, 96 heads, width 12288, T 2048, vocabulary 50257: "), std::string::npos);
     EXPECT_NE(words.find(" a rank: weights "), std::string::npos);
   }
+}
+
+TEST(Banner, says_what_share_each_replica_has_and_how_gradients_travel) {
+  std::istringstream folded(banner_of(1, 2, 4, 5));
+  std::string text;
+  for (std::string word; folded >> word;) text += word + " ";
+  EXPECT_NE(
+      text.find("replicas 5, of 8 ranks each; of 1536 sequences of 2048 tokens a step each computes "
+                "308 or 304; gradients travel in fp32 layout tensor 1 x pipeline 2 x data 4 in a replica"),
+      std::string::npos)
+      << text;
 }
 
 }  // namespace

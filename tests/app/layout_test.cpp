@@ -53,6 +53,19 @@ TEST(Layout, the_optimizer_is_sharded_over_the_data_group) {
   EXPECT_GT(four.traffic_of_stage[0].data, 0);
 }
 
+// As NCCL's ring: each rank sends 2 (R - 1) / R of what it has.
+TEST(Layout, a_rank_sends_its_share_of_the_gradient_to_other_replicas_twice_but_for_its_own_part) {
+  io::Deck three = deck(1, 1, 2);
+  three.parallel.replicas = 3;
+  const parallel::StepTraffic fp32 = plan_layout(three, kFlopPerSecond, kPlenty).traffic_of_stage[0];
+  const double parameters =
+      static_cast<double>(plan_layout(three, kFlopPerSecond, kPlenty).parameters_of_stage[0]);
+  EXPECT_NEAR(fp32.replica, parameters / 2 * 4 * 2 * 2 / 3, parameters / 100);
+  three.replicas.wire_dtype = io::ComputeDtype::bf16;
+  EXPECT_EQ(plan_layout(three, kFlopPerSecond, kPlenty).traffic_of_stage[0].replica, fp32.replica / 2);
+  EXPECT_EQ(plan_layout(deck(1, 1, 2), kFlopPerSecond, kPlenty).traffic_of_stage[0].replica, 0);
+}
+
 TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
   io::Deck limited = deck(1, 4, 1);
   limited.pipeline.activation_limit = {3};

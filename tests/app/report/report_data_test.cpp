@@ -108,6 +108,21 @@ TEST(ReportData, axes_say_where_a_step_stands_in_tokens_and_time) {
   EXPECT_NEAR(axes.at("seconds").back().get<double>(), 500, 1);
 }
 
+TEST(ReportData, a_run_of_replicas_ends_when_its_supervisor_says_so) {
+  RunData run = run_of(3);
+  run.series.replicas = {3, 2, 3};
+  io::EventLine launch, lost;
+  launch.event = "launch";
+  lost.event = "end";
+  lost.is_of_replica = true;
+  lost.reason = "failed";
+  run.events = {launch, lost};
+  const auto shown = nlohmann::json::parse(chart_data_json({run})).at("runs")[0];
+  EXPECT_EQ(shown.at("ending"), "running, or was killed");
+  EXPECT_EQ(shown.at("replicas"), 3);
+  EXPECT_EQ(shown.at("curves").at("replicas").at("y"), (std::vector<double>{3, 2, 3}));
+}
+
 TEST(ReportPage, a_million_steps_take_less_than_5_MB) {
   EXPECT_LT(report_page({run_of(1'000'000)}, {""}).size(), std::size_t{5'000'000});
 }

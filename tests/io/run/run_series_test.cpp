@@ -49,6 +49,25 @@ TEST(RunSeries, events_keep_their_details) {
   EXPECT_EQ(events[1].step, 9);
 }
 
+TEST(RunSeries, knows_how_many_replicas_contributed_and_whose_events_are_whose) {
+  const TemporaryFolder folder;
+  folder.write("metrics.jsonl",
+               "{\"step\": 0, \"loss\": 5.5, \"replicas\": 3}\n"
+               "{\"step\": 1, \"loss\": 5.4}\n");
+  const RunSeries series = read_series(folder.path());
+  EXPECT_EQ(series.replicas.front(), 3);
+  EXPECT_TRUE(std::isnan(series.replicas.back()));
+  folder.write("events.jsonl", "{\"time\": 9, \"event\": \"replica_lost\", \"replica\": 1, \"rank\": 2}\n");
+  std::filesystem::create_directory(folder.path() / "replica-0");
+  folder.write("replica-0/events.jsonl", "{\"time\": 10, \"event\": \"end\", \"reason\": \"failed\"}\n");
+  const auto events = read_events(folder.path());
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].place, "replica 1, rank 2");
+  EXPECT_FALSE(events[0].is_of_replica);
+  EXPECT_TRUE(events[1].is_of_replica);
+  EXPECT_EQ(events[1].details, "of replica 0, reason failed");
+}
+
 TEST(TraceFile, times_begin_with_the_first_event_of_all_ranks) {
   const TemporaryFolder folder;
   const TraceFile trace = read_trace(folder.write("trace.json",
