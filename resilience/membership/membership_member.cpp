@@ -118,6 +118,7 @@ bool MembershipMember::on_vote(const StepOutcome& outcome) {
 
 void MembershipMember::on_restored(std::int64_t done, std::int64_t next_sample) {
   if (!std::exchange(restores_, false)) return;  // it fetches the state instead
+  unacked_.forget_from(done);
   progress_.restore(done, next_sample);
   send(Restored{.done = done, .next_sample = next_sample});
 }

@@ -19,11 +19,15 @@ int from_environment(const char* name, int otherwise) {
   return text ? std::atoi(text) : otherwise;
 }
 
+/// Goes on without faults until the next thing is of `kind`.
+void go_on_to(MembershipWorld& world, WorldAction::Kind kind) {
+  for (auto next = world.next(); next && next->kind != kind; next = world.next()) world.apply(*next);
+}
+
 /// Runs until its replicas train the first step, without faults.
 MembershipWorld training(MembershipWorld::Options options) {
   MembershipWorld world(options);
-  for (auto next = world.next(); next && next->kind != WorldAction::Kind::begin; next = world.next())
-    world.apply(*next);
+  go_on_to(world, WorldAction::Kind::begin);
   return world;
 }
 
@@ -46,6 +50,22 @@ TEST(MembershipExploration, two_replicas_keep_every_promise_whatever_fails_in_tw
   explore(training({.replicas = 2, .train_steps = 2}), 1);
 }
 
+TEST(MembershipExploration, a_loss_is_survived_whatever_else_fails) {
+  MembershipWorld world =
+      training({.replicas = 2, .train_steps = from_environment("TENAX_EXPLORE_STEPS", 1)});
+  world.apply({WorldAction::Kind::crash, 0});
+  explore(world, 1);
+}
+
+TEST(MembershipExploration, a_replica_joins_whatever_fails) {
+  MembershipWorld world =
+      training({.replicas = 2, .train_steps = from_environment("TENAX_EXPLORE_STEPS", 2)});
+  world.apply({WorldAction::Kind::crash, 0});
+  go_on_to(world, WorldAction::Kind::connect);
+  go_on_to(world, WorldAction::Kind::complete);  // held at the next step
+  explore(world, 1);
+}
+
 TEST(MembershipExploration, a_run_begins_whatever_fails) {
   explore(MembershipWorld({.replicas = 2, .train_steps = 1, .all_orders = true}), 1);
 }
@@ -55,10 +75,11 @@ class Walk {
  public:
   Walk(MembershipWorld world, std::uint64_t seed) : world_(std::move(world)), random_(seed) {}
 
-  void wander(int steps, int faults) {
+  void wander(int steps, int faults, int rarity) {
     for (int i = 0; i < steps && !world_.is_over() && why_.empty(); ++i) {
       const std::vector<WorldAction> actions = world_.actions(), evils = world_.faults();
-      const bool is_fault = actions.empty() || (faults > 0 && !evils.empty() && random_() % 25 == 0);
+      const bool is_fault = actions.empty() || (faults > 0 && !evils.empty() &&
+                                                random_() % static_cast<std::uint64_t>(rarity) == 0);
       faults -= is_fault;
       take(is_fault ? pick(evils) : pick(actions));
     }
@@ -93,17 +114,17 @@ class Walk {
   std::string why_, way_;
 };
 
-TEST(MembershipExploration, four_replicas_keep_every_promise_on_random_walks_with_many_faults) {
-  const int walks = from_environment("TENAX_EXPLORE_WALKS", 300);
+TEST(MembershipExploration, up_to_four_replicas_keep_every_promise_on_random_walks_with_many_faults) {
+  const int walks = from_environment("TENAX_EXPLORE_WALKS", 4000);
   for (int seed = 1; seed <= walks; ++seed) {
-    const MembershipWorld::Options options{.replicas = 4,
-                                           .min_replicas = 1 + seed % 2,
+    const MembershipWorld::Options options{.replicas = seed % 8 < 5 ? 4 : 2 + seed % 2,
+                                           .min_replicas = 1 + seed % 3 / 2,
                                            .train_steps = 6,
                                            .batch = seed % 3 == 0 ? BatchRule::shrink : BatchRule::keep,
                                            .all_orders = seed % 4 != 0,
                                            .through_text = seed % 5 == 0};
     Walk walk(MembershipWorld(options), static_cast<std::uint64_t>(seed));
-    walk.wander(600, seed % 12);
+    walk.wander(600, seed % 12, 6 + seed % 7 * 5);
     walk.finish();
     ASSERT_EQ(walk.violation(), "") << "seed " << seed;
   }

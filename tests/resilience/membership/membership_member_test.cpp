@@ -174,6 +174,19 @@ TEST(MembershipMember, keeps_commits_until_they_are_acknowledged_and_sends_them_
   EXPECT_EQ(std::get<Commit>(said[2]).record.step, 3);
 }
 
+TEST(MembershipMember, forgets_the_commits_of_steps_beyond_the_checkpoint_that_all_go_back_to) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 6, true)});
+  member.step(complete({0, 1}));
+  member.hear(Freeze{.change = 1, .epoch = 1});
+  member.hear(Restore{});
+  member.on_restored(4, 16);
+  member.on_disconnected();
+  member.take_messages();
+  member.on_connected(1);
+  EXPECT_EQ(member.take_messages().size(), 1u) << "the check-in alone";
+}
+
 TEST(MembershipMember, keeps_its_answer_when_the_service_goes_away) {
   Member member;
   member.hear(NewEpoch{epoch_of(1, 0)});

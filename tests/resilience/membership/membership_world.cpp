@@ -214,7 +214,7 @@ std::vector<WorldAction> MembershipWorld::faults() const {
   }
   if (!service_) return found;
   found.push_back({Kind::crash_service});
-  if (durable_ < records_.size()) found.push_back({Kind::crash_service_host});
+  found.push_back({Kind::crash_service_host});
   if (!stop_wished_) found.push_back({Kind::wish_stop});
   return found;
 }
@@ -405,12 +405,14 @@ void MembershipWorld::end(Process& it, Life life) {
   it.link = 0;
 }
 
+// With its host go what was not synced, and the messages under way.
 void MembershipWorld::crash_service(bool with_host) {
   service_.reset();
   if (with_host) records_.resize(durable_);
   for (Process& it : processes_) {
     it.to_service.clear();
     it.closed_to_service = false;
+    if (with_host) it.to_member.clear();
     if (it.link != 0) it.closed_to_member = true;
   }
 }
@@ -474,8 +476,10 @@ void MembershipWorld::drain_service() {
 }
 
 void MembershipWorld::handle(const ServiceEvent& event) {
-  if (const auto* lost = std::get_if<ReplicaLost>(&event))
+  if (const auto* lost = std::get_if<ReplicaLost>(&event)) {
+    check(lost->reason != LossReason::diverged, "a sound replica is taken for one that diverged");
     for (Process& it : processes_) it.is_lost |= it.id == lost->id;
+  }
   if (const auto* gone = std::get_if<StepsVoided>(&event))
     std::erase_if(checkpoints_, [&](const Checkpoint& it) { return it.done > gone->void_from; });
   if (const auto* saved = std::get_if<CheckpointSaved>(&event))
