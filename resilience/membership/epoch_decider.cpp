@@ -61,6 +61,7 @@ void EpochDecider::take(MembershipState& state, const Seat& seat, const Saved& s
   const bool is_last = stop_at_ && stop_at_->done == saved.done && stop_at_->writer == seat.id.replica;
   const bool is_writer = state.is_member(seat.id) && state.writer() == seat.id.replica;
   if (!is_last && (!is_writer || saved.done > state.steps().done())) return;
+  state.sync();  // a checkpoint that outlives the host must not be of steps that do not
   state.tell(CheckpointSaved{.writer = seat.id, .saved = saved, .is_last = is_last});
   if (is_last && saved.failure.empty()) end(state);
 }

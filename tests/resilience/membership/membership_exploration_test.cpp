@@ -115,14 +115,17 @@ class Walk {
 };
 
 TEST(MembershipExploration, up_to_four_replicas_keep_every_promise_on_random_walks_with_many_faults) {
+  const int first = from_environment("TENAX_EXPLORE_SEED", 1);
   const int walks = from_environment("TENAX_EXPLORE_WALKS", 4000);
-  for (int seed = 1; seed <= walks; ++seed) {
+  for (int seed = first; seed < first + walks; ++seed) {
     const MembershipWorld::Options options{.replicas = seed % 8 < 5 ? 4 : 2 + seed % 2,
                                            .min_replicas = 1 + seed % 3 / 2,
                                            .train_steps = 6,
                                            .batch = seed % 3 == 0 ? BatchRule::shrink : BatchRule::keep,
                                            .all_orders = seed % 4 != 0,
-                                           .through_text = seed % 5 == 0};
+                                           .through_text = seed % 5 == 0,
+                                           .saves_between = seed % 2 == 0,
+                                           .leaves = seed % 7 < 3};
     Walk walk(MembershipWorld(options), static_cast<std::uint64_t>(seed));
     walk.wander(600, seed % 12, 6 + seed % 7 * 5);
     walk.finish();

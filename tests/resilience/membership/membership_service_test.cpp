@@ -332,6 +332,16 @@ TEST(MembershipService, does_not_end_the_run_where_the_last_checkpoint_could_not
   EXPECT_TRUE(bench.events<CheckpointSaved>()[0].is_last);
 }
 
+TEST(MembershipService, stores_the_commits_of_a_checkpoint_for_good_before_it_counts) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.commit(k0, 0);
+  EXPECT_EQ(bench.stored_for_good, 1u) << "the epoch";
+  bench.say(k0, Saved{.done = 1});
+  EXPECT_EQ(bench.events<CheckpointSaved>().size(), 1u);
+  EXPECT_EQ(bench.stored_for_good, 2u);
+}
+
 TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_dies) {
   ServiceBench bench(2);
   bench.start(2, 99);

@@ -23,18 +23,32 @@ constexpr Kind kFairOrder[] = {Kind::to_service, Kind::to_member, Kind::exit,  K
 }  // namespace
 
 std::string to_string(WorldAction action) {
-  constexpr const char* kNames[] = {"to_service",    "to_member",
-                                    "connect",       "begin",
-                                    "enter",         "fetch",
-                                    "complete",      "abort",
-                                    "restore",       "save",
-                                    "exit",          "restart_service",
-                                    "restart",       "tick",
-                                    "wake",          "crash",
-                                    "stop",          "cut",
-                                    "silence",       "fail_exchange",
-                                    "crash_service", "crash_service_host",
-                                    "wish_stop"};
+  constexpr const char* kNames[] = {"to_service",
+                                    "to_member",
+                                    "connect",
+                                    "begin",
+                                    "enter",
+                                    "fetch",
+                                    "complete",
+                                    "abort",
+                                    "restore",
+                                    "save",
+                                    "save_between",
+                                    "exit",
+                                    "restart_service",
+                                    "restart",
+                                    "tick",
+                                    "wake",
+                                    "crash",
+                                    "stop",
+                                    "cut",
+                                    "silence",
+                                    "fail_exchange",
+                                    "crash_service",
+                                    "crash_service_host",
+                                    "wish_stop",
+                                    "wish_leave",
+                                    "give_up"};
   return std::string(" ") + kNames[static_cast<int>(action.kind)] + " " + std::to_string(action.process);
 }
 
@@ -84,7 +98,8 @@ bool MembershipWorld::is_over() const {
 
 // The supervisor starts a replica again whose processes have ended, or which stand still and are not in the run.
 bool MembershipWorld::can_restart(const Process& process) const {
-  if (!service_ || has_exited() || !is_newest(process)) return false;
+  if (!service_ || has_exited() || !is_newest(process) || given_up_.contains(process.id.replica))
+    return false;
   const MembershipState& state = service_->state();
   const bool is_out = !state.seats().of(process.id) && (process.is_lost || !state.is_member(process.id));
   return process.life == Life::dead ||
@@ -113,6 +128,19 @@ bool MembershipWorld::can_complete(const Process& process) const {
   return process.member.epoch()->number == process.epoch && exchange &&
          std::all_of(members.begin(), members.end(),
                      [&](const EpochMember& member) { return exchange->contains(member.id.replica); });
+}
+
+bool MembershipWorld::can_save_between(const Process& process) const {
+  const MemberProgress& progress = process.member.progress();
+  return options_.saves_between && process.place == Place::free && progress.is_whole() &&
+         !process.saved.contains(progress.done()) && process.member.epoch()->writer == process.id.replica &&
+         process.member.plan().action == Action::train;
+}
+
+bool MembershipWorld::can_be_given_up(const Process& process) const {
+  return options_.leaves && process.life == Life::dead && is_newest(process) &&
+         !given_up_.contains(process.id.replica) &&
+         options_.replicas - static_cast<int>(given_up_.size()) > options_.min_replicas;
 }
 
 bool MembershipWorld::peers_live(const Process& process) const {
@@ -144,6 +172,7 @@ std::vector<Kind> MembershipWorld::actions_of(const Process& it) const {
   add(it.place == Place::free && plan.action == Action::train, Kind::begin);
   add(it.place == Place::free && plan.action == Action::restore, Kind::restore);
   add(it.place == Place::free && plan.action == Action::save, Kind::save);
+  add(can_save_between(it), Kind::save_between);
   add(it.place == Place::passes, Kind::enter);
   add(is_behind && !is_frozen && source_for(it), Kind::fetch);
   add(it.place == Place::exchange && is_frozen, Kind::abort);
@@ -195,7 +224,7 @@ std::vector<WorldAction> MembershipWorld::actions() const {
 /// Whether it happens without fail, and before any deadline passes.
 bool MembershipWorld::is_certain(WorldAction action) const {
   if (action.kind == Kind::complete) return peers_live(processes_[action.process]);
-  return action.kind != Kind::wake && action.kind != Kind::restart;
+  return action.kind != Kind::wake && action.kind != Kind::restart && action.kind != Kind::save_between;
 }
 
 std::vector<WorldAction> MembershipWorld::faults() const {
@@ -205,8 +234,10 @@ std::vector<WorldAction> MembershipWorld::faults() const {
     const Process& it = processes_[i];
     const bool is_linked = it.link != 0 && !it.closed_to_member && !it.closed_to_service;
     if (it.life == Life::running || it.life == Life::stopped) found.push_back({Kind::crash, i});
+    if (service_ && can_be_given_up(it)) found.push_back({Kind::give_up, i});
     if (it.life != Life::running) continue;
     found.push_back({Kind::stop, i});
+    if (options_.leaves && !it.wishes_leave) found.push_back({Kind::wish_leave, i});
     if (service_ && is_linked) found.push_back({Kind::cut, i});
     if (service_ && is_linked) found.push_back({Kind::silence, i});
     if (it.place == Place::exchange && it.member.frozen_epoch() < it.epoch)
@@ -250,6 +281,10 @@ void MembershipWorld::happen(WorldAction action) {
       stop_wished_ = true;
       service_->on_stop_wish(now_);
       return drain_service();
+    case Kind::give_up:
+      given_up_.insert(processes_[action.process].id.replica);
+      service_->on_given_up(processes_[action.process].id.replica, now_);
+      return drain_service();
     case Kind::silence:
       return tick(&processes_[action.process]);
     case Kind::restart: {
@@ -292,7 +327,12 @@ void MembershipWorld::act(Kind kind, Process& it) {
       it.state = checkpoints_.back().state;
       return it.member.on_restored(checkpoints_.back().done, checkpoints_.back().next_sample);
     case Kind::save:
-      return save(it);
+      return save(it, it.member.plan().step);
+    case Kind::save_between:
+      return save(it, it.member.progress().done());
+    case Kind::wish_leave:
+      it.wishes_leave = true;
+      return it.member.ask_leave();
     case Kind::exit:
       end(it, it.member.plan().status == 0 ? Life::exited : Life::dead);
       if (!service_ || it.life == Life::dead) return;
@@ -389,10 +429,9 @@ void MembershipWorld::fail(Process& it, int suspect) {
   it.member.on_vote({.suspect = suspect});
 }
 
-void MembershipWorld::save(Process& it) {
-  const std::int64_t done = it.member.plan().step;
+void MembershipWorld::save(Process& it, std::int64_t done) {
   check(it.member.progress().done() == done, "a replica saves a state it does not hold");
-  it.saved = {done, it.member.progress().first_sample(), it.state};
+  it.saved[done] = {done, it.member.progress().first_sample(), it.state};
   it.member.on_saved({.done = done});
 }
 
@@ -424,6 +463,7 @@ void MembershipWorld::restart_service() {
   if (has_exited()) service_->on_run_ended();
   for (const Process& it : processes_)
     if (it.life == Life::dead || it.life == Life::exited) service_->on_exit(it.id, now_);
+  for (const int replica : given_up_) service_->on_given_up(replica, now_);
   drain_service();
 }
 
@@ -485,9 +525,10 @@ void MembershipWorld::handle(const ServiceEvent& event) {
   if (const auto* saved = std::get_if<CheckpointSaved>(&event))
     for (const Process& it : processes_) {
       if (it.id != saved->writer) continue;
-      check(it.saved.done == saved->saved.done, "a checkpoint is not what was said");
-      std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.done >= saved->saved.done; });
-      checkpoints_.push_back(it.saved);
+      const std::int64_t done = saved->saved.done;
+      check(it.saved.contains(done), "a checkpoint is not what was said");
+      std::erase_if(checkpoints_, [&](const Checkpoint& old) { return old.done >= done; });
+      checkpoints_.push_back(it.saved.at(done));
     }
 }
 
@@ -497,6 +538,8 @@ std::string MembershipWorld::violation() const {
   if (!replay.contradiction().empty()) return replay.contradiction();
   std::map<std::int64_t, std::uint64_t> states;
   for (std::int64_t done = 0; done <= replay.done(); ++done) states[done] = replay.state_after(done);
+  for (const Checkpoint& it : checkpoints_)
+    if (states.emplace(it.done, it.state).first->second != it.state) return "a checkpoint is not of the run";
   for (const Process& it : processes_) {
     const std::int64_t done = it.member.progress().done();
     const auto& epoch = it.member.epoch();
@@ -515,7 +558,7 @@ std::string MembershipWorld::violation() const {
 
 std::uint64_t MembershipWorld::hash() const {
   StateHash hash;
-  hash(service_, processes_, records_, durable_, exchanges_, checkpoints_, stop_wished_);
+  hash(service_, processes_, records_, durable_, exchanges_, checkpoints_, stop_wished_, given_up_);
   return hash.value();
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct WorldAction {
     abort,
     restore,
     save,
+    save_between,
     exit,  // a replica does the next thing
     restart_service,
     restart,
@@ -41,7 +43,9 @@ struct WorldAction {
     fail_exchange,
     crash_service,
     crash_service_host,
-    wish_stop
+    wish_stop,
+    wish_leave,
+    give_up
   };
 
   Kind kind = Kind::tick;
@@ -56,8 +60,10 @@ class MembershipWorld {
     int replicas = 3, min_replicas = 1;
     std::int64_t train_steps = 2;
     BatchRule batch = BatchRule::keep;
-    bool all_orders = false;    ///< also of actions whose order does not matter
-    bool through_text = false;  ///< messages are written and read again
+    bool all_orders = false;     ///< also of actions whose order does not matter
+    bool through_text = false;   ///< messages are written and read again
+    bool saves_between = false;  ///< writers save checkpoints at any step
+    bool leaves = false;         ///< replicas wish to leave, or are given up
   };
 
   explicit MembershipWorld(Options options);
@@ -104,14 +110,15 @@ class MembershipWorld {
     Place place = Place::free;
     std::int64_t epoch = 0, step = 0;  // of the passes or the exchange
     std::vector<Part> parts = {};
-    std::uint64_t state = 0;  // where the member holds one
-    Checkpoint saved = {};    // under a name of its own
+    std::uint64_t state = 0;                        // where the member holds one
+    std::map<std::int64_t, Checkpoint> saved = {};  // by steps done, under names of its own
+    bool wishes_leave = false;
     std::int64_t done_seen = -1;
 
     /// What a process had in it died with it.
     template <class See>
     void show(See& see) const {
-      see(id, life, is_lost, link_at_service, to_service, closed_to_service, saved);
+      see(id, life, is_lost, link_at_service, to_service, closed_to_service, saved, wishes_leave);
       if (life != Life::running && life != Life::stopped) return;
       see(member, link, to_member, closed_to_member);
       if (place != Place::free) see(place, epoch, step, parts);
@@ -144,6 +151,8 @@ class MembershipWorld {
   const Process* source_for(const Process& process) const;
   const Exchange* exchange_of(const Process& process) const;
   bool can_complete(const Process& process) const;
+  bool can_save_between(const Process& process) const;
+  bool can_be_given_up(const Process& process) const;
   bool peers_live(const Process& process) const;
   bool is_certain(WorldAction action) const;
   bool hears_at_once(const Process& process) const;
@@ -159,7 +168,7 @@ class MembershipWorld {
   void enter(Process& process);
   void complete(Process& process);
   void fail(Process& process, int suspect);
-  void save(Process& process);
+  void save(Process& process, std::int64_t done);
   void end(Process& process, Life life);
   void crash_service(bool with_host);
   void restart_service();
@@ -178,6 +187,7 @@ class MembershipWorld {
   std::map<std::pair<std::int64_t, std::int64_t>, Exchange> exchanges_;  // by epoch and step
   std::vector<Checkpoint> checkpoints_{{}};
   bool stop_wished_ = false;
+  std::set<int> given_up_;
   std::string violation_;
 };
 

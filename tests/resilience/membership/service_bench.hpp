@@ -113,6 +113,7 @@ class ServiceBench {
 
   double now = 0;
   std::vector<Record> records;
+  std::size_t stored_for_good = 0;  // of them, asked for by the service
   std::vector<PeerId> closed;
 
  private:
@@ -125,6 +126,7 @@ class ServiceBench {
     ServiceOutput output = service_.take();
     records.insert(records.end(), output.records.begin(), output.records.end());
     closed.insert(closed.end(), output.closed.begin(), output.closed.end());
+    if (output.sync) stored_for_good = records.size();
     for (const auto& [peers, message] : output.messages)
       for (const PeerId peer : peers) inbox_[peer].push_back(message);
     for (const ServiceEvent& event : output.events) {
