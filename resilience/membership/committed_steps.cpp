@@ -58,13 +58,17 @@ void CommittedSteps::take(const EpochRecord& epoch) {
   if (epoch.from_step > done()) refuse(name, "begins after steps that nobody has completed");
   cut(epoch.from_step);
   epoch_ = epoch;
+  is_cut_ = false;
   for (const EpochRecord::Member& member : epoch.members) {
     std::erase_if(newest_members_, [&](const ReplicaId& id) { return id.replica == member.id.replica; });
     newest_members_.push_back(member.id);
   }
 }
 
-void CommittedSteps::take(const VoidRecord& gone) { cut(gone.void_from); }
+void CommittedSteps::take(const VoidRecord& gone) {
+  cut(gone.void_from);
+  is_cut_ = true;
+}
 
 void CommittedSteps::cut(std::int64_t done) {
   if (done >= this->done()) return;

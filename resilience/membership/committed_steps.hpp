@@ -21,6 +21,9 @@ class CommittedSteps {
   std::optional<std::int64_t> samples_after(std::int64_t done) const;
   /// The newest; null where there is none.
   const EpochRecord* epoch() const { return epoch_ ? &*epoch_ : nullptr; }
+  /// Steps were voided after the newest epoch had been decided: those of its members that hold more
+  /// than done() are out of the run.
+  bool is_cut() const { return is_cut_; }
   /// Of each replica that was ever a member the newest incarnation.
   const std::vector<ReplicaId>& newest_members() const { return newest_members_; }
 
@@ -30,7 +33,7 @@ class CommittedSteps {
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(base_, first_samples_, next_sample_, epoch_, newest_members_);
+    see(base_, first_samples_, next_sample_, epoch_, is_cut_, newest_members_);
   }
 
  private:
@@ -43,6 +46,7 @@ class CommittedSteps {
   std::vector<std::int64_t> first_samples_;  // of the steps base_, base_ + 1, …
   std::optional<std::int64_t> next_sample_;  // after all of them
   std::optional<EpochRecord> epoch_;
+  bool is_cut_ = false;
   std::vector<ReplicaId> newest_members_;
 };
 

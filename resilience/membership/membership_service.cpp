@@ -84,6 +84,11 @@ void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double no
   if (check_in.epoch > state_.epoch())
     return state_.refuse(peer,
                          "it is in epoch " + std::to_string(check_in.epoch) + ", which this run never had");
+  // An earlier service had lost it, and nothing but the void line says so.
+  if (state_.steps().is_cut() && check_in.done > state_.steps().done()) {
+    state_.lose(check_in.id, LossReason::connection, now);
+    return state_.refuse(peer, "it holds steps that are void");
+  }
   const auto& seats = state_.seats().all();
   if (const auto older = seats.find(check_in.id.replica); older != seats.end())
     state_.lose(older->second.id, LossReason::exit, now);

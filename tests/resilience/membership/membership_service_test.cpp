@@ -332,6 +332,24 @@ TEST(MembershipService, does_not_end_the_run_where_the_last_checkpoint_could_not
   EXPECT_TRUE(bench.events<CheckpointSaved>()[0].is_last);
 }
 
+TEST(MembershipService, that_starts_again_keeps_a_member_out_whose_steps_are_void) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.commit(k0, 0);
+  bench.records.push_back(VoidRecord{.void_from = 0, .epoch = 1});
+  ServiceBench later(2, bench.records);
+  CheckIn check_in = ServiceBench::check_in(k0);
+  check_in.done = check_in.epoch = 1;
+  later.say(k0, check_in);
+  EXPECT_EQ(later.count<Refused>(k0), 1u);
+  EXPECT_EQ(later.events<ReplicaLost>().size(), 1u);
+  check_in = ServiceBench::check_in(k1);
+  check_in.done = 0;
+  check_in.epoch = 1;
+  later.say(k1, check_in);
+  EXPECT_EQ(later.count<Freeze>(k1), 1u) << "it goes on without the other";
+}
+
 TEST(MembershipService, stores_the_commits_of_a_checkpoint_for_good_before_it_counts) {
   ServiceBench bench(2);
   bench.start(2);
