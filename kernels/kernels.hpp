@@ -202,6 +202,15 @@ struct SumOfSquaresArgs {
   double* result = nullptr;
 };
 
+/// result = own + incoming, of a chunk that replicas exchange. own and result: fp32 or fp64, not
+/// overlapping; incoming: the same type, or bf16 beside fp32. It may be pinned host memory. What is
+/// rounded is rounded to bf16, fp32 alone: the incoming values before the addition, the sums after
+/// it.
+struct ChunkSumArgs {
+  Tensor own, incoming, result;
+  bool rounds_incoming = false, rounds_result = false;
+};
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
@@ -251,6 +260,9 @@ class Kernels {
   virtual void cast(Stream&, Tensor source, Tensor destination) = 0;
   virtual void add(Stream&, Tensor source, Tensor destination) = 0;
   virtual void maximum(Stream&, Tensor source, Tensor destination) = 0;
+
+  /// Leaves most of the device to the passes that run beside it.
+  virtual void chunk_sum(Stream&, const ChunkSumArgs&) = 0;
 };
 
 }  // namespace tenax::kernels

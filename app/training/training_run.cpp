@@ -48,29 +48,39 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
                                        .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
     TrainingParts parts = parts_of(replica, state, machine);
     parts.restore = [] { return RestoredState{}; };
-    return run_replica(parts, machine, context, nullptr);
+    return run_replica(parts, machine, context, {});
   }
   parallel::GptReplica replica(layout, context, {});
   TrainingData data(rank_);
   data.open(replica);
   const auto checkpoints = state.create_checkpoints(replica, data, build_);
   const resilience::StateSlices slices(state_ranges(replica.mirror()));
+  resilience::StateAccess access{.slices = &slices};
+  if (replica.mirror().is_copy()) {
+    const double deadline_s = rank_.deck().comm.deadline_s;
+    access.bring = [&, deadline_s] {
+      if (checkpoints->is_saving()) return false;
+      replica.mirror().fetch(kernels::Deadline::after_s(deadline_s));
+      return true;
+    };
+    access.put = [&, deadline_s] { replica.mirror().store(kernels::Deadline::after_s(deadline_s)); };
+  }
   TrainingParts parts = parts_of(replica, state, machine);
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
   parts.restore = [&] { return state.restore(replica, data); };
   parts.place_checkpoint = [&](std::int64_t steps) { state.place_checkpoint(steps); };
-  return run_replica(parts, machine, context, &slices);
+  return run_replica(parts, machine, context, access);
 }
 
 TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& machine,
                                                const parallel::PipelineContext& context,
-                                               const resilience::StateSlices* slices) {
+                                               const resilience::StateAccess& state) {
   const io::ReplicasSection& section = rank_.deck().replicas;
   ReplicaLink link(rank_, *machine.transport(), build_);
   resilience::ReplicaSession session(
-      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), slices,
+      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state,
       {.replica = rank_.seat()->replica,
        .rank = rank_.world().rank(),
        .exchange = exchange_options(rank_.deck()),

@@ -41,7 +41,7 @@ class TrainingRun {
                        const parallel::PipelineContext& context);
   TrainingParts parts_of(parallel::Replica& replica, RunState& state, const RunMachine& machine);
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
-                       const resilience::StateSlices* slices);
+                       const resilience::StateAccess& state);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   std::string run(TrainingLoop& loop) const;
   Epilogue already_finished(std::int64_t steps) const;

@@ -1,4 +1,4 @@
-// ChunkArithmetic: who adds and copies chunks. The CPU's is here; a GPU's launches kernels.
+// ChunkArithmetic: adds and copies the chunks of a bucket where the bucket lies.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,9 @@ enum class ChunkForm {
   unrounded  ///< fp32 values that are to be rounded to bf16 first: they are read where they lie
 };
 
-/// Thread rule: one thread. Calls return when the result is in memory.
+/// By the device's kernels, on a stream of its own: beside those that compute. Only what has come
+/// is ever launched, so that no kernel waits for the network. Thread rule: one thread. Calls return
+/// when the result is in memory; where the device fails they throw Error(rank).
 class ChunkArithmetic {
  public:
   struct Sum {
@@ -39,21 +41,26 @@ class ChunkArithmetic {
     ChunkForm form = ChunkForm::as_is;
     bool is_rounded = false;  ///< the result is rounded to bf16, as all other ranks are going to see it
   };
-  virtual ~ChunkArithmetic() = default;
-  /// result = own + incoming. The addition is in the bucket's type.
-  virtual void add(const Sum& sum) = 0;
-  /// result = incoming.
-  virtual void copy(const void* incoming, ChunkForm form, const kernels::Tensor& result) = 0;
-  /// What is sent of `values`: wire_bytes() of them.
-  virtual void pack(const kernels::Tensor& values, WireType wire, std::span<std::byte> bytes) = 0;
-  /// Memory for packed and incoming chunks, which connections send from and receive into.
-  virtual std::unique_ptr<kernels::Buffer> allocate(std::size_t bytes) = 0;
-  /// Whether connections can send from buckets and receive into them, without pack() and copy().
-  virtual bool is_host_memory() const = 0;
-};
+  /// `device` must outlive it.
+  explicit ChunkArithmetic(kernels::Device& device);
+  ~ChunkArithmetic();
 
-/// On the processor, for devices whose memory the host can read (or that have no data). `device` must
-/// outlive it.
-std::unique_ptr<ChunkArithmetic> create_host_chunk_arithmetic(kernels::Device& device);
+  /// result = own + incoming. The addition is in the bucket's type.
+  void add(const Sum& sum);
+  /// result = incoming.
+  void copy(const void* incoming, ChunkForm form, const kernels::Tensor& result);
+  /// What is sent of `values`: wire_bytes() of them.
+  void pack(const kernels::Tensor& values, WireType wire, std::span<std::byte> bytes);
+  /// Memory for packed and incoming chunks, which connections send from and receive into.
+  std::unique_ptr<kernels::Buffer> allocate(std::size_t bytes);
+  /// Whether connections can send from buckets and receive into them, without pack() and copy().
+  bool is_host_memory() const;
+
+ private:
+  void finish();
+
+  kernels::Device& device_;
+  std::unique_ptr<kernels::Stream> stream_;
+};
 
 }  // namespace tenax::comm

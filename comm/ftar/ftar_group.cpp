@@ -47,13 +47,6 @@ class FtarTransfer final : public Transfer {
   const BucketName name_;
 };
 
-std::unique_ptr<ChunkArithmetic> arithmetic_of(kernels::Device& device) {
-  if (device.has_data() && !device.is_host_memory())
-    throw Error(Scope::usage,
-                "replicas cannot exchange sums of " + device.name() + " yet: use device.type = \"cpu\"");
-  return create_host_chunk_arithmetic(device);
-}
-
 }  // namespace
 
 FtarGroup::FtarGroup(FtarRing ring, Transport& transport, kernels::Device& device, FtarOptions options)
@@ -62,11 +55,11 @@ FtarGroup::FtarGroup(FtarRing ring, Transport& transport, kernels::Device& devic
              .index = ring.index,
              .chunk_bytes = options.chunk_bytes,
              .chunks_in_flight = options.chunks_in_flight},
-      arithmetic_(arithmetic_of(device)),
+      arithmetic_(std::make_unique<ChunkArithmetic>(device)),
       control_(std::make_shared<FtarControl>()) {
   if (size_ > 1)
     worker_ = std::make_unique<FtarWorker>(std::move(ring), transport, std::move(options),
-                                           arithmetic_of(device), control_);
+                                           std::make_unique<ChunkArithmetic>(device), control_);
 }
 
 FtarGroup::~FtarGroup() = default;

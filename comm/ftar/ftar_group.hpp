@@ -42,8 +42,8 @@ class FtarGroup {
  public:
   /// Returns at once: a thread of its own connects the neighbours, and moves the buckets. Both must
   /// outlive the group, and `options.frozen_epoch` too. `device` holds the buckets; one without data
-  /// (the emulated one) exchanges none, but takes the time. Throws Error(usage) for one whose memory
-  /// the host cannot read.
+  /// (the emulated one) exchanges none, but takes the time. A bucket may lie in pinned host memory
+  /// too.
   FtarGroup(FtarRing ring, Transport& transport, kernels::Device& device, FtarOptions options);
   /// Aborts what is under way. Where a neighbour stopped while it was being connected, it waits for
   /// that attempt to end (connect_ring).

@@ -43,6 +43,8 @@ class CpuKernels final : public Kernels {
   void cast(Stream&, Tensor source, Tensor destination) override;
   void add(Stream&, Tensor source, Tensor destination) override;
   void maximum(Stream&, Tensor source, Tensor destination) override;
+
+  void chunk_sum(Stream&, const ChunkSumArgs&) override;
 };
 
 }  // namespace tenax::kernels

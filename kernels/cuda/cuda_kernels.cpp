@@ -142,4 +142,8 @@ void CudaKernels::maximum(Stream& stream, Tensor source, Tensor destination) {
   cuda::maximum(current(stream), source, destination);
 }
 
+void CudaKernels::chunk_sum(Stream& stream, const ChunkSumArgs& args) {
+  cuda::chunk_sum(current(stream), args);
+}
+
 }  // namespace tenax::kernels::cuda

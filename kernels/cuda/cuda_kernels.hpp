@@ -54,6 +54,8 @@ class CudaKernels final : public Kernels {
   void add(Stream&, Tensor source, Tensor destination) override;
   void maximum(Stream&, Tensor source, Tensor destination) override;
 
+  void chunk_sum(Stream&, const ChunkSumArgs&) override;
+
  private:
   CudaMatmul matmul_;
   CudnnAttention attention_;

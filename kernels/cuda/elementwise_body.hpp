@@ -117,6 +117,42 @@ struct Cast {
   }
 };
 
+/// What a chunk exchanged between replicas adds up to: result = own + incoming, either rounded to bf16 where told.
+template <class T, class Incoming>
+struct ChunkSum {
+  static constexpr bool kMayPack = sizeof(T) <= 4;
+  const T* own;
+  const Incoming* incoming;
+  T* result;
+  bool rounds_incoming, rounds_result;
+
+  template <int kCount>
+  struct Raws {
+    Raw<T, kCount> own;
+    Raw<Incoming, kCount> incoming;
+  };
+  template <int kCount>
+  TENAX_HOST_DEVICE Raws<kCount> read(std::int64_t at) const {
+    return {load_raw<kCount>(own + at), load_raw<kCount>(incoming + at)};
+  }
+  template <int kCount>
+  TENAX_HOST_DEVICE void write(std::int64_t at, const Raws<kCount>& raws) const {
+    auto sum = widened(raws.incoming);
+    if (rounds_incoming) sum = rounded(sum);
+    sum = widened(raws.own) + sum;
+    store(result + at, rounds_result ? rounded(sum) : sum);
+  }
+
+ private:
+  template <class A, int kCount>
+  static TENAX_HOST_DEVICE Pack<A, kCount> rounded(const Pack<A, kCount>& values) {
+    if constexpr (sizeof(A) == 4)
+      return widened(narrowed<bf16_t>(values));
+    else
+      return values;
+  }
+};
+
 /// out = x + (delta + bias[at mod columns]): columns a multiple of 8 where elements are taken together.
 template <class T>
 struct ResidualSum {

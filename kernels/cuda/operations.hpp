@@ -24,6 +24,7 @@ void copy(cudaStream_t stream, Tensor source, Tensor destination);
 void cast(cudaStream_t stream, Tensor source, Tensor destination);
 void add(cudaStream_t stream, Tensor source, Tensor destination);
 void maximum(cudaStream_t stream, Tensor source, Tensor destination);
+void chunk_sum(cudaStream_t stream, const ChunkSumArgs& args);
 
 void layernorm_forward(cudaStream_t stream, const LayerNormForwardArgs& args);
 void residual_layernorm_forward(cudaStream_t stream, const ResidualLayerNormForwardArgs& args);

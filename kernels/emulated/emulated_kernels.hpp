@@ -32,6 +32,7 @@ class EmulatedKernels final : public Kernels {
   void cast(Stream&, Tensor, Tensor) override {}
   void add(Stream&, Tensor, Tensor) override {}
   void maximum(Stream&, Tensor, Tensor) override {}
+  void chunk_sum(Stream&, const ChunkSumArgs&) override {}
 
   void copy(Stream& stream, Tensor source, Tensor destination) override;
 

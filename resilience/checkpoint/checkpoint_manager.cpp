@@ -64,6 +64,10 @@ std::optional<SaveReport> CheckpointManager::poll() {
   return report;
 }
 
+bool CheckpointManager::is_saving() const {
+  return running_.valid() && running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
 void CheckpointManager::wait(kernels::Deadline deadline) {
   if (!running_.valid()) return;
   if (running_.wait_until(deadline.when()) != std::future_status::ready) {

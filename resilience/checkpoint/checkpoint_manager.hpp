@@ -64,6 +64,9 @@ class CheckpointManager {
   /// meanwhile.
   SaveReport save(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
+  /// A save reads the ranges, or what stands for them; not collective.
+  bool is_saving() const;
+
   /// The next finished save that was not reported yet, if any; does not wait. A failed save is a
   /// report too. Throws where the group is broken, which ends the run. Ranks may learn of the same
   /// save at different calls.

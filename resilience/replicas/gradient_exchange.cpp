@@ -46,15 +46,16 @@ bool GradientExchange::finish(kernels::Deadline deadline) {
 }
 
 bool GradientExchange::sum(std::span<double> numbers, kernels::Deadline deadline) {
-  const std::vector<double> own(numbers.begin(), numbers.end());
-  std::vector<double> sums(numbers.size());
-  const auto size = static_cast<std::int64_t>(numbers.size());
-  const auto tensor = [size](const std::vector<double>& values) {
-    return kernels::Tensor{const_cast<double*>(values.data()), kernels::DType::f64, {size}};
-  };
-  const auto transfer = group_->start({.name = {step_, kTotals}, .in = tensor(own), .out = tensor(sums)});
+  const std::size_t bytes = numbers.size_bytes();
+  if (!totals_ || totals_->bytes() < 2 * bytes)
+    totals_ = device_.allocate(2 * bytes, kernels::MemoryKind::pinned_host);
+  const kernels::Shape shape{static_cast<std::int64_t>(numbers.size())};
+  const kernels::Tensor own = totals_->tensor(kernels::DType::f64, shape);
+  const kernels::Tensor sums = totals_->tensor(kernels::DType::f64, shape, bytes);
+  std::copy(numbers.begin(), numbers.end(), own.as<double>());
+  const auto transfer = group_->start({.name = {step_, kTotals}, .in = own, .out = sums});
   if (!wait(*transfer, deadline)) return false;
-  std::copy(sums.begin(), sums.end(), numbers.begin());
+  std::copy_n(sums.as<double>(), numbers.size(), numbers.begin());
   return true;
 }
 

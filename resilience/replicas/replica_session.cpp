@@ -35,18 +35,18 @@ int StepWork::contributing() const {
 
 ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& transport,
                                kernels::Device& device, ReplicaLeader* leader, const FrozenEpoch& frozen,
-                               const StateSlices* slices, Options options)
+                               StateAccess state, Options options)
     : control_(control),
       transport_(transport),
       leader_(leader),
-      slices_(slices),
+      state_(std::move(state)),
       options_(std::move(options)),
       exchange_(transport, device, [&] {
         comm::FtarOptions exchange = options_.exchange;
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
-  if (slices_) server_.emplace(*slices_, transport_, options_.deadline_s);
+  if (state_.slices) server_.emplace(*state_.slices, transport_, options_.deadline_s);
 }
 
 comm::Peer ReplicaSession::peer_of(const EpochMember& member) const {
@@ -75,16 +75,23 @@ void ReplicaSession::take_epoch(const Epoch& epoch) {
     if (member.is_behind) server_->serve(peer_of(member), state_purpose());
 }
 
+bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
+  return plan.holders.size() < epoch_.members.size();
+}
+
 // A holder's state stands still until before_update(); who is behind asks all holders for it.
 void ReplicaSession::begin_state(const MemberPlan& plan) {
   fetch_.reset();
-  if (!slices_) return;
-  if (!plan.is_behind) return server_->open(plan.step);
+  if (!state_.slices) return;
+  if (!plan.is_behind) {
+    const bool is_there = !state_.bring || (is_somebody_behind(plan) && state_.bring());
+    return is_there ? server_->open(plan.step) : server_->close();
+  }
   std::vector<comm::Peer> holders;
   for (const int replica : plan.holders)
     if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(peer_of(*holder));
   fetch_ = std::make_unique<StateFetch>(
-      *slices_, transport_, holders,
+      *state_.slices, transport_, holders,
       StateFetch::Options{.done = plan.step, .purpose = state_purpose(), .deadline_s = options_.deadline_s});
 }
 
@@ -108,6 +115,11 @@ StepWork ReplicaSession::begin() {
     may_vote_ = true;
   }
   return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
+}
+
+void ReplicaSession::before_update() {
+  if (server_) server_->close();
+  if (fetch_ && state_.put) state_.put();
 }
 
 bool ReplicaSession::wait_for_pieces() {

@@ -48,11 +48,9 @@ class ReplicaSession {
     double join_wait_s = 1;
     double deadline_s = 60;
   };
-  /// `leader`: on rank 0, null elsewhere. All outlive the session; `slices` may be null where there
-  /// is no state (the emulated device).
+  /// `leader`: on rank 0, null elsewhere. All outlive the session.
   ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, kernels::Device& device,
-                 ReplicaLeader* leader, const FrozenEpoch& frozen, const StateSlices* slices,
-                 Options options);
+                 ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state, Options options);
 
   /// Collective: waits for what the service decides. A step that it names has begun.
   StepWork begin();
@@ -76,10 +74,8 @@ class ReplicaSession {
   };
   /// Collective: the end of a step.
   StepTotals conclude(const Agreed& agreed);
-  /// Nobody reads the state any more.
-  void before_update() {
-    if (server_) server_->close();
-  }
+  /// Nobody reads the state any more, and it is all in its place.
+  void before_update();
 
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
@@ -89,6 +85,7 @@ class ReplicaSession {
  private:
   void take_epoch(const Epoch& epoch);
   void begin_state(const MemberPlan& plan);
+  bool is_somebody_behind(const MemberPlan& plan) const;
   StepOutcome vote(const Agreed& agreed, StepTotals& totals);
   comm::Peer peer_of(const EpochMember& member) const;
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
@@ -96,7 +93,7 @@ class ReplicaSession {
   comm::ControlGroup& control_;
   comm::Transport& transport_;
   ReplicaLeader* leader_;
-  const StateSlices* slices_;
+  StateAccess state_;
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;

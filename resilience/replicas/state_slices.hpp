@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,6 +58,16 @@ class StateSlices {
 
   std::vector<Part> parts_;
   std::size_t bytes_ = 0;
+};
+
+/// A rank's state as other replicas fetch it. Without slices there is none (the emulated device).
+/// Where the slices are a copy of what lies on a device, `bring` makes the copy the state's (false:
+/// the copy is in use for something else), and `put` makes the state the copy's; else both are
+/// empty. All that it refers to outlives whoever has it.
+struct StateAccess {
+  const StateSlices* slices = nullptr;
+  std::function<bool()> bring = {};
+  std::function<void()> put = {};
 };
 
 }  // namespace tenax::resilience

@@ -6,7 +6,7 @@ deck=$golden/golden.toml
 launch() {
   local name=$1 status=0
   shift
-  timeout 240 "$TENAX" launch $deck run.name=$name "$@" >$name.out 2>$name.err </dev/null || status=$?
+  timeout 240 "$TENAX" launch $deck run.name=$name ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >$name.out 2>$name.err </dev/null || status=$?
   return $status
 }
 must_launch() { launch "$@" || { cat $1.out $1.err >&2; fail "launch $1: status $?"; }; }
@@ -30,7 +30,7 @@ echo "ok two replicas learn the bits of two data-parallel ranks"
 # A run that goes on until it is stopped: strikes come when the last one has been repaired.
 endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25"
 supervise() {
-  "$TENAX" launch $deck run.name=struck parallel.replicas=2 $(layout 1 2 1) $endless >>struck.out 2>>struck.err </dev/null &
+  "$TENAX" launch $deck run.name=struck ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} parallel.replicas=2 $(layout 1 2 1) $endless >>struck.out 2>>struck.err </dev/null &
   supervisor=$!
 }
 # await_commits N: so many more than now.

@@ -61,6 +61,7 @@ OpCost cost_of(const kernels::ResidualLayerNormForwardArgs& a) {
 OpCost cost_of(const kernels::LayerNormBackwardArgs& a) {
   return {0, bytes_of(a.x, a.mean, a.rstd, a.gamma, a.d_y, a.d_residual, a.d_x, a.d_gamma, a.d_beta)};
 }
+OpCost cost_of(const kernels::ChunkSumArgs& a) { return {0, bytes_of(a.own, a.incoming, a.result)}; }
 OpCost cost_of(const kernels::ResidualAddArgs& a) { return {0, bytes_of(a.x, a.delta, a.bias, a.out)}; }
 OpCost cost_of(const kernels::AttentionForwardArgs& a) {
   return {2 * attention_product_flop(a.out), bytes_of(a.qkv, a.out, a.log_sum_exp)};

@@ -24,6 +24,7 @@ OpCost cost_of(const kernels::LayerNormForwardArgs& args);
 OpCost cost_of(const kernels::ResidualLayerNormForwardArgs& args);
 OpCost cost_of(const kernels::LayerNormBackwardArgs& args);
 OpCost cost_of(const kernels::ResidualAddArgs& args);
+OpCost cost_of(const kernels::ChunkSumArgs& args);
 /// Causal: half of the T×T products.
 OpCost cost_of(const kernels::AttentionForwardArgs& args);
 OpCost cost_of(const kernels::AttentionBackwardArgs& args);

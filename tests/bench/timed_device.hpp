@@ -29,6 +29,7 @@ class TimedKernels : public kernels::Kernels {
   TENAX_TIMED(residual_layernorm_forward, ResidualLayerNormForwardArgs)
   TENAX_TIMED(layernorm_backward, LayerNormBackwardArgs)
   TENAX_TIMED(residual_add, ResidualAddArgs)
+  TENAX_TIMED(chunk_sum, ChunkSumArgs)
   TENAX_TIMED(attention_forward, AttentionForwardArgs)
   TENAX_TIMED(attention_backward, AttentionBackwardArgs)
   TENAX_TIMED(embedding_forward, EmbeddingForwardArgs)

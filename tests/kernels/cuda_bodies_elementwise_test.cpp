@@ -67,6 +67,28 @@ TEST_P(CudaElementBodies, sums_and_maxima_are_the_cpus_bit_for_bit) {
   }
 }
 
+TEST_P(CudaElementBodies, chunk_sums_are_the_cpus_bit_for_bit) {
+  if (dtype() == DType::bf16) return;
+  for (const std::int64_t count : kCounts) {
+    const Tensor own = inputs("own", count), incoming = inputs("incoming", count), result = output({count});
+    const Tensor expected = output({count});
+    for (const bool before : {false, true})
+      for (const bool after : {false, true}) {
+        cpu().chunk_sum(stream(), {own, incoming, expected, before, after});
+        with_type(dtype(), [&](auto type) {
+          using T = decltype(type);
+          run(ChunkSum<T, T>{own.as<T>(), incoming.as<T>(), result.as<T>(), before, after}, count, result,
+              [&] { EXPECT_EQ(values(result), values(expected)); });
+        });
+      }
+    if (dtype() != DType::f32) continue;
+    const Tensor narrow = bench_.tensor(DType::bf16, {count}, values(incoming));
+    cpu().chunk_sum(stream(), {own, narrow, expected, false, true});
+    run(ChunkSum<float, bf16_t>{own.as<float>(), narrow.as<bf16_t>(), result.as<float>(), false, true}, count,
+        result, [&] { EXPECT_EQ(values(result), values(expected)); });
+  }
+}
+
 TEST_P(CudaElementBodies, casts_are_the_cpus_bit_for_bit) {
   const std::int64_t count = 8195;
   const Tensor from = tensor({count}, normal_values("x", count, 0.0, 100.0));

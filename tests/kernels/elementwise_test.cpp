@@ -73,6 +73,32 @@ TEST_P(Elementwise, residual_add_may_overwrite_either_term) {
   EXPECT_EQ(values(delta2), values(out));
 }
 
+TEST_P(Elementwise, a_chunk_sum_rounds_where_it_is_told) {
+  if (dtype() == DType::bf16) return;
+  const auto bf16 = [](double value) {
+    return static_cast<double>(widen(to_bf16(static_cast<float>(value))));
+  };
+  const Tensor own = tensor({1009}, normal_values("a", 1009)),
+               incoming = tensor({1009}, normal_values("b", 1009));
+  const bool is_fp32 = dtype() == DType::f32;
+  for (const bool before : {false, is_fp32})
+    for (const bool after : {false, is_fp32}) {
+      const Tensor result = output({1009});
+      kernels().chunk_sum(stream(), {.own = own,
+                                     .incoming = incoming,
+                                     .result = result,
+                                     .rounds_incoming = before,
+                                     .rounds_result = after});
+      const Values a = values(own), b = values(incoming);
+      Values expected(a.size());
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const double sum = a[i] + (before ? bf16(b[i]) : b[i]);
+        expected[i] = after ? bf16(is_fp32 ? static_cast<float>(sum) : sum) : sum;
+      }
+      expect_near(values(result), expected, tolerance());
+    }
+}
+
 TEST_P(Elementwise, empty_tensors_are_legal) {
   const Tensor a = tensor({0}, {}), b = output({0});
   kernels().zero(stream(), a);

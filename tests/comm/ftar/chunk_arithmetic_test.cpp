@@ -31,7 +31,7 @@ class ChunkArithmetics : public ::testing::Test {
   }
 
   std::unique_ptr<kernels::Device> device = kernels::create_cpu_device();
-  std::unique_ptr<ChunkArithmetic> arithmetic = create_host_chunk_arithmetic(*device);
+  std::unique_ptr<ChunkArithmetic> arithmetic = std::make_unique<ChunkArithmetic>(*device);
   std::vector<float> own = values_of<float>(0, kElements), other = values_of<float>(1, kElements);
 };
 

@@ -153,5 +153,9 @@ void StandInKernels::add(Stream& s, Tensor source, Tensor destination) {
 void StandInKernels::maximum(Stream& s, Tensor source, Tensor destination) {
   run(s, &Kernels::maximum, source, destination);
 }
+void StandInKernels::chunk_sum(Stream& s, const ChunkSumArgs& args) {
+  using A = ChunkSumArgs;
+  run(s, &Kernels::chunk_sum, args, &A::own, &A::incoming, &A::result);
+}
 
 }  // namespace tenax::kernels::test

@@ -42,6 +42,7 @@ class StandInKernels final : public Kernels {
   void cast(Stream&, Tensor source, Tensor destination) override;
   void add(Stream&, Tensor source, Tensor destination) override;
   void maximum(Stream&, Tensor source, Tensor destination) override;
+  void chunk_sum(Stream&, const ChunkSumArgs&) override;
 
  private:
   template <class Args, class... Tensors>
