@@ -4,6 +4,7 @@
 #include <span>
 
 #include "app/options.hpp"
+#include "app/training/replica_link.hpp"
 
 namespace tenax::app {
 
@@ -16,8 +17,20 @@ LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilienc
 }
 
 const resilience::StepWork& LoopPeers::begin() {
+  const std::int64_t epoch = work_.plan.epoch;
   work_ = session_->begin();
+  if (work_.plan.action == resilience::MemberPlan::Action::train && work_.plan.epoch != epoch) plan_ahead();
   return work_;
+}
+
+// A death or a rejoin changes the number of microbatches: their order shall be there by then.
+void LoopPeers::plan_ahead() {
+  const std::int64_t sequences = replica_.layout().microbatch.sequences * replica_.layout().grid.data;
+  std::vector<int> microbatches;
+  for (const std::int64_t samples :
+       resilience::counts_after_a_change(sample_rules(deck_), work_.plan.parts, work_.replica))
+    microbatches.push_back(static_cast<int>(samples / sequences));
+  replica_.pipeline().plan_ahead(microbatches);
 }
 
 std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {

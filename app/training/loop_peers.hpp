@@ -59,6 +59,7 @@ class LoopPeers {
   bool writes_checkpoints() const { return !session_ || work_.is_writer; }
 
  private:
+  void plan_ahead();
   std::int64_t usual_samples() const;
 
   const io::Deck& deck_;

@@ -36,11 +36,21 @@ PipelineRunner::PipelineRunner(const Layout& layout, const ProcessGrid& grid, co
 const PipelineSchedule& PipelineRunner::schedule_of(int microbatches) {
   const auto known = schedules_.find(microbatches);
   if (known != schedules_.end()) return known->second;
-  return schedules_.emplace(microbatches, plan_schedule(layout_, microbatches)).first->second;
+  const auto ahead = planned_.extract(microbatches);
+  return schedules_.emplace(microbatches, ahead ? ahead.mapped().get() : plan_schedule(layout_, microbatches))
+      .first->second;
+}
+
+void PipelineRunner::plan_ahead(const std::vector<int>& microbatches) {
+  for (const int count : microbatches)
+    if (!schedules_.contains(count) && !planned_.contains(count))
+      planned_.emplace(
+          count, std::async(std::launch::async, [this, count] { return plan_schedule(layout_, count); }));
 }
 
 void PipelineRunner::set_schedule(const PipelineSchedule& schedule) {
   schedules_.insert_or_assign(schedule.microbatches(), schedule);
+  planned_.erase(schedule.microbatches());
   build_executors(schedule);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <vector>
@@ -33,6 +34,8 @@ class PipelineRunner {
   void set_schedule(const PipelineSchedule& schedule);
   /// Likewise: the next iterations have so many microbatches, at least one.
   void set_microbatches(int microbatches);
+  /// Plans the schedules of these numbers on other threads, so that set_microbatches() need not.
+  void plan_ahead(const std::vector<int>& microbatches);
   PipelineLinks& links() { return links_; }
 
   /// Runs one iteration's passes and delivers all messages. On an asynchronous device the last
@@ -65,8 +68,9 @@ class PipelineRunner {
   Announce announce_;
   model::PipelineStage* stage_ = nullptr;
   PipelineLinks links_;
-  std::map<int, PipelineSchedule> schedules_;  // by number of microbatches
-  int microbatches_ = 0;                       // of the executors
+  std::map<int, PipelineSchedule> schedules_;             // by number of microbatches
+  std::map<int, std::future<PipelineSchedule>> planned_;  // ahead, not in schedules_
+  int microbatches_ = 0;                                  // of the executors
   int slots_ = 0;
   ScheduleObserver* observer_ = nullptr;
   bool has_run_ = false;  // and nobody was told yet

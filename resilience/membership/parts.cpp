@@ -77,6 +77,36 @@ std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
   return kept;
 }
 
+std::set<std::int64_t> counts_after_a_change(const SampleRules& rules, const std::vector<Part>& parts,
+                                             int replica) {
+  constexpr int kNewcomer = -1;  // of a number that no replica has
+  std::vector<int> all;
+  for (const Part& part : parts)
+    if (std::find(all.begin(), all.end(), part.replica) == all.end()) all.push_back(part.replica);
+  std::set<std::int64_t> counts;
+  const auto count = [&](const std::vector<Part>& shared) {
+    for (const Part& part : shared)
+      if (part.replica == replica && part.count > 0) counts.insert(part.count);
+  };
+  const std::int64_t first = parts.empty() ? 0 : parts.front().first;
+  for (const int lost : all) {
+    if (lost == replica || all.size() == 1) continue;
+    std::vector<int> others = all;
+    std::erase(others, lost);
+    std::vector<Part> kept = parts;
+    std::erase_if(kept, [&](const Part& part) { return part.replica == lost; });
+    count(share_samples(rules, first, others, kept));
+    count(share_samples(rules, first, others));
+  }
+  if (static_cast<int>(all.size()) >= rules.replicas) return counts;
+  for (const bool is_first : {false, true}) {
+    std::vector<int> more = all;
+    more.insert(is_first ? more.begin() : more.end(), kNewcomer);
+    count(share_samples(rules, first, more));
+  }
+  return counts;
+}
+
 std::int64_t count_samples(const std::vector<Part>& parts) {
   std::int64_t samples = 0;
   for (const Part& part : parts) samples += part.count;

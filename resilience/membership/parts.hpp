@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace tenax::resilience {
@@ -43,6 +44,12 @@ struct SampleRules {
 /// step is always the samples that follow the last one's, without a gap.
 std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
                                 const std::vector<int>& contributors, std::vector<Part> kept = {});
+
+/// How many samples `replica` may have to compute at a time once a contributor to a step with these
+/// parts is lost, or one more comes: what is missing of the step, and its part of later ones. So
+/// that whatever depends on the number can be prepared.
+std::set<std::int64_t> counts_after_a_change(const SampleRules& rules, const std::vector<Part>& parts,
+                                             int replica);
 
 std::int64_t count_samples(const std::vector<Part>& parts);
 /// Whether the parts, in this order, follow each other without gap or overlap from `first` on.

@@ -110,5 +110,17 @@ TEST(Parts, with_a_gap_or_an_overlap_do_not_tile) {
   EXPECT_FALSE(tile({}, 0));
 }
 
+TEST(Parts, tell_how_many_samples_a_loss_or_a_newcomer_may_bring) {
+  const SampleRules rules{.global_batch = 12, .replicas = 3};
+  const std::vector<Part> parts = share_samples(rules, 24, {0, 1, 2});
+  EXPECT_EQ(counts_after_a_change(rules, parts, 1), (std::set<std::int64_t>{2, 4, 6}));
+  EXPECT_EQ(counts_after_a_change(rules, share_samples(rules, 0, {0, 2}), 2),
+            (std::set<std::int64_t>{4, 6, 12}));
+  EXPECT_EQ(counts_after_a_change(rules, share_samples(rules, 0, {1}), 1), (std::set<std::int64_t>{6}));
+  EXPECT_TRUE(
+      counts_after_a_change({.global_batch = 4, .replicas = 1}, share_samples({.global_batch = 4}, 0, {0}), 0)
+          .empty());
+}
+
 }  // namespace
 }  // namespace tenax::resilience
