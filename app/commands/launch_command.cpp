@@ -45,6 +45,25 @@ class SupervisorSignals {
   int descriptor_ = -1, interrupts_ = 0;
 };
 
+// An error is recorded before it ends the run.
+void supervise(Supervisor& supervisor, SupervisorSignals& signals, const RunRank& rank) {
+  const auto record = [&](const io::JsonObject& details) {
+    rank.write_event("end", supervisor.steps_done(), details);
+  };
+  try {
+    supervisor.start();
+    while (supervisor.advance(signals.take())) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } catch (const kernels::Error& error) {
+    try {
+      if (supervisor.has_records())
+        record(io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
+    } catch (const kernels::Error&) {  // the first error says more
+    }
+    throw;
+  }
+  record(io::JsonObject{}.add("reason", supervisor.end_reason()));
+}
+
 }  // namespace
 
 int launch_command(const std::vector<std::string>& arguments, const Build& build) {
@@ -62,11 +81,7 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
     rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
     return 0;
   }
-  supervisor.start();
-  while (supervisor.advance(signals.take())) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const bool is_complete = supervisor.steps_done() >= rank.deck().run.train_steps;
-  rank.write_event("end", supervisor.steps_done(),
-                   io::JsonObject{}.add("reason", is_complete ? "completed" : "signal"));
+  supervise(supervisor, signals, rank);
   return 0;
 }
 

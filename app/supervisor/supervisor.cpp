@@ -230,10 +230,9 @@ void Supervisor::write_launch_file() const {
 }
 
 bool Supervisor::advance(const Requests& requests) {
-  const double limit_s = rank_.deck().run.max_minutes * 60;
-  const bool time_is_up = limit_s > 0 && steady_now_s() - started_s_ >= limit_s;
   if (requests.end) throw Error(Scope::job, "ended at once, as asked");
-  if ((requests.stop || time_is_up) && !std::exchange(stops_, true)) server_->wish_stop();
+  time_is_up_ = time_is_up_ || (!stops_ && time_is_up());
+  if ((requests.stop || time_is_up_) && !std::exchange(stops_, true)) server_->wish_stop();
   take_news();
   if (const auto failure = server_->failure()) failure->raise();
   for (SupervisedReplica& replica : replicas_) watch(replica);
@@ -242,6 +241,16 @@ bool Supervisor::advance(const Requests& requests) {
   if (!has_all_ended()) return true;
   take_news();  // what came since
   return false;
+}
+
+bool Supervisor::time_is_up() const {
+  const double limit_s = rank_.deck().run.max_minutes * 60;
+  return limit_s > 0 && steady_now_s() - started_s_ >= limit_s;
+}
+
+std::string Supervisor::end_reason() const {
+  if (steps_done() >= rank_.deck().run.train_steps) return "completed";
+  return time_is_up_ ? "time_limit" : "signal";
 }
 
 void Supervisor::take_news() {

@@ -35,6 +35,10 @@ class Supervisor {
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return !takes_over() && state_->is_finished(); }
   std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
+  /// The run directory is this run's; before, nothing in it has been touched.
+  bool has_records() const { return records_ != nullptr; }
+  /// Of a run that has ended in order: "completed", "signal" or "time_limit".
+  std::string end_reason() const;
   /// Starts what is not running.
   void start();
   /// Replicas of a supervisor that has gone are there.
@@ -54,6 +58,7 @@ class Supervisor {
   JoinFile join_file() const;
   void start_replica(SupervisedReplica& replica);
   void write_launch_file() const;
+  bool time_is_up() const;
   void take_news();
   void take(const SupervisorRecords::News& news);
   void watch(SupervisedReplica& replica);
@@ -70,7 +75,7 @@ class Supervisor {
   std::vector<LaunchFile::Replica> living_;  // of an earlier supervisor
   std::vector<SupervisedReplica> replicas_;
   std::vector<std::string> first_failures_;  // of incarnations that ended before the first epoch
-  bool has_begun_ = false, stops_ = false;
+  bool has_begun_ = false, stops_ = false, time_is_up_ = false;
   std::optional<double> ended_at_s_;
   std::unique_ptr<SupervisorRecords> records_;
   std::optional<RunCheckpoints> checkpoints_;
