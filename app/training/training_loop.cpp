@@ -1,5 +1,6 @@
 #include "app/training/training_loop.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -21,7 +22,26 @@ namespace {
 constexpr int kMaxSkippedInARow = 10;
 constexpr double kSecondsPerMinute = 60;
 
+parallel::StepBatch load(const TrainingParts& parts, BatchLoader* loader, parallel::SampleRange samples) {
+  if (samples.count == 0) return {};
+  const parallel::BatchPlan plan = batch_plan(parts.deck, samples, parts.replica.coordinates().data);
+  parallel::StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
+  if (loader) batch.windows = loader->load(plan);
+  return batch;
+}
+
 }  // namespace
+
+// As few microbatches as meet all stages at once: each is like every other.
+void rehearse(const TrainingParts& parts) {
+  const parallel::Layout& layout = parts.replica.layout();
+  const std::int64_t microbatches = std::min(layout.schedule.microbatches(), layout.grid.pipeline);
+  parts.replica.passes(
+      load(parts, parts.training, {0, microbatches * layout.microbatch.sequences * layout.grid.data}), {},
+      nullptr);
+  parts.replica.reduce();
+  parts.replica.norm();
+}
 
 TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
@@ -140,15 +160,7 @@ void TrainingLoop::compute(const StepRound& round, const kernels::UpdateRule& ru
 
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
   const HostPhase phase(profile_, "load data");
-  return load(parts_.training, samples);
-}
-
-parallel::StepBatch TrainingLoop::load(BatchLoader* loader, parallel::SampleRange samples) const {
-  if (samples.count == 0) return {};
-  const parallel::BatchPlan plan = batch_plan(parts_.deck, samples, parts_.replica.coordinates().data);
-  parallel::StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
-  if (loader) batch.windows = loader->load(plan);
-  return batch;
+  return load(parts_, parts_.training, samples);
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
@@ -281,7 +293,7 @@ void TrainingLoop::evaluate() {
   parts_.replica.report(&profile_, true);  // what is told below is not the step's
   double sum = 0;
   for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
-    sum += parts_.replica.evaluate(load(parts_.validation, samples_of_step(deck, batch)));
+    sum += parts_.replica.evaluate(load(parts_, parts_.validation, samples_of_step(deck, batch)));
     parts_.replica.report(nullptr, false);
   }
   const double loss =

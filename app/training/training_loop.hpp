@@ -54,6 +54,10 @@ struct TrainingParts {
   bool judges_times;  ///< false: who is slow today is the operating system's choice, and not said to the user
 };
 
+/// Collective: passes and sums of a step over the first samples, without an update, so that what
+/// only the first step does is done (ft-hsdp, section 5). Of a replica whose rank is never alone.
+void rehearse(const TrainingParts& parts);
+
 class TrainingLoop {
  public:
   /// Collective, as all calls. `first_step`: steps done before.
@@ -88,7 +92,6 @@ class TrainingLoop {
   bool is_observed() const;
   bool is_profiled(std::int64_t step) const;
   void refuse_divergence() const;
-  parallel::StepBatch load(BatchLoader* loader, parallel::SampleRange samples) const;
   void evaluate();
   void write_profile();
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);

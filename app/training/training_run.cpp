@@ -78,6 +78,7 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
                                                const parallel::PipelineContext& context,
                                                const resilience::StateAccess& state) {
   const io::ReplicasSection& section = rank_.deck().replicas;
+  rehearse(parts);
   ReplicaLink link(rank_, *machine.transport(), build_);
   resilience::ReplicaSession session(
       rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state,

@@ -25,7 +25,9 @@ DType type_of(ChunkForm form, const Tensor& values) {
 }  // namespace
 
 ChunkArithmetic::ChunkArithmetic(kernels::Device& device)
-    : device_(device), stream_(device.create_stream()) {}
+    : cpu_(device.has_data() ? nullptr : kernels::create_cpu_device()),
+      device_(cpu_ ? *cpu_ : device),
+      stream_(device_.create_stream()) {}
 
 ChunkArithmetic::~ChunkArithmetic() = default;
 
@@ -60,6 +62,6 @@ std::unique_ptr<kernels::Buffer> ChunkArithmetic::allocate(std::size_t bytes) {
   return device_.allocate(bytes, kernels::MemoryKind::pinned_host);
 }
 
-bool ChunkArithmetic::is_host_memory() const { return device_.is_host_memory() || !device_.has_data(); }
+bool ChunkArithmetic::is_host_memory() const { return device_.is_host_memory(); }
 
 }  // namespace tenax::comm

@@ -59,6 +59,7 @@ class ChunkArithmetic {
  private:
   void finish();
 
+  std::unique_ptr<kernels::Device> cpu_;  // beside a device without data: some buckets have data all the same
   kernels::Device& device_;
   std::unique_ptr<kernels::Stream> stream_;
 };

@@ -48,7 +48,7 @@ bool GradientExchange::finish(kernels::Deadline deadline) {
 bool GradientExchange::sum(std::span<double> numbers, kernels::Deadline deadline) {
   const std::size_t bytes = numbers.size_bytes();
   if (!totals_ || totals_->bytes() < 2 * bytes)
-    totals_ = device_.allocate(2 * bytes, kernels::MemoryKind::pinned_host);
+    totals_ = (cpu_ ? *cpu_ : device_).allocate(2 * bytes, kernels::MemoryKind::pinned_host);
   const kernels::Shape shape{static_cast<std::int64_t>(numbers.size())};
   const kernels::Tensor own = totals_->tensor(kernels::DType::f64, shape);
   const kernels::Tensor sums = totals_->tensor(kernels::DType::f64, shape, bytes);

@@ -19,7 +19,10 @@ class GradientExchange {
  public:
   /// Both must outlive it, and options.frozen_epoch too.
   GradientExchange(comm::Transport& transport, kernels::Device& device, comm::FtarOptions options)
-      : transport_(transport), device_(device), options_(std::move(options)) {}
+      : transport_(transport),
+        device_(device),
+        cpu_(device.has_data() ? nullptr : kernels::create_cpu_device()),
+        options_(std::move(options)) {}
 
   /// The ranks of this number in the replicas of a new epoch. What was under way is given up.
   void set_ring(comm::FtarRing ring);
@@ -41,6 +44,7 @@ class GradientExchange {
 
   comm::Transport& transport_;
   kernels::Device& device_;
+  std::unique_ptr<kernels::Device> cpu_;  // beside a device without data: totals have some
   comm::FtarOptions options_;
   std::int64_t step_ = 0;
   std::unique_ptr<comm::FtarGroup> group_;

@@ -27,6 +27,12 @@ checksums runs/same/checkpoints/$last >same.txt
 [ ! -e runs/same/replica-0/join ] || fail "the secret is left"
 echo "ok two replicas learn the bits of two data-parallel ranks"
 
+if [ -z "${TENAX_DEVICE:-}" ]; then
+  must_launch emulated parallel.replicas=3 $(layout 1 1 1) device.kind=emulated device.forward_ms=2 device.backward_input_ms=2 device.backward_weight_ms=2 run.train_steps=5
+  [ "$(commits emulated)" = 5 ] || fail "the emulated device: $(commits emulated) steps"
+  echo "ok replicas of the emulated device"
+fi
+
 # A run that goes on until it is stopped: strikes come when the last one has been repaired.
 endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25"
 supervise() {
