@@ -1,5 +1,8 @@
 #include "comm/transport/pending_connections.hpp"
 
+#include <poll.h>
+
+#include "comm/polled_stream.hpp"
 #include "comm/signal.hpp"
 #include "kernels/error.hpp"
 
@@ -8,21 +11,24 @@ namespace {
 
 constexpr double kPatience_s = 5;  // with a maker that has left: what it sent before may still be wanted
 
-bool is_closed(const Connection& connection) {
-  try {
-    connection.check();
-    return false;
-  } catch (const kernels::Error&) {
-    return true;
-  }
+/// Even if something that its maker sent is still to be read.
+bool is_closed(Connection& connection) try {
+  connection.check();
+  if (!connection.stream()) return false;
+  pollfd entry{connection.stream()->socket(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0;
+} catch (const kernels::Error&) {
+  return true;
 }
 
 }  // namespace
 
 bool PendingConnections::has_room(Identity from, const std::string& purpose) {
   const std::lock_guard lock(mutex_);
+  if (waiting_.contains(Key(from, purpose))) return true;
   drop_closed();
-  return waiting_.size() < kMostWaiting || waiting_.contains(Key(from, purpose));
+  if (waiting_.size() >= kMostWaiting) drop_oldest_closed();
+  return waiting_.size() < kMostWaiting;
 }
 
 void PendingConnections::add(Identity from, const std::string& purpose,
@@ -46,6 +52,16 @@ void PendingConnections::drop_closed() {
   std::erase_if(waiting_, [](const auto& entry) {
     return entry.second.stays_until.expired() && is_closed(*entry.second.connection);
   });
+}
+
+/// Makers that change their minds quickly (each epoch of replicas has a ring of its own) do not fill the room.
+void PendingConnections::drop_oldest_closed() {
+  auto oldest = waiting_.end();
+  for (auto it = waiting_.begin(); it != waiting_.end(); ++it)
+    if (is_closed(*it->second.connection) &&
+        (oldest == waiting_.end() || it->second.stays_until.when() < oldest->second.stays_until.when()))
+      oldest = it;
+  if (oldest != waiting_.end()) waiting_.erase(oldest);
 }
 
 }  // namespace tenax::comm

@@ -15,8 +15,8 @@ namespace tenax::comm {
 
 /// All are from processes of this job (acceptor.hpp), one for each of their purposes. This rank is
 /// going to accept each, perhaps much later: a connection waits as long as its maker holds the
-/// other end. One that its maker has closed is dropped after 5 s, when another comes. Beyond
-/// kMostWaiting, makers have to come again.
+/// other end. One that its maker has closed is dropped after 5 s, when another comes; sooner where
+/// kMostWaiting are there, the oldest first. Beyond that, makers have to come again.
 ///
 /// Thread rule: any thread.
 class PendingConnections {
@@ -36,6 +36,7 @@ class PendingConnections {
     kernels::Deadline stays_until = kernels::Deadline::after_s(0);  ///< even if its other end is closed
   };
   void drop_closed();
+  void drop_oldest_closed();
 
   std::mutex mutex_;
   std::condition_variable added_;

@@ -198,6 +198,26 @@ TEST_P(FtarFailures, replicas_that_disagree_about_a_bucket_are_told_so) {
   EXPECT_GE(fatal, 1);
 }
 
+// Epochs may pass faster than a slow replica enters them: what it has not accepted of them must not keep the next out.
+TEST_P(FtarFailures, a_dozen_change_epochs_faster_than_one_of_them_accepts) {
+  constexpr int kRanks = 12, kSlow = 5;
+  constexpr std::int64_t kEpochs = 24;  // more than a transport holds connections for
+  FtarRanks replicas(kRanks, GetParam());
+  std::vector<int> quick = replicas.all();
+  quick.erase(quick.begin() + kSlow);
+  for (std::int64_t epoch = 1; epoch <= kEpochs; ++epoch) {
+    std::vector<std::unique_ptr<FtarGroup>> groups(kRanks);
+    FtarRanks::run(quick, [&](int i) {
+      groups[static_cast<std::size_t>(i)] = replicas.group(epoch, i, replicas.all(), options());
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // they connect, and are given up
+  }
+  const double began_s = kernels::steady_now_s();
+  std::vector<Sums> sums = sums_of(kRanks);
+  expect_sums(replicas, kEpochs + 1, replicas.all(), sums);
+  EXPECT_LT(kernels::steady_now_s() - began_s, 3) << "the last epoch waited for connections of the first";
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, FtarFailures,
                          ::testing::Values(TransportKind::tcp, TransportKind::shared_memory),
                          [](const auto& way) {
