@@ -50,20 +50,20 @@ class BucketExchange {
   /// The rank after has begun the bucket: it has a place for every chunk.
   void grant() { is_granted_ = true; }
   bool is_granted() const { return is_granted_; }
+  /// The rank after has taken all chunks.
+  void acknowledge() { is_acknowledged_ = true; }
+  bool has_sent_all() const { return open_sends_ == 0; }
+  bool is_acknowledged() const { return is_acknowledged_; }
   /// The next chunk to be sent, of those that can be; nothing: all wait for what comes in, or for
   /// the grant.
   std::optional<ChunkName> next_to_send() const;
   void count_sent(const ChunkName& chunk);
-  void count_acknowledged() { ++acknowledged_; }
   /// The only chunk of the column that may come next; nothing after the last.
   std::optional<ChunkName> next_to_receive(int column) const;
   void count_received(const ChunkName& chunk);
 
   bool has_received_all() const { return open_receives_ == 0; }
-  bool is_released_by_peer() const { return open_sends_ == 0 && acknowledged_ == sent_; }
-  bool is_done() const { return has_received_all() && is_released_by_peer(); }
-  /// Chunks under way to the rank after.
-  std::int64_t in_flight() const { return sent_ - acknowledged_; }
+  bool is_done() const { return has_received_all() && is_acknowledged_; }
 
   /// What a turn sends, where it lies; where it adds its own values; where it writes.
   kernels::Tensor source(const ChunkName& chunk) const;
@@ -87,9 +87,8 @@ class BucketExchange {
   RingPlan plan_;
   std::shared_ptr<Outcome> outcome_;
   std::vector<Column> columns_;
-  bool is_granted_ = false;
+  bool is_granted_ = false, is_acknowledged_ = false;
   int open_sends_, open_receives_;  // columns that have not passed their last turn
-  std::int64_t sent_ = 0, acknowledged_ = 0;
 };
 
 }  // namespace tenax::comm

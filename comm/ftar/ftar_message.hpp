@@ -12,7 +12,7 @@ struct FtarMessage {
   enum class Kind : std::int32_t {
     grant = 1,  ///< to the rank before: this bucket has begun here, send its chunks
     chunk,      ///< to the rank after
-    ack,        ///< to the rank before: that chunk has been taken; it is not read again
+    ack,        ///< to the rank before: all chunks of the bucket have been taken; none is read again
     ends,       ///< to either: the exchange is over; `bucket` = index of the replica at fault, or -1
   };
   static constexpr std::int32_t kNoRegion = -1;
@@ -20,8 +20,8 @@ struct FtarMessage {
   Kind kind = Kind::grant;
   std::int32_t bucket = 0;
   std::int64_t step = 0;
-  std::int64_t turn = 0;            ///< chunk, ack; in a grant the bucket's elements
-  std::int32_t column = 0;          ///< chunk, ack; in a grant the dtype
+  std::int64_t turn = 0;            ///< chunk; in a grant the bucket's elements
+  std::int32_t column = 0;          ///< chunk; in a grant the dtype
   std::int32_t region = kNoRegion;  ///< chunk: where it lies in the sender's memory
   std::uint64_t offset = 0;         ///< chunk: there; in a grant a checksum of the options
   std::uint64_t payload_bytes = 0;  ///< that follow

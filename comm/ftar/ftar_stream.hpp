@@ -33,6 +33,8 @@ class FtarStream {
   /// Writes what there is room for; true if anything moved. Once the other end takes nothing more,
   /// all is dropped: receive() says why.
   bool flush();
+  /// Messages that wait to be written.
+  std::size_t queued() const { return queue_.size(); }
   /// Writes what is queued and this as the last message, as far as there is room now; then shuts the
   /// connection down at both ends.
   void end_with(const FtarMessage& message);

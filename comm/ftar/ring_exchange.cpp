@@ -102,7 +102,7 @@ bool RingExchange::for_each_stream(Neighbour& neighbour, Work work) {
 
 bool RingExchange::needs(const Neighbour& neighbour) const {
   return std::any_of(buckets_.begin(), buckets_.end(), [&](const auto& bucket) {
-    return &neighbour == &before_ ? !bucket->has_received_all() : !bucket->is_released_by_peer();
+    return &neighbour == &before_ ? !bucket->has_received_all() : !bucket->is_acknowledged();
   });
 }
 
@@ -202,7 +202,8 @@ void RingExchange::take_chunk(std::size_t stream, const FtarMessage& message) {
 
 void RingExchange::finish_chunk(std::size_t stream, BucketExchange& bucket, const ChunkName& chunk) {
   bucket.count_received(chunk);
-  before_.streams[stream]->messages.post(message_about(Kind::ack, bucket.name(), chunk));
+  if (!bucket.has_received_all()) return;
+  before_.streams[stream]->messages.post(message_about(Kind::ack, bucket.name()));
   complete_if_done(bucket);
 }
 
@@ -239,16 +240,16 @@ void RingExchange::match(BucketExchange& bucket, const FtarMessage& grant) const
 
 void RingExchange::take_acknowledgement(const FtarMessage& message) {
   BucketExchange* const bucket = find(name_in(message));
-  if (!bucket || bucket->in_flight() == 0) throw_nonsense("an acknowledgement of nothing");
-  bucket->count_acknowledged();
-  --in_flight_;
+  if (!bucket || !bucket->has_sent_all() || bucket->is_acknowledged())
+    throw_nonsense("an acknowledgement of what it has not got");
+  bucket->acknowledge();
   complete_if_done(*bucket);
 }
 
 bool RingExchange::send_chunks() {
   bool has_sent = false;
   for (const auto& bucket : buckets_)
-    while (in_flight_ < settings_.shape.chunks_in_flight) {
+    while (chunks_in_flight() < settings_.shape.chunks_in_flight) {
       const std::optional<ChunkName> chunk = bucket->next_to_send();
       if (!chunk) break;
       send(*bucket, *chunk);
@@ -262,7 +263,12 @@ void RingExchange::send(BucketExchange& bucket, const ChunkName& chunk) {
       after_.streams[static_cast<std::size_t>(chunk.column) % after_.streams.size()]->messages;
   stream.post(sender_.outgoing(bucket, chunk, stream));
   bucket.count_sent(chunk);
-  ++in_flight_;
+}
+
+int RingExchange::chunks_in_flight() const {
+  std::size_t waiting = 0;
+  for (const auto& stream : after_.streams) waiting += stream->messages.queued();
+  return static_cast<int>(waiting);
 }
 
 }  // namespace tenax::comm

@@ -16,7 +16,7 @@ namespace tenax::comm {
 
 /// Nothing blocks, and nothing moves but in advance(). Thread rule: one thread.
 ///
-/// At most C chunks, over all buckets, are under way to the rank after: sent and not acknowledged.
+/// At most C chunks, over all buckets, wait for a connection to the rank after to take them.
 class RingExchange {
  public:
   struct Settings {
@@ -79,6 +79,7 @@ class RingExchange {
   void match(BucketExchange& bucket, const FtarMessage& grant) const;
   bool send_chunks();
   void send(BucketExchange& bucket, const ChunkName& chunk);
+  int chunks_in_flight() const;
   void complete_if_done(BucketExchange& bucket);
   BucketExchange* find(const BucketName& name);
   const std::string& name_of(int index) const { return settings_.names[static_cast<std::size_t>(index)]; }
@@ -91,7 +92,6 @@ class RingExchange {
   std::vector<std::unique_ptr<BucketExchange>> buckets_;  // in the order of their start
   std::map<BucketName, FtarMessage> early_grants_;        // of buckets that have not begun here
   int completed_ = 0;                                     // outcomes
-  int in_flight_ = 0;                                     // chunks to the rank after
 };
 
 }  // namespace tenax::comm
