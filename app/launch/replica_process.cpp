@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -101,6 +102,13 @@ ReplicaProcess ReplicaProcess::start(const Request& request) {
 std::optional<ReplicaProcess> ReplicaProcess::adopt(ProcessId id) {
   if (identify_process(id.pid) != id) return {};
   return ReplicaProcess(id, false);
+}
+
+double ReplicaProcess::age_s() const {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const double now_s = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return now_s - static_cast<double>(id_.start_time) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 std::optional<int> ReplicaProcess::end_status() {

@@ -37,6 +37,8 @@ class ReplicaProcess {
   static std::optional<ReplicaProcess> adopt(ProcessId id);
 
   const ProcessId& id() const { return id_; }
+  /// Seconds since it was started.
+  double age_s() const;
   /// Nothing while it runs; then its end, as waitpid() has it. Of an adopted one nobody learns more than that
   /// it is gone: 0.
   std::optional<int> end_status();

@@ -70,6 +70,13 @@ void SupervisedReplica::plan_restart(double now_s) {
   if (delay_s) starts_at_s_ = now_s + *delay_s;
 }
 
+std::vector<std::string> SupervisedReplica::hosts() const {
+  std::vector<std::string> names;
+  for (const HostSlots& host : options_.command.hosts) names.push_back(host.host);
+  if (names.empty()) names.push_back(comm::this_host());
+  return names;
+}
+
 LaunchFile::Replica SupervisedReplica::launched() const {
   return {.replica = options_.replica,
           .incarnation = incarnation_,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/launch/launch_files.hpp"
 #include "app/launch/replica_command.hpp"
@@ -51,6 +52,9 @@ class SupervisedReplica {
 
   int number() const { return options_.replica; }
   std::int64_t incarnation() const { return incarnation_; }
+  /// Seconds since the start of what runs; 0 where nothing does.
+  double age_s() const { return process_ ? process_->age_s() : 0; }
+  std::vector<std::string> hosts() const;
   /// Of what runs.
   LaunchFile::Replica launched() const;
   std::filesystem::path directory() const {

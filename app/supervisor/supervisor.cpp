@@ -214,7 +214,7 @@ void Supervisor::start_replica(SupervisedReplica& replica) {
   records_->event("replica_start", replica.number(),
                   JsonObject{}
                       .add("incarnation", replica.incarnation())
-                      .add("hosts", std::vector<std::string>{comm::this_host()})
+                      .add("hosts", replica.hosts())
                       .add("spare", false));
 }
 
@@ -266,6 +266,10 @@ void Supervisor::take(const SupervisorRecords::News& news) {
       for (const resilience::Part& part : commit->parts)
         replicas_[static_cast<std::size_t>(part.replica)].on_commit();
   if (!event) return;
+  if (const auto* validated = std::get_if<resilience::StepValidated>(event))
+    server_->on_validation_recorded(validated->validated.done);
+  if (const auto* joined = std::get_if<resilience::ReplicaJoined>(event))
+    records_->join(*joined, replicas_[static_cast<std::size_t>(joined->id.replica)].age_s());
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(event)) checkpoints_->take(*saved);
   if (const auto* lost = std::get_if<Lost>(event)) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];

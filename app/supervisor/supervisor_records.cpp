@@ -4,18 +4,35 @@
 #include <set>
 #include <utility>
 
+#include "app/training/step_lines.hpp"
 #include "app/units.hpp"
+#include "io/run/run_series.hpp"
 
 namespace tenax::app {
 
 using io::JsonObject;
 
 SupervisorRecords::SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done)
-    : deck_(deck),
-      console_(console),
-      metrics_(std::make_unique<io::MetricsWriter>(deck.run.output_dir, steps_done)),
-      events_(deck.run.output_dir),
-      steps_done_(steps_done) {}
+    : deck_(deck), console_(console), events_(deck.run.output_dir, console) {
+  open_files(steps_done);
+  for (const double done : io::read_series(deck.run.output_dir).validation_step)
+    validated_.insert(static_cast<std::int64_t>(done));
+}
+
+// What steps beyond `steps_done` have left in them is cut off.
+void SupervisorRecords::open_files(std::int64_t steps_done) {
+  metrics_.reset();
+  metrics_ = std::make_unique<io::MetricsWriter>(deck_.run.output_dir, steps_done);
+  tensorboard_.reset();
+  if (deck_.run.tensorboard)
+    tensorboard_ = std::make_unique<io::TensorBoardWriter>(deck_.run.output_dir, steps_done);
+  set_steps_done(steps_done);
+}
+
+void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
+  steps_done_ = steps_done;
+  events_.set_steps_done(steps_done);
+}
 
 void SupervisorRecords::hand_in(News news) {
   const std::lock_guard lock(mutex_);
@@ -31,14 +48,6 @@ std::vector<SupervisorRecords::News> SupervisorRecords::write() {
   for (const News& item : news)
     std::visit([&](const auto& kind) { std::visit([&](const auto& what) { take(what); }, kind); }, item);
   return news;
-}
-
-void SupervisorRecords::event(const std::string& name, std::optional<int> replica,
-                              const JsonObject& details) {
-  io::RunEvent event{
-      .step = steps_done_, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details};
-  if (replica) event.replica = *replica;
-  events_.write(event);
 }
 
 void SupervisorRecords::take(const resilience::CommitRecord& commit) {
@@ -57,7 +66,8 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
                               .tokens_per_second = seconds > 0 ? static_cast<double>(tokens) / seconds : 0};
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
   metrics_->training(metrics);
-  steps_done_ = commit.step + 1;
+  if (tensorboard_) tensorboard_->training(metrics);
+  set_steps_done(commit.step + 1);
   const bool is_last = steps_done_ == deck_.run.train_steps;
   if (steps_done_ % deck_.run.log_interval != 0 && !is_last) return;
   console_.say(
@@ -67,57 +77,25 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
              contributing.size() == 1 ? "" : "s"));
 }
 
-// What an epoch is about, EpochBegan says.
-void SupervisorRecords::take(const resilience::EpochRecord&) {}
+// What an epoch is about, EpochBegan says. Its first step begins now.
+void SupervisorRecords::take(const resilience::EpochRecord& epoch) {
+  if (last_commit_s_ == 0) last_commit_s_ = epoch.time;
+}
 
 void SupervisorRecords::take(const resilience::VoidRecord& gone) {
-  metrics_.reset();
-  metrics_ = std::make_unique<io::MetricsWriter>(deck_.run.output_dir, gone.void_from);
-  steps_done_ = std::min(steps_done_, gone.void_from);
+  open_files(std::min(steps_done_, gone.void_from));
+  validated_.erase(validated_.upper_bound(steps_done_), validated_.end());
   last_commit_s_ = 0;
 }
 
-void SupervisorRecords::take(const resilience::ReplicaLost& lost) {
-  const bool is_earlier = std::any_of(earlier_.begin(), earlier_.end(), [&](const resilience::ReplicaId& id) {
-    return id.replica == lost.id.replica && lost.id.incarnation <= id.incarnation;
-  });
-  if (is_earlier) return;
-  event("replica_lost", lost.id.replica,
-        JsonObject{}
-            .add("incarnation", lost.id.incarnation)
-            .add("reason", resilience::name_of(lost.reason))
-            .add("detect_seconds", lost.detect_s)
-            .add("host", lost.host));
-  console_.say(format("lost replica %d (%s) after step %lld", lost.id.replica,
-                      resilience::name_of(lost.reason), static_cast<long long>(steps_done_)));
-}
-
-void SupervisorRecords::take(const resilience::EpochBegan& began) {
-  std::vector<std::int64_t> members;
-  std::string text;
-  for (const resilience::EpochMember& member : began.epoch.members) {
-    members.push_back(member.id.replica);
-    text += " " + std::to_string(member.id.replica) + (member.is_behind ? " (fetches state)" : "");
-  }
-  event("epoch", {},
-        JsonObject{}
-            .add("epoch", began.epoch.number)
-            .add("members", members)
-            .add("reconfigure_seconds", began.reconfigure_s));
-  console_.say(format("epoch %lld from step %lld: replicas%s", static_cast<long long>(began.epoch.number),
-                      static_cast<long long>(began.epoch.from_step), text.c_str()));
-}
-
-void SupervisorRecords::take(const resilience::StepsVoided& voided) {
-  event("void", {},
-        JsonObject{}.add("void_from", voided.void_from).add("reason", "no replica has their state"));
-}
-
-// RunCheckpoints says what has become of it.
-void SupervisorRecords::take(const resilience::CheckpointSaved&) {}
-
-void SupervisorRecords::take(const resilience::MembersAwaited& awaited) {
-  event("wait", {}, JsonObject{}.add("reason", "min_replicas").add("seconds", awaited.seconds));
+// All replicas validate; the first that says so is recorded. The next step's time is without it.
+void SupervisorRecords::take(const resilience::StepValidated& event) {
+  const resilience::Validated& validated = event.validated;
+  if (!validated_.insert(validated.done).second) return;
+  metrics_->validation(validated.done, validated.loss);
+  if (tensorboard_) tensorboard_->validation(validated.done, validated.loss);
+  if (validated.done == steps_done_ && last_commit_s_ > 0) last_commit_s_ += validated.seconds;
+  console_.say(validation_line(validated.done, validated.loss));
 }
 
 }  // namespace tenax::app

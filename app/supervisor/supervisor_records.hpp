@@ -4,13 +4,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "app/console.hpp"
+#include "app/supervisor/supervisor_events.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_files.hpp"
+#include "io/run/tensorboard_writer.hpp"
 #include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
@@ -24,32 +27,42 @@ class SupervisorRecords {
   SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done);
 
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
-  void ignore_up_to(resilience::ReplicaId id) { earlier_.push_back(id); }
+  void ignore_up_to(resilience::ReplicaId id) { events_.ignore_up_to(id); }
   /// Any thread.
   void hand_in(News news);
   /// Writes what was handed in, and returns it.
   std::vector<News> write();
-  void event(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
+  void event(const std::string& name, std::optional<int> replica, const io::JsonObject& details) {
+    events_.write(name, replica, details);
+  }
+  /// Written apart from the news, which do not know how old the replica is.
+  void join(const resilience::ReplicaJoined& joined, double age_s) { events_.take(joined, age_s); }
   std::int64_t steps_done() const { return steps_done_; }
 
  private:
   void take(const resilience::CommitRecord& commit);
   void take(const resilience::EpochRecord& epoch);
   void take(const resilience::VoidRecord& gone);
-  void take(const resilience::ReplicaLost& lost);
-  void take(const resilience::EpochBegan& began);
-  void take(const resilience::StepsVoided& voided);
-  void take(const resilience::CheckpointSaved& saved);
-  void take(const resilience::MembersAwaited& awaited);
+  void take(const resilience::StepValidated& validated);
+  /// join() and RunCheckpoints tell of these.
+  void take(const resilience::ReplicaJoined&) {}
+  void take(const resilience::CheckpointSaved&) {}
+  template <class Event>
+  void take(const Event& event) {
+    events_.take(event);
+  }
+  void open_files(std::int64_t steps_done);
+  void set_steps_done(std::int64_t steps_done);
 
   const io::Deck& deck_;
   Console& console_;
   std::unique_ptr<io::MetricsWriter> metrics_;
-  io::EventsWriter events_;
-  std::int64_t steps_done_;
-  std::vector<resilience::ReplicaId> earlier_;
-  double last_commit_s_ = 0;  // UNIX; 0: none since the last change
-  std::mutex mutex_;          // of what follows
+  std::unique_ptr<io::TensorBoardWriter> tensorboard_;  // null where nobody wants it
+  SupervisorEvents events_;
+  std::int64_t steps_done_ = 0;
+  std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
+  double last_commit_s_ = 0;          // UNIX; 0: none since steps were void
+  std::mutex mutex_;                  // of what follows
   std::vector<News> news_;
 };
 

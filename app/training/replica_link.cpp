@@ -62,13 +62,15 @@ ReplicaLink::ReplicaLink(RunRank& rank, const comm::Transport& transport, const 
         frozen_);
   });
   const auto options = member_options(transport, build);
+  const std::vector<std::string> hosts = control.all_gather(rank.world().host());
   rank.on_first([&] {
     leader_.emplace(
         resilience::ReplicaLeader::Options{
             .member = options,
             .secret = secret,
             .find_service = [file = rank.join_file()] { return JoinFile::read(file).service; },
-            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms)},
+            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
+            .hosts = hosts},
         *heartbeat_of_all_);
   });
 }

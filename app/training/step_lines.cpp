@@ -1,8 +1,16 @@
 #include "app/training/step_lines.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "app/units.hpp"
 
 namespace tenax::app {
+
+std::string validation_line(std::int64_t steps_done, double loss) {
+  return format("validation after %lld steps: loss %.5f, perplexity %.4g", static_cast<long long>(steps_done),
+                loss, std::exp(loss));
+}
 
 StepLines::StepLines(const io::Deck& deck, const parallel::Layout& layout, Console& console,
                      double machine_flop_per_second)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "app/console.hpp"
 #include "io/deck/deck.hpp"
@@ -9,6 +10,8 @@
 #include "parallel/replica/layout.hpp"
 
 namespace tenax::app {
+
+std::string validation_line(std::int64_t steps_done, double loss);
 
 /// A line each run.log_interval steps, with the means since the line before; progress in between.
 class StepLines {

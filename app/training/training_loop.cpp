@@ -101,7 +101,7 @@ Verdict TrainingLoop::step() {
   }
   adapt(vote);
   record(vote, rule.learning_rate, steady_now_s() - begin_s);
-  validate();
+  if (vote.updates) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     checkpoint(vote);
     trace();
@@ -128,6 +128,7 @@ void TrainingLoop::follow(const resilience::MemberPlan& plan) {
   if (plan.action == Action::restore) {
     const RestoredState state = parts_.restore();
     step_ = state.steps;
+    last_validated_ = -1;
     next_sample_ = state.next_sample;
     return peers_.session().on_restored(state.steps, state.next_sample);
   }
@@ -290,6 +291,7 @@ void TrainingLoop::evaluate() {
   const io::Deck& deck = parts_.deck;
   if (deck.data.validation.empty() || deck.run.eval_interval == 0 || last_validated_ == step_) return;
   const HostPhase phase(profile_, "validation");
+  const double begin_s = steady_now_s();
   parts_.replica.report(&profile_, true);  // what is told below is not the step's
   double sum = 0;
   for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
@@ -300,8 +302,9 @@ void TrainingLoop::evaluate() {
       sum / static_cast<double>(deck.run.eval_steps * deck.batch.global_batch_size * deck.model.seq_length);
   last_validated_ = step_;
   records_.validation(step_, loss);
-  parts_.console.say(format("validation after %lld steps: loss %.5f, perplexity %.4g",
-                            static_cast<long long>(step_), loss, std::exp(loss)));
+  if (peers_.exist())
+    peers_.session().on_validated({.done = step_, .loss = loss, .seconds = steady_now_s() - begin_s});
+  parts_.console.say(validation_line(step_, loss));
 }
 
 void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {

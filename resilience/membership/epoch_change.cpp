@@ -26,10 +26,13 @@ void EpochChange::finish() {
   kind_ = Kind::none;
   holds_ = 0;
   reports_.clear();
+  first_report_s_.reset();
 }
 
-void EpochChange::take(int replica, const Report& report) {
-  if (is_current(report.change)) reports_[replica] = report;
+void EpochChange::take(int replica, const Report& report, double now) {
+  if (!is_current(report.change)) return;
+  if (!first_report_s_) first_report_s_ = now;
+  reports_[replica] = report;
 }
 
 const Report* EpochChange::report_of(int replica) const {
@@ -45,6 +48,7 @@ void EpochChange::begin(Kind kind, double now) {
   ++number_;
   asked_s_ = now;
   reports_.clear();
+  first_report_s_.reset();
 }
 
 }  // namespace tenax::resilience

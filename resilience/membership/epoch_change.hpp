@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "resilience/membership/member_messages.hpp"
@@ -21,6 +22,8 @@ class EpochChange {
 
   Kind kind() const { return kind_; }
   double began_s() const { return began_s_; }
+  /// When the first member waited for the decision.
+  double waited_since(double now) const { return first_report_s_.value_or(now); }
 
   /// Each begins a change of its own number. The answers that an earlier one got do not count.
   Freeze begin_freeze(std::int64_t epoch, double now);
@@ -32,7 +35,7 @@ class EpochChange {
   void finish();
 
   /// Ignores answers to other changes.
-  void take(int replica, const Report& report);
+  void take(int replica, const Report& report, double now);
   bool is_current(std::int64_t change) const { return kind_ != Kind::none && change == number_; }
   /// Null where `replica` has not answered.
   const Report* report_of(int replica) const;
@@ -53,6 +56,7 @@ class EpochChange {
   std::int64_t number_ = 0;
   int holds_ = 0;  // in a row
   double began_s_ = 0, asked_s_ = 0;
+  std::optional<double> first_report_s_;
   std::map<int, Report> reports_;  // by replica
 };
 

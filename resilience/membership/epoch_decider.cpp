@@ -155,7 +155,13 @@ void EpochDecider::begin(MembershipState& state, const Candidates& candidates, d
   epoch.number = state.epoch() + 1;
   epoch.reason = reason_of(state, candidates);
   epoch.writer = choose_writer(candidates, state.writer());
+  entry_stall_s_ = change_.kind() == Kind::hold ? now - change_.waited_since(now) : 0;
+  const double broken_since_s = state.broken_since(change_.kind() == Kind::freeze ? change_.began_s() : now);
   state.begin(epoch, now, change_.kind() == Kind::none ? 0 : now - change_.began_s());
+  if (auto repeated = repeated_step(epoch, candidates)) {
+    repeated->stall_s = now - broken_since_s;
+    state.tell(*repeated);
+  }
   state.dismiss_leavers();
   change_.finish();
   stop_at_.reset();

@@ -19,7 +19,9 @@ class EpochDecider {
  public:
   void decide(MembershipState& state, double now);
 
-  void take(const Seat& seat, const Report& report) { change_.take(seat.id.replica, report); }
+  void take(const Seat& seat, const Report& report, double now) {
+    change_.take(seat.id.replica, report, now);
+  }
   /// A member has gone beyond the step it was to be held at: all are held at a later one.
   void take(MembershipState& state, Seat& seat, const HoldMissed& missed, double now);
   /// A checkpoint is complete. After the last one the run is over.
@@ -32,6 +34,8 @@ class EpochDecider {
   /// Members that have not answered in time.
   std::vector<ReplicaId> late(MembershipState& state, double now) const;
   void shift(double seconds) { change_.shift(seconds); }
+  /// So long the members waited for the epoch in force, if nobody was lost before it.
+  double entry_stall_s() const { return entry_stall_s_; }
   bool is_frozen() const { return change_.kind() == EpochChange::Kind::freeze; }
   bool has_ended() const { return has_ended_; }
 
@@ -60,6 +64,7 @@ class EpochDecider {
   std::optional<StopAt> stop_at_;         // sent
   std::vector<PeerId> stop_told_;         // to these
   std::optional<double> awaits_since_s_;  // for want of members
+  double entry_stall_s_ = 0;
   std::set<int> given_up_;
   bool stop_wished_ = false, has_begun_ = false, has_ended_ = false;
 };

@@ -100,6 +100,42 @@ struct Saved {
   std::string failure = {};  ///< why there is no file, a sentence; empty where nothing failed
 };
 
+/// The state after `done` steps has this loss on the validation data. Said again until it is recorded.
+struct Validated {
+  static constexpr const char* kKind = "validated";
+
+  std::int64_t done = 0;
+  double loss = 0;     ///< mean over tokens, nats
+  double seconds = 0;  ///< that it took
+};
+
+/// It was behind and holds the state now.
+struct Joined {
+  static constexpr const char* kKind = "joined";
+
+  double state_s = 0;      ///< since it began to fetch the state
+  double held_s = 0;       ///< of them, the members waited for it so long
+  std::int64_t bytes = 0;  ///< that its ranks fetched
+  int sources = 0;         ///< replicas that gave some of them
+};
+
+/// A rank of it is lost: it leaves the run.
+struct RankLost {
+  static constexpr const char* kKind = "rank_lost";
+
+  int rank = 0;  ///< in the replica
+  std::string host = {};
+  double silent_s = 0;   ///< since it was heard of last
+  bool is_gone = false;  ///< its connection closed; else it is silent
+};
+
+/// It could not go on without a service, and waited for this one.
+struct ServiceMissed {
+  static constexpr const char* kKind = "service_missed";
+
+  double seconds = 0;
+};
+
 /// The run shall end.
 struct StopWish {
   static constexpr const char* kKind = "stop_wish";
@@ -109,7 +145,7 @@ struct Leave {
   static constexpr const char* kKind = "leave";
 };
 
-using MemberMessage =
-    std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Restored, Saved, StopWish, Leave>;
+using MemberMessage = std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Restored, Saved,
+                                   Validated, Joined, RankLost, ServiceMissed, StopWish, Leave>;
 
 }  // namespace tenax::resilience

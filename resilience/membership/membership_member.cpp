@@ -27,7 +27,7 @@ void MembershipMember::on_connected(double now) {
                .stops = wishes_stop_,
                .is_writer = epoch_ && epoch_->writer == options_.id.replica});
   if (wishes_leave_) send(Leave{});
-  send_commits();
+  send_unacked();
   if (saved_) send(*saved_);
 }
 
@@ -37,6 +37,7 @@ void MembershipMember::on_disconnected() {
   connected_ = false;
   outbox_.clear();
   unacked_.rewind();
+  unacked_validations_.rewind();
   asked_.reset();
   stop_.reset();
   if (!has_reported_) hold_.reset();
@@ -95,7 +96,7 @@ bool MembershipMember::begin_vote() {
 void MembershipMember::on_fetched(std::int64_t step) {
   if (needs_change() || step != progress_.step()) return;
   progress_.fetch();
-  send_commits();  // whoever had this state may be lost before the service heard of it
+  send_unacked();  // whoever had this state may be lost before the service heard of it
 }
 
 bool MembershipMember::on_vote(const StepOutcome& outcome) {
@@ -105,7 +106,7 @@ bool MembershipMember::on_vote(const StepOutcome& outcome) {
   if (outcome.has_all_sums) {
     unacked_.add(commit_of(outcome));
     updates = progress_.complete(outcome.whole);
-    send_commits();
+    send_unacked();
   } else if (!is_frozen()) {
     send(Suspect{.epoch = epoch_->number, .replica = outcome.suspect, .why = outcome.why});
   }
@@ -119,6 +120,7 @@ bool MembershipMember::on_vote(const StepOutcome& outcome) {
 void MembershipMember::on_restored(std::int64_t done, std::int64_t next_sample) {
   if (!std::exchange(restores_, false)) return;  // it fetches the state instead
   unacked_.forget_from(done);
+  unacked_validations_.forget_from(done + 1);
   progress_.restore(done, next_sample);
   send(Restored{.done = done, .next_sample = next_sample});
 }
@@ -126,6 +128,16 @@ void MembershipMember::on_restored(std::int64_t done, std::int64_t next_sample) 
 void MembershipMember::on_saved(Saved saved) {
   saved_ = std::move(saved);
   send(*saved_);
+}
+
+void MembershipMember::on_validated(const Validated& validated) {
+  unacked_validations_.add(validated);
+  send_unacked();
+}
+
+double MembershipMember::missed_service_s(double now) const {
+  if (connected_ || !waits_since_s_) return 0;
+  return now - std::max(*waits_since_s_, heard_s_);
 }
 
 void MembershipMember::ask_stop() {
@@ -173,6 +185,7 @@ void MembershipMember::take(const NewEpoch& next) {
   if ((epoch_ && next.epoch.number <= epoch_->number) || !me || me->id != options_.id) return;
   epoch_ = next.epoch;
   unacked_.forget_from(epoch_->from_step);
+  unacked_validations_.forget_from(epoch_->from_step + 1);
   progress_.adopt(*epoch_);
   hold_.reset();
   stop_.reset();
@@ -182,6 +195,7 @@ void MembershipMember::take(const NewEpoch& next) {
 }
 
 void MembershipMember::take(const CommitAck& ack) { unacked_.forget_before(ack.done); }
+void MembershipMember::take(const ValidationAck& ack) { unacked_validations_.forget_before(ack.done + 1); }
 
 void MembershipMember::take(const Restore& /*restore*/) { restores_ = true; }
 
@@ -195,9 +209,10 @@ void MembershipMember::send(MemberMessage message) {
   if (connected_) outbox_.push_back(std::move(message));
 }
 
-void MembershipMember::send_commits() {
+void MembershipMember::send_unacked() {
   if (!connected_ || !progress_.is_whole()) return;
   for (CommitRecord& commit : unacked_.take_unsent()) send(Commit{std::move(commit)});
+  for (const Validated& validated : unacked_validations_.take_unsent()) send(validated);
 }
 
 void MembershipMember::report(std::int64_t change) {

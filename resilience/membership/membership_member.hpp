@@ -11,7 +11,7 @@
 #include "resilience/membership/member_plan.hpp"
 #include "resilience/membership/member_progress.hpp"
 #include "resilience/membership/service_messages.hpp"
-#include "resilience/membership/unacked_commits.hpp"
+#include "resilience/membership/unacked.hpp"
 
 namespace tenax::resilience {
 
@@ -59,11 +59,15 @@ class MembershipMember {
   void on_restored(std::int64_t done, std::int64_t next_sample);
   /// A checkpoint is complete, the last one or one in between, or could not be written.
   void on_saved(Saved saved);
+  /// It has found the loss of the state it holds. Told until the run has recorded it.
+  void on_validated(const Validated& validated);
   /// The whole run shall end.
   void ask_stop();
   /// This replica shall leave it.
   void ask_leave();
 
+  /// It cannot go on without a service, and has waited for one so long.
+  double missed_service_s(double now) const;
   /// What a service that comes later must still be told.
   const UnackedCommits& unacked() const { return unacked_; }
   const std::optional<Epoch>& epoch() const { return epoch_; }
@@ -71,8 +75,8 @@ class MembershipMember {
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(progress_, unacked_, outbox_, epoch_, phase_, step_epoch_, frozen_, asked_, hold_, has_reported_,
-        restores_, stop_, saved_, wishes_stop_, wishes_leave_, end_, connected_);
+    see(progress_, unacked_, unacked_validations_, outbox_, epoch_, phase_, step_epoch_, frozen_, asked_,
+        hold_, has_reported_, restores_, stop_, saved_, wishes_stop_, wishes_leave_, end_, connected_);
   }
 
  private:
@@ -82,13 +86,14 @@ class MembershipMember {
   void take(const Resume& resume);
   void take(const NewEpoch& next);
   void take(const CommitAck& ack);
+  void take(const ValidationAck& ack);
   void take(const Restore& restore);
   void take(const StopAt& stop);
   void take(const Ended& ended);
   void take(const Evicted& evicted);
 
   void send(MemberMessage message);
-  void send_commits();
+  void send_unacked();
   void report(std::int64_t change);
   void leave_run(int status, const std::string& reason);
   bool is_frozen() const { return epoch_ && frozen_ >= epoch_->number; }
@@ -100,6 +105,7 @@ class MembershipMember {
   Options options_;
   MemberProgress progress_;
   UnackedCommits unacked_;
+  UnackedValidations unacked_validations_;
   std::vector<MemberMessage> outbox_;
   std::optional<Epoch> epoch_;
   StepPhase phase_ = StepPhase::idle;

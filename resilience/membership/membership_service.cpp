@@ -5,6 +5,12 @@
 #include <variant>
 
 namespace tenax::resilience {
+namespace {
+
+/// The rank of a replica that talks to the service.
+constexpr int kLeader = 0;
+
+}  // namespace
 
 MembershipService::MembershipService(MembershipOptions options, const std::vector<Record>& records,
                                      double now)
@@ -27,7 +33,7 @@ void MembershipService::on_message(PeerId peer, const MemberMessage& message, do
 void MembershipService::on_closed(PeerId peer, double now) {
   const Seat* const seat = state_.seats().of_peer(peer);
   if (!seat || has_ended()) return;
-  state_.lose(seat->id, LossReason::connection, now);
+  state_.lose(seat->id, LossReason::connection, now, kLeader);
   decide(now);
 }
 
@@ -53,6 +59,10 @@ void MembershipService::on_run_ended() {
   if (!has_ended()) decider_.end(state_);
 }
 
+void MembershipService::on_validation_recorded(std::int64_t done) {
+  state_.broadcast(state_.all_peers(), ValidationAck{done});
+}
+
 void MembershipService::on_synced() {
   if (durable_done_ == taken_done_) return;
   durable_done_ = taken_done_;
@@ -61,12 +71,14 @@ void MembershipService::on_synced() {
 
 void MembershipService::on_time(double now) {
   forgive_pause(now);
+  if (has_ended()) return;  // they exit, as they were told
   const double dead_s = state_.options().dead_s;
-  for (const ReplicaId& id : state_.seats().silent(now, dead_s)) state_.lose(id, LossReason::silent, now);
+  for (const ReplicaId& id : state_.seats().silent(now, dead_s))
+    state_.lose(id, LossReason::silent, now, kLeader);
   if (is_recovering() && now >= recover_until_s_)
     for (const ReplicaId& id : std::vector<ReplicaId>(state_.members()))
       if (!state_.seats().of(id) && !state_.seats().is_lost(id)) state_.lose(id, LossReason::silent, now);
-  for (const ReplicaId& id : decider_.late(state_, now)) state_.lose(id, LossReason::silent, now);
+  for (const ReplicaId& id : decider_.late(state_, now)) state_.lose(id, LossReason::silent, now, kLeader);
   resolve_suspicions(now);
   decide(now);
 }
@@ -107,8 +119,8 @@ void MembershipService::take(Seat& seat, const Beat& beat, double /*now*/) {
   state_.send(seat, CommitAck{durable_done_});
 }
 
-void MembershipService::take(Seat& seat, const Report& report, double /*now*/) {
-  decider_.take(seat, report);
+void MembershipService::take(Seat& seat, const Report& report, double now) {
+  decider_.take(seat, report, now);
 }
 
 void MembershipService::take(Seat& seat, const HoldMissed& missed, double now) {
@@ -134,6 +146,30 @@ void MembershipService::take(Seat& seat, const Restored& restored, double /*now*
 
 void MembershipService::take(Seat& seat, const Saved& saved, double /*now*/) {
   decider_.take(state_, seat, saved);
+}
+
+// Commits come before on the same link. A validation of steps that do not count is none of this run.
+void MembershipService::take(Seat& seat, const Validated& validated, double /*now*/) {
+  if (state_.is_member(seat.id) && validated.done <= state_.steps().done())
+    state_.tell(StepValidated{validated});
+}
+
+void MembershipService::take(Seat& seat, const Joined& joined, double /*now*/) {
+  if (state_.is_member(seat.id))
+    state_.tell(ReplicaJoined{seat.id, joined, decider_.entry_stall_s() + joined.held_s});
+}
+
+void MembershipService::take(Seat& seat, const RankLost& lost, double now) {
+  state_.lose({.id = seat.id,
+               .host = lost.host,
+               .reason = lost.is_gone ? LossReason::connection : LossReason::silent,
+               .detect_s = lost.silent_s,
+               .rank = lost.rank},
+              now);
+}
+
+void MembershipService::take(Seat& seat, const ServiceMissed& missed, double /*now*/) {
+  state_.tell(ServiceAwaited{seat.id, missed.seconds});
 }
 
 void MembershipService::take(Seat& /*seat*/, const StopWish& /*wish*/, double /*now*/) {

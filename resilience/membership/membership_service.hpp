@@ -31,6 +31,8 @@ class MembershipService {
   /// A replica has exited with status 0: an earlier service had ended the run. All who are there,
   /// or come, are told.
   void on_run_ended();
+  /// The run's records have the validation after `done` steps: members may forget it.
+  void on_validation_recorded(std::int64_t done);
   /// All records of earlier take()s outlive the host now: members may forget them.
   void on_synced();
   /// At least once a heartbeat, after the messages that have come. A longer pause is taken for one
@@ -59,6 +61,10 @@ class MembershipService {
   void take(Seat& seat, const Suspect& suspect, double now);
   void take(Seat& seat, const Restored& restored, double now);
   void take(Seat& seat, const Saved& saved, double now);
+  void take(Seat& seat, const Validated& validated, double now);
+  void take(Seat& seat, const Joined& joined, double now);
+  void take(Seat& seat, const RankLost& lost, double now);
+  void take(Seat& seat, const ServiceMissed& missed, double now);
   void take(Seat& seat, const StopWish& wish, double now);
   void take(Seat& seat, const Leave& wish, double now);
   void decide(double now);

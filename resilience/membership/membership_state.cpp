@@ -44,6 +44,7 @@ void MembershipState::begin(const Epoch& epoch, double now, double reconfigure_s
   broadcast(enroll(epoch), NewEpoch{epoch});
   writer_ = epoch.writer;
   suspicions_.clear();
+  broken_since_s_.reset();
   tell(EpochBegan{epoch, reconfigure_s});
 }
 
@@ -88,12 +89,31 @@ void MembershipState::void_from(std::int64_t done, double now) {
   tell(StepsVoided{done});
 }
 
-void MembershipState::lose(ReplicaId id, LossReason reason, double now) {
+void MembershipState::lose(ReplicaId id, LossReason reason, double now, int rank) {
   const Seat* seat = seats_.of(id);
-  if (seat || (is_member(id) && !seats_.is_lost(id)))
-    tell(ReplicaLost{id, seat ? seat->host : "", reason, seat ? now - seat->heard_s : 0});
-  if (seat) evict(*seat, std::string("the membership service has lost it: ") + name_of(reason));
-  seats_.lose(id);
+  lose({.id = id,
+        .host = seat ? seat->host : host_of(id),
+        .reason = reason,
+        .detect_s = seat ? now - seat->heard_s : 0,
+        .rank = rank},
+       now);
+}
+
+void MembershipState::lose(const ReplicaLost& lost, double now) {
+  const Seat* seat = seats_.of(lost.id);
+  const bool is_member = this->is_member(lost.id);
+  if (seat || (is_member && !seats_.is_lost(lost.id))) tell(lost);
+  if (is_member) broken_since_s_ = std::min(broken_since(now), now - lost.detect_s);
+  if (seat) evict(*seat, std::string("the membership service has lost it: ") + name_of(lost.reason));
+  seats_.lose(lost.id);
+}
+
+/// Of a member that is not there.
+std::string MembershipState::host_of(ReplicaId id) const {
+  if (steps_.epoch())
+    for (const EpochRecord::Member& member : steps_.epoch()->members)
+      if (member.id == id) return member.host;
+  return {};
 }
 
 void MembershipState::dismiss_leavers() {

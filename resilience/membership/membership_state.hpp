@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,7 +64,11 @@ class MembershipState {
   /// Records that steps ≥ `done` are void, if any are committed.
   void void_from(std::int64_t done, double now);
 
-  void lose(ReplicaId id, LossReason reason, double now);
+  /// `rank`: which one of it was missed first; −1: unknown.
+  void lose(ReplicaId id, LossReason reason, double now, int rank = -1);
+  void lose(const ReplicaLost& lost, double now);
+  /// When the first member that is lost was heard of last; `now` where none is.
+  double broken_since(double now) const { return broken_since_s_.value_or(now); }
   /// Lets those go that wished to leave and are no members any more.
   void dismiss_leavers();
   void broadcast(std::vector<PeerId> to, ServiceMessage message);
@@ -84,6 +89,7 @@ class MembershipState {
 
  private:
   std::vector<PeerId> enroll(const Epoch& epoch);
+  std::string host_of(ReplicaId id) const;
   void evict(const Seat& seat, const std::string& reason);
   void record(const Record& record);
   double unix_time(double now) const { return options_.unix_time_of_zero + now; }
@@ -93,6 +99,7 @@ class MembershipState {
   Seats seats_;
   std::vector<ReplicaId> members_;
   int writer_ = -1;
+  std::optional<double> broken_since_s_;
   SquaresCheck squares_;
   Suspicions suspicions_;
   ServiceOutput output_;

@@ -101,6 +101,34 @@ void visit_fields(Fields& fields, Saved& message) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, Validated& message) {
+  fields("done", message.done);
+  fields("loss", message.loss);
+  fields("seconds", message.seconds);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Joined& message) {
+  fields("state_s", message.state_s);
+  fields("held_s", message.held_s);
+  fields("bytes", message.bytes);
+  fields("sources", message.sources);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, RankLost& message) {
+  fields("rank", message.rank);
+  fields("host", message.host);
+  fields("silent_s", message.silent_s);
+  fields("is_gone", message.is_gone);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, ServiceMissed& message) {
+  fields("seconds", message.seconds);
+}
+
+template <class Fields>
 void visit_fields(Fields& /*fields*/, StopWish& /*message*/) {}
 template <class Fields>
 void visit_fields(Fields& /*fields*/, Leave& /*message*/) {}
@@ -145,6 +173,11 @@ void visit_fields(Fields& fields, NewEpoch& message) {
 
 template <class Fields>
 void visit_fields(Fields& fields, CommitAck& message) {
+  fields("done", message.done);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, ValidationAck& message) {
   fields("done", message.done);
 }
 

@@ -70,4 +70,19 @@ Epoch begin_epoch(const SampleRules& rules, const Candidates& candidates) {
   return epoch;
 }
 
+std::optional<StepRepeated> repeated_step(const Epoch& epoch, const Candidates& candidates) {
+  StepRepeated repeated{.step = epoch.from_step};
+  bool has_begun = false;
+  for (const Candidate& it : candidates) {
+    if (!it.report.has_begun || it.report.done != epoch.from_step) continue;
+    has_begun = true;
+    for (const Part& part : it.report.parts)
+      if (std::find(epoch.parts.begin(), epoch.parts.end(), part) != epoch.parts.end())
+        repeated.kept_samples += part.count;
+  }
+  if (!has_begun) return {};
+  repeated.missing_samples = count_samples(epoch.parts) - repeated.kept_samples;
+  return repeated;
+}
+
 }  // namespace tenax::resilience

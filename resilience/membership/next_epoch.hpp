@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "resilience/membership/epoch.hpp"
 #include "resilience/membership/member_messages.hpp"
+#include "resilience/membership/service_output.hpp"
 
 namespace tenax::resilience {
 
@@ -28,5 +30,9 @@ int choose_writer(const std::vector<Candidate>& candidates, int writer);
 /// all keep the parts they have, and one without parts gets none if another has some: it joined
 /// in that very step.
 Epoch begin_epoch(const SampleRules& rules, const std::vector<Candidate>& candidates);
+
+/// What survives of the epoch's first step, where some candidate has begun it (StepRepeated without
+/// times).
+std::optional<StepRepeated> repeated_step(const Epoch& epoch, const std::vector<Candidate>& candidates);
 
 }  // namespace tenax::resilience

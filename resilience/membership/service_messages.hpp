@@ -51,6 +51,13 @@ struct CommitAck {
   std::int64_t done = 0;
 };
 
+/// The run has recorded its validation after `done` steps: it and those before can be forgotten.
+struct ValidationAck {
+  static constexpr const char* kKind = "validation_ack";
+
+  std::int64_t done = 0;
+};
+
 /// Nobody holds a state: load the newest checkpoint.
 struct Restore {
   static constexpr const char* kKind = "restore";
@@ -76,7 +83,7 @@ struct Evicted {
   std::string reason;
 };
 
-using ServiceMessage =
-    std::variant<Refused, Freeze, Hold, Resume, NewEpoch, CommitAck, Restore, StopAt, Ended, Evicted>;
+using ServiceMessage = std::variant<Refused, Freeze, Hold, Resume, NewEpoch, CommitAck, ValidationAck,
+                                    Restore, StopAt, Ended, Evicted>;
 
 }  // namespace tenax::resilience

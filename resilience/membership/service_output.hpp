@@ -29,11 +29,38 @@ struct ReplicaLost {
   std::string host;
   LossReason reason = LossReason::exit;
   double detect_s = 0;  ///< since it was heard of last
+  int rank = -1;        ///< the one that was missed first; −1: unknown
 };
 
 struct EpochBegan {
   Epoch epoch;
   double reconfigure_s = 0;  ///< since the first message of the change
+};
+
+/// An epoch begins in the middle of a step. Samples are those of all its replicas.
+struct StepRepeated {
+  std::int64_t step = 0;
+  std::int64_t kept_samples = 0, missing_samples = 0;  ///< computed already; to be computed now
+  /// Since the first replica that was lost was heard of last. The survivors' sums stood still at
+  /// most so long; their passes went on.
+  double stall_s = 0;
+};
+
+struct ReplicaJoined {
+  ReplicaId id;
+  Joined joined;
+  double stall_s = 0;  ///< the members waited for it so long, to let it in and for its state
+};
+
+/// The run has a validation loss. Told once by each member that has computed it.
+struct StepValidated {
+  Validated validated;
+};
+
+/// A member could not go on without a service.
+struct ServiceAwaited {
+  ReplicaId id;
+  double seconds = 0;
 };
 
 struct StepsVoided {
@@ -54,7 +81,8 @@ struct MembersAwaited {
   double seconds = 0;
 };
 
-using ServiceEvent = std::variant<ReplicaLost, EpochBegan, StepsVoided, CheckpointSaved, MembersAwaited>;
+using ServiceEvent = std::variant<ReplicaLost, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided,
+                                  StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

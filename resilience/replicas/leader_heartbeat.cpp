@@ -18,13 +18,14 @@ bool LeaderHeartbeat::is_complete() const {
   return static_cast<int>(rank_of_number_.size()) == ranks_ - 1;
 }
 
-std::optional<int> LeaderHeartbeat::silent_rank(double silence_s) {
+std::optional<LeaderHeartbeat::LostRank> LeaderHeartbeat::silent_rank(double silence_s) {
   const std::lock_guard lock(mutex_);
   const double now_s = steady_now_s(), pause_s = now_s - std::exchange(asked_s_, now_s);
   if (pause_s > silence_s / 2)
     for (auto& [number, rank] : rank_of_number_) rank.heard_s = std::min(rank.heard_s + pause_s, now_s);
   for (const auto& [number, rank] : rank_of_number_)
-    if (rank.is_gone || now_s - rank.heard_s > silence_s) return number;
+    if (rank.is_gone || now_s - rank.heard_s > silence_s)
+      return LostRank{.rank = number, .silent_s = now_s - rank.heard_s, .is_gone = rank.is_gone};
   return {};
 }
 

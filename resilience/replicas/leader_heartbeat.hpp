@@ -21,10 +21,15 @@ class LeaderHeartbeat : private comm::MessageHandler {
   std::vector<std::string> addresses() const { return server_.addresses(); }
   /// All ranks have reported at least once.
   bool is_complete() const;
+  struct LostRank {
+    int rank = 0;
+    double silent_s = 0;   ///< since it was heard of last
+    bool is_gone = false;  ///< its connection has closed
+  };
   /// The lowest rank that has been silent for `silence_s`, or whose connection has closed, once it
   /// was there. To be asked many times in that time: a longer pause is taken for one of this
   /// process, in which it could hear nobody.
-  std::optional<int> silent_rank(double silence_s);
+  std::optional<LostRank> silent_rank(double silence_s);
   void freeze(std::int64_t epoch);
 
  private:

@@ -29,6 +29,10 @@ void MembershipServer::wish_stop() {
   run([&](double now) { service_.on_stop_wish(now); });
 }
 
+void MembershipServer::on_validation_recorded(std::int64_t done) {
+  run([&](double) { service_.on_validation_recorded(done); });
+}
+
 bool MembershipServer::has_ended() const {
   const std::lock_guard lock(mutex_);
   return service_.has_ended();

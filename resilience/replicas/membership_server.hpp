@@ -37,6 +37,7 @@ class MembershipServer : private comm::MessageHandler {
   void on_exit(ReplicaId id);
   void on_given_up(int replica);
   void wish_stop();
+  void on_validation_recorded(std::int64_t done);
   /// The run is over: its members have been told.
   bool has_ended() const;
   /// What ended the service; the members train on without it until they need it.

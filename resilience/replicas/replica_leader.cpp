@@ -32,13 +32,15 @@ ReplicaLeader::~ReplicaLeader() {
 
 // Messages that cannot leave are lost with the link: the member says what matters again on the next one.
 void ReplicaLeader::flush() {
-  for (const MemberMessage& message : member_.take_messages()) try {
-      if (link_) link_->send(to_text(message));
-    } catch (const kernels::Error&) {
-      link_->wake();
-    }
+  for (const MemberMessage& message : member_.take_messages()) tell(message);
   heartbeat_.freeze(member_.frozen_epoch());
   changed_.notify_all();
+}
+
+void ReplicaLeader::tell(const MemberMessage& message) try {
+  if (link_) link_->send(to_text(message));
+} catch (const kernels::Error&) {
+  link_->wake();
 }
 
 template <class Work>
@@ -78,8 +80,10 @@ void ReplicaLeader::connect() {
                                  .deadline = Deadline::after_s(kConnect_s)});
   const std::lock_guard lock(mutex_);
   link_ = std::move(link);
+  const double missed_s = member_.missed_service_s(steady_now_s());
   member_.on_connected(steady_now_s());
   flush();
+  if (missed_s > options_.member.heartbeat_s) tell(ServiceMissed{missed_s});
 }
 
 void ReplicaLeader::listen() {
@@ -93,7 +97,11 @@ void ReplicaLeader::listen() {
     if (silent) {
       lost_a_rank_ = true;
       heartbeat_.freeze(FrozenEpoch::kAll);
-      throw kernels::Error(kernels::Scope::replica, "rank " + std::to_string(*silent) + " is silent");
+      tell(RankLost{.rank = silent->rank,
+                    .host = options_.hosts.at(static_cast<std::size_t>(silent->rank)),
+                    .silent_s = silent->silent_s,
+                    .is_gone = silent->is_gone});
+      throw kernels::Error(kernels::Scope::replica, "rank " + std::to_string(silent->rank) + " is silent");
     }
     if (message) member_.on_message(*message, steady_now_s());
     member_.on_time(steady_now_s());
@@ -148,6 +156,15 @@ void ReplicaLeader::on_restored(std::int64_t done, std::int64_t next_sample) {
 
 void ReplicaLeader::on_saved(const Saved& saved) {
   with_member([&](MembershipMember& member) { member.on_saved(saved); });
+}
+
+void ReplicaLeader::on_validated(const Validated& validated) {
+  with_member([&](MembershipMember& member) { member.on_validated(validated); });
+}
+
+void ReplicaLeader::on_joined(const Joined& joined) {
+  const std::lock_guard lock(mutex_);
+  tell(joined);
 }
 
 void ReplicaLeader::ask_stop() {

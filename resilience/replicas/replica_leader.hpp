@@ -28,6 +28,7 @@ class ReplicaLeader {
     comm::JobSecret secret;
     std::function<std::vector<std::string>()> find_service;  ///< its addresses, as far as they are known now
     double dead_s = 1;
+    std::vector<std::string> hosts = {};  ///< of each rank
   };
   /// `heartbeat` must outlive it.
   ReplicaLeader(Options options, LeaderHeartbeat& heartbeat);
@@ -46,7 +47,10 @@ class ReplicaLeader {
   bool on_vote(const StepOutcome& outcome);
   void on_restored(std::int64_t done, std::int64_t next_sample);
   void on_saved(const Saved& saved);
+  void on_validated(const Validated& validated);
   void ask_stop();
+  /// This replica was behind, and is not any more.
+  void on_joined(const Joined& joined);
 
  private:
   void run();
@@ -54,6 +58,7 @@ class ReplicaLeader {
   void listen();
   void disconnect();
   void flush();
+  void tell(const MemberMessage& message);
   /// Lets the member work, then does what it wants done.
   template <class Work>
   auto with_member(Work work);

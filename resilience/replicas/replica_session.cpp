@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "resilience/membership/message_text.hpp"
 #include "resilience/replicas/step_order.hpp"
@@ -60,7 +61,7 @@ comm::Peer ReplicaSession::peer_of(const EpochMember& member) const {
 }
 
 void ReplicaSession::take_epoch(const Epoch& epoch) {
-  fetch_.reset();
+  end_fetch();
   if (server_) server_->drop_all();
   epoch_ = epoch;
   comm::FtarRing ring{.epoch = epoch.number, .rank = options_.rank, .index = 0, .peers = {}};
@@ -81,7 +82,11 @@ bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
 
 // A holder's state stands still until before_update(); who is behind asks all holders for it.
 void ReplicaSession::begin_state(const MemberPlan& plan) {
-  fetch_.reset();
+  end_fetch();
+  if (plan.is_behind && !behind_since_s_) {
+    behind_since_s_ = kernels::steady_now_s();
+    held_s_ = fetched_bytes_ = 0;
+  }
   if (!state_.slices) return;
   if (!plan.is_behind) {
     const bool is_there = !state_.bring || (is_somebody_behind(plan) && state_.bring());
@@ -125,9 +130,11 @@ void ReplicaSession::before_update() {
 bool ReplicaSession::wait_for_pieces() {
   if (leader_) may_vote_ = leader_->begin_vote();
   const bool has_sums = exchange_.finish(Deadline::after_s(options_.deadline_s));
+  const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
   while (has_sums && lacks_state() && !fetch_->has_failed() && !latest.expired())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (fetch_) held_s_ += kernels::steady_now_s() - begin_s;
   return has_sums;
 }
 
@@ -168,7 +175,25 @@ StepTotals ReplicaSession::conclude(const Agreed& agreed) {
   if (!leader_) std::fill(sums.begin(), sums.end(), 0.0);
   control_.all_reduce_sum(sums);
   totals = {.is_complete = sums[0] > 0, .updates = sums[1] > 0, .loss = sums[2]};
+  if (plan_.is_behind && totals.updates) finish_join();
   return totals;
+}
+
+void ReplicaSession::end_fetch() {
+  if (fetch_) fetched_bytes_ += static_cast<double>(fetch_->bytes());
+  fetch_.reset();
+}
+
+// Collective: the replica has caught up. The fetch stays until before_update().
+void ReplicaSession::finish_join() {
+  double bytes = fetched_bytes_ + (fetch_ ? static_cast<double>(fetch_->bytes()) : 0);
+  control_.all_reduce_sum(std::span(&bytes, 1));
+  if (leader_)
+    leader_->on_joined({.state_s = kernels::steady_now_s() - *behind_since_s_,
+                        .held_s = held_s_,
+                        .bytes = static_cast<std::int64_t>(bytes),
+                        .sources = fetch_ ? fetch_->useful_sources() : 0});
+  behind_since_s_.reset();
 }
 
 void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
@@ -177,6 +202,10 @@ void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
 
 void ReplicaSession::on_saved(const Saved& saved) {
   if (leader_) leader_->on_saved(saved);
+}
+
+void ReplicaSession::on_validated(const Validated& validated) {
+  if (leader_) leader_->on_validated(validated);
 }
 
 void ReplicaSession::ask_stop() {

@@ -80,6 +80,7 @@ class ReplicaSession {
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
   void on_saved(const Saved& saved);
+  void on_validated(const Validated& validated);
   void ask_stop();
 
  private:
@@ -87,6 +88,8 @@ class ReplicaSession {
   void begin_state(const MemberPlan& plan);
   bool is_somebody_behind(const MemberPlan& plan) const;
   StepOutcome vote(const Agreed& agreed, StepTotals& totals);
+  void end_fetch();
+  void finish_join();
   comm::Peer peer_of(const EpochMember& member) const;
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
 
@@ -101,6 +104,9 @@ class ReplicaSession {
   GradientExchange exchange_;
   std::optional<StateServer> server_;
   std::unique_ptr<StateFetch> fetch_;  // while this replica is behind
+  std::optional<double> behind_since_s_;
+  double held_s_ = 0;         // members waited for the state so long
+  double fetched_bytes_ = 0;  // by this rank, in fetches that have ended
 };
 
 }  // namespace tenax::resilience

@@ -14,8 +14,10 @@ audited() { "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.
 events() { grep -c "\"event\": \"$2\"" runs/$1/events.jsonl || true; }
 commits() { cat runs/$1/ledger.jsonl 2>/dev/null | grep -c '"squares"' || true; }
 
-must_train 2 $deck run.name=data $(layout 1 1 2) optimizer.clip_grad=0 batch.micro_batch_size=1
-must_launch same parallel.replicas=2 $(layout 1 1 1) optimizer.clip_grad=0 batch.micro_batch_size=1
+validations() { sed -n 's/.*"step": \([0-9]*\), "validation_loss": \([^}]*\)}.*/\1 \2/p' runs/$1/metrics.jsonl; }
+validation="data.validation=$golden/tokens.bin run.eval_steps=2"
+must_train 2 $deck run.name=data $(layout 1 1 2) optimizer.clip_grad=0 batch.micro_batch_size=1 $validation run.eval_interval=6
+must_launch same parallel.replicas=2 $(layout 1 1 1) optimizer.clip_grad=0 batch.micro_batch_size=1 $validation run.eval_interval=6
 audited same
 # Norms are added up in another order; without clipping nothing depends on them.
 for name in data same; do sed -n 's/.*"loss": \([^,]*\),.*/\1/p' runs/$name/metrics.jsonl >$name.losses; done
@@ -25,7 +27,10 @@ checksums runs/data/checkpoints/$last >data.txt
 checksums runs/same/checkpoints/$last >same.txt
 [ -s data.txt ] && cmp data.txt same.txt || fail "the checkpoints differ"
 [ ! -e runs/same/replica-0/join ] || fail "the secret is left"
-echo "ok two replicas learn the bits of two data-parallel ranks"
+paste -d " " <(validations data) <(validations same) |
+  awk '{ d = $2 - $4; if (NF != 4 || $1 != $3 || d * d > 1e-12) exit 1; steps = steps " " $1 } END { exit steps != " 6 12 18 20" }' ||
+  fail "validations differ: $(validations data) and $(validations same)"
+echo "ok two replicas learn the bits of two data-parallel ranks, and say the same validation losses"
 
 if [ -z "${TENAX_DEVICE:-}" ]; then
   must_launch emulated parallel.replicas=3 $(layout 1 1 1) device.kind=emulated device.forward_ms=2 device.backward_input_ms=2 device.backward_weight_ms=2 run.train_steps=5
@@ -34,7 +39,7 @@ if [ -z "${TENAX_DEVICE:-}" ]; then
 fi
 
 # A run that goes on until it is stopped: strikes come when the last one has been repaired.
-endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25"
+endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25 $validation run.eval_interval=10"
 supervise() {
   "$TENAX" launch $deck run.name=struck ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} parallel.replicas=2 $(layout 1 2 1) $endless >>struck.out 2>>struck.err </dev/null &
   supervisor=$!
@@ -70,6 +75,7 @@ done
 await_members
 echo "ok a rank that is killed, one that is stopped"
 
+await_commits 5  # it has joined
 kill -KILL $supervisor
 wait $supervisor 2>/dev/null || true
 supervise
@@ -94,6 +100,32 @@ audited struck
 ! pgrep -f -- "^$TENAX --join $PWD/runs/" || fail "processes are left"
 echo "ok all replicas die at once; stopped in order"
 
+# Users read of all that in the run directory: no validation twice or missing, no event without its fields.
+steps=$(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)
+validations struck | awk -v steps=$steps '$1 != ++n * 10 { exit 1 } END { exit n != int(steps / 10) }' ||
+  fail "not one validation every 10 of $steps steps: $(validations struck | tr '\n' ';')"
+# has EVENT FIELD…: some event of this kind, and all of them with these fields.
+has() {
+  local name=$1 field
+  shift
+  grep "\"event\": \"$name\"" runs/struck/events.jsonl >lines.txt || fail "there is no event $name"
+  for field; do [ "$(grep -c "\"$field\": " lines.txt)" = "$(wc -l <lines.txt)" ] || fail "$name without $field: $(cat lines.txt)"; done
+}
+has launch adopted
+has replica_start replica incarnation hosts spare
+has replica_lost replica reason detect_seconds host
+has epoch epoch members reconfigure_seconds
+has repeat kept_samples missing_samples stall_seconds
+has replica_join replica seconds stall_seconds state_seconds state_bytes sources
+has void void_from reason
+grep '"reason": "silent"' runs/struck/events.jsonl | grep -q '"rank": [01]' || fail "which rank was silent is not said"
+"$TENAX" inspect runs/struck >inspect.txt
+grep -q "^  members  *0, 1, since epoch" inspect.txt && grep -q "^  replica 1 .*; lost [0-9]* times, last after .*; joined" inspect.txt ||
+  fail "inspect: $(cat inspect.txt)"
+"$TENAX" report runs/struck >/dev/null && grep -q '"replicas": 2' runs/struck/report.html || fail "the report does not know of replicas"
+echo "ok records"
+
+"$TENAX" plan $deck --json parallel.replicas=2 $(layout 1 1 1) | grep -q '"replica_bytes": [1-9]' || fail "the plan has no bytes between replicas"
 got=0
 launch missing parallel.replicas=2 $(layout 1 1 1) data.train=nowhere.bin || got=$?
 [ $got = 1 ] && [ "$(grep -c nowhere.bin missing.err)" = 1 ] || fail "data that is not there: status $got: $(cat missing.err)"

@@ -67,6 +67,37 @@ TEST(MembershipMember, trains_step_after_step_without_a_message) {
   }
 }
 
+TEST(MembershipMember, tells_of_a_validation_until_it_is_recorded) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 0)});
+  member.step(complete());
+  member.on_validated({.done = 1, .loss = 3});
+  EXPECT_EQ(member.said<Validated>()->loss, 3);
+  member.on_disconnected();
+  member.on_connected(1);
+  EXPECT_TRUE(member.said<Validated>());
+  member.hear(ValidationAck{1});
+  member.on_disconnected();
+  member.on_connected(2);
+  EXPECT_FALSE(member.said<Validated>());
+}
+
+TEST(MembershipMember, forgets_validations_of_steps_that_are_void) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 0)});
+  for (std::int64_t done = 1; done <= 3; ++done) {
+    member.step(complete());
+    member.on_validated({.done = done, .loss = 3});
+  }
+  member.hear(Freeze{.change = 1, .epoch = 1});
+  member.on_disconnected();
+  member.hear(NewEpoch{epoch_of(2, 2, true)});
+  member.on_connected(1);
+  EXPECT_FALSE(member.said<Validated>()) << "it holds no state: others say so";
+  member.on_fetched(2);
+  EXPECT_EQ(member.said<Validated>()->done, 2);
+}
+
 TEST(MembershipMember, answers_at_once_in_the_passes_and_has_no_vote_then) {
   Member member;
   member.hear(NewEpoch{epoch_of(1, 0)});

@@ -1,0 +1,43 @@
+// SupervisorEvents: what a supervisor writes into its run's events.jsonl, and prints of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "io/run/run_files.hpp"
+#include "resilience/membership/service_output.hpp"
+
+namespace tenax::app {
+
+/// Used by one thread. Errors are kernels::Error(rank).
+class SupervisorEvents {
+ public:
+  /// `console` must outlive it.
+  SupervisorEvents(const std::string& run_directory, Console& console)
+      : console_(console), file_(run_directory) {}
+
+  /// Steps done, of the events to come.
+  void set_steps_done(std::int64_t steps_done) { steps_done_ = steps_done; }
+  /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
+  void ignore_up_to(resilience::ReplicaId id) { earlier_.push_back(id); }
+  void write(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
+
+  void take(const resilience::ReplicaLost& lost);
+  void take(const resilience::EpochBegan& began);
+  void take(const resilience::StepRepeated& repeated);
+  void take(const resilience::StepsVoided& voided);
+  void take(const resilience::MembersAwaited& awaited);
+  void take(const resilience::ServiceAwaited& awaited);
+  /// `age_s`: since the replica was started.
+  void take(const resilience::ReplicaJoined& joined, double age_s);
+
+ private:
+  Console& console_;
+  io::EventsWriter file_;
+  std::int64_t steps_done_ = 0;
+  std::vector<resilience::ReplicaId> earlier_;
+};
+
+}  // namespace tenax::app
