@@ -1,0 +1,61 @@
+#include "comm/transport/connection_attempt.hpp"
+
+#include <algorithm>
+
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+
+using kernels::Deadline;
+using kernels::Error;
+using kernels::Scope;
+
+namespace {
+
+constexpr double kFirstAttempt_s = 0.1, kLongestAttempt_s = 1, kLook_s = 0.005;
+
+}  // namespace
+
+std::unique_ptr<Connection> ConnectionAttempt::connect() {
+  for (double attempt_s = kFirstAttempt_s;; attempt_s = std::min(2 * attempt_s, kLongestAttempt_s)) {
+    const Deadline attempt = until(attempt_s);
+    try {
+      return connect_once(attempt);
+    } catch (const Error&) {
+      if (!attempt.expired()) throw;
+    }
+    throw_if_over();
+  }
+}
+
+// Throws what the last address did.
+std::unique_ptr<Connection> ConnectionAttempt::connect_once(Deadline attempt) {
+  for (const std::string& address : peer_.addresses) try {
+      return transport_.connect(peer_, address, purpose_, attempt);
+    } catch (const Error&) {
+      if (&address == &peer_.addresses.back()) throw;
+    }
+  throw Error(Scope::link, peer_.name + " offers no address to connect to; set comm.interfaces");
+}
+
+std::unique_ptr<Connection> ConnectionAttempt::accept() {
+  for (;;) try {
+      return transport_.accept(peer_, purpose_, until(kLook_s));
+    } catch (const Error&) {
+      throw_if_over();
+    }
+}
+
+Deadline ConnectionAttempt::until(double seconds) const {
+  const Deadline soon = Deadline::after_s(seconds);
+  return soon.when() < deadline_.when() ? soon : deadline_;
+}
+
+void ConnectionAttempt::throw_if_over() const {
+  if (is_over_) throw Error(Scope::link, "connecting to " + peer_.name + " was given up");
+  if (deadline_.expired())
+    throw Error(Scope::link,
+                "no connection with " + peer_.name + " for " + purpose_ + " before the deadline");
+}
+
+}  // namespace tenax::comm

@@ -1,0 +1,43 @@
+// ConnectionAttempt: one connection in the making, which its owner may give up.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "comm/connection.hpp"
+
+namespace tenax::comm {
+
+/// One thread; any may set `is_over`.
+class ConnectionAttempt {
+ public:
+  /// References must outlive it.
+  ConnectionAttempt(Transport& transport, const Peer& peer, std::string purpose,
+                    const std::atomic<bool>& is_over, kernels::Deadline deadline)
+      : transport_(transport),
+        peer_(peer),
+        purpose_(std::move(purpose)),
+        is_over_(is_over),
+        deadline_(deadline) {}
+
+  /// Tries all addresses of the peer. One that used up its time is tried again with more of it: the
+  /// peer may be far away, or stopped. One that failed before is not: nobody listens there. Throws
+  /// Error(link) then, and when the deadline comes or `is_over` is set: a second after that at most.
+  std::unique_ptr<Connection> connect();
+  /// Throws Error(link) when the deadline comes or `is_over` is set: soon after.
+  std::unique_ptr<Connection> accept();
+
+ private:
+  std::unique_ptr<Connection> connect_once(kernels::Deadline attempt);
+  kernels::Deadline until(double seconds) const;
+  void throw_if_over() const;
+
+  Transport& transport_;
+  const Peer& peer_;
+  const std::string purpose_;
+  const std::atomic<bool>& is_over_;
+  const kernels::Deadline deadline_;
+};
+
+}  // namespace tenax::comm
