@@ -35,8 +35,16 @@ bool GradientExchange::wait(comm::Transfer& transfer, kernels::Deadline deadline
   return true;
 } catch (const comm::FtarError& error) {
   if (!error.failure().is_recoverable()) throw;
-  if (!failure_ || failure_->is_cancelled) failure_ = error.failure();
+  note(error.failure());
   return false;
+} catch (const kernels::Error& error) {  // the deadline
+  if (error.scope() != kernels::Scope::link) throw;
+  note({.cause = comm::FtarFailure::Cause::timeout, .sentence = error.what()});
+  return false;
+}
+
+void GradientExchange::note(const comm::FtarFailure& failure) {
+  if (!failure_ || failure_->is_cancelled) failure_ = failure;
 }
 
 bool GradientExchange::finish(kernels::Deadline deadline) {

@@ -31,8 +31,8 @@ class GradientExchange {
   /// Begins to sum a piece, which is final once `stream` has run what it was given so far. Once a
   /// bucket in an epoch and step.
   void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece);
-  /// Waits for the pieces. False where they did not come about: failure() says why. What broke this
-  /// rank, or all, is thrown.
+  /// Waits for the pieces. False where they did not come about, or not before the deadline:
+  /// failure() says why. What broke this rank, or all, is thrown.
   bool finish(kernels::Deadline deadline);
   /// Sums numbers over the replicas, in place; as finish().
   bool sum(std::span<double> numbers, kernels::Deadline deadline);
@@ -41,6 +41,7 @@ class GradientExchange {
 
  private:
   bool wait(comm::Transfer& transfer, kernels::Deadline deadline);
+  void note(const comm::FtarFailure& failure);
 
   comm::Transport& transport_;
   kernels::Device& device_;
