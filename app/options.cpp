@@ -18,7 +18,6 @@
 #include "parallel/replica/pipeline_context.hpp"
 #include "parallel/state/optimizer.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
-#include "resilience/faults/link_faults.hpp"
 
 namespace tenax::app {
 namespace {
@@ -138,24 +137,6 @@ resilience::AdaptationSettings adaptation_settings(const io::Deck& deck) {
   return settings;
 }
 
-std::vector<resilience::FaultRequest> fault_requests(const io::Deck& deck) {
-  std::vector<resilience::FaultRequest> requests;
-  for (const io::InjectEntry& entry : deck.inject) {
-    resilience::FaultRequest request{.from_step = entry.from_step,
-                                     .to_step = entry.to_step,
-                                     .stages = {entry.stages.begin(), entry.stages.end()},
-                                     .ranks = {entry.ranks.begin(), entry.ranks.end()},
-                                     .data = static_cast<int>(entry.data),
-                                     .delay_s = entry.delay_ms * kSecondsPerMs,
-                                     .per_packet_s = entry.per_packet_ms * kSecondsPerMs,
-                                     .packet_bytes = static_cast<std::uint64_t>(entry.packet_bytes)};
-    request.trace = entry.trace;
-    if (entry.kind == io::FaultKind::link_down) request.down_path = entry.path;
-    requests.push_back(std::move(request));
-  }
-  return requests;
-}
-
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
                                 std::int64_t number) {
   return {.learning_rate = learning_rate,
@@ -177,7 +158,8 @@ comm::FtarOptions exchange_options(const io::Deck& deck) {
   options.connections = static_cast<int>(deck.replicas.connections);
   options.wire =
       deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? comm::WireType::bf16 : comm::WireType::fp32;
-  options.deadline_s = deck.comm.deadline_s;
+  // Ranks of a replica wait in a group for one that waits for another replica: they must not give up first.
+  options.deadline_s = deck.comm.deadline_s / 2;
   options.link_gbps = is_emulated(deck) ? deck.device.link_gbps : 0;
   return options;
 }

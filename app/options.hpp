@@ -38,7 +38,6 @@ struct SampleRange;
 }  // namespace tenax::parallel
 namespace tenax::resilience {
 struct AdaptationSettings;
-struct FaultRequest;
 }  // namespace tenax::resilience
 
 namespace tenax::app {
@@ -57,7 +56,6 @@ parallel::Layout plan_layout(const io::Deck& deck, double flop_per_second, const
 
 parallel::PipelineOptions pipeline_options(const io::Deck& deck);
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
-std::vector<resilience::FaultRequest> fault_requests(const io::Deck& deck);
 
 /// `learning_rate`: of this update, the `number`-th from 1. `tokens`: of the global batch.
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,

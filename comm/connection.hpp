@@ -73,6 +73,7 @@ struct Peer {
   int rank = 0;
   std::string name;                    ///< "rank 2 (hostB)"
   std::vector<std::string> addresses;  ///< "shm:<random>#<identity>", "tcp:10.0.0.5:41234#<identity>"
+  int replica = -1;                    ///< of a rank of another replica; −1: of this one's
 };
 
 /// While it lives, a transport's network cards may read and write some memory.

@@ -26,6 +26,9 @@ class PolledStream {
   /// read (or, where it `wants_room`, room to write) now.
   virtual std::optional<short> events_to_poll(bool wants_room) = 0;
 
+  /// Nothing can be written before, steady clock; 0: whenever there is room.
+  virtual double held_until_s() const { return 0; }
+
   /// Whether descriptors can be sent: the other end is a process of this host.
   virtual bool carries_descriptors() const { return false; }
   /// Sends an open file beside the stream, before all bytes that are written later. Throws

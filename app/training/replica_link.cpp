@@ -4,7 +4,6 @@
 #include <sstream>
 #include <utility>
 
-#include "app/training/run_machine.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 
@@ -37,7 +36,7 @@ resilience::SampleRules sample_rules(const io::Deck& deck) {
           .unit = deck.batch.micro_batch_size * deck.parallel.data_parallel_size};
 }
 
-ReplicaLink::ReplicaLink(RunRank& rank, const comm::Transport& transport, const Build& build) : rank_(rank) {
+ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build) : rank_(rank) {
   const io::ReplicasSection& section = rank.deck().replicas;
   const auto secret = comm::JobSecret::parse(rank.seat()->secret);
   comm::ControlGroup& control = rank.control();
@@ -61,7 +60,7 @@ ReplicaLink::ReplicaLink(RunRank& rank, const comm::Transport& transport, const 
             .deadline_s = rank.deck().comm.deadline_s},
         frozen_);
   });
-  const auto options = member_options(transport, build);
+  const auto options = member_options(*machine.transport(), build);
   const std::vector<std::string> hosts = control.all_gather(rank.world().host());
   rank.on_first([&] {
     leader_.emplace(
@@ -69,6 +68,7 @@ ReplicaLink::ReplicaLink(RunRank& rank, const comm::Transport& transport, const 
             .member = options,
             .secret = secret,
             .find_service = [file = rank.join_file()] { return JoinFile::read(file).service; },
+            .connect = machine.message_connector(),
             .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
             .hosts = hosts},
         *heartbeat_of_all_);

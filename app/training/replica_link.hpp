@@ -7,8 +7,8 @@
 #include <string>
 
 #include "app/build.hpp"
+#include "app/training/run_machine.hpp"
 #include "app/training/run_rank.hpp"
-#include "comm/transport/transports.hpp"
 #include "resilience/replicas/leader_heartbeat.hpp"
 #include "resilience/replicas/rank_heartbeat.hpp"
 #include "resilience/replicas/replica_leader.hpp"
@@ -19,8 +19,8 @@ namespace tenax::app {
 /// been done before.
 class ReplicaLink {
  public:
-  /// Both must outlive it.
-  ReplicaLink(RunRank& rank, const comm::Transport& transport, const Build& build);
+  /// `machine` has a transport. Both must outlive it.
+  ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build);
 
   /// Null on all ranks but the first.
   resilience::ReplicaLeader* leader() { return leader_ ? &*leader_ : nullptr; }

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "app/fault_options.hpp"
 #include "app/machine/device_choice.hpp"
 #include "app/machine/host_check.hpp"
 #include "app/machine/machine_rate.hpp"
@@ -110,8 +111,8 @@ void RunMachine::compare_with_cores() {
 parallel::PipelineContext RunMachine::create_context(const parallel::Layout& layout) {
   const io::Deck& deck = rank_.deck();
   rank_.control().agree([&] {
-    injector_ = resilience::create_fault_injector(fault_requests(deck), parallel::ProcessGrid(layout.grid),
-                                                  layout.schedule.microbatches());
+    injector_ = resilience::create_fault_injector(
+        link_fault_requests(deck), parallel::ProcessGrid(layout.grid), layout.schedule.microbatches());
     if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
@@ -124,6 +125,23 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
           .transport = transport_.get(),
           .peers = peers_,
           .uses_nccl = nccl_world_ != nullptr};
+}
+
+void RunMachine::inject_into_replica() {
+  if (!rank_.seat() || rank_.deck().inject.empty()) return;
+  replica_injector_ = std::make_unique<resilience::ReplicaFaultInjector>(
+      replica_fault_requests(rank_.deck()), peer_delays(rank_.deck()),
+      resilience::FaultSeat{.replica = rank_.seat()->replica,
+                            .rank = rank_.world().rank(),
+                            .directory = rank_.records_directory()});
+  transport_ = replica_injector_->wrap(std::move(transport_));
+}
+
+comm::MessageConnector RunMachine::message_connector() const {
+  const comm::MessageConnector direct = [](const comm::MessageClientOptions& options) {
+    return std::make_unique<comm::MessageClient>(options);
+  };
+  return replica_injector_ ? replica_injector_->wrap(direct) : direct;
 }
 
 void RunMachine::create_transport() {
@@ -139,6 +157,7 @@ void RunMachine::create_transport() {
                                          .deadline_s = section.deadline_s,
                                          .secret = secret});
     if (injector_) transport_ = injector_->wrap(std::move(transport_), world.rank());
+    inject_into_replica();
   });
   peers_ = comm::exchange_peers(control, *transport_, world.rank(), world.host());
 }

@@ -13,6 +13,7 @@
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
 #include "resilience/faults/fault_injector.hpp"
+#include "resilience/faults/replica_fault_injector.hpp"
 
 namespace tenax::app {
 
@@ -44,6 +45,10 @@ class RunMachine {
   kernels::EmulatedDevice* emulated() const { return emulated_; }
   /// Null where the deck injects no faults.
   resilience::FaultInjector* injector() const { return injector_.get(); }
+  /// What a replica comes to in a step is told here.
+  resilience::StepPoints& step_points() { return replica_injector_ ? *replica_injector_ : nobody_; }
+  /// How a replica reaches the membership service.
+  comm::MessageConnector message_connector() const;
   /// The rate of matrix products of all ranks together; 0 for the emulated device.
   double flop_per_second() const { return flop_per_second_; }
   /// False where ranks share cores: who is slow is then the operating system's choice.
@@ -55,6 +60,7 @@ class RunMachine {
   void measure();
   void compare_with_cores();
   void create_transport();
+  void inject_into_replica();
 
   RunRank& rank_;
   std::unique_ptr<kernels::Device> device_;
@@ -65,6 +71,9 @@ class RunMachine {
   std::size_t available_bytes_ = 0;  // the host's memory that is free before the run takes any
   std::unique_ptr<resilience::FaultInjector> injector_;
   std::unique_ptr<comm::World> injected_world_;
+  resilience::StepPoints nobody_;
+  std::unique_ptr<resilience::ReplicaFaultInjector>
+      replica_injector_;  // in a replica whose deck injects faults
   std::unique_ptr<comm::Transport> transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;

@@ -253,7 +253,9 @@ void TrainingLoop::validate() {
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
   if (!peers_.writes_checkpoints()) return;
-  if (vote.checkpoint_is_due || checkpoints_.is_due(step_)) checkpoints_.start(step_, next_sample_);
+  if (!vote.checkpoint_is_due && !checkpoints_.is_due(step_)) return;
+  checkpoints_.start(step_, next_sample_);
+  if (peers_.exist()) peers_.session().on_checkpoint();
 }
 
 void TrainingLoop::trace() {

@@ -79,9 +79,10 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
                                                const resilience::StateAccess& state) {
   const io::ReplicasSection& section = rank_.deck().replicas;
   rehearse(parts);
-  ReplicaLink link(rank_, *machine.transport(), build_);
+  ReplicaLink link(rank_, machine, build_);
   resilience::ReplicaSession session(
       rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state,
+      machine.step_points(),
       {.replica = rank_.seat()->replica,
        .rank = rank_.world().rank(),
        .exchange = exchange_options(rank_.deck()),

@@ -81,8 +81,9 @@ std::optional<pollfd> FtarStream::prepare_to_sleep() {
 }
 
 std::optional<double> FtarStream::waits_until_s() const {
-  if (queue_.empty() || may_write()) return std::nullopt;
-  return queue_.front().not_before_s;
+  if (queue_.empty()) return std::nullopt;
+  const double until_s = std::max(queue_.front().not_before_s, stream_.held_until_s());
+  return until_s > kernels::steady_now_s() ? std::optional(until_s) : std::nullopt;
 }
 
 }  // namespace tenax::comm

@@ -134,15 +134,15 @@ void FtarWorker::throw_if_nothing_moves(double moved_s) const {
                                                 name(ring_.index), waited_s, name(awaited))});
 }
 
-/// While nothing is under way, only a message or a new bucket ends the sleep.
+/// While nothing is under way and nothing waits to leave, only a message or a new bucket ends the sleep.
 void FtarWorker::sleep() {
   std::vector<pollfd> polled{{control_->wake_descriptor(), POLLIN, 0}};
   if (!exchange_->prepare_to_sleep(polled)) return;
-  double sleep_s = kLook_s;
-  if (const double next_s = exchange_->next_departure_s(); next_s > 0)
-    sleep_s = std::clamp(next_s - steady_now_s(), 0.0, kLook_s);
-  const timespec limit = timespec_of(sleep_s);
-  ppoll(polled.data(), polled.size(), exchange_->is_idle() ? nullptr : &limit, nullptr);
+  const double next_s = exchange_->next_departure_s();
+  const timespec limit =
+      timespec_of(next_s > 0 ? std::clamp(next_s - steady_now_s(), 0.0, kLook_s) : kLook_s);
+  const bool is_idle = exchange_->is_idle() && next_s == 0;
+  ppoll(polled.data(), polled.size(), is_idle ? nullptr : &limit, nullptr);
   if (polled[0].revents != 0) control_->answer_wake();
 }
 

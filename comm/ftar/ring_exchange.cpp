@@ -148,9 +148,11 @@ bool RingExchange::prepare_to_sleep(std::vector<pollfd>& polled) {
 
 double RingExchange::next_departure_s() const {
   double next_s = 0;
-  for (const auto& stream : after_.streams)
-    if (const auto until_s = stream->messages.waits_until_s(); until_s && (next_s == 0 || *until_s < next_s))
-      next_s = *until_s;
+  for (const Neighbour* neighbour : {&before_, &after_})
+    for (const auto& stream : neighbour->streams)
+      if (const auto until_s = stream->messages.waits_until_s();
+          until_s && (next_s == 0 || *until_s < next_s))
+        next_s = *until_s;
   return next_s;
 }
 

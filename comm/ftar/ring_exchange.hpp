@@ -43,7 +43,7 @@ class RingExchange {
 
   /// What to poll before the thread sleeps. False: there is something to do now.
   bool prepare_to_sleep(std::vector<pollfd>& polled);
-  /// When the next message may leave, on the emulated device; 0: there is none.
+  /// When the next message may leave, where that is later than now; 0: none is held back.
   double next_departure_s() const;
   /// Where all waits: on which replica (its index), for errors.
   int awaited_replica() const;

@@ -149,9 +149,8 @@ class FaultCheck {
 
   /// What is right, and has no machinery yet.
   void check_is_there() const {
-    if (is_link() && fault_.replicas.empty()) return;
-    const char* const key = is_link() ? "replicas" : "kind";
-    fail({key}, not_supported(shown(key), "it has no replicas to do this to"));
+    if (fault_.kind != FaultKind::hang && fault_.kind != FaultKind::bit_flip) return;
+    fail({"kind"}, not_supported(shown("kind"), "it does not look for culprits yet"));
   }
 
   // The resolved deck says all of a fault's keys, so that "said" alone does not mean "meant".

@@ -69,7 +69,7 @@ void add_replicas(Rows<S>& inject) {
       .of_kinds({"partition"})
       .in("seconds");
   inject("repeat", &S::repeat,
-         "Comes in every incarnation of the replica that reaches it, not in the first alone.")
+         "Comes each time that a step from from_step on comes to it, not once in the run.")
       .of_kinds({"process", "partition", "hang", "bit_flip"});
 }
 
@@ -93,9 +93,7 @@ void add_inject_rows(Keys& keys) {
     assert(i < deck.inject.size());
     return deck.inject[i];
   });
-  inject("kind", &S::kind,
-         "What goes wrong. Not in this version of tenax: process, partition, hang, bit_flip, and link_delay "
-         "with replicas.")
+  inject("kind", &S::kind, "What goes wrong. Not in this version of tenax: hang, bit_flip.")
       .required("\"link_delay\"");
   inject("from_step", &S::from_step, "First step of the fault.").within(kCount);
   inject("to_step", &S::to_step, "First step without it again; 0 = none.").within(kCount);

@@ -1,7 +1,6 @@
 #include "resilience/faults/injected_transport.hpp"
 
 #include "comm/emulated/direct_endpoint.hpp"
-#include "comm/ftar/ring_connections.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {
@@ -37,8 +36,8 @@ std::unique_ptr<Connection> InjectedTransport::accept(const Peer& peer, const st
 
 /// Faults are of links within a replica.
 bool InjectedTransport::spares(const Peer& peer, const std::string& purpose) const {
-  return !faults_.concern(rank_, peer.rank) || purpose.starts_with(comm::kChannelControlPurpose) ||
-         purpose.starts_with(comm::kFtarPurpose);
+  return peer.replica >= 0 || !faults_.concern(rank_, peer.rank) ||
+         purpose.starts_with(comm::kChannelControlPurpose);
 }
 
 void InjectedTransport::throw_if_down(const Peer& peer, LinkFaults::Way way,

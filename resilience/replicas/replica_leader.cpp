@@ -73,11 +73,11 @@ void ReplicaLeader::run() {
 }
 
 void ReplicaLeader::connect() {
-  auto link = std::make_shared<comm::MessageClient>(
-      comm::MessageClientOptions{.secret = options_.secret,
-                                 .addresses = options_.find_service(),
-                                 .purpose = "replica." + std::to_string(options_.member.id.replica),
-                                 .deadline = Deadline::after_s(kConnect_s)});
+  std::shared_ptr<comm::MessageLink> link =
+      options_.connect({.secret = options_.secret,
+                        .addresses = options_.find_service(),
+                        .purpose = "replica." + std::to_string(options_.member.id.replica),
+                        .deadline = Deadline::after_s(kConnect_s)});
   const std::lock_guard lock(mutex_);
   link_ = std::move(link);
   const double missed_s = member_.missed_service_s(steady_now_s());

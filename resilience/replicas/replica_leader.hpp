@@ -27,6 +27,7 @@ class ReplicaLeader {
     MembershipMember::Options member;
     comm::JobSecret secret;
     std::function<std::vector<std::string>()> find_service;  ///< its addresses, as far as they are known now
+    comm::MessageConnector connect;                          ///< to it
     double dead_s = 1;
     std::vector<std::string> hosts = {};  ///< of each rank
   };
@@ -68,7 +69,7 @@ class ReplicaLeader {
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   MembershipMember member_;
-  std::shared_ptr<comm::MessageClient> link_;  // null while there is none
+  std::shared_ptr<comm::MessageLink> link_;  // null while there is none
   bool stopping_ = false, lost_a_rank_ = false;
   std::thread thread_;
 };

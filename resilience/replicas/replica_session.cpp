@@ -36,25 +36,27 @@ int StepWork::contributing() const {
 
 ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& transport,
                                kernels::Device& device, ReplicaLeader* leader, const FrozenEpoch& frozen,
-                               StateAccess state, Options options)
+                               StateAccess state, StepPoints& points, Options options)
     : control_(control),
       transport_(transport),
       leader_(leader),
       state_(std::move(state)),
+      points_(points),
       options_(std::move(options)),
       exchange_(transport, device, [&] {
         comm::FtarOptions exchange = options_.exchange;
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
-  if (state_.slices) server_.emplace(*state_.slices, transport_, options_.deadline_s);
+  if (state_.slices) server_.emplace(*state_.slices, transport_, points_, options_.deadline_s);
 }
 
 comm::Peer ReplicaSession::peer_of(const EpochMember& member) const {
   comm::Peer peer{options_.rank,
                   "replica " + std::to_string(member.id.replica) + " rank " + std::to_string(options_.rank) +
                       " (" + member.host + ")",
-                  {}};
+                  {},
+                  member.id.replica};
   std::istringstream addresses(member.addresses.at(static_cast<std::size_t>(options_.rank)));
   for (std::string address; addresses >> address;) peer.addresses.push_back(address);
   return peer;
@@ -96,12 +98,13 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
   for (const int replica : plan.holders)
     if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(peer_of(*holder));
   fetch_ = std::make_unique<StateFetch>(
-      *state_.slices, transport_, holders,
+      *state_.slices, transport_, holders, points_,
       StateFetch::Options{.done = plan.step, .purpose = state_purpose(), .deadline_s = options_.deadline_s});
 }
 
 // An epoch that the ranks know already travels by its number alone.
 StepWork ReplicaSession::begin() {
+  if (std::exchange(has_updated_, false)) points_.reach(StepPoint::commit, plan_.step);
   StepOrder order;
   do {
     std::string text;
@@ -114,10 +117,12 @@ StepWork ReplicaSession::begin() {
   } while (order.plan.action == Action::wait);
   plan_ = order.plan;
   if (plan_.action == Action::train) {
+    if (epoch_.number == 0) points_.reach(StepPoint::join, plan_.step);
     if (plan_.epoch != epoch_.number) take_epoch(order.epoch);
     begin_state(plan_);
     exchange_.begin_step(plan_.step);
     may_vote_ = true;
+    points_.reach(StepPoint::passes, plan_.step);
   }
   return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
 }
@@ -125,11 +130,14 @@ StepWork ReplicaSession::begin() {
 void ReplicaSession::before_update() {
   if (server_) server_->close();
   if (fetch_ && state_.put) state_.put();
+  points_.reach(StepPoint::update, plan_.step);
+  has_updated_ = true;
 }
 
 bool ReplicaSession::wait_for_pieces() {
+  points_.reach(StepPoint::exchange, plan_.step);
   if (leader_) may_vote_ = leader_->begin_vote();
-  const bool has_sums = exchange_.finish(Deadline::after_s(options_.deadline_s));
+  const bool has_sums = exchange_.finish(exchange_deadline());
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
   while (has_sums && lacks_state() && !fetch_->has_failed() && !latest.expired())
@@ -152,7 +160,7 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
   std::vector<double> numbers = {agreed.loss};
   for (const EpochMember& member : epoch_.members)
     numbers.push_back(member.id.replica == options_.replica && leader_->is_whole() ? 1.0 : 0.0);
-  if (!exchange_.sum(numbers, Deadline::after_s(options_.deadline_s))) return outcome;
+  if (!exchange_.sum(numbers, exchange_deadline())) return outcome;
   totals.loss = numbers.front();
   outcome.has_all_sums = true;
   for (std::size_t i = 1; i < numbers.size(); ++i) outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
@@ -165,6 +173,7 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
 }
 
 StepTotals ReplicaSession::conclude(const Agreed& agreed) {
+  points_.reach(StepPoint::vote, plan_.step);
   StepTotals totals;
   if (leader_ && may_vote_) {
     const StepOutcome outcome = vote(agreed, totals);

@@ -14,6 +14,7 @@
 #include "resilience/replicas/replica_leader.hpp"
 #include "resilience/replicas/state_fetch.hpp"
 #include "resilience/replicas/state_server.hpp"
+#include "resilience/replicas/step_points.hpp"
 
 namespace tenax::resilience {
 
@@ -50,7 +51,8 @@ class ReplicaSession {
   };
   /// `leader`: on rank 0, null elsewhere. All outlive the session.
   ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, kernels::Device& device,
-                 ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state, Options options);
+                 ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state, StepPoints& points,
+                 Options options);
 
   /// Collective: waits for what the service decides. A step that it names has begun.
   StepWork begin();
@@ -76,6 +78,8 @@ class ReplicaSession {
   StepTotals conclude(const Agreed& agreed);
   /// Nobody reads the state any more, and it is all in its place.
   void before_update();
+  /// This replica writes a checkpoint of the state after the step.
+  void on_checkpoint() { points_.reach(StepPoint::checkpoint, plan_.step); }
 
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
@@ -91,16 +95,23 @@ class ReplicaSession {
   void end_fetch();
   void finish_join();
   comm::Peer peer_of(const EpochMember& member) const;
+  /// An exchange that stands still ends before, and says who is at fault.
+  kernels::Deadline exchange_deadline() const {
+    constexpr double kFactor = 1.5;
+    return kernels::Deadline::after_s(kFactor * options_.exchange.deadline_s);
+  }
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
 
   comm::ControlGroup& control_;
   comm::Transport& transport_;
   ReplicaLeader* leader_;
   StateAccess state_;
+  StepPoints& points_;
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;
-  bool may_vote_ = true;  // the leader's
+  bool may_vote_ = true;      // the leader's
+  bool has_updated_ = false;  // in the last step
   GradientExchange exchange_;
   std::optional<StateServer> server_;
   std::unique_ptr<StateFetch> fetch_;  // while this replica is behind

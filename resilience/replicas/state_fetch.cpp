@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "comm/transport/connection_attempt.hpp"
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
 
@@ -22,9 +23,10 @@ constexpr double kLook_s = 0.05;  // for the end
 }  // namespace
 
 StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
-                       const std::vector<comm::Peer>& sources, Options options)
+                       const std::vector<comm::Peer>& sources, StepPoints& points, Options options)
     : slices_(slices),
       transport_(transport),
+      points_(points),
       options_(std::move(options)),
       progress_(static_cast<std::size_t>(slices.count()), Progress::wanted),
       sources_left_(static_cast<int>(sources.size())) {
@@ -33,7 +35,11 @@ StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
 }
 
 StateFetch::~StateFetch() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& connection : connections_) connection->shut_down();
+  }
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -50,26 +56,30 @@ void StateFetch::run(const comm::Peer& source) {
   --sources_left_;
 }
 
+comm::Connection& StateFetch::keep(std::unique_ptr<comm::Connection> connection) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) connection->shut_down();
+  return *connections_.emplace_back(std::move(connection));
+}
+
 void StateFetch::fetch_from(const comm::Peer& source, std::vector<int>& asked) {
-  const auto deadline = Deadline::after_s(options_.deadline_s);
-  std::unique_ptr<comm::Connection> connection;
-  for (const std::string& address : source.addresses) try {
-      connection = transport_.connect(source, address, options_.purpose, deadline);
-      break;
-    } catch (const kernels::Error&) {
-      if (address == source.addresses.back()) throw;
-    }
-  if (!connection) return;
+  comm::ConnectionAttempt attempt(transport_, source, options_.purpose, stopping_,
+                                  Deadline::after_s(options_.deadline_s));
+  comm::Connection& connection = keep(attempt.connect());
+  const struct End {
+    comm::Connection& connection;
+    ~End() { connection.shut_down(); }
+  } end{connection};
   std::vector<std::byte> memory;
   bool was_useful = false;
   while (!stopping_ && !is_complete()) {
-    while (asked.size() < kAskedAhead && ask(*connection, asked)) {
+    while (asked.size() < kAskedAhead && ask(connection, asked)) {
     }
     if (asked.empty()) {  // others have the rest, and may fail to give it
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
     }
-    if (!take(*connection, asked, memory)) return;
+    if (!take(connection, asked, memory)) return;
     if (!was_useful) ++useful_sources_;
     was_useful = true;
   }
@@ -124,6 +134,7 @@ bool StateFetch::take(comm::Connection& connection, std::vector<int>& asked, std
   if (!is_it) return false;
   memory.resize(reply->payload_bytes);
   connection.receive_payload(memory, deadline);
+  points_.reach(StepPoint::state_receive, options_.done);
   std::uint64_t checksum = 0;
   std::memcpy(&checksum, memory.data() + bytes, sizeof checksum);
   const auto contents = std::span<const std::byte>(memory).first(bytes);

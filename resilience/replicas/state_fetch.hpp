@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "comm/connection.hpp"
 #include "resilience/replicas/state_slices.hpp"
+#include "resilience/replicas/step_points.hpp"
 
 namespace tenax::resilience {
 
@@ -24,10 +26,10 @@ class StateFetch {
     std::string purpose;    ///< of the connections
     double deadline_s = 60;
   };
-  /// Begins. `slices` are written; they and `transport` must outlive it.
+  /// Begins. `slices` are written; they, `transport` and `points` must outlive it.
   StateFetch(const StateSlices& slices, comm::Transport& transport, const std::vector<comm::Peer>& sources,
-             Options options);
-  /// Stops what is under way.
+             StepPoints& points, Options options);
+  /// Stops what is under way, within a moment also where a source is stopped or cut off.
   ~StateFetch();
   StateFetch(const StateFetch&) = delete;
   StateFetch& operator=(const StateFetch&) = delete;
@@ -41,6 +43,7 @@ class StateFetch {
 
  private:
   void run(const comm::Peer& source);
+  comm::Connection& keep(std::unique_ptr<comm::Connection> connection);
   void fetch_from(const comm::Peer& source, std::vector<int>& asked);
   bool ask(comm::Connection& connection, std::vector<int>& asked);
   std::optional<int> next_slice(const std::vector<int>& asked);
@@ -49,10 +52,12 @@ class StateFetch {
 
   const StateSlices& slices_;
   comm::Transport& transport_;
+  StepPoints& points_;
   Options options_;
   enum class Progress : char { wanted, asked, here };
   std::mutex mutex_;
-  std::vector<Progress> progress_;  // by slice
+  std::vector<Progress> progress_;                              // by slice
+  std::vector<std::unique_ptr<comm::Connection>> connections_;  // that there have been
   std::atomic<int> fetched_{0}, sources_left_, useful_sources_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<bool> stopping_{false};

@@ -71,6 +71,7 @@ bool StateServer::answer(comm::Connection& connection, std::vector<std::byte>& m
   if (!is_sound) return false;
   comm::MessageHeader reply{.kind = kStateGone, .number = request->number, .sequence = request->sequence};
   if (read(static_cast<int>(request->number), static_cast<std::int64_t>(request->sequence), memory)) {
+    points_.reach(StepPoint::state_send, static_cast<std::int64_t>(request->sequence));
     reply.kind = kStateSlice;
     reply.bytes = reply.payload_bytes = memory.size();
   } else {

@@ -12,6 +12,7 @@
 
 #include "comm/connection.hpp"
 #include "resilience/replicas/state_slices.hpp"
+#include "resilience/replicas/step_points.hpp"
 
 namespace tenax::resilience {
 
@@ -20,8 +21,8 @@ namespace tenax::resilience {
 class StateServer {
  public:
   /// References must outlive it. `deadline_s`: for a slice to leave.
-  StateServer(const StateSlices& slices, comm::Transport& transport, double deadline_s)
-      : slices_(slices), transport_(transport), deadline_s_(deadline_s) {}
+  StateServer(const StateSlices& slices, comm::Transport& transport, StepPoints& points, double deadline_s)
+      : slices_(slices), transport_(transport), points_(points), deadline_s_(deadline_s) {}
   ~StateServer() { drop_all(); }
   StateServer(const StateServer&) = delete;
   StateServer& operator=(const StateServer&) = delete;
@@ -50,6 +51,7 @@ class StateServer {
 
   const StateSlices& slices_;
   comm::Transport& transport_;
+  StepPoints& points_;
   double deadline_s_;
   std::mutex mutex_;  // who holds it may read the state
   std::int64_t done_ = -1;

@@ -1,5 +1,6 @@
 // Where a deck's keys become the options of the parts below.
 #include "app/options.hpp"
+#include "app/fault_options.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ TEST(Options, a_fault_keeps_its_steps_its_link_and_its_kind) {
   cut.ranks = {0, 4};
   cut.path = "direct";
   deck.inject = {delay, cut};
-  const auto requests = fault_requests(deck);
+  const auto requests = link_fault_requests(deck);
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_EQ(requests[0].from_step, 3);
   EXPECT_EQ(requests[0].to_step, 9);

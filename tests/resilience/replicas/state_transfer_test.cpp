@@ -48,7 +48,8 @@ struct Source {
   StateSlices slices{state.ranges};
   std::unique_ptr<comm::Transport> transport;
   comm::Peer peer;
-  StateServer server{slices, *transport, 20};
+  StepPoints nobody;
+  StateServer server{slices, *transport, nobody, 20};
 };
 
 class StateTransfer : public ::testing::Test {
@@ -59,7 +60,7 @@ class StateTransfer : public ::testing::Test {
   std::unique_ptr<StateFetch> fetch(std::int64_t done = kDone) {
     for (Source& source : sources_) source.server.serve(joiner_.peer, kPurpose);
     return std::make_unique<StateFetch>(joiner_.slices, *joiner_.transport,
-                                        std::vector{sources_[0].peer, sources_[1].peer},
+                                        std::vector{sources_[0].peer, sources_[1].peer}, joiner_.nobody,
                                         StateFetch::Options{done, kPurpose, 20});
   }
   static void wait(const StateFetch& fetch) {

@@ -1,0 +1,108 @@
+#include "app/fault_options.hpp"
+
+#include <variant>
+
+#include "app/units.hpp"
+
+namespace tenax::app {
+namespace {
+
+using resilience::FaultRequest;
+using resilience::PeerFaults;
+using resilience::ReplicaFaultRequest;
+
+bool is_of_links(const io::InjectEntry& entry) {
+  return entry.kind == io::FaultKind::link_delay || entry.kind == io::FaultKind::link_down;
+}
+
+FaultRequest link_request(const io::InjectEntry& entry) {
+  FaultRequest request{.from_step = entry.from_step,
+                       .to_step = entry.to_step,
+                       .stages = {entry.stages.begin(), entry.stages.end()},
+                       .ranks = {entry.ranks.begin(), entry.ranks.end()},
+                       .data = static_cast<int>(entry.data),
+                       .delay_s = entry.delay_ms * kSecondsPerMs,
+                       .per_packet_s = entry.per_packet_ms * kSecondsPerMs,
+                       .packet_bytes = static_cast<std::uint64_t>(entry.packet_bytes)};
+  request.trace = entry.trace;
+  if (entry.kind == io::FaultKind::link_down) request.down_path = entry.path;
+  return request;
+}
+
+resilience::StepPoint step_point(io::FaultPoint point) {
+  using resilience::StepPoint;
+  switch (point) {
+    case io::FaultPoint::exchange:
+      return StepPoint::exchange;
+    case io::FaultPoint::vote:
+      return StepPoint::vote;
+    case io::FaultPoint::update:
+      return StepPoint::update;
+    case io::FaultPoint::commit:
+      return StepPoint::commit;
+    case io::FaultPoint::state_send:
+      return StepPoint::state_send;
+    case io::FaultPoint::state_receive:
+      return StepPoint::state_receive;
+    case io::FaultPoint::join:
+      return StepPoint::join;
+    case io::FaultPoint::checkpoint:
+      return StepPoint::checkpoint;
+    case io::FaultPoint::passes:
+      break;
+  }
+  return StepPoint::passes;
+}
+
+ReplicaFaultRequest::Process process_request(const io::InjectEntry& entry) {
+  return {.replica = static_cast<int>(entry.replica),
+          .rank = entry.rank < 0 ? ReplicaFaultRequest::kLauncher : static_cast<int>(entry.rank),
+          .point = step_point(entry.point),
+          .stops = entry.signal == io::FaultSignal::stop,
+          .stop_s = entry.stop_s};
+}
+
+ReplicaFaultRequest::Dark dark_request(const io::InjectEntry& entry) {
+  if (entry.service) return {static_cast<int>(entry.replica), PeerFaults::kService, entry.seconds};
+  return {static_cast<int>(entry.replicas[0]), static_cast<int>(entry.replicas[1]), entry.seconds};
+}
+
+std::variant<ReplicaFaultRequest::Process, ReplicaFaultRequest::Dark> what_of(const io::InjectEntry& entry) {
+  if (entry.kind == io::FaultKind::process) return process_request(entry);
+  return dark_request(entry);
+}
+
+}  // namespace
+
+std::vector<FaultRequest> link_fault_requests(const io::Deck& deck) {
+  std::vector<FaultRequest> requests;
+  for (const io::InjectEntry& entry : deck.inject)
+    if (is_of_links(entry) && entry.replicas.empty()) requests.push_back(link_request(entry));
+  return requests;
+}
+
+std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck) {
+  std::vector<FaultRequest> requests;
+  for (const io::InjectEntry& entry : deck.inject) {
+    if (!is_of_links(entry) || entry.replicas.empty()) continue;
+    requests.push_back(link_request(entry));
+    requests.back().ranks = {entry.replicas.begin(), entry.replicas.end()};
+  }
+  return resilience::bind_faults(requests, parallel::ProcessGrid(parallel::GridShape{}), 1);
+}
+
+std::vector<ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck) {
+  std::vector<ReplicaFaultRequest> requests;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const io::InjectEntry& entry = deck.inject[i];
+    if (entry.kind != io::FaultKind::process && entry.kind != io::FaultKind::partition) continue;
+    requests.push_back({.entry = static_cast<int>(i),
+                        .from_step = entry.from_step,
+                        .to_step = entry.to_step,
+                        .repeats = entry.repeat,
+                        .what = what_of(entry)});
+  }
+  return requests;
+}
+
+}  // namespace tenax::app

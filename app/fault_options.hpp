@@ -1,0 +1,19 @@
+// From a deck's [[inject]] entries to what goes wrong.
+#pragma once
+
+#include <vector>
+
+#include "io/deck/deck.hpp"
+#include "resilience/faults/link_faults.hpp"
+#include "resilience/faults/replica_fault_injector.hpp"
+
+namespace tenax::app {
+
+/// Of links between the ranks of a replica.
+std::vector<resilience::FaultRequest> link_fault_requests(const io::Deck& deck);
+/// Of links between replicas, by the numbers of these. Throws Error(rank) for a trace that cannot be read.
+std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
+/// Of processes, and of links that are dark.
+std::vector<resilience::ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck);
+
+}  // namespace tenax::app

@@ -1,0 +1,28 @@
+#include "resilience/faults/fault_occasion.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "io/posix_file.hpp"
+
+namespace tenax::resilience {
+
+FaultOccasion::FaultOccasion(std::int64_t from_step, std::int64_t to_step, std::filesystem::path marker)
+    : from_step_(from_step), to_step_(to_step), marker_(std::move(marker)) {}
+
+// Of all that come to it at once, one makes the file.
+bool FaultOccasion::comes(std::int64_t step) const {
+  if (step < from_step_ || (to_step_ > 0 && step >= to_step_)) return false;
+  if (marker_.empty()) return true;
+  const int file = open(marker_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0 && errno == EEXIST) return false;
+  if (file < 0) io::throw_file_error("write", marker_, {errno, std::generic_category()});
+  close(file);
+  return true;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,39 @@
+#include "resilience/faults/injected_peer_stream.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tenax::resilience {
+
+std::size_t InjectedPeerStream::write_some(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  if (left_ == 0) {
+    left_ = head.size() + tail.size();
+    release_ = Clock::now() + faults_.delay(peer_, left_);
+  }
+  if (Clock::now() < held_until()) return 0;
+  const std::size_t written = inner_.write_some(head, tail);
+  left_ -= written;
+  return written;
+}
+
+std::size_t InjectedPeerStream::read_some(std::span<std::byte> bytes) {
+  return faults_.is_dark(peer_) ? 0 : inner_.read_some(bytes);
+}
+
+// poll() passes over a negative one: in the dark not even the end of the connection is seen.
+int InjectedPeerStream::socket() const { return faults_.is_dark(peer_) ? -1 : inner_.socket(); }
+
+std::optional<short> InjectedPeerStream::events_to_poll(bool wants_room) {
+  if (faults_.is_dark(peer_)) return short{0};
+  return inner_.events_to_poll(wants_room && Clock::now() >= release_);
+}
+
+double InjectedPeerStream::held_until_s() const {
+  return std::chrono::duration<double>(held_until().time_since_epoch()).count();
+}
+
+InjectedPeerStream::Clock::time_point InjectedPeerStream::held_until() const {
+  return std::max(release_, faults_.light_at(peer_));
+}
+
+}  // namespace tenax::resilience
