@@ -1,16 +1,33 @@
 #!/usr/bin/env bash
 # Four replicas of two ranks under tenax launch, and every few seconds a blow to one of them: KILL or STOP to a rank, KILL to
-# an mpirun, to ranks of two replicas at once, or to the supervisor, which is started again at once. The last replica is spared.
-# The run must go on, its audit must be clean, and it must learn what an undisturbed run learns.
+# an mpirun, to ranks of two replicas at once, or to the supervisor, which is started again at once. The deck adds partitions, of
+# replicas from each other and from the service. The last replica is spared, unless LAST=1: then only the audit must be clean.
+# Else the run must also go on without a break, and learn what an undisturbed run learns.
 #
-#   bash tests/soak/blows.sh [MINUTES=10] [SEED=1] [SECONDS_BETWEEN=3] [section.key=value …]
+#   [LAST=1] bash tests/soak/blows.sh [MINUTES=10] [SEED=1] [SECONDS_BETWEEN=3] [section.key=value …]
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/replicas.sh"
 minutes=${1:-10} between=${3:-3}
 RANDOM=${2:-1}
 shift $(($# < 3 ? $# : 3))
+last_too=${LAST:-0}
 enter_work blows
 run=blows
+# Some between two replicas, some between one and the service, from the sixtieth step on.
+partitions() {
+  local step=60 from
+  for _ in $(seq $((minutes * 6))); do
+    step=$((step + RANDOM % 400 + 1)) from=$((RANDOM % replicas))
+    printf '\n[[inject]]\nkind = "partition"\nfrom_step = %d\nseconds = %d\n' $step $((RANDOM % 3 + 1))
+    if ((RANDOM % 2)); then
+      printf 'replicas = [%d, %d]\n' $from $(((from + 1 + RANDOM % (replicas - 1)) % replicas))
+    else
+      printf 'replica = %d\nservice = true\n' $from
+    fi
+  done
+}
+cp soak.toml quiet.toml
+partitions >>soak.toml
 overrides=(parallel.replicas=$replicas parallel.pipeline_parallel_size=2 optimizer.adam_eps=1e-4 run.train_steps=1000000
   optimizer.lr_schedule=constant run.eval_interval=0 checkpoint.interval=200 run.log_interval=100 "$@")
 
@@ -23,7 +40,7 @@ strike() {
 
 blow() {
   local alive victim
-  alive=$(members | wc -l) victim=$(members | pick)
+  alive=$(($(members | wc -l) + last_too)) victim=$(members | pick)
   case $((RANDOM % 6)) in
     0 | 1) [ "$alive" -ge 2 ] && strike "$victim" KILL && tally "KILL of a rank" ;;
     2) [ "$alive" -ge 2 ] && strike "$victim" STOP && tally "STOP of a rank" ;;
@@ -51,7 +68,9 @@ while [ $SECONDS -lt $end ]; do
 done
 stop_run
 echo "$(commits) commits, $(epochs) epochs, $(of_ledger void_from) void lines; longest without a commit: $longest s"
-must_train 2 soak.toml run.name=quiet "${overrides[@]}" parallel.replicas=1 run.train_steps=50
+tally "$(ls runs/blows/replica-*/inject-*.rank-0 2>/dev/null | wc -l) ends of partitions"
+[ $last_too = 0 ] || finish "$minutes minutes of blows, the last replica not spared"
+must_train 2 quiet.toml run.name=quiet "${overrides[@]}" parallel.replicas=1 run.train_steps=50
 python3 - <<'PYTHON' || failed "the losses of the first 50 steps"
 import json
 def losses(name): return [json.loads(line)["loss"] for line in open(f"runs/{name}/metrics.jsonl") if '"loss"' in line][:50]

@@ -1,0 +1,67 @@
+# What [[inject]] does to replicas: a process that dies or stops at any point of a step, links that are dark. The run ends with
+# status 0, each sample counted once, and with the weights of a run that nothing happened to.
+source "$(dirname "$0")/common.sh"
+steps=20
+usual="run.train_steps=$steps optimizer.adam_eps=1e-4 parallel.replicas=2 checkpoint.interval=5 replicas.dead_ms=600
+  replicas.heartbeat_ms=50"
+
+# launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
+launch() {
+  local name=$1 lines=$2 status=0
+  shift 2
+  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
+  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
+  timeout 120 "$TENAX" launch $name.toml run.name=$name $usual "$@" >$name.out 2>$name.err </dev/null || status=$?
+  [ $status = 0 ] || { tail -n 30 $name.out $name.err >&2; fail "launch $name: status $status"; }
+}
+of() { grep -c "$2" runs/$1/$3 || true; }  # NAME WHAT FILE: how many lines say so
+# sound NAME: as if nothing had happened.
+sound() {
+  "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.txt)"
+  "$TENAX" export runs/$1 --out $1.safetensors >export.txt 2>&1 || fail "export of $1: $(cat export.txt)"
+  claim weights $1.safetensors quiet.safetensors 1e-5
+}
+# again REPLICA: it dies first, in step 3 or later.
+again() { echo "\n[[inject]]; kind = \"process\"; replica = $1; from_step = 3"; }
+# struck NAME LINES override…: the fault has come, and is got over.
+struck() {
+  launch "$@"
+  ls runs/$1/replica-*/inject-0.rank-* >/dev/null 2>&1 || fail "$1: the fault has not come"
+  sound $1
+}
+
+launch quiet ""
+sound quiet
+process() { echo "kind = \"process\"; from_step = ${STEP:-7}; replica = $1; point = \"$2\"; signal = \"$3\""; }
+for signal in KILL STOP; do
+  for point in passes exchange vote commit; do struck $point-$signal "$(process 1 $point $signal)"; done
+  struck update-$signal "$(process 1 update $signal); rank = 1" $(layout 1 2 1)
+  struck checkpoint-$signal "$(process 0 checkpoint $signal)"
+  # A replica that died before is awaited: it comes back and takes the others' state.
+  for point in state_receive join; do
+    STEP=3 struck $point-$signal "$(STEP=3 process 1 $point $signal)$(again 1)" replicas.min_replicas=2
+    [ "$(of $point-$signal replica_lost events.jsonl)" = 2 ] || fail "$point, $signal: not both were lost"
+  done
+  # The one that gives its state has the last one: back to the checkpoint.
+  struck state_send-$signal "$(STEP=3 process 0 state_send $signal)$(again 1)" replicas.min_replicas=2
+  [ "$(of state_send-$signal void_from ledger.jsonl)" = 1 ] || fail "state_send, $signal: no step is void"
+  echo "ok $signal at each point of a step"
+done
+
+struck mpirun "$(process 1 passes KILL); rank = -1"
+struck mpirun-stops "$(process 1 passes STOP); rank = -1"
+struck short-stop "$(process 1 passes STOP); stop_s = 0.3"
+[ "$(of short-stop replica_lost events.jsonl)" = 0 ] || fail "a replica is lost that stood still for half of dead_ms"
+echo "ok an mpirun; a short stop evicts nobody"
+
+# Steps of 0.1 s, for what takes time.
+slow='\n[[inject]]; kind = "link_delay"; replicas = [0, 1]; delay_ms = 10'
+struck short-partition 'kind = "partition"; replicas = [0, 1]; seconds = 1; from_step = 5'
+[ "$(of short-partition replica_lost events.jsonl)" = 0 ] || fail "a replica is lost over a partition shorter than the deadline"
+struck partition 'kind = "partition"; replicas = [1, 0]; seconds = 3; from_step = 5' comm.deadline_s=2
+[ "$(of partition replica_lost events.jsonl)" -ge 1 ] || fail "neither of two is lost that do not hear each other"
+[ "$(of partition '"replica_lost", "replica": 0' events.jsonl)" = 0 ] || fail "both are lost"
+[ "$(of partition void_from ledger.jsonl)" = 0 ] || fail "steps are void though a replica has their state"
+struck service "kind = \"partition\"; replica = 1; service = true; seconds = 2; from_step = 5$slow"
+[ "$(of service silent events.jsonl)" = 1 ] || fail "a replica that the service does not hear is not lost"
+echo "ok partitions"
