@@ -16,8 +16,8 @@ run=blows
 # Some between two replicas, some between one and the service, from the sixtieth step on.
 partitions() {
   local step=60 from
-  for _ in $(seq $((minutes * 6))); do
-    step=$((step + RANDOM % 400 + 1)) from=$((RANDOM % replicas))
+  for _ in $(seq $((minutes * 20))); do
+    step=$((step + RANDOM % 100 + 1)) from=$((RANDOM % replicas))
     printf '\n[[inject]]\nkind = "partition"\nfrom_step = %d\nseconds = %d\n' $step $((RANDOM % 3 + 1))
     if ((RANDOM % 2)); then
       printf 'replicas = [%d, %d]\n' $from $(((from + 1 + RANDOM % (replicas - 1)) % replicas))
