@@ -64,7 +64,7 @@ ended_within() {
   status=$?
 }
 
-# nothing_left: no process of a run, nothing of ours in shared memory or among temporary files.
+# nothing_left: no process of a run, nothing of ours in shared memory (whose names begin with `in_shm`) or among temporary files.
 nothing_left() {
   local attempt
   for attempt in $(seq 100); do
@@ -72,7 +72,7 @@ nothing_left() {
     sleep 0.1
   done
   ! pgrep -f "$TENAX soak.toml" >/dev/null || { echo "processes are left: $(pgrep -af "$TENAX soak.toml")"; return 1; }
-  ! ls -d /dev/shm/tenax* 2>/dev/null || { echo "left in /dev/shm"; return 1; }
+  ! ls -d /dev/shm/${in_shm:-tenax}* 2>/dev/null || { echo "left in /dev/shm"; return 1; }
   ! find "$TMPDIR" -name 'tenax*' | grep . || { echo "left among temporary files"; return 1; }
 }
 

@@ -19,6 +19,7 @@ await_commits() {
     kill -0 $supervisor 2>/dev/null || { failed "it did not start: $(cat "$run.err")"; finish "nothing"; }
     sleep 0.2
   done
+  in_shm=tenax-$(sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' "runs/$run/replica-0/join")
 }
 
 # stop_run: all stop at one step, as requested; the ledger is sound, nothing stays behind.
