@@ -50,6 +50,16 @@ std::vector<SupervisorRecords::News> SupervisorRecords::write() {
   return news;
 }
 
+std::string SupervisorRecords::step_line(const io::TrainingMetrics& metrics) const {
+  std::string line = format("step %6lld/%lld   ", static_cast<long long>(steps_done_),
+                            static_cast<long long>(deck_.run.train_steps));
+  if (deck_.device.kind != io::DeviceKind::emulated)
+    line += format("loss %8.5f   grad norm %8.4f   lr %.3e   ", metrics.loss, metrics.grad_norm, metrics.lr);
+  const auto replicas = static_cast<long long>(metrics.replicas.value_or(1));
+  return line + format("%8.0f tokens/s   %lld replica%s", metrics.tokens_per_second, replicas,
+                       replicas == 1 ? "" : "s");
+}
+
 void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   const std::int64_t samples = resilience::count_samples(commit.parts);
   const std::int64_t tokens = samples * deck_.model.seq_length;
@@ -70,11 +80,7 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   set_steps_done(commit.step + 1);
   const bool is_last = steps_done_ == deck_.run.train_steps;
   if (steps_done_ % deck_.run.log_interval != 0 && !is_last) return;
-  console_.say(
-      format("step %6lld/%lld   loss %8.5f   grad norm %8.4f   lr %.3e   %8.0f tokens/s   %d replica%s",
-             static_cast<long long>(steps_done_), static_cast<long long>(deck_.run.train_steps), commit.loss,
-             commit.grad_norm, commit.lr, metrics.tokens_per_second, static_cast<int>(contributing.size()),
-             contributing.size() == 1 ? "" : "s"));
+  console_.say(step_line(metrics));
 }
 
 // What an epoch is about, EpochBegan says. Its first step begins now.

@@ -51,6 +51,7 @@ class SupervisorRecords {
   void take(const Event& event) {
     events_.take(event);
   }
+  std::string step_line(const io::TrainingMetrics& metrics) const;
   void open_files(std::int64_t steps_done);
   void set_steps_done(std::int64_t steps_done);
 

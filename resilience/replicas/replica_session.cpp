@@ -198,7 +198,7 @@ void ReplicaSession::finish_join() {
   double bytes = fetched_bytes_ + (fetch_ ? static_cast<double>(fetch_->bytes()) : 0);
   control_.all_reduce_sum(std::span(&bytes, 1));
   if (leader_)
-    leader_->on_joined({.state_s = kernels::steady_now_s() - *behind_since_s_,
+    leader_->on_joined({.state_s = fetch_ ? fetch_->completed_s() - *behind_since_s_ : 0,
                         .held_s = held_s_,
                         .bytes = static_cast<std::int64_t>(bytes),
                         .sources = fetch_ ? fetch_->useful_sources() : 0});

@@ -8,6 +8,7 @@
 
 #include "comm/transport/connection_attempt.hpp"
 #include "comm/worker.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {
@@ -143,6 +144,7 @@ bool StateFetch::take(comm::Connection& connection, std::vector<int>& asked, std
   if (!claim(slice)) return true;
   slices_.write(slice, contents);
   bytes_ += bytes;
+  completed_s_ = kernels::steady_now_s();
   ++fetched_;
   return true;
 }

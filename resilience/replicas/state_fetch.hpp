@@ -37,6 +37,8 @@ class StateFetch {
   bool is_complete() const { return fetched_ == slices_.count(); }
   /// No source is left, or the state was changed before all of it was here.
   bool has_failed() const { return !is_complete() && sources_left_ == 0; }
+  /// When it became complete, steady clock.
+  double completed_s() const { return completed_s_; }
   std::uint64_t bytes() const { return bytes_; }
   /// How many sources gave something.
   int useful_sources() const { return useful_sources_; }
@@ -60,6 +62,7 @@ class StateFetch {
   std::vector<std::unique_ptr<comm::Connection>> connections_;  // that there have been
   std::atomic<int> fetched_{0}, sources_left_, useful_sources_{0};
   std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<double> completed_s_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> threads_;
 };
