@@ -160,6 +160,8 @@ comm::FtarOptions exchange_options(const io::Deck& deck) {
       deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? comm::WireType::bf16 : comm::WireType::fp32;
   // Ranks of a replica wait in a group for one that waits for another replica: they must not give up first.
   options.deadline_s = deck.comm.deadline_s / 2;
+  options.alive_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms);
+  options.dead_s = kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms);
   options.link_gbps = is_emulated(deck) ? deck.device.link_gbps : 0;
   return options;
 }

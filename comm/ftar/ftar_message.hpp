@@ -13,6 +13,7 @@ struct FtarMessage {
     grant = 1,  ///< to the rank before: this bucket has begun here, send its chunks
     chunk,      ///< to the rank after
     ack,        ///< to the rank before: all chunks of the bucket have been taken; none is read again
+    alive,      ///< to either: a sign of life
     ends,       ///< to either: the exchange is over; `bucket` = index of the replica at fault, or -1
   };
   static constexpr std::int32_t kNoRegion = -1;

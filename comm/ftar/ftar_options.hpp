@@ -19,6 +19,9 @@ struct FtarOptions {
   int connections = 1;                               ///< to each neighbour
   WireType wire = WireType::fp32;
   double deadline_s = 60;  ///< for connecting, and until something moves
+  /// Neighbours tell each other so often that they live; who has not been heard of for dead_s while
+  /// it is needed is given up: its host is gone, or the link to it. 0: only deadline_s counts.
+  double alive_s = 0, dead_s = 0;
   /// Memory that neighbours on this host may read: buckets in it are exchanged without copies.
   std::vector<std::shared_ptr<const SharedMemory>> memory;
   /// Epochs up to this one are frozen: their exchanges end within 10 ms. Null: none is ever. It must

@@ -30,7 +30,7 @@ bool FtarStream::may_write() const {
 // A peer that ends has said why before, perhaps: what it sent is read first.
 bool FtarStream::flush() try {
   bool has_moved = false;
-  while (may_write()) {
+  while (write_alive() && may_write()) {
     Outgoing& first = queue_.front();
     const std::span<const std::byte> head(reinterpret_cast<const std::byte*>(&first.message),
                                           sizeof first.message);
@@ -49,8 +49,28 @@ bool FtarStream::flush() try {
 } catch (const kernels::Error& error) {
   if (error.scope() != kernels::Scope::link) throw;
   queue_.clear();
+  wants_alive_ = false;
+  alive_written_ = 0;
   is_deaf_ = true;
   return true;
+}
+
+// Whether other messages may follow.
+bool FtarStream::write_alive() {
+  if (!is_alive_due()) return true;
+  static const FtarMessage alive{.kind = FtarMessage::Kind::alive};
+  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(&alive), sizeof alive);
+  alive_written_ += stream_.write_some(bytes.subspan(alive_written_), {});
+  if (alive_written_ < bytes.size()) return false;
+  alive_written_ = 0;
+  wants_alive_ = false;
+  return true;
+}
+
+std::size_t FtarStream::read(std::span<std::byte> memory) {
+  const std::size_t count = stream_.read_some(memory);
+  if (count > 0) heard_s_ = kernels::steady_now_s();
+  return count;
 }
 
 void FtarStream::end_with(const FtarMessage& message) {
@@ -68,14 +88,14 @@ std::unique_ptr<kernels::Buffer> FtarStream::spare_buffer() {
 
 std::optional<FtarMessage> FtarStream::receive() {
   auto* const bytes = reinterpret_cast<std::byte*>(&incoming_);
-  incoming_bytes_ += stream_.read_some({bytes + incoming_bytes_, sizeof incoming_ - incoming_bytes_});
+  incoming_bytes_ += read({bytes + incoming_bytes_, sizeof incoming_ - incoming_bytes_});
   if (incoming_bytes_ < sizeof incoming_) return std::nullopt;
   incoming_bytes_ = 0;
   return incoming_;
 }
 
 std::optional<pollfd> FtarStream::prepare_to_sleep() {
-  const std::optional<short> events = stream_.events_to_poll(may_write());
+  const std::optional<short> events = stream_.events_to_poll(is_alive_due() || may_write());
   if (!events) return std::nullopt;
   return pollfd{stream_.socket(), *events, 0};
 }

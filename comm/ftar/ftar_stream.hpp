@@ -11,6 +11,7 @@
 #include "comm/connection.hpp"
 #include "comm/ftar/ftar_message.hpp"
 #include "comm/polled_stream.hpp"
+#include "kernels/deadline.hpp"
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
@@ -30,7 +31,13 @@ class FtarStream {
   };
   void post(Outgoing outgoing);
   void post(const FtarMessage& message) { post({message, {}, nullptr}); }
-  /// Writes what there is room for; true if anything moved. Once the other end takes nothing more,
+  /// A sign of life, as soon as no other message is under way: it waits behind none.
+  void post_alive() { wants_alive_ = !is_deaf_; }
+  /// When something came last, steady clock.
+  double heard_s() const { return heard_s_; }
+  /// This rank did not listen for so long.
+  void forgive(double pause_s) { heard_s_ += pause_s; }
+  /// Writes what there is room for; true if anything but signs of life moved. Once the other end takes nothing more,
   /// all is dropped: receive() says why.
   bool flush();
   /// Messages that wait to be written.
@@ -44,7 +51,7 @@ class FtarStream {
   /// The next message, once it is there.
   std::optional<FtarMessage> receive();
   /// After a message with a payload: some of it; 0: nothing is there now.
-  std::size_t receive_payload(std::span<std::byte> memory) { return stream_.read_some(memory); }
+  std::size_t receive_payload(std::span<std::byte> memory) { return read(memory); }
 
   /// To be polled before the thread sleeps; nothing: there is something to do now.
   std::optional<pollfd> prepare_to_sleep();
@@ -56,12 +63,18 @@ class FtarStream {
 
  private:
   bool may_write() const;
+  bool is_alive_due() const { return alive_written_ > 0 || (wants_alive_ && written_ == 0); }
+  bool write_alive();
+  std::size_t read(std::span<std::byte> memory);
 
   std::unique_ptr<Connection> connection_;
   PolledStream& stream_;
   std::deque<Outgoing> queue_;
   std::size_t written_ = 0;  // of the first in the queue, its message included
   bool is_deaf_ = false;     // the other end takes nothing more
+  bool wants_alive_ = false;
+  std::size_t alive_written_ = 0;  // of a sign of life
+  double heard_s_ = kernels::steady_now_s();
   std::vector<std::unique_ptr<kernels::Buffer>> spare_;
   FtarMessage incoming_;  // of which incoming_bytes_ are here
   std::size_t incoming_bytes_ = 0;

@@ -67,11 +67,18 @@ void FtarWorker::run() {
 /// In a thread of its own, which this one can leave behind: a peer that is stopped holds it up.
 void FtarWorker::connect() {
   const Deadline deadline = Deadline::after_s(options_.deadline_s);
-  connecting_ = std::async(std::launch::async, [this, deadline] {
-    return connect_ring(ring_, transport_, options_.connections, is_connecting_over_, deadline);
+  const Deadline reach = Deadline::after_s(reach_s());
+  connecting_ = std::async(std::launch::async, [this, reach, deadline] {
+    return connect_ring(ring_, transport_, options_.connections, is_connecting_over_, reach, deadline);
   });
   while (connecting_.wait_for(kLook) != std::future_status::ready) throw_if_over();
+  looked_s_ = steady_now_s();
   exchange_.emplace(settings(), connecting_.get(), OwnRegions(options_.memory), *arithmetic_);
+}
+
+// A transport answers even while its rank computes; one that has been stopped for a moment gets its time too.
+double FtarWorker::reach_s() const {
+  return options_.dead_s > 0 ? std::min(2 * options_.dead_s, options_.deadline_s) : options_.deadline_s;
 }
 
 RingExchange::Settings FtarWorker::settings() const {
@@ -96,6 +103,7 @@ void FtarWorker::exchange() {
   double moved_s = steady_now_s();
   for (int patience = 0;;) {
     throw_if_over();
+    keep_alive();
     take_buckets();
     const bool has_moved = exchange_->advance();
     if (exchange_->take_completed() > 0) control_->notify();
@@ -123,6 +131,23 @@ void FtarWorker::throw_if_over() const {
                    .sentence = "the exchange of epoch " + std::to_string(ring_.epoch) + " was aborted"});
 }
 
+// A stopped process that goes on has not listened: its neighbours get their time anew.
+void FtarWorker::keep_alive() {
+  if (options_.dead_s <= 0) return;
+  const double now = steady_now_s(), pause_s = now - std::exchange(looked_s_, now);
+  if (pause_s > options_.dead_s / 2) exchange_->forgive(pause_s);
+  if (now - told_s_ < options_.alive_s) return;
+  told_s_ = now;
+  exchange_->tell_alive();
+  const std::optional<int> silent = exchange_->silent_replica(options_.dead_s);
+  if (!silent) return;
+  throw FtarError({.cause = Cause::timeout,
+                   .peer = *silent,
+                   .sentence = ring_.peers[static_cast<std::size_t>(*silent)].name +
+                               " has given no sign of life in the exchange of epoch " +
+                               std::to_string(ring_.epoch)});
+}
+
 void FtarWorker::throw_if_nothing_moves(double moved_s) const {
   const double waited_s = steady_now_s() - moved_s;
   if (waited_s < options_.deadline_s) return;
@@ -134,7 +159,8 @@ void FtarWorker::throw_if_nothing_moves(double moved_s) const {
                                                 name(ring_.index), waited_s, name(awaited))});
 }
 
-/// While nothing is under way and nothing waits to leave, only a message or a new bucket ends the sleep.
+/// While nothing is under way and nothing waits to leave, only a message, a new bucket or the next sign of life ends the
+/// sleep.
 void FtarWorker::sleep() {
   std::vector<pollfd> polled{{control_->wake_descriptor(), POLLIN, 0}};
   if (!exchange_->prepare_to_sleep(polled)) return;
@@ -142,7 +168,9 @@ void FtarWorker::sleep() {
   const timespec limit =
       timespec_of(next_s > 0 ? std::clamp(next_s - steady_now_s(), 0.0, kLook_s) : kLook_s);
   const bool is_idle = exchange_->is_idle() && next_s == 0;
-  ppoll(polled.data(), polled.size(), is_idle ? nullptr : &limit, nullptr);
+  const timespec until_told = timespec_of(options_.alive_s);
+  const timespec* const idle_limit = options_.dead_s > 0 ? &until_told : nullptr;
+  ppoll(polled.data(), polled.size(), is_idle ? idle_limit : &limit, nullptr);
   if (polled[0].revents != 0) control_->answer_wake();
 }
 

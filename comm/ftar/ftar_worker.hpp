@@ -28,10 +28,12 @@ class FtarWorker {
   void connect();
   void exchange();
   void take_buckets();
+  void keep_alive();
   void throw_if_over() const;
   void throw_if_nothing_moves(double moved_s) const;
   void sleep();
   void fail(const FtarFailure& failure);
+  double reach_s() const;
   RingExchange::Settings settings() const;
 
   const FtarRing ring_;
@@ -42,7 +44,8 @@ class FtarWorker {
   std::atomic<bool> is_connecting_over_{false};
   std::future<RingConnections> connecting_;  // its destructor waits
   std::optional<RingExchange> exchange_;
-  std::thread thread_;  // after what it uses
+  double looked_s_ = 0, told_s_ = 0;  // at the neighbours; when they were told that this rank lives
+  std::thread thread_;                // after what it uses
 };
 
 }  // namespace tenax::comm

@@ -30,19 +30,18 @@ void blaming(int replica, Deadline deadline, Work work) {
 }  // namespace
 
 RingConnections connect_ring(const FtarRing& ring, Transport& transport, int connections,
-                             const std::atomic<bool>& is_over, Deadline deadline) {
-  const auto attempt = [&](int index, int number) {
+                             const std::atomic<bool>& is_over, Deadline reach, Deadline deadline) {
+  const auto attempt = [&](int index, int number, Deadline until) {
     const std::string purpose = std::string(kFtarPurpose) + std::to_string(ring.epoch) + "." +
                                 std::to_string(ring.rank) + "." + std::to_string(number);
-    return ConnectionAttempt(transport, ring.peers[static_cast<std::size_t>(index)], purpose, is_over,
-                             deadline);
+    return ConnectionAttempt(transport, ring.peers[static_cast<std::size_t>(index)], purpose, is_over, until);
   };
   RingConnections made;
-  blaming(ring.after(), deadline, [&] {
-    for (int i = 0; i < connections; ++i) made.after.push_back(attempt(ring.after(), i).connect());
+  blaming(ring.after(), reach, [&] {
+    for (int i = 0; i < connections; ++i) made.after.push_back(attempt(ring.after(), i, reach).connect());
   });
   blaming(ring.before(), deadline, [&] {
-    for (int i = 0; i < connections; ++i) made.before.push_back(attempt(ring.before(), i).accept());
+    for (int i = 0; i < connections; ++i) made.before.push_back(attempt(ring.before(), i, deadline).accept());
   });
   return made;
 }

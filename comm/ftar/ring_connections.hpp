@@ -33,9 +33,10 @@ struct RingConnections {
 
 /// Connects to the rank after, then accepts the rank before: all ranks may do so at once, as peers'
 /// transports answer in threads of their own. Returns within a second after `is_over` is
-/// set (ConnectionAttempt). Throws FtarError where a
-/// peer cannot be reached, and when the deadline comes or `is_over` is set.
+/// set (ConnectionAttempt). Throws FtarError where a peer cannot be reached until `reach`, and when
+/// the deadline comes or `is_over` is set.
 RingConnections connect_ring(const FtarRing& ring, Transport& transport, int connections,
-                             const std::atomic<bool>& is_over, kernels::Deadline deadline);
+                             const std::atomic<bool>& is_over, kernels::Deadline reach,
+                             kernels::Deadline deadline);
 
 }  // namespace tenax::comm

@@ -156,6 +156,29 @@ double RingExchange::next_departure_s() const {
   return next_s;
 }
 
+void RingExchange::tell_alive() {
+  for (Neighbour* neighbour : {&before_, &after_})
+    for (const auto& stream : neighbour->streams)
+      if (!neighbour->loss && !stream->has_ended) stream->messages.post_alive();
+}
+
+std::optional<int> RingExchange::silent_replica(double dead_s) const {
+  const double since_s = kernels::steady_now_s() - dead_s;
+  for (const Neighbour* neighbour : {&before_, &after_}) {
+    const auto& streams = neighbour->streams;
+    const bool is_silent = std::all_of(streams.begin(), streams.end(), [&](const auto& stream) {
+      return stream->messages.heard_s() < since_s;
+    });
+    if (is_silent && needs(*neighbour)) return neighbour->index;
+  }
+  return std::nullopt;
+}
+
+void RingExchange::forgive(double pause_s) {
+  for (Neighbour* neighbour : {&before_, &after_})
+    for (const auto& stream : neighbour->streams) stream->messages.forgive(pause_s);
+}
+
 int RingExchange::awaited_replica() const {
   const BucketExchange& oldest = *buckets_.front();
   return oldest.is_granted() && !oldest.has_received_all() ? before_.index : after_.index;
@@ -174,9 +197,9 @@ bool RingExchange::serve_before(std::size_t stream) {
     take_chunk(stream, *message);
   else if (message->kind == Kind::ends)
     end(before_, *before_.streams[stream], *message);
-  else
+  else if (message->kind != Kind::alive)
     throw_nonsense("another message than a chunk");
-  return true;
+  return message->kind != Kind::alive;
 }
 
 void RingExchange::take_chunk(std::size_t stream, const FtarMessage& message) {
@@ -218,9 +241,9 @@ bool RingExchange::serve_after(std::size_t stream) {
     take_grant(*message);
   else if (message->kind == Kind::ack)
     take_acknowledgement(*message);
-  else
+  else if (message->kind != Kind::alive)
     throw_nonsense("another message than a grant or an acknowledgement");
-  return true;
+  return message->kind != Kind::alive;
 }
 
 void RingExchange::take_grant(const FtarMessage& message) {

@@ -48,6 +48,13 @@ class RingExchange {
   /// Where all waits: on which replica (its index), for errors.
   int awaited_replica() const;
 
+  /// Says to all neighbours that this rank lives.
+  void tell_alive();
+  /// The index of a neighbour that a bucket needs, and of which nothing has come for so long.
+  std::optional<int> silent_replica(double dead_s) const;
+  /// This rank did not listen for so long: its neighbours' silence does not count.
+  void forgive(double pause_s);
+
   /// Tells the neighbours, ends the connections, and only then lets the buckets fail: the first of
   /// them with `failure`, those behind it as cancelled.
   void fail(const FtarFailure& failure);

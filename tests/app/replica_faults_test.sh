@@ -56,9 +56,9 @@ echo "ok an mpirun; a short stop evicts nobody"
 
 # Steps of 0.1 s, for what takes time.
 slow='\n[[inject]]; kind = "link_delay"; replicas = [0, 1]; delay_ms = 10'
-struck short-partition 'kind = "partition"; replicas = [0, 1]; seconds = 1; from_step = 5'
-[ "$(of short-partition replica_lost events.jsonl)" = 0 ] || fail "a replica is lost over a partition shorter than the deadline"
-struck partition 'kind = "partition"; replicas = [1, 0]; seconds = 3; from_step = 5' comm.deadline_s=2
+struck short-partition 'kind = "partition"; replicas = [0, 1]; seconds = 0.3; from_step = 5'
+[ "$(of short-partition replica_lost events.jsonl)" = 0 ] || fail "a replica is lost over a partition of half of dead_ms"
+struck partition 'kind = "partition"; replicas = [1, 0]; seconds = 3; from_step = 5'
 [ "$(of partition replica_lost events.jsonl)" -ge 1 ] || fail "neither of two is lost that do not hear each other"
 [ "$(of partition '"replica_lost", "replica": 0' events.jsonl)" = 0 ] || fail "both are lost"
 [ "$(of partition void_from ledger.jsonl)" = 0 ] || fail "steps are void though a replica has their state"

@@ -218,6 +218,47 @@ TEST_P(FtarFailures, a_dozen_change_epochs_faster_than_one_of_them_accepts) {
   EXPECT_LT(kernels::steady_now_s() - began_s, 3) << "the last epoch waited for connections of the first";
 }
 
+TEST_P(FtarFailures, a_neighbour_that_gives_no_sign_of_life_is_given_up_before_the_deadline) {
+  FtarRanks replicas(2, GetParam());
+  FtarOptions watchful = options();
+  watchful.alive_s = 0.05;
+  watchful.dead_s = 0.5;
+  Sums mine(0);
+  std::atomic<bool> is_over{false};
+  FtarRanks::run(replicas.all(), [&](int i) {
+    if (i == 1) {  // it is connected, and then nothing comes from it
+      const RingConnections silent = connect_ring(replicas.ring(1, 1, replicas.all()), replicas.transport(1),
+                                                  1, is_over, soon(), soon());
+      while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return;
+    }
+    auto group = replicas.group(1, 0, replicas.all(), watchful);
+    const auto transfer = group->start(mine.bucket(0));
+    try {
+      transfer->wait(Deadline::after_s(10));
+      ADD_FAILURE() << "it was not given up";
+    } catch (const FtarError& error) {
+      EXPECT_EQ(error.failure().cause, Cause::timeout) << error.what();
+      EXPECT_EQ(error.failure().peer, 1);
+      EXPECT_TRUE(error.failure().is_recoverable());
+    }
+    is_over = true;
+  });
+}
+
+TEST_P(FtarFailures, a_neighbour_that_lives_may_take_its_time) {
+  FtarRanks replicas(3, GetParam());
+  FtarOptions watchful = options();
+  watchful.alive_s = 0.05;
+  watchful.dead_s = 0.5;
+  std::vector<Sums> sums = sums_of(3);
+  FtarRanks::run(replicas.all(), [&](int i) {
+    auto group = replicas.group(1, i, replicas.all(), watchful);
+    if (i == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    group->start(sums[static_cast<std::size_t>(i)].bucket(0))->wait(soon());
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, FtarFailures,
                          ::testing::Values(TransportKind::tcp, TransportKind::shared_memory),
                          [](const auto& way) {
