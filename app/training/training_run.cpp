@@ -71,21 +71,24 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   parts.checkpoints = checkpoints.get();
   parts.restore = [&] { return state.restore(replica, data); };
   parts.place_checkpoint = [&](std::int64_t steps) { state.place_checkpoint(steps); };
-  return run_replica(parts, machine, context, access);
+  return run_replica(parts, machine, context,
+                     {.access = access, .gradients = replica.state().shared_memory()});
 }
 
 TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& machine,
                                                const parallel::PipelineContext& context,
-                                               const resilience::StateAccess& state) {
+                                               const ExchangedState& state) {
   const io::ReplicasSection& section = rank_.deck().replicas;
+  comm::FtarOptions exchange = exchange_options(rank_.deck());
+  exchange.memory = state.gradients;
   rehearse(parts);
   ReplicaLink link(rank_, machine, build_);
   resilience::ReplicaSession session(
-      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state,
+      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state.access,
       machine.step_points(),
       {.replica = rank_.seat()->replica,
        .rank = rank_.world().rank(),
-       .exchange = exchange_options(rank_.deck()),
+       .exchange = exchange,
        .join_wait_s = kSecondsPerMs * static_cast<double>(section.join_wait_ms),
        .deadline_s = rank_.deck().comm.deadline_s});
   parts.peers = &session;

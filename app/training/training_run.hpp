@@ -34,6 +34,11 @@ class TrainingRun {
   Epilogue train();
 
  private:
+  /// What replicas read of each other's state; empty on the emulated device.
+  struct ExchangedState {
+    resilience::StateAccess access;
+    std::vector<std::shared_ptr<const comm::SharedMemory>> gradients;
+  };
   Epilogue train_replica();
   Epilogue train_emulated(RunState& state, RunMachine& machine, const parallel::Layout& layout,
                           const parallel::PipelineContext& context);
@@ -41,7 +46,7 @@ class TrainingRun {
                        const parallel::PipelineContext& context);
   TrainingParts parts_of(parallel::Replica& replica, RunState& state, const RunMachine& machine);
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
-                       const resilience::StateAccess& state);
+                       const ExchangedState& state);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   std::string run(TrainingLoop& loop) const;
   Epilogue already_finished(std::int64_t steps) const;

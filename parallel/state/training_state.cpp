@@ -59,12 +59,12 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   const std::size_t shard_bytes = static_cast<std::size_t>(shard) * bytes_of(sums);
   const StateMemory memory = plan_memory(shards_, compute_dtype, optimizer);
   weight_memory_ = device.allocate(memory.weights);
-  gradient_memory_ = device.allocate(static_cast<std::size_t>(whole) * bytes_of(sums));
+  gradient_memory_ = allocate_pieces(device, sum_memory, static_cast<std::size_t>(whole) * bytes_of(sums));
   optimizer_memory_ = device.allocate(memory.optimizer);
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
   if (sum_memory == SumMemory::apart) {
-    sum_memory_ = device.allocate(shard_bytes);
+    sum_memory_ = allocate_pieces(device, sum_memory, shard_bytes);
     sum_shard_ = sum_memory_->tensor(sums, {shard});
   }
   for (std::size_t i = 0; i < optimizer.moments.size(); ++i)
@@ -77,6 +77,15 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   coefficients_ = coefficient_memory_->tensor(sums, {kernels::kUpdateCoefficients});
   collect_owned();
   collect_stretches();
+}
+
+std::shared_ptr<kernels::Buffer> TrainingState::allocate_pieces(kernels::Device& device, SumMemory sum_memory,
+                                                                std::size_t bytes) {
+  if (sum_memory == SumMemory::in_place || !device.has_data() || !device.is_host_memory())
+    return device.allocate(bytes);
+  auto memory = comm::SharedMemory::create(bytes);
+  shared_memory_.push_back(memory);
+  return memory;
 }
 
 void TrainingState::collect_owned() {

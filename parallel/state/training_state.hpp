@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/transport/shared_memory.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/update_coefficients.hpp"
 #include "model/parameter_table.hpp"
@@ -72,6 +73,11 @@ class TrainingState {
   kernels::Tensor gradients() const { return gradients_; }
   const std::vector<OwnedState>& owned() const { return owned_; }
   GradientPiece piece(int bucket) const;
+  /// SumMemory::apart, in host memory: what all pieces lie in, which other replicas on this host may
+  /// read. Else empty.
+  const std::vector<std::shared_ptr<const comm::SharedMemory>>& shared_memory() const {
+    return shared_memory_;
+  }
 
   /// Enqueues: all gradients become zero.
   void zero_gradients();
@@ -104,6 +110,9 @@ class TrainingState {
   void publish_weights(kernels::Deadline deadline);
 
  private:
+  /// For gradients and their sums.
+  std::shared_ptr<kernels::Buffer> allocate_pieces(kernels::Device& device, SumMemory sum_memory,
+                                                   std::size_t bytes);
   void collect_owned();
   void collect_stretches();
   void apply_rule();
@@ -120,8 +129,9 @@ class TrainingState {
   kernels::Kernels& kernels_;
   kernels::Stream& stream_;
   ShardMap shards_;
-  std::unique_ptr<kernels::Buffer> weight_memory_, gradient_memory_, sum_memory_, optimizer_memory_,
-      step_memory_, coefficient_memory_;
+  std::vector<std::shared_ptr<const comm::SharedMemory>> shared_memory_;
+  std::shared_ptr<kernels::Buffer> gradient_memory_, sum_memory_;
+  std::unique_ptr<kernels::Buffer> weight_memory_, optimizer_memory_, step_memory_, coefficient_memory_;
   kernels::Tensor weights_, gradients_, sum_shard_, master_shard_, coefficients_;  // sum_shard_: if apart
   std::vector<kernels::Tensor> moment_shards_;
   kernels::UpdateStep* step_;  // pinned

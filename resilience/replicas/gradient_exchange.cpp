@@ -11,6 +11,17 @@ constexpr double kStreamDeadline_s = 600;  // the passes of a step may stand bef
 
 }  // namespace
 
+GradientExchange::GradientExchange(comm::Transport& transport, kernels::Device& device,
+                                   comm::FtarOptions options)
+    : transport_(transport),
+      device_(device),
+      cpu_(device.has_data() ? nullptr : kernels::create_cpu_device()),
+      options_(std::move(options)) {
+  for (const auto& memory : options_.memory)
+    registrations_.push_back(
+        transport.register_memory({static_cast<std::byte*>(memory->data()), memory->bytes()}));
+}
+
 void GradientExchange::set_ring(comm::FtarRing ring) {
   pieces_.clear();
   group_.reset();

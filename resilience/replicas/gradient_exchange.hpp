@@ -17,12 +17,9 @@ namespace tenax::resilience {
 /// Thread rule: the thread that trains.
 class GradientExchange {
  public:
-  /// Both must outlive it, and options.frozen_epoch too.
-  GradientExchange(comm::Transport& transport, kernels::Device& device, comm::FtarOptions options)
-      : transport_(transport),
-        device_(device),
-        cpu_(device.has_data() ? nullptr : kernels::create_cpu_device()),
-        options_(std::move(options)) {}
+  /// Both must outlive it, and options.frozen_epoch too. The pieces lie in options.memory, if there
+  /// is any; it is registered with the transport once.
+  GradientExchange(comm::Transport& transport, kernels::Device& device, comm::FtarOptions options);
 
   /// The ranks of this number in the replicas of a new epoch. What was under way is given up.
   void set_ring(comm::FtarRing ring);
@@ -47,6 +44,7 @@ class GradientExchange {
   kernels::Device& device_;
   std::unique_ptr<kernels::Device> cpu_;  // beside a device without data: totals have some
   comm::FtarOptions options_;
+  std::vector<std::unique_ptr<comm::MemoryRegistration>> registrations_;  // of options_.memory
   std::int64_t step_ = 0;
   std::unique_ptr<comm::FtarGroup> group_;
   std::vector<comm::TransferPtr> pieces_;  // under way; after group_, which they end with
