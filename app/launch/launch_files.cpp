@@ -58,6 +58,7 @@ std::string JoinFile::text() const {
       .add("run_id", run_id)
       .add("secret", secret)
       .add("deck", deck)
+      .add("build", build)
       .add("resume", resume)
       .add("replica", replica)
       .add("incarnation", incarnation)
@@ -80,6 +81,7 @@ JoinFile JoinFile::parse(const std::string& text, const std::filesystem::path& f
   return {.run_id = object.at("run_id").get<std::string>(),
           .secret = object.at("secret").get<std::string>(),
           .deck = object.at("deck").get<std::string>(),
+          .build = object.at("build").get<std::string>(),
           .resume = object.at("resume").get<std::string>(),
           .replica = object.at("replica").get<int>(),
           .incarnation = object.at("incarnation").get<std::int64_t>(),

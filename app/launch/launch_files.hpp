@@ -22,6 +22,7 @@ struct JoinFile {
   std::string run_id;  ///< of the run, 16 hexadecimal digits
   std::string secret;  ///< hexadecimal
   std::string deck;    ///< path of the resolved deck
+  std::string build;   ///< Build::text() of the run
   std::string resume;  ///< run.resume for this start: what state to begin with
   int replica = 0;
   std::int64_t incarnation = 0;

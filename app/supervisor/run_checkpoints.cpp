@@ -28,6 +28,11 @@ void RunCheckpoints::take(const resilience::CheckpointSaved& checkpoint) {
                      .add("bytes", saved.bytes));
 }
 
+void RunCheckpoints::take(const resilience::StepsVoided& voided) const {
+  for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, voided.void_from))
+    console_.warn("a checkpoint of steps that are void is kept as " + file.string());
+}
+
 void RunCheckpoints::refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure) {
   const std::int64_t done = checkpoint.saved.done;
   const std::string file = resilience::checkpoint_name(deck_.checkpoint.dir, done).string();

@@ -19,6 +19,8 @@ class RunCheckpoints {
   /// Once or more often for the same checkpoint. Throws kernels::Error(job) where the last of the
   /// run could not be written.
   void take(const resilience::CheckpointSaved& checkpoint);
+  /// Sets those aside that hold steps which are void: trained again, these have another result.
+  void take(const resilience::StepsVoided& voided) const;
   /// Removes what this incarnation has begun or completed, but for what has its place.
   void forget(resilience::ReplicaId writer) const;
   /// The same for all writers: the run has ended.

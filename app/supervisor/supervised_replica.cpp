@@ -1,5 +1,7 @@
 #include "app/supervisor/supervised_replica.hpp"
 
+#include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "comm/failure.hpp"
@@ -25,6 +27,8 @@ void SupervisedReplica::start(JoinFile join) {
   fs::create_directories(scratch());
   std::error_code ignored;
   fs::remove(directory() / "outcome", ignored);
+  log_bytes_ = fs::file_size(directory() / "log", ignored);
+  if (ignored) log_bytes_ = 0;
   write_join(std::move(join));
   ReplicaCommand command = options_.command;
   command.join_file = directory() / "join";
@@ -55,8 +59,9 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   process_.reset();
   std::error_code ignored;
   fs::remove_all(scratch(), ignored);
-  End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome")};
+  End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome"), .reason = {}};
   if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
+  end.reason = end.outcome ? end.outcome->reason : last_words();
   return end;
 }
 
@@ -70,11 +75,23 @@ void SupervisedReplica::plan_restart(double now_s) {
   if (delay_s) starts_at_s_ = now_s + *delay_s;
 }
 
+// What a shell or mpirun says that could not start a rank.
+std::string SupervisedReplica::last_words() const {
+  constexpr std::streamoff kMostBytes = 64 << 10;
+  const fs::path log = directory() / "log";
+  std::ifstream file(log, std::ios::ate);
+  const std::streamoff end = file ? static_cast<std::streamoff>(file.tellg()) : 0;
+  file.seekg(std::max<std::streamoff>(static_cast<std::streamoff>(log_bytes_), end - kMostBytes));
+  std::string words;
+  for (std::string line; std::getline(file, line);)
+    if (line.find_first_not_of(" -\t\r") != std::string::npos) words = line;
+  return words.empty() ? "it ended without a word; see " + log.string() : words;
+}
+
 std::vector<std::string> SupervisedReplica::hosts() const {
   std::vector<std::string> names;
   for (const HostSlots& host : options_.command.hosts) names.push_back(host.host);
-  if (names.empty()) names.push_back(comm::this_host());
-  return names;
+  return names.empty() ? std::vector{comm::this_host()} : names;
 }
 
 LaunchFile::Replica SupervisedReplica::launched() const {

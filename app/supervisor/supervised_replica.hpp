@@ -28,6 +28,7 @@ class SupervisedReplica {
   struct End {
     std::int64_t incarnation = 0;
     std::optional<Outcome> outcome;  ///< what its rank 0 left
+    std::string reason;              ///< that of the outcome, else its last line in the log
   };
 
   /// `incarnation`: the newest there ever was.
@@ -48,6 +49,8 @@ class SupervisedReplica {
   bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }
   bool is_running() const { return process_.has_value(); }
   bool is_given_up() const { return given_up_; }
+  /// Its newest start has completed no step.
+  bool is_in_vain() const { return policy_.starts_in_vain() > 0; }
   void on_commit() { policy_.on_commit(); }
 
   int number() const { return options_.replica; }
@@ -63,12 +66,14 @@ class SupervisedReplica {
 
  private:
   void write_join(JoinFile join) const;
+  std::string last_words() const;
   std::filesystem::path scratch() const;
 
   Options options_;
   RestartPolicy policy_;
   std::int64_t incarnation_;
   std::optional<ReplicaProcess> process_;
+  std::uintmax_t log_bytes_ = 0;  // before this incarnation
   std::optional<double> starts_at_s_;
   bool given_up_ = false;
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
-#include <map>
+#include <sstream>
 #include <utility>
 
 #include "app/training/replica_link.hpp"
@@ -14,6 +14,7 @@
 #include "io/checksum.hpp"
 #include "io/json.hpp"
 #include "io/json_parse.hpp"
+#include "io/whole_file.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::app {
@@ -28,6 +29,8 @@ namespace {
 
 /// A replica that has been told to end, in order or because it is lost, has so long for it.
 constexpr double kGrace_s = 20;
+
+constexpr std::int64_t kMostDeckBytes = 4 << 20;
 
 std::string random_id() {
   std::array<std::byte, 8> bytes;
@@ -56,6 +59,15 @@ std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resil
 }
 
 std::string this_program() { return fs::read_symlink("/proc/self/exe"); }
+
+// A resolved deck without what each supervisor has of its own.
+std::string of_replicas(const std::string& deck) {
+  std::istringstream lines(deck);
+  std::string text;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("resume =") && !line.starts_with("max_minutes =")) text += line + "\n";
+  return text;
+}
 
 bool uses_srun(const io::Deck& deck) {
   if (deck.replicas.launcher == io::Launcher::srun) return true;
@@ -104,6 +116,7 @@ void Supervisor::begin_run() {
   const auto secret = comm::JobSecret::draw();
   run_id_ = random_id();
   secret_ = secret.text();
+  deck_ = io::to_toml(deck);
   create_replicas(ledger_->load());
   create_service(secret);
 }
@@ -113,6 +126,7 @@ void Supervisor::take_over() {
   const io::Deck& deck = rank_.deck();
   const fs::path run = deck.run.output_dir;
   const JoinFile join = JoinFile::read(replica_directory(run, living_.front().replica) / "join");
+  adopt_deck(join);
   run_id_ = join.run_id;
   secret_ = join.secret;
   has_begun_ = true;
@@ -130,6 +144,18 @@ void Supervisor::take_over() {
                              living_.size() == 1 ? "" : "s"));
 }
 
+// Replicas of another program or deck could not go on with this supervisor. Nothing is touched yet.
+void Supervisor::adopt_deck(const JoinFile& join) {
+  const std::string living = "living replicas of this run have ";
+  if (join.build != build_.text())
+    throw Error(Scope::job, living + "build " + join.build + ", this is " + build_.text() +
+                                ": call the program that started them");
+  if (const auto failure = io::read_text_file(join.deck, deck_, kMostDeckBytes))
+    io::throw_file_error("read", join.deck, failure);
+  if (of_replicas(deck_) != of_replicas(io::to_toml(rank_.deck())))
+    throw Error(Scope::job, living + "another deck, " + join.deck + ": start with it, or end them first");
+}
+
 void Supervisor::start_replicas() {
   for (SupervisedReplica& replica : replicas_) {
     if (replica.is_running()) continue;
@@ -144,12 +170,11 @@ void Supervisor::start_replicas() {
 void Supervisor::create_service(const comm::JobSecret& secret) {
   const io::Deck& deck = rank_.deck();
   const io::ReplicasSection& section = deck.replicas;
-  const std::string resolved = io::to_toml(deck);
   resilience::MembershipServer::Options options{
       .membership = {.replicas = static_cast<int>(deck.parallel.replicas),
                      .min_replicas = static_cast<int>(section.min_replicas),
-                     .build = build_.version + " " + build_.commit,
-                     .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
+                     .build = build_.text(),
+                     .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(deck_)), 0)),
                      .samples = sample_rules(deck),
                      .train_steps = deck.run.train_steps,
                      .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
@@ -204,11 +229,14 @@ JoinFile Supervisor::join_file() const {
   return {.run_id = run_id_,
           .secret = secret_,
           .deck = run / "deck.toml",
+          .build = build_.text(),
           .resume = has_begun_ ? "auto" : rank_.deck().run.resume,
           .service = server_->addresses()};
 }
 
 void Supervisor::start_replica(SupervisedReplica& replica) {
+  if (const auto failed = unsaid_.extract(replica.number()))
+    rank_.console().warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
   replica.start(join_file());
   write_launch_file();
   records_->event("replica_start", replica.number(),
@@ -271,6 +299,7 @@ void Supervisor::take(const SupervisorRecords::News& news) {
   if (const auto* joined = std::get_if<resilience::ReplicaJoined>(event))
     records_->join(*joined, replicas_[static_cast<std::size_t>(joined->id.replica)].age_s());
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(event)) checkpoints_->take(*saved);
+  if (const auto* voided = std::get_if<resilience::StepsVoided>(event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<Lost>(event)) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];
     if (replica.incarnation() == lost->id.incarnation) replica.kill();
@@ -289,29 +318,33 @@ void Supervisor::bury(SupervisedReplica& replica, const SupervisedReplica::End& 
   write_launch_file();
   server_->on_exit({replica.number(), static_cast<int>(end.incarnation)});
   if (ended_at_s_ || server_->has_ended()) return;
-  if (!has_begun_) first_failures_.push_back(end.outcome ? end.outcome->reason : std::string());
+  if (!has_begun_) first_failures_[replica.number()] = end;
+  if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
   replica.plan_restart(steady_now_s());
   if (!replica.is_given_up()) return;
   server_->on_given_up(replica.number());
   records_->event("replica_lost", replica.number(), JsonObject{}.add("reason", "given_up"));
+  unsaid_.erase(replica.number());
   const bool are_all = std::all_of(replicas_.begin(), replicas_.end(),
                                    [](const SupervisedReplica& other) { return other.is_given_up(); });
   if (are_all)
     throw Error(Scope::job,
-                "all replicas have failed too often without completing a step; the last one: " +
-                    (end.outcome ? end.outcome->reason : "see " + (replica.directory() / "log").string()));
+                "all replicas have failed too often without completing a step; the last one: " + end.reason);
+  rank_.console().warn(format("replica %d is given up: %s", replica.number(), end.reason.c_str()));
 }
 
 // What is wrong with the deck, the data or the machine is so for all of them.
 void Supervisor::check_first_starts() {
   if (has_begun_ || first_failures_.size() < replicas_.size()) return;
-  const std::string& reason = first_failures_.front();
-  const bool are_alike = std::all_of(first_failures_.begin(), first_failures_.end(),
-                                     [&](const std::string& other) { return other == reason; });
+  const SupervisedReplica::End& first = first_failures_.begin()->second;
+  const bool are_alike =
+      std::all_of(first_failures_.begin(), first_failures_.end(), [&](const auto& failure) {
+        const auto& outcome = failure.second.outcome;
+        return outcome.has_value() == first.outcome.has_value() &&
+               (!outcome || outcome->reason == first.outcome->reason);
+      });
   if (are_alike)
-    throw Error(Scope::job, reason.empty() ? "no replica came to training; see " +
-                                                 (replicas_.front().directory() / "log").string()
-                                           : reason);
+    throw Error(Scope::job, first.outcome ? first.reason : "no replica could be started: " + first.reason);
   first_failures_.clear();
 }
 

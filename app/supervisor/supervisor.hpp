@@ -1,6 +1,7 @@
 // Supervisor: keeps the replicas of a run alive, and hosts the service by which they agree.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,7 @@ class Supervisor {
   void watch(SupervisedReplica& replica);
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end);
   void check_first_starts();
+  void adopt_deck(const JoinFile& join);
   bool has_all_ended() const;
   void clean_up();
 
@@ -72,9 +74,11 @@ class Supervisor {
   const double started_s_ = kernels::steady_now_s();
   std::unique_ptr<RunState> state_;
   std::string run_id_, secret_;
+  std::string deck_;                         // resolved, as the replicas read it
   std::vector<LaunchFile::Replica> living_;  // of an earlier supervisor
   std::vector<SupervisedReplica> replicas_;
-  std::vector<std::string> first_failures_;  // of incarnations that ended before the first epoch
+  std::map<int, SupervisedReplica::End> first_failures_;  // before the first epoch, by replica
+  std::map<int, std::string> unsaid_;                     // why a replica failed, by replica
   bool has_begun_ = false, stops_ = false, time_is_up_ = false;
   std::optional<double> ended_at_s_;
   std::unique_ptr<SupervisorRecords> records_;

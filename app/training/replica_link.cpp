@@ -82,7 +82,7 @@ resilience::MembershipMember::Options ReplicaLink::member_options(const comm::Tr
   const std::string resolved = io::to_toml(deck);
   const JoinFile& seat = *rank_.seat();
   return {.id = {seat.replica, static_cast<int>(seat.incarnation)},
-          .build = build.version + " " + build.commit,
+          .build = build.text(),
           .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
           .host = rank_.world().host(),
           .addresses = rank_.control().all_gather(joined(transport.addresses())),

@@ -104,6 +104,7 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
   const JoinFile join{.run_id = "0123456789abcdef",
                       .secret = "00ff",
                       .deck = "/x/deck.toml",
+                      .build = "1 c",
                       .resume = "auto",
                       .replica = 3,
                       .incarnation = 7,
