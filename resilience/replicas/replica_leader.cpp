@@ -12,11 +12,16 @@ using kernels::steady_now_s;
 namespace {
 
 constexpr double kConnect_s = 2, kBetweenAttempts_s = 0.1;
+/// A replica that starts finds its service within so long, or it has no business here.
+constexpr double kFirstLink_s = 6;
 
 }  // namespace
 
 ReplicaLeader::ReplicaLeader(Options options, LeaderHeartbeat& heartbeat)
-    : options_(std::move(options)), heartbeat_(heartbeat), member_(options_.member) {
+    : options_(std::move(options)),
+      heartbeat_(heartbeat),
+      member_(options_.member),
+      first_link_(Deadline::after_s(kFirstLink_s)) {
   thread_ = comm::start_prompt_thread([this] { run(); });
 }
 
@@ -62,7 +67,10 @@ void ReplicaLeader::run() {
     try {
       connect();
       listen();
-    } catch (const kernels::Error&) {  // no service; it may come back
+    } catch (const kernels::Error& error) {  // no service; it may come back
+      const std::lock_guard lock(mutex_);
+      if (!has_connected_ && first_link_.expired())
+        end_ = std::string("it found no membership service: ") + error.what();
     }
     disconnect();
     std::unique_lock lock(mutex_);
@@ -80,6 +88,7 @@ void ReplicaLeader::connect() {
                         .deadline = Deadline::after_s(kConnect_s)});
   const std::lock_guard lock(mutex_);
   link_ = std::move(link);
+  has_connected_ = true;
   const double missed_s = member_.missed_service_s(steady_now_s());
   member_.on_connected(steady_now_s());
   flush();
@@ -95,7 +104,7 @@ void ReplicaLeader::listen() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     if (silent) {
-      lost_a_rank_ = true;
+      end_ = "a rank of this replica is silent";
       heartbeat_.freeze(FrozenEpoch::kAll);
       tell(RankLost{.rank = silent->rank,
                     .host = options_.hosts.at(static_cast<std::size_t>(silent->rank)),
@@ -114,7 +123,7 @@ void ReplicaLeader::disconnect() {
   if (link_) member_.on_disconnected();
   link_.reset();
   // Out of the run for good: nobody may take it for a living one.
-  if (lost_a_rank_) stopping_ = true;
+  if (!end_.empty()) stopping_ = true;
 }
 
 StepOrder ReplicaLeader::begin_next(Deadline deadline) {
@@ -122,11 +131,9 @@ StepOrder ReplicaLeader::begin_next(Deadline deadline) {
   StepOrder order;
   changed_.wait_until(lock, deadline.when(), [&] {
     order.plan = member_.plan();
-    return order.plan.action != MemberPlan::Action::wait || lost_a_rank_;
+    return order.plan.action != MemberPlan::Action::wait || !end_.empty();
   });
-  if (lost_a_rank_)
-    order.plan = {
-        .action = MemberPlan::Action::exit, .status = 1, .reason = "a rank of this replica is silent"};
+  if (!end_.empty()) order.plan = {.action = MemberPlan::Action::exit, .status = 1, .reason = end_};
   if (order.plan.action != MemberPlan::Action::train) return order;
   member_.begin_step();
   order.epoch = *member_.epoch();

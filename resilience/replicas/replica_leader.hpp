@@ -18,7 +18,8 @@ namespace tenax::resilience {
 
 /// A thread of its own talks to the service, from construction to destruction, and connects again
 /// where the link breaks: the service may have been started anew, at another address. A replica of
-/// which a rank is silent leaves the service, and all its exchanges end.
+/// which a rank is silent leaves the service, and all its exchanges end. One that never finds the
+/// service ends within seconds.
 ///
 /// Thread rule: the thread that trains.
 class ReplicaLeader {
@@ -70,7 +71,9 @@ class ReplicaLeader {
   std::condition_variable changed_;
   MembershipMember member_;
   std::shared_ptr<comm::MessageLink> link_;  // null while there is none
-  bool stopping_ = false, lost_a_rank_ = false;
+  bool stopping_ = false, has_connected_ = false;
+  std::string end_;  // why it is out of the run; empty: it is not
+  kernels::Deadline first_link_;
   std::thread thread_;
 };
 
