@@ -10,10 +10,38 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
+LaunchMethod launch_method(const io::Deck& deck) {
+  const io::Launcher launcher = deck.replicas.launcher;
+  const bool is_srun = launcher == io::Launcher::srun ||
+                       (launcher == io::Launcher::automatic && std::getenv("SLURM_JOB_ID") != nullptr);
+  return is_srun ? LaunchMethod::srun : LaunchMethod::mpirun;
+}
+
+bool spans_hosts(const io::Deck& deck) {
+  if (!deck.replicas.hosts.empty()) return true;
+  const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  return launch_method(deck) == LaunchMethod::srun && nodes && std::string(nodes) != "1";
+}
+
 std::vector<std::string> ReplicaCommand::words() const {
-  if (method == LaunchMethod::srun)
-    return {"srun", "--exact", "--mpi=pmix", "-n", std::to_string(ranks), program, "--join", join_file};
+  if (method == LaunchMethod::srun) return srun_words();
   return hosts.empty() ? mpirun_words() : remote_words();
+}
+
+// Each host of the step makes the directory: the supervisor's may be none of them.
+std::vector<std::string> ReplicaCommand::srun_words() const {
+  return {"srun",
+          "--exact",
+          "--mpi=pmix",
+          "-n",
+          std::to_string(ranks),
+          "sh",
+          "-c",
+          "mkdir -p \"$0\" && exec \"$@\"",
+          scratch,
+          program,
+          "--join",
+          join_file};
 }
 
 // Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them.

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "app/launch/host_list.hpp"
+#include "io/deck/deck.hpp"
 
 namespace tenax::app {
 
 enum class LaunchMethod { mpirun, srun };
+/// `replicas.launcher`; "auto" is srun inside an allocation of Slurm.
+LaunchMethod launch_method(const io::Deck& deck);
+/// Replicas may run on several hosts: they and the service need addresses that others can reach.
+bool spans_hosts(const io::Deck& deck);
 
 struct ReplicaCommand {
   LaunchMethod method = LaunchMethod::mpirun;
@@ -27,6 +32,7 @@ struct ReplicaCommand {
   std::vector<std::string> environment() const;
 
  private:
+  std::vector<std::string> srun_words() const;
   std::vector<std::string> mpirun_words() const;
   std::vector<std::string> remote_words() const;
 };

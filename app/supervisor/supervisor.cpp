@@ -69,11 +69,6 @@ std::string of_replicas(const std::string& deck) {
   return text;
 }
 
-bool uses_srun(const io::Deck& deck) {
-  if (deck.replicas.launcher == io::Launcher::srun) return true;
-  return deck.replicas.launcher == io::Launcher::automatic && std::getenv("SLURM_JOB_ID") != nullptr;
-}
-
 }  // namespace
 
 Supervisor::Supervisor(RunRank& rank, const Build& build) : rank_(rank), build_(build) {
@@ -182,9 +177,9 @@ void Supervisor::create_service(const comm::JobSecret& secret) {
       .messages = {.secret = secret, .listen = section.listen, .interfaces = {}},
       .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
   if (section.listen.empty())
-    options.messages.interfaces = section.hosts.empty() && deck.comm.interfaces.empty()
-                                      ? std::vector<std::string>{"lo"}
-                                      : deck.comm.interfaces;
+    options.messages.interfaces = spans_hosts(deck) || !deck.comm.interfaces.empty()
+                                      ? deck.comm.interfaces
+                                      : std::vector<std::string>{"lo"};
   server_ = std::make_unique<resilience::MembershipServer>(
       std::move(options), *ledger_,
       resilience::MembershipServer::Observer{
@@ -205,7 +200,7 @@ void Supervisor::create_replicas(const std::vector<resilience::Record>& records)
   const HostShare share = hosts.empty() ? HostShare{} : share_hosts(hosts, count, ranks);
   for (int replica = 0; replica < count; ++replica) {
     const ReplicaCommand command{
-        .method = uses_srun(deck) ? LaunchMethod::srun : LaunchMethod::mpirun,
+        .method = launch_method(deck),
         .ranks = ranks,
         .hosts = hosts.empty() ? std::vector<HostSlots>{} : share.replicas[static_cast<std::size_t>(replica)],
         .remote_shell = deck.replicas.remote_shell,

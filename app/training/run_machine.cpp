@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/fault_options.hpp"
+#include "app/launch/replica_command.hpp"
 #include "app/machine/device_choice.hpp"
 #include "app/machine/host_check.hpp"
 #include "app/machine/machine_rate.hpp"
@@ -65,7 +66,7 @@ std::vector<std::string> job_interfaces(RunRank& rank) {
   const io::Deck& deck = rank.deck();
   const bool is_given = !deck.comm.interfaces.empty() ||
                         deck.comm.transport == io::TransportKind::shared_memory ||
-                        (rank.seat() && !deck.replicas.hosts.empty());
+                        (rank.seat() && spans_hosts(deck));
   if (is_given) return deck.comm.interfaces;
   return comm::interfaces_of_job(rank.control(), comm::host_network(rank.world().host()));
 }
