@@ -1,18 +1,5 @@
 # Replicas under tenax launch: equal to data parallelism, and none of its deaths ends the run or costs a sample.
-source "$(dirname "$0")/common.sh"
-deck=$golden/golden.toml
-
-# launch NAME override…
-launch() {
-  local name=$1 status=0
-  shift
-  timeout 240 "$TENAX" launch $deck run.name=$name ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >$name.out 2>$name.err </dev/null || status=$?
-  return $status
-}
-must_launch() { launch "$@" || { cat $1.out $1.err >&2; fail "launch $1: status $?"; }; }
-audited() { "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.txt)"; }
-events() { grep -c "\"event\": \"$2\"" runs/$1/events.jsonl || true; }
-commits() { cat runs/$1/ledger.jsonl 2>/dev/null | grep -c '"squares"' || true; }
+source "$(dirname "$0")/launch.sh"
 
 validations() { sed -n 's/.*"step": \([0-9]*\), "validation_loss": \([^}]*\)}.*/\1 \2/p' runs/$1/metrics.jsonl; }
 validation="data.validation=$golden/tokens.bin run.eval_steps=2"
@@ -38,32 +25,10 @@ if [ -z "${TENAX_DEVICE:-}" ]; then
   echo "ok replicas of the emulated device"
 fi
 
-# A run that goes on until it is stopped: strikes come when the last one has been repaired.
-endless="run.train_steps=1000000 optimizer.lr_decay_steps=1000000 run.log_interval=1000 optimizer.adam_eps=1e-4 checkpoint.interval=25 $validation run.eval_interval=10"
-supervise() {
-  "$TENAX" launch $deck run.name=struck ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} parallel.replicas=2 $(layout 1 2 1) $endless >>struck.out 2>>struck.err </dev/null &
-  supervisor=$!
-}
-# await_commits N: so many more than now.
-await_commits() {
-  local goal=$(($(commits struck) + $1))
-  for _ in $(seq 1200); do
-    [ "$(commits struck)" -ge $goal ] && return
-    sleep 0.05
-  done
-  fail "no $1 further steps: $(tail -n 3 struck.out struck.err)"
-}
-await_members() {
-  for _ in $(seq 1200); do
-    tail -n 400 runs/struck/ledger.jsonl | grep '"members"' | tail -n 1 | grep -q "\[0, [0-9]*, .*\[1, [0-9]*, " && return
-    sleep 0.05
-  done
-  fail "not both replicas: $(tail -n 5 struck.out)"
-}
-rank_of() { pgrep -f -- "^$TENAX --join $PWD/runs/struck/replica-$1/join" | tail -n 1; }
+run=struck overrides=(parallel.replicas=2 $(layout 1 2 1) $endless checkpoint.interval=25 $validation run.eval_interval=10)
 
 supervise
-trap 'kill -KILL $supervisor 2>/dev/null || true; pkill -KILL -f -- "--join $PWD/runs/" || true' EXIT  # a test that fails leaves no run behind
+trap stop_all EXIT  # a test that fails leaves no run behind
 await_commits 20
 run_id=$(sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' runs/struck/replica-0/join)
 [ -n "$run_id" ] && ls -d /dev/shm/tenax-$run_id-* >/dev/null || fail "no scratch directory of this run"
@@ -82,7 +47,7 @@ supervise
 await_commits 10
 grep -q "took over 2 living replicas" struck.out || fail "the living replicas were not taken over: $(cat struck.out)"
 got=0
-launch struck parallel.replicas=2 $(layout 1 2 1) $endless 2>/dev/null || got=$?
+launch struck "${overrides[@]}" 2>/dev/null || got=$?
 [ $got = 1 ] || fail "a second supervisor has status $got"
 echo "ok a supervisor that is killed and started again"
 
@@ -91,8 +56,7 @@ before=$(events struck void)
 pkill -KILL -f -- "^$TENAX --join $PWD/runs/struck/"
 await_commits 30
 [ "$(events struck void)" = $((before + 1)) ] || fail "no step is void though all died"
-kill -USR1 $supervisor
-wait $supervisor || fail "status $? when asked to stop: $(cat struck.err)"
+stop_run
 trap - EXIT
 audited struck
 [ -f runs/struck/checkpoints/step-$(printf %06d $(($(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)))).h5 ] || fail "no checkpoint of the last step"
@@ -126,9 +90,6 @@ grep -q "^  members  *0, 1, since epoch" inspect.txt && grep -q "^  replica 1 .*
 echo "ok records"
 
 "$TENAX" plan $deck --json parallel.replicas=2 $(layout 1 1 1) | grep -q '"replica_bytes": [1-9]' || fail "the plan has no bytes between replicas"
-got=0
-launch missing parallel.replicas=2 $(layout 1 1 1) data.train=nowhere.bin || got=$?
-[ $got = 1 ] && [ "$(grep -c nowhere.bin missing.err)" = 1 ] || fail "data that is not there: status $got: $(cat missing.err)"
 got=0
 train 2 $deck run.name=unsupervised parallel.replicas=2 $(layout 1 1 2) || got=$?
 [ $got = 2 ] && grep -q "tenax launch" err.log || fail "replicas without a supervisor: status $got: $(cat err.log)"

@@ -1,0 +1,107 @@
+# Faults around tenax launch: one message, the status of the contract, and no harm to the run.
+source "$(dirname "$0")/launch.sh"
+
+# refused NAME STATUS TEXT override…: ends so within 10 s, and says TEXT in its only message.
+refused() {
+  local name=$1 status=$2 text=$3 got=0
+  shift 3
+  SECONDS=0
+  launch $name parallel.replicas=2 "$@" || got=$?
+  [ $got = $status ] && [ $SECONDS -le 10 ] && [ "$(grep -c . $name.err)" = 1 ] && grep -qF -- "$text" $name.err ||
+    fail "$name: status $got after $SECONDS s: $(cat $name.err)"
+}
+
+cat >shell <<'END'
+#!/bin/sh
+echo "Could not resolve hostname $1" >&2
+[ "$1" = here ] && shift && exec sh -c "$1" || exit 255
+END
+chmod +x shell
+printf 'odd' >odd.bin
+echo '[run' >broken.toml
+touch file
+refused data 1 nowhere.bin data.train=nowhere.bin
+refused tokens 1 odd.bin data.train=$PWD/odd.bin
+refused weights 1 nowhere.safetensors model.init_weights=nowhere.safetensors
+refused place 1 "run directory" run.output_dir=$PWD/file/run
+refused host 1 "Could not resolve hostname nowhere" 'replicas.hosts=["nowhere:2"]' replicas.remote_shell=$PWD/shell
+refused slots 1 slots 'replicas.hosts=["here"]'
+deck=broken.toml refused deck 2 broken.toml:1
+deck=absent.toml refused no_deck 2 absent.toml
+echo "ok data, weights, directory, host and deck"
+
+# One of two hosts: the other replica trains.
+launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=2 ||
+  fail "one unknown host: status $?: $(cat half.err)"
+grep -q "replica 1 is given up: Could not resolve hostname nowhere" half.err || fail "one unknown host: $(cat half.err)"
+audited half
+echo "ok one unknown host"
+
+# The disk is full in mid-run. A mount is this test's alone.
+full_disk() {
+  mount -t tmpfs -o size=20m tmpfs full && cd full || return 77
+  timeout 60 "$TENAX" launch $deck run.output_dir=$PWD/run parallel.replicas=2 $endless checkpoint.interval=1000 >../full.out 2>../full.err </dev/null &
+  until grep -q '"squares"' run/ledger.jsonl 2>/dev/null || ! kill -0 $!; do sleep 0.05; done
+  dd if=/dev/zero of=filler bs=64k 2>/dev/null
+  SECONDS=0
+  wait $! || got=$?
+  [ $got = 1 ] && [ $SECONDS -le 25 ] || { echo "status $got after $SECONDS s" >&2; return 1; }
+}
+if unshare -m true 2>/dev/null; then
+  mkdir full
+  got=0
+  TENAX=$TENAX deck=$deck endless=$endless unshare -m bash -c "got=0; $(declare -f full_disk); full_disk" || got=$?
+  [ $got = 77 ] || [ $got = 0 ] && [ "$(grep -c . full.err)" = 1 ] && grep -q "No space left" full.err || fail "a full disk: $(cat full.err)"
+  echo "ok a full disk"
+fi
+
+# A program of the same bytes but for its commit, where that is known.
+program=$TENAX
+cp "$program" tenax
+TENAX=$PWD/tenax
+run=sound overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.restart_limit=2)
+supervise
+trap stop_all EXIT
+await_commits 20
+service=$(sed -n 's/.*"service": "\([^"]*\)".*/\1/p' runs/sound/launch.json)
+for bytes in 4 400 40000; do head -c $bytes /dev/urandom 2>/dev/null >/dev/tcp/${service%:*}/${service##*:} || true; done
+
+# stranger TEXT EDIT: a replica with a join file that was changed so.
+stranger() {
+  local got=0
+  mkdir -p stranger
+  sed "$2" runs/sound/replica-1/join >stranger/join
+  SECONDS=0
+  timeout 60 mpirun -q -n 1 "$TENAX" --join $PWD/stranger/join >stranger.out 2>stranger.err </dev/null || got=$?
+  [ $got = 1 ] && [ $SECONDS -le 10 ] && [ "$(grep -c . stranger.err)" = 1 ] && grep -q "$1" stranger.err ||
+    fail "a stranger: status $got after $SECONDS s: $(cat stranger.err)"
+}
+elsewhere='s/"replica": 1/"replica": 7/'
+stranger refused "$elsewhere"';s/\("secret": "\)......../\101234567/'
+stranger "the run has no replica 7" "$elsewhere"
+[ "$(events sound epoch)" = 1 ] || fail "the run was disturbed: $(cat sound.out)"
+echo "ok garbage, a wrong secret, a stranger"
+
+commit=$(sed -n 's/.*"build": "[^ ]* \([0-9a-f]\{40\}\).*/\1/p' runs/sound/replica-1/join)
+if [ -n "$commit" ]; then
+  LC_ALL=C sed "s/$commit/$(echo $commit | tr 0-9a-f 1-9a-f0)/g" "$TENAX" >other
+  chmod +x other
+  mv other tenax  # the next incarnation is of another build
+  kill -KILL "$(rank_of 1)"
+  for _ in $(seq 200); do [ "$(events sound replica_lost)" -ge 2 ] && break; sleep 0.1; done
+  grep -q "replica 1 is given up: it is build .*, the run is trained by" sound.err || fail "another build: $(cat sound.err)"
+  await_commits 20
+  kill -KILL $supervisor
+  wait $supervisor 2>/dev/null || true
+  got=0
+  launch sound "${overrides[@]}" || got=$?
+  [ $got = 1 ] && [ "$(grep -c . sound.err)" = 1 ] && grep -q "living replicas of this run have build" sound.err ||
+    fail "a supervisor of another build: status $got: $(cat sound.err)"
+  cp "${program:?}" tenax
+  supervise
+  await_commits 20
+  echo "ok a replica and a supervisor of another build"
+fi
+stop_run
+trap - EXIT
+audited sound

@@ -1,0 +1,35 @@
+# Replicas on two hosts, which a stub of a remote shell plays: each mpirun is started on its own host, one dies and comes back.
+source "$(dirname "$0")/launch.sh"
+
+cat >shell <<END
+#!/bin/sh
+echo "\$@" >>$PWD/calls
+shift
+exec sh -c "\$1"
+END
+chmod +x shell
+run=hosts overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100
+  'replicas.hosts=["red","blue","spare"]' replicas.remote_shell=$PWD/shell)
+supervise
+trap stop_all EXIT
+await_commits 20
+for signal in KILL STOP KILL; do
+  await_members
+  kill -$signal "$(rank_of 1)"
+  await_commits 10
+done
+await_members
+stop_run
+trap - EXIT
+audited hosts
+# started_on HOST REPLICA TIMES: all of this replica's, and no other's.
+started_on() {
+  local all
+  all=$(grep -c "^$1 cd .*'mpirun' .*/replica-$2/join'" calls)
+  [ "$all" = $3 ] && [ "$(grep -c "^$1 " calls)" = $3 ] || fail "replica $2 was started $all times on $1: $(cut -d' ' -f1 calls)"
+}
+started_on red 0 1
+started_on blue 1 4
+[ "$(grep '"replica_start"' runs/hosts/events.jsonl | grep -c '"hosts": \["blue"\]')" = 4 ] || fail "the events name other hosts"
+! pgrep -f -- "--join $PWD/runs/" || fail "processes are left"
+echo "ok two hosts, three deaths on one of them"
