@@ -22,6 +22,7 @@ fs::path SupervisedReplica::scratch() const {
 void SupervisedReplica::start(JoinFile join) {
   ++incarnation_;
   starts_at_s_.reset();
+  dies_at_s_.reset();
   policy_.on_start();
   fs::create_directories(directory());
   fs::create_directories(scratch());

@@ -43,6 +43,9 @@ class SupervisedReplica {
   std::optional<End> poll_end();
   /// Ends what is there, and all that it started.
   void kill();
+  /// Ends it then, if it has not ended by itself: it may still say why it does.
+  void kill_at(double time_s) { dies_at_s_ = time_s; }
+  bool is_overdue(double now_s) const { return dies_at_s_ && now_s >= *dies_at_s_; }
 
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);
@@ -74,7 +77,7 @@ class SupervisedReplica {
   std::int64_t incarnation_;
   std::optional<ReplicaProcess> process_;
   std::uintmax_t log_bytes_ = 0;  // before this incarnation
-  std::optional<double> starts_at_s_;
+  std::optional<double> starts_at_s_, dies_at_s_;
   bool given_up_ = false;
 };
 

@@ -29,6 +29,8 @@ namespace {
 
 /// A replica that has been told to end, in order or because it is lost, has so long for it.
 constexpr double kGrace_s = 20;
+/// One whose link has closed is ending, most likely.
+constexpr double kLastWords_s = 1;
 
 constexpr std::int64_t kMostDeckBytes = 4 << 20;
 
@@ -297,12 +299,15 @@ void Supervisor::take(const SupervisorRecords::News& news) {
   if (const auto* voided = std::get_if<resilience::StepsVoided>(event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<Lost>(event)) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];
-    if (replica.incarnation() == lost->id.incarnation) replica.kill();
+    const bool ends_itself = lost->reason == resilience::LossReason::connection;
+    if (replica.incarnation() == lost->id.incarnation)
+      replica.kill_at(steady_now_s() + (ends_itself ? kLastWords_s : 0));
     checkpoints_->forget(lost->id);
   }
 }
 
 void Supervisor::watch(SupervisedReplica& replica) {
+  if (replica.is_overdue(steady_now_s())) replica.kill();
   if (const auto end = replica.poll_end()) bury(replica, *end);
   const bool may_start = !ended_at_s_ && !stops_;
   if (may_start && replica.is_due(steady_now_s())) start_replica(replica);
