@@ -149,11 +149,13 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
           .step = number};
 }
 
-comm::FtarOptions exchange_options(const io::Deck& deck) {
-  constexpr std::size_t kBytesPerKib = 1024;
+comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device) {
+  constexpr std::size_t kBytesPerKib = 1024, kGpuKib = 8192;  // as the paper's (ft-hsdp, 4.2)
   comm::FtarOptions options;
   if (deck.replicas.chunk_kib > 0)
     options.chunk_bytes = static_cast<std::size_t>(deck.replicas.chunk_kib) * kBytesPerKib;
+  else if (device == kernels::DeviceKind::cuda)
+    options.chunk_bytes = kGpuKib * kBytesPerKib;
   options.chunks_in_flight = static_cast<int>(deck.replicas.chunks_in_flight);
   options.connections = static_cast<int>(deck.replicas.connections);
   options.wire =

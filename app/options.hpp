@@ -62,8 +62,8 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
                                 std::int64_t number);
 
 comm::TransportKind transport_kind(io::TransportKind kind);
-/// How replicas exchange their sums.
-comm::FtarOptions exchange_options(const io::Deck& deck);
+/// How replicas exchange their sums, which lie on such a device.
+comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank);
 /// What the emulated device takes instead of computing.
