@@ -10,6 +10,7 @@
 #include "io/deck/deck.hpp"
 #include "io/deck/model_sizes.hpp"
 #include "kernels/cuda_device.hpp"
+#include "kernels/device.hpp"
 #include "kernels/emulated_device.hpp"
 #include "kernels/random.hpp"
 #include "kernels/update_coefficients.hpp"

@@ -15,6 +15,7 @@ enum class TransportKind;
 }  // namespace tenax::io
 namespace tenax::kernels {
 enum class DType;
+enum class DeviceKind;
 struct CudaOptions;
 struct EmulatedOptions;
 struct UpdateRule;

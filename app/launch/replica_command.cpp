@@ -33,6 +33,8 @@ std::vector<std::string> ReplicaCommand::srun_words() const {
   return {"srun",
           "--exact",
           "--mpi=pmix",
+          "--kill-on-bad-exit=1",
+          "--quit-on-interrupt",
           "-n",
           std::to_string(ranks),
           "sh",

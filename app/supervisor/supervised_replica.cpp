@@ -1,6 +1,9 @@
 #include "app/supervisor/supervised_replica.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <utility>
 
@@ -15,8 +18,18 @@ SupervisedReplica::SupervisedReplica(Options options, std::int64_t incarnation)
 
 // In memory, as Open MPI's segments would be; its name is this start's alone.
 fs::path SupervisedReplica::scratch() const {
-  return "/dev/shm/tenax-" + options_.run_id + "-" + std::to_string(options_.replica) + "-" +
-         std::to_string(incarnation_);
+  return "/dev/shm/" + scratch_prefix() + std::to_string(incarnation_);
+}
+
+std::string SupervisedReplica::scratch_prefix() const {
+  return "tenax-" + options_.run_id + "-" + std::to_string(options_.replica) + "-";
+}
+
+// Of all incarnations: a supervisor that was killed has left what it would have removed.
+void SupervisedReplica::remove_scratch() const {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored))
+    if (entry.path().filename().string().starts_with(scratch_prefix())) fs::remove_all(entry.path(), ignored);
 }
 
 void SupervisedReplica::start(JoinFile join) {
@@ -58,16 +71,24 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   if (!process_ || !process_->end_status()) return {};
   process_->kill_session();  // ranks that mpirun could not end: they are stopped
   process_.reset();
-  std::error_code ignored;
-  fs::remove_all(scratch(), ignored);
+  remove_scratch();
   End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome"), .reason = {}};
   if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
   end.reason = end.outcome ? end.outcome->reason : last_words();
   return end;
 }
 
+// A step outlives a srun that is killed, and keeps its processors. One that is interrupted ends the step.
+void SupervisedReplica::end_step() {
+  constexpr int kLooks = 100;
+  process_->send(SIGINT);
+  for (int i = 0; i < kLooks && !process_->end_status(); ++i) usleep(10000);
+}
+
 void SupervisedReplica::kill() {
-  if (process_) process_->kill_session();
+  if (!process_) return;
+  if (options_.command.method == LaunchMethod::srun) end_step();
+  process_->kill_session();
 }
 
 void SupervisedReplica::plan_restart(double now_s) {

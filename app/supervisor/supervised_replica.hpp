@@ -43,6 +43,8 @@ class SupervisedReplica {
   std::optional<End> poll_end();
   /// Ends what is there, and all that it started.
   void kill();
+  /// Where no process of it is left: removes what killed ones have left in memory on this host.
+  void remove_scratch() const;
   /// Ends it then, if it has not ended by itself: it may still say why it does.
   void kill_at(double time_s) { dies_at_s_ = time_s; }
   bool is_overdue(double now_s) const { return dies_at_s_ && now_s >= *dies_at_s_; }
@@ -68,9 +70,11 @@ class SupervisedReplica {
   }
 
  private:
+  void end_step();
   void write_join(JoinFile join) const;
   std::string last_words() const;
   std::filesystem::path scratch() const;
+  std::string scratch_prefix() const;
 
   Options options_;
   RestartPolicy policy_;

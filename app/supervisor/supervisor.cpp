@@ -358,6 +358,7 @@ void Supervisor::clean_up() {
   for (SupervisedReplica& replica : replicas_) {
     replica.kill();
     for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
+    if (!replica.is_running()) replica.remove_scratch();
     fs::remove(replica.directory() / "join", ignored);
   }
   checkpoints_->forget_all();

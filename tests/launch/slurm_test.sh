@@ -29,10 +29,10 @@ export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
 start_slurm "$directory" || fail "Slurm does not start"
 
 steps=400
-submit() {  # SCRIPT NAME: prints the job's number
+submit() {  # SCRIPT NAME [section.key=value …]: prints the job's number
   (cd "$TENAX_SOURCE" && sbatch --parsable --time=10 --output="$work/$2.out" "inputs/slurm/$1" inputs/quickstart.toml \
     run.output_dir="$work/$2" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 \
-    batch.global_batch_size=4 batch.micro_batch_size=2)
+    batch.global_batch_size=4 batch.micro_batch_size=2 "${@:3}")
 }
 job_has() { timeout 10 scontrol show job "$1" | tr ' ' '\n' | grep -qx "$2"; }
 job_ended() { timeout 10 scontrol show job "$1" | grep -qE 'JobState=(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL)'; }
@@ -60,4 +60,20 @@ for line in "run directory: $work/stopped" "srun is called"; do
   [ "$(grep -cxF "$line" "$work/stopped.out")" = 2 ] || fail "the log does not have '$line' of both jobs"
 done
 "$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
+# Two replicas, each a job step over both nodes; a rank dies, comes back, and all stop by the signal before the time limit.
+rank_of() { pgrep -f -- "^[^ ]*tenax --join $work/replicas/replica-$1/join" | tail -n 1; }
+joined() { grep -q '"event": "replica_join"' "$work/replicas/events.jsonl"; }
+replicas=$(submit replicas.sh replicas parallel.replicas=2 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=2 \
+  parallel.data_parallel_size=1 run.train_steps=100000) || fail "sbatch replicas.sh"
+within 100 trained replicas 5 || fail "the replicas do not train"
+kill -KILL "$(rank_of 1)" || fail "no rank of replica 1"
+within 100 joined || fail "the replica that died does not come back"
+scancel --signal=USR1 "$replicas" || fail "scancel"
+within 100 job_ended "$replicas" || fail "the replicas do not end"
+job_has "$replicas" JobState=COMPLETED || fail "the replicas' job completes"
+has_event replicas replica_lost
+has_event replicas end '"reason": "signal"'
+grep -q -e '--exact --mpi=pmix' "$work/srun.calls" || fail "tenax launch starts replicas by srun"
+"$TENAX_SOURCE/build/tenax" audit "$work/replicas" || fail "the audit"
+
 echo "ok: $steps steps, the same through a requeue after $(grep -c . "$work/srun.calls") calls of srun; $switches times over delegates"
