@@ -84,12 +84,12 @@ do_blows() {
 }
 do_rounds() {
   "$tenax_build/tests/bench/messages_bench" | tee "$bench_work/rounds.log"
-  meets replicas.round_16_ms "$(sed -n 's/^16, threads.*median \([0-9.]*\).*/\1/p' "$bench_work/rounds.log")"
-  meets replicas.round_1000_ms "$(sed -n 's/^1000.*median \([0-9.]*\).*/\1/p' "$bench_work/rounds.log")"
+  meets replicas.round_16_ms "$(sed -n 's/^threads .*median *\([0-9.]*\) ms.*/\1/p' "$bench_work/rounds.log")"
+  meets replicas.round_1000_ms "$(sed -n 's/.* 1000 clients  round: median *\([0-9.]*\) ms.*/\1/p' "$bench_work/rounds.log")"
 }
 do_torchft() {
   [ -n "${TORCHFT_PYTHON:-}" ] || { say "torchft: TORCHFT_PYTHON is not set"; return; }
-  "$TORCHFT_PYTHON" "$bench_folder/torchft_blows.py" --replicas "${replicas%% *}" --blows "$blows" 2>"$bench_work/torchft.log"
+  timeout 300 "$TORCHFT_PYTHON" "$bench_folder/torchft_blows.py" --replicas "${replicas%% *}" --blows "$blows" 2>"$bench_work/torchft.log"
 }
 
 with_build_lock build
