@@ -62,7 +62,7 @@ done
 "$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
 # Two replicas, each a job step over both nodes; a rank dies, comes back, and all stop by the signal before the time limit.
 rank_of() { pgrep -f -- "^[^ ]*tenax --join $work/replicas/replica-$1/join" | tail -n 1; }
-joined() { grep -q '"event": "replica_join"' "$work/replicas/events.jsonl"; }
+joined() { grep -q '"reason": "join"' "$work/replicas/ledger.jsonl"; }
 replicas=$(submit replicas.sh replicas parallel.replicas=2 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=2 \
   parallel.data_parallel_size=1 run.train_steps=100000) || fail "sbatch replicas.sh"
 within 100 trained replicas 5 || fail "the replicas do not train"
