@@ -293,8 +293,10 @@ void Supervisor::take(const SupervisorRecords::News& news) {
   if (!event) return;
   if (const auto* validated = std::get_if<resilience::StepValidated>(event))
     server_->on_validation_recorded(validated->validated.done);
-  if (const auto* joined = std::get_if<resilience::ReplicaJoined>(event))
+  if (const auto* joined = std::get_if<resilience::ReplicaJoined>(event)) {
     records_->join(*joined, replicas_[static_cast<std::size_t>(joined->id.replica)].age_s());
+    server_->on_join_recorded(joined->id, joined->joined.epoch);
+  }
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<Lost>(event)) {

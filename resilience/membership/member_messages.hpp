@@ -109,10 +109,12 @@ struct Validated {
   double seconds = 0;  ///< that it took
 };
 
-/// It was behind and holds the state now.
+/// It was behind and holds the state now. Said again to each service until one has said that it is recorded, so a
+/// service that is killed in between leaves it recorded twice.
 struct Joined {
   static constexpr const char* kKind = "joined";
 
+  std::int64_t epoch = 0;  ///< that it joined in
   double state_s = 0;      ///< since it began to fetch the state
   double held_s = 0;       ///< of them, the members waited for it so long
   std::int64_t bytes = 0;  ///< that its ranks fetched

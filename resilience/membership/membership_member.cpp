@@ -29,6 +29,7 @@ void MembershipMember::on_connected(double now) {
   if (wishes_leave_) send(Leave{});
   send_unacked();
   if (saved_) send(*saved_);
+  if (joined_) send(*joined_);
 }
 
 // What was asked on this link will be asked again, by another service. What was answered stays answered: the service may
@@ -125,6 +126,12 @@ void MembershipMember::on_restored(std::int64_t done, std::int64_t next_sample) 
   send(Restored{.done = done, .next_sample = next_sample});
 }
 
+void MembershipMember::on_joined(Joined joined) {
+  joined.epoch = step_epoch_;
+  joined_ = joined;
+  send(joined);
+}
+
 void MembershipMember::on_saved(Saved saved) {
   saved_ = std::move(saved);
   send(*saved_);
@@ -196,6 +203,10 @@ void MembershipMember::take(const NewEpoch& next) {
 
 void MembershipMember::take(const CommitAck& ack) { unacked_.forget_before(ack.done); }
 void MembershipMember::take(const ValidationAck& ack) { unacked_validations_.forget_before(ack.done + 1); }
+
+void MembershipMember::take(const JoinAck& ack) {
+  if (joined_ && joined_->epoch == ack.epoch) joined_.reset();
+}
 
 void MembershipMember::take(const Restore& /*restore*/) { restores_ = true; }
 

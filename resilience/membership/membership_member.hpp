@@ -61,6 +61,9 @@ class MembershipMember {
   void on_saved(Saved saved);
   /// It has found the loss of the state it holds. Told until the run has recorded it.
   void on_validated(const Validated& validated);
+  /// It was behind, and has completed a step with the others' state. Told until the run has recorded it.
+  /// It sets the epoch.
+  void on_joined(Joined joined);
   /// The whole run shall end.
   void ask_stop();
   /// This replica shall leave it.
@@ -76,7 +79,8 @@ class MembershipMember {
   template <class See>
   void show(See& see) const {
     see(progress_, unacked_, unacked_validations_, outbox_, epoch_, phase_, step_epoch_, frozen_, asked_,
-        hold_, has_reported_, restores_, stop_, saved_, wishes_stop_, wishes_leave_, end_, connected_);
+        hold_, has_reported_, restores_, stop_, saved_, joined_, wishes_stop_, wishes_leave_, end_,
+        connected_);
   }
 
  private:
@@ -87,6 +91,7 @@ class MembershipMember {
   void take(const NewEpoch& next);
   void take(const CommitAck& ack);
   void take(const ValidationAck& ack);
+  void take(const JoinAck& ack);
   void take(const Restore& restore);
   void take(const StopAt& stop);
   void take(const Ended& ended);
@@ -116,7 +121,8 @@ class MembershipMember {
   bool has_reported_ = false;  // and begins no step before it hears of the decision
   bool restores_ = false;
   std::optional<StopAt> stop_;
-  std::optional<Saved> saved_;  // in this epoch, the latest
+  std::optional<Joined> joined_;  // until it is recorded
+  std::optional<Saved> saved_;    // in this epoch, the latest
   bool wishes_stop_ = false, wishes_leave_ = false;
   std::optional<MemberPlan> end_;
   bool connected_ = false;

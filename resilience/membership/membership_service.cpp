@@ -63,6 +63,10 @@ void MembershipService::on_validation_recorded(std::int64_t done) {
   state_.broadcast(state_.all_peers(), ValidationAck{done});
 }
 
+void MembershipService::on_join_recorded(ReplicaId id, std::int64_t epoch) {
+  if (const Seat* seat = state_.seats().of(id)) state_.send(*seat, JoinAck{epoch});
+}
+
 void MembershipService::on_synced() {
   if (durable_done_ == taken_done_) return;
   durable_done_ = taken_done_;

@@ -33,6 +33,8 @@ class MembershipService {
   void on_run_ended();
   /// The run's records have the validation after `done` steps: members may forget it.
   void on_validation_recorded(std::int64_t done);
+  /// The run's records have that it joined in this epoch: it may forget so.
+  void on_join_recorded(ReplicaId id, std::int64_t epoch);
   /// All records of earlier take()s outlive the host now: members may forget them.
   void on_synced();
   /// At least once a heartbeat, after the messages that have come. A longer pause is taken for one

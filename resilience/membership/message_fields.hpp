@@ -109,6 +109,7 @@ void visit_fields(Fields& fields, Validated& message) {
 
 template <class Fields>
 void visit_fields(Fields& fields, Joined& message) {
+  fields("epoch", message.epoch);
   fields("state_s", message.state_s);
   fields("held_s", message.held_s);
   fields("bytes", message.bytes);
@@ -179,6 +180,11 @@ void visit_fields(Fields& fields, CommitAck& message) {
 template <class Fields>
 void visit_fields(Fields& fields, ValidationAck& message) {
   fields("done", message.done);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, JoinAck& message) {
+  fields("epoch", message.epoch);
 }
 
 template <class Fields>

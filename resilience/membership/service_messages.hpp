@@ -58,6 +58,13 @@ struct ValidationAck {
   std::int64_t done = 0;
 };
 
+/// The run has recorded that the replica joined in this epoch: it can forget so.
+struct JoinAck {
+  static constexpr const char* kKind = "join_ack";
+
+  std::int64_t epoch = 0;
+};
+
 /// Nobody holds a state: load the newest checkpoint.
 struct Restore {
   static constexpr const char* kKind = "restore";
@@ -84,6 +91,6 @@ struct Evicted {
 };
 
 using ServiceMessage = std::variant<Refused, Freeze, Hold, Resume, NewEpoch, CommitAck, ValidationAck,
-                                    Restore, StopAt, Ended, Evicted>;
+                                    JoinAck, Restore, StopAt, Ended, Evicted>;
 
 }  // namespace tenax::resilience

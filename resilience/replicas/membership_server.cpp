@@ -33,6 +33,10 @@ void MembershipServer::on_validation_recorded(std::int64_t done) {
   run([&](double) { service_.on_validation_recorded(done); });
 }
 
+void MembershipServer::on_join_recorded(ReplicaId id, std::int64_t epoch) {
+  run([&](double) { service_.on_join_recorded(id, epoch); });
+}
+
 bool MembershipServer::has_ended() const {
   const std::lock_guard lock(mutex_);
   return service_.has_ended();

@@ -38,6 +38,7 @@ class MembershipServer : private comm::MessageHandler {
   void on_given_up(int replica);
   void wish_stop();
   void on_validation_recorded(std::int64_t done);
+  void on_join_recorded(ReplicaId id, std::int64_t epoch);
   /// The run is over: its members have been told.
   bool has_ended() const;
   /// What ended the service; the members train on without it until they need it.

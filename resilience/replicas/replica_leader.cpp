@@ -170,8 +170,7 @@ void ReplicaLeader::on_validated(const Validated& validated) {
 }
 
 void ReplicaLeader::on_joined(const Joined& joined) {
-  const std::lock_guard lock(mutex_);
-  tell(joined);
+  with_member([&](MembershipMember& member) { member.on_joined(joined); });
 }
 
 void ReplicaLeader::ask_stop() {

@@ -276,6 +276,24 @@ TEST(MembershipMember, saves_the_last_checkpoint_where_it_is_the_writer_and_exit
   EXPECT_EQ(member.plan().status, 0);
 }
 
+TEST(MembershipMember, tells_of_its_join_until_it_is_recorded) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(2, 0)});
+  member.step(complete({0, 1}));
+  member.on_joined({.bytes = 7});
+  const auto says_it_again = [&] {
+    member.on_disconnected();
+    member.take_messages();
+    member.on_connected(1);
+    return member.said<Joined>().has_value();
+  };
+  EXPECT_EQ(member.said<Joined>()->epoch, 2);
+  member.hear(JoinAck{1});
+  EXPECT_TRUE(says_it_again()) << "that was an earlier one";
+  member.hear(JoinAck{2});
+  EXPECT_FALSE(says_it_again());
+}
+
 TEST(MembershipMember, tells_a_service_that_comes_later_what_it_has_saved) {
   Member member;
   member.hear(NewEpoch{epoch_of(1, 0)});

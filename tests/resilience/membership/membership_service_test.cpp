@@ -139,6 +139,17 @@ TEST(MembershipService,
   EXPECT_EQ(bench.last<ValidationAck>(k1).done, 1);
 }
 
+TEST(MembershipService, tells_a_member_that_its_join_is_recorded) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.say(k1, Joined{.epoch = 1});
+  ASSERT_EQ(bench.events<ReplicaJoined>().size(), 1u);
+  bench.service().on_join_recorded(bench.events<ReplicaJoined>()[0].id, 1);
+  bench.pass(0.1, {k0, k1});
+  EXPECT_EQ(bench.last<JoinAck>(k1).epoch, 1);
+  EXPECT_EQ(bench.count<JoinAck>(k0), 0u);
+}
+
 TEST(MembershipService, takes_nobody_for_lost_after_the_end) {
   ServiceBench bench(2);
   bench.start(2);
