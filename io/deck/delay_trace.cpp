@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
+#include "io/csv_fields.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
@@ -17,26 +17,17 @@ namespace {
 using kernels::Error;
 using kernels::Scope;
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 /// A finite number ≥ 0 and nothing else.
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = code == std::errc{} && end == text.data() + text.size();
-  return is_whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+std::optional<double> delay_number(std::string_view text) {
+  const auto value = number_of<double>(text);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<DelayTrace::Point> point(std::string_view line) {
   const auto comma = line.find(',');
   if (comma == std::string_view::npos) return std::nullopt;
-  const auto seconds = number(trimmed(line.substr(0, comma)));
-  const auto delay_ms = number(trimmed(line.substr(comma + 1)));
+  const auto seconds = delay_number(trimmed(line.substr(0, comma)));
+  const auto delay_ms = delay_number(trimmed(line.substr(comma + 1)));
   if (!seconds || !delay_ms) return std::nullopt;
   return DelayTrace::Point{*seconds, *delay_ms};
 }

@@ -74,6 +74,7 @@ const std::vector<Room>& rooms() {
         "parallel/state"}},
       {"resilience/adaptation", {}},
       {"resilience/checkpoint", {}},
+      {"resilience/detection", {}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/faults", {"resilience/replicas"}},

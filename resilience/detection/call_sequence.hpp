@@ -1,0 +1,34 @@
+// CallSequence: a call log as a sequence of numbers, in which a period can be looked for.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/run/call_log.hpp"
+
+namespace tenax::resilience {
+
+/// Calls that count as the same.
+struct CallSymbol {
+  std::int64_t bytes = 0;  ///< the most that one of them has
+  bool is_exact = true;    ///< all have the same number of bytes
+  bool operator==(const CallSymbol&) const = default;
+};
+
+struct CallSequence {
+  std::vector<std::uint32_t> of_call;  ///< the symbol of each call, an index into `symbols`
+  std::vector<CallSymbol> symbols;
+};
+
+/// Calls of one name in groups of one size: their bytes alone tell them apart.
+using CallGroup = std::pair<std::string, std::int64_t>;
+
+/// A symbol for each kind of call. Where bytes differ from time to time they tell nothing: kinds
+/// that occur less than three times, and all of the groups in `erratic`, count as one symbol a
+/// group.
+CallSequence call_sequence(const io::CallLog& log, const std::set<CallGroup>& erratic = {});
+
+}  // namespace tenax::resilience
