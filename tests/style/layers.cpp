@@ -49,6 +49,7 @@ const std::vector<Room>& rooms() {
       {"comm/shared_memory", {"comm", "comm/collectives"}},
       {"comm/mpi", {"comm", "comm/staged", "comm/shared_memory"}},
       {"comm/nccl", {"comm", "comm/collectives"}},
+      {"comm/monitor", {}},
       {"comm/buffers", {"comm", "comm/transport"}},
       {"comm/inbox", {"comm", "comm/buffers"}},
       {"comm/ftar", {"comm", "comm/transport"}},

@@ -88,6 +88,10 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t nccl, ncclResult_t* state) {
   *state = state_of(*nccl);
   return nccl->surroundings->network == Network::broken ? ncclUnhandledCudaError : ncclSuccess;
 }
+ncclResult_t ncclCommCount(ncclComm_t nccl, int* ranks) {
+  *ranks = nccl->clique->size();
+  return ncclSuccess;
+}
 ncclResult_t ncclCommFinalize(ncclComm_t nccl) {
   nccl->is_finalizing = true;
   nccl->clique->come(Clique::finalizing);
