@@ -1,0 +1,24 @@
+// ChangeCheck: whether the values before and after a place differ by as much as a change must.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace tenax::resilience {
+
+/// A new level has at least so many values, and two changes that are closer than so many are one.
+inline constexpr std::size_t kLeastAfter = 3, kLeastApart = 8;
+
+struct LevelPair {
+  double before = 0, after = 0;
+};
+
+/// The levels before and after `place` in `values`, natural logarithms of seconds, if they differ
+/// by `threshold`. A level is the mean of the values near their median: of few values it is closer
+/// to the truth than the median, and spikes are out of it. As long as the new level has fewer than
+/// kLeastApart values they must agree with each other and leave no doubt. Takes kLeastAfter values
+/// after the place, and at least as many before.
+std::optional<LevelPair> check_change(std::span<const double> values, std::size_t place, double threshold);
+
+}  // namespace tenax::resilience

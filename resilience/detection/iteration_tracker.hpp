@@ -1,0 +1,29 @@
+// IterationTracker: the iteration times of a run, from its start on.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "resilience/detection/change.hpp"
+
+namespace tenax::resilience {
+
+/// Keeps from a detector what says nothing of the machine. One thread.
+class IterationTracker {
+ public:
+  IterationTracker(std::unique_ptr<ChangeDetector> detector, const DetectionOptions& options)
+      : detector_(std::move(detector)), warmup_left_(options.warmup) {}
+
+  /// Takes an iteration that took `seconds` > 0. A masked one counts for nothing: while a
+  /// checkpoint is saved, or right after an action of the program. Iterations increase.
+  std::optional<Change> add(std::int64_t iteration, double seconds, bool is_masked = false);
+  /// The program has changed what an iteration takes: path, schedule, allocation, grid. A level
+  /// begins without an event, unless it is slow compared with the last healthy one.
+  void own_action() { detector_->begin_level(); }
+
+ private:
+  std::unique_ptr<ChangeDetector> detector_;
+  int warmup_left_;
+};
+
+}  // namespace tenax::resilience
