@@ -54,9 +54,9 @@ std::optional<Change> RunLengthDetector::sudden_change() {
   const std::int64_t place = begin + static_cast<std::int64_t>(split);
   const double probability = posterior_.since(place - kPlaceTolerance);
   if (place < from || place > to || probability < kSure) return {};
-  const auto levels = check_change(values, split, threshold_);
-  if (!levels) return {};
-  return tell(place, levels->before, levels->after, probability);
+  const auto change = check_change(values, split, threshold_);
+  if (!change) return {};
+  return tell(begin + static_cast<std::int64_t>(change->place), change->before, change->after, probability);
 }
 
 // A change that lasted less than kApart has no other after it. Where its level is gone, what came
@@ -66,7 +66,7 @@ std::optional<Change> RunLengthDetector::end_of_burst() {
   if (!told_ || count < place + kAfter || count > place + kMostAfter) return {};
   const double in_burst =
       posterior_.since(level_begin_ - kPlaceTolerance) - posterior_.since(level_begin_ + kAfter);
-  if (1 - in_burst < kSure) return {};
+  if (1 - in_burst < kSure || posterior_.in_force().begin() > place) return {};
   const double level = median_of(recent_.values_from(place));
   if (std::abs(level - *told_) < threshold_) return {};
   return tell(place, *told_, level, 1 - in_burst);

@@ -49,6 +49,14 @@ void DetectionScore::add(const TrueChange& truth, const Change& told) {
   late_clear += is_clear && latency > 3;
 }
 
+void DetectionScore::add(const DetectionScore& other) {
+  for (int DetectionScore::*count :
+       {&DetectionScore::jobs, &DetectionScore::jobs_right, &DetectionScore::changes, &DetectionScore::missed,
+        &DetectionScore::untrue, &DetectionScore::misplaced, &DetectionScore::misjudged,
+        &DetectionScore::late, &DetectionScore::clear, &DetectionScore::late_clear})
+    this->*count += other.*count;
+}
+
 DetectionScore score(DetectorFactory make, const JobSet& set) {
   DetectionScore score;
   for (const SlowJob& job : set.jobs) score.add(job, changes_told(make, job.seconds));

@@ -23,6 +23,7 @@ struct DetectionScore {
   int clear = 0, late_clear = 0;  ///< of 20 % and more; of these, told more than 3 iterations after
 
   void add(const SlowJob& job, const std::vector<Change>& told);
+  void add(const DetectionScore& other);
 
  private:
   void add(const TrueChange& truth, const Change& told);
