@@ -16,4 +16,11 @@ std::string_view take_field(std::string_view& text) {
   return field;
 }
 
+std::string_view take_line(std::string_view& text) {
+  const auto end = text.find('\n');
+  const std::string_view line = trimmed(text.substr(0, end));
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return line;
+}
+
 }  // namespace tenax::io

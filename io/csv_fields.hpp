@@ -1,4 +1,4 @@
-// Fields of a line of comma-separated values, without quotes: what stands between commas, less the
+// Lines of a text, and fields of a line of comma-separated values, without quotes: what stands between commas, less the
 // blanks around it.
 #pragma once
 
@@ -13,6 +13,9 @@ std::string_view trimmed(std::string_view text);
 
 /// The first field of `text`, which loses it and its comma. Of a text without a comma all is taken.
 std::string_view take_field(std::string_view& text);
+
+/// The first line of `text`, trimmed; `text` loses it and its end.
+std::string_view take_line(std::string_view& text);
 
 /// A number and nothing else.
 template <class Number>

@@ -21,7 +21,7 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 12> kCommands = {{
+constexpr std::array<Entry, 13> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -99,6 +99,19 @@ constexpr std::array<Entry, 12> kCommands = {{
      "last profiled step beside the planned one, and the deck. Of a run of replicas, how many contribute, "
      "and\n"
      "where some were lost and joined. Several runs are drawn over each other.\n"},
+    {"detect",
+     "tenax detect FILE|RUNDIR ... [--min-change 0.10] [--hazard 250] [--warmup 5]\n"
+     "               [--method bocd|window|raw]",
+     "Tells where the iteration time has changed, one JSON object a line: file, iteration (the first of "
+     "the\n"
+     "new level), detected_at, event (onset: slower; relief: faster), ratio, probability, before_s, "
+     "after_s.\n"
+     "FILE: CSV with the columns iteration and seconds (and masked, 0 or 1), a metrics.jsonl, or the calls\n"
+     "that libtenax_monitor.so has logged. Changes below --min-change are not told, nor what the first "
+     "--warmup\n"
+     "iterations take; --hazard is how many iterations are expected from one change to the next. window and\n"
+     "raw are simpler methods, to compare with. No change: nothing is printed, and the status is 0. A file\n"
+     "with a wrong line is left out, and the status is 1.\n"},
     {"launch", "tenax launch DECK [section.key=value ...]",
      "Trains parallel.replicas copies of the model, one MPI job each, and keeps them alive: one that dies "
      "is\n"

@@ -1,0 +1,48 @@
+#include <optional>
+#include <string>
+
+#include "io/csv_fields.hpp"
+#include "io/json_parse.hpp"
+#include "io/run/iteration_times.hpp"
+
+namespace tenax::io {
+namespace {
+
+using nlohmann::json;
+
+/// What is wrong with the line; empty if nothing.
+std::string read_line(std::string_view line, bool is_run, IterationTimes& times) {
+  const ParsedJson parsed = parse_json(line);
+  if (!parsed.fault.empty()) return parsed.fault;
+  const json& object = parsed.value;
+  if (!object.is_object()) return "is no JSON object";
+  if (object.contains("validation_loss")) return {};
+  const auto step = object.find("step");
+  if (step == object.end() || !step->is_number_integer()) return "step is no whole number";
+  const char* const name = object.contains("iteration_seconds") ? "iteration_seconds" : "seconds";
+  const auto seconds = object.find(name);
+  if (seconds == object.end() || !seconds->is_number()) return std::string(name) + " is no number";
+  if (is_run && *seconds == 0) return {};
+  const auto masked = object.find("masked");
+  if (masked != object.end() && !masked->is_boolean()) return "masked is neither true nor false";
+  return add_iteration(times, {.iteration = step->get<std::int64_t>(),
+                               .seconds = seconds->get<double>(),
+                               .is_masked = masked != object.end() && masked->get<bool>()});
+}
+
+}  // namespace
+
+IterationTimes parse_iteration_metrics(const std::filesystem::path& file, std::string_view text,
+                                       bool is_run) {
+  if (is_run) text = text.substr(0, text.rfind('\n') + 1);  // nothing, where no line has an end
+  IterationTimes times;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    ++number;
+    if (!line.empty()) check_line(file, number, read_line(line, is_run, times));
+  }
+  return times;
+}
+
+}  // namespace tenax::io
