@@ -7,6 +7,7 @@
 #include "app/console.hpp"
 #include "io/json.hpp"
 #include "io/run/call_log.hpp"
+#include "io/run/iteration_text.hpp"
 #include "io/run/iteration_times.hpp"
 #include "kernels/error.hpp"
 #include "resilience/detection/call_iterations.hpp"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "io/csv_fields.hpp"
-#include "io/run/iteration_times.hpp"
+#include "io/run/iteration_text.hpp"
 
 namespace tenax::io {
 namespace {
@@ -11,8 +11,6 @@ namespace {
 struct Columns {
   std::optional<std::size_t> iteration, seconds, masked;
 };
-
-bool is_comment(std::string_view line) { return line.empty() || line.front() == '#'; }
 
 /// What is wrong with the header; empty if nothing.
 std::string read_header(std::string_view line, Columns& columns) {
@@ -47,12 +45,6 @@ std::string read_row(std::string_view line, const Columns& columns, IterationTim
 }
 
 }  // namespace
-
-std::string_view first_line(std::string_view text) {
-  std::string_view line;
-  while (!text.empty() && is_comment(line)) line = take_line(text);
-  return is_comment(line) ? std::string_view() : line;
-}
 
 IterationTimes parse_iteration_csv(const std::filesystem::path& file, std::string_view text) {
   IterationTimes times;

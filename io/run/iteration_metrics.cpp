@@ -3,7 +3,7 @@
 
 #include "io/csv_fields.hpp"
 #include "io/json_parse.hpp"
-#include "io/run/iteration_times.hpp"
+#include "io/run/iteration_text.hpp"
 
 namespace tenax::io {
 namespace {

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "io/json_parse.hpp"
-#include "io/whole_file.hpp"
-#include "kernels/error.hpp"
+#include "io/run/iteration_text.hpp"
 
 namespace tenax::io {
 namespace {
 
-using kernels::Error;
-using kernels::Scope;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -80,24 +76,6 @@ IterationTimes read_iteration_times(const fs::path& path) {
   const std::string text = read_iteration_text(path);
   return first_line(text).starts_with('{') ? parse_iteration_metrics(path, text, false)
                                            : parse_iteration_csv(path, text);
-}
-
-std::string read_iteration_text(const fs::path& file) {
-  std::string text;
-  if (const auto failure = read_text_file(file, text))
-    throw Error(Scope::rank, file.string() + ": cannot be read: " + failure.message());
-  return text;
-}
-
-std::string add_iteration(IterationTimes& times, const IterationTime& next) {
-  if (!std::isfinite(next.seconds) || next.seconds <= 0) return "seconds must be finite and above 0";
-  if (!times.empty() && next.iteration <= times.back().iteration) return "iterations must increase";
-  times.push_back(next);
-  return {};
-}
-
-void check_line(const fs::path& file, std::size_t line, const std::string& fault) {
-  if (!fault.empty()) throw Error(Scope::rank, file.string() + ":" + std::to_string(line) + ": " + fault);
 }
 
 }  // namespace tenax::io
