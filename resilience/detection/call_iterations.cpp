@@ -72,13 +72,28 @@ std::vector<CallIteration> call_iterations(const io::CallLog& log, const CallStr
   return walk.take();
 }
 
+std::vector<CallIteration> call_iterations(const io::CallLog& log, const AnchoredCalls& calls) {
+  std::vector<CallIteration> iterations;
+  for (std::size_t i = 0; i < calls.is_usual.size(); ++i) {
+    const double seconds = log.seconds[calls.begins[i + 1]] - log.seconds[calls.begins[i]];
+    iterations.push_back({.seconds = seconds, .is_masked = !calls.is_usual[i] || seconds <= 0});
+  }
+  return iterations;
+}
+
+std::optional<std::vector<CallIteration>> find_call_iterations(const io::CallLog& log) {
+  if (const auto period = find_call_period(log)) return call_iterations(log, *period);
+  if (const auto calls = find_call_anchor(call_sequence(log))) return call_iterations(log, *calls);
+  if (const auto calls = find_call_anchor(call_sequence(log, erratic_groups(log))))
+    return call_iterations(log, *calls);
+  return std::nullopt;
+}
+
 std::vector<CallIteration> read_call_iterations(const std::filesystem::path& file) {
   const io::CallLog log = io::read_call_log(file);
-  const auto period = find_call_period(log);
-  if (!period)
-    throw kernels::Error(kernels::Scope::rank, file.string() + ": its " + std::to_string(log.seconds.size()) +
-                                                   " calls have no period that comes three times");
-  return call_iterations(log, *period);
+  if (auto iterations = find_call_iterations(log)) return *std::move(iterations);
+  throw kernels::Error(kernels::Scope::rank, file.string() + ": its " + std::to_string(log.seconds.size()) +
+                                                 " calls show no iterations: they have no period");
 }
 
 }  // namespace tenax::resilience

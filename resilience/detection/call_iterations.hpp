@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "io/run/call_log.hpp"
+#include "resilience/detection/call_anchor.hpp"
 #include "resilience/detection/call_stretches.hpp"
 
 namespace tenax::resilience {
@@ -22,8 +24,15 @@ struct CallIteration {
 /// no time at all. The last iteration, which no call follows, is left out. Pure.
 std::vector<CallIteration> call_iterations(const io::CallLog& log, const CallStretches& period);
 
+/// Those between the calls of an anchor; masked are the unusual ones. Pure.
+std::vector<CallIteration> call_iterations(const io::CallLog& log, const AnchoredCalls& calls);
+
+/// By the log's period, else by an anchor, first with all bytes, then without those that keep
+/// changing. None where the calls have neither. Pure.
+std::optional<std::vector<CallIteration>> find_call_iterations(const io::CallLog& log);
+
 /// Those of a call log's file. Throws Error(rank): what read_call_log() throws, or "FILE: …" where
-/// the calls have no period.
+/// its calls show no iterations.
 std::vector<CallIteration> read_call_iterations(const std::filesystem::path& file);
 
 }  // namespace tenax::resilience

@@ -12,10 +12,8 @@ namespace tenax::resilience {
 namespace {
 
 constexpr double kLeastShare = 0.5, kLeastShareWithin = 0.75;
-constexpr std::size_t kFewestPeriodsBetween =
-    19;  // an evaluation every 20 iterations, one of which it may spoil
-constexpr std::size_t kFewestKinds = 3;
-constexpr std::int64_t kLargerTimes = 4;
+// An evaluation every 20 iterations may spoil one of them.
+constexpr std::size_t kFewestPeriodsBetween = 19;
 
 using Symbols = std::set<std::uint32_t>;
 
@@ -24,24 +22,17 @@ class Candidate {
  public:
   Candidate(const CallSequence& sequence, std::size_t lag)
       : sequence_(sequence), found_(find_call_stretches(sequence.of_call, lag)) {
-    if (!found_.stretches.empty()) own_ = among(begin(), begin() + lag);
+    if (!found_.stretches.empty()) own_ = symbols_among(sequence, begin(), begin() + lag);
   }
   bool is_period() const {
     if (found_.stretches.empty() || !has_most_calls() || !has_exact_call()) return false;
-    return found_.stretches.size() == 1 ||
-           (is_seldom_left() && own_.size() >= kFewestKinds && !is_microbatch());
+    return found_.stretches.size() == 1 || (is_seldom_left() && is_iteration(sequence_, own_, other()));
   }
   CallStretches take() { return std::move(found_); }
 
  private:
   std::size_t begin() const { return found_.stretches.front().begin; }
   std::size_t end() const { return found_.stretches.back().end; }
-
-  Symbols among(std::size_t first, std::size_t last) const {
-    Symbols symbols;
-    for (std::size_t call = first; call < last; ++call) symbols.insert(sequence_.of_call[call]);
-    return symbols;
-  }
 
   bool has_most_calls() const {
     const auto calls = static_cast<double>(found_.calls());
@@ -65,19 +56,11 @@ class Candidate {
     return inner >= kFewestPeriodsBetween * (all.size() - 2);
   }
 
-  std::int64_t most_bytes(const Symbols& symbols) const {
-    std::int64_t most = 0;
-    for (const std::uint32_t symbol : symbols) most = std::max(most, sequence_.symbols[symbol].bytes);
-    return most;
-  }
-
-  /// What comes in between has the gradients.
-  bool is_microbatch() const {
-    Symbols other;
+  Symbols other() const {
+    Symbols symbols;
     for (std::size_t next = 1; next < found_.stretches.size(); ++next)
-      other.merge(among(found_.stretches[next - 1].end, found_.stretches[next].begin));
-    for (const std::uint32_t symbol : own_) other.erase(symbol);
-    return most_bytes(other) / kLargerTimes >= std::max<std::int64_t>(most_bytes(own_), 1);
+      symbols.merge(symbols_among(sequence_, found_.stretches[next - 1].end, found_.stretches[next].begin));
+    return symbols;
   }
 
   const CallSequence& sequence_;
@@ -101,7 +84,8 @@ io::CallLog calls_of(const io::CallLog& log, const CallGroup& group) {
   return own;
 }
 
-/// Groups whose bytes have no period of their own.
+}  // namespace
+
 std::set<CallGroup> erratic_groups(const io::CallLog& log) {
   std::map<CallGroup, std::size_t> kinds_of;
   for (const io::CallKind& kind : log.kinds) ++kinds_of[{kind.name, kind.ranks}];
@@ -110,8 +94,6 @@ std::set<CallGroup> erratic_groups(const io::CallLog& log) {
     if (kinds > 1 && !period_of(call_sequence(calls_of(log, group)))) erratic.insert(group);
   return erratic;
 }
-
-}  // namespace
 
 std::optional<CallStretches> find_call_period(const io::CallLog& log) {
   if (const auto found = period_of(call_sequence(log))) return found;

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "io/run/call_log.hpp"
+#include "resilience/detection/call_sequence.hpp"
 #include "resilience/detection/call_stretches.hpp"
 
 namespace tenax::resilience {
@@ -19,12 +21,13 @@ namespace tenax::resilience {
 ///
 /// - Nothing comes in between. It has half of all calls, before the first and after the last one.
 /// - Other calls come in between, after 19 periods or more in the mean (an evaluation), and are at
-///   most a quarter of all. The period has three kinds of calls or more, and no call in between
-///   that it lacks has four times the bytes of its largest. Else it is a microbatch, of an
-///   iteration that ends with what comes in between.
+///   most a quarter of all; and is_iteration() tells the period from a microbatch.
 ///
 /// A call whose bytes keep changing counts as one kind by its name and ranks. None where no period
 /// is like that. Pure; O(n log n) for n calls.
 std::optional<CallStretches> find_call_period(const io::CallLog& log);
+
+/// Groups whose calls' bytes have no period, looked at alone.
+std::set<CallGroup> erratic_groups(const io::CallLog& log);
 
 }  // namespace tenax::resilience

@@ -9,6 +9,9 @@ namespace {
 /// A period is seen three times at least, and so are its calls.
 constexpr std::size_t kFewest = 3;
 
+constexpr std::size_t kFewestKinds = 3;
+constexpr std::int64_t kLargerTimes = 4;
+
 std::vector<std::size_t> counts_of_kinds(const io::CallLog& log) {
   std::vector<std::size_t> counts(log.kinds.size());
   for (const std::uint32_t kind : log.kind_of_call) ++counts[kind];
@@ -16,6 +19,22 @@ std::vector<std::size_t> counts_of_kinds(const io::CallLog& log) {
 }
 
 }  // namespace
+
+bool is_iteration(const CallSequence& sequence, const std::set<std::uint32_t>& own,
+                  const std::set<std::uint32_t>& other) {
+  std::int64_t most_own = 1, most_other = 0;
+  for (const std::uint32_t symbol : own) most_own = std::max(most_own, sequence.symbols[symbol].bytes);
+  for (const std::uint32_t symbol : other)
+    if (!own.count(symbol) && sequence.symbols[symbol].is_exact)
+      most_other = std::max(most_other, sequence.symbols[symbol].bytes);
+  return own.size() >= kFewestKinds && most_other / kLargerTimes < most_own;
+}
+
+std::set<std::uint32_t> symbols_among(const CallSequence& sequence, std::size_t begin, std::size_t end) {
+  std::set<std::uint32_t> symbols;
+  for (std::size_t call = begin; call < end; ++call) symbols.insert(sequence.of_call[call]);
+  return symbols;
+}
 
 CallSequence call_sequence(const io::CallLog& log, const std::set<CallGroup>& erratic) {
   const std::vector<std::size_t> counts = counts_of_kinds(log);

@@ -1,6 +1,7 @@
 // CallSequence: a call log as a sequence of numbers, in which a period can be looked for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -25,6 +26,14 @@ struct CallSequence {
 
 /// Calls of one name in groups of one size: their bytes alone tell them apart.
 using CallGroup = std::pair<std::string, std::int64_t>;
+
+/// Whether calls of the symbols `own` are an iteration though the `other` ones come now and then: it
+/// has three kinds of calls or more, and no exact symbol that it lacks has four times the bytes of
+/// its largest. Else it is a microbatch, and what comes after many of them has the gradients.
+bool is_iteration(const CallSequence& sequence, const std::set<std::uint32_t>& own,
+                  const std::set<std::uint32_t>& other);
+/// Those among calls [begin, end).
+std::set<std::uint32_t> symbols_among(const CallSequence& sequence, std::size_t begin, std::size_t end);
 
 /// A symbol for each kind of call. Where bytes differ from time to time they tell nothing: kinds
 /// that occur less than three times, and all of the groups in `erratic`, count as one symbol a

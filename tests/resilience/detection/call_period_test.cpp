@@ -128,6 +128,38 @@ TEST(CallPeriod, is_none_where_few_microbatches_alternate_with_other_calls) {
   expect_none(pattern);
 }
 
+/// The letters of `calls` after the first, in any order.
+std::string shuffled(std::string calls, CallPattern& pattern) {
+  for (std::size_t left = calls.size() - 1; left > 1; --left)
+    std::swap(calls[left],
+              calls[1 + static_cast<std::size_t>(pattern.any(static_cast<std::int64_t>(left) - 1))]);
+  return calls;
+}
+
+TEST(CallAnchor, begins_iterations_whose_calls_change_their_order) {
+  CallPattern pattern;
+  for (int i = 1; i <= 100; ++i) {
+    pattern.iteration(shuffled("ABBBCCCd", pattern));
+    if (i % 20 == 0) pattern.other("BCBCBC", 2);
+  }
+  EXPECT_FALSE(find_call_period(pattern.log()));
+  const auto found = find_call_iterations(pattern.log());
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 99u);
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    EXPECT_EQ((*found)[i].is_masked, i % 20 == 19) << i;
+    EXPECT_NEAR((*found)[i].seconds - ((*found)[i].is_masked ? 2 : 0), pattern.truth()[i], 0.012) << i;
+  }
+}
+
+TEST(CallAnchor, is_none_where_calls_have_none) {
+  CallPattern random, microbatches;
+  for (int i = 0; i < 5000; ++i) random.iteration(std::string(1, static_cast<char>('A' + random.any(5))));
+  for (int i = 0; i < 400; ++i) microbatches.iteration(microbatches.any(9) ? "AB" : "ABC");
+  EXPECT_FALSE(find_call_iterations(random.log()));
+  EXPECT_FALSE(find_call_iterations(microbatches.log()));
+}
+
 TEST(CallPeriod, is_found_in_a_million_calls) {
   CallPattern pattern;
   for (int i = 0; i < 1000; ++i) pattern.iteration(times(499, "AB") + "CD");
