@@ -27,8 +27,8 @@ free_ports() {  # three of them, below those that the system hands out
   done
 }
 
-# The nodes claim two processors each, whatever the machine has. A credential of 5 s, as a job that is requeued waits
-# until the old one has expired. The two slurmd tell their files apart by %n.
+# The nodes claim `cpus_of_node` processors each (2 unless it is set), whatever the machine has. A credential of 5 s, as a
+# job that is requeued waits until the old one has expired. The two slurmd tell their files apart by %n.
 write_slurm_conf() {  # DIRECTORY CONTROLLER_PORT PORT_OF_N1 PORT_OF_N2
   cat <<END
 ClusterName=tenax-test
@@ -50,8 +50,8 @@ MpiDefault=pmix
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=sched_interval=2
-NodeName=n1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$3 CPUs=2
-NodeName=n2 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$4 CPUs=2
+NodeName=n1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$3 CPUs=${cpus_of_node:-2}
+NodeName=n2 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$4 CPUs=${cpus_of_node:-2}
 PartitionName=test Nodes=n1,n2 Default=YES State=UP MaxTime=UNLIMITED
 END
 }

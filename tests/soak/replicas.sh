@@ -8,9 +8,9 @@ of_ledger() { cat "runs/$run/ledger.jsonl" 2>/dev/null | grep -c "\"$1\":"; }
 commits() { of_ledger squares; }
 epochs() { of_ledger members; }
 # The replicas of the newest epoch, one a line.
-members() { grep '"members"' "runs/$run/ledger.jsonl" | tail -n 1 | grep -o '\[[0-9]*, [0-9]*, "' | tr -d '[,"' | cut -d' ' -f1; }
+members() { tac "runs/$run/ledger.jsonl" | grep -m 1 '"members"' | grep -o '\[[0-9]*, [0-9]*, "' | tr -d '[,"' | cut -d' ' -f1; }
 ranks_of_replica() { pgrep -f -- "^$TENAX --join $work/runs/$run/replica-$1/join"; }
-mpirun_of_replica() { pgrep -f -- "^mpirun .*--join $work/runs/$run/replica-$1/join"; }
+mpirun_of_replica() { pgrep -f -- "^(mpirun|srun) .*--join $work/runs/$run/replica-$1/join"; }
 pick() { shuf -n 1 --random-source=<(yes $RANDOM); }
 
 # await_commits COUNT: until so many steps are committed; ends the script if the run never starts.
