@@ -3,8 +3,8 @@
   torchft_blows.py [--replicas 8] [--blows 5] [--timeout 5]
 
 Each replica is a process: a quorum, 192 ms of sleep for the passes, an all-reduce over gloo of two numbers, and the vote.
---timeout: seconds of torchft's collectives and quorums, 60 by default there. The lighthouse takes a second of silence for
-death, as `dead_ms` here. A killed replica is started again at once, a stopped one after the survivors have gone on.
+--timeout: seconds of torchft's collectives, 60 by default there; its quorums keep their 60. The lighthouse takes a second of
+silence for death, as `dead_ms` here. A killed replica is started again at once, a stopped one after the survivors have gone on.
 """
 import argparse
 import os
@@ -18,6 +18,7 @@ import time
 from datetime import timedelta
 
 STEP_S = 0.192
+PATIENCE_S = 60  # twelve of its timeouts
 
 
 def work(number, folder, timeout_s):
@@ -30,7 +31,7 @@ def work(number, folder, timeout_s):
     store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     manager = Manager(pg=ProcessGroupGloo(timeout=timeout), min_replica_size=1, load_state_dict=state.update,
                       state_dict=lambda: dict(state), replica_id=f"replica_{number}", store_addr="127.0.0.1",
-                      store_port=store.port, rank=0, world_size=1, timeout=timeout, quorum_timeout=timeout, hostname="127.0.0.1")
+                      store_port=store.port, rank=0, world_size=1, timeout=timeout, hostname="127.0.0.1")
     with open(f"{folder}/{number}.log", "a") as log:
         while True:
             manager.start_quorum()
@@ -79,6 +80,10 @@ class Run:
         at = time.time()
         self.processes[victim].send_signal(kind)
         while not [c for c in self.commits(watched) if c[0] > at + 2 * STEP_S and c[1] < self.replicas]:
+            if self.processes[watched].poll() is not None:
+                sys.exit(f"torchft: a survivor of {kind.name} ended with {self.processes[watched].returncode}")
+            if time.time() > at + PATIENCE_S:
+                sys.exit(f"torchft: a survivor of {kind.name} has not gone on within {PATIENCE_S} s")
             time.sleep(0.05)
         self.processes[victim].kill()
         self.processes[victim].wait()
