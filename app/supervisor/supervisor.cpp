@@ -7,13 +7,11 @@
 #include <sstream>
 #include <utility>
 
-#include "app/training/replica_link.hpp"
-#include "app/training/run_machine.hpp"
+#include "app/supervisor/supervisor_parts.hpp"
 #include "app/units.hpp"
 #include "comm/failure.hpp"
 #include "io/checksum.hpp"
 #include "io/json.hpp"
-#include "io/json_parse.hpp"
 #include "io/whole_file.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
@@ -39,28 +37,6 @@ std::string random_id() {
   comm::fill_randomly(bytes);
   return io::checksum_text(std::bit_cast<std::uint64_t>(bytes));
 }
-
-// Those of metrics.jsonl.
-std::int64_t recorded_steps(const fs::path& run) {
-  std::int64_t steps = 0;
-  io::for_each_json_line(run / "metrics.jsonl", [&](const auto& line) {
-    if (line.contains("loss") && line.contains("step"))
-      steps = std::max(steps, line["step"].template get<std::int64_t>() + 1);
-  });
-  return steps;
-}
-
-std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& records) {
-  std::vector<resilience::CommitRecord> commits;
-  for (const resilience::Record& record : records) {
-    if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) commits.push_back(*commit);
-    if (const auto* gone = std::get_if<resilience::VoidRecord>(&record))
-      std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
-  }
-  return commits;
-}
-
-std::string this_program() { return fs::read_symlink("/proc/self/exe"); }
 
 // A resolved deck without what each supervisor has of its own.
 std::string of_replicas(const std::string& deck) {
@@ -114,7 +90,7 @@ void Supervisor::begin_run() {
   run_id_ = random_id();
   secret_ = secret.text();
   deck_ = io::to_toml(deck);
-  create_replicas(ledger_->load());
+  replicas_ = supervised_replicas(deck, run_id_, ledger_->load());
   create_service(secret);
 }
 
@@ -133,7 +109,7 @@ void Supervisor::take_over() {
   checkpoints_.emplace(deck, *records_, rank_.console());
   for (const resilience::CommitRecord& commit : commits_that_count(all))
     if (commit.step >= records_->steps_done()) records_->hand_in(commit);
-  create_replicas(all);
+  replicas_ = supervised_replicas(deck, run_id_, all);
   create_service(comm::JobSecret::parse(secret_));
   for (const LaunchFile::Replica& known : living_)
     replicas_[static_cast<std::size_t>(known.replica)].adopt(known, join_file());
@@ -165,60 +141,11 @@ void Supervisor::start_replicas() {
 }
 
 void Supervisor::create_service(const comm::JobSecret& secret) {
-  const io::Deck& deck = rank_.deck();
-  const io::ReplicasSection& section = deck.replicas;
-  resilience::MembershipServer::Options options{
-      .membership = {.replicas = static_cast<int>(deck.parallel.replicas),
-                     .min_replicas = static_cast<int>(section.min_replicas),
-                     .build = build_.text(),
-                     .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(deck_)), 0)),
-                     .samples = sample_rules(deck),
-                     .train_steps = deck.run.train_steps,
-                     .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
-                     .unix_time_of_zero = io::unix_time_s() - steady_now_s()},
-      .messages = {.secret = secret, .listen = section.listen, .interfaces = {}},
-      .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
-  if (section.listen.empty())
-    options.messages.interfaces = spans_hosts(deck) || !deck.comm.interfaces.empty()
-                                      ? deck.comm.interfaces
-                                      : std::vector<std::string>{"lo"};
   server_ = std::make_unique<resilience::MembershipServer>(
-      std::move(options), *ledger_,
+      service_options(rank_.deck(), build_, deck_, secret), *ledger_,
       resilience::MembershipServer::Observer{
           .on_record = [this](const resilience::Record& record) { records_->hand_in(record); },
           .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});
-}
-
-// Incarnations are numbered on across starts of the run.
-void Supervisor::create_replicas(const std::vector<resilience::Record>& records) {
-  const io::Deck& deck = rank_.deck();
-  const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());
-  std::map<int, int> newest;
-  for (const resilience::Record& record : records)
-    if (const auto* epoch = std::get_if<resilience::EpochRecord>(&record))
-      for (const auto& member : epoch->members)
-        newest[member.id.replica] = std::max(newest[member.id.replica], member.id.incarnation);
-  const auto hosts = parse_hosts(deck.replicas.hosts);
-  const HostShare share = hosts.empty() ? HostShare{} : share_hosts(hosts, count, ranks);
-  for (int replica = 0; replica < count; ++replica) {
-    const ReplicaCommand command{
-        .method = launch_method(deck),
-        .ranks = ranks,
-        .hosts = hosts.empty() ? std::vector<HostSlots>{} : share.replicas[static_cast<std::size_t>(replica)],
-        .remote_shell = deck.replicas.remote_shell,
-        .program = this_program(),
-        .join_file = {},
-        .scratch = {},
-        .directory = fs::current_path()};
-    replicas_.emplace_back(
-        SupervisedReplica::Options{.replica = replica,
-                                   .run_directory = deck.run.output_dir,
-                                   .run_id = run_id_,
-                                   .restart = {.delay_s = deck.replicas.restart_delay_s,
-                                               .limit = static_cast<int>(deck.replicas.restart_limit)},
-                                   .command = command},
-        newest[replica]);
-  }
 }
 
 JoinFile Supervisor::join_file() const {

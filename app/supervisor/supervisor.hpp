@@ -55,7 +55,6 @@ class Supervisor {
   void take_over();
   void start_replicas();
   void create_service(const comm::JobSecret& secret);
-  void create_replicas(const std::vector<resilience::Record>& records);
   JoinFile join_file() const;
   void start_replica(SupervisedReplica& replica);
   void write_launch_file() const;

@@ -1,0 +1,103 @@
+#include "app/supervisor/supervisor_parts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <variant>
+
+#include "app/training/replica_link.hpp"
+#include "app/units.hpp"
+#include "io/checksum.hpp"
+#include "io/json_parse.hpp"
+#include "io/run/run_files.hpp"
+#include "kernels/deadline.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> service_interfaces(const io::Deck& deck) {
+  if (!deck.replicas.listen.empty()) return {};
+  const bool is_here = !spans_hosts(deck) && deck.comm.interfaces.empty();
+  return is_here ? std::vector<std::string>{"lo"} : deck.comm.interfaces;
+}
+
+std::map<int, int> newest_incarnations(const std::vector<resilience::Record>& ledger) {
+  std::map<int, int> newest;
+  for (const resilience::Record& record : ledger)
+    if (const auto* epoch = std::get_if<resilience::EpochRecord>(&record))
+      for (const auto& member : epoch->members)
+        newest[member.id.replica] = std::max(newest[member.id.replica], member.id.incarnation);
+  return newest;
+}
+
+}  // namespace
+
+resilience::MembershipServer::Options service_options(const io::Deck& deck, const Build& build,
+                                                      const std::string& resolved_deck,
+                                                      const comm::JobSecret& secret) {
+  const io::ReplicasSection& section = deck.replicas;
+  const std::uint64_t checksum = io::checksum_of_bytes(std::as_bytes(std::span(resolved_deck)), 0);
+  return {.membership = {.replicas = static_cast<int>(deck.parallel.replicas),
+                         .min_replicas = static_cast<int>(section.min_replicas),
+                         .build = build.text(),
+                         .deck = io::checksum_text(checksum),
+                         .samples = sample_rules(deck),
+                         .train_steps = deck.run.train_steps,
+                         .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
+                         .unix_time_of_zero = io::unix_time_s() - kernels::steady_now_s()},
+          .messages = {.secret = secret, .listen = section.listen, .interfaces = service_interfaces(deck)},
+          .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
+}
+
+std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
+                                                   const std::vector<resilience::Record>& ledger) {
+  const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());
+  std::map<int, int> newest = newest_incarnations(ledger);
+  const auto hosts = parse_hosts(deck.replicas.hosts);
+  const HostShare share = hosts.empty() ? HostShare{} : share_hosts(hosts, count, ranks);
+  std::vector<SupervisedReplica> replicas;
+  for (int replica = 0; replica < count; ++replica) {
+    const ReplicaCommand command{
+        .method = launch_method(deck),
+        .ranks = ranks,
+        .hosts = hosts.empty() ? std::vector<HostSlots>{} : share.replicas[static_cast<std::size_t>(replica)],
+        .remote_shell = deck.replicas.remote_shell,
+        .program = fs::read_symlink("/proc/self/exe"),
+        .join_file = {},
+        .scratch = {},
+        .directory = fs::current_path()};
+    replicas.emplace_back(
+        SupervisedReplica::Options{.replica = replica,
+                                   .run_directory = deck.run.output_dir,
+                                   .run_id = run_id,
+                                   .restart = {.delay_s = deck.replicas.restart_delay_s,
+                                               .limit = static_cast<int>(deck.replicas.restart_limit)},
+                                   .command = command},
+        newest[replica]);
+  }
+  return replicas;
+}
+
+std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& ledger) {
+  std::vector<resilience::CommitRecord> commits;
+  for (const resilience::Record& record : ledger) {
+    if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) commits.push_back(*commit);
+    if (const auto* gone = std::get_if<resilience::VoidRecord>(&record))
+      std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
+  }
+  return commits;
+}
+
+std::int64_t recorded_steps(const fs::path& run) {
+  std::int64_t steps = 0;
+  io::for_each_json_line(run / "metrics.jsonl", [&](const auto& line) {
+    if (line.contains("loss") && line.contains("step"))
+      steps = std::max(steps, line["step"].template get<std::int64_t>() + 1);
+  });
+  return steps;
+}
+
+}  // namespace tenax::app
