@@ -71,9 +71,21 @@ TransferPtr FtarGroup::start(const FtarBucket& bucket) {
     if (bucket.in) arithmetic_->copy(bucket.in.data, ChunkForm::as_is, bucket.out);
     return std::make_unique<DoneTransfer>();
   }
+  return start(bucket, shape_);
+}
+
+TransferPtr FtarGroup::start_gather(const BucketName& name, const kernels::Tensor& parts) {
+  assert(parts.dtype == kernels::DType::f64 && parts.size() % size_ == 0);
+  if (parts.size() == 0 || size_ == 1) return std::make_unique<DoneTransfer>();
+  RingShape shape = shape_;
+  shape.gathers = true;
+  return start({.name = name, .in = parts, .out = parts}, shape);
+}
+
+TransferPtr FtarGroup::start(const FtarBucket& bucket, const RingShape& shape) {
   auto outcome = std::make_shared<Outcome>();
   control_->add(std::make_unique<BucketExchange>(bucket.name, BucketExchange::Tensors{bucket.in, bucket.out},
-                                                 shape_, outcome));
+                                                 shape, outcome));
   return std::make_unique<FtarTransfer>(control_, std::move(outcome), bucket.name);
 }
 

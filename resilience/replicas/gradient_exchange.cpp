@@ -1,6 +1,7 @@
 #include "resilience/replicas/gradient_exchange.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace tenax::resilience {
 namespace {
@@ -65,16 +66,20 @@ bool GradientExchange::finish(kernels::Deadline deadline) {
 }
 
 bool GradientExchange::sum(std::span<double> numbers, kernels::Deadline deadline) {
-  const std::size_t bytes = numbers.size_bytes();
-  if (!totals_ || totals_->bytes() < 2 * bytes)
-    totals_ = (cpu_ ? *cpu_ : device_).allocate(2 * bytes, kernels::MemoryKind::pinned_host);
-  const kernels::Shape shape{static_cast<std::int64_t>(numbers.size())};
-  const kernels::Tensor own = totals_->tensor(kernels::DType::f64, shape);
-  const kernels::Tensor sums = totals_->tensor(kernels::DType::f64, shape, bytes);
-  std::copy(numbers.begin(), numbers.end(), own.as<double>());
-  const auto transfer = group_->start({.name = {step_, kTotals}, .in = own, .out = sums});
+  const auto replicas = static_cast<std::size_t>(group_->size());
+  if (const std::size_t bytes = replicas * numbers.size_bytes(); !totals_ || totals_->bytes() < bytes)
+    totals_ = (cpu_ ? *cpu_ : device_).allocate(bytes, kernels::MemoryKind::pinned_host);
+  const kernels::Tensor parts =
+      totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(replicas * numbers.size())});
+  const std::span<double> all(parts.as<double>(), replicas * numbers.size());
+  const auto of_replica = [&](std::size_t i) { return all.subspan(i * numbers.size(), numbers.size()); };
+  std::copy(numbers.begin(), numbers.end(), of_replica(static_cast<std::size_t>(group_->index())).begin());
+  const auto transfer = group_->start_gather({step_, kTotals}, parts);
   if (!wait(*transfer, deadline)) return false;
-  std::copy_n(sums.as<double>(), numbers.size(), numbers.begin());
+  std::fill(numbers.begin(), numbers.end(), 0.0);
+  for (std::size_t replica = 0; replica < replicas; ++replica)
+    std::transform(numbers.begin(), numbers.end(), of_replica(replica).begin(), numbers.begin(),
+                   std::plus<>());
   return true;
 }
 

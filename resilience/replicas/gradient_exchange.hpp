@@ -49,8 +49,7 @@ class GradientExchange {
   std::unique_ptr<comm::FtarGroup> group_;
   std::vector<comm::TransferPtr> pieces_;  // under way; after group_, which they end with
   std::optional<comm::FtarFailure> failure_;
-  std::unique_ptr<kernels::Buffer>
-      totals_;  // own ones, then the sums; given away by no transfer that is not over
+  std::unique_ptr<kernels::Buffer> totals_;  // of all replicas; given away by no transfer that is not over
 };
 
 }  // namespace tenax::resilience

@@ -95,6 +95,25 @@ TEST_P(FtarGroups, sum_doubles) {
   for (const int ranks : {2, 3}) expect_sums<double>(ranks, 5003, GetParam(), options());
 }
 
+TEST_P(FtarGroups, gather_numbers_of_all_while_they_sum) {
+  for (const int ranks : {1, 2, 3, 8}) {
+    FtarRanks replicas(ranks, GetParam().kind);
+    FtarRanks::run(replicas.all(), [&](int i) {
+      const auto group = replicas.group(1, i, replicas.all(), options());
+      OwnBucket<float> other(i, 20000, 1, false);
+      for (std::int64_t step = 0; step < 5; ++step) {
+        std::vector<double> parts(static_cast<std::size_t>(3 * ranks), -1), expected;
+        for (int k = 0; k < 3 * ranks; ++k) expected.push_back(1.5 * k + static_cast<double>(step));
+        std::copy_n(expected.begin() + 3 * i, 3, parts.begin() + 3 * i);
+        const TransferPtr sum = group->start(other.bucket(step, 0));
+        group->start_gather({step, 1}, tensor_of(parts, DType::f64))->wait(soon());
+        EXPECT_EQ(parts, expected);
+        sum->wait(soon());
+      }
+    });
+  }
+}
+
 TEST_P(FtarGroups, sum_chunks_larger_than_sockets_and_rings) {
   FtarOptions large = options();
   large.chunk_bytes = std::size_t{6} << 20;

@@ -91,5 +91,21 @@ TEST(RingPlan, partitions_differ_by_no_more_than_rounding) {
   EXPECT_GT(plan.sent(8, 0).elements, 600);
 }
 
+TEST(RingPlan, gathers_every_ranks_portion_in_one_turn_less_than_there_are_ranks) {
+  constexpr int kRanks = 5, kElements = 7;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const RingPlan plan(kRanks * kElements, DType::f64, {kRanks, rank, 4096, 3, true});
+    ASSERT_EQ(plan.turns(), kRanks - 1);
+    for (int turn = 0; turn < kRanks - 1; ++turn) {
+      EXPECT_EQ(plan.sent(turn, 0).begin, (rank - turn + kRanks) % kRanks * kElements);
+      EXPECT_EQ(plan.received(turn, 0).begin, (rank - 1 - turn + kRanks) % kRanks * kElements);
+      EXPECT_EQ(plan.received(turn, 0).elements, kElements);
+      EXPECT_EQ(plan.received(turn, 1).elements, 0);
+      EXPECT_FALSE(plan.adds(turn) || plan.completes(turn));
+      EXPECT_EQ(plan.begins(turn), turn == 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenax::comm
