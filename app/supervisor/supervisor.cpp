@@ -111,8 +111,11 @@ void Supervisor::take_over() {
     if (commit.step >= records_->steps_done()) records_->hand_in(commit);
   replicas_ = supervised_replicas(deck, run_id_, all);
   create_service(comm::JobSecret::parse(secret_));
-  for (const LaunchFile::Replica& known : living_)
-    replicas_[static_cast<std::size_t>(known.replica)].adopt(known, join_file());
+  for (const LaunchFile::Replica& known : living_) {
+    SupervisedReplica& replica = replicas_[static_cast<std::size_t>(known.replica)];
+    replica.adopt(known, join_file());
+    server_->on_started({replica.number(), static_cast<int>(replica.incarnation())});
+  }
   rank_.console().say(format("took over %d living replica%s", static_cast<int>(living_.size()),
                              living_.size() == 1 ? "" : "s"));
 }

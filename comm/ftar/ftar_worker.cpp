@@ -76,9 +76,11 @@ void FtarWorker::connect() {
   exchange_.emplace(settings(), connecting_.get(), OwnRegions(options_.memory), *arithmetic_);
 }
 
-// A transport answers even while its rank computes; one that has been stopped for a moment gets its time too.
+// A transport answers even while its rank computes. This rank may have been stopped too.
 double FtarWorker::reach_s() const {
-  return options_.dead_s > 0 ? std::min(2 * options_.dead_s, options_.deadline_s) : options_.deadline_s;
+  constexpr double kPatience = 1.5;
+  return options_.dead_s > 0 ? std::min(kPatience * options_.dead_s, options_.deadline_s)
+                             : options_.deadline_s;
 }
 
 RingExchange::Settings FtarWorker::settings() const {

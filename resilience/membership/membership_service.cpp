@@ -43,6 +43,12 @@ void MembershipService::on_exit(ReplicaId id, double now) {
   decide(now);
 }
 
+void MembershipService::on_started(ReplicaId id, double now) {
+  if (has_ended()) return;
+  lose_members_before(id, now);
+  decide(now);
+}
+
 void MembershipService::on_given_up(int replica, double now) {
   decider_.give_up(replica);
   const auto seat = state_.seats().all().find(replica);
@@ -108,10 +114,19 @@ void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double no
   const auto& seats = state_.seats().all();
   if (const auto older = seats.find(check_in.id.replica); older != seats.end())
     state_.lose(older->second.id, LossReason::exit, now);
+  lose_members_before(check_in.id, now);
   state_.seats().add(peer, check_in, now);
   if (check_in.is_writer && check_in.epoch == state_.epoch() && state_.is_member(check_in.id))
     state_.recall_writer(check_in.id.replica);
   if (check_in.stops) decider_.wish_stop();
+}
+
+// A service that started again may know its replica by an earlier start, which it would wait for.
+void MembershipService::lose_members_before(ReplicaId id, double now) {
+  for (const ReplicaId& member : std::vector<ReplicaId>(state_.members()))
+    if (member.replica == id.replica && member.incarnation < id.incarnation &&
+        !state_.seats().is_lost(member))
+      state_.lose(member, LossReason::exit, now);
 }
 
 void MembershipService::take(Seat& seat, const CheckIn& /*again*/, double now) {

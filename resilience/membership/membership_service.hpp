@@ -25,6 +25,8 @@ class MembershipService {
   void on_closed(PeerId peer, double now);
   /// A replica's processes have ended, whether or not it ever checked in.
   void on_exit(ReplicaId id, double now);
+  /// A process of this start runs: those of earlier ones have exited.
+  void on_started(ReplicaId id, double now);
   /// A replica is not started again: nothing waits for it.
   void on_given_up(int replica, double now);
   void on_stop_wish(double now);
@@ -55,6 +57,7 @@ class MembershipService {
 
  private:
   void check_in(PeerId peer, const CheckIn& check_in, double now);
+  void lose_members_before(ReplicaId id, double now);
   void take(Seat& seat, const CheckIn& again, double now);
   void take(Seat& seat, const Beat& beat, double now);
   void take(Seat& seat, const Report& report, double now);

@@ -21,6 +21,10 @@ void MembershipServer::on_exit(ReplicaId id) {
   run([&](double now) { service_.on_exit(id, now); });
 }
 
+void MembershipServer::on_started(ReplicaId id) {
+  run([&](double now) { service_.on_started(id, now); });
+}
+
 void MembershipServer::on_given_up(int replica) {
   run([&](double now) { service_.on_given_up(replica, now); });
 }

@@ -537,6 +537,22 @@ TEST(MembershipService, waits_after_a_restart_for_the_members_of_the_last_epoch_
   EXPECT_EQ(bench.count<Freeze>(k0), 1u);
 }
 
+TEST(MembershipService, waits_after_a_restart_for_no_member_that_has_been_started_again) {
+  for (const bool has_checked_in : {false, true}) {
+    ServiceBench bench(2, first_epoch());
+    bench.say(k0, member_of_epoch_1(k0, 0));
+    const ReplicaId again{1, k1.incarnation + 1};
+    if (has_checked_in)
+      bench.come(again);
+    else
+      bench.service().on_started(again, bench.now);
+    bench.pass(0.1, {k0});
+    ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+    EXPECT_EQ(bench.events<ReplicaLost>()[0].id, k1);
+    EXPECT_EQ(bench.count<Freeze>(k0), 1u);
+  }
+}
+
 TEST(MembershipService, changes_the_epoch_after_a_restart_where_a_member_needs_it) {
   ServiceBench bench(2, first_epoch());
   CheckIn frozen = member_of_epoch_1(k0, 0);
