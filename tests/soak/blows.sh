@@ -70,12 +70,12 @@ strike() {
 
 blow() {
   local alive victim
-  alive=$(($(members | wc -l) + last_too)) victim=$(members | pick)
+  alive=$(($(holders | wc -l) + last_too)) victim=$(holders | pick)
   case $((RANDOM % 6)) in
     0 | 1) [ "$alive" -ge 2 ] && strike "$victim" KILL && tally "KILL of a rank" ;;
     2) [ "$alive" -ge 2 ] && strike "$victim" STOP && tally "STOP of a rank" ;;
     3) [ "$alive" -ge 2 ] && kill -KILL $(mpirun_of_replica "$victim") 2>/dev/null && tally "KILL of an mpirun" ;;
-    4) [ "$alive" -ge 3 ] && for victim in $(members | shuf -n 2 --random-source=<(yes $RANDOM)); do strike "$victim" KILL; done &&
+    4) [ "$alive" -ge 3 ] && for victim in $(holders | shuf -n 2 --random-source=<(yes $RANDOM)); do strike "$victim" KILL; done &&
       tally "KILL in two replicas" ;;
     5) kill -KILL $supervisor 2>/dev/null && wait $supervisor 2>/dev/null; supervise; tally "KILL of the supervisor" ;;
   esac

@@ -7,8 +7,8 @@ supervise() { "$TENAX" launch soak.toml run.name="$run" "${overrides[@]}" >>"$ru
 of_ledger() { cat "runs/$run/ledger.jsonl" 2>/dev/null | grep -c "\"$1\":"; }
 commits() { of_ledger squares; }
 epochs() { of_ledger members; }
-# The replicas of the newest epoch, one a line.
-members() { tac "runs/$run/ledger.jsonl" | grep -m 1 '"members"' | grep -o '\[[0-9]*, [0-9]*, "' | tr -d '[,"' | cut -d' ' -f1; }
+# The replicas that computed the last step, one a line: they hold the state.
+holders() { tac "runs/$run/ledger.jsonl" | grep -m 1 '"squares"' | sed 's/.*"parts": //; s/\]\].*//' | grep -o '\[[0-9]*,' | tr -d '[,' | sort -u; }
 ranks_of_replica() { pgrep -f -- "^$TENAX --join $work/runs/$run/replica-$1/join"; }
 mpirun_of_replica() { pgrep -f -- "^(mpirun|srun) .*--join $work/runs/$run/replica-$1/join"; }
 pick() { shuf -n 1 --random-source=<(yes $RANDOM); }
