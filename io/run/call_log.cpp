@@ -16,6 +16,8 @@ namespace {
 using kernels::Error;
 using kernels::Scope;
 
+constexpr double kMostSeconds = 1e15;  // of a time; differences are finite, too
+
 std::optional<CallKind> kind_of(std::string_view text) {
   const std::string_view name = take_field(text);
   const auto bytes = number_of<std::int64_t>(take_field(text));
@@ -33,7 +35,7 @@ class LogLines {
     if (line.empty() || line.front() == '#') return {};
     if (!has_header_) return take_header(line);
     const auto seconds = number_of<double>(take_field(line));
-    if (!seconds || !std::isfinite(*seconds))
+    if (!seconds || !(std::abs(*seconds) <= kMostSeconds))
       return "expected seconds,call,bytes,ranks: seconds is no number";
     if (!log_.seconds.empty() && *seconds < log_.seconds.back())
       return "a call that began before the one above it";
