@@ -15,13 +15,17 @@ bool is_of_links(const io::InjectEntry& entry) {
   return entry.kind == io::FaultKind::link_delay || entry.kind == io::FaultKind::link_down;
 }
 
+resilience::FaultWindow window_of(const io::InjectEntry& entry) {
+  return {.from_step = entry.from_step, .to_step = entry.to_step, .from_s = entry.from_s, .to_s = entry.to_s};
+}
+
 FaultRequest link_request(const io::InjectEntry& entry) {
-  FaultRequest request{.from_step = entry.from_step,
-                       .to_step = entry.to_step,
+  FaultRequest request{.window = window_of(entry),
                        .stages = {entry.stages.begin(), entry.stages.end()},
                        .ranks = {entry.ranks.begin(), entry.ranks.end()},
                        .data = static_cast<int>(entry.data),
                        .delay_s = entry.delay_ms * kSecondsPerMs,
+                       .gbps = entry.gbps,
                        .per_packet_s = entry.per_packet_ms * kSecondsPerMs,
                        .packet_bytes = static_cast<std::uint64_t>(entry.packet_bytes)};
   request.trace = entry.trace;
@@ -97,8 +101,7 @@ std::vector<ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck) {
     const io::InjectEntry& entry = deck.inject[i];
     if (entry.kind != io::FaultKind::process && entry.kind != io::FaultKind::partition) continue;
     requests.push_back({.entry = static_cast<int>(i),
-                        .from_step = entry.from_step,
-                        .to_step = entry.to_step,
+                        .window = window_of(entry),
                         .repeats = entry.repeat,
                         .what = what_of(entry)});
   }

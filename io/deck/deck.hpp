@@ -130,14 +130,16 @@ struct ReplicasSection {
   std::int64_t digest_steps = 16;
 };
 
-/// One [[inject]] entry: a fault that holds while from_step <= step < to_step. Faults of processes
-/// and of the memory of ranks come once, in the first incarnation that reaches them.
+/// One [[inject]] entry: a fault that holds while from_step <= step < to_step, and from_s <= seconds
+/// since the first step began < to_s. Faults of processes and of the memory of ranks come once, in
+/// the first incarnation that reaches them.
 struct InjectEntry {
   Choice<FaultKind> kind = FaultKind::unset;
-  std::int64_t from_step = 0, to_step = 0;  ///< to_step 0: to the end of the run
-  std::vector<std::int64_t> stages, ranks;  ///< two neighbours or two ranks
-  std::int64_t data = -1;                   ///< which pipeline; -1 = all
-  double delay_ms = 0, per_packet_ms = 0;
+  std::int64_t from_step = 0, to_step = 0;           ///< to_step 0: to the end of the run
+  double from_s = 0, to_s = 0;                       ///< to_s 0: likewise
+  std::vector<std::int64_t> stages, ranks;           ///< two neighbours or two ranks
+  std::int64_t data = -1;                            ///< which pipeline; -1 = all
+  double delay_ms = 0, gbps = 0, per_packet_ms = 0;  ///< gbps 0: all of the bandwidth is left
   std::int64_t packet_bytes = 0;
   std::string trace;                    ///< absolute path or empty
   std::string path;                     ///< "direct" or an address

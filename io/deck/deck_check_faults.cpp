@@ -34,7 +34,7 @@ class FaultCheck {
   void check() const {
     if (fault_.kind.empty())
       fail({"kind"}, name("kind") + " is required, for example kind = \"link_delay\" in [[inject]]");
-    check_steps();
+    check_window();
     if (is_link()) check_link();
     if (fault_.kind == FaultKind::link_delay) check_delay();
     if (fault_.kind == FaultKind::link_down && fault_.path.empty())
@@ -63,9 +63,11 @@ class FaultCheck {
     origins_.fail(keys, message);
   }
 
-  void check_steps() const {
-    if (fault_.to_step == 0 || fault_.from_step <= fault_.to_step) return;
-    fail({"to_step", "from_step"}, shown("to_step") + " is before " + shown("from_step"));
+  void check_window() const {
+    if (fault_.to_step > 0 && fault_.from_step > fault_.to_step)
+      fail({"to_step", "from_step"}, shown("to_step") + " is before " + shown("from_step"));
+    if (fault_.to_s > 0 && fault_.from_s > fault_.to_s)
+      fail({"to_s", "from_s"}, shown("to_s") + " is before " + shown("from_s"));
   }
 
   bool is_link() const { return fault_.kind == FaultKind::link_delay || fault_.kind == FaultKind::link_down; }
@@ -155,13 +157,14 @@ class FaultCheck {
 
   // The resolved deck says all of a fault's keys, so that "said" alone does not mean "meant".
   void check_delay() const {
-    const bool constant = fault_.delay_ms > 0;
+    const bool constant = fault_.delay_ms > 0 || fault_.gbps > 0;
     const bool per_packet = fault_.per_packet_ms > 0 || fault_.packet_bytes > 0;
     const int meant = (constant ? 1 : 0) + (per_packet ? 1 : 0) + (fault_.trace.empty() ? 0 : 1);
     const bool said = is_set("delay_ms") || is_set("per_packet_ms");
     if (meant > 1 || (meant == 0 && !said))
-      fail({"delay_ms", "per_packet_ms", "packet_bytes", "trace"},
-           "a link_delay needs delay_ms, or per_packet_ms with packet_bytes, or trace, one of them");
+      fail({"delay_ms", "gbps", "per_packet_ms", "packet_bytes", "trace"},
+           "a link_delay needs delay_ms, gbps or both, or per_packet_ms with packet_bytes, or trace, one of "
+           "these three");
     if (per_packet && (fault_.packet_bytes == 0 || !is_set("per_packet_ms")))
       fail({"per_packet_ms", "packet_bytes"},
            name("per_packet_ms") + " and " + name("packet_bytes") + " go together");

@@ -25,7 +25,15 @@ void add_links(Rows<S>& inject) {
   delay("delay_ms", &S::delay_ms, "how much later a message arrives, in either direction.")
       .at_least(0)
       .in("ms");
-  delay("per_packet_ms", &S::per_packet_ms, "the same for each packet of a message.").at_least(0).in("ms");
+  delay(
+      "gbps", &S::gbps,
+      "what is left of the bandwidth: a message of n bytes takes 8n / (gbps x 1e9) seconds longer, alone or "
+      "beside delay_ms; 0 = all.")
+      .at_least(0)
+      .in("Gbit/s");
+  delay("per_packet_ms", &S::per_packet_ms, "as delay_ms, for each packet of a message.")
+      .at_least(0)
+      .in("ms");
   delay("packet_bytes", &S::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
   delay("trace", &S::trace,
         "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
@@ -97,6 +105,12 @@ void add_inject_rows(Keys& keys) {
       .required("\"link_delay\"");
   inject("from_step", &S::from_step, "First step of the fault.").within(kCount);
   inject("to_step", &S::to_step, "First step without it again; 0 = none.").within(kCount);
+  inject("from_s", &S::from_s,
+         "It holds no earlier than so long after the first step began. Steps and seconds may both be given: "
+         "then it holds while both do.")
+      .at_least(0)
+      .in("seconds");
+  inject("to_s", &S::to_s, "It holds no longer than until then; 0 = no limit.").at_least(0).in("seconds");
   add_links(inject);
   add_replicas(inject);
   add_culprits(inject);

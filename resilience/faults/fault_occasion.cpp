@@ -11,12 +11,12 @@
 
 namespace tenax::resilience {
 
-FaultOccasion::FaultOccasion(std::int64_t from_step, std::int64_t to_step, std::filesystem::path marker)
-    : from_step_(from_step), to_step_(to_step), marker_(std::move(marker)) {}
+FaultOccasion::FaultOccasion(const FaultWindow& window, std::filesystem::path marker)
+    : window_(window), marker_(std::move(marker)) {}
 
 // Of all that come to it at once, one makes the file.
-bool FaultOccasion::comes(std::int64_t step) const {
-  if (step < from_step_ || (to_step_ > 0 && step >= to_step_)) return false;
+bool FaultOccasion::comes(std::int64_t step, double run_s) const {
+  if (!window_.holds_at(step, run_s)) return false;
   if (marker_.empty()) return true;
   const int file = open(marker_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0 && errno == EEXIST) return false;

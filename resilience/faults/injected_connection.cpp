@@ -43,6 +43,7 @@ InjectedConnection::~InjectedConnection() { registry_.remove(*this); }
 
 void InjectedConnection::send(const comm::MessageHeader& header, std::span<const std::byte> payload,
                               Deadline deadline) {
+  check_path();
   const auto now = LinkFaults::Clock::now();
   comm::MessageHeader stamped = header;
   // The delay is part of the transmission, so nothing below may set this later.
@@ -59,7 +60,7 @@ void InjectedConnection::send(const comm::MessageHeader& header, std::span<const
 }
 
 std::optional<comm::MessageHeader> InjectedConnection::receive(Deadline deadline) {
-  throw_if_cut();
+  check_path();
   try {
     const auto header = inner_->receive(deadline);
     if (header && header->payload_bytes == 0) count(LinkFaults::Passed::received);
@@ -71,7 +72,7 @@ std::optional<comm::MessageHeader> InjectedConnection::receive(Deadline deadline
 }
 
 void InjectedConnection::receive_payload(std::span<std::byte> payload, Deadline deadline) {
-  throw_if_cut();
+  check_path();
   try {
     inner_->receive_payload(payload, deadline);
   } catch (const Error&) {
@@ -100,6 +101,11 @@ void InjectedConnection::cut_if_down() {
     is_cut_ = true;
   }
   shut_down();
+}
+
+void InjectedConnection::check_path() {
+  cut_if_down();
+  throw_if_cut();
 }
 
 bool InjectedConnection::is_cut() const {

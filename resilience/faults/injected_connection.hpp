@@ -60,6 +60,8 @@ class InjectedConnection final : public comm::Connection {
   bool is_cut() const;
 
  private:
+  /// A path may go down at a time within a step.
+  void check_path();
   void hold(LinkFaults::Clock::time_point release, kernels::Deadline deadline);
   void throw_if_cut() const;
   void count(LinkFaults::Passed how);

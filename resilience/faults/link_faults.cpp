@@ -26,9 +26,9 @@ std::vector<std::pair<int, int>> links_of(const FaultRequest& request, const par
 LinkFault bind(const FaultRequest& request, const parallel::ProcessGrid& grid, int microbatches) {
   LinkFault fault;
   fault.links = links_of(request, grid);
-  fault.from_step = request.from_step;
-  fault.to_step = request.to_step;
+  fault.window = request.window;
   fault.delay_s = request.delay_s;
+  fault.gbps = request.gbps;
   fault.per_packet_s = request.per_packet_s;
   fault.packet_bytes = request.packet_bytes;
   if (!request.trace.empty())
@@ -47,6 +47,7 @@ bool LinkFault::joins(int a, int b) const {
 
 double LinkFault::message_delay_s(std::uint64_t bytes, double run_s) const {
   double seconds = delay_s;
+  if (gbps > 0) seconds += 8 * static_cast<double>(bytes) / (gbps * 1e9);
   if (packet_bytes > 0) {
     const std::uint64_t packets = bytes / packet_bytes + (bytes % packet_bytes == 0 ? 0 : 1);
     seconds += per_packet_s * static_cast<double>(std::max<std::uint64_t>(packets, 1));
@@ -76,9 +77,8 @@ bool path_means(std::string_view path, std::string_view address) {
 }
 
 void LinkFaults::begin_step(std::int64_t step) {
-  if (step_ < 0) began_ = Clock::now().time_since_epoch().count();
   for (Count& count : passed_) count.sent = count.received = 0;
-  step_ = step;
+  clock_.begin_step(step);
 }
 
 bool LinkFaults::concern(int rank, int peer) const {
@@ -94,23 +94,20 @@ bool LinkFaults::delay_some(int rank, int peer) const {
 
 LinkFaults::Clock::duration LinkFaults::delay(int rank, int peer, std::uint64_t bytes,
                                               Clock::time_point sent) const {
-  const std::int64_t step = step_;
-  const auto since_began = sent.time_since_epoch() - Clock::duration(began_);
-  const double run_s = std::chrono::duration<double>(since_began).count();
+  const double run_s = clock_.run_s(sent);
   double seconds = 0;
   for (const LinkFault& fault : faults_)
-    if (step >= 0 && fault.holds_at(step) && fault.joins(rank, peer))
+    if (clock_.is_within(fault.window, sent) && fault.joins(rank, peer))
       seconds += fault.message_delay_s(bytes, run_s);
   return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(seconds, kMaxDelay_s)));
 }
 
 bool LinkFaults::is_down(int rank, int peer, Way way) const {
-  const std::int64_t step = step_;
-  if (step < 0) return false;
+  const std::int64_t step = clock_.step();
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     const LinkFault& fault = faults_[i];
-    if (fault.down_path.empty() || !fault.holds_at(step) || !fault.joins(rank, peer)) continue;
+    if (fault.down_path.empty() || !clock_.is_within(fault.window) || !fault.joins(rank, peer)) continue;
     if (fault.down_path == kDirectPath ? way.direct && has_begun(i, step)
                                        : path_means(fault.down_path, way.address))
       return true;
@@ -122,7 +119,7 @@ bool LinkFaults::is_down(int rank, int peer, Way way) const {
 bool LinkFaults::has_begun(std::size_t fault, std::int64_t step) const {
   const Count& count = passed_[fault];
   const std::int64_t passing = faults_[fault].passing;
-  return step > faults_[fault].from_step || passing == 0 ||
+  return step > faults_[fault].window.from_step || passing == 0 ||
          (count.received > 0 && count.sent + count.received >= passing);
 }
 

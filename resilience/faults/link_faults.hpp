@@ -11,39 +11,39 @@
 #include <vector>
 
 #include "io/deck/delay_trace.hpp"
-#include "kernels/deadline.hpp"
 #include "parallel/layout/process_grid.hpp"
+#include "resilience/faults/fault_clock.hpp"
 
 namespace tenax::resilience {
 
-/// One fault on links between world ranks, in both directions, while from_step ≤ step < to_step.
+/// One fault on links between world ranks, in both directions.
 struct LinkFault {
-  std::vector<std::pair<int, int>> links;       ///< pairs of world ranks, in any order
-  std::int64_t from_step = 0, to_step = 0;      ///< to_step 0: for ever
+  std::vector<std::pair<int, int>> links;  ///< pairs of world ranks, in any order
+  FaultWindow window;
   double delay_s = 0;                           ///< added to every message
+  double gbps = 0;                              ///< what is left of the bandwidth; 0: all of it
   double per_packet_s = 0;                      ///< added per packet; a message has at least one
   std::uint64_t packet_bytes = 0;               ///< ≥ 1 where per_packet_s counts
   std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
-  /// For down_path "direct": at each end the path goes down in the middle of from_step, as when a
-  /// cable is pulled, once that end has sent and received so many messages in all, at least one of
+  /// For down_path "direct": at each end the path goes down in the middle of window.from_step, as when
+  /// a cable is pulled, once that end has sent and received so many messages in all, at least one of
   /// them received. Messages under way are lost. 0: it is down from the step's beginning, as the
   /// path of an address always is.
   std::int64_t passing = 0;
 
   bool joins(int a, int b) const;
-  bool holds_at(std::int64_t step) const { return step >= from_step && (to_step == 0 || step < to_step); }
   /// The delay of a message of `bytes` that is sent `run_s` after the first step began.
   double message_delay_s(std::uint64_t bytes, double run_s) const;
 };
 
 /// A fault as a deck asks for it, by `stages` or by `ranks`.
 struct FaultRequest {
-  std::int64_t from_step = 0, to_step = 0;  ///< as LinkFault's
-  std::vector<int> stages;                  ///< two neighbours
-  std::vector<int> ranks;                   ///< two world ranks
-  int data = -1;                            ///< with stages: of which pipeline; -1 = all
-  double delay_s = 0, per_packet_s = 0;
+  FaultWindow window;
+  std::vector<int> stages;                         ///< two neighbours
+  std::vector<int> ranks;                          ///< two world ranks
+  int data = -1;                                   ///< with stages: of which pipeline; -1 = all
+  double delay_s = 0, gbps = 0, per_packet_s = 0;  ///< as LinkFault's
   std::uint64_t packet_bytes = 0;
   std::string trace = {};      ///< file of an io::DelayTrace; may be empty
   std::string down_path = {};  ///< LinkFault::down_path
@@ -62,7 +62,7 @@ bool path_means(std::string_view path, std::string_view address);
 /// Thread rule: one thread begins steps, any thread asks and counts.
 class LinkFaults {
  public:
-  using Clock = kernels::Deadline::Clock;
+  using Clock = FaultClock::Clock;
   /// The way that a message goes between two ranks.
   struct Way {
     bool direct = false;            ///< the pipeline's direct path
@@ -73,6 +73,7 @@ class LinkFaults {
 
   /// Before the first step nothing is wrong yet; traces count from the moment it begins.
   void begin_step(std::int64_t step);
+  const FaultClock& clock() const { return clock_; }
 
   /// Whether a fault is ever on this link, and whether a delay is.
   bool concern(int rank, int peer) const;
@@ -93,8 +94,7 @@ class LinkFaults {
 
   const std::vector<LinkFault> faults_;
   std::vector<Count> passed_;  ///< per fault: direct messages of this step
-  std::atomic<std::int64_t> step_ = -1;
-  std::atomic<Clock::rep> began_ = 0;  ///< when the first step began
+  FaultClock clock_;
 };
 
 }  // namespace tenax::resilience

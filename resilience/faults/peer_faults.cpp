@@ -16,7 +16,8 @@ void PeerFaults::begin_step(std::int64_t step) {
   delays_.begin_step(step);
   for (Darkness& darkness : darknesses_) {
     const auto now = Clock::now();
-    if (now.time_since_epoch().count() < darkness.until || !darkness.partition.occasion.comes(step)) continue;
+    if (now.time_since_epoch().count() < darkness.until || !darkness.partition.occasion.comes(step, run_s()))
+      continue;
     const std::chrono::duration<double> length(darkness.partition.seconds);
     darkness.until = (now + std::chrono::duration_cast<Clock::duration>(length)).time_since_epoch().count();
   }

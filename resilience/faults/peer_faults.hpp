@@ -12,7 +12,7 @@
 
 namespace tenax::resilience {
 
-/// From a step on, the link to `peer` is dark for some time: nothing arrives, nothing is refused.
+/// From the begin of a step on, the link to `peer` is dark for some time: nothing arrives, nothing is refused.
 struct Partition {
   FaultOccasion occasion;
   int peer = 0;  ///< a replica, or PeerFaults::kService
@@ -29,6 +29,8 @@ class PeerFaults {
   PeerFaults(int replica, const std::vector<Partition>& partitions, std::vector<LinkFault> delays);
 
   void begin_step(std::int64_t step);
+  /// FaultClock's.
+  double run_s() const { return delays_.clock().run_s(); }
 
   /// Whether a fault is ever on this link.
   bool concern(int peer) const;

@@ -49,9 +49,9 @@ void strike(const ProcessFault& fault) {
 
 }  // namespace
 
-void ProcessFaults::reach(StepPoint point, std::int64_t step) const {
+void ProcessFaults::reach(StepPoint point, std::int64_t step, double run_s) const {
   for (const ProcessFault& fault : faults_)
-    if (fault.point == point && fault.occasion.comes(step)) strike(fault);
+    if (fault.point == point && fault.occasion.comes(step, run_s)) strike(fault);
 }
 
 }  // namespace tenax::resilience

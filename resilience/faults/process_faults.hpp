@@ -22,9 +22,9 @@ struct ProcessFault {
 class ProcessFaults {
  public:
   explicit ProcessFaults(std::vector<ProcessFault> faults) : faults_(std::move(faults)) {}
-  /// Where this process is the victim it may not return. Throws Error(rank) where the operating
+  /// `run_s`: since the first step began. Where this process is the victim it may not return. Throws Error(rank) where the operating
   /// system refuses.
-  void reach(StepPoint point, std::int64_t step) const;
+  void reach(StepPoint point, std::int64_t step, double run_s) const;
 
  private:
   std::vector<ProcessFault> faults_;

@@ -16,8 +16,7 @@ using Dark = ReplicaFaultRequest::Dark;
 
 FaultOccasion occasion_of(const ReplicaFaultRequest& request, const FaultSeat& seat) {
   const std::string name = "inject-" + std::to_string(request.entry) + ".rank-" + std::to_string(seat.rank);
-  return {request.from_step, request.to_step,
-          request.repeats ? std::filesystem::path() : seat.directory / name};
+  return {request.window, request.repeats ? std::filesystem::path() : seat.directory / name};
 }
 
 std::vector<Partition> partitions_of(const std::vector<ReplicaFaultRequest>& requests,
@@ -60,7 +59,7 @@ ReplicaFaultInjector::ReplicaFaultInjector(const std::vector<ReplicaFaultRequest
 
 void ReplicaFaultInjector::reach(StepPoint point, std::int64_t step) {
   if (point == StepPoint::passes) links_.begin_step(step);
-  processes_.reach(point, step);
+  processes_.reach(point, step, links_.run_s());
 }
 
 std::unique_ptr<comm::Transport> ReplicaFaultInjector::wrap(

@@ -32,9 +32,9 @@ struct ReplicaFaultRequest {
     int replica = 0, peer = 0;  ///< peer: another replica, or PeerFaults::kService
     double seconds = 0;
   };
-  int entry = 0;                            ///< its place in the deck
-  std::int64_t from_step = 0, to_step = 0;  ///< as FaultOccasion's
-  bool repeats = false;                     ///< else it comes once in the run
+  int entry = 0;  ///< its place in the deck
+  FaultWindow window;
+  bool repeats = false;  ///< else it comes once in the run
   std::variant<Process, Dark> what;
 };
 

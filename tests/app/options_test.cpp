@@ -43,24 +43,30 @@ TEST(Options, every_optimizer_of_a_deck_is_there) {
   }
 }
 
-TEST(Options, a_fault_keeps_its_steps_its_link_and_its_kind) {
+TEST(Options, a_fault_keeps_its_time_its_link_and_its_kind) {
   io::Deck deck;
   io::InjectEntry delay, cut;
   delay.kind = io::FaultKind::link_delay;
   delay.from_step = 3;
   delay.to_step = 9;
+  delay.from_s = 1.5;
+  delay.to_s = 60;
   delay.stages = {1, 2};
   delay.delay_ms = 30;
+  delay.gbps = 10;
   cut.kind = io::FaultKind::link_down;
   cut.ranks = {0, 4};
   cut.path = "direct";
   deck.inject = {delay, cut};
   const auto requests = link_fault_requests(deck);
   ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[0].from_step, 3);
-  EXPECT_EQ(requests[0].to_step, 9);
+  EXPECT_EQ(requests[0].window.from_step, 3);
+  EXPECT_EQ(requests[0].window.to_step, 9);
+  EXPECT_EQ(requests[0].window.from_s, 1.5);
+  EXPECT_EQ(requests[0].window.to_s, 60);
   EXPECT_EQ(requests[0].stages, (std::vector<int>{1, 2}));
   EXPECT_DOUBLE_EQ(requests[0].delay_s, 0.03);
+  EXPECT_EQ(requests[0].gbps, 10);
   EXPECT_TRUE(requests[0].down_path.empty());
   EXPECT_EQ(requests[1].ranks, (std::vector<int>{0, 4}));
   EXPECT_EQ(requests[1].down_path, "direct");

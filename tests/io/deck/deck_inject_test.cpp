@@ -35,8 +35,22 @@ TEST(InjectDeck, takes_every_way_to_give_a_delay_and_every_path_that_goes_down) 
   EXPECT_EQ(
       read(delay("ranks = [3, 0]\nper_packet_ms = 0.375\npacket_bytes = 1048576\n")).inject[0].packet_bytes,
       1048576);
+  const Deck deck = read(delay("ranks = [3, 0]\ndelay_ms = 2\ngbps = 2.5\n"));
+  EXPECT_EQ(deck.inject[0].delay_ms, 2);
+  EXPECT_EQ(deck.inject[0].gbps, 2.5);
+  EXPECT_EQ(read(delay("ranks = [3, 0]\ngbps = 2.5\n")).inject[0].delay_ms, 0);
   EXPECT_EQ(read(down("stages = [1, 0]\npath = \"10.0.0.5\"\n")).inject[0].path, "10.0.0.5");
   EXPECT_EQ(read(down("ranks = [0, 1]\npath = \"direct\"\n")).inject[0].path, "direct");
+}
+
+TEST(InjectDeck, takes_seconds_for_every_kind_alone_and_beside_steps) {
+  const Deck deck = read(delay("stages = [0, 1]\ndelay_ms = 3\nfrom_s = 1.5\nto_s = 9\n"));
+  EXPECT_EQ(deck.inject[0].from_s, 1.5);
+  EXPECT_EQ(deck.inject[0].to_s, 9);
+  EXPECT_EQ(read(down("stages = [0, 1]\npath = \"direct\"\nfrom_s = 2\nfrom_step = 3\n")).inject[0].from_s,
+            2);
+  EXPECT_EQ(read(kPipelines + "[[inject]]\nkind = \"process\"\nreplica = 0\nfrom_s = 2\n").inject[0].from_s,
+            2);
 }
 
 TEST(InjectDeck, finds_a_trace_beside_the_deck) {
@@ -62,7 +76,7 @@ TEST(InjectDeck, takes_a_delay_of_zero_so_that_a_sweep_may_begin_there) {
 
 TEST(InjectDeck, comes_back_the_same_from_its_resolved_text) {
   for (const std::string& fault :
-       {delay("stages = [0, 1]\ndelay_ms = 0\n"),
+       {delay("stages = [0, 1]\ndelay_ms = 0\n"), delay("stages = [0, 1]\ngbps = 0.5\nfrom_s = 2.5\n"),
         delay("ranks = [0, 3]\nper_packet_ms = 0.375\npacket_bytes = 9\n"),
         delay("stages = [0, 1]\ntrace = \"delays.csv\"\n"), down("ranks = [2, 1]\npath = \"direct\"\n")}) {
     const std::string text = to_toml(read(fault));
@@ -110,18 +124,31 @@ std::vector<Mistake> mistakes_of_links() {
       {delay("stages = [0, 1]\ndelay_ms = 30\nfrom_step = 5\nto_step = 4\n"),
        {},
        "DECK:23:1: inject.0.to_step = 4 is before inject.0.from_step = 5"},
+      {delay("stages = [0, 1]\ndelay_ms = 30\nfrom_s = 5\nto_s = 4.5\n"),
+       {},
+       "DECK:23:1: inject.0.to_s = 4.5 is before inject.0.from_s = 5.0"},
+      {delay("stages = [0, 1]\ndelay_ms = 30\nfrom_s = -1\n"),
+       {},
+       "DECK:22:1: inject.0.from_s = -1 is out of range: it must be at least 0"},
   };
 }
 
 std::vector<Mistake> mistakes_of_kinds() {
   const std::string ways =
-      "a link_delay needs delay_ms, or per_packet_ms with packet_bytes, or trace, one of them";
+      "a link_delay needs delay_ms, gbps or both, or per_packet_ms with packet_bytes, or trace, one of these "
+      "three";
   return {
       {delay("stages = [0, 1]\n"), {}, "DECK:18:1: " + ways},
       {delay("stages = [0, 1]\ndelay_ms = 3\ntrace = \"delays.csv\"\n"), {}, "DECK:21:1: " + ways},
       {delay("stages = [0, 1]\ndelay_ms = 3\nper_packet_ms = 1\npacket_bytes = 9\n"),
        {},
        "DECK:21:1: " + ways},
+      {delay("stages = [0, 1]\ngbps = 3\ntrace = \"delays.csv\"\n"), {}, "DECK:21:1: " + ways},
+      {delay("stages = [0, 1]\ngbps = 3\nper_packet_ms = 1\npacket_bytes = 9\n"), {}, "DECK:21:1: " + ways},
+      {delay("stages = [0, 1]\ngbps = 0\n"), {}, "DECK:21:1: " + ways},
+      {down("stages = [0, 1]\npath = \"direct\"\ngbps = 3\n"),
+       {},
+       "DECK:22:1: inject.0.gbps = 3.0 needs inject.0.kind = \"link_delay\""},
       {delay("stages = [0, 1]\nper_packet_ms = 3\n"),
        {},
        "DECK:21:1: inject.0.per_packet_ms and inject.0.packet_bytes go together"},

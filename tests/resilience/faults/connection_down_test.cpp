@@ -6,8 +6,8 @@ namespace {
 
 TEST(LinkDown, breaks_the_connections_of_an_address_at_both_ends_and_heals_for_new_ones) {
   LinkFault fault = down("10.0.0.5");
-  fault.from_step = 1;
-  fault.to_step = 2;
+  fault.window.from_step = 1;
+  fault.window.to_step = 2;
   Ranks ranks({fault});
   ranks.begin_step(0);
   auto sender = ranks.connect(kAddress, "a"), receiver = ranks.accept("a");
@@ -30,6 +30,17 @@ TEST(LinkDown, breaks_the_connections_of_an_address_at_both_ends_and_heals_for_n
   EXPECT_EQ(receiver->receive(Ranks::soon())->number, 6U);
 }
 
+TEST(LinkDown, that_comes_within_a_step_breaks_a_connection_at_its_next_message) {
+  LinkFault fault = down("10.0.0.5");
+  fault.window.from_s = 0.2;
+  Ranks ranks({fault});
+  ranks.begin_step(0);
+  auto sender = ranks.connect(kAddress, "a"), other = ranks.connect(kOther, "b");
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  EXPECT_TRUE(says_down(error_of([&] { sender->send(numbered(0), {}, Ranks::soon()); })));
+  other->send(numbered(0), {}, Ranks::soon());
+}
+
 TEST(LinkDown, of_the_direct_path_spares_delegates) {
   Ranks ranks({down("direct")});
   auto direct = ranks.connect(kAddress, kDirect);
@@ -43,7 +54,7 @@ TEST(LinkDown, of_the_direct_path_spares_delegates) {
 
 TEST(LinkDown, of_the_direct_path_comes_in_mid_iteration) {
   LinkFault fault = down("direct");
-  fault.from_step = 1;
+  fault.window.from_step = 1;
   fault.passing = 3;
   Ranks ranks({fault});
   ranks.begin_step(1);
@@ -69,7 +80,7 @@ TEST(LinkDown, of_the_direct_path_comes_in_mid_iteration) {
 
 TEST(LinkDown, wakes_a_message_that_is_held) {
   LinkFault fault = down("direct");
-  fault.from_step = 1;
+  fault.window.from_step = 1;
   Ranks ranks({slow(1000), fault});
   ranks.begin_step(0);
   auto sender = ranks.connect(kAddress, kDirect);

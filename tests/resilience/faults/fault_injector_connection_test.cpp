@@ -63,6 +63,17 @@ TEST(InjectedConnection, counts_the_tensors_packets_also_where_no_payload_travel
   EXPECT_GE(stopwatch.elapsed_s(), 0.05);
 }
 
+TEST(InjectedConnection, takes_as_long_as_the_bandwidth_that_is_left_says) {
+  LinkFault fault = slow(0);
+  fault.gbps = 0.001;
+  Ranks ranks({fault});
+  ranks.begin_step(0);
+  auto sender = ranks.connect(kAddress, "x");
+  const Stopwatch stopwatch;
+  sender->send(numbered(0, 6250), {}, Ranks::soon());
+  EXPECT_GE(stopwatch.elapsed_s(), 0.05);
+}
+
 TEST(InjectedConnection, counts_its_delay_as_transmission_not_as_queueing) {
   Ranks ranks({slow(0.05)});
   ranks.begin_step(0);
@@ -83,7 +94,7 @@ TEST(InjectedConnection, counts_its_delay_as_transmission_not_as_queueing) {
 
 TEST(InjectedConnection, leaves_other_steps_links_and_control_connections_alone) {
   LinkFault fault = slow(1000);
-  fault.from_step = 1;
+  fault.window.from_step = 1;
   Ranks ranks({fault, down("direct")});
   ranks.begin_step(0);
   ranks.connect(kAddress, "x")->send(numbered(0), {}, Ranks::soon());

@@ -84,8 +84,8 @@ TEST_F(InjectorOverMpi, messages_of_any_length_arrive_whole_and_one_delay_after_
 TEST_F(InjectorOverMpi, a_direct_path_that_is_cut_with_messages_under_way_works_again_when_made_anew) {
   LinkFault down = on_link_0_1();
   down.down_path = "direct";
-  down.from_step = 1;
-  down.to_step = 2;
+  down.window.from_step = 1;
+  down.window.to_step = 2;
   inject({down});
   injector_->begin_step(0);
   std::vector<float> lost(kLarge, 1), small(3, 1), values(kLarge, rank() == 0 ? 7.0F : -1.0F);

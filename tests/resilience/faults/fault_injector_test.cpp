@@ -71,8 +71,8 @@ TEST(LinkFaults, delay_in_both_directions_and_leave_other_links_alone) {
 
 TEST(LinkFaults, hold_from_the_first_step_named_to_before_the_last) {
   LinkFault fault = slow(0.03);
-  fault.from_step = 2;
-  fault.to_step = 4;
+  fault.window.from_step = 2;
+  fault.window.to_step = 4;
   LinkFaults faults({fault});
   const double expected[] = {0, 0, 30, 30, 0};
   expect_near(faults.delay(0, 1, 1, now()), 0);
@@ -80,6 +80,32 @@ TEST(LinkFaults, hold_from_the_first_step_named_to_before_the_last) {
     faults.begin_step(step);
     expect_near(faults.delay(0, 1, 1, now()), expected[step]);
   }
+}
+
+TEST(LinkFaults, hold_by_the_seconds_since_the_first_step_began) {
+  LinkFault fault = slow(0.03);
+  fault.window.from_s = 100;
+  fault.window.to_s = 200;
+  LinkFaults faults({fault});
+  faults.begin_step(0);
+  const auto began = now();
+  expect_near(faults.delay(0, 1, 1, began + std::chrono::seconds(99)), 0);
+  expect_near(faults.delay(0, 1, 1, began + std::chrono::seconds(101)), 30);
+  expect_near(faults.delay(0, 1, 1, began + std::chrono::seconds(201)), 0);
+}
+
+TEST(LinkFaults, take_bandwidth_in_proportion_to_the_bytes_alone_and_beside_a_delay) {
+  LinkFault fault = slow(0);
+  fault.gbps = 0.8;
+  LinkFault both = slow(0.03);
+  both.gbps = 0.8;
+  LinkFaults faults({fault}), sums({both});
+  faults.begin_step(0);
+  sums.begin_step(0);
+  expect_near(faults.delay(0, 1, 1'000'000, now()), 10);
+  expect_near(faults.delay(1, 0, 2'000'000, now()), 20);
+  expect_near(faults.delay(0, 1, 0, now()), 0);
+  expect_near(sums.delay(0, 1, 1'000'000, now()), 40);
 }
 
 TEST(LinkFaults, are_not_there_before_the_first_step) {
@@ -127,7 +153,7 @@ TEST(LinkFaults, take_down_the_path_named_and_no_other) {
   LinkFault direct = slow(0), address = slow(0);
   direct.down_path = "direct";
   address.down_path = "10.0.0.5";
-  address.from_step = 1;
+  address.window.from_step = 1;
   LinkFaults faults({direct, address});
   faults.begin_step(0);
   EXPECT_TRUE(faults.is_down(1, 0, {.direct = true}));

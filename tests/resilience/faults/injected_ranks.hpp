@@ -32,13 +32,13 @@ inline LinkFault slow(double delay_s, std::int64_t from_step = 0) {
   LinkFault fault;
   fault.links = {{0, 1}};
   fault.delay_s = delay_s;
-  fault.from_step = from_step;
+  fault.window.from_step = from_step;
   return fault;
 }
 inline LinkFault direct_down(std::int64_t from_step, std::int64_t to_step) {
   LinkFault fault = slow(0, from_step);
   fault.down_path = "direct";
-  fault.to_step = to_step;
+  fault.window.to_step = to_step;
   return fault;
 }
 

@@ -46,8 +46,7 @@ class PeerLinks : public ::testing::Test {
   }
   static ReplicaFaultRequest dark(int peer) {
     return {.entry = 0,
-            .from_step = 3,
-            .to_step = 4,
+            .window = {.from_step = 3, .to_step = 4},
             .repeats = true,
             .what = ReplicaFaultRequest::Dark{.replica = 0, .peer = peer, .seconds = kDark_s}};
   }
@@ -87,6 +86,16 @@ TEST_F(PeerLinks, are_dark_to_nobody_else_and_at_no_other_time) {
   EXPECT_TRUE(connection_->receive(Deadline::after_s(kDark_s)));
 }
 
+TEST_F(PeerLinks, are_light_before_the_seconds_of_a_partition_have_come) {
+  ReplicaFaultRequest late = dark(1);
+  late.window.from_s = 1000;
+  inject({late});
+  connect();
+  begin_step(3);
+  other_->send({.kind = 7}, {}, soon());
+  EXPECT_TRUE(connection_->receive(Deadline::after_s(kDark_s)));
+}
+
 TEST_F(PeerLinks, in_the_dark_cannot_be_made_before_the_deadline) {
   inject({dark(1)});
   begin_step(3);
@@ -115,13 +124,15 @@ TEST_F(PeerLinks, delay_each_chunk_of_a_stream) {
 TEST(FaultOccasion, comes_once_in_its_steps_however_many_incarnations_ask) {
   const auto marker = std::filesystem::temp_directory_path() / ("fault_occasion." + std::to_string(getpid()));
   std::filesystem::remove(marker);
-  const FaultOccasion first(5, 7, marker), later(5, 7, marker), each(5, 7, {});
-  EXPECT_FALSE(first.comes(4));
-  EXPECT_TRUE(first.comes(6));
-  EXPECT_FALSE(first.comes(6));
-  EXPECT_FALSE(later.comes(5));
-  EXPECT_FALSE(each.comes(7));
-  EXPECT_TRUE(each.comes(5) && each.comes(6));
+  const FaultWindow window{.from_step = 5, .to_step = 7, .to_s = 100};
+  const FaultOccasion first(window, marker), later(window, marker), each(window, {});
+  EXPECT_FALSE(first.comes(4, 0));
+  EXPECT_TRUE(first.comes(6, 0));
+  EXPECT_FALSE(first.comes(6, 0));
+  EXPECT_FALSE(later.comes(5, 0));
+  EXPECT_FALSE(each.comes(7, 0));
+  EXPECT_FALSE(each.comes(6, 101));
+  EXPECT_TRUE(each.comes(5, 0) && each.comes(6, 99));
   std::filesystem::remove(marker);
 }
 
