@@ -195,6 +195,7 @@ kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank) {
   kernels::EmulatedOptions options;
   options.copy_s = deck.device.copy_ms * kSecondsPerMs;
+  options.probe_s = deck.device.probe_ms * kSecondsPerMs;
   options.jitter_percent = deck.device.jitter_percent;
   options.seed = kernels::CounterRandom(static_cast<std::uint64_t>(deck.run.seed), "jitter")
                      .bits(static_cast<std::uint64_t>(rank));

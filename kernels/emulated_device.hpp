@@ -20,6 +20,7 @@ namespace tenax::kernels {
 
 struct EmulatedOptions {
   double copy_s = 0;          ///< Kernels::copy between host and device, each
+  double probe_s = 0;         ///< Kernels::matmul, with which a device's speed is tested
   double jitter_percent = 0;  ///< 0 to 100: occupy() is scaled by 1 + jitter · u/100, u uniform in [-1, 1]
   std::uint64_t seed = 1;     ///< for the jitter; give each rank its own
   std::size_t memory_bytes = std::size_t{1} << 50;  ///< what the device holds
@@ -35,7 +36,8 @@ class EmulatedDevice : public Device {
   virtual void host_blocked(Stream& stream) = 0;
 };
 
-/// Operations of kernels() other than copy take no time. A copy between host and device is
+/// Operations of kernels() other than copy and matmul take no time. A matmul takes probe_s (jittered)
+/// from now on at the earliest, and the caller sleeps until it has run. A copy between host and device is
 /// asynchronous: it occupies its stream for copy_s; the caller does not sleep. It starts after the
 /// inputs that the stream was told of since its last operation, and where it was told of none, now
 /// at the earliest (a thread launched it in answer to something). Device buffers have their size

@@ -19,15 +19,29 @@ Tensor EmulatedStage::input(int) { return first_ ? Tensor{} : boundary(); }
 
 Tensor EmulatedStage::output(int) { return last_ ? Tensor{} : boundary(); }
 
-void EmulatedStage::forward(int, int) { device_.occupy(stream_, costs_.forward_s); }
+void EmulatedStage::end_pass() {
+  if (!tensor_group_) return;
+  Tensor activation = boundary();
+  if (activation.size() == 0) activation = {nullptr, DType::bf16, {1}};
+  tensor_group_->all_reduce(stream_, activation, comm::ReduceOp::sum);
+}
 
-void EmulatedStage::backward_input(int) { device_.occupy(stream_, costs_.backward_input_s); }
+void EmulatedStage::forward(int, int) {
+  device_.occupy(stream_, costs_.forward_s);
+  end_pass();
+}
+
+void EmulatedStage::backward_input(int) {
+  device_.occupy(stream_, costs_.backward_input_s);
+  end_pass();
+}
 
 void EmulatedStage::backward_weight(int, bool, const GradientsReady& ready) {
-  if (!ready) return device_.occupy(stream_, costs_.backward_weight_s);
-  for (int row = 0; row < kRows; ++row) {
-    device_.occupy(stream_, costs_.backward_weight_s / kRows);
-    ready(row, row + 1);
+  const int pieces = ready ? kRows : 1;
+  for (int row = 0; row < pieces; ++row) {
+    device_.occupy(stream_, costs_.backward_weight_s / pieces);
+    if (row + 1 == pieces) end_pass();
+    if (ready) ready(row, row + 1);
   }
 }
 

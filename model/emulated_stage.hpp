@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "comm/communicator.hpp"
 #include "kernels/emulated_device.hpp"
 #include "model/pipeline_stage.hpp"
 
@@ -24,6 +25,9 @@ class EmulatedStage final : public PipelineStage {
   /// `device` and `stream` (one of its own) must outlive the stage.
   EmulatedStage(const EmulatedStageCosts& costs, bool first, bool last, kernels::EmulatedDevice& device,
                 kernels::Stream& stream);
+  /// From now on a pass ends when the slowest rank's of its tensor group does: the ranks exchange
+  /// messages without data as large as a boundary tensor. `group` must outlive the stage.
+  void end_passes_with(comm::Communicator& group) { tensor_group_ = &group; }
 
   kernels::Stream& stream() override { return stream_; }
   /// activation_bytes long, without data; absent on the first stage / the last.
@@ -35,11 +39,13 @@ class EmulatedStage final : public PipelineStage {
 
  private:
   kernels::Tensor boundary() const;
+  void end_pass();
 
   EmulatedStageCosts costs_;
   bool first_, last_;
   kernels::EmulatedDevice& device_;
   kernels::Stream& stream_;
+  comm::Communicator* tensor_group_ = nullptr;
 };
 
 }  // namespace tenax::model

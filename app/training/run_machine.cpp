@@ -117,7 +117,7 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
     if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
-  if (delegates || rank_.seat() || (emulated_ && layout.grid.pipeline * layout.grid.data > 1))
+  if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1))
     create_transport();
   comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
   return {.options = pipeline_options(deck),

@@ -97,7 +97,7 @@ struct DeviceSection {
   std::int64_t send_queue_depth = 1;
   std::int64_t activation_bytes = 0;  ///< size of a boundary tensor; resolved: the model's for 0
   std::int64_t gradient_bytes = 0;    ///< size of one rank's weight gradients; resolved likewise
-  double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, jitter_percent = 0;
+  double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, probe_ms = 5, jitter_percent = 0;
 };
 
 struct CheckpointSection {

@@ -110,6 +110,9 @@ void add_device(Keys& keys) {
       .at_least(0)
       .in("ms");
   emulated("optimizer_ms", &S::optimizer_ms, "time of the optimizer.").at_least(0).in("ms");
+  emulated("probe_ms", &S::probe_ms, "time of a matrix product with which a rank's speed is tested.")
+      .at_least(0)
+      .in("ms");
   emulated("jitter_percent", &S::jitter_percent, "seeded spread of all times.")
       .within({0, 100, false, false})
       .in("%");

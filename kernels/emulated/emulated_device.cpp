@@ -41,7 +41,7 @@ class SleepingDevice final : public EmulatedDevice {
  public:
   explicit SleepingDevice(const EmulatedOptions& options)
       : options_(options),
-        kernels_(options.copy_s),
+        kernels_(options.copy_s, [this](Stream& stream) { probe(stream); }),
         host_memory_bytes_(usable_memory_bytes()),
         allocated_(std::make_shared<Allocated>(0)) {
     assert(options.jitter_percent >= 0 && options.jitter_percent <= 100 && options.copy_s >= 0);
@@ -72,12 +72,19 @@ class SleepingDevice final : public EmulatedDevice {
   Kernels& kernels() override { return kernels_; }
 
   void occupy(Stream& stream, double seconds) override {
-    const double scale = 1 + options_.jitter_percent / 100 * own(stream).next_jitter();
-    sleep_until_s(own(stream).enqueue(seconds * scale));
+    sleep_until_s(own(stream).enqueue(jittered(stream, seconds)));
   }
   void host_blocked(Stream& stream) override { stream.input_arrived(steady_now_s()); }
 
  private:
+  double jittered(Stream& stream, double seconds) const {
+    return seconds * (1 + options_.jitter_percent / 100 * own(stream).next_jitter());
+  }
+  void probe(Stream& stream) {
+    if (options_.probe_s > 0)
+      sleep_until_s(own(stream).enqueue_in_answer(jittered(stream, options_.probe_s)));
+  }
+
   EmulatedOptions options_;
   EmulatedKernels kernels_;
   std::size_t host_memory_bytes_;

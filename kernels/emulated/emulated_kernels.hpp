@@ -1,5 +1,9 @@
-// The operations of the emulated device: none takes time or touches data, but copies between host and device.
+// The operations of the emulated device: none touches data, and none takes time but the matrix product and
+// copies between host and device.
 #pragma once
+
+#include <functional>
+#include <utility>
 
 #include "kernels/kernels.hpp"
 
@@ -7,9 +11,11 @@ namespace tenax::kernels {
 
 class EmulatedKernels final : public Kernels {
  public:
-  explicit EmulatedKernels(double copy_s) : copy_s_(copy_s) {}
+  /// `probe`: what a matrix product does.
+  EmulatedKernels(double copy_s, std::function<void(Stream&)> probe)
+      : copy_s_(copy_s), probe_(std::move(probe)) {}
 
-  void matmul(Stream&, const MatmulArgs&) override {}
+  void matmul(Stream& stream, const MatmulArgs&) override { probe_(stream); }
   void bias_gradient(Stream&, const BiasGradientArgs&) override {}
   void gelu_forward(Stream&, const GeluForwardArgs&) override {}
   void gelu_backward(Stream&, const GeluBackwardArgs&) override {}
@@ -38,6 +44,7 @@ class EmulatedKernels final : public Kernels {
 
  private:
   double copy_s_;
+  std::function<void(Stream&)> probe_;
 };
 
 }  // namespace tenax::kernels

@@ -1,6 +1,8 @@
 #include "parallel/replica/emulated_replica.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 
 #include "comm/emulated/direct_endpoint.hpp"
 
@@ -11,26 +13,29 @@ using kernels::Deadline;
 namespace {
 
 /// A ring over links of its own, whose queues never hold up the host: collectives have a stream to themselves.
-std::unique_ptr<comm::Communicator> make_data_group(const PipelineContext& context, double deadline_s,
-                                                    const ProcessGrid& grid) {
+/// `link_gbps`: of these links.
+std::unique_ptr<comm::Communicator> make_group(GroupKind kind, const PipelineContext& context,
+                                               double link_gbps, double deadline_s, const ProcessGrid& grid) {
   constexpr int kManyMessages = 1 << 16;
-  const std::vector<int> ranks = grid.group(GroupKind::data, context.world.rank());
-  const GroupSplit part = grid.split(GroupKind::data, context.world.rank());
+  const std::string name = name_of(kind);
+  const std::vector<int> ranks = grid.group(kind, context.world.rank());
+  const GroupSplit part = grid.split(kind, context.world.rank());
   const auto size = static_cast<int>(ranks.size());
-  if (size == 1) return context.world.split_communicator("data", part.color, part.key, context.device);
+  if (size == 1) return context.world.split_communicator(name, part.color, part.key, context.device);
   std::vector<comm::Peer> group;
   for (const int rank : ranks) group.push_back(context.peers[static_cast<std::size_t>(rank)]);
-  const int me = grid.coordinates_of(context.world.rank()).data;
+  const auto me =
+      static_cast<int>(std::find(ranks.begin(), ranks.end(), context.world.rank()) - ranks.begin());
   std::vector<int> neighbours = {(me + 1) % size};
   if (size > 2) neighbours.push_back((me + size - 1) % size);
   comm::DirectOptions options;
   options.depth = kManyMessages;
-  options.link_gbps = context.options.emulated.link_gbps;
+  options.link_gbps = link_gbps;
   options.deadline_s = deadline_s;
   auto endpoint =
-      comm::create_emulated_direct_endpoint("data." + std::to_string(part.color), group, me, neighbours,
+      comm::create_emulated_direct_endpoint(name + "." + std::to_string(part.color), group, me, neighbours,
                                             *context.transport, context.device, options);
-  return comm::create_emulated_ring_communicator("data", std::move(endpoint), context.device, {deadline_s});
+  return comm::create_emulated_ring_communicator(name, std::move(endpoint), context.device, {deadline_s});
 }
 
 }  // namespace
@@ -41,16 +46,26 @@ EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelineContext& co
       options_(std::move(options)),
       device_(device),
       stream_(device.create_stream()),
-      data_group_(timed(make_data_group(context, group_deadline_s_, grid_))) {
+      data_group_(timed(make_group(GroupKind::data, context, context.options.emulated.link_gbps,
+                                   group_deadline_s_, grid_))) {
   const auto s = static_cast<std::size_t>(coordinates_.pipeline);
   const StageCosts& costs = layout.costs.stages[s];
   stage_ = std::make_unique<model::EmulatedStage>(
       model::EmulatedStageCosts{costs.forward_s, costs.backward_input_s, costs.backward_weight_s,
                                 options_.load.activation_bytes},
       s == 0, s + 1 == layout.costs.stages.size(), device, *stream_);
+  create_tensor_group(context);
   pipeline_ = std::make_unique<PipelineRunner>(
       layout_, grid_, context, [this](int) -> model::PipelineStage& { return *stage_; },
       PipelineRunner::Announce{});
+}
+
+// A pass's time is configured with its collectives, so that healthy links add nothing to it.
+void EmulatedReplica::create_tensor_group(const PipelineContext& context) {
+  constexpr double kInfinite_gbps = 0;
+  if (layout_.grid.tensor == 1) return;
+  tensor_group_ = timed(make_group(GroupKind::tensor, context, kInfinite_gbps, group_deadline_s_, grid_));
+  stage_->end_passes_with(*tensor_group_);
 }
 
 kernels::Tensor EmulatedReplica::gradients() const {

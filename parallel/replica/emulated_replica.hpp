@@ -40,6 +40,7 @@ class EmulatedReplica final : public Replica {
 
  private:
   kernels::Stream& stream() override { return *stream_; }
+  void create_tensor_group(const PipelineContext& context);
   kernels::Tensor gradients() const;
   bool is_alone() const { return layout_.grid.data == 1; }  // in its replica: nobody else adds to its sums
   void announce_rows(int begin, int end);
@@ -47,7 +48,7 @@ class EmulatedReplica final : public Replica {
   Options options_;
   kernels::EmulatedDevice& device_;
   std::unique_ptr<kernels::Stream> stream_;
-  std::unique_ptr<comm::Communicator> data_group_;
+  std::unique_ptr<comm::Communicator> data_group_, tensor_group_;  // tensor_group_: null where it is of one
   std::unique_ptr<model::EmulatedStage> stage_;
   std::unique_ptr<PipelineRunner> pipeline_;
   PieceReady piece_ready_;

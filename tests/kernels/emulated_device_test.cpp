@@ -51,6 +51,21 @@ TEST(EmulatedDevice, operations_follow_each_other_without_gaps_however_late_the_
   }
 }
 
+TEST(EmulatedDevice, a_matrix_product_takes_the_time_of_a_probe_from_now_on) {
+  const auto device = create_emulated_device({.probe_s = 0.004});
+  const auto stream = device->create_stream();
+  sleep_until_s(mark_s(*device, *stream) + 0.01);
+  const double now_s = steady_now_s();
+  device->kernels().matmul(*stream, {});
+  EXPECT_GE(mark_s(*device, *stream), now_s + 0.004);
+  EXPECT_GE(steady_now_s(), mark_s(*device, *stream));
+  const auto instant = create_emulated_device({});
+  const auto other = instant->create_stream();
+  const double begin_s = mark_s(*instant, *other);
+  instant->kernels().matmul(*other, {});
+  EXPECT_EQ(mark_s(*instant, *other), begin_s);
+}
+
 TEST(EmulatedDevice, an_operation_starts_when_its_input_has_arrived) {
   const auto device = create_emulated_device({});
   const auto stream = device->create_stream(), other = device->create_stream();

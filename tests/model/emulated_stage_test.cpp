@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <vector>
+
+#include "comm/emulated/direct_endpoint.hpp"
+#include "tests/comm/emulated/emulated_network.hpp"
+
 namespace tenax::model {
 namespace {
 
@@ -48,6 +54,37 @@ TEST_F(EmulatedStageTest, announces_its_rows_of_gradients_while_the_last_backwar
     EXPECT_NEAR(mark_s(), begin_s + rows * 0.003 / EmulatedStage::kRows, 1e-8);
   });
   EXPECT_EQ(rows, EmulatedStage::kRows);
+}
+
+// Its passes take three times as long on rank 1.
+TEST(EmulatedTensorGroup, ends_its_passes_together) {
+  constexpr int kRanks = 2;
+  comm::LocalNetwork network(kRanks);
+  double took_s[kRanks] = {};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto device = kernels::create_emulated_device({});
+      const auto stream = device->create_stream();
+      auto endpoint = comm::create_emulated_direct_endpoint(
+          "tensor", network.peers(), rank, {1 - rank}, network.transport(rank), *device, {.depth = 1000});
+      const auto group =
+          comm::create_emulated_ring_communicator("tensor", std::move(endpoint), *device, {.deadline_s = 20});
+      const double pass_s = rank == 1 ? 0.06 : 0.02;
+      EmulatedStage stage({pass_s, pass_s, pass_s, 0}, true, true, *device, *stream);
+      stage.end_passes_with(*group);
+      const auto begin = device->create_event(), end = device->create_event();
+      device->host_blocked(*stream);
+      stream->record(*begin);
+      stage.forward(0, 0);
+      stage.backward_input(0);
+      stage.backward_weight(0, true, {});
+      stream->record(*end);
+      took_s[rank] = end->time_s() - begin->time_s();
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(took_s[1], 0.18);
+  EXPECT_GE(took_s[0], 0.12);  // it began no more than a pass after the other
 }
 
 }  // namespace
