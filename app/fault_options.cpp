@@ -1,5 +1,6 @@
 #include "app/fault_options.hpp"
 
+#include <memory>
 #include <variant>
 
 #include "app/units.hpp"
@@ -31,6 +32,14 @@ FaultRequest link_request(const io::InjectEntry& entry) {
   request.trace = entry.trace;
   if (entry.kind == io::FaultKind::link_down) request.down_path = entry.path;
   return request;
+}
+
+resilience::ComputeFault compute_fault(const io::InjectEntry& entry) {
+  resilience::ComputeFault fault{.window = window_of(entry), .factor = entry.factor, .trace = nullptr};
+  if (!entry.trace.empty())
+    fault.trace =
+        std::make_shared<const io::FaultTrace>(io::read_fault_trace(entry.trace, io::kTracedFactor));
+  return fault;
 }
 
 resilience::StepPoint step_point(io::FaultPoint point) {
@@ -93,6 +102,15 @@ std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck) {
     requests.back().ranks = {entry.replicas.begin(), entry.replicas.end()};
   }
   return resilience::bind_faults(requests, parallel::ProcessGrid(parallel::GridShape{}), 1);
+}
+
+std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank) {
+  std::vector<resilience::ComputeFault> faults;
+  for (const io::InjectEntry& entry : deck.inject) {
+    const bool is_here = entry.rank == rank && (entry.replica < 0 || entry.replica == replica);
+    if (entry.kind == io::FaultKind::slow_compute && is_here) faults.push_back(compute_fault(entry));
+  }
+  return faults;
 }
 
 std::vector<ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "io/deck/deck.hpp"
+#include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/link_faults.hpp"
 #include "resilience/faults/replica_fault_injector.hpp"
 
@@ -13,6 +14,8 @@ namespace tenax::app {
 std::vector<resilience::FaultRequest> link_fault_requests(const io::Deck& deck);
 /// Of links between replicas, by the numbers of these. Throws Error(rank) for a trace that cannot be read.
 std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
+/// Of the device of one rank. Throws Error(rank) for a trace that cannot be read.
+std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank);
 /// Of processes, and of links that are dark.
 std::vector<resilience::ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck);
 

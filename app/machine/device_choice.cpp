@@ -40,6 +40,8 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
     if (deck.device.kind == io::DeviceKind::automatic) choice.note = "no GPU: " + reason;
     return choice;
   }
+  for (const io::InjectEntry& fault : deck.inject)
+    if (fault.kind == io::FaultKind::slow_compute) throw Error(Scope::rank, io::kCannotSlowGpu);
   const int devices = presence.devices > 0 ? presence.devices : 1;
   const int index = rank_on_host % devices;
   choice.device = kernels::create_cuda_device(cuda_options(deck, index));

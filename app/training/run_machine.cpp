@@ -17,10 +17,19 @@
 namespace tenax::app {
 
 RunMachine::RunMachine(RunRank& rank) : rank_(rank) {
+  find_compute_faults();
   create_device();
   if (emulated_) return;
   use_nccl();
   measure();
+}
+
+void RunMachine::find_compute_faults() {
+  rank_.control().agree([&] {
+    const int replica = rank_.seat() ? rank_.seat()->replica : 0;
+    auto faults = app::compute_faults(rank_.deck(), replica, rank_.world().rank());
+    if (!faults.empty()) compute_faults_ = std::make_unique<resilience::ComputeFaults>(std::move(faults));
+  });
 }
 
 void RunMachine::create_device() {
@@ -30,13 +39,18 @@ void RunMachine::create_device() {
     device_ = std::move(choice.device);
     device_note_ = choice.note;
     ranks_sharing_device_ = choice.ranks_sharing;
+    if (compute_faults_) device_ = compute_faults_->wrap(std::move(device_));
     return;
   }
-  rank_.control().agree([&] {
-    auto emulated = kernels::create_emulated_device(emulated_device_options(deck, rank_.world().rank()));
-    emulated_ = emulated.get();
-    device_ = std::move(emulated);
-  });
+  rank_.control().agree([&] { create_emulated_device(); });
+}
+
+void RunMachine::create_emulated_device() {
+  auto emulated =
+      kernels::create_emulated_device(emulated_device_options(rank_.deck(), rank_.world().rank()));
+  if (compute_faults_) emulated = compute_faults_->wrap(std::move(emulated));
+  emulated_ = emulated.get();
+  device_ = std::move(emulated);
 }
 
 // NCCL carries what GPUs say to each other, unless two ranks share one, or faults are to be injected, which need links that
@@ -117,8 +131,7 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
     if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
-  if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1))
-    create_transport();
+  if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) create_transport();
   comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
   return {.options = pipeline_options(deck),
           .world = world,

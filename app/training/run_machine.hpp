@@ -12,6 +12,7 @@
 #include "kernels/emulated_device.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
+#include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/fault_injector.hpp"
 #include "resilience/faults/replica_fault_injector.hpp"
 
@@ -43,6 +44,8 @@ class RunMachine {
   comm::Transport* transport() { return transport_.get(); }
   /// Null unless that is the device.
   kernels::EmulatedDevice* emulated() const { return emulated_; }
+  /// Null where the deck does not slow this rank down.
+  resilience::ComputeFaults* compute_faults() const { return compute_faults_.get(); }
   /// Null where the deck injects no faults.
   resilience::FaultInjector* injector() const { return injector_.get(); }
   /// What a replica comes to in a step is told here.
@@ -56,6 +59,8 @@ class RunMachine {
 
  private:
   void create_device();
+  void find_compute_faults();
+  void create_emulated_device();
   void use_nccl();
   void measure();
   void compare_with_cores();
@@ -63,6 +68,7 @@ class RunMachine {
   void inject_into_replica();
 
   RunRank& rank_;
+  std::unique_ptr<resilience::ComputeFaults> compute_faults_;
   std::unique_ptr<kernels::Device> device_;
   kernels::EmulatedDevice* emulated_ = nullptr;  // device_, where it is that
   std::string device_note_;

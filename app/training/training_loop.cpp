@@ -83,6 +83,7 @@ Verdict TrainingLoop::step() {
   if (!begin()) return Verdict::suspend;
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
+  if (parts_.compute_faults) parts_.compute_faults->begin_step(step_);
   const kernels::UpdateRule rule = update_rule(parts_.deck.optimizer, learning_rate(),
                                                static_cast<double>(peers_.step_tokens()), step_ + 1);
   StepVote vote;

@@ -22,6 +22,7 @@
 #include "resilience/adaptation/pass_times.hpp"
 #include "resilience/adaptation/pipeline_adaptation.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
+#include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/fault_injector.hpp"
 #include "resilience/replicas/replica_session.hpp"
 
@@ -45,6 +46,7 @@ struct TrainingParts {
   resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
   resilience::FaultInjector* injector = nullptr;         ///< null where the deck injects no faults
+  resilience::ComputeFaults* compute_faults = nullptr;   ///< null where this rank's device has none
   io::RunLock* lock = nullptr;                           ///< rank 0's, null elsewhere
   std::filesystem::path records_directory = {};          ///< with peers: where this replica writes
   StopSignals& signals;

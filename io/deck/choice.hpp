@@ -89,9 +89,10 @@ inline const Words& words_of(Launcher) {
   return words;
 }
 
-enum class FaultKind { unset, link_delay, link_down, process, partition, hang, bit_flip };
+enum class FaultKind { unset, link_delay, link_down, slow_compute, process, partition, hang, bit_flip };
 inline const Words& words_of(FaultKind) {
-  static const Words words = {"", "link_delay", "link_down", "process", "partition", "hang", "bit_flip"};
+  static const Words words = {"",        "link_delay", "link_down", "slow_compute",
+                              "process", "partition",  "hang",      "bit_flip"};
   return words;
 }
 

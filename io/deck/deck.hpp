@@ -130,6 +130,11 @@ struct ReplicasSection {
   std::int64_t digest_steps = 16;
 };
 
+/// Why slow_compute is refused on a GPU, by the deck or when one is found.
+inline constexpr const char* kCannotSlowGpu =
+    "slow_compute slows the CPU and the emulated device; a GPU's operations cannot be slowed from outside: "
+    "use device.kind = \"cpu\" or \"emulated\"";
+
 /// One [[inject]] entry: a fault that holds while from_step <= step < to_step, and from_s <= seconds
 /// since the first step began < to_s. Faults of processes and of the memory of ranks come once, in
 /// the first incarnation that reaches them.
@@ -141,6 +146,7 @@ struct InjectEntry {
   std::int64_t data = -1;                            ///< which pipeline; -1 = all
   double delay_ms = 0, gbps = 0, per_packet_ms = 0;  ///< gbps 0: all of the bandwidth is left
   std::int64_t packet_bytes = 0;
+  double factor = 0;                    ///< of slow_compute: at least 1; 0 = a trace says it
   std::string trace;                    ///< absolute path or empty
   std::string path;                     ///< "direct" or an address
   std::vector<std::int64_t> replicas;   ///< two, between which messages are late or lost

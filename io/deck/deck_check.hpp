@@ -20,7 +20,7 @@ void check_faults(const Deck& deck, const Origins& origins);
 /// What is known and has no machinery yet, in words.
 std::string not_supported(const std::string& what, const std::string& reason);
 
-/// Reads each delay trace once. Throws kernels::Error(rank) at the key of a file that is missing or
+/// Reads each trace once. Throws kernels::Error(rank) at the key of a file that is missing or
 /// malformed.
 void check_traces(const Deck& deck, const Origins& origins);
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "io/deck/deck_key.hpp"
-#include "io/deck/delay_trace.hpp"
+#include "io/deck/fault_trace.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -43,6 +43,7 @@ class FaultCheck {
       fail({"path"}, shown("path") +
                          " is neither \"direct\" nor an address, as \"10.0.0.5\", \"fe80::1\", "
                          "\"10.0.0.5:4000\" or \"shm\" would be");
+    if (fault_.kind == FaultKind::slow_compute) check_compute();
     if (fault_.kind == FaultKind::process) check_process();
     if (fault_.kind == FaultKind::partition) check_partition();
     check_is_there();
@@ -125,14 +126,30 @@ class FaultCheck {
                       " (parallel.replicas), counted from 0");
   }
 
+  void check_compute() const {
+    if (!is_set("rank")) fail({"rank", "kind"}, "a slow_compute needs " + name("rank"));
+    check_is_rank("run", 0);
+    check_is_replica("replica", fault_.replica);
+    if ((fault_.factor > 0) != fault_.trace.empty())
+      fail({"factor", "trace", "kind"},
+           "a slow_compute needs " + name("factor") + " or " + name("trace") + ", one of them");
+    if (fault_.factor > 0 && fault_.factor < 1)
+      fail({"factor"}, shown("factor") + " is out of range: it must be at least 1");
+    if (deck_.device.kind == DeviceKind::cuda) fail({"kind"}, shown("kind") + ": " + kCannotSlowGpu);
+  }
+
+  void check_is_rank(const char* whole, std::int64_t least) const {
+    if (fault_.rank < least || fault_.rank >= deck_.parallel.ranks())
+      fail({"rank"}, shown("rank") + " is outside of the " + whole + ": it has " +
+                         std::to_string(deck_.parallel.ranks()) +
+                         " ranks (tensor x pipeline x data), counted from 0");
+  }
+
   void check_process() const {
     if (fault_.replica < 0)
       fail({"replica", "kind"}, "a process fault needs " + name("replica") + " = 0 or more");
     check_is_replica("replica", fault_.replica);
-    if (fault_.rank >= deck_.parallel.ranks())
-      fail({"rank"}, shown("rank") + " is outside of the replica: it has " +
-                         std::to_string(deck_.parallel.ranks()) +
-                         " ranks (tensor x pipeline x data), counted from 0");
+    check_is_rank("replica", -1);
     if (fault_.stop_s > 0 && fault_.signal != FaultSignal::stop)
       fail({"stop_s", "signal"}, shown("stop_s") + " needs " + name("signal") + " = \"STOP\"");
   }
@@ -185,9 +202,10 @@ void check_faults(const Deck& deck, const Origins& origins) {
 
 void check_traces(const Deck& deck, const Origins& origins) {
   for (std::size_t i = 0; i < deck.inject.size(); ++i) {
-    if (deck.inject[i].trace.empty()) continue;
+    const InjectEntry& fault = deck.inject[i];
+    if (fault.trace.empty()) continue;
     try {
-      read_delay_trace(deck.inject[i].trace);
+      read_fault_trace(fault.trace, fault.kind == FaultKind::slow_compute ? kTracedFactor : kTracedDelay);
     } catch (const kernels::Error& error) {
       const std::string key = "inject." + std::to_string(i) + ".trace";
       throw kernels::Error(error.scope(), origins.place_of({key}) + key + ": " + error.what());

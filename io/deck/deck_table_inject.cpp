@@ -35,15 +35,25 @@ void add_links(Rows<S>& inject) {
       .at_least(0)
       .in("ms");
   delay("packet_bytes", &S::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
-  delay("trace", &S::trace,
-        "a CSV file of seconds,delay_ms, relative to the deck: from each time on (0 = the first step begins) "
-        "that delay.")
-      .example("\"delays.csv\"");
   inject("path", &S::path,
          "link_down: \"direct\" (cut in the middle of from_step), or an address of either end (down from its "
          "beginning).")
       .of_kinds({"link_down"})
       .example("\"direct\"");
+}
+
+void add_compute(Rows<S>& inject) {
+  inject("factor", &S::factor,
+         "slow_compute: an operation takes that many times as long, at least 1; messages and copies do not.")
+      .at_least(0)
+      .of_kinds({"slow_compute"})
+      .example("1.5");
+  inject(
+      "trace", &S::trace,
+      "A CSV file of seconds,delay_ms (link_delay) or seconds,factor (slow_compute), relative to the deck: "
+      "from each time on (0 = the first step begins) that delay or factor.")
+      .of_kinds({"link_delay", "slow_compute"})
+      .example("\"delays.csv\"");
 }
 
 void add_replicas(Rows<S>& inject) {
@@ -52,14 +62,16 @@ void add_replicas(Rows<S>& inject) {
       .within(kCount)
       .of_kinds({"link_delay", "partition"})
       .example("[0, 1]");
-  inject("replica", &S::replica, "The replica that suffers; of a partition with service.")
+  inject("replica", &S::replica,
+         "The replica that suffers; of a partition with service. slow_compute: -1 = each.")
       .within({-1, kMaxSize, false, false})
-      .of_kinds({"process", "partition", "hang", "bit_flip"})
+      .of_kinds({"slow_compute", "process", "partition", "hang", "bit_flip"})
       .example("0");
   inject("rank", &S::rank,
-         "The rank that suffers, counted in its replica; process: -1 = the replica's mpirun.")
+         "The rank that suffers, counted in its replica; process: -1 = the replica's mpirun. "
+         "Required for slow_compute.")
       .within({-1, kMaxSize, false, false})
-      .of_kinds({"process", "hang", "bit_flip"});
+      .of_kinds({"slow_compute", "process", "hang", "bit_flip"});
   inject("signal", &S::signal, "process: how it ends, or stops.").of_kinds({"process"});
   inject("stop_s", &S::stop_s, "process: with STOP, until it goes on; 0 = for good.")
       .at_least(0)
@@ -112,6 +124,7 @@ void add_inject_rows(Keys& keys) {
       .in("seconds");
   inject("to_s", &S::to_s, "It holds no longer than until then; 0 = no limit.").at_least(0).in("seconds");
   add_links(inject);
+  add_compute(inject);
   add_replicas(inject);
   add_culprits(inject);
 }

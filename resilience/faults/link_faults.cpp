@@ -32,7 +32,8 @@ LinkFault bind(const FaultRequest& request, const parallel::ProcessGrid& grid, i
   fault.per_packet_s = request.per_packet_s;
   fault.packet_bytes = request.packet_bytes;
   if (!request.trace.empty())
-    fault.trace = std::make_shared<const io::DelayTrace>(io::read_delay_trace(request.trace));
+    fault.trace =
+        std::make_shared<const io::FaultTrace>(io::read_fault_trace(request.trace, io::kTracedDelay));
   fault.down_path = request.down_path;
   if (fault.down_path == kDirectPath) fault.passing = microbatches;
   return fault;
@@ -52,7 +53,7 @@ double LinkFault::message_delay_s(std::uint64_t bytes, double run_s) const {
     const std::uint64_t packets = bytes / packet_bytes + (bytes % packet_bytes == 0 ? 0 : 1);
     seconds += per_packet_s * static_cast<double>(std::max<std::uint64_t>(packets, 1));
   }
-  if (trace) seconds += trace->delay_ms_at(run_s) * 1e-3;
+  if (trace) seconds += trace->value_at(run_s) * 1e-3;
   return seconds;
 }
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/deck/delay_trace.hpp"
+#include "io/deck/fault_trace.hpp"
 #include "parallel/layout/process_grid.hpp"
 #include "resilience/faults/fault_clock.hpp"
 
@@ -24,7 +24,7 @@ struct LinkFault {
   double gbps = 0;                              ///< what is left of the bandwidth; 0: all of it
   double per_packet_s = 0;                      ///< added per packet; a message has at least one
   std::uint64_t packet_bytes = 0;               ///< ≥ 1 where per_packet_s counts
-  std::shared_ptr<const io::DelayTrace> trace;  ///< may be absent
+  std::shared_ptr<const io::FaultTrace> trace;  ///< of delays; may be absent
   std::string down_path;                        ///< "direct" or an address; empty: a delay
   /// For down_path "direct": at each end the path goes down in the middle of window.from_step, as when
   /// a cable is pulled, once that end has sent and received so many messages in all, at least one of
@@ -45,7 +45,7 @@ struct FaultRequest {
   int data = -1;                                   ///< with stages: of which pipeline; -1 = all
   double delay_s = 0, gbps = 0, per_packet_s = 0;  ///< as LinkFault's
   std::uint64_t packet_bytes = 0;
-  std::string trace = {};      ///< file of an io::DelayTrace; may be empty
+  std::string trace = {};      ///< file of an io::FaultTrace; may be empty
   std::string down_path = {};  ///< LinkFault::down_path
 };
 

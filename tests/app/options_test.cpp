@@ -72,6 +72,24 @@ TEST(Options, a_fault_keeps_its_time_its_link_and_its_kind) {
   EXPECT_EQ(requests[1].down_path, "direct");
 }
 
+TEST(Options, a_slow_rank_is_that_of_its_number_in_every_replica_or_one) {
+  io::Deck deck;
+  io::InjectEntry everywhere, somewhere;
+  everywhere.kind = somewhere.kind = io::FaultKind::slow_compute;
+  everywhere.rank = 2;
+  everywhere.factor = 1.5;
+  everywhere.to_s = 7;
+  somewhere.replica = 1;
+  somewhere.factor = 2;
+  deck.inject = {everywhere, somewhere};
+  ASSERT_EQ(compute_faults(deck, 0, 2).size(), 1u);
+  EXPECT_EQ(compute_faults(deck, 1, 2)[0].factor, 1.5);
+  EXPECT_EQ(compute_faults(deck, 1, 2)[0].window.to_s, 7);
+  EXPECT_TRUE(compute_faults(deck, 0, 0).empty());
+  ASSERT_EQ(compute_faults(deck, 1, 0).size(), 1u);
+  EXPECT_EQ(compute_faults(deck, 1, 0)[0].factor, 2);
+}
+
 TEST(Options, delegates_leave_a_link_only_where_the_deck_says_automatic) {
   io::Deck deck;
   deck.parallel.pipeline_parallel_size = 2;

@@ -1,5 +1,5 @@
 // What `tenax schedule` and fault injection read: the first byte says which kind of file the rest is.
-#include "io/deck/delay_trace.hpp"
+#include "io/deck/fault_trace.hpp"
 #include "io/run/schedule_file.hpp"
 #include "io/run/trace_file.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
@@ -17,9 +17,9 @@ void read_stages(const std::filesystem::path& file) {
 }
 
 void read_delays(const std::filesystem::path& file) {
-  const io::DelayTrace trace = io::read_delay_trace(file);
+  const io::FaultTrace trace = io::read_fault_trace(file, io::kTracedDelay);
   for (const auto& point : trace.points())
-    require(trace.delay_ms_at(point.seconds) == point.delay_ms, "a delay holds from its own time on");
+    require(trace.value_at(point.seconds) == point.value, "a delay holds from its own time on");
 }
 
 void read(char kind, const std::filesystem::path& file) {

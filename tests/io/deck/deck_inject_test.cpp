@@ -1,5 +1,5 @@
 // [[inject]] entries of decks.
-#include "io/deck/delay_trace.hpp"
+#include "io/deck/fault_trace.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
@@ -13,6 +13,10 @@ std::string delay(const std::string& lines) {
 }
 std::string down(const std::string& lines) {
   return kPipelines + "[[inject]]\nkind = \"link_down\"\n" + lines;
+}
+
+std::string slow(const std::string& lines) {
+  return kPipelines + "[[inject]]\nkind = \"slow_compute\"\n" + lines;
 }
 
 Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
@@ -53,6 +57,18 @@ TEST(InjectDeck, takes_seconds_for_every_kind_alone_and_beside_steps) {
             2);
 }
 
+TEST(InjectDeck, takes_a_rank_that_is_slow_by_a_factor_or_a_trace_in_every_replica_or_one) {
+  const InjectEntry fault = read(slow("rank = 3\nfactor = 1.5\nfrom_step = 2\n")).inject[0];
+  EXPECT_EQ(fault.rank, 3);
+  EXPECT_EQ(fault.factor, 1.5);
+  EXPECT_EQ(fault.replica, -1);
+  EXPECT_EQ(read(slow("rank = 0\nfactor = 1\nreplica = 0\n")).inject[0].replica, 0);
+  const TemporaryFolder folder;
+  folder.write("t.csv", "seconds,factor\n0,1\n5,2.5\n");
+  const auto file = folder.write("d.toml", slow("rank = 0\ntrace = \"t.csv\"\n"));
+  EXPECT_EQ(read_deck(file, {}).inject[0].trace, folder.path() / "t.csv");
+}
+
 TEST(InjectDeck, finds_a_trace_beside_the_deck) {
   const TemporaryFolder folder;
   folder.write("delays.csv", "0,10\n");
@@ -90,7 +106,7 @@ std::vector<Mistake> mistakes_of_links() {
       {kPipelines, {"inject.0.delay_ms=30"}, "command line: inject.0: inject.0.kind is required"},
       {kPipelines + "[[inject]]\nkind = \"slow\"\n",
        {},
-       "DECK:19:1: inject.0.kind = \"slow\" is not one of \"link_delay\", \"link_down\", \"process\""},
+       "DECK:19:1: inject.0.kind = \"slow\" is not one of \"link_delay\", \"link_down\", \"slow_compute\""},
       {delay("delay_ms = 30\n"),
        {},
        "DECK:18:1: inject.0 needs stages = [i, i + 1], ranks = [a, b] or replicas = [a, b], one of them"},
@@ -176,10 +192,47 @@ std::vector<Mistake> mistakes_of_kinds() {
   };
 }
 
+std::vector<Mistake> mistakes_of_compute() {
+  const std::string ways = "a slow_compute needs inject.0.factor or inject.0.trace, one of them";
+  return {
+      {slow("factor = 2\n"), {}, "DECK:19:1: a slow_compute needs inject.0.rank"},
+      {slow("rank = 4\nfactor = 2\n"),
+       {},
+       "DECK:20:1: inject.0.rank = 4 is outside of the run: it has 4 ranks (tensor x pipeline x data), "
+       "counted from 0"},
+      {slow("rank = -1\nfactor = 2\n"),
+       {},
+       "DECK:20:1: inject.0.rank = -1 is outside of the run: it has 4 ranks"},
+      {slow("rank = 0\nfactor = 2\nreplica = 1\n"),
+       {},
+       "DECK:22:1: inject.0.replica = 1 is outside of the run: it has 1 replica"},
+      {slow("rank = 0\nfactor = 0.5\n"),
+       {},
+       "DECK:21:1: inject.0.factor = 0.5 is out of range: it must be at least 1"},
+      {slow("rank = 0\nfactor = -2\n"),
+       {},
+       "DECK:21:1: inject.0.factor = -2 is out of range: it must be at least 0"},
+      {slow("rank = 0\n"), {}, "DECK:19:1: " + ways},
+      {slow("rank = 0\nfactor = 2\ntrace = \"delays.csv\"\n"), {}, "DECK:21:1: " + ways},
+      {slow("rank = 0\nfactor = 2\ndelay_ms = 3\n"),
+       {},
+       "DECK:22:1: inject.0.delay_ms = 3.0 needs inject.0.kind = \"link_delay\""},
+      {delay("stages = [0, 1]\ndelay_ms = 3\nfactor = 2\n"),
+       {},
+       "DECK:22:1: inject.0.factor = 2.0 needs inject.0.kind = \"slow_compute\""},
+      {slow("rank = 0\nfactor = 2\n") + "[device]\nkind = \"cuda\"\n",
+       {},
+       "DECK:19:1: inject.0.kind = \"slow_compute\": slow_compute slows the CPU and the emulated device; a "
+       "GPU's"},
+  };
+}
+
 class InjectDeckMistakes : public testing::TestWithParam<Mistake> {};
 TEST_P(InjectDeckMistakes, is_one_message_with_its_place_and_status_2) { expect_refused(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(links, InjectDeckMistakes, testing::ValuesIn(mistakes_of_links()));
 INSTANTIATE_TEST_SUITE_P(kinds, InjectDeckMistakes, testing::ValuesIn(mistakes_of_kinds()));
+
+INSTANTIATE_TEST_SUITE_P(compute, InjectDeckMistakes, testing::ValuesIn(mistakes_of_compute()));
 
 TEST(InjectDeck, reports_a_trace_that_is_missing_or_malformed_at_its_key_with_status_1) {
   const TemporaryFolder folder;
@@ -196,47 +249,55 @@ TEST(InjectDeck, reports_a_trace_that_is_missing_or_malformed_at_its_key_with_st
   refused(trace + ":3: times must ascend");
 }
 
-DelayTrace trace_of(const std::string& text) {
+FaultTrace trace_of(const std::string& text) {
   const TemporaryFolder folder;
-  return read_delay_trace(folder.write("t.csv", text));
+  return read_fault_trace(folder.write("t.csv", text), kTracedDelay);
 }
 
 /// The message after the file's name.
 std::string refused(const std::string& text) {
   const TemporaryFolder folder;
   const auto file = folder.write("t.csv", text);
-  const auto [message, status] = error_of([&] { read_delay_trace(file); });
+  const auto [message, status] = error_of([&] { read_fault_trace(file, kTracedDelay); });
   EXPECT_EQ(status, 1);
   EXPECT_TRUE(message.starts_with(file.string() + ":")) << message;
   return message.substr(file.string().size());
 }
 
-TEST(DelayTrace, is_a_step_function_whose_last_value_holds_for_ever) {
-  const DelayTrace trace({{1, 10}, {2.5, 20}, {3, 0}, {4, 7}});
-  EXPECT_EQ(trace.delay_ms_at(0), 0);
-  EXPECT_EQ(trace.delay_ms_at(0.999), 0);
-  EXPECT_EQ(trace.delay_ms_at(1), 10);
-  EXPECT_EQ(trace.delay_ms_at(2.4), 10);
-  EXPECT_EQ(trace.delay_ms_at(2.5), 20);
-  EXPECT_EQ(trace.delay_ms_at(3.9), 0);
-  EXPECT_EQ(trace.delay_ms_at(4), 7);
-  EXPECT_EQ(trace.delay_ms_at(1e9), 7);
+TEST(FaultTrace, is_a_step_function_whose_last_value_holds_for_ever) {
+  const FaultTrace trace({{1, 10}, {2.5, 20}, {3, 0}, {4, 7}}, kTracedDelay);
+  EXPECT_EQ(trace.value_at(0), 0);
+  EXPECT_EQ(trace.value_at(0.999), 0);
+  EXPECT_EQ(trace.value_at(1), 10);
+  EXPECT_EQ(trace.value_at(2.4), 10);
+  EXPECT_EQ(trace.value_at(2.5), 20);
+  EXPECT_EQ(trace.value_at(3.9), 0);
+  EXPECT_EQ(trace.value_at(4), 7);
+  EXPECT_EQ(trace.value_at(1e9), 7);
 }
 
-TEST(DelayTrace, is_read_with_or_without_a_header_whatever_the_line_ends) {
+TEST(FaultTrace, of_factors_begins_at_1_and_has_nothing_below) {
+  EXPECT_EQ(FaultTrace({{1, 2.5}}, kTracedFactor).value_at(0.9), 1);
+  const TemporaryFolder folder;
+  const auto file = folder.write("t.csv", "seconds,factor\n0,1\n2,0.5\n");
+  EXPECT_EQ(error_of([&] { read_fault_trace(file, kTracedFactor); }).first,
+            file.string() + ":3: expected seconds,factor: two numbers, the second at least 1");
+}
+
+TEST(FaultTrace, is_read_with_or_without_a_header_whatever_the_line_ends) {
   for (const char* text : {"seconds,delay_ms\n0,1.5\n10,2e1\n", "0,1.5\n10,20",
                            "# made by hand\r\n\r\n"
                            " seconds , delay_ms\r\n 0 , 1.5\r\n"
                            "10,20.0\r\n"}) {
-    const DelayTrace trace = trace_of(text);
+    const FaultTrace trace = trace_of(text);
     ASSERT_EQ(trace.points().size(), 2U) << text;
-    EXPECT_EQ(trace.points()[0].delay_ms, 1.5);
+    EXPECT_EQ(trace.points()[0].value, 1.5);
     EXPECT_EQ(trace.points()[1].seconds, 10);
-    EXPECT_EQ(trace.points()[1].delay_ms, 20);
+    EXPECT_EQ(trace.points()[1].value, 20);
   }
 }
 
-TEST(DelayTrace, names_the_line_of_what_it_cannot_read) {
+TEST(FaultTrace, names_the_line_of_what_it_cannot_read) {
   const std::string expected = ": expected seconds,delay_ms: two numbers, neither below 0";
   EXPECT_EQ(refused("0,1\n1\n"), ":2" + expected);
   EXPECT_EQ(refused("0,1,2\n"), ":1" + expected);

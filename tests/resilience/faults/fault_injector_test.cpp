@@ -132,7 +132,8 @@ TEST(LinkFaults, count_a_message_in_packets_begun) {
 TEST(LinkFaults, follow_a_trace_from_the_moment_the_first_step_begins) {
   LinkFault fault;
   fault.links = {{0, 1}};
-  fault.trace = std::make_shared<io::DelayTrace>(std::vector<io::DelayTrace::Point>{{100, 10}, {200, 20}});
+  fault.trace = std::make_shared<io::FaultTrace>(std::vector<io::FaultTrace::Point>{{100, 10}, {200, 20}},
+                                                 io::kTracedDelay);
   LinkFaults faults({fault});
   faults.begin_step(0);
   const auto began = now();
