@@ -12,6 +12,7 @@
 #include "comm/failure.hpp"
 #include "io/checksum.hpp"
 #include "io/json.hpp"
+#include "io/run/metrics_lines.hpp"
 #include "io/whole_file.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
@@ -90,8 +91,9 @@ void Supervisor::begin_run() {
   run_id_ = random_id();
   secret_ = secret.text();
   deck_ = io::to_toml(deck);
-  replicas_ = supervised_replicas(deck, run_id_, ledger_->load());
-  create_service(secret);
+  const auto stored = ledger_->load();
+  replicas_ = supervised_replicas(deck, run_id_, stored);
+  create_service(secret, stored);
 }
 
 // The ledger is ahead of what is made from it.
@@ -104,13 +106,13 @@ void Supervisor::take_over() {
   secret_ = join.secret;
   has_begun_ = true;
   ledger_ = std::make_unique<resilience::LedgerStore>(run);
-  const auto all = ledger_->load();
-  records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), recorded_steps(run));
+  const auto stored = ledger_->load();
+  records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), io::recorded_metrics(run).steps);
   checkpoints_.emplace(deck, *records_, rank_.console());
-  for (const resilience::CommitRecord& commit : commits_that_count(all))
+  for (const resilience::CommitRecord& commit : commits_that_count(stored))
     if (commit.step >= records_->steps_done()) records_->hand_in(commit);
-  replicas_ = supervised_replicas(deck, run_id_, all);
-  create_service(comm::JobSecret::parse(secret_));
+  replicas_ = supervised_replicas(deck, run_id_, stored);
+  create_service(comm::JobSecret::parse(secret_), stored);
   for (const LaunchFile::Replica& known : living_) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(known.replica)];
     replica.adopt(known, join_file());
@@ -143,9 +145,10 @@ void Supervisor::start_replicas() {
   write_launch_file();
 }
 
-void Supervisor::create_service(const comm::JobSecret& secret) {
+void Supervisor::create_service(const comm::JobSecret& secret,
+                                const std::vector<resilience::Record>& stored) {
   server_ = std::make_unique<resilience::MembershipServer>(
-      service_options(rank_.deck(), build_, deck_, secret), *ledger_,
+      service_options(rank_.deck(), build_, deck_, secret), *ledger_, stored,
       resilience::MembershipServer::Observer{
           .on_record = [this](const resilience::Record& record) { records_->hand_in(record); },
           .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});

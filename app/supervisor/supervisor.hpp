@@ -54,7 +54,7 @@ class Supervisor {
   void begin_run();
   void take_over();
   void start_replicas();
-  void create_service(const comm::JobSecret& secret);
+  void create_service(const comm::JobSecret& secret, const std::vector<resilience::Record>& stored);
   JoinFile join_file() const;
   void start_replica(SupervisedReplica& replica);
   void write_launch_file() const;

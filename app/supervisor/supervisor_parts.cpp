@@ -8,7 +8,6 @@
 #include "app/training/replica_link.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
-#include "io/json_parse.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/deadline.hpp"
 
@@ -89,15 +88,6 @@ std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resil
       std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
   }
   return commits;
-}
-
-std::int64_t recorded_steps(const fs::path& run) {
-  std::int64_t steps = 0;
-  io::for_each_json_line(run / "metrics.jsonl", [&](const auto& line) {
-    if (line.contains("loss") && line.contains("step"))
-      steps = std::max(steps, line["step"].template get<std::int64_t>() + 1);
-  });
-  return steps;
 }
 
 }  // namespace tenax::app

@@ -1,8 +1,6 @@
 // What a supervisor is made of, from the deck, the ledger and what an earlier one has left.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,8 +24,5 @@ std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const s
 
 /// The commits that no later line has made void.
 std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& ledger);
-
-/// Steps that RUN/metrics.jsonl knows of.
-std::int64_t recorded_steps(const std::filesystem::path& run);
 
 }  // namespace tenax::app

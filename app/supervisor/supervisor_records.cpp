@@ -6,7 +6,7 @@
 
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
-#include "io/run/run_series.hpp"
+#include "io/run/metrics_lines.hpp"
 
 namespace tenax::app {
 
@@ -15,8 +15,7 @@ using io::JsonObject;
 SupervisorRecords::SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done)
     : deck_(deck), console_(console), events_(deck.run.output_dir, console) {
   open_files(steps_done);
-  for (const double done : io::read_series(deck.run.output_dir).validation_step)
-    validated_.insert(static_cast<std::int64_t>(done));
+  validated_ = io::recorded_metrics(deck.run.output_dir).validations;
 }
 
 // What steps beyond `steps_done` have left in them is cut off.

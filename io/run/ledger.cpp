@@ -39,19 +39,11 @@ void LedgerReader::fail(const std::string& sentence) const {
   throw kernels::Error(kernels::Scope::rank, file_.string() + ":" + std::to_string(line_) + ": " + sentence);
 }
 
-std::vector<LedgerRecord> read_ledger(const fs::path& run_directory) {
-  std::error_code none;
-  std::vector<LedgerRecord> records;
-  if (!fs::exists(ledger_of_run(run_directory), none)) return records;
+LedgerWriter::LedgerWriter(const fs::path& run_directory,
+                           const std::function<void(const LedgerRecord&)>& take)
+    : lines_(ledger_of_run(run_directory)) {
   LedgerReader reader(ledger_of_run(run_directory));
-  while (auto record = reader.next()) records.push_back(std::move(*record));
-  return records;
-}
-
-LedgerWriter::LedgerWriter(const fs::path& run_directory) : lines_(ledger_of_run(run_directory)) {
-  LedgerReader reader(ledger_of_run(run_directory));
-  while (reader.next()) {
-  }
+  while (const auto record = reader.next()) take(*record);
   chain_ = reader.chain();
 }
 

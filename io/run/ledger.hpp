@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "io/run/ledger_record.hpp"
 #include "io/run/line_file.hpp"
@@ -38,15 +38,15 @@ class LedgerReader {
   std::string chain_;
 };
 
-/// All records of a run; none without a ledger. Throws as LedgerReader.
-std::vector<LedgerRecord> read_ledger(const std::filesystem::path& run_directory);
-
 /// Appends to a run's ledger. One process at a time does so (RunLock). Used by one thread.
 class LedgerWriter {
  public:
   /// Continues the run's ledger, or begins one. A last line without its end, which a killed writer
-  /// left, is cut off. Throws Error(rank) for a ledger that is broken elsewhere.
-  explicit LedgerWriter(const std::filesystem::path& run_directory);
+  /// left, is cut off. Gives `take` each record that is there, in order: a long ledger is read once.
+  /// Throws Error(rank) for a ledger that is broken elsewhere.
+  explicit LedgerWriter(
+      const std::filesystem::path& run_directory,
+      const std::function<void(const LedgerRecord&)>& take = [](const LedgerRecord&) {});
   /// One write(2). Throws Error(rank); then nothing was added.
   void append(const LedgerRecord& record);
   /// All that was added outlives a crash of the host from now on: fsync(2).

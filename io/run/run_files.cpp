@@ -2,47 +2,36 @@
 
 #include <chrono>
 #include <cmath>
-#include <system_error>
 
 #include "io/deck/deck.hpp"
-#include "io/json_parse.hpp"
+#include "io/run/metrics_lines.hpp"
 #include "io/whole_file.hpp"
-#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether `line` says something of the first `steps_done` steps.
-bool is_kept(std::string_view line, std::int64_t steps_done) {
-  const auto object = parse_json(line).value;
-  if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) return false;
-  const auto step = object["step"].get<std::int64_t>();
-  return object.contains("validation_loss") ? step <= steps_done : step < steps_done;
+/// Whether `text` says something of the first `steps_done` steps.
+bool is_kept(std::string_view text, std::int64_t steps_done) {
+  const auto line = metrics_line(text);
+  return line && (line->is_validation ? line->step <= steps_done : line->step < steps_done);
 }
 
 std::string kept_lines(const std::string& text, std::int64_t steps_done) {
   std::string kept;
   if (steps_done == 0) return kept;
-  std::size_t begin = 0;
-  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const std::string_view line(text.data() + begin, end + 1 - begin);
+  for_each_line(text, [&](std::string_view line) {
     if (is_kept(line, steps_done)) kept += line;
-    begin = end + 1;
-  }
+  });
   return kept;
 }
 
-/// Returns `file`, which now has no line that a run continued after `steps_done` steps writes again.
-fs::path rewound(const fs::path& file, std::int64_t steps_done) {
-  std::string text;
-  const std::error_code failure = read_text_file(file, text);
-  if (failure && failure != std::errc::no_such_file_or_directory)
-    throw kernels::Error(kernels::Scope::rank, "cannot read " + file.string() + ": " + failure.message());
-  const std::string kept = kept_lines(text, steps_done);
-  if (kept != text) write_file_atomically(file, kept);
-  return file;
+/// Returns the run's metrics file, which now has no line that a run continued after `steps_done` steps writes again.
+fs::path rewound_metrics(const fs::path& run_directory, std::int64_t steps_done) {
+  const std::string text = metrics_text(run_directory), kept = kept_lines(text, steps_done);
+  if (kept != text) write_file_atomically(run_directory / "metrics.jsonl", kept);
+  return run_directory / "metrics.jsonl";
 }
 
 }  // namespace
@@ -68,7 +57,7 @@ void EventsWriter::write(const RunEvent& event) {
 }
 
 MetricsWriter::MetricsWriter(const fs::path& run_directory, std::int64_t steps_done)
-    : lines_(rewound(run_directory / "metrics.jsonl", steps_done)) {}
+    : lines_(rewound_metrics(run_directory, steps_done)) {}
 
 void MetricsWriter::training(const TrainingMetrics& metrics) {
   JsonObject line;

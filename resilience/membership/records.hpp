@@ -54,7 +54,7 @@ class RecordStore {
   virtual void append(const std::vector<Record>& records) = 0;
   /// Returns when all that was appended outlives the host as well. Throws kernels::Error(job).
   virtual void sync() = 0;
-  /// All that is stored, in order.
+  /// All that was stored before this object was made, in order. Called once.
   virtual std::vector<Record> load() = 0;
 };
 

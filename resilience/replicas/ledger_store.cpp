@@ -73,17 +73,11 @@ Record of_ledger(const io::LedgerRecord& record) {
       record.what);
 }
 
-LedgerStore::LedgerStore(std::filesystem::path run_directory)
-    : run_directory_(std::move(run_directory)), writer_(run_directory_) {}
+LedgerStore::LedgerStore(const std::filesystem::path& run_directory)
+    : writer_(run_directory, [this](const io::LedgerRecord& line) { found_.push_back(of_ledger(line)); }) {}
 
 void LedgerStore::append(const std::vector<Record>& records) {
   for (const Record& record : records) writer_.append(to_ledger(record));
-}
-
-std::vector<Record> LedgerStore::load() {
-  std::vector<Record> records;
-  for (const io::LedgerRecord& line : io::read_ledger(run_directory_)) records.push_back(of_ledger(line));
-  return records;
 }
 
 }  // namespace tenax::resilience

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "io/run/ledger.hpp"
@@ -12,15 +13,16 @@ namespace tenax::resilience {
 class LedgerStore final : public RecordStore {
  public:
   /// Continues the run's ledger, or begins one. Throws kernels::Error(rank) for a broken one.
-  explicit LedgerStore(std::filesystem::path run_directory);
+  explicit LedgerStore(const std::filesystem::path& run_directory);
 
   void append(const std::vector<Record>& records) override;
   void sync() override { writer_.sync(); }
-  std::vector<Record> load() override;
+  /// They are not kept after the first call.
+  std::vector<Record> load() override { return std::move(found_); }
   io::LineFile& file() { return writer_.file(); }
 
  private:
-  std::filesystem::path run_directory_;
+  std::vector<Record> found_;  // by writer_, as it begins
   io::LedgerWriter writer_;
 };
 

@@ -8,11 +8,12 @@ namespace tenax::resilience {
 using kernels::Deadline;
 using kernels::steady_now_s;
 
-MembershipServer::MembershipServer(Options options, RecordStore& store, Observer observer)
+MembershipServer::MembershipServer(Options options, RecordStore& store, const std::vector<Record>& stored,
+                                   Observer observer)
     : heartbeat_s_(options.heartbeat_s),
       store_(store),
       observer_(std::move(observer)),
-      service_(std::move(options.membership), store.load(), steady_now_s()),
+      service_(std::move(options.membership), stored, steady_now_s()),
       server_(std::move(options.messages), *this) {
   server_.run_at(Deadline::after_s(heartbeat_s_));
 }

@@ -29,9 +29,9 @@ class MembershipServer : private comm::MessageHandler {
     std::function<void(const Record&)> on_record;
     std::function<void(const ServiceEvent&)> on_event;
   };
-  /// `store` must outlive it; nobody else uses it. Throws kernels::Error where it cannot listen, or
-  /// its records contradict themselves.
-  MembershipServer(Options options, RecordStore& store, Observer observer);
+  /// `stored`: all that `store` has, which must outlive it; nobody else uses it. Throws kernels::Error
+  /// where it cannot listen, or the records contradict themselves.
+  MembershipServer(Options options, RecordStore& store, const std::vector<Record>& stored, Observer observer);
 
   std::vector<std::string> addresses() const { return server_.addresses(); }
   void on_exit(ReplicaId id);

@@ -9,7 +9,7 @@ using namespace io::test;
 
 void check_records(const TemporaryFolder& folder) {
   std::string chain = io::chain_text("");
-  for (const io::LedgerRecord& record : io::read_ledger(folder.path())) {
+  for (const io::LedgerRecord& record : read_ledger(folder.path())) {
     const std::string line = io::ledger_line(record, chain);
     require(io::ledger_line(io::parse_ledger_line(line).record, chain) == line,
             "a record that was written reads back as the same");

@@ -16,6 +16,15 @@ namespace tenax::io::test {
 
 inline constexpr std::int64_t kSeqLength = 32;
 
+/// All records of a run; none without a ledger.
+inline std::vector<LedgerRecord> read_ledger(const std::filesystem::path& run_directory) {
+  std::vector<LedgerRecord> records;
+  if (!std::filesystem::exists(ledger_of_run(run_directory))) return records;
+  LedgerReader reader(ledger_of_run(run_directory));
+  while (auto record = reader.next()) records.push_back(std::move(*record));
+  return records;
+}
+
 inline LedgerRecord commit_of(std::int64_t step, std::int64_t epoch, std::vector<LedgerCommit::Part> parts) {
   LedgerCommit commit;
   commit.step = step;
