@@ -79,8 +79,9 @@ std::string TrainingLoop::run() {
 // A step is recorded before it is saved: a run that is killed between the two repeats the step, else its line would be missing.
 Verdict TrainingLoop::step() {
   parallel::Replica& replica = parts_.replica;
-  const double begin_s = steady_now_s();
+  const double turn_s = steady_now_s();
   if (!begin()) return Verdict::suspend;
+  const double begin_s = steady_now_s();
   profile_ = StepProfile(replica.pipeline().planned_row());
   if (parts_.injector) parts_.injector->begin_step(step_);
   if (parts_.compute_faults) parts_.compute_faults->begin_step(step_);
@@ -100,8 +101,12 @@ Verdict TrainingLoop::step() {
     replica.update(rule, vote.squares);
     replica.gather();
   }
-  adapt(vote);
-  record(vote, rule.learning_rate, steady_now_s() - begin_s);
+  const double iteration_s = steady_now_s() - begin_s;
+  const bool is_changed = adapt(vote);
+  record(vote, {.lr = rule.learning_rate,
+                .seconds = steady_now_s() - turn_s,
+                .iteration_seconds = iteration_s,
+                .is_masked = is_changed || checkpoints_.writing_since_s()});
   if (vote.updates) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     checkpoint(vote);
@@ -204,7 +209,8 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   return vote;
 }
 
-void TrainingLoop::adapt(const StepVote& vote) {
+// True: this step ran under a schedule or path that the one before did not have.
+bool TrainingLoop::adapt(const StepVote& vote) {
   records_.restore_directory(step_);
   std::vector<resilience::AdaptationEvent> events;
   {
@@ -216,17 +222,20 @@ void TrainingLoop::adapt(const StepVote& vote) {
   }
   parts_.replica.report(&profile_, false);
   log_adaptations(events);
+  return std::any_of(events.begin(), events.end(), [](const resilience::AdaptationEvent& event) {
+    return event.kind != resilience::AdaptationKind::straggler;
+  });
 }
 
-void TrainingLoop::record(const StepVote& vote, double learning_rate, double seconds) {
+// `times`: the step's, and its learning rate.
+void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times) {
   skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
-  const io::TrainingMetrics metrics{.step = step_,
-                                    .loss = vote.loss,
-                                    .grad_norm = vote.grad_norm,
-                                    .lr = learning_rate,
-                                    .tokens = peers_.step_tokens(),
-                                    .seconds = seconds,
-                                    .tokens_per_second = static_cast<double>(peers_.step_tokens()) / seconds};
+  io::TrainingMetrics metrics = times;
+  metrics.step = step_;
+  metrics.loss = vote.loss;
+  metrics.grad_norm = vote.grad_norm;
+  metrics.tokens = peers_.step_tokens();
+  metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   records_.training(metrics);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));

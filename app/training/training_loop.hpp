@@ -80,8 +80,8 @@ class TrainingLoop {
   void sum_over_replicas();
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
-  void adapt(const StepVote& vote);
-  void record(const StepVote& vote, double learning_rate, double seconds);
+  bool adapt(const StepVote& vote);
+  void record(const StepVote& vote, const io::TrainingMetrics& times);
   void validate();
   void checkpoint(const StepVote& vote);
   void trace();

@@ -27,6 +27,9 @@ struct TrainingMetrics {
   std::int64_t tokens = 0;
   double seconds = 0, tokens_per_second = 0;
   std::optional<std::int64_t> replicas = {};  ///< that contributed, in a run of replicas
+  /// Without what is done between steps: from the step's begin to the end of its update.
+  std::optional<double> iteration_seconds = {};
+  bool is_masked = false;  ///< its time says nothing of the machine: a checkpoint was being written, …
 };
 
 /// metrics.jsonl: one line for each training step or validation. A line is one write(2). Used by

@@ -53,6 +53,16 @@ TEST(MetricsWriter, writes_how_many_replicas_contributed_where_there_are_some) {
   EXPECT_TRUE(folder.read("metrics.jsonl").ends_with("\"tokens_per_second\": 512, \"replicas\": 3}\n"));
 }
 
+TEST(MetricsWriter, writes_the_iteration_alone_and_whether_its_time_counts) {
+  const TemporaryFolder folder;
+  TrainingMetrics metrics = step(0);
+  metrics.iteration_seconds = 0.4;
+  metrics.is_masked = true;
+  MetricsWriter(folder.path(), 0).training(metrics);
+  EXPECT_TRUE(folder.read("metrics.jsonl")
+                  .ends_with("\"tokens_per_second\": 512, \"iteration_seconds\": 0.4, \"masked\": true}\n"));
+}
+
 TEST(MetricsWriter, writes_null_for_a_loss_that_is_not_finite) {
   const TemporaryFolder folder;
   MetricsWriter(folder.path(), 0).validation(4, std::nan(""));
