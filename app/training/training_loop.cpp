@@ -52,7 +52,8 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                    ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
       checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_),
-      step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second) {
+      step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
+      watch_(parts.deck.detect, records_, parts.console, parts.judges_times) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   usual_observers_.add(observers_);
@@ -103,10 +104,12 @@ Verdict TrainingLoop::step() {
   }
   const double iteration_s = steady_now_s() - begin_s;
   const bool is_changed = adapt(vote);
-  record(vote, {.lr = rule.learning_rate,
-                .seconds = steady_now_s() - turn_s,
-                .iteration_seconds = iteration_s,
-                .is_masked = is_changed || checkpoints_.writing_since_s()});
+  record(vote,
+         {.lr = rule.learning_rate,
+          .seconds = steady_now_s() - turn_s,
+          .iteration_seconds = iteration_s,
+          .is_masked = is_changed || checkpoints_.writing_since_s()},
+         is_changed);
   if (vote.updates) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     checkpoint(vote);
@@ -228,7 +231,7 @@ bool TrainingLoop::adapt(const StepVote& vote) {
 }
 
 // `times`: the step's, and its learning rate.
-void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times) {
+void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times, bool is_changed) {
   skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
   io::TrainingMetrics metrics = times;
   metrics.step = step_;
@@ -237,6 +240,8 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   metrics.tokens = peers_.step_tokens();
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   records_.training(metrics);
+  iterations_s_ += *metrics.iteration_seconds;
+  if (!peers_.exist() && parts_.replica.control().rank() == 0) watch_.add(metrics, is_changed);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
   step_lines_.report(metrics);

@@ -10,6 +10,7 @@
 
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
+#include "app/training/iteration_watch.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
 #include "app/training/profile.hpp"
@@ -68,6 +69,8 @@ class TrainingLoop {
   /// reason of the end.
   std::string run();
   std::int64_t steps_done() const { return step_; }
+  /// What detection took, as a share of the iterations' time: told in the event of the end.
+  double tracking_share() const { return iterations_s_ > 0 ? watch_.seconds() / iterations_s_ : 0; }
   /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits
   /// for any more.
   void log_open_adaptations();
@@ -81,7 +84,7 @@ class TrainingLoop {
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
   bool adapt(const StepVote& vote);
-  void record(const StepVote& vote, const io::TrainingMetrics& times);
+  void record(const StepVote& vote, const io::TrainingMetrics& times, bool is_changed);
   void validate();
   void checkpoint(const StepVote& vote);
   void trace();
@@ -114,7 +117,9 @@ class TrainingLoop {
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
+  double iterations_s_ = 0;
   StepLines step_lines_;
+  IterationWatch watch_;
 };
 
 }  // namespace tenax::app

@@ -144,8 +144,12 @@ TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel:
   parts.adaptation = adaptation.get();
   TrainingLoop loop(parts, first_step);
   const std::string reason = run(loop);
-  rank_.on_first(
-      [&] { rank_.write_event("end", loop.steps_done(), io::JsonObject{}.add("reason", reason)); });
+  rank_.on_first([&] {
+    io::JsonObject details;
+    details.add("reason", reason);
+    if (rank_.deck().detect.enabled) details.add("tracking_share", loop.tracking_share());
+    rank_.write_event("end", loop.steps_done(), details);
+  });
   return closing(loop.steps_done(), reason);
 }
 

@@ -106,6 +106,13 @@ struct CheckpointSection {
   std::string dir;  ///< absolute after parsing
 };
 
+/// Finding what is slow (Greyhound, ATC 2025).
+struct DetectSection {
+  bool enabled = true;
+  double min_change = 0.10, hazard = 250;
+  std::int64_t warmup = 5;
+};
+
 /// Copies of the whole that may die and come back, one MPI job each, under `tenax launch`.
 struct ReplicasSection {
   Choice<ReplicaBatch> batch = ReplicaBatch::keep;
@@ -174,6 +181,7 @@ struct Deck {
   CommSection comm;
   DeviceSection device;
   CheckpointSection checkpoint;
+  DetectSection detect;
   ReplicasSection replicas;
   std::vector<InjectEntry> inject;
 };

@@ -53,7 +53,8 @@ class Rows {
   Part part_;
 };
 
-/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [replicas] and [[inject]].
+/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [detect], [replicas] and
+/// [[inject]].
 void add_machine_rows(Keys& keys);
 /// Of them, those of [replicas], and those of [[inject]].
 void add_replicas_rows(Keys& keys);

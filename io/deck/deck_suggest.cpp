@@ -96,7 +96,7 @@ std::string nearest_section(const std::string& name) {
 }
 
 std::string nearest_key(const std::string& section, const std::string& name) {
-  constexpr int kOtherSection = 2;
+  constexpr int kOtherSection = 3;
   if (name.size() > kLongestName) return {};
   const std::string meant = meant_by(name);
   int least = std::numeric_limits<int>::max();

@@ -135,6 +135,21 @@ void add_checkpoint(Keys& keys) {
       .example("\"runs/my-run/checkpoints\"");
 }
 
+void add_detect(Keys& keys) {
+  using S = DetectSection;
+  Rows<S> detect(keys, "detect", &Deck::detect);
+  detect("enabled", &S::enabled, "Tell when iterations have become slower (onset) or fast again (relief).");
+  detect("min_change", &S::min_change,
+         "The least change of the iteration time that is told, as a share of it.")
+      .within({0.03, 1, false, false});
+  detect("hazard", &S::hazard, "How many iterations are expected from one change to the next.")
+      .at_least(10)
+      .in("iterations");
+  detect("warmup", &S::warmup, "The first iterations after a start, whose times say nothing.")
+      .within(kCount)
+      .in("iterations");
+}
+
 }  // namespace
 
 void add_machine_rows(Keys& keys) {
@@ -143,6 +158,7 @@ void add_machine_rows(Keys& keys) {
   add_comm(keys);
   add_device(keys);
   add_checkpoint(keys);
+  add_detect(keys);
   add_replicas_rows(keys);
   add_inject_rows(keys);
 }

@@ -1,7 +1,7 @@
 // The period of a call log: which calls a training iteration makes, of a program whose iterations
 // are known from its MPI and NCCL calls alone.
 //
-// Greyhound (NSDI 2025, 4.2) takes the first lag with an autocorrelation of 0.95 or more. That
+// Greyhound (ATC 2025, 4.2) takes the first lag with an autocorrelation of 0.95 or more. That
 // share is wrong in both ways: 49 microbatches in a row and then one exchange of gradients have it
 // at the microbatch's lag, and an iteration with an evaluation after every 20 does not have it. So
 // the calls are cut into stretches that repeat one period exactly (call_stretches.hpp), and what
