@@ -18,7 +18,7 @@ using Cause = FtarFailure::Cause;
 
 constexpr double kLook_s = 0.005;  // between two looks whether the epoch is frozen
 // A neighbour on another core may answer sooner than a sleep would end. A yield leaves the core to whoever wants it.
-constexpr int kYields = 20;
+constexpr int kYields = 200;
 constexpr auto kLook = std::chrono::microseconds(5000);
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
