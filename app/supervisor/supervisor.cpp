@@ -109,8 +109,9 @@ void Supervisor::take_over() {
   const auto stored = ledger_->load();
   records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), io::recorded_metrics(run).steps);
   checkpoints_.emplace(deck, *records_, rank_.console());
-  for (const resilience::CommitRecord& commit : commits_that_count(stored))
-    if (commit.step >= records_->steps_done()) records_->hand_in(commit);
+  const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
+  records_->continue_from(unrecorded.since_s);
+  for (const resilience::CommitRecord& commit : unrecorded.commits) records_->hand_in(commit);
   replicas_ = supervised_replicas(deck, run_id_, stored);
   create_service(comm::JobSecret::parse(secret_), stored);
   for (const LaunchFile::Replica& known : living_) {

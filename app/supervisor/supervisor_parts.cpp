@@ -80,14 +80,19 @@ std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const s
   return replicas;
 }
 
-std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& ledger) {
-  std::vector<resilience::CommitRecord> commits;
+Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps) {
+  Unrecorded unrecorded;
+  auto& commits = unrecorded.commits;
   for (const resilience::Record& record : ledger) {
-    if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) commits.push_back(*commit);
     if (const auto* gone = std::get_if<resilience::VoidRecord>(&record))
       std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
+    const auto* commit = std::get_if<resilience::CommitRecord>(&record);
+    if (commit && commit->step >= steps)
+      commits.push_back(*commit);
+    else if (commits.empty())
+      unrecorded.since_s = std::visit([](const auto& known) { return known.time; }, record);
   }
-  return commits;
+  return unrecorded;
 }
 
 }  // namespace tenax::app

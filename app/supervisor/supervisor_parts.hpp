@@ -1,6 +1,7 @@
 // What a supervisor is made of, from the deck, the ledger and what an earlier one has left.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ resilience::MembershipServer::Options service_options(const io::Deck& deck, cons
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
                                                    const std::vector<resilience::Record>& ledger);
 
-/// The commits that no later line has made void.
-std::vector<resilience::CommitRecord> commits_that_count(const std::vector<resilience::Record>& ledger);
+/// What the ledger has beyond the steps that metrics.jsonl has.
+struct Unrecorded {
+  std::vector<resilience::CommitRecord> commits;  ///< those that no later line has made void
+  double since_s = 0;  ///< UNIX time at which the first of them began; 0: not known
+};
+/// `steps`: how many metrics.jsonl has.
+Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps);
 
 }  // namespace tenax::app

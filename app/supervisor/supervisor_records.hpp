@@ -28,6 +28,8 @@ class SupervisorRecords {
 
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
   void ignore_up_to(resilience::ReplicaId id) { events_.ignore_up_to(id); }
+  /// The next step began at that UNIX time, under an earlier supervisor.
+  void continue_from(double time_s) { last_commit_s_ = time_s; }
   /// Any thread.
   void hand_in(News news);
   /// Writes what was handed in, and returns it.

@@ -1,8 +1,5 @@
 #include "app/training/iteration_watch.hpp"
 
-#include <cmath>
-
-#include "app/options.hpp"
 #include "app/units.hpp"
 #include "kernels/deadline.hpp"
 

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 /// What is wrong with the line; empty if nothing.
-std::string read_line(std::string_view line, bool is_run, IterationTimes& times) {
+std::string read_line(std::string_view line, IterationTimes& times) {
   const ParsedJson parsed = parse_json(line);
   if (!parsed.fault.empty()) return parsed.fault;
   const json& object = parsed.value;
@@ -22,7 +22,6 @@ std::string read_line(std::string_view line, bool is_run, IterationTimes& times)
   const char* const name = object.contains("iteration_seconds") ? "iteration_seconds" : "seconds";
   const auto seconds = object.find(name);
   if (seconds == object.end() || !seconds->is_number()) return std::string(name) + " is no number";
-  if (is_run && *seconds == 0) return {};
   const auto masked = object.find("masked");
   if (masked != object.end() && !masked->is_boolean()) return "masked is neither true nor false";
   return add_iteration(times, {.iteration = step->get<std::int64_t>(),
@@ -40,7 +39,7 @@ IterationTimes parse_iteration_metrics(const std::filesystem::path& file, std::s
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     ++number;
-    if (!line.empty()) check_line(file, number, read_line(line, is_run, times));
+    if (!line.empty()) check_line(file, number, read_line(line, times));
   }
   return times;
 }

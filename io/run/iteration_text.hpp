@@ -26,8 +26,7 @@ IterationTimes parse_iteration_csv(const std::filesystem::path& file, std::strin
 
 /// metrics.jsonl: `step`, and `iteration_seconds` or else `seconds`; `masked` where it is true.
 /// Lines of validations are ignored. In a run directory (`is_run`) so is a last line without its
-/// end, which is being written or was torn, and a step of 0 seconds: a supervisor does not know what
-/// its first one takes.
+/// end, which is being written or was torn.
 IterationTimes parse_iteration_metrics(const std::filesystem::path& file, std::string_view text, bool is_run);
 
 /// Adds `next` to `times`. What is wrong with it; empty if nothing.

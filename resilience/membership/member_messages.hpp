@@ -109,8 +109,8 @@ struct Validated {
   double seconds = 0;  ///< that it took
 };
 
-/// It was behind and holds the state now. Said again to each service until one has said that it is recorded, so a
-/// service that is killed in between leaves it recorded twice.
+/// It was behind and holds the state now. Said again to each service until one has said that it is
+/// recorded, so a service that is killed in between leaves it recorded twice.
 struct Joined {
   static constexpr const char* kKind = "joined";
 

@@ -77,6 +77,8 @@ has() {
   grep "\"event\": \"$name\"" runs/struck/events.jsonl >lines.txt || fail "there is no event $name"
   for field; do [ "$(grep -c "\"$field\": " lines.txt)" = "$(wc -l <lines.txt)" ] || fail "$name without $field: $(cat lines.txt)"; done
 }
+# Also a step that began under one supervisor and ended under another took its time.
+"$TENAX" detect runs/struck/metrics.jsonl >changes.txt || fail "the iteration times of the run cannot be read"
 has launch adopted
 has replica_start replica incarnation hosts spare
 has replica_lost replica reason detect_seconds host
