@@ -1,0 +1,57 @@
+// RankFigures: what one rank measured of its own parts in an iteration; and RankReport, with which
+// a rank tells what has become of them.
+#pragma once
+
+#include <array>
+#include <span>
+
+namespace tenax::resilience {
+
+/// Seconds of one iteration; 0 where the rank has no such part.
+struct RankFigures {
+  double compute_s = 0;  ///< in passes, without the collectives of the tensor group that they wait for
+  /// In collectives of the tensor group and of the data group: from when this rank was ready until
+  /// it had the result. So a rank that comes last has the time of the transfer alone.
+  double tensor_s = 0, data_s = 0;
+  double tensor_bytes = 0, data_bytes = 0;  ///< what those collectives were over
+  double activations_s = 0;                 ///< the delay of a message from the stage before
+  double gradients_s = 0;                   ///< the delay of a message from the stage after
+  /// That a thread of the rank was ready to run, but the processor was others': of the thread that
+  /// had to wait longest. 0 where the processor does not compute.
+  double preempted_s = 0;
+
+  bool operator==(const RankFigures&) const = default;
+};
+
+/// A figure as it is since the slowdown began, and as it was before: medians over iterations.
+struct RankReport {
+  RankFigures now, healthy;
+  bool operator==(const RankReport&) const = default;
+};
+
+/// All of RankFigures, in one order.
+inline constexpr std::array kRankFigures = {&RankFigures::compute_s,   &RankFigures::tensor_s,
+                                            &RankFigures::data_s,      &RankFigures::tensor_bytes,
+                                            &RankFigures::data_bytes,  &RankFigures::activations_s,
+                                            &RankFigures::gradients_s, &RankFigures::preempted_s};
+
+/// A report as so many numbers, in which it rides on a vote.
+inline constexpr std::size_t kReportNumbers = 2 * kRankFigures.size();
+
+inline void write_report(const RankReport& report, std::span<double> numbers) {
+  for (std::size_t i = 0; i < kRankFigures.size(); ++i) {
+    numbers[i] = report.now.*kRankFigures[i];
+    numbers[kRankFigures.size() + i] = report.healthy.*kRankFigures[i];
+  }
+}
+
+inline RankReport read_report(std::span<const double> numbers) {
+  RankReport report;
+  for (std::size_t i = 0; i < kRankFigures.size(); ++i) {
+    report.now.*kRankFigures[i] = numbers[i];
+    report.healthy.*kRankFigures[i] = numbers[kRankFigures.size() + i];
+  }
+  return report;
+}
+
+}  // namespace tenax::resilience
