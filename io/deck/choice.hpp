@@ -71,6 +71,13 @@ inline const Words& words_of(LrSchedule) {
   return words;
 }
 
+/// When suspects are tested while training is held.
+enum class Validate { automatic, always, never };
+inline const Words& words_of(Validate) {
+  static const Words words = {"auto", "always", "never"};
+  return words;
+}
+
 enum class ReplicaBatch { keep, shrink };
 inline const Words& words_of(ReplicaBatch) {
   static const Words words = {"keep", "shrink"};

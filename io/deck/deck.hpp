@@ -111,6 +111,10 @@ struct DetectSection {
   bool enabled = true;
   double min_change = 0.10, hazard = 250;
   std::int64_t warmup = 5;
+  double suspect = 1.1;
+  Choice<Validate> validate = Validate::automatic;
+  std::vector<double> probe_mb = {16, 32, 64};  ///< never empty
+  double probe_seconds = 3;
 };
 
 /// Copies of the whole that may die and come back, one MPI job each, under `tenax launch`.

@@ -148,6 +148,21 @@ void add_detect(Keys& keys) {
   detect("warmup", &S::warmup, "The first iterations after a start, whose times say nothing.")
       .within(kCount)
       .in("iterations");
+  detect("suspect", &S::suspect,
+         "A rank, group or link is suspect that takes so many times as long as the median of those with the "
+         "same work; without any such, as long as itself while healthy.")
+      .above(1);
+  detect("validate", &S::validate,
+         "Whether suspects are tested while all ranks hold between two steps: auto = where more than one is "
+         "left, once the time lost has reached what the test is expected to take.");
+  detect("probe_mb", &S::probe_mb,
+         "Sizes of the messages that test a link, at least one; smaller ones are taken where their time does "
+         "not suffice.")
+      .within({0.001, 1024, false, false})
+      .in("MB");
+  detect("probe_seconds", &S::probe_seconds, "The longest that ranks are held for one such test.")
+      .above(0)
+      .in("seconds");
 }
 
 }  // namespace
