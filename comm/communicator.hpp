@@ -18,6 +18,15 @@ namespace tenax::comm {
 
 enum class ReduceOp { sum, max };
 
+/// Which ranks of a group exchange messages in its collectives, over links of ours.
+enum class LinkTopology {
+  /// None: memory that they share, or a library that keeps its links to itself. NCCL chooses rings
+  /// and trees of its own, several at a time, and neither tells which nor lends them.
+  none,
+  ring,      ///< each with the ranks before and after it
+  all_pairs  ///< each with every other one
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -39,6 +48,15 @@ class Communicator {
   /// once the streams ordered after them have been waited for, before anything they computed is
   /// used.
   virtual void check() {}
+
+  virtual LinkTopology topology() const { return LinkTopology::none; }
+  /// The link to `peer` over which collectives go, lent while none is under way in the group; it
+  /// takes tensors in host memory, and on the emulated device ones without data. Null where
+  /// topology() has none between the two.
+  virtual Link* link(int peer) {
+    static_cast<void>(peer);
+    return nullptr;
+  }
 };
 
 /// What the waits inside a communicator obey.

@@ -26,6 +26,8 @@ class TimedCommunicator final : public Communicator {
   TransferPtr start_reduce_scatter(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   void check() override { inner_->check(); }
+  LinkTopology topology() const override { return inner_->topology(); }
+  Link* link(int peer) override { return inner_->link(peer); }
 
   /// Tells `observer`, which may be null, of the collectives that have ended and that nobody was
   /// told of; others are told of by a later call. A tensor without elements is no collective. Of

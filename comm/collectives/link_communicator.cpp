@@ -63,6 +63,9 @@ class LinkCommunicator final : public Communicator {
     return std::make_unique<LinkAllGather>(group_, stream, tensor, "all_gather", next_tag());
   }
 
+  LinkTopology topology() const override { return LinkTopology::all_pairs; }
+  Link* link(int peer) override { return peer == rank() ? nullptr : &endpoint_->link(peer); }
+
  private:
   bool is_nothing(const Tensor& tensor) const { return size() == 1 || tensor.size() == 0; }
   Tag next_tag() { return static_cast<Tag>(sequence_++ % kMaxTag); }

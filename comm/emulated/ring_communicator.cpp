@@ -88,13 +88,19 @@ class RingCommunicator final : public Communicator {
   TransferPtr start_all_gather(Stream& stream, const Tensor& tensor) override {
     return start(stream, tensor, size() - 1);
   }
+  LinkTopology topology() const override { return LinkTopology::ring; }
+  Link* link(int peer) override {
+    const bool is_neighbour = peer == before() || peer == after();
+    return is_neighbour && peer != rank() ? &endpoint_->link(peer) : nullptr;
+  }
 
  private:
+  int before() const { return (rank() + size() - 1) % size(); }
+  int after() const { return (rank() + 1) % size(); }
   TransferPtr start(Stream& stream, const Tensor& tensor, int steps) {
     if (steps == 0 || tensor.size() == 0) return std::make_unique<DoneTransfer>();
     assert(!tensor && "the emulated device has no data to reduce");
-    const Ring ring{endpoint_->link((rank() + size() - 1) % size()), endpoint_->link((rank() + 1) % size()),
-                    device_};
+    const Ring ring{endpoint_->link(before()), endpoint_->link(after()), device_};
     const Tensor chunk{nullptr, tensor.dtype, {(tensor.size() + size() - 1) / size()}};
     return std::make_unique<RingCollective>(ring, stream, chunk, steps, static_cast<Tag>(started_++ % kTags));
   }

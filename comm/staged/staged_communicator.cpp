@@ -61,6 +61,8 @@ class StagedCommunicator final : public Communicator {
     assert(tensor.size() % size() == 0);
     return start(CollectiveKind::all_gather, stream, tensor, ReduceOp::sum);
   }
+  LinkTopology topology() const override { return host_->topology(); }
+  Link* link(int peer) override { return host_->link(peer); }
 
  private:
   TransferPtr start(CollectiveKind kind, Stream& stream, const Tensor& tensor, ReduceOp op) {

@@ -24,6 +24,7 @@ class EmulatedReplica final : public Replica {
                   Options options);
 
   PipelineRunner& pipeline() override { return *pipeline_; }
+  comm::Communicator* group(GroupKind kind) override { return lent(kind, tensor_group_, data_group_); }
   bool reads_tokens() const override { return false; }
   void passes(const StepBatch& batch, const kernels::UpdateRule& rule, ScheduleObserver* observer) override;
   void reduce() override;

@@ -26,6 +26,7 @@ class GptReplica final : public Replica {
   TrainingState& state() { return *state_; }
   StateMirror& mirror() { return *mirror_; }
   PipelineRunner& pipeline() override { return *pipeline_; }
+  comm::Communicator* group(GroupKind kind) override { return lent(kind, tensor_group_, data_group_); }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
   void passes(const StepBatch& batch, const kernels::UpdateRule& rule, ScheduleObserver* observer) override;
   void reduce() override;

@@ -47,6 +47,9 @@ class Replica {
   const GridCoordinates& coordinates() const { return coordinates_; }
   comm::ControlGroup& control() { return *control_; }
   virtual PipelineRunner& pipeline() = 0;
+  /// The tensor or data group, in which this rank's number is its coordinate. Null where it has
+  /// none; other kinds have none to lend.
+  virtual comm::Communicator* group(GroupKind kind) = 0;
   virtual bool reads_tokens() const = 0;
 
   /// The pipeline's passes over `batch`, which begin the data-parallel sums as they go. Without
@@ -94,6 +97,10 @@ class Replica {
   std::unique_ptr<comm::Communicator> split(comm::World& world, GroupKind kind);
   /// Wraps `group`, to time its collectives for report().
   std::unique_ptr<comm::Communicator> timed(std::unique_ptr<comm::Communicator> group);
+  using GroupPtr = std::unique_ptr<comm::Communicator>;
+  static comm::Communicator* lent(GroupKind kind, const GroupPtr& tensor, const GroupPtr& data) {
+    return kind == GroupKind::tensor ? tensor.get() : kind == GroupKind::data ? data.get() : nullptr;
+  }
 
   Layout layout_;
   double deadline_s_;

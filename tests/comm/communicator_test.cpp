@@ -87,6 +87,15 @@ TEST_P(CommunicatorTest, ranks_may_start_late_and_do_other_work_in_between) {
   });
 }
 
+TEST_P(CommunicatorTest, lends_a_link_to_each_other_rank_where_its_messages_go_over_links) {
+  run([](Communicator& communicator, kernels::Stream&) {
+    const bool has_links = std::get<0>(GetParam()) == Carrier::link;
+    EXPECT_EQ(communicator.topology(), has_links ? LinkTopology::all_pairs : LinkTopology::none);
+    for (int peer = 0; peer < communicator.size(); ++peer)
+      EXPECT_EQ(communicator.link(peer) != nullptr, has_links && peer != communicator.rank());
+  });
+}
+
 TEST_P(CommunicatorTest, names_a_silent_rank_when_the_deadline_passes) {
   if (ranks() == 1) GTEST_SKIP() << "a group of one waits for nobody";
   const int silent = ranks() - 1;

@@ -122,6 +122,16 @@ TEST(EmulatedRing, what_follows_starts_when_the_collective_has_ended) {
   for (const double end_s : ends_s) EXPECT_GE(end_s, first_s + 0.02);
 }
 
+TEST(EmulatedRing, lends_its_links_to_the_ranks_before_and_after) {
+  LocalNetwork network(4);
+  run_ring(network, [&](const RingRank& rank) {
+    EXPECT_EQ(rank.ring.topology(), LinkTopology::ring);
+    const int me = rank.ring.rank();
+    for (int peer = 0; peer < 4; ++peer)
+      EXPECT_EQ(rank.ring.link(peer) != nullptr, (peer - me) % 2 != 0) << me << " to " << peer;
+  });
+}
+
 TEST(EmulatedRing, a_group_of_one_sends_nothing) {
   Count count;
   LocalNetwork network(1, count.on_send());
