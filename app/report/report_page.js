@@ -1,7 +1,11 @@
 'use strict';
 // The page of report_charts.js: which charts there are, what is in them, and the cards of the runs.
-// Events that curves are marked with, and the class of their marks.
-const marks = { replica_lost: 'lost', replica_join: 'joined' };
+// Events that curves are marked with, the class of their marks, and what the key calls them.
+const marks = {
+  replica_lost: { style: 'lost', title: 'replica lost' }, replica_join: { style: 'joined', title: 'replica joined' },
+  onset: { style: 'onset', title: 'slower (onset)' }, relief: { style: 'relief', title: 'faster (relief)' },
+  fail_slow: { style: 'slow', title: 'fail-slow found' }, healed: { style: 'healed', title: 'healed' },
+};
 const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
 
 function curveChart(id, title, keys, options = {}) {
@@ -34,7 +38,7 @@ function curveChart(id, title, keys, options = {}) {
     for (const e of run.events.filter((event) => marks[event.event])) {
       const at = Math.min(last, view.x === 'step' ? e.step : across(run, e.step - 1));
       if (view.logX && at <= 0) continue;
-      f.svg.append(make('line', { class: `mark ${marks[e.event]}`, x1: f.x(at), x2: f.x(at), y1: f.top, y2: bottom }));
+      f.svg.append(make('line', { class: `mark ${marks[e.event].style}`, x1: f.x(at), x2: f.x(at), y1: f.top, y2: bottom }));
     }
   };
   const drawCurve = (f, c) => {
@@ -109,10 +113,12 @@ function lossKey() {
 
 // Which mark is which, where there are any.
 function markKey() {
-  if (!data.runs.some((run) => run.events.some((e) => marks[e.event]))) return [];
-  const sample = (name) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' },
-    make('line', { class: `mark ${name}`, x1: 13, x2: 13, y1: -3, y2: 11 }));
-  return [make('span', { class: 'key' }, sample('lost'), ' replica lost', sample('joined'), ' replica joined')];
+  const happened = new Set(data.runs.flatMap((run) => run.events.map((e) => e.event)));
+  const seen = Object.entries(marks).filter(([event]) => happened.has(event)).map(([, mark]) => mark);
+  if (!seen.length) return [];
+  const sample = (style) => make('svg', { viewBox: '0 0 26 8', 'aria-hidden': 'true' },
+    make('line', { class: `mark ${style}`, x1: 13, x2: 13, y1: -3, y2: 11 }));
+  return [make('span', { class: 'key' }, ...seen.flatMap(({ style, title }) => [sample(style), ` ${title}`]))];
 }
 
 function histogramChart() {

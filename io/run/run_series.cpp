@@ -22,16 +22,31 @@ std::string text_of(const json& value) {
                            : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string place_of(const json& event) {
-  if (const auto stages = event.find("stages"); stages != event.end() && stages->is_array() &&
-                                                stages->size() == 2 && stages->at(0).is_number() &&
-                                                stages->at(1).is_number())
-    return "link " + std::to_string(stages->at(0).get<std::int64_t>()) + "-" +
-           std::to_string(stages->at(1).get<std::int64_t>());
+/// "link 1-2" of the two numbers in the member `name`; empty where it is anything else.
+std::string pair_in(const json& object, const char* name, const char* what) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array() || found->size() != 2) return {};
+  if (!found->at(0).is_number() || !found->at(1).is_number()) return {};
+  return std::string(what) + " " + std::to_string(found->at(0).get<std::int64_t>()) + "-" +
+         std::to_string(found->at(1).get<std::int64_t>());
+}
+
+void append(std::string& text, const std::string& more) {
+  if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
+}
+
+/// What an event, or a component that has become slow, says of its place.
+std::string place_of(const json& object) {
+  const std::string link = pair_in(object, "stages", "link");
+  if (!link.empty()) return link;
   std::string place;
   for (const std::string name : {"replica", "stage", "rank"})
-    if (const auto found = event.find(name); found != event.end() && found->is_number())
-      place += (place.empty() ? "" : ", ") + name + " " + std::to_string(found->get<std::int64_t>());
+    if (const auto found = object.find(name); found != object.end() && found->is_number())
+      append(place, name + " " + std::to_string(found->get<std::int64_t>()));
+  append(place, pair_in(object, "ranks", "link of ranks"));
+  if (const auto components = object.find("components"); components != object.end())
+    for (const json& component : *components)
+      if (component.is_object()) append(place, place_of(component));
   return place;
 }
 

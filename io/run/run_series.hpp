@@ -24,8 +24,10 @@ struct EventLine {
   bool is_of_replica = false;  ///< a replica wrote it; false: the run, or its supervisor
   std::int64_t step = 0;
   std::string event;
-  std::string reason;   ///< why the run ended, where event is "end"
-  std::string place;    ///< "link 1-2" (stages), "stage 1", "replica 2, rank 5"; empty for the whole run
+  std::string reason;  ///< why the run ended, where event is "end"
+  /// "link 1-2" (stages), "stage 1", "replica 2, rank 5", "link of ranks 3-7"; of several components
+  /// each; empty for the whole run.
+  std::string place;
   std::string details;  ///< the other members, as "name value, name value"
 };
 

@@ -8,6 +8,7 @@
 #include "io/deck/deck.hpp"
 #include "io/json_parse.hpp"
 #include "io/run/replica_summary.hpp"
+#include "io/run/run_series.hpp"
 #include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
@@ -87,14 +88,24 @@ std::string last_metrics(const fs::path& directory) {
   return text.empty() ? listed("last step", "none") : text;
 }
 
-std::string counted_events(const std::vector<json>& events) {
+std::string counted(const char* name, std::int64_t n) {
+  if (n == 0) return {};
+  return listed(name, std::to_string(n) + (n == 1 ? " time" : " times"));
+}
+
+/// What the run, or its supervisor, tells of itself, and what each replica found out alone.
+std::string counted_events(const fs::path& directory) {
+  const std::vector<EventLine> events = read_events(directory);
+  const auto times = [&](const char* name, bool with_replicas) {
+    return std::count_if(events.begin(), events.end(), [&](const EventLine& line) {
+      return line.event == name && (with_replicas || !line.is_of_replica);
+    });
+  };
   std::string text;
-  for (const char* name :
-       {"checkpoint_failed", "skip", "straggler", "reschedule", "repeat", "void", "wait"}) {
-    const auto n =
-        std::count_if(events.begin(), events.end(), [&](const json& e) { return is_event(e, name); });
-    if (n > 0) text += listed(name, std::to_string(n) + (n == 1 ? " time" : " times"));
-  }
+  for (const char* name : {"checkpoint_failed", "skip", "repeat", "void", "wait"})
+    text += counted(name, times(name, false));
+  for (const char* name : {"straggler", "reschedule", "onset", "relief", "validation", "fail_slow", "healed"})
+    text += counted(name, times(name, true));
   return text;
 }
 
@@ -136,7 +147,7 @@ std::string summarise_run(const fs::path& directory) {
   }
   const std::vector<json> events = read_lines(directory / "events.jsonl");
   return directory.string() + ": a run of tenax\n" + ending(events) + last_metrics(directory) +
-         counted_events(events) + summarise_replicas(directory) +
+         counted_events(directory) + summarise_replicas(directory) +
          checkpoints(checkpoint_directory_of_run(directory));
 }
 

@@ -93,4 +93,27 @@ sed 's|</body>|<script>const dots = document.querySelectorAll("#chart-events cir
   document.body.append(out); }</script></body>|' runs/slow/report.html >events.html
 dom events.html
 has '<p>delegate, link 2-3' 1
+# What has become slow: marked on curves, with its place on the time line, also where replicas told it.
+mkdir -p runs/failslow/replica-0
+for step in 0 1 2 3 4 5 6 7; do
+  echo "{\"step\": $step, \"loss\": 5, \"tokens\": 64, \"seconds\": 0.1, \"tokens_per_second\": $((640 - step))}"
+done >runs/failslow/metrics.jsonl
+cat >runs/failslow/events.jsonl <<'EVENTS'
+{"time": 10, "step": 0, "event": "start"}
+{"time": 10.3, "step": 3, "event": "onset", "iteration": 2, "ratio": 1.5}
+{"time": 10.4, "step": 3, "event": "validation", "seconds": 0.1, "tested": ["data"], "found": 2, "reason": "suspects"}
+{"time": 10.5, "step": 4, "event": "fail_slow", "cause": "several", "components": [{"kind": "rank", "rank": 5}, {"kind": "link", "ranks": [3, 7]}]}
+{"time": 10.6, "step": 6, "event": "healed", "kind": "link", "ranks": [3, 7], "factor": 1.01, "slow_steps": 2}
+EVENTS
+echo '{"time": 10.7, "step": 7, "event": "relief", "iteration": 6, "ratio": 0.66}' >runs/failslow/replica-0/events.jsonl
+tenax report runs/failslow >/dev/null
+dom runs/failslow/report.html
+for mark in onset relief slow healed; do has "class=\"mark $mark\"" 3; done  # of two curves, and in their keys
+has 'fail-slow found' 2
+for event in onset relief validation fail_slow healed; do has ">$event</text>" 1; done
+has '"event": "fail_slow", "place": "rank 5, link of ranks 3-7"' 1
+has '"event": "healed", "place": "link of ranks 3-7"' 1
+has '"event": "relief", "place": "", "details": "of replica 0, ' 1
+tenax inspect runs/failslow >inspect.txt
+for event in onset relief validation fail_slow healed; do grep -q "^  $event  *1 time$" inspect.txt || fail "inspect does not count $event"; done
 echo "ok browser"

@@ -49,6 +49,24 @@ TEST(RunSeries, events_keep_their_details) {
   EXPECT_EQ(events[1].step, 9);
 }
 
+TEST(RunSeries, names_the_components_that_have_become_slow) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl",
+               R"({"time": 1, "event": "onset", "iteration": 40, "ratio": 1.5}
+{"time": 2, "event": "fail_slow", "cause": "several", "components": [{"kind": "rank", "rank": 5, "cause": "compute"}, {"kind": "link", "ranks": [3, 7], "group": "data"}]}
+{"time": 3, "event": "healed", "kind": "link", "ranks": [3, 7], "group": "data", "factor": 1.01}
+{"time": 4, "event": "fail_slow", "replica": 2, "cause": "none", "components": []}
+{"time": 5, "event": "fail_slow", "components": "odd", "ranks": [3]}
+)");
+  const auto events = read_events(folder.path());
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_EQ(events[0].place, "");
+  EXPECT_EQ(events[1].place, "rank 5, link of ranks 3-7");
+  EXPECT_EQ(events[2].place, "link of ranks 3-7");
+  EXPECT_EQ(events[3].place, "replica 2");
+  EXPECT_EQ(events[4].place, "");
+}
+
 TEST(RunSeries, knows_how_many_replicas_contributed_and_whose_events_are_whose) {
   const TemporaryFolder folder;
   folder.write("metrics.jsonl",

@@ -1,0 +1,50 @@
+#include "io/run/run_summary.hpp"
+
+#include "io/text.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
+
+namespace tenax::io::test {
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(RunSummary, counts_what_became_slow_and_healed) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl",
+               R"({"time": 1, "event": "start"}
+{"time": 2, "event": "onset", "iteration": 40}
+{"time": 3, "event": "validation", "seconds": 0.5}
+{"time": 4, "event": "fail_slow", "components": []}
+{"time": 5, "event": "relief", "iteration": 90}
+{"time": 6, "event": "healed", "rank": 1}
+{"time": 7, "event": "healed", "rank": 2}
+{"time": 8, "event": "hea)");
+  const std::string text = summarise_run(folder.path());
+  for (const char* once : {"onset", "validation", "fail_slow", "relief"})
+    EXPECT_TRUE(holds(text, listed(once, "1 time"))) << once << " in " << text;
+  EXPECT_TRUE(holds(text, listed("healed", "2 times"))) << text;
+}
+
+TEST(RunSummary, counts_what_each_replica_found_but_tells_the_runs_events_once) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl", "{\"time\": 1, \"event\": \"launch\"}\n{\"time\": 2, \"event\": \"wait\"}\n");
+  for (const char* replica : {"replica-0", "replica-1"}) {
+    std::filesystem::create_directory(folder.path() / replica);
+    folder.write(replica + std::string("/events.jsonl"),
+                 "{\"time\": 3, \"event\": \"onset\"}\n{\"time\": 4, \"event\": \"wait\"}\n");
+  }
+  const std::string text = summarise_run(folder.path());
+  EXPECT_TRUE(holds(text, listed("onset", "2 times"))) << text;
+  EXPECT_TRUE(holds(text, listed("wait", "1 time"))) << text;
+}
+
+TEST(RunSummary, says_nothing_of_what_did_not_happen) {
+  const TemporaryFolder folder;
+  folder.write("events.jsonl", "{\"time\": 1, \"event\": \"start\"}\n");
+  const std::string text = summarise_run(folder.path());
+  EXPECT_FALSE(holds(text, "onset")) << text;
+  EXPECT_FALSE(holds(text, "times")) << text;
+}
+
+}  // namespace
+}  // namespace tenax::io::test
