@@ -1,0 +1,30 @@
+// Rounds of link tests: in which order the links of a group are tested, many at once. Pure.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace tenax::resilience {
+
+/// Two ranks of a group, a < b.
+struct RankPair {
+  int a = 0, b = 0;
+  bool has(int rank) const { return rank == a || rank == b; }
+  bool operator==(const RankPair&) const = default;
+};
+
+/// Pairs that test their links at once: no rank is in two of them.
+using ProbeRound = std::vector<RankPair>;
+
+/// Each link of a group of `ranks` in exactly one round (Greyhound, section 4.3). A ring: two rounds
+/// for an even number of ranks, three for an odd one, one for two ranks. All pairs, by the circle
+/// method of round-robin tournaments: ranks − 1 rounds for an even number, `ranks` for an odd one,
+/// in each of which one rank rests. No links: none.
+std::vector<ProbeRound> probe_rounds(comm::LinkTopology topology, int ranks);
+
+/// The same with the pairs alone that one of `ends` is in.
+std::vector<ProbeRound> rounds_with(const std::vector<ProbeRound>& rounds, std::span<const int> ends);
+
+}  // namespace tenax::resilience

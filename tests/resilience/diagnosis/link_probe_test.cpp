@@ -1,0 +1,85 @@
+#include "resilience/diagnosis/link_probe.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/comm/thread_ranks.hpp"
+#include "tests/resilience/diagnosis/emulated_groups.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+/// By the rank that sent.
+using Probes = std::vector<std::vector<SentProbe>>;
+
+Probes probe_ring(int ranks, double link_gbps, std::size_t bytes, comm::OnSend on_send = {}) {
+  comm::LocalNetwork network(ranks, std::move(on_send));
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) all[static_cast<std::size_t>(rank)] = rank;
+  Probes probes(all.size());
+  comm::run_ranks(ranks, kPatience_s, [&](comm::World& world) {
+    const auto device = kernels::create_emulated_device({});
+    const auto ring = make_ring(network, "data", all, world.rank(), *device, link_gbps);
+    LinkProbe probe(*ring, *device, kPatience_s);
+    probes[static_cast<std::size_t>(world.rank())] = probe.run(probe_rounds(ring->topology(), ranks), bytes);
+  });
+  return probes;
+}
+
+double seconds_between(const Probes& probes, int from, int to) {
+  for (const SentProbe& sent : probes[static_cast<std::size_t>(from)])
+    if (sent.peer == to) return sent.seconds;
+  ADD_FAILURE() << from << " sent nothing to " << to;
+  return 0;
+}
+
+// tests/bench/link_probe_bench shows that rounds take as long in groups of 64 as in groups of 8.
+TEST(LinkProbe, tests_both_directions_of_each_link_of_a_ring_with_the_messages_own_time) {
+  constexpr double kMessage_s = 2e-3;
+  for (const int ranks : {2, 8, 9, 64, 65}) {
+    const Probes probes = probe_ring(ranks, 0.4, 100'000);
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(probes[static_cast<std::size_t>(rank)].size(), ranks == 2 ? 1U : 2U);
+      EXPECT_GE(seconds_between(probes, rank, (rank + 1) % ranks), 0.99 * kMessage_s);
+      EXPECT_GE(seconds_between(probes, (rank + 1) % ranks, rank), 0.99 * kMessage_s);
+    }
+  }
+}
+
+TEST(LinkProbe, tells_a_slow_link_from_those_that_its_ranks_wait_for) {
+  const Probes probes = probe_ring(5, 0, 4, delay_between(2, 3, 0.1));
+  EXPECT_GE(seconds_between(probes, 2, 3), 0.2) << "the message and its answer";
+  EXPECT_GE(seconds_between(probes, 3, 2), 0.2);
+  for (const auto& [from, to] : {std::pair(1, 2), {2, 1}, {3, 4}, {4, 3}, {4, 0}, {0, 4}})
+    EXPECT_LT(seconds_between(probes, from, to), 0.1) << from << " to " << to;
+}
+
+TEST(LinkProbe, sends_real_messages_between_all_pairs_on_the_host) {
+  for (const int ranks : {2, 3, 4})
+    comm::run_ranks(ranks, kPatience_s, [&](comm::World& world) {
+      const auto device = kernels::create_cpu_device();
+      const auto stream = device->create_stream();
+      const auto group = world.split_communicator("data", 0, world.rank(), *device);
+      LinkProbe probe(*group, *device, kPatience_s);
+      for (const std::size_t bytes : {std::size_t{4}, std::size_t{1'000'001}, std::size_t{1000}}) {
+        const auto sent = probe.run(probe_rounds(group->topology(), ranks), bytes);
+        EXPECT_EQ(static_cast<int>(sent.size()), ranks - 1);
+        for (const SentProbe& each : sent) EXPECT_GT(each.seconds, 0);
+      }
+      std::vector<float> values(10, 1.0F);
+      group->all_reduce(*stream, {values.data(), kernels::DType::f32, {10}}, comm::ReduceOp::sum);
+      EXPECT_EQ(values.back(), static_cast<float>(ranks)) << "the group goes on as before";
+    });
+}
+
+TEST(LinkProbe, waits_no_longer_than_its_deadline) {
+  comm::run_ranks(2, kPatience_s, [&](comm::World& world) {
+    const auto device = kernels::create_cpu_device();
+    const auto group = world.split_communicator("data", 0, world.rank(), *device);
+    if (world.rank() == 1) return;
+    LinkProbe probe(*group, *device, 0.05);
+    EXPECT_THROW(probe.run(probe_rounds(group->topology(), 2), 4), kernels::Error);
+  });
+}
+
+}  // namespace
+}  // namespace tenax::resilience
