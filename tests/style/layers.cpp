@@ -76,6 +76,7 @@ const std::vector<Room>& rooms() {
       {"resilience/adaptation", {}},
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
+      {"resilience/diagnosis", {}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/faults", {"resilience/replicas"}},
