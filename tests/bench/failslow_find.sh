@@ -124,7 +124,7 @@ do_rounds() {
 
 # 8 ranks, steps of 20 ms.
 readonly twenty_ms=(parallel.tensor_parallel_size=1 parallel.data_parallel_size=8 parallel.pipeline_parallel_size=1
-  device.forward_ms=3 device.backward_input_ms=3 device.backward_weight_ms=3 run.train_steps=300)
+  device.forward_ms=3 device.backward_input_ms=3 device.backward_weight_ms=3 device.gradient_bytes=80000 run.train_steps=300)
 do_cost() {
   local round
   rm -f "$bench_work"/cost.{on,off}
