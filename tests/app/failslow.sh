@@ -1,0 +1,50 @@
+# Verbs of the tests in which something real makes a run slow, beside those of common.sh: a run of two ranks on the CPU in the
+# background, runs/NAME, with steps of 40 to 80 ms.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+head -c 100000 /dev/urandom | base64 >train.txt
+cat >slow.toml <<'D'
+[run]
+train_steps = 170
+log_interval = 1000
+[model]
+num_layers = 4
+num_attention_heads = 4
+hidden_size = 128
+vocab_size = 256
+seq_length = 256
+[data]
+train = "train.txt"
+[batch]
+global_batch_size = 8
+micro_batch_size = 4
+[optimizer]
+lr = 3e-4
+[parallel]
+data_parallel_size = 2
+[device]
+kind = "cpu"
+[checkpoint]
+interval = -1
+D
+
+events() { grep "\"event\": \"$2\"" "runs/$1/events.jsonl" || true; }
+step_of() { tail -n 1 "runs/$1/metrics.jsonl" 2>/dev/null | sed -n 's/.*"step": \([0-9]*\),.*/\1/p'; }
+# await_step NAME STEP: that `training`, a process of this shell, has done so many.
+await_step() {
+  local at
+  for _ in $(seq 2400); do
+    at=$(step_of $1)
+    [ "${at:-0}" -ge $2 ] && return
+    kill -0 $training 2>/dev/null || fail "$1 ended before step $2: $(cat $1.log)"
+    sleep 0.05
+  done
+  fail "$1 did not come to step $2"
+}
+await_end() { wait $training || fail "$1: status $?: $(cat $1.log)"; }
+
+# tells NAME EVENT TEXT: whether there is such an event, with that text.
+tells() { events "$1" "$2" | grep -q -- "$3"; }
+# changes_near NAME EVENT STEP: whether such a change was placed within so few steps after it as the fault takes to begin.
+changes_near() {
+  events "$1" "$2" | sed -n 's/.*"iteration": \([0-9]*\),.*/\1/p' | awk -v at="$3" '$1 >= at - 3 && $1 <= at + 12 { found = 1 } END { exit !found }'
+}
