@@ -5,6 +5,7 @@ source "$(dirname "$0")/failslow.sh"
 hosts=(tenax$$a tenax$$b) cable=tenax0 addresses=(10.213.77.1 10.213.77.2)
 clean_up() {
   local host
+  kill ${training:-} 2>/dev/null || true
   for host in "${hosts[@]}"; do ip netns del $host 2>/dev/null || true; done
 }
 # Runs a command on a host: with its network, its name and its own shared memory.
@@ -34,7 +35,7 @@ for i in 0 1; do
 done
 # limit add|del: makes it slow, or whole again, in both directions.
 limit() {
-  local i bucket="tbf rate 400mbit burst 512kb latency 200ms"
+  local i bucket="tbf rate 200mbit burst 512kb latency 200ms"
   for i in 0 1; do on $i tc qdisc $1 dev $cable root $([ $1 = del ] || echo $bucket) 2>>why.log || return 1; done
 }
 limit add && limit del || skips "a rate limit is forbidden here: $(tail -n 1 why.log)"
@@ -47,20 +48,21 @@ networked() {
   training=$!
 }
 
-networked limited
-await_step limited 40
-limit add
-await_step limited 100
-limit del
-await_end limited
-changes_near limited onset 40 || fail "no onset at step 40: $(cat runs/limited/events.jsonl)"
-changes_near limited relief 100 || fail "no relief at step 100: $(cat runs/limited/events.jsonl)"
-tells limited fail_slow '"cause": "link".*"kind": "link".*"group": "data"' || fail "the cable is not blamed: $(events limited fail_slow)"
-! tells limited fail_slow '"kind": "rank"' || fail "a rank is blamed: $(events limited fail_slow)"
-tells limited healed '"group": "data"' || fail "it has not healed: $(cat runs/limited/events.jsonl)"
-echo "ok a slow cable"
+# slow_cable NAME: for 60 steps.
+slow_cable() {
+  networked $1
+  await_step $1 40
+  limit add
+  await_step $1 100
+  limit del
+  await_end $1
+  changes_near $1 onset 40 && changes_near $1 relief 100 || return 1
+  tells $1 fail_slow '"cause": "link".*"kind": "link".*"group": "data"' && tells $1 healed '"group": "data"' || return 1
+  ! tells $1 fail_slow '"kind": "rank"'
+}
+found slow_cable
 
 networked healthy detect.enabled=false
 await_end healthy
-claim same runs/healthy/metrics.jsonl runs/limited/metrics.jsonl
+claim same runs/healthy/metrics.jsonl runs/$found/metrics.jsonl
 echo "ok the same losses"
