@@ -77,6 +77,7 @@ const std::vector<Room>& rooms() {
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
       {"resilience/diagnosis", {}},
+      {"resilience/mitigation", {"resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/faults", {"resilience/replicas"}},

@@ -1,0 +1,68 @@
+// What mitigation takes to decide, in large runs.
+//
+//   mitigation_bench
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "resilience/mitigation/microbatch_shares.hpp"
+#include "resilience/mitigation/ring_order.hpp"
+#include "tests/bench/median.hpp"
+
+namespace tenax::bench {
+namespace {
+
+constexpr int kRounds = 21;
+
+template <class Work>
+double median_ms(Work work) {
+  return 1e3 * median_of(kRounds, [&] {
+           const auto begin = std::chrono::steady_clock::now();
+           work();
+           return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+         });
+}
+
+std::vector<int> counted(int size) {
+  std::vector<int> numbers(static_cast<std::size_t>(size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// Groups that all differ: filling the pipeline and a microbatch take each their own time.
+void time_shares(int groups, int microbatches) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> factor(1, 2.5);
+  long asked = 0;
+  std::vector<resilience::PipelineTime> kinds;
+  for (int i = 0; i < groups; ++i)
+    kinds.emplace_back([fill_s = 0.3 * factor(random), microbatch_s = 0.1 * factor(random), &asked](int m) {
+      return ++asked, fill_s + microbatch_s * m;
+    });
+  resilience::MicrobatchShares shares;
+  const double ms =
+      median_ms([&] { shares = resilience::share_microbatches(kinds, counted(groups), microbatches); });
+  std::printf(
+      "shares of %d microbatches among %d different groups: %.3f ms, %ld times asked (slowest %.3f s)\n",
+      microbatches, groups, ms, asked / kRounds, shares.slowest_s);
+}
+
+void time_ring(int members) {
+  const std::vector<resilience::RankPair> slow = {{0, 1}, {1, 2}, {members / 2, members / 2 + 1}};
+  bool found = false;
+  const double ms =
+      median_ms([&] { found = resilience::ring_order_without(slow, counted(members)).has_value(); });
+  std::printf("a ring of %d members without %zu slow links: %.3f ms (%s)\n", members, slow.size(), ms,
+              found ? "found" : "none");
+}
+
+}  // namespace
+}  // namespace tenax::bench
+
+int main() {
+  using namespace tenax::bench;
+  for (const int groups : {16, 64, 512}) time_shares(groups, 100'000);
+  time_ring(512);
+}
