@@ -1,0 +1,85 @@
+#include "resilience/mitigation/candidates.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tenax::resilience {
+namespace {
+
+bool has(const std::vector<Strategy>& strategies, Strategy strategy) {
+  return std::find(strategies.begin(), strategies.end(), strategy) != strategies.end();
+}
+
+bool is_possible(Strategy strategy, const Possibilities& run) {
+  switch (strategy) {
+    case Strategy::microbatches:
+      return run.shape.data >= 2 && run.microbatches >= 2;
+    case Strategy::ring:
+      return run.shape.data >= 4 && run.rings;
+    case Strategy::swap:
+      return run.shape.pipeline >= 2 && run.swap_fits;
+    case Strategy::restart:
+      return run.can_start_elsewhere;
+  }
+  return false;
+}
+
+std::vector<Strategy> help_against_slow_link(parallel::GroupKind group) {
+  switch (group) {
+    case parallel::GroupKind::data:
+      return {Strategy::ring, Strategy::swap, Strategy::restart};
+    case parallel::GroupKind::pipeline:
+    case parallel::GroupKind::embedding:
+      return {Strategy::swap, Strategy::restart};
+    case parallel::GroupKind::tensor:
+      return {Strategy::restart};
+  }
+  return {};
+}
+
+std::vector<Strategy> help_against(const Component& component) {
+  switch (component.cause) {
+    case SlowCause::compute:
+    case SlowCause::cpu_contention:
+      return {Strategy::microbatches, Strategy::swap, Strategy::restart};
+    case SlowCause::link:
+      return help_against_slow_link(component.group);
+    case SlowCause::none:
+    case SlowCause::common:
+    case SlowCause::several:  // of no single component
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Strategy> possible_strategies(const Possibilities& run) {
+  std::vector<Strategy> possible;
+  std::copy_if(kStrategies.begin(), kStrategies.end(), std::back_inserter(possible),
+               [&](Strategy strategy) { return has(run.allowed, strategy) && is_possible(strategy, run); });
+  return possible;
+}
+
+std::vector<Strategy> candidates_against(const Component& component, const Possibilities& run) {
+  std::vector<Strategy> candidates = possible_strategies(run);
+  const std::vector<Strategy> help = help_against(component);
+  const auto ranks = static_cast<int>(run.host_of_rank.size());
+  const auto is_vain = [&](Strategy strategy) {
+    if (!has(help, strategy)) return true;
+    if (strategy != Strategy::swap) return false;
+    for (int rank = 0; rank < ranks; ++rank)
+      if (leaves_cause_by_swap(component, rank, run)) return false;
+    return true;
+  };
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_vain), candidates.end());
+  return candidates;
+}
+
+bool leaves_cause_by_swap(const Component& component, int other, const Possibilities& run) {
+  const auto host = [&](int rank) { return run.host_of_rank.at(static_cast<std::size_t>(rank)); };
+  if (other == component.rank) return false;
+  return component.cause != SlowCause::cpu_contention || host(other) != host(component.rank);
+}
+
+}  // namespace tenax::resilience
