@@ -42,8 +42,18 @@ await_step() {
 }
 await_end() { wait $training || fail "$1: status $?: $(cat $1.log)"; }
 
-# tells NAME EVENT TEXT: whether there is such an event, with that text.
-tells() { events "$1" "$2" | grep -q -- "$3"; }
+# blames NAME FROM TO TEXT: whether each component that fail_slow names in these steps has that text, and one is named. Another
+# guest of the machine may be told of before and after.
+blames() {
+  local named
+  named=$(events "$1" fail_slow | awk -v from="$2" -v to="$3" 'match($0, /"step": [0-9]+/) {
+    step = substr($0, RSTART + 8, RLENGTH - 8) + 0
+    if (step >= from && step <= to) print
+  }' | grep -o '{"kind": [^}]*}') || return 1
+  ! grep -qv -- "$4" <<<"$named"
+}
+# heals NAME TEXT: whether a component with that text has healed.
+heals() { events "$1" healed | grep -q -- "$2"; }
 # changes_near NAME EVENT STEP: whether such a change was placed within so few steps after it as the fault takes to begin.
 changes_near() {
   events "$1" "$2" | sed -n 's/.*"iteration": \([0-9]*\),.*/\1/p' | awk -v at="$3" '$1 >= at - 3 && $1 <= at + 12 { found = 1 } END { exit !found }'

@@ -24,11 +24,9 @@ hog() {
   trap - EXIT
   wait $busy 2>/dev/null || true
   await_end $name
-  changes_near $name onset 40 && changes_near $name relief 100 || return 1
-  tells $name fail_slow '"cause": "cpu_contention".*"rank": 1,' && tells $name healed '"rank": 1,' || return 1
-  ! tells $name fail_slow '"rank": 0,'
+  changes_near $name onset 40 && changes_near $name relief 100 &&
+    blames $name 40 104 '"rank": 1,.*"cause": "cpu_contention"' && heals $name '"rank": 1,.*"cause": "cpu_contention"'
 }
-
 found hog
 
 pinned untold detect.enabled=false

@@ -56,9 +56,8 @@ slow_cable() {
   await_step $1 100
   limit del
   await_end $1
-  changes_near $1 onset 40 && changes_near $1 relief 100 || return 1
-  tells $1 fail_slow '"cause": "link".*"kind": "link".*"group": "data"' && tells $1 healed '"group": "data"' || return 1
-  ! tells $1 fail_slow '"kind": "rank"'
+  changes_near $1 onset 40 && changes_near $1 relief 100 &&
+    blames $1 40 104 '"kind": "link".*"group": "data".*"cause": "link"' && heals $1 '"kind": "link".*"group": "data"'
 }
 found slow_cable
 
