@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "kernels/deadline.hpp"
-#include "resilience/diagnosis/probe_sizes.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -21,7 +20,7 @@ constexpr comm::Tag kTag = comm::kMaxTag - 1;
 LinkProbe::LinkProbe(comm::Communicator& group, kernels::Device& device, double deadline_s)
     : group_(group), device_(device), deadline_s_(deadline_s), stream_(device.create_stream()) {}
 
-std::vector<SentProbe> LinkProbe::run(const std::vector<ProbeRound>& rounds, std::size_t bytes) {
+std::vector<SentProbe> LinkProbe::run(const std::vector<ProbeRound>& rounds, std::size_t bytes, int times) {
   make_message(bytes);
   std::vector<SentProbe> sent;
   const int me = group_.rank();
@@ -32,9 +31,9 @@ std::vector<SentProbe> LinkProbe::run(const std::vector<ProbeRound>& rounds, std
       const int peer = is_first ? pair.b : pair.a;
       comm::Link& link = *group_.link(peer);
       meet(link);
-      if (!is_first) answer(link);
-      sent.push_back(send(peer));
-      if (is_first) answer(link);
+      if (!is_first) answer(link, times);
+      sent.push_back(send(peer, times));
+      if (is_first) answer(link, times);
     }
   return sent;
 }
@@ -62,10 +61,10 @@ void LinkProbe::meet(comm::Link& link) {
   wait(*mine);
 }
 
-SentProbe LinkProbe::send(int peer) {
+SentProbe LinkProbe::send(int peer, int times) {
   comm::Link& link = *group_.link(peer);
   SentProbe sent{.peer = peer, .seconds = std::numeric_limits<double>::infinity()};
-  for (int time = 0; time < kProbeTimes; ++time) {
+  for (int time = 0; time < times; ++time) {
     const double begin_s = steady_now_s();
     stream_->input_arrived(begin_s);
     const auto theirs = link.receive(*stream_, received_word_, kTag);
@@ -76,8 +75,8 @@ SentProbe LinkProbe::send(int peer) {
   return sent;
 }
 
-void LinkProbe::answer(comm::Link& link) {
-  for (int time = 0; time < kProbeTimes; ++time) {
+void LinkProbe::answer(comm::Link& link, int times) {
+  for (int time = 0; time < times; ++time) {
     const auto theirs = link.receive(*stream_, message_, kTag);
     wait(*theirs);
     wait(*link.send(*stream_, sent_word_, kTag));

@@ -9,11 +9,14 @@ namespace tenax::resilience {
 
 /// How often a link is tested in each direction and size. The least time counts.
 inline constexpr int kProbeTimes = 3;
+/// A message that takes as long as its way, whatever the bandwidth. One is sent at a time, in many
+/// passes.
+inline constexpr std::size_t kTinyProbeBytes = 4;
 
 struct ProbeBudget {
   double seconds = 0;      ///< left for all sizes
   int rounds = 0;          ///< of disjoint pairs (probe_rounds.hpp)
-  double exchange_s = 0;   ///< a message of no size and its answer, over the slowest link
+  double exchange_s = 0;   ///< a tiny message and its answer, over the slowest link
   double bytes_per_s = 0;  ///< of the slowest link; 0: not known, then nothing is cut
 };
 

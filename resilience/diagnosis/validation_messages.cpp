@@ -68,6 +68,7 @@ void fields(Archive& archive, S& time) {
   archive.value(time.pass);
   archive.value(time.bytes);
   archive.value(time.seconds);
+  archive.value(time.preempted_s);
 }
 
 template <class Archive, Is<RankTests> S>

@@ -26,16 +26,17 @@ struct ProductTime {
   kernels::DType type = kernels::DType::f32;
   double seconds = 0;      ///< the mean of three
   double healthy_s = 0;    ///< the same when the run began
-  double preempted_s = 0;  ///< for so long other threads had the processor meanwhile
+  double preempted_s = 0;  ///< for so long others had the processor meanwhile
 };
 
 /// Messages of one size in one direction of a link.
 struct LinkTime {
   parallel::GroupKind group = parallel::GroupKind::data;
-  int from = 0, to = 0;   ///< world ranks
-  int pass = 0;           ///< all links of groups of this kind are tested once a pass, alike
-  std::size_t bytes = 0;  ///< of the message
-  double seconds = 0;     ///< until its answer had come; the least of three
+  int from = 0, to = 0;    ///< world ranks
+  int pass = 0;            ///< all links of groups of this kind are tested once a pass, alike
+  std::size_t bytes = 0;   ///< of the message
+  double seconds = 0;      ///< until its answer had come; of a large one the least of three
+  double preempted_s = 0;  ///< for so long others had the sender's processor in this pass
 };
 
 /// Of one rank.

@@ -39,7 +39,8 @@ Result probe_ring(int ranks, std::size_t bytes) {
       const auto device = tenax::kernels::create_emulated_device({});
       const auto ring = resilience::make_ring(network, "data", all, rank, *device, kLink_gbps);
       resilience::LinkProbe probe(*ring, *device, resilience::kPatience_s);
-      result.sent_by_rank[static_cast<std::size_t>(rank)] = probe.run(result.rounds, bytes);
+      result.sent_by_rank[static_cast<std::size_t>(rank)] =
+          probe.run(result.rounds, bytes, resilience::kProbeTimes);
     });
   for (std::thread& thread : threads) thread.join();
   return result;

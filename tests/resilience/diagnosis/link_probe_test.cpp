@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "resilience/diagnosis/probe_sizes.hpp"
 #include "tests/comm/thread_ranks.hpp"
 #include "tests/resilience/diagnosis/emulated_groups.hpp"
 
@@ -20,7 +21,8 @@ Probes probe_ring(int ranks, double link_gbps, std::size_t bytes, comm::OnSend o
     const auto device = kernels::create_emulated_device({});
     const auto ring = make_ring(network, "data", all, world.rank(), *device, link_gbps);
     LinkProbe probe(*ring, *device, kPatience_s);
-    probes[static_cast<std::size_t>(world.rank())] = probe.run(probe_rounds(ring->topology(), ranks), bytes);
+    probes[static_cast<std::size_t>(world.rank())] =
+        probe.run(probe_rounds(ring->topology(), ranks), bytes, kProbeTimes);
   });
   return probes;
 }
@@ -61,7 +63,7 @@ TEST(LinkProbe, sends_real_messages_between_all_pairs_on_the_host) {
       const auto group = world.split_communicator("data", 0, world.rank(), *device);
       LinkProbe probe(*group, *device, kPatience_s);
       for (const std::size_t bytes : {std::size_t{4}, std::size_t{1'000'001}, std::size_t{1000}}) {
-        const auto sent = probe.run(probe_rounds(group->topology(), ranks), bytes);
+        const auto sent = probe.run(probe_rounds(group->topology(), ranks), bytes, kProbeTimes);
         EXPECT_EQ(static_cast<int>(sent.size()), ranks - 1);
         for (const SentProbe& each : sent) EXPECT_GT(each.seconds, 0);
       }
@@ -77,7 +79,7 @@ TEST(LinkProbe, waits_no_longer_than_its_deadline) {
     const auto group = world.split_communicator("data", 0, world.rank(), *device);
     if (world.rank() == 1) return;
     LinkProbe probe(*group, *device, 0.05);
-    EXPECT_THROW(probe.run(probe_rounds(group->topology(), 2), 4), kernels::Error);
+    EXPECT_THROW(probe.run(probe_rounds(group->topology(), 2), 4, kProbeTimes), kernels::Error);
   });
 }
 

@@ -1,0 +1,128 @@
+// Validation on eight emulated ranks that are threads: two stages, each a ring of four that sums gradients.
+#include "resilience/diagnosis/validation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "resilience/faults/compute_faults.hpp"
+#include "tests/comm/thread_ranks.hpp"
+#include "tests/resilience/diagnosis/emulated_groups.hpp"
+#include "tests/resilience/diagnosis/made_up_ranks.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::GroupKind;
+using parallel::ProcessGrid;
+
+constexpr int kRanks = 8;
+
+/// What is slow takes more than five times as long, and no message of a healthy link less than 10 ms there and back, so
+/// that a busy machine, which wakes threads late, can tell it.
+ValidationRequest request() {
+  ValidationRequest request;
+  request.suspect = 5;
+  request.seconds = 10;
+  request.probe_mb = {1, 2, 4};
+  request.data_bytes_per_s = 1e8;
+  return request;
+}
+constexpr double kLink_gbps = 0.8, kWay_s = 5e-3;
+
+comm::OnSend slow_between(int a, int b) {
+  return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
+    const bool is_slow = std::minmax(from, to) == std::minmax(a, b);
+    kernels::sleep_until_s(kernels::steady_now_s() + (is_slow ? 12 * kWay_s : kWay_s));
+  };
+}
+constexpr int kNobody = -1;
+
+Suspects whole_groups(const ProcessGrid& grid) {
+  Suspects suspects;
+  for (const int rank : {0, kRanks - 1})
+    suspects.groups.push_back(
+        {.kind = GroupKind::data, .ranks = grid.group(GroupKind::data, rank), .factor = 3});
+  return suspects;
+}
+
+/// Rank 0's answer.
+ValidationResult validated(const ValidationRequest& request, const ProcessGrid& grid, int slow_rank,
+                           comm::OnSend on_send = {}) {
+  comm::LocalNetwork network(kRanks, std::move(on_send));
+  ValidationResult result;
+  comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
+    const int rank = world.rank();
+    ComputeFaults faults({{.window = {}, .factor = rank == slow_rank ? 8.0 : 1.0, .trace = nullptr}});
+    const auto device = faults.wrap(kernels::create_emulated_device({.probe_s = 0.02}));
+    const auto control = world.control_group();
+    DeviceProbe probe(*device);
+    const auto ring =
+        make_ring(network, "data." + std::to_string(grid.split(GroupKind::data, rank).color),
+                  grid.group(GroupKind::data, rank), grid.coordinates_of(rank).data, *device, kLink_gbps);
+    faults.begin_step(0);
+    const ValidationRequest nobodys;
+    const auto mine =
+        validate(rank == 0 ? request : nobodys,
+                 {.control = *control,
+                  .grid = grid,
+                  .device = *device,
+                  .probe = probe,
+                  .group = [&](GroupKind kind) { return kind == GroupKind::data ? ring.get() : nullptr; },
+                  .deadline_s = kPatience_s});
+    if (rank == 0) result = mine;
+  });
+  return result;
+}
+
+TEST(Validation, finds_a_slow_rank_and_a_slow_link_and_nothing_else) {
+  const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
+  const std::vector<int> ring = grid.group(GroupKind::data, 0);
+  const int a = std::min(ring[1], ring[2]), b = std::max(ring[1], ring[2]);
+  const int slow_rank = kRanks - 1;
+  ValidationRequest asked = request();
+  asked.suspects = whole_groups(grid);
+  const ValidationResult result = validated(asked, grid, slow_rank, slow_between(a, b));
+  const std::vector<std::string> both = {"rank " + std::to_string(slow_rank) + " compute",
+                                         "data link " + std::to_string(a) + "-" + std::to_string(b)};
+  ASSERT_EQ(words_of(Suspects{.components = result.components, .groups = {}}), both);
+  EXPECT_NEAR(result.components[0].factor, 8, 1);
+  EXPECT_GT(result.components[1].factor, 5);
+  EXPECT_EQ(result.tested, std::vector<std::string>{"data"});
+  EXPECT_GT(result.seconds, 0);
+}
+
+TEST(Validation, finds_nothing_where_all_is_well_again) {
+  const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
+  ValidationRequest asked = request();
+  asked.suspects = whole_groups(grid);
+  asked.suspects.components.push_back(
+      {.kind = Component::Kind::rank, .rank = 2, .factor = 3, .healthy_s = 0.1});
+  const ValidationResult result = validated(asked, grid, kNobody, slow_between(kNobody, kNobody));
+  EXPECT_EQ(words_of(Suspects{.components = result.components, .groups = {}}), std::vector<std::string>{});
+  EXPECT_FALSE(result.is_common);
+}
+
+TEST(Validation, tests_no_links_where_a_rank_alone_is_suspect) {
+  const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
+  ValidationRequest asked = request();
+  asked.suspects.components.push_back(
+      {.kind = Component::Kind::rank, .rank = 2, .factor = 3, .healthy_s = 0.1});
+  const ValidationResult result = validated(asked, grid, 2);
+  ASSERT_EQ(result.components.size(), 1U);
+  EXPECT_EQ(result.components[0].rank, 2);
+  EXPECT_EQ(result.components[0].factor, 3) << "profiling's";
+  EXPECT_TRUE(result.tested.empty());
+}
+
+TEST(Validation, keeps_to_its_time_however_slow_a_link_is) {
+  const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
+  ValidationRequest asked = request();
+  asked.suspects = whole_groups(grid);
+  asked.seconds = 2;
+  asked.probe_mb = {16, 32, 64};
+  asked.data_bytes_per_s = 0;  // 64 MB would take 0.6 s each
+  const ValidationResult result = validated(asked, grid, kNobody, slow_between(0, 1));
+  EXPECT_LT(result.seconds, 20) << "else 15 s for the last size alone, and machines are busy";
+}
+
+}  // namespace
+}  // namespace tenax::resilience
