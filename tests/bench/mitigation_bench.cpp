@@ -9,7 +9,9 @@
 
 #include "resilience/mitigation/microbatch_shares.hpp"
 #include "resilience/mitigation/ring_order.hpp"
+#include "resilience/mitigation/topology_swap.hpp"
 #include "tests/bench/median.hpp"
+#include "tests/resilience/mitigation/made_up_grid.hpp"
 
 namespace tenax::bench {
 namespace {
@@ -58,6 +60,28 @@ void time_ring(int members) {
               found ? "found" : "none");
 }
 
+/// Every 85th group is slow, and the links of every 300th one to the next.
+void time_swap(parallel::GridShape shape) {
+  resilience::MadeUpGrid grid{.shape = shape};
+  const int groups = shape.data * shape.pipeline;
+  for (int group = 0; group < groups; group += 85) grid.slow_groups[group] = 1.5;
+  for (int group = 1; group + 1 < groups; group += 300) grid.slow_links[{group, group + 1}] = 4;
+  long asked = 0;
+  resilience::GridTimes times = grid.times();
+  times.pipeline_s = [&](std::span<const int> of) { return ++asked, grid.pipeline_s(of); };
+  const resilience::PlacementTimes launch(shape, times, counted(groups), grid.suspects());
+  double after_s = launch.score().iteration_s;
+  asked = 0;
+  const double ms = median_ms([&] {
+    const auto found = resilience::find_topology_swap(launch, grid.suspects(), [](int, int) { return true; });
+    if (found) after_s = found->iteration_s;
+  });
+  std::printf(
+      "a swap among data %d x pipeline %d, %zu suspects: %.1f ms, %ld pipelines asked for, %.2f -> %.2f s\n",
+      shape.data, shape.pipeline, grid.suspects().size(), ms, asked / kRounds, launch.score().iteration_s,
+      after_s);
+}
+
 }  // namespace
 }  // namespace tenax::bench
 
@@ -65,4 +89,6 @@ int main() {
   using namespace tenax::bench;
   for (const int groups : {16, 64, 512}) time_shares(groups, 100'000);
   time_ring(512);
+  time_swap({.pipeline = 8, .data = 128});
+  time_swap({.pipeline = 32, .data = 32});
 }
