@@ -128,31 +128,31 @@ def parts_of(components):
 
 def limit_s(run, onset):
     """The longest reaction that the issue allows."""
-    validation = sum(event["seconds"] for event in events(run, "validation")[:1])
+    validation = max((event["seconds"] for event in events(run, "validation")), default=0)
     waits = validation * (1 + 1 / (1 - 1 / onset["ratio"])) if onset["ratio"] > 1 else 0
     return 3 * onset["after_ms"] * 1e-3 + max(3, waits)
 
 
 def judge(run, case):
-    """The line, and what is wrong: nothing, with what is told, or with the healing."""
-    onsets, told = events(run, "onset"), events(run, "fail_slow")
-    healed = parts_of(events(run, "healed"))
-    onset = onsets[0] if onsets else {"ratio": math.nan, "iteration": -1, "after_ms": math.nan}
-    faults = []
-    if len(told) != 1:
-        faults.append(f"{len(told)} times fail_slow")
-    if told and parts_of(told[0]["components"]) != parts_of(case["components"]):
-        faults.append(f"components {parts_of(told[0]['components'])}")
-    if told and told[0]["cause"] != case["cause"]:
-        faults.append(f"cause {told[0]['cause']}, not {case['cause']}")
-    if told and onsets and told[0]["reaction_seconds"] > limit_s(run, onset):
-        faults.append("late")
-    reaction = f"{told[0]['reaction_seconds']:.2f} s of {limit_s(run, onset):.2f}, by {told[0]['known_by']}" if told and onsets else "no reaction"
-    is_healed = healed == parts_of(case["components"])
-    text = (f"{case['text']}: step {case['from']}, onset {onset['iteration']} x{onset['ratio']:.2f}, {reaction}, "
-            f"healed {len(healed)} of {len(case['components'])}")
-    verdict = "ok" if not faults and is_healed else "MISSED: " + (", ".join(faults) or f"healed {healed}")
-    return f"{text}: {verdict}", 1 if faults else 0 if is_healed else 2
+    """The line, and what is wrong: nothing (0), with what is told (1), or with the healing alone (2). Whoever looks again and
+    finds the same, or nothing, tells the truth; the first that names a component has to be in time."""
+    every, wanted = events(run, "fail_slow"), parts_of(case["components"])
+    told = [event for event in every if event["components"]]
+    first = told[0] if told else {"step": math.inf}
+    onsets = [event for event in events(run, "onset") if event["step"] <= first["step"]]
+    faults = [] if told else ["not told"]
+    faults += [f"components {parts_of(event['components'])}" for event in told if parts_of(event["components"]) != wanted]
+    faults += [f"cause {event['cause']}" for event in told if event["cause"] != case["cause"]]
+    text = f"{case['text']}: step {case['from']}"
+    if onsets:
+        text += f", onset {onsets[-1]['iteration']} x{onsets[-1]['ratio']:.2f}"
+    if told and onsets:
+        faults += ["late"] if first["reaction_seconds"] > limit_s(run, onsets[-1]) else []
+        text += f", {first['reaction_seconds']:.2f} s of {limit_s(run, onsets[-1]):.2f}, by {first['known_by']}"
+    again = f" ({len(told) - 1} times again, {len(every) - len(told)} times nothing)" if len(every) > 1 else ""
+    is_healed = set(parts_of(events(run, "healed"))) == set(wanted)
+    verdict = "MISSED: " + ", ".join(faults) if faults else "ok" if is_healed else "NOT HEALED"
+    return f"{text}{again}: {verdict}", 1 if faults else 0 if is_healed else 2
 
 
 def blamed(run):
