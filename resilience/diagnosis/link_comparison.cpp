@@ -70,11 +70,11 @@ void LinkComparison::judge(const std::vector<LinkTime>& times, double suspect) {
   const PartComparison comparison = compare(times, suspect);
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (!comparison.is_suspect(i) || preempted_s(times[i]) >= comparison.excess_s(i) / 2) continue;
-    Judgement& judgement = judgement_of_link_.at(link_of(times[i]));
-    judgement.of(times[i].bytes).slow.insert(times[i].bytes);
-    if (comparison.factor(i) <= judgement.factor) continue;
-    judgement.factor = comparison.factor(i);
-    judgement.healthy_s = comparison.healthy_s(i);
+    Tally& tally = judgement_of_link_.at(link_of(times[i])).of(times[i].bytes);
+    tally.slow.insert(times[i].bytes);
+    if (comparison.factor(i) <= tally.factor) continue;
+    tally.factor = comparison.factor(i);
+    tally.healthy_s = comparison.healthy_s(i);
   }
 }
 
@@ -91,13 +91,14 @@ std::vector<Component> LinkComparison::slow() const {
   std::vector<Component> slow;
   for (const auto& [link, judgement] : judgement_of_link_) {
     if (!judgement.is_slow()) continue;
+    const Tally& telling = judgement.large.slow.empty() ? judgement.tiny : judgement.large;
     slow.push_back({.kind = Component::Kind::link,
                     .rank = link.first,
                     .other = link.second,
                     .group = kind_,
                     .cause = SlowCause::link,
-                    .factor = judgement.factor,
-                    .healthy_s = judgement.healthy_s});
+                    .factor = telling.factor,
+                    .healthy_s = telling.healthy_s});
   }
   return slow;
 }

@@ -25,19 +25,20 @@ class LinkComparison {
 
   /// False where it was not tested, or no other one was.
   bool can_judge(int rank, int other) const;
-  /// Every slow one, with the figures of the message that tells it most.
+  /// Every slow one, with the figures of the message that tells it most; not of a tiny one, unless
+  /// no other is slow: training sends others.
   std::vector<Component> slow() const;
 
  private:
   struct Tally {
     std::set<int> passes;               ///< in which the link was tested
     std::set<std::size_t> sizes, slow;  ///< of its messages, and of slow ones
+    double factor = 0, healthy_s = 0;   ///< of the slowest
     bool is_slow() const { return slow.size() == sizes.size(); }
     bool is_surely_slow() const { return is_slow() && passes.size() > 1; }
   };
   struct Judgement {
     Tally tiny, large;  ///< tiny messages, and others
-    double factor = 0, healthy_s = 0;
     Tally& of(std::size_t bytes) { return bytes <= kTinyProbeBytes ? tiny : large; }
     bool is_slow() const {
       return tiny.is_surely_slow() || large.is_surely_slow() || (tiny.is_slow() && large.is_slow());

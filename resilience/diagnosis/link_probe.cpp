@@ -53,12 +53,15 @@ void LinkProbe::make_message(std::size_t bytes) {
   received_word_ = part(1, message_bytes + sizeof(float));
 }
 
-// So nobody measures how late its partner came.
+// So nobody measures how late its partner came. A word that was sent may still stand in this rank's queue, behind one
+// to the partner before, over a slow link. The partner's second word says that the first has arrived.
 void LinkProbe::meet(comm::Link& link) {
-  const auto theirs = link.receive(*stream_, received_word_, kTag);
-  const auto mine = link.send(*stream_, sent_word_, kTag);
-  wait(*theirs);
-  wait(*mine);
+  for (int word = 0; word < 2; ++word) {
+    const auto theirs = link.receive(*stream_, received_word_, kTag);
+    const auto mine = link.send(*stream_, sent_word_, kTag);
+    wait(*theirs);
+    wait(*mine);
+  }
 }
 
 SentProbe LinkProbe::send(int peer, int times) {

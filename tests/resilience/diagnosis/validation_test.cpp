@@ -76,7 +76,7 @@ ValidationResult validated(const ValidationRequest& request, const ProcessGrid& 
 TEST(Validation, finds_a_slow_rank_and_a_slow_link_and_nothing_else) {
   const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
   const std::vector<int> ring = grid.group(GroupKind::data, 0);
-  const int a = std::min(ring[1], ring[2]), b = std::max(ring[1], ring[2]);
+  const int a = std::min(ring[0], ring[1]), b = std::max(ring[0], ring[1]);
   const int slow_rank = kRanks - 1;
   ValidationRequest asked = request();
   asked.suspects = whole_groups(grid);
