@@ -77,6 +77,15 @@ TEST(RingOrder, avoids_any_one_or_two_slow_links_with_the_fewest_new_neighbours)
     for (const auto& slow : up_to_two(all_pairs(members))) expect_best(slow, counted(members));
 }
 
+TEST(RingOrder, avoids_any_three_slow_links_among_six_members) {
+  const std::vector<RankPair> pairs = all_pairs(6);
+  for (const RankPair& third : pairs)
+    for (std::vector<RankPair> slow : up_to_two(pairs)) {
+      slow.push_back(third);
+      expect_best(slow, counted(6));
+    }
+}
+
 // Of eight members those pairs that the ring uses at least one of: the others change nothing.
 TEST(RingOrder, avoids_them_among_eight_members_too) {
   const std::vector<int> order = {3, 0, 6, 1, 7, 4, 2, 5};

@@ -82,6 +82,13 @@ TEST(TopologySwap, is_none_where_nothing_can_be_won) {
   EXPECT_FALSE(find(grid)) << "all are healthy";
 }
 
+// Two pipelines hold two slow ranks each, the third none: one of the three must hold two.
+TEST(TopologySwap, is_none_where_only_some_of_the_slowest_would_be_quicker) {
+  const MadeUpGrid grid{.shape = {.pipeline = 3, .data = 3},
+                        .slow_groups = {{0, 1.5}, {3, 1.5}, {1, 1.5}, {4, 1.5}}};
+  EXPECT_FALSE(find(grid));
+}
+
 TEST(TopologySwap, makes_only_exchanges_that_may_help) {
   const MadeUpGrid grid{.shape = {.pipeline = 2, .data = 2}, .slow_links = {{{0, 1}, 5}}};
   const auto not_with_2 = [](int, int other) { return other != 2; };
