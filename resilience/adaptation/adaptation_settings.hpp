@@ -13,6 +13,7 @@ namespace tenax::resilience {
 using parallel::PathChoice;
 
 struct AdaptationSettings {
+  bool answers = true;  ///< false: the pipeline is only measured
   PathChoice paths = PathChoice::automatic;
   bool reschedule = true;          ///< false: the schedule stays whatever is measured
   parallel::TransferModel direct;  ///< how a direct link carries messages (its `delegated` is not used)

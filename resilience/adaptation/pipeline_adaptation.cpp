@@ -26,7 +26,7 @@ bool PipelineAdaptation::is_needed(parallel::Replica& replica, const AdaptationS
 
 PipelineAdaptation::PipelineAdaptation(parallel::Replica& replica, const parallel::PipelineContext& context,
                                        const AdaptationSettings& settings)
-    : replica_(replica), links_(replica.pipeline().links()) {
+    : answers_(settings.answers), replica_(replica), links_(replica.pipeline().links()) {
   const parallel::Layout& layout = replica.layout();
   const parallel::GridCoordinates me = replica.coordinates();
   const double deadline_s = context.options.deadline_s;
@@ -36,12 +36,15 @@ PipelineAdaptation::PipelineAdaptation(parallel::Replica& replica, const paralle
   group_ =
       comm::create_control_group(context.world.control_endpoint(me.data, place_in_pipeline), {deadline_s});
   const int microbatches = layout.schedule.microbatches();
-  monitor_ = std::make_unique<PipelineMonitor>(microbatches, *control_, *group_,
-                                               MonitorOptions{.lane = me.tensor, .deadline_s = deadline_s});
+  // Whoever only measures does so now and then: then clocks have run apart.
+  const int realign_interval = answers_ ? MonitorOptions{}.realign_interval : 1;
+  monitor_ = std::make_unique<PipelineMonitor>(
+      microbatches, *control_, *group_,
+      MonitorOptions{.lane = me.tensor, .realign_interval = realign_interval, .deadline_s = deadline_s});
   const auto link_count = static_cast<std::size_t>(layout.grid.pipeline - 1);
   paths_.assign(link_count, {settings.paths == PathChoice::delegated_only, 1});
   broken_.assign(link_count, 0);
-  if (leads())
+  if (answers_ && leads())
     controller_ =
         std::make_unique<AdaptationController>(microbatches, layout.limit, layout.schedule, settings);
 }
@@ -51,6 +54,10 @@ PipelineAdaptation::~PipelineAdaptation() = default;
 
 std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,
                                                              Agreed agreed) {
+  if (!answers_) {
+    agreed.measures ? static_cast<void>(monitor_->finish_step(passes)) : monitor_->skip_step();
+    return {};
+  }
   std::vector<AdaptationEvent> events;
   if (agreed.has_events) events = gather_events(false);
   adapt(step, passes, agreed.path_failed);

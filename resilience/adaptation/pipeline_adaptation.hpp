@@ -1,5 +1,6 @@
 // PipelineAdaptation: measures and changes one pipeline between iterations. AdaptationController
 // decides on the pipeline's first rank; this class carries that out on all of its ranks alike.
+// Where nothing may change it only measures.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,17 @@ class PipelineAdaptation {
   struct Agreed {
     bool path_failed = false;  ///< some rank gave up a direct path
     bool has_events = false;   ///< some pipeline had_events()
+    bool measures = true;      ///< where it only measures: this step
   };
   /// Collective over the world, after training step `step`, which the monitor observed. Changes
   /// paths and schedule. `passes`: this rank's times in that step. Returns the events on rank 0, as
   /// soon as it knows of them: with several pipelines that is a step later.
   std::vector<AdaptationEvent> finish_step(std::int64_t step, const PassMeasurement& passes, Agreed agreed);
+  /// What messages from the stage before and after took in the last step that was measured.
+  struct Delays {
+    double activations_s = 0, gradients_s = 0;
+  };
+  Delays delays() const { return {monitor_->own().activations.delay_s, monitor_->own().gradients.delay_s}; }
   /// For the vote.
   bool path_failed() const { return links_.path_failed(); }
   bool has_events() const { return !events_.empty(); }
@@ -60,6 +67,7 @@ class PipelineAdaptation {
   void restore_unbroken(const std::vector<char>& unbroken, std::vector<LinkCondition>& conditions);
   void retry_direct(const std::vector<char>& links);
 
+  const bool answers_;
   parallel::Replica& replica_;
   parallel::PipelineLinks& links_;
   std::unique_ptr<comm::Endpoint> control_;

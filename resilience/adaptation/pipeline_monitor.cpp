@@ -56,17 +56,17 @@ PipelineMeasurement PipelineMonitor::finish_step(const PassMeasurement& passes) 
   if (steps_ % options_.realign_interval == 0) align_clocks();
   ++steps_;
   exchange_ready_times();
-  const StageMeasurement mine{.stage = pipeline_.rank(),
-                              .lane = options_.lane,
-                              .passes = passes,
-                              .activations = measure(upstream_),
-                              .gradients = measure(downstream_),
-                              .first_start_s = first_start_s_,
-                              .last_end_s = last_end_s_,
-                              .upstream_offset_s = upstream_.clock.offset_s()};
-  clear_step();
+  own_ = {.stage = pipeline_.rank(),
+          .lane = options_.lane,
+          .passes = passes,
+          .activations = measure(upstream_),
+          .gradients = measure(downstream_),
+          .first_start_s = first_start_s_,
+          .last_end_s = last_end_s_,
+          .upstream_offset_s = upstream_.clock.offset_s()};
+  skip_step();
   std::vector<StageMeasurement> of_ranks;
-  for (const std::string& bytes : group_.all_gather(to_bytes(mine)))
+  for (const std::string& bytes : group_.all_gather(to_bytes(own_)))
     of_ranks.push_back(stage_of_bytes(bytes));
   return combine(of_ranks);
 }
@@ -114,7 +114,7 @@ LinkMeasurement PipelineMonitor::measure(const Neighbour& neighbour) const {
   return estimate_delay(arrivals, neighbour.clock.error_s(clock_()));
 }
 
-void PipelineMonitor::clear_step() {
+void PipelineMonitor::skip_step() {
   for (Neighbour* neighbour : {&upstream_, &downstream_}) {
     std::fill(neighbour->ready_s.begin(), neighbour->ready_s.end(), kNone);
     neighbour->arrivals.clear();

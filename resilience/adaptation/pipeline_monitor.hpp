@@ -36,6 +36,10 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   /// passes took `passes`: the measurement of that step, the same bits on every rank. Throws
   /// Error(link) or Error(replica) when a rank is silent.
   PipelineMeasurement finish_step(const PassMeasurement& passes);
+  /// Instead: the step is not measured.
+  void skip_step();
+  /// What this rank contributed to the last measurement.
+  const StageMeasurement& own() const { return own_; }
 
  private:
   /// One neighbour: times to tell it, and messages that came from it.
@@ -51,7 +55,6 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   void align_clocks();
   void exchange_ready_times();
   LinkMeasurement measure(const Neighbour& neighbour) const;
-  void clear_step();
 
   comm::Endpoint& pipeline_;
   comm::ControlGroup& group_;
@@ -59,6 +62,7 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   comm::ClockSource clock_;
   Neighbour upstream_, downstream_;
   double first_start_s_ = 0, last_end_s_ = 0;
+  StageMeasurement own_;
   int steps_ = 0;
 };
 

@@ -1,0 +1,46 @@
+#include "resilience/diagnosis/figure_history.hpp"
+
+#include <algorithm>
+
+namespace tenax::resilience {
+namespace {
+
+// A change is told at most some tens of iterations after it began.
+constexpr std::size_t kMostEntries = 160, kMostHealthy = 64;
+
+}  // namespace
+
+void FigureHistory::add(std::int64_t iteration, const RankFigures& figures) {
+  if (entries_.size() == kMostEntries) entries_.pop_front();
+  entries_.push_back({iteration, figures});
+}
+
+void FigureHistory::was_healthy_before(std::int64_t iteration) {
+  std::vector<const RankFigures*> healthy;
+  for (auto entry = entries_.rbegin(); entry != entries_.rend() && healthy.size() < kMostHealthy; ++entry)
+    if (entry->iteration < iteration) healthy.push_back(&entry->figures);
+  healthy_ = medians(healthy);
+}
+
+RankReport FigureHistory::report(std::int64_t since) const {
+  std::vector<const RankFigures*> now;
+  for (const Entry& entry : entries_)
+    if (entry.iteration >= since) now.push_back(&entry.figures);
+  return {.now = medians(now), .healthy = healthy_};
+}
+
+RankFigures FigureHistory::medians(const std::vector<const RankFigures*>& of) {
+  RankFigures medians;
+  if (of.empty()) return medians;
+  std::vector<double> values(of.size());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  for (double RankFigures::*const figure : kRankFigures) {
+    std::transform(of.begin(), of.end(), values.begin(),
+                   [&](const RankFigures* figures) { return figures->*figure; });
+    std::nth_element(values.begin(), middle, values.end());
+    medians.*figure = *middle;
+  }
+  return medians;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,153 @@
+// An onset is told to all ranks with the next vote, their reports come with the one after it. Two reports in a row must agree, since
+// a figure near a limit may be on either side of it. What is found is followed: reports come on with every vote.
+#include "resilience/diagnosis/inquiry.hpp"
+
+#include <algorithm>
+
+#include "resilience/diagnosis/part_figure.hpp"
+#include "resilience/diagnosis/suspects.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+constexpr std::size_t kMostIterations = 160;
+/// A profile that never settles is taken as it is after so many reports.
+constexpr int kMostProfiles = 8;
+/// What is followed is a median of so many iterations.
+constexpr std::int64_t kFollowed = 8;
+/// Within this share of its healthy value a part is healthy.
+constexpr double kHealed = 1.1;
+
+bool are_same(const Suspects& a, const Suspects& b) {
+  return std::equal(a.components.begin(), a.components.end(), b.components.begin(), b.components.end(),
+                    [](const Component& x, const Component& y) {
+                      return x.is_same_part(y) && x.cause == y.cause;
+                    }) &&
+         std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+                    [](const SuspectGroup& x, const SuspectGroup& y) {
+                      return x.kind == y.kind && x.ranks == y.ranks;
+                    }) &&
+         a.is_common == b.is_common;
+}
+
+// Which link of a group it is nobody knows without a validation: then it is all those round it.
+std::vector<Component> components_of(const Suspects& suspects) {
+  std::vector<Component> components = suspects.components;
+  for (const SuspectGroup& group : suspects.groups)
+    for (std::size_t i = 0; i < group.ranks.size(); ++i) {
+      const int one = group.ranks[i], next = group.ranks[(i + 1) % group.ranks.size()];
+      components.push_back({.kind = Component::Kind::link,
+                            .rank = std::min(one, next),
+                            .other = std::max(one, next),
+                            .group = group.kind,
+                            .cause = SlowCause::link,
+                            .factor = group.factor});
+    }
+  return components;
+}
+
+}  // namespace
+
+void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
+                  const std::optional<Change>& change) {
+  if (iterations_.size() == kMostIterations) iterations_.pop_front();
+  iterations_.push_back({iteration, begin_s, seconds});
+  if (!change) return;
+  if (change->is_onset()) return begin(*change);
+  const bool is_healthy = healthy_s_ > 0 && change->after_s < kHealed * healthy_s_;
+  if (is_healthy && onset_) call_off(begin_s + seconds);
+  if (is_healthy && open_.empty()) healthy_s_ = 0;
+}
+
+void Inquiry::begin(const Change& onset) {
+  if (healthy_s_ == 0) {
+    healthy_s_ = onset.before_s;
+    healthy_before_ = onset.iteration;
+    must_keep_healthy_ = true;
+  }
+  onset_ = onset;
+  suspects_ = {};
+  is_settled_ = false;
+  profiles_ = 0;
+}
+
+// It has healed before anybody knew what it was.
+void Inquiry::call_off(double now_s) { tell(onset_->iteration, {}, now_s); }
+
+InquiryOrder Inquiry::order() const {
+  InquiryOrder order{.wants_reports = onset_ || !open_.empty()};
+  if (!order.wants_reports) return order;
+  order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
+  if (must_keep_healthy_) order.healthy_before = healthy_before_;
+  order.validates = onset_ && is_settled_ && needs_validation() && has_paid();
+  return order;
+}
+
+bool Inquiry::needs_validation() const {
+  if (options_.validation == io::Validate::never) return false;
+  return options_.validation == io::Validate::always || suspects_.count() > 1;
+}
+
+// What the iterations since the onset took too long.
+bool Inquiry::has_paid() const {
+  double lost_s = 0;
+  for (const Iteration& iteration : iterations_)
+    if (iteration.number >= onset_->iteration) lost_s += std::max(iteration.seconds - healthy_s_, 0.0);
+  return lost_s >= options_.validation_s(suspects_);
+}
+
+void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& reports, double now_s) {
+  const bool is_being_validated = order().validates;
+  must_keep_healthy_ = false;
+  reports_ = reports;
+  if (onset_ && !is_being_validated) profile(iteration, now_s);
+  follow(iteration);
+}
+
+void Inquiry::profile(std::int64_t iteration, double now_s) {
+  Suspects suspects =
+      find_suspects(reports_, grid_, {.suspect = options_.suspect, .healthy_iteration_s = healthy_s_});
+  ++profiles_;
+  is_settled_ = profiles_ >= kMostProfiles || (profiles_ > 1 && are_same(suspects, suspects_));
+  suspects_ = std::move(suspects);
+  if (!is_settled_ || needs_validation()) return;
+  const bool is_nothing = suspects_.count() == 0 && !suspects_.is_common;
+  if (is_nothing && profiles_ < kMostProfiles) return;  // it may show yet
+  FailSlow found{.components = components_of(suspects_)};
+  if (suspects_.is_common) found.cause = SlowCause::common;
+  tell(iteration, std::move(found), now_s);
+}
+
+// Unless it was over, or another onset came, as the step ended.
+void Inquiry::conclude(std::int64_t iteration, std::vector<Component> found, bool is_common, double now_s) {
+  if (!onset_ || !is_settled_) return;
+  FailSlow all{.components = std::move(found), .by_validation = true};
+  if (all.components.empty() && is_common) all.cause = SlowCause::common;
+  tell(iteration, std::move(all), now_s);
+}
+
+void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
+  if (!found.components.empty()) found.cause = cause_of(found.components);
+  for (const Iteration& each : iterations_)
+    if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
+  for (const Component& component : found.components) {
+    std::erase_if(open_, [&](const Open& open) { return open.component.is_same_part(component); });
+    open_.push_back({component, std::min(onset_->iteration, iteration)});
+  }
+  events_.emplace_back(std::move(found));
+  onset_.reset();
+}
+
+void Inquiry::follow(std::int64_t iteration) {
+  const bool were_open = !open_.empty();
+  std::erase_if(open_, [&](Open& open) {
+    const PartFigure times = figure_of(open.component, reports_, grid_);
+    if (times.healthy_s <= 0 || times.now_s > kHealed * times.healthy_s) return false;
+    open.component.factor = times.now_s / times.healthy_s;
+    events_.emplace_back(Healed{open.component, iteration - open.since});
+    return true;
+  });
+  if (were_open && open_.empty() && !onset_) healthy_s_ = 0;
+}
+
+}  // namespace tenax::resilience

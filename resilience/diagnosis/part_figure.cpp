@@ -1,0 +1,41 @@
+#include "resilience/diagnosis/part_figure.hpp"
+
+#include <algorithm>
+
+#include "resilience/diagnosis/transfer_figures.hpp"
+
+namespace tenax::resilience {
+
+using parallel::GroupKind;
+
+namespace {
+
+// Contention that was found in a group's transfers may leave computing as it was (find_suspects).
+PartFigure figure_of_rank(const Component& rank, const RankReport& report) {
+  PartFigure figure{.now_s = report.now.compute_s, .healthy_s = report.healthy.compute_s};
+  if (rank.cause == SlowCause::cpu_contention)
+    figure.now_s =
+        std::max(figure.now_s, figure.healthy_s + report.now.preempted_s - report.healthy.preempted_s);
+  return figure;
+}
+
+}  // namespace
+
+PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
+                     const parallel::ProcessGrid& grid) {
+  if (!component.is_link())
+    return figure_of_rank(component, reports[static_cast<std::size_t>(component.rank)]);
+  const bool is_of_pipeline = component.group == GroupKind::pipeline;
+  const auto figures =
+      is_of_pipeline ? pipeline_link_figures(reports, grid) : group_figures(component.group, reports, grid);
+  const auto joins = [&](const TransferFigure& figure) {
+    const auto has = [&](int rank) {
+      return std::find(figure.ranks.begin(), figure.ranks.end(), rank) != figure.ranks.end();
+    };
+    return has(component.rank) && has(component.other);
+  };
+  const auto found = std::find_if(figures.begin(), figures.end(), joins);
+  return found == figures.end() ? PartFigure{} : found->seconds;
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,19 @@
+// figure_of(): what a rank or link takes, from the reports of all ranks.
+#pragma once
+
+#include <vector>
+
+#include "parallel/layout/process_grid.hpp"
+#include "resilience/diagnosis/component.hpp"
+#include "resilience/diagnosis/part_comparison.hpp"
+#include "resilience/diagnosis/rank_figures.hpp"
+
+namespace tenax::resilience {
+
+/// A rank's figure is its computing; where others took its processor, all that waiting if that is
+/// more. A pipeline link's is its delay, any other link's the transfer time
+/// of its group (transfer_figures.hpp). Without a floor. `reports`: by world rank. Pure.
+PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
+                     const parallel::ProcessGrid& grid);
+
+}  // namespace tenax::resilience

@@ -1,0 +1,59 @@
+// What a rank's figures are now, and were when all was well.
+#include "resilience/diagnosis/figure_history.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::resilience {
+namespace {
+
+void add(FigureHistory& history, std::int64_t begin, std::int64_t end, double compute_s) {
+  for (std::int64_t i = begin; i < end; ++i) history.add(i, {.compute_s = compute_s, .data_s = 1});
+}
+
+TEST(FigureHistory, tells_medians_since_an_iteration_and_before_one) {
+  FigureHistory history;
+  add(history, 0, 20, 2);
+  history.add(20, {.compute_s = 100});  // a spike, and then the slowdown
+  add(history, 21, 25, 3);
+  history.was_healthy_before(20);
+  const RankReport report = history.report(20);
+  EXPECT_EQ(report.healthy.compute_s, 2);
+  EXPECT_EQ(report.now.compute_s, 3);
+  EXPECT_EQ(report.now.data_s, 1);
+}
+
+TEST(FigureHistory, what_is_healthy_stays_however_long_the_slowdown_lasts) {
+  FigureHistory history;
+  add(history, 0, 20, 2);
+  history.was_healthy_before(20);
+  add(history, 20, 2000, 3);
+  EXPECT_EQ(history.report(1990).healthy.compute_s, 2);
+  EXPECT_EQ(history.report(1990).now.compute_s, 3);
+}
+
+TEST(FigureHistory, the_last_64_iterations_say_what_is_healthy) {
+  FigureHistory history;
+  add(history, 0, 70, 9);
+  add(history, 70, 130, 2);
+  history.was_healthy_before(130);
+  EXPECT_EQ(history.report(130).healthy.compute_s, 2);
+}
+
+TEST(FigureHistory, nothing_measured_is_zero) {
+  FigureHistory history;
+  history.was_healthy_before(5);
+  EXPECT_EQ(history.report(0), RankReport{});
+  history.add(5, {.compute_s = 1});
+  EXPECT_EQ(history.report(6).now.compute_s, 0);
+}
+
+TEST(RankReport, rides_on_a_vote_as_numbers) {
+  RankReport report{.now = {.compute_s = 1, .tensor_bytes = 3, .preempted_s = 0.125},
+                    .healthy = {.data_s = 2, .gradients_s = 5}};
+  std::array<double, kReportNumbers> numbers{};
+  write_report(report, numbers);
+  EXPECT_EQ(read_report(numbers), report);
+}
+
+}  // namespace
+}  // namespace tenax::resilience

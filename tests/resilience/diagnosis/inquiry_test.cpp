@@ -1,0 +1,178 @@
+// From an onset to what is slow, and until it has healed.
+#include "resilience/diagnosis/inquiry.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::GroupKind;
+
+constexpr double kHealthy_s = 0.1, kSlow_s = 0.15;
+
+/// A run of data 4: reports come as the inquiry asks for them, from the ranks as they are.
+class InquiryOfFour : public testing::Test {
+ protected:
+  InquiryOfFour() { start(io::Validate::automatic); }
+
+  void start(io::Validate policy) {
+    inquiry.emplace(parallel::ProcessGrid({.data = 4}),
+                    Inquiry::Options{.suspect = 1.1,
+                                     .validation = policy,
+                                     .validation_s = [this](const Suspects&) { return validation_s; }});
+    for (RankReport& report : reports) report = {.now = kFigures, .healthy = kFigures};
+  }
+
+  /// One step; `change` is what its time tells.
+  void step(double seconds, std::optional<Change> change = {}) {
+    const InquiryOrder asked = std::exchange(order, inquiry->order());
+    if (asked.wants_reports) inquiry->take(now, reports, kHealthy_s * static_cast<double>(now));
+    inquiry->add(now, kHealthy_s * static_cast<double>(now), seconds, change);
+    ++now;
+    for (InquiryEvent& event : inquiry->take_events()) events.push_back(std::move(event));
+  }
+  void steps(int count, double seconds) {
+    for (int i = 0; i < count; ++i) step(seconds);
+  }
+  Change onset() const {
+    return {.iteration = now - 2, .detected_at = now, .before_s = kHealthy_s, .after_s = kSlow_s};
+  }
+  Change relief() const {
+    return {.iteration = now - 2, .detected_at = now, .before_s = kSlow_s, .after_s = kHealthy_s};
+  }
+  void slow_down(int rank, double factor) {
+    reports[static_cast<std::size_t>(rank)].now.compute_s = factor * kFigures.compute_s;
+  }
+  /// All links of the group.
+  void slow_links_down(double factor) {
+    for (RankReport& report : reports) report.now.data_s = factor * kFigures.data_s;
+  }
+  const FailSlow& told(std::size_t i) const { return std::get<FailSlow>(events.at(i)); }
+
+  static constexpr RankFigures kFigures{.compute_s = 0.08, .data_s = 0.02, .data_bytes = 1e6};
+  std::optional<Inquiry> inquiry;
+  std::vector<RankReport> reports{4};
+  std::vector<InquiryEvent> events;
+  InquiryOrder order;
+  double validation_s = 0;
+  std::int64_t now = 0;
+};
+
+TEST_F(InquiryOfFour, asks_for_nothing_while_nothing_is_slow) {
+  steps(30, kHealthy_s);
+  EXPECT_FALSE(inquiry->order().wants_reports);
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(InquiryOfFour, tells_a_slow_rank_after_two_reports_and_follows_it_until_it_has_healed) {
+  steps(30, kHealthy_s);
+  slow_down(2, 1.6);
+  steps(2, kSlow_s);
+  step(kSlow_s, onset());
+  const InquiryOrder first = inquiry->order();
+  EXPECT_TRUE(first.wants_reports);
+  EXPECT_EQ(first.since, 30);
+  EXPECT_EQ(first.healthy_before, 30);
+  steps(3, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(told(0).cause, SlowCause::compute);
+  EXPECT_FALSE(told(0).by_validation);
+  ASSERT_EQ(told(0).components.size(), 1U);
+  EXPECT_EQ(told(0).components[0].rank, 2);
+  EXPECT_NEAR(told(0).components[0].factor, 1.6, 1e-9);
+  EXPECT_NEAR(told(0).reaction_s, 5 * kHealthy_s, 1e-9);
+
+  steps(50, kSlow_s);
+  EXPECT_TRUE(inquiry->order().wants_reports);
+  EXPECT_EQ(inquiry->order().healthy_before, 0);  // they know
+  slow_down(2, 1.05);
+  steps(1, kHealthy_s);
+  ASSERT_EQ(events.size(), 2U);
+  const auto& healed = std::get<Healed>(events[1]);
+  EXPECT_EQ(healed.component.rank, 2);
+  EXPECT_NEAR(healed.component.factor, 1.05, 1e-9);
+  EXPECT_EQ(healed.slow_steps, now - 1 - 30);
+  EXPECT_FALSE(inquiry->order().wants_reports);
+}
+
+TEST_F(InquiryOfFour, a_group_is_validated_once_the_loss_has_paid_for_it) {
+  validation_s = 0.49;
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  steps(2, kSlow_s);
+  step(kSlow_s, onset());
+  while (!inquiry->order().validates && now < 100) step(kSlow_s);
+  EXPECT_EQ(now, 40);  // 0.05 s are lost in each, from step 30 on
+  ASSERT_EQ(inquiry->suspects().groups.size(), 1U);
+  const Component link{.kind = Component::Kind::link,
+                       .rank = 1,
+                       .other = 2,
+                       .group = GroupKind::data,
+                       .cause = SlowCause::link,
+                       .factor = 4,
+                       .healthy_s = 0.01};
+  inquiry->conclude(now, {link}, false, 0);
+  step(kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_TRUE(told(0).by_validation);
+  EXPECT_EQ(told(0).cause, SlowCause::link);
+  EXPECT_FALSE(inquiry->order().validates);
+
+  slow_links_down(1);
+  step(kHealthy_s);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_TRUE(std::get<Healed>(events[1]).component.is_same_part(link));
+}
+
+TEST_F(InquiryOfFour, without_validation_all_links_of_a_group_are_told) {
+  start(io::Validate::never);
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  step(kSlow_s, onset());
+  steps(4, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(told(0).components.size(), 4U);
+}
+
+TEST_F(InquiryOfFour, one_component_is_validated_too_where_always_is_asked_for) {
+  start(io::Validate::always);
+  steps(30, kHealthy_s);
+  slow_down(2, 1.6);
+  step(kSlow_s, onset());
+  steps(4, kSlow_s);
+  EXPECT_TRUE(events.empty());
+  EXPECT_TRUE(inquiry->order().validates);
+}
+
+TEST_F(InquiryOfFour, what_has_healed_before_it_is_known_is_nothing) {
+  steps(30, kHealthy_s);
+  step(kSlow_s, onset());
+  step(kHealthy_s, relief());
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(told(0).cause, SlowCause::none);
+  EXPECT_TRUE(told(0).components.empty());
+  EXPECT_FALSE(inquiry->order().wants_reports);
+}
+
+TEST_F(InquiryOfFour, where_nothing_stands_out_it_says_so_in_the_end) {
+  steps(30, kHealthy_s);
+  step(kSlow_s, onset());
+  steps(20, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(told(0).cause, SlowCause::none);
+}
+
+TEST_F(InquiryOfFour, a_second_fault_is_compared_with_the_time_before_the_first) {
+  steps(30, kHealthy_s);
+  slow_down(2, 1.6);
+  step(kSlow_s, onset());
+  steps(10, kSlow_s);
+  slow_down(0, 2);
+  step(kSlow_s, Change{.iteration = now - 2, .detected_at = now, .before_s = kSlow_s, .after_s = 0.2});
+  EXPECT_EQ(inquiry->order().healthy_before, 0);
+  while (!inquiry->order().validates && now < 100) step(0.2);
+  EXPECT_EQ(inquiry->suspects().components.size(), 2U);
+}
+
+}  // namespace
+}  // namespace tenax::resilience
