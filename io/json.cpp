@@ -108,6 +108,13 @@ JsonObject& JsonObject::add(std::string_view name, const std::vector<JsonObject>
   return add_array(name, values, [](const JsonObject& value) { return value.text(); });
 }
 
+JsonObject JsonObject::of_text(std::string_view text) {
+  assert(text.starts_with('{') && text.ends_with('}'));
+  JsonObject object;
+  object.members_ = text.substr(1, text.size() - 2);
+  return object;
+}
+
 JsonObject& JsonObject::append(const JsonObject& other) {
   if (!members_.empty() && !other.members_.empty()) members_ += ", ";
   members_ += other.members_;

@@ -32,6 +32,8 @@ class JsonObject {
   JsonObject& add(std::string_view name, const std::vector<JsonObject>& values);
   /// `json` is JSON already.
   JsonObject& add_json(std::string_view name, std::string_view json);
+  /// The object that text() of another one told.
+  static JsonObject of_text(std::string_view text);
   /// Adds all members of `other`.
   JsonObject& append(const JsonObject& other);
   std::string text() const { return "{" + members_ + "}"; }

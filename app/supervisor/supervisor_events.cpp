@@ -16,6 +16,10 @@ void SupervisorEvents::write(const std::string& name, std::optional<int> replica
   file_.write(event);
 }
 
+void SupervisorEvents::write_of_step(std::int64_t step, const std::string& name, const JsonObject& details) {
+  file_.write({.step = step, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details});
+}
+
 void SupervisorEvents::take(const resilience::ReplicaLost& lost) {
   const bool is_earlier = std::any_of(earlier_.begin(), earlier_.end(), [&](const resilience::ReplicaId& id) {
     return id.replica == lost.id.replica && lost.id.incarnation <= id.incarnation;
@@ -73,6 +77,16 @@ void SupervisorEvents::take(const resilience::MembersAwaited& awaited) {
 
 void SupervisorEvents::take(const resilience::ServiceAwaited& awaited) {
   write("wait", awaited.id.replica, JsonObject{}.add("reason", "service").add("seconds", awaited.seconds));
+}
+
+void SupervisorEvents::take(const resilience::ReplicaObserved& observed) {
+  const resilience::Observed& what = observed.observed;
+  file_.write({.step = what.step,
+               .name = what.event,
+               .replica = observed.id.replica,
+               .rank = {},
+               .host = {},
+               .details = JsonObject::of_text(what.details)});
 }
 
 void SupervisorEvents::take(const resilience::ReplicaJoined& joined, double age_s) {

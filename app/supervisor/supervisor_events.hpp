@@ -23,6 +23,8 @@ class SupervisorEvents {
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
   void ignore_up_to(resilience::ReplicaId id) { earlier_.push_back(id); }
   void write(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
+  /// What is known of step `step`.
+  void write_of_step(std::int64_t step, const std::string& name, const io::JsonObject& details);
 
   void take(const resilience::ReplicaLost& lost);
   void take(const resilience::EpochBegan& began);
@@ -30,6 +32,7 @@ class SupervisorEvents {
   void take(const resilience::StepsVoided& voided);
   void take(const resilience::MembersAwaited& awaited);
   void take(const resilience::ServiceAwaited& awaited);
+  void take(const resilience::ReplicaObserved& observed);
   /// `age_s`: since the replica was started.
   void take(const resilience::ReplicaJoined& joined, double age_s);
 

@@ -26,6 +26,12 @@ void SupervisorRecords::open_files(std::int64_t steps_done) {
   if (deck_.run.tensorboard)
     tensorboard_ = std::make_unique<io::TensorBoardWriter>(deck_.run.output_dir, steps_done);
   set_steps_done(steps_done);
+  watch_.emplace(
+      deck_.detect,
+      [this](std::int64_t step, const std::string& name, const JsonObject& details) {
+        events_.write_of_step(step, name, details);
+      },
+      console_, false);
 }
 
 void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
@@ -74,6 +80,9 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
                               .seconds = seconds,
                               .tokens_per_second = seconds > 0 ? static_cast<double>(tokens) / seconds : 0};
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
+  metrics.is_masked = commit.is_masked;
+  if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
+  watch_->add(metrics, false);
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);
   set_steps_done(commit.step + 1);

@@ -11,6 +11,7 @@
 
 #include "app/console.hpp"
 #include "app/supervisor/supervisor_events.hpp"
+#include "app/training/iteration_watch.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_files.hpp"
 #include "io/run/tensorboard_writer.hpp"
@@ -62,6 +63,7 @@ class SupervisorRecords {
   std::unique_ptr<io::MetricsWriter> metrics_;
   std::unique_ptr<io::TensorBoardWriter> tensorboard_;  // null where nobody wants it
   SupervisorEvents events_;
+  std::optional<IterationWatch> watch_;  // since the first step, or since steps were void
   std::int64_t steps_done_ = 0;
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void

@@ -1,5 +1,7 @@
 #include "app/training/iteration_watch.hpp"
 
+#include <utility>
+
 #include "app/units.hpp"
 #include "kernels/deadline.hpp"
 
@@ -8,33 +10,34 @@ namespace tenax::app {
 using kernels::steady_now_s;
 using resilience::Change;
 
-IterationWatch::IterationWatch(const io::DetectSection& section, RunRecords& records, Console& console,
+IterationWatch::IterationWatch(const io::DetectSection& section, WriteEvent write, Console& console,
                                bool says_so)
-    : records_(records), console_(console), says_so_(says_so) {
+    : write_(std::move(write)), console_(console), says_so_(says_so) {
   if (!section.enabled) return;
   const resilience::DetectionOptions options{
       .min_change = section.min_change, .hazard = section.hazard, .warmup = static_cast<int>(section.warmup)};
   tracker_.emplace(resilience::make_run_length_detector(options), options);
 }
 
-void IterationWatch::add(const io::TrainingMetrics& step, bool is_changed) {
-  if (!tracker_ || !step.iteration_seconds) return;
+std::optional<Change> IterationWatch::add(const io::TrainingMetrics& step, bool is_changed) {
+  if (!tracker_ || !step.iteration_seconds) return {};
   const double begin_s = steady_now_s();
   if (is_changed) tracker_->own_action();
   const auto change = tracker_->add(step.step, *step.iteration_seconds, step.is_masked);
   seconds_ += steady_now_s() - begin_s;
   if (change) tell(*change);
+  return change;
 }
 
 void IterationWatch::tell(const Change& change) {
   const double before_ms = change.before_s * kMsPerSecond, after_ms = change.after_s * kMsPerSecond;
-  records_.event(change.detected_at, change.is_onset() ? "onset" : "relief",
-                 io::JsonObject{}
-                     .add("iteration", change.iteration)
-                     .add("ratio", change.ratio())
-                     .add("probability", change.probability)
-                     .add("before_ms", before_ms)
-                     .add("after_ms", after_ms));
+  write_(change.detected_at, change.is_onset() ? "onset" : "relief",
+         io::JsonObject{}
+             .add("iteration", change.iteration)
+             .add("ratio", change.ratio())
+             .add("probability", change.probability)
+             .add("before_ms", before_ms)
+             .add("after_ms", after_ms));
   if (!says_so_) return;
   console_.say(format("step %lld: iterations take %.4g ms since step %lld, and took %.4g ms before (%s)",
                       static_cast<long long>(change.detected_at), after_ms,

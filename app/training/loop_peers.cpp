@@ -8,6 +8,8 @@
 
 namespace tenax::app {
 
+using kernels::steady_now_s;
+
 LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session)
     : deck_(deck), replica_(replica), session_(session) {
   if (!session_) return;
@@ -19,7 +21,9 @@ LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilienc
 const resilience::StepWork& LoopPeers::begin() {
   const std::int64_t epoch = work_.plan.epoch;
   work_ = session_->begin();
-  if (work_.plan.action == resilience::MemberPlan::Action::train && work_.plan.epoch != epoch) plan_ahead();
+  is_first_ = work_.plan.epoch != epoch;
+  if (work_.plan.action == resilience::MemberPlan::Action::train && is_first_) plan_ahead();
+  begin_s_ = steady_now_s();
   return work_;
 }
 
@@ -74,7 +78,11 @@ void LoopPeers::conclude_round(const StepRound& round) {
   if (round.adds) replica_.add_kept_sums();
 }
 
-void LoopPeers::wait_for_sums() { lacks_sums_ = session_ && !session_->wait_for_pieces(); }
+void LoopPeers::wait_for_sums() {
+  const double since_s = steady_now_s();
+  lacks_sums_ = session_ && !session_->wait_for_pieces();
+  waited_s_ = steady_now_s() - since_s;
+}
 
 void LoopPeers::fill(StepBallot& ballot) const {
   ballot.sums.loss += rounds_.earlier_loss();
@@ -83,20 +91,30 @@ void LoopPeers::fill(StepBallot& ballot) const {
 }
 
 // A signal asks for the end of the whole run, which comes as an order.
-void LoopPeers::conclude(StepVote& vote, double learning_rate) {
+void LoopPeers::conclude(StepVote& vote, double learning_rate, bool is_masked) {
   if (!session_) return;
   if (vote.signalled) session_->ask_stop();
   const auto tokens = static_cast<double>(step_tokens());
+  before_vote_s_ = steady_now_s() - begin_s_ - waited_s_;
   const resilience::StepTotals totals = session_->conclude({.has_all_sums = vote.has_all_sums,
                                                             .has_state = vote.has_state,
                                                             .loss = vote.loss_sum,
                                                             .tokens = tokens,
                                                             .squares = vote.squares,
-                                                            .learning_rate = learning_rate});
+                                                            .learning_rate = learning_rate,
+                                                            .iteration_s = before_vote_s_ + after_vote_s_,
+                                                            .is_masked = is_masked || is_exceptional()});
+  voted_s_ = steady_now_s();
   vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
   vote.updates = totals.updates;
   vote.loss = totals.loss / tokens;
   vote.finite = !replica_.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
+}
+
+double LoopPeers::finish_iteration(double begin_s) {
+  if (!session_) return steady_now_s() - begin_s;
+  after_vote_s_ = steady_now_s() - voted_s_;
+  return before_vote_s_ + after_vote_s_;
 }
 
 std::int64_t LoopPeers::step_tokens() const {

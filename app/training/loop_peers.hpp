@@ -45,8 +45,14 @@ class LoopPeers {
 
   /// Fills in what this rank says of the others. Not collective.
   void fill(StepBallot& ballot) const;
-  /// Changes what the replica's vote says into what all replicas' says.
-  void conclude(StepVote& vote, double learning_rate);
+  /// Changes what the replica's vote says into what all replicas' says. `is_masked`: something else
+  /// than training takes part of this step.
+  void conclude(StepVote& vote, double learning_rate, bool is_masked);
+
+  /// The step is over, which began at `begin_s`: how long it took without waiting for others.
+  double finish_iteration(double begin_s);
+  /// The step's time says nothing of the next ones'.
+  bool is_exceptional() const { return session_ && (is_first_ || !is_usual_ || work_.plan.is_behind); }
 
   /// Tokens of the step under way, over all replicas.
   std::int64_t step_tokens() const;
@@ -70,6 +76,12 @@ class LoopPeers {
   bool announces_ = false;  // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;
   bool is_usual_ = true;
+  bool is_first_ = false;     // step of an epoch
+  double begin_s_ = 0;        // of the step
+  double waited_s_ = 0;       // in it, for other replicas
+  double before_vote_s_ = 0;  // what it took until all others had to say that they have their sums
+  double voted_s_ = 0;        // when they had
+  double after_vote_s_ = 0;   // what the last step took from there on
 };
 
 }  // namespace tenax::app

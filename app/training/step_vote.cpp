@@ -1,7 +1,8 @@
 #include "app/training/step_vote.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace tenax::app {
 namespace {
@@ -19,14 +20,18 @@ enum Field {
   events,
   no_sums,
   no_state,
+  wants_reports,
+  reports_since,
+  healthy_before,
+  validates,
   kFields
 };
 
-using Sums = std::array<double, kFields>;
+using Sums = std::vector<double>;
 
 Sums to_sums(const StepBallot& ballot) {
   const auto count = [](bool yes) { return yes ? 1.0 : 0.0; };
-  Sums sums{};
+  Sums sums(kFields, 0);
   sums[loss] = ballot.sums.loss;
   sums[squares] = ballot.sums.squares;
   sums[signalled] = count(ballot.signalled);
@@ -38,6 +43,10 @@ Sums to_sums(const StepBallot& ballot) {
   sums[events] = count(ballot.has_adaptation_events);
   sums[no_sums] = count(ballot.lacks_sums);
   sums[no_state] = count(ballot.lacks_state);
+  sums[wants_reports] = count(ballot.order.wants_reports);
+  sums[reports_since] = static_cast<double>(ballot.order.since);
+  sums[healthy_before] = static_cast<double>(ballot.order.healthy_before);
+  sums[validates] = count(ballot.order.validates);
   return sums;
 }
 
@@ -47,11 +56,22 @@ Verdict verdict_of(const Sums& sums) {
   return sums[signalled] > 0 || sums[time_is_up] > 0 ? Verdict::suspend : Verdict::go_on;
 }
 
+// One rank's, and sums of zeros beside it.
+resilience::InquiryOrder order_of(const Sums& sums) {
+  return {.wants_reports = sums[wants_reports] > 0,
+          .since = static_cast<std::int64_t>(sums[reports_since]),
+          .healthy_before = static_cast<std::int64_t>(sums[healthy_before]),
+          .validates = sums[validates] > 0};
+}
+
 }  // namespace
 
-StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data) {
+StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data,
+                     std::span<double> riders) {
   Sums sums = to_sums(mine);
+  sums.insert(sums.end(), riders.begin(), riders.end());
   control.all_reduce_sum(sums);
+  std::copy(sums.begin() + kFields, sums.end(), riders.begin());
   StepVote vote{.verdict = verdict_of(sums),
                 .loss_sum = sums[loss],
                 .loss = sums[loss] / tokens,
@@ -63,7 +83,8 @@ StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double
                 .path_failed = sums[path_failed] > 0,
                 .has_adaptation_events = sums[events] > 0,
                 .has_all_sums = sums[no_sums] == 0,
-                .has_state = sums[no_state] == 0};
+                .has_state = sums[no_state] == 0,
+                .order = order_of(sums)};
   vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
   return vote;
 }

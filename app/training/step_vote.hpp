@@ -1,8 +1,11 @@
 // StepVote: what all ranks agree on before a step's update.
 #pragma once
 
+#include <span>
+
 #include "comm/control_group.hpp"
 #include "parallel/replica/replica.hpp"
+#include "resilience/diagnosis/inquiry.hpp"
 
 namespace tenax::app {
 
@@ -16,8 +19,9 @@ struct StepBallot {
   bool is_void = false;            ///< its passes must run again: PipelineRunner::is_void
   bool path_failed = false;        ///< its direct path to a neighbour broke
   bool has_adaptation_events = false;
-  bool lacks_sums = false;   ///< sums over replicas have not come about
-  bool lacks_state = false;  ///< the replica is behind, and this rank's state is not all there
+  bool lacks_sums = false;              ///< sums over replicas have not come about
+  bool lacks_state = false;             ///< the replica is behind, and this rank's state is not all there
+  resilience::InquiryOrder order = {};  ///< rank 0's; elsewhere as it is made
 };
 
 enum class Verdict {
@@ -41,10 +45,12 @@ struct StepVote {
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
   bool has_all_sums = true, has_state = true;               ///< every rank
   bool updates = true;  ///< false: the replica is behind, and there is nothing to update
+  resilience::InquiryOrder order;
 };
 
 /// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums
-/// mean nothing.
-StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data);
+/// mean nothing. `riders`, as many on every rank, become their sums over the ranks.
+StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data,
+                     std::span<double> riders = {});
 
 }  // namespace tenax::app

@@ -53,9 +53,18 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
       checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_),
       step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
-      watch_(parts.deck.detect, records_, parts.console, parts.judges_times) {
+      watch_({.deck = parts.deck,
+              .replica = parts.replica,
+              .device = parts.device,
+              .probe = parts.probe,
+              .write = [this](std::int64_t step, const std::string& name,
+                              const io::JsonObject& details) { observed(step, name, details); },
+              .console = parts.console,
+              .place = parts.place,
+              .judges_times = parts.judges_times}) {
   observers_.add(profile_);
   observers_.add(pass_times_);
+  if (watch_.observer()) observers_.add(*watch_.observer());
   usual_observers_.add(observers_);
   if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
   if (!peers_.exist()) return;
@@ -84,6 +93,7 @@ Verdict TrainingLoop::step() {
   if (!begin()) return Verdict::suspend;
   const double begin_s = steady_now_s();
   profile_ = StepProfile(replica.pipeline().planned_row());
+  is_observed_ = must_observe();
   if (parts_.injector) parts_.injector->begin_step(step_);
   if (parts_.compute_faults) parts_.compute_faults->begin_step(step_);
   const kernels::UpdateRule rule = update_rule(parts_.deck.optimizer, learning_rate(),
@@ -102,16 +112,17 @@ Verdict TrainingLoop::step() {
     replica.update(rule, vote.squares);
     replica.gather();
   }
-  const double iteration_s = steady_now_s() - begin_s;
+  const double iteration_s = peers_.finish_iteration(begin_s);
   const bool is_changed = adapt(vote);
   record(vote,
          {.lr = rule.learning_rate,
           .seconds = steady_now_s() - turn_s,
           .iteration_seconds = iteration_s,
-          .is_masked = is_changed || checkpoints_.writing_since_s()},
-         is_changed);
+          .is_masked = is_changed || checkpoints_.writing_since_s() || peers_.is_exceptional()},
+         {.begin_s = begin_s, .is_changed = is_changed});
   if (vote.updates) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
+    watch_.validate(step_ - 1);
     checkpoint(vote);
     trace();
   }
@@ -175,7 +186,7 @@ parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
   parallel::ScheduleObserver& observers = peers_.is_usual() ? usual_observers_ : observers_;
-  parts_.replica.passes(batch, rule, is_observed() ? &observers : nullptr);
+  parts_.replica.passes(batch, rule, is_observed_ ? &observers : nullptr);
 }
 
 void TrainingLoop::sum_over_replicas() {
@@ -201,14 +212,17 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
                     .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
                     .is_void = pipeline.is_void(),
                     .path_failed = pipeline.links().path_failed(),
-                    .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events()};
+                    .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events(),
+                    .order = watch_.order()};
   peers_.fill(ballot);
+  std::vector<double> reports = watch_.report();
   StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(peers_.step_tokens()),
-                              parts_.replica.layout().has_data);
+                              parts_.replica.layout().has_data, reports);
   if (vote.verdict == Verdict::again) return vote;
+  watch_.agree(step_, vote, reports);
   pipeline.report();
-  if (is_observed()) last_pass_times_ = pass_times_.take();
-  peers_.conclude(vote, learning_rate());
+  if (is_observed_) last_pass_times_ = pass_times_.take();
+  peers_.conclude(vote, learning_rate(), checkpoints_.writing_since_s().has_value());
   return vote;
 }
 
@@ -219,11 +233,12 @@ bool TrainingLoop::adapt(const StepVote& vote) {
   {
     const HostPhase phase(profile_, "adapt");
     if (parts_.adaptation && peers_.is_usual())
-      events = parts_.adaptation->finish_step(
-          step_, last_pass_times_,
-          {.path_failed = vote.path_failed, .has_events = vote.has_adaptation_events});
+      events = parts_.adaptation->finish_step(step_, last_pass_times_,
+                                              {.path_failed = vote.path_failed,
+                                               .has_events = vote.has_adaptation_events,
+                                               .measures = watch_.wants_delays(step_)});
   }
-  parts_.replica.report(&profile_, false);
+  parts_.replica.report(&observers_, false);
   log_adaptations(events);
   return std::any_of(events.begin(), events.end(), [](const resilience::AdaptationEvent& event) {
     return event.kind != resilience::AdaptationKind::straggler;
@@ -231,7 +246,8 @@ bool TrainingLoop::adapt(const StepVote& vote) {
 }
 
 // `times`: the step's, and its learning rate.
-void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times, bool is_changed) {
+void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times,
+                          FailSlowWatch::Step watched) {
   skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
   io::TrainingMetrics metrics = times;
   metrics.step = step_;
@@ -241,7 +257,9 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   records_.training(metrics);
   iterations_s_ += *metrics.iteration_seconds;
-  if (!peers_.exist() && parts_.replica.control().rank() == 0) watch_.add(metrics, is_changed);
+  watched.is_observed = is_observed_;
+  if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
+  watch_.finish(metrics, watched);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
   step_lines_.report(metrics);
@@ -250,6 +268,12 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   next_sample_ = peers_.next_sample();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
   refuse_divergence();
+}
+
+// Of a replica: for the run's events, too.
+void TrainingLoop::observed(std::int64_t step, const std::string& name, const io::JsonObject& details) {
+  records_.event(step, name, details);
+  if (peers_.exist()) peers_.session().on_observed({.event = name, .step = step, .details = details.text()});
 }
 
 void TrainingLoop::refuse_divergence() const {
@@ -279,8 +303,8 @@ void TrainingLoop::trace() {
 
 // Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
 // there only the steps that the deck wants profiled are.
-bool TrainingLoop::is_observed() const {
-  if (!parts_.deck.device.cuda_graph) return true;
+bool TrainingLoop::must_observe() const {
+  if (!parts_.deck.device.cuda_graph || watch_.wants_passes()) return true;
   return step_ + 1 == parts_.deck.run.train_steps || is_profiled(step_);
 }
 

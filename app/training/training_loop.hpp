@@ -10,7 +10,7 @@
 
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
-#include "app/training/iteration_watch.hpp"
+#include "app/training/fail_slow_watch.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
 #include "app/training/profile.hpp"
@@ -42,7 +42,8 @@ struct TrainingParts {
   std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
   /// With peers: a checkpoint that no supervisor is there to accept gets its place.
   std::function<void(std::int64_t steps)> place_checkpoint = {};
-  BatchLoader* training = nullptr;  ///< null on ranks that read no tokens
+  resilience::DeviceProbe* probe = nullptr;  ///< null where fail-slow is not looked for
+  BatchLoader* training = nullptr;           ///< null on ranks that read no tokens
   BatchLoader* validation = nullptr;
   resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
@@ -50,6 +51,8 @@ struct TrainingParts {
   resilience::ComputeFaults* compute_faults = nullptr;   ///< null where this rank's device has none
   io::RunLock* lock = nullptr;                           ///< rank 0's, null elsewhere
   std::filesystem::path records_directory = {};          ///< with peers: where this replica writes
+  RankPlace place;
+  kernels::Device& device;
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< matrix products on all ranks together: measured, or the highest seen
@@ -84,7 +87,7 @@ class TrainingLoop {
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
   bool adapt(const StepVote& vote);
-  void record(const StepVote& vote, const io::TrainingMetrics& times, bool is_changed);
+  void record(const StepVote& vote, const io::TrainingMetrics& times, FailSlowWatch::Step watched);
   void validate();
   void checkpoint(const StepVote& vote);
   void trace();
@@ -94,8 +97,9 @@ class TrainingLoop {
   parallel::StepBatch batch(parallel::SampleRange samples);
   void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
-  bool is_observed() const;
+  bool must_observe() const;
   bool is_profiled(std::int64_t step) const;
+  void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);
   void refuse_divergence() const;
   void evaluate();
   void write_profile();
@@ -114,12 +118,13 @@ class TrainingLoop {
   resilience::PassMeasurement last_pass_times_;
   parallel::StepObservers observers_;
   parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
+  bool is_observed_ = true;                  // the step under way: somebody is told of its passes
   std::string end_reason_ = "completed";
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
   double iterations_s_ = 0;
   StepLines step_lines_;
-  IterationWatch watch_;
+  FailSlowWatch watch_;
 };
 
 }  // namespace tenax::app

@@ -11,6 +11,23 @@
 
 namespace tenax::app {
 
+namespace {
+
+// Which of a host's devices it is.
+std::string label_of(const kernels::Device& device) {
+  switch (device.kind()) {
+    case kernels::DeviceKind::cuda:
+      return "cuda " + device.bus_id();
+    case kernels::DeviceKind::emulated:
+      return "emulated";
+    case kernels::DeviceKind::cpu:
+      break;
+  }
+  return "cpu";
+}
+
+}  // namespace
+
 TrainingRun::TrainingRun(comm::World& world, StopSignals& signals, const Build& build)
     : signals_(signals), build_(build), rank_(world) {}
 
@@ -122,12 +139,14 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   return run_loop(parts, context, state.steps());
 }
 
-TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state, const RunMachine& machine) {
+TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state, RunMachine& machine) {
   return {.deck = rank_.deck(),
           .replica = replica,
           .injector = machine.injector(),
           .compute_faults = machine.compute_faults(),
           .lock = state.lock(),
+          .place = {.host = rank_.world().host(), .device = label_of(machine.device())},
+          .device = machine.device(),
           .signals = signals_,
           .console = rank_.console(),
           .machine_flop_per_second = machine.flop_per_second(),
@@ -137,9 +156,15 @@ TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state,
 
 TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel::PipelineContext& context,
                                             std::int64_t first_step) {
+  std::unique_ptr<resilience::DeviceProbe> probe;
+  if (rank_.deck().detect.enabled)
+    rank_.control().agree([&] { probe = std::make_unique<resilience::DeviceProbe>(parts.device); });
+  parts.probe = probe.get();
   std::unique_ptr<resilience::PipelineAdaptation> adaptation;
-  const resilience::AdaptationSettings settings = adaptation_settings(rank_.deck());
-  if (resilience::PipelineAdaptation::is_needed(parts.replica, settings))
+  resilience::AdaptationSettings settings = adaptation_settings(rank_.deck());
+  settings.answers = resilience::PipelineAdaptation::is_needed(parts.replica, settings);
+  const bool looks_for_slow_links = parts.probe && parts.replica.layout().grid.pipeline > 1;
+  if (settings.answers || looks_for_slow_links)
     adaptation = std::make_unique<resilience::PipelineAdaptation>(parts.replica, context, settings);
   parts.adaptation = adaptation.get();
   TrainingLoop loop(parts, first_step);

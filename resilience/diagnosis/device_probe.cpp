@@ -49,4 +49,10 @@ std::vector<ProductTime> DeviceProbe::run(const std::function<double()>& preempt
   return times;
 }
 
+double DeviceProbe::healthy_seconds() const {
+  double seconds = 0;
+  for (const Test& test : tests_) seconds += kTimes * test.in_a_row * test.healthy_s;
+  return seconds;
+}
+
 }  // namespace tenax::resilience

@@ -23,6 +23,8 @@ class DeviceProbe {
   /// they are alike, fp32 alone); their mean. `preempted_s` tells for how long this rank's threads
   /// were kept from running since it was last asked; it may be empty.
   std::vector<ProductTime> run(const std::function<double()>& preempted_s);
+  /// What run() took when the run began.
+  double healthy_seconds() const;
 
  private:
   struct Test {

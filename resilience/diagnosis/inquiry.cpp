@@ -54,9 +54,8 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
   iterations_.push_back({iteration, begin_s, seconds});
   if (!change) return;
   if (change->is_onset()) return begin(*change);
-  const bool is_healthy = healthy_s_ > 0 && change->after_s < kHealed * healthy_s_;
-  if (is_healthy && onset_) call_off(begin_s + seconds);
-  if (is_healthy && open_.empty()) healthy_s_ = 0;
+  if (onset_ && change->after_s < kHealed * onset_->before_s) call_off(begin_s + seconds);
+  if (change->after_s < kHealed * healthy_s_ && open_.empty()) healthy_s_ = 0;
 }
 
 void Inquiry::begin(const Change& onset) {

@@ -33,6 +33,16 @@ double agreed_least(comm::ControlGroup& control, double value) {
   return -negative[0];
 }
 
+double link_seconds(const ValidationRequest& request, const comm::Communicator& group, GroupKind kind) {
+  constexpr double kMegabyte = 1e6;
+  const bool is_tensor = kind == GroupKind::tensor;
+  const ProbeBudget budget{.rounds = static_cast<int>(probe_rounds(group.topology(), group.size()).size()),
+                           .bytes_per_s = is_tensor ? request.tensor_bytes_per_s : request.data_bytes_per_s};
+  double seconds = 0;
+  for (const double mb : request.probe_mb) seconds += probe_seconds(kMegabyte * mb, budget);
+  return seconds;
+}
+
 std::vector<LinkTime> test_links(const ValidationRequest& request, const ValidationParts& parts,
                                  double until_s) {
   std::vector<GroupKind> kinds;
@@ -65,6 +75,15 @@ std::vector<std::string> tested_kinds(const std::vector<RankTests>& tests) {
 }
 
 }  // namespace
+
+double expected_seconds(const ValidationRequest& request, const ValidationParts& parts) {
+  double seconds = parts.probe.healthy_seconds();
+  for (const GroupKind kind : kKinds) {
+    const comm::Communicator* group = parts.group(kind);
+    if (group && is_tested(request.suspects, kind)) seconds += link_seconds(request, *group, kind);
+  }
+  return std::min(seconds, request.seconds);
+}
 
 ValidationResult validate(const ValidationRequest& asked, const ValidationParts& parts) {
   const double begin_s = kernels::steady_now_s();

@@ -34,6 +34,10 @@ struct ValidationResult {
   double seconds = 0;               ///< that it took
 };
 
+/// What validate() is expected to take: products as long as they were when the run began, and
+/// messages at the rates that the request tells, request.seconds at most. Pure.
+double expected_seconds(const ValidationRequest& request, const ValidationParts& parts);
+
 /// Collective, while no collective is under way in a group and no pass on the device. The request of
 /// rank 0 counts. All ranks test their devices at once; then all groups of a suspect kind test
 /// their links, the suspect ones and those to compare with. Takes about request.seconds at most.

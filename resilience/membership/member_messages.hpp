@@ -138,6 +138,16 @@ struct ServiceMissed {
   double seconds = 0;
 };
 
+/// It has found out something of itself that belongs to the run's events. One that no service hears
+/// stays in the replica's own.
+struct Observed {
+  static constexpr const char* kKind = "observed";
+
+  std::string event = {};
+  std::int64_t step = 0;
+  std::string details = {};  ///< a JSON object
+};
+
 /// The run shall end.
 struct StopWish {
   static constexpr const char* kKind = "stop_wish";
@@ -148,6 +158,6 @@ struct Leave {
 };
 
 using MemberMessage = std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Restored, Saved,
-                                   Validated, Joined, RankLost, ServiceMissed, StopWish, Leave>;
+                                   Validated, Joined, RankLost, ServiceMissed, Observed, StopWish, Leave>;
 
 }  // namespace tenax::resilience

@@ -46,6 +46,8 @@ struct StepOutcome {
   double time = 0;               ///< UNIX seconds
   double loss = 0, grad_norm = 0, lr = 0;
   std::uint64_t squares = 0;  ///< the bits of Σg²
+  double iteration_s = 0;     ///< CommitRecord::iteration_s
+  bool is_masked = false;
 
   // Where it has not.
   int suspect = -1;  ///< the replica at which the exchange failed; −1: unknown, or it was frozen

@@ -142,6 +142,8 @@ void MembershipMember::on_validated(const Validated& validated) {
   send_unacked();
 }
 
+void MembershipMember::on_observed(const Observed& observed) { send(observed); }
+
 double MembershipMember::missed_service_s(double now) const {
   if (connected_ || !waits_since_s_) return 0;
   return now - std::max(*waits_since_s_, heard_s_);
@@ -257,7 +259,9 @@ CommitRecord MembershipMember::commit_of(const StepOutcome& outcome) const {
           .loss = outcome.loss,
           .grad_norm = outcome.grad_norm,
           .lr = outcome.lr,
-          .squares = outcome.squares};
+          .squares = outcome.squares,
+          .iteration_s = outcome.iteration_s,
+          .is_masked = outcome.is_masked};
 }
 
 }  // namespace tenax::resilience

@@ -61,6 +61,7 @@ class MembershipMember {
   void on_saved(Saved saved);
   /// It has found the loss of the state it holds. Told until the run has recorded it.
   void on_validated(const Validated& validated);
+  void on_observed(const Observed& observed);
   /// It was behind, and has completed a step with the others' state. Told until the run has recorded
   /// it, with the epoch, which this call sets.
   void on_joined(Joined joined);

@@ -173,6 +173,10 @@ void MembershipService::take(Seat& seat, const Validated& validated, double /*no
     state_.tell(StepValidated{validated});
 }
 
+void MembershipService::take(Seat& seat, const Observed& observed, double /*now*/) {
+  state_.tell(ReplicaObserved{seat.id, observed});
+}
+
 void MembershipService::take(Seat& seat, const Joined& joined, double /*now*/) {
   if (state_.is_member(seat.id))
     state_.tell(ReplicaJoined{seat.id, joined, decider_.entry_stall_s() + joined.held_s});

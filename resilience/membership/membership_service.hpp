@@ -67,6 +67,7 @@ class MembershipService {
   void take(Seat& seat, const Restored& restored, double now);
   void take(Seat& seat, const Saved& saved, double now);
   void take(Seat& seat, const Validated& validated, double now);
+  void take(Seat& seat, const Observed& observed, double now);
   void take(Seat& seat, const Joined& joined, double now);
   void take(Seat& seat, const RankLost& lost, double now);
   void take(Seat& seat, const ServiceMissed& missed, double now);

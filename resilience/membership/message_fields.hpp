@@ -77,6 +77,8 @@ void visit_fields(Fields& fields, Commit& message) {
   fields("grad_norm", message.record.grad_norm);
   fields("lr", message.record.lr);
   fields("squares", message.record.squares);
+  fields("iteration_s", message.record.iteration_s);
+  fields("is_masked", message.record.is_masked);
 }
 
 template <class Fields>
@@ -122,6 +124,13 @@ void visit_fields(Fields& fields, RankLost& message) {
   fields("host", message.host);
   fields("silent_s", message.silent_s);
   fields("is_gone", message.is_gone);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, Observed& message) {
+  fields("event", message.event);
+  fields("step", message.step);
+  fields("details", message.details);
 }
 
 template <class Fields>

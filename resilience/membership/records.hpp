@@ -19,6 +19,10 @@ struct CommitRecord {
   std::vector<Part> parts = {};            ///< tile the step's samples
   double loss = 0, grad_norm = 0, lr = 0;  ///< NaN where there is none (emulated device)
   std::uint64_t squares = 0;               ///< the bits of Σg², by which replicas are compared
+  /// What the step took the slowest of those that computed it, its waiting for others apart. 0 = not
+  /// known. The ledger does not keep it.
+  double iteration_s = 0;
+  bool is_masked = false;  ///< something else than training took part of that time
 };
 
 /// An epoch was decided.

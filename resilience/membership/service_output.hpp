@@ -63,6 +63,12 @@ struct ServiceAwaited {
   double seconds = 0;
 };
 
+/// A member has found out something of itself.
+struct ReplicaObserved {
+  ReplicaId id;
+  Observed observed;
+};
+
 struct StepsVoided {
   std::int64_t void_from = 0;
 };
@@ -81,8 +87,9 @@ struct MembersAwaited {
   double seconds = 0;
 };
 
-using ServiceEvent = std::variant<ReplicaLost, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided,
-                                  StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited>;
+using ServiceEvent =
+    std::variant<ReplicaLost, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided, StepValidated,
+                 CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

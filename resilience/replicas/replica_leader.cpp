@@ -169,6 +169,10 @@ void ReplicaLeader::on_validated(const Validated& validated) {
   with_member([&](MembershipMember& member) { member.on_validated(validated); });
 }
 
+void ReplicaLeader::on_observed(const Observed& observed) {
+  with_member([&](MembershipMember& member) { member.on_observed(observed); });
+}
+
 void ReplicaLeader::on_joined(const Joined& joined) {
   with_member([&](MembershipMember& member) { member.on_joined(joined); });
 }

@@ -50,6 +50,7 @@ class ReplicaLeader {
   void on_restored(std::int64_t done, std::int64_t next_sample);
   void on_saved(const Saved& saved);
   void on_validated(const Validated& validated);
+  void on_observed(const Observed& observed);
   void ask_stop();
   /// This replica was behind, and is not any more.
   void on_joined(const Joined& joined);

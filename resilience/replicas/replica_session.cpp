@@ -157,13 +157,21 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
   }
   if (!agreed.has_all_sums) return outcome;
   if (plan_.is_behind && agreed.has_state) leader_->on_fetched(plan_.step);
-  std::vector<double> numbers = {agreed.loss};
-  for (const EpochMember& member : epoch_.members)
-    numbers.push_back(member.id.replica == options_.replica && leader_->is_whole() ? 1.0 : 0.0);
+  // Those of all, and then of each member.
+  std::vector<double> numbers = {agreed.loss, agreed.is_masked ? 1.0 : 0.0};
+  for (const EpochMember& member : epoch_.members) {
+    const bool is_me = member.id.replica == options_.replica;
+    numbers.push_back(is_me && leader_->is_whole() ? 1.0 : 0.0);
+    numbers.push_back(is_me && !plan_.is_behind ? agreed.iteration_s : 0.0);
+  }
   if (!exchange_.sum(numbers, exchange_deadline())) return outcome;
-  totals.loss = numbers.front();
+  totals.loss = numbers[0];
   outcome.has_all_sums = true;
-  for (std::size_t i = 1; i < numbers.size(); ++i) outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
+  outcome.is_masked = numbers[1] > 0;
+  for (std::size_t i = 2; i < numbers.size(); i += 2) {
+    outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
+    outcome.iteration_s = std::max(outcome.iteration_s, numbers[i + 1]);
+  }
   outcome.time = unix_time_now_s();
   outcome.loss = totals.loss / agreed.tokens;
   outcome.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
@@ -215,6 +223,10 @@ void ReplicaSession::on_saved(const Saved& saved) {
 
 void ReplicaSession::on_validated(const Validated& validated) {
   if (leader_) leader_->on_validated(validated);
+}
+
+void ReplicaSession::on_observed(const Observed& observed) {
+  if (leader_) leader_->on_observed(observed);
 }
 
 void ReplicaSession::ask_stop() {

@@ -73,6 +73,8 @@ class ReplicaSession {
     double tokens = 0;                             ///< of the step, over all replicas
     double squares = 0;                            ///< Σ g² of the sums over replicas
     double learning_rate = 0;
+    double iteration_s = 0;  ///< what the step takes this replica, its waiting for others apart
+    bool is_masked = false;  ///< something else than training took part of that time
   };
   /// Collective: the end of a step.
   StepTotals conclude(const Agreed& agreed);
@@ -85,6 +87,7 @@ class ReplicaSession {
   void on_restored(std::int64_t done, std::int64_t next_sample);
   void on_saved(const Saved& saved);
   void on_validated(const Validated& validated);
+  void on_observed(const Observed& observed);
   void ask_stop();
 
  private:

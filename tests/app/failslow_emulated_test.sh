@@ -15,6 +15,10 @@ slow_pair() {
   slowed $1 4 "$(layout 2 1 2)" batch.global_batch_size=8 inject.0.kind=link_delay "inject.0.ranks=[2, 3]" inject.0.delay_ms=3
   blames $1 40 112 '"ranks": \[2, *3\].*"group": "tensor".*"cause": "link"' && heals $1 '"group": "tensor"'
 }
+slow_stages() {
+  slowed $1 4 "$(layout 1 2 2)" batch.global_batch_size=8 inject.0.kind=link_delay "inject.0.ranks=[0, 2]" inject.0.delay_ms=20
+  blames $1 40 112 '"ranks": \[0, *2\].*"group": "pipeline".*"cause": "link"' && heals $1 '"group": "pipeline"'
+}
 # One link of a ring of four: only a test of each tells which.
 slow_ring() {
   slowed $1 8 "$(layout 1 2 4)" inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=15
@@ -22,4 +26,5 @@ slow_ring() {
 }
 found slow_rank
 found slow_pair
+found slow_stages
 found slow_ring

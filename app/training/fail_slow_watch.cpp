@@ -1,0 +1,171 @@
+#include "app/training/fail_slow_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "io/json.hpp"
+#include "kernels/deadline.hpp"
+#include "resilience/diagnosis/transfer_figures.hpp"
+
+namespace tenax::app {
+
+using kernels::steady_now_s;
+using parallel::GroupKind;
+using resilience::FailSlow;
+using resilience::Healed;
+
+namespace {
+
+/// Of a pipeline that is only measured, while nothing is slow.
+constexpr std::int64_t kDelaysEvery = 8;
+
+const char* name_of(const FailSlow&) { return "fail_slow"; }
+const char* name_of(const Healed&) { return "healed"; }
+
+/// Bytes a second over a link of the group that has fewest; 0 where no group moves any. Of what a
+/// collective is over, each of n ranks sends the (n - 1)/n that are others'.
+double slowest_link(GroupKind kind, const std::vector<resilience::RankReport>& reports,
+                    const parallel::ProcessGrid& grid) {
+  double slowest = 0;
+  for (const resilience::TransferFigure& group : resilience::group_figures(kind, reports, grid)) {
+    const auto ranks = static_cast<double>(group.ranks.size());
+    if (group.seconds.work <= 0 || group.seconds.now_s <= 0) continue;
+    const double rate = group.seconds.work * (ranks - 1) / ranks / group.seconds.now_s;
+    slowest = slowest == 0 ? rate : std::min(slowest, rate);
+  }
+  return slowest;
+}
+
+std::vector<RankPlace> places_of(comm::ControlGroup& control, const RankPlace& mine) {
+  std::vector<RankPlace> places;
+  for (const std::string& text : control.all_gather(mine.host + "\n" + mine.device)) {
+    const std::size_t end = text.find('\n');
+    places.push_back({.host = text.substr(0, end), .device = text.substr(end + 1)});
+  }
+  return places;
+}
+
+}  // namespace
+
+FailSlowWatch::FailSlowWatch(const Parts& parts)
+    : parts_(parts),
+      figures_([this] { return preempted_s(); }),
+      iterations_(parts.deck.detect, parts.write, parts.console, parts.judges_times) {
+  if (!is_enabled()) return;
+  std::vector<RankPlace> places = places_of(parts_.replica.control(), parts_.place);
+  if (parts_.replica.control().rank() != 0) return;
+  text_.emplace(parts_.replica.grid(), std::move(places));
+  inquiry_.emplace(parts_.replica.grid(),
+                   resilience::Inquiry::Options{.suspect = parts_.deck.detect.suspect,
+                                                .validation = parts_.deck.detect.validate,
+                                                .validation_s = [this](const resilience::Suspects& suspects) {
+                                                  return resilience::expected_seconds(
+                                                      validation_request(suspects), validation_parts());
+                                                }});
+}
+
+// Where the device is another one, who has this processor does not slow it down.
+double FailSlowWatch::preempted_s() {
+  return parts_.device.kind() == kernels::DeviceKind::cpu ? preemption_.take(steady_now_s()) : 0.0;
+}
+
+resilience::ValidationParts FailSlowWatch::validation_parts() {
+  return {.control = parts_.replica.control(),
+          .grid = parts_.replica.grid(),
+          .device = parts_.device,
+          .probe = *parts_.probe,
+          .group = [this](GroupKind kind) { return parts_.replica.group(kind); },
+          .preempted_s = [this] { return preempted_s(); },
+          .deadline_s = parts_.deck.comm.deadline_s};
+}
+
+resilience::ValidationRequest FailSlowWatch::validation_request(const resilience::Suspects& suspects) const {
+  const io::DetectSection& section = parts_.deck.detect;
+  resilience::ValidationRequest request{.suspects = suspects,
+                                        .suspect = section.suspect,
+                                        .seconds = section.probe_seconds,
+                                        .probe_mb = section.probe_mb};
+  request.tensor_bytes_per_s = slowest_link(GroupKind::tensor, inquiry_->reports(), parts_.replica.grid());
+  request.data_bytes_per_s = slowest_link(GroupKind::data, inquiry_->reports(), parts_.replica.grid());
+  return request;
+}
+
+bool FailSlowWatch::wants_delays(std::int64_t step) const {
+  return order_.wants_reports || step % kDelaysEvery == 0;
+}
+
+std::vector<double> FailSlowWatch::report() {
+  if (!order_.wants_reports) return {};
+  const double begin_s = steady_now_s();
+  const auto ranks = static_cast<std::size_t>(parts_.replica.grid().ranks());
+  const auto rank = static_cast<std::size_t>(parts_.replica.control().rank());
+  std::vector<double> reports(ranks * resilience::kReportNumbers, 0);
+  write_report(history_.report(order_.since),
+               std::span(reports).subspan(rank * resilience::kReportNumbers, resilience::kReportNumbers));
+  seconds_ += steady_now_s() - begin_s;
+  return reports;
+}
+
+void FailSlowWatch::agree(std::int64_t step, const StepVote& vote, const std::vector<double>& reports) {
+  const double begin_s = steady_now_s();
+  order_ = vote.order;
+  steps_asked_ = order_.wants_reports ? steps_asked_ + 1 : 0;
+  if (order_.healthy_before > 0) history_.was_healthy_before(order_.healthy_before);
+  if (inquiry_ && !reports.empty()) {
+    std::vector<resilience::RankReport> of_ranks;
+    for (std::size_t at = 0; at < reports.size(); at += resilience::kReportNumbers)
+      of_ranks.push_back(resilience::read_report(std::span(reports).subspan(at, resilience::kReportNumbers)));
+    inquiry_->take(step, of_ranks, begin_s);
+  }
+  seconds_ += steady_now_s() - begin_s;
+}
+
+void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step) {
+  if (!is_enabled()) return;
+  const double begin_s = steady_now_s();
+  remember(metrics.step, step);
+  if (inquiry_) {
+    const auto change = iterations_.add(metrics, step.is_changed);
+    inquiry_->add(metrics.step, step.begin_s, *metrics.iteration_seconds, change);
+    record(metrics.step);
+  }
+  seconds_ += steady_now_s() - begin_s;
+}
+
+void FailSlowWatch::remember(std::int64_t number, const Step& step) {
+  if (!step.is_observed) return figures_.clear();
+  resilience::RankFigures figures = figures_.take();
+  figures.activations_s = step.delays.activations_s;
+  figures.gradients_s = step.delays.gradients_s;
+  history_.add(number, figures);
+}
+
+void FailSlowWatch::validate(std::int64_t step) {
+  if (!std::exchange(order_.validates, false)) return;
+  const resilience::ValidationResult result = resilience::validate(
+      inquiry_ ? validation_request(inquiry_->suspects()) : resilience::ValidationRequest{},
+      validation_parts());
+  if (!inquiry_) return;
+  const char* const reason = parts_.deck.detect.validate == io::Validate::always ? "always" : "suspects";
+  parts_.write(step, "validation",
+               io::JsonObject{}
+                   .add("seconds", result.seconds)
+                   .add("tested", result.tested)
+                   .add("found", static_cast<std::int64_t>(result.components.size()))
+                   .add("reason", reason));
+  inquiry_->conclude(step, result.components, result.is_common, steady_now_s());
+  record(step);
+}
+
+void FailSlowWatch::record(std::int64_t step) {
+  for (const resilience::InquiryEvent& event : inquiry_->take_events())
+    std::visit(
+        [&](const auto& what) {
+          parts_.write(step, name_of(what), text_->details(what));
+          if (parts_.judges_times) parts_.console.say(text_->line(step, what));
+        },
+        event);
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,92 @@
+// FailSlowWatch: finds what makes a run's iterations slow, in the run itself (Greyhound, ATC 2025,
+// section 4), and records it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/console.hpp"
+#include "app/training/fail_slow_text.hpp"
+#include "app/training/iteration_watch.hpp"
+#include "app/training/step_vote.hpp"
+#include "io/deck/deck.hpp"
+#include "parallel/replica/replica.hpp"
+#include "resilience/adaptation/pipeline_adaptation.hpp"
+#include "resilience/diagnosis/figure_history.hpp"
+#include "resilience/diagnosis/inquiry.hpp"
+#include "resilience/diagnosis/preemption.hpp"
+#include "resilience/diagnosis/step_figures.hpp"
+#include "resilience/diagnosis/validation.hpp"
+
+namespace tenax::app {
+
+/// Every rank remembers its figures; rank 0 follows the iteration time, asks for the others' figures
+/// with its vote when iterations have become slower, and decides what is slow. One thread.
+class FailSlowWatch {
+ public:
+  /// What it needs, all of which outlives it.
+  struct Parts {
+    const io::Deck& deck;
+    parallel::Replica& replica;
+    kernels::Device& device;
+    resilience::DeviceProbe* probe;  ///< of `device`; null where nothing is looked for
+    WriteEvent write;
+    Console& console;
+    RankPlace place;    ///< this rank's
+    bool judges_times;  ///< false: nothing is said on the console
+  };
+  /// Collective.
+  explicit FailSlowWatch(const Parts& parts);
+
+  /// Is to be told of passes and collectives; null where nothing is looked for.
+  parallel::StepObserver* observer() { return is_enabled() ? &figures_ : nullptr; }
+  /// The pipeline's messages are to be measured in step `step`.
+  bool wants_delays(std::int64_t step) const;
+  /// Steps that a device would run as one graph are to be launched op by op.
+  bool wants_passes() const { return steps_asked_ > 0 && steps_asked_ <= kObservedSteps; }
+
+  /// For the vote: rank 0's order, and this rank's report among zeros for the others', where the
+  /// last vote asked for reports.
+  resilience::InquiryOrder order() const { return inquiry_ ? inquiry_->order() : resilience::InquiryOrder{}; }
+  std::vector<double> report();
+  /// After a vote that counts, of step `step`; `reports`: those of all ranks.
+  void agree(std::int64_t step, const StepVote& vote, const std::vector<double>& reports);
+
+  struct Step {
+    double begin_s = 0;
+    bool is_changed = false;  ///< it ran under another schedule or path than the one before
+    bool is_observed = true;  ///< false: nobody was told of its passes
+    resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last
+  };
+  /// The step has ended.
+  void finish(const io::TrainingMetrics& metrics, const Step& step);
+  /// Collective, after finish(): if the vote asked for it, all ranks hold and test.
+  void validate(std::int64_t step);
+
+  /// Its own time of all steps: this rank's, validations apart.
+  double seconds() const { return seconds_; }
+
+ private:
+  static constexpr int kObservedSteps = 8;
+
+  bool is_enabled() const { return parts_.probe != nullptr; }
+  double preempted_s();
+  resilience::ValidationParts validation_parts();
+  resilience::ValidationRequest validation_request(const resilience::Suspects& suspects) const;
+  void remember(std::int64_t number, const Step& step);
+  void record(std::int64_t step);
+
+  Parts parts_;
+  resilience::Preemption preemption_{kernels::steady_now_s()};
+  resilience::StepFigures figures_;
+  resilience::FigureHistory history_;
+  IterationWatch iterations_;                   // rank 0's
+  std::optional<resilience::Inquiry> inquiry_;  // likewise
+  std::optional<FailSlowText> text_;            // likewise
+  resilience::InquiryOrder order_;              // that the last vote agreed on
+  int steps_asked_ = 0;                         // votes in a row that asked for reports
+  double seconds_ = 0;
+};
+
+}  // namespace tenax::app
