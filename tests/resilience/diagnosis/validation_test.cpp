@@ -1,4 +1,5 @@
-// Validation on eight emulated ranks that are threads: two stages, each a ring of four that sums gradients.
+// Validation on ranks that are threads: eight emulated ones, two stages, each a ring of four that sums gradients; and
+// four on the host.
 #include "resilience/diagnosis/validation.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include "tests/comm/thread_ranks.hpp"
 #include "tests/resilience/diagnosis/emulated_groups.hpp"
 #include "tests/resilience/diagnosis/made_up_ranks.hpp"
+#include "tests/resilience/faults/injected_ranks.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -122,6 +124,41 @@ TEST(Validation, keeps_to_its_time_however_slow_a_link_is) {
   asked.data_bytes_per_s = 0;  // 64 MB would take 0.6 s each
   const ValidationResult result = validated(asked, grid, kNobody, slow_between(0, 1));
   EXPECT_LT(result.seconds, 20) << "else 15 s for the last size alone, and machines are busy";
+}
+
+// Four ranks on the host, whose collectives exchange between all pairs. A busy machine may slow their products down, and
+// their links now and then.
+TEST(Validation, finds_a_slow_link_among_all_pairs_on_the_host) {
+  const ProcessGrid grid({.tensor = 1, .pipeline = 1, .data = 4});
+  LinkFault usual = slow(kWay_s);
+  usual.links = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+  LinkFault one = slow(11 * kWay_s);
+  one.links = {{1, 3}};
+  run_injected(4, {usual, one}, [&](World& world, FaultInjector& injector) {
+    const auto device = kernels::create_cpu_device();
+    const auto control = world.control_group();
+    const auto group = world.split_communicator("data", 0, world.rank(), *device);
+    DeviceProbe probe(*device);
+    injector.begin_step(0);
+    ValidationRequest asked = request();
+    asked.suspects.groups.push_back({.kind = GroupKind::data, .ranks = {0, 1, 2, 3}, .factor = 3});
+    asked.probe_mb = {0.1, 0.4};
+    const auto slow_links = [&] {
+      ValidationResult result = validate(
+          asked, {.control = *control,
+                  .grid = grid,
+                  .device = *device,
+                  .probe = probe,
+                  .group = [&](GroupKind kind) { return kind == GroupKind::data ? group.get() : nullptr; },
+                  .deadline_s = kPatience_s});
+      std::erase_if(result.components, [](const Component& part) { return !part.is_link(); });
+      return words_of(Suspects{.components = result.components, .groups = {}});
+    };
+    const std::vector<std::string> expected = {"data link 1-3"};
+    std::vector<std::string> found;
+    for (int trial = 0; trial < 3 && found != expected; ++trial) found = slow_links();
+    EXPECT_EQ(found, expected);
+  });
 }
 
 }  // namespace
