@@ -32,11 +32,11 @@ step_of() { tail -n 1 "runs/$1/metrics.jsonl" 2>/dev/null | sed -n 's/.*"step": 
 # await_step NAME STEP: that `training`, a process of this shell, has done so many.
 await_step() {
   local at
-  for _ in $(seq 2400); do
+  for _ in $(seq 600); do
     at=$(step_of $1)
     [ "${at:-0}" -ge $2 ] && return
     kill -0 $training 2>/dev/null || fail "$1 ended before step $2: $(cat $1.log)"
-    sleep 0.05
+    sleep 0.2  # to look costs some milliseconds of a core
   done
   fail "$1 did not come to step $2"
 }

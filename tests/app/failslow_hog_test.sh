@@ -2,6 +2,7 @@
 # that is over. Its losses are those of a run that does not look.
 source "$(dirname "$0")/failslow.sh"
 cores=($(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))'))
+all_cores=$(tr ' ' , <<<"${cores[*]}")
 [ ${#cores[@]} -ge 2 ] || skips "a rank and its core are not alone on ${#cores[@]} core"
 
 # pinned NAME override…: begins the run, one rank a core.
@@ -15,6 +16,7 @@ pinned() {
 hog() {
   local name=$1 busy
   pinned $name
+  taskset -pc ${cores[1]} $$ >/dev/null  # what this shell does beside the hog is no other rank's affair
   await_step $name 40
   taskset -c ${cores[1]} sh -c 'while :; do :; done' &
   busy=$!
@@ -23,6 +25,7 @@ hog() {
   kill $busy
   trap - EXIT
   wait $busy 2>/dev/null || true
+  taskset -pc $all_cores $$ >/dev/null
   await_end $name
   changes_near $name onset 40 && changes_near $name relief 100 &&
     blames $name 40 104 '"rank": 1,.*"cause": "cpu_contention"' && heals $name '"rank": 1,.*"cause": "cpu_contention"'
