@@ -22,9 +22,13 @@ await_commits() {
   in_shm=tenax-$(sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' "runs/$run/replica-0/join")
 }
 
-# stop_run: all stop at one step, as requested; the ledger is sound, nothing stays behind.
+# stop_run: all stop at one step, as requested.
 stop_run() {
   kill -USR1 $supervisor
+  end_run
+}
+# end_run: it ends as it should; the ledger is sound, nothing stays behind.
+end_run() {
   wait $supervisor || failed "status $? at the end: $(tail -n 2 "$run.err")"
   "$TENAX" audit "runs/$run" || failed "the audit"
   nothing_left || failed "something is left"
