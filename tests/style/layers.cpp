@@ -76,7 +76,7 @@ const std::vector<Room>& rooms() {
       {"resilience/adaptation", {}},
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
-      {"resilience/diagnosis", {}},
+      {"resilience/diagnosis", {"resilience/detection"}},
       {"resilience/mitigation", {"resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
