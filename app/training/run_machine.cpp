@@ -112,6 +112,13 @@ void RunMachine::check(const parallel::Layout& layout) {
       {.host = rank_.world().host(), .needs = host_bytes(memory, *device_), .available = available_bytes_});
 }
 
+// Before a replica says that it is there: from then on others wait for it.
+resilience::DeviceProbe* RunMachine::create_probe() {
+  if (rank_.deck().detect.enabled)
+    rank_.control().agree([&] { probe_ = std::make_unique<resilience::DeviceProbe>(*device_); });
+  return probe_.get();
+}
+
 // Ranks that take turns on a core are stragglers by turns: nothing that anybody could act on.
 void RunMachine::compare_with_cores() {
   if (device_->kind() != kernels::DeviceKind::cpu) return;

@@ -12,6 +12,7 @@
 #include "kernels/emulated_device.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
+#include "resilience/diagnosis/device_probe.hpp"
 #include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/fault_injector.hpp"
 #include "resilience/faults/replica_fault_injector.hpp"
@@ -36,6 +37,10 @@ class RunMachine {
   /// What pipelines are made of: the world, with the faults that the deck injects, and what they
   /// need besides MPI. Must not outlive this object.
   parallel::PipelineContext create_context(const parallel::Layout& layout);
+
+  /// With what the device is tested when the run has become slow: takes some tenths of a second, and
+  /// memory (DeviceProbe). Null where the deck wants nothing looked for.
+  resilience::DeviceProbe* create_probe();
 
   kernels::Device& device() { return *device_; }
   const kernels::Device& device() const { return *device_; }
@@ -84,6 +89,7 @@ class RunMachine {
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;
   double flop_per_second_ = 0;
+  std::unique_ptr<resilience::DeviceProbe> probe_;  // of device_
 };
 
 }  // namespace tenax::app

@@ -142,6 +142,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
 TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state, RunMachine& machine) {
   return {.deck = rank_.deck(),
           .replica = replica,
+          .probe = machine.create_probe(),
           .injector = machine.injector(),
           .compute_faults = machine.compute_faults(),
           .lock = state.lock(),
@@ -156,10 +157,6 @@ TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state,
 
 TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel::PipelineContext& context,
                                             std::int64_t first_step) {
-  std::unique_ptr<resilience::DeviceProbe> probe;
-  if (rank_.deck().detect.enabled)
-    rank_.control().agree([&] { probe = std::make_unique<resilience::DeviceProbe>(parts.device); });
-  parts.probe = probe.get();
   std::unique_ptr<resilience::PipelineAdaptation> adaptation;
   resilience::AdaptationSettings settings = adaptation_settings(rank_.deck());
   settings.answers = resilience::PipelineAdaptation::is_needed(parts.replica, settings);
