@@ -37,6 +37,15 @@ double slowest_link(GroupKind kind, const std::vector<resilience::RankReport>& r
   return slowest;
 }
 
+// So that a rank with more or fewer microbatches is neither slower nor faster than it was.
+resilience::RankFigures per_even_share(resilience::RankFigures figures, double load) {
+  using resilience::RankFigures;
+  for (double RankFigures::*figure : {&RankFigures::compute_s, &RankFigures::tensor_s,
+                                      &RankFigures::tensor_bytes, &RankFigures::preempted_s})
+    figures.*figure /= load;
+  return figures;
+}
+
 std::vector<RankPlace> places_of(comm::ControlGroup& control, const RankPlace& mine) {
   std::vector<RankPlace> places;
   for (const std::string& text : control.all_gather(mine.host + "\n" + mine.device)) {
@@ -135,7 +144,7 @@ void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step)
 
 void FailSlowWatch::remember(std::int64_t number, const Step& step) {
   if (!step.is_observed) return figures_.clear();
-  resilience::RankFigures figures = figures_.take();
+  resilience::RankFigures figures = per_even_share(figures_.take(), step.load);
   figures.activations_s = step.delays.activations_s;
   figures.gradients_s = step.delays.gradients_s;
   history_.add(number, figures);

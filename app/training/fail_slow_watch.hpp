@@ -57,6 +57,7 @@ class FailSlowWatch {
     double begin_s = 0;
     bool is_changed = false;  ///< it ran under another schedule or path than the one before
     bool is_observed = true;  ///< false: nobody was told of its passes
+    double load = 1;          ///< what this rank's pipeline computed, relative to an even share
     resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last
   };
   /// The step has ended.

@@ -22,23 +22,15 @@ namespace {
 constexpr int kMaxSkippedInARow = 10;
 constexpr double kSecondsPerMinute = 60;
 
-parallel::StepBatch load(const TrainingParts& parts, BatchLoader* loader, parallel::SampleRange samples) {
-  if (samples.count == 0) return {};
-  const parallel::BatchPlan plan = batch_plan(parts.deck, samples, parts.replica.coordinates().data);
-  parallel::StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
-  if (loader) batch.windows = loader->load(plan);
-  return batch;
-}
-
 }  // namespace
 
 // As few microbatches as meet all stages at once: each is like every other.
 void rehearse(const TrainingParts& parts) {
   const parallel::Layout& layout = parts.replica.layout();
   const std::int64_t microbatches = std::min(layout.schedule.microbatches(), layout.grid.pipeline);
-  parts.replica.passes(
-      load(parts, parts.training, {0, microbatches * layout.microbatch.sequences * layout.grid.data}), {},
-      nullptr);
+  StepBatches batches(parts.deck, parts.replica, parts.training, parts.validation);
+  parts.replica.passes(batches.training({0, microbatches * layout.microbatch.sequences * layout.grid.data}),
+                       {}, nullptr);
   parts.replica.reduce();
   parts.replica.norm();
 }
@@ -52,6 +44,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                    ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
       checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_),
+      batches_(parts.deck, parts.replica, parts.training, parts.validation),
       step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
       watch_({.deck = parts.deck,
               .replica = parts.replica,
@@ -181,7 +174,7 @@ void TrainingLoop::compute(const StepRound& round, const kernels::UpdateRule& ru
 
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
   const HostPhase phase(profile_, "load data");
-  return load(parts_, parts_.training, samples);
+  return batches_.training(samples);
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
@@ -251,6 +244,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
   io::TrainingMetrics metrics = times;
   metrics.step = step_;
+  metrics.microbatches.assign(batches_.shares().begin(), batches_.shares().end());
   metrics.loss = vote.loss;
   metrics.grad_norm = vote.grad_norm;
   metrics.tokens = peers_.step_tokens();
@@ -258,6 +252,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   records_.training(metrics);
   iterations_s_ += *metrics.iteration_seconds;
   watched.is_observed = is_observed_;
+  watched.load = batches_.load();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);
   if (!vote.finite)
@@ -336,7 +331,7 @@ void TrainingLoop::evaluate() {
   parts_.replica.report(&profile_, true);  // what is told below is not the step's
   double sum = 0;
   for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
-    sum += parts_.replica.evaluate(load(parts_, parts_.validation, samples_of_step(deck, batch)));
+    sum += parts_.replica.evaluate(batches_.validation(batch));
     parts_.replica.report(nullptr, false);
   }
   const double loss =

@@ -15,6 +15,7 @@
 #include "app/training/loop_peers.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
+#include "app/training/step_batches.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
@@ -123,6 +124,7 @@ class TrainingLoop {
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
   double iterations_s_ = 0;
+  StepBatches batches_;
   StepLines step_lines_;
   FailSlowWatch watch_;
 };

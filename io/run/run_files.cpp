@@ -69,6 +69,7 @@ void MetricsWriter::training(const TrainingMetrics& metrics) {
       .add("seconds", metrics.seconds)
       .add("tokens_per_second", metrics.tokens_per_second);
   if (metrics.replicas) line.add("replicas", *metrics.replicas);
+  if (!metrics.microbatches.empty()) line.add("microbatches", metrics.microbatches);
   if (metrics.iteration_seconds) line.add("iteration_seconds", *metrics.iteration_seconds);
   if (metrics.is_masked) line.add("masked", true);
   lines_.append(line.text());

@@ -29,6 +29,7 @@ struct TrainingMetrics {
   std::optional<std::int64_t> replicas = {};  ///< that contributed, in a run of replicas
   /// Without what is done between steps: from the step's begin to the end of its update.
   std::optional<double> iteration_seconds = {};
+  std::vector<std::int64_t> microbatches = {};  ///< of each data rank, where they differ
   bool is_masked = false;  ///< its time says nothing of the machine: a checkpoint was being written, …
 };
 

@@ -20,6 +20,14 @@ AdaptationController::AdaptationController(int microbatches, parallel::Activatio
       paths_(forecast_.links(), microbatches, settings_),
       replan_(microbatches, std::move(limit), std::move(initial), settings_) {}
 
+void AdaptationController::set_microbatches(int microbatches, parallel::PipelineSchedule home) {
+  stage_health_.set_microbatches(microbatches);
+  paths_.set_microbatches(microbatches);
+  replan_.set_microbatches(microbatches, std::move(home));
+  assessed_.reset();
+  wants_plan_ = false;
+}
+
 void AdaptationController::observe(std::int64_t step, const PipelineMeasurement& measurement,
                                    const std::vector<LinkCondition>& links) {
   settle(step, measurement.iteration_s);

@@ -26,6 +26,10 @@ class AdaptationController {
   AdaptationController(int microbatches, parallel::ActivationLimit limit, parallel::PipelineSchedule initial,
                        AdaptationSettings settings);
 
+  /// An iteration has so many from now on, in the order of `home`, which runs now. What is known of
+  /// links and stages stays known. A plan that was asked for must not be handed in any more.
+  void set_microbatches(int microbatches, parallel::PipelineSchedule home);
+
   /// After iteration `step`. Cheap (microseconds) while nothing changes.
   void observe(std::int64_t step, const PipelineMeasurement& measurement,
                const std::vector<LinkCondition>& links);

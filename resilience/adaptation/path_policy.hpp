@@ -14,6 +14,9 @@ class PathPolicy {
  public:
   PathPolicy(int links, int microbatches, const AdaptationSettings& settings);
 
+  /// An iteration has so many from now on.
+  void set_microbatches(int microbatches) { microbatches_ = microbatches; }
+
   /// How the links were run in the last iteration. A direct path that broke is left: a fact, not a
   /// choice.
   void observe(const std::vector<LinkCondition>& conditions);

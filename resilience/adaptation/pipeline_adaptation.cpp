@@ -52,6 +52,15 @@ PipelineAdaptation::PipelineAdaptation(parallel::Replica& replica, const paralle
 // A plan that nobody waits for any more is let run out: it takes a tenth of a second.
 PipelineAdaptation::~PipelineAdaptation() = default;
 
+// A plan for the old number is waited for, and dropped.
+void PipelineAdaptation::set_microbatches(int microbatches) {
+  replica_.pipeline().set_microbatches(microbatches);
+  monitor_->set_microbatches(microbatches);
+  planning_ = {};
+  if (controller_)
+    controller_->set_microbatches(microbatches, parallel::plan_schedule(replica_.layout(), microbatches));
+}
+
 std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,
                                                              Agreed agreed) {
   if (!answers_) {

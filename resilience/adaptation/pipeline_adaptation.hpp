@@ -25,6 +25,10 @@ class PipelineAdaptation {
                      const AdaptationSettings& settings);
   ~PipelineAdaptation();
 
+  /// Collective over this rank's pipeline, between steps: the next ones have so many, and begin in
+  /// the order for healthy links.
+  void set_microbatches(int microbatches);
+
   /// Must be told of every training iteration.
   parallel::ScheduleObserver& monitor() { return *monitor_; }
 

@@ -32,6 +32,10 @@ PipelineMonitor::PipelineMonitor(int microbatches, comm::Endpoint& pipeline, com
                                  MonitorOptions options, comm::ClockSource clock)
     : pipeline_(pipeline), group_(group), options_(options), clock_(std::move(clock)) {
   assert(options.realign_interval >= 1);
+  set_microbatches(microbatches);
+}
+
+void PipelineMonitor::set_microbatches(int microbatches) {
   for (Neighbour* neighbour : {&upstream_, &downstream_}) {
     neighbour->ready_s.assign(static_cast<std::size_t>(microbatches), kNone);
     neighbour->peer_ready_s = neighbour->ready_s;

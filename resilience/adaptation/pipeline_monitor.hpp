@@ -29,6 +29,9 @@ class PipelineMonitor : public parallel::ScheduleObserver {
   PipelineMonitor(int microbatches, comm::Endpoint& pipeline, comm::ControlGroup& group,
                   MonitorOptions options, comm::ClockSource clock = comm::steady_now_s);
 
+  /// Between steps: the next ones have so many.
+  void set_microbatches(int microbatches);
+
   void on_pass(const parallel::PassRecord& record) override;
   void on_transfer(const parallel::TransferRecord& record) override;
 

@@ -17,6 +17,15 @@ ReplanPolicy::ReplanPolicy(int microbatches, parallel::ActivationLimit limit, Pi
       home_(std::move(home)),
       running_(home_) {}
 
+void ReplanPolicy::set_microbatches(int microbatches, PipelineSchedule home) {
+  microbatches_ = microbatches;
+  home_ = std::move(home);
+  running_ = home_;
+  planned_.reset();
+  is_awaited_ = false;
+  fruitless_plans_ = 0;
+}
+
 void ReplanPolicy::end_patience(std::int64_t step) {
   fruitless_plans_ = 0;
   quiet_until_ = step;

@@ -23,6 +23,10 @@ class ReplanPolicy {
   const parallel::PipelineSchedule& home() const { return home_; }
   const parallel::PipelineSchedule& running() const { return running_; }
 
+  /// An iteration has so many from now on, in the order of `home`, which runs now. A plan that is
+  /// awaited is of no use any more.
+  void set_microbatches(int microbatches, parallel::PipelineSchedule home);
+
   /// The pipeline clearly changed in iteration `step`: what did not pay before may pay now.
   void end_patience(std::int64_t step);
   /// Whether a wait for another search ends with iteration `step`.

@@ -20,6 +20,9 @@ class StageHealth {
   void assess(std::int64_t step, double iteration_s, const PipelineForecast& forecast,
               const GainThreshold& threshold);
 
+  /// An iteration has so many from now on.
+  void set_microbatches(int microbatches) { microbatches_ = microbatches; }
+
   bool any_is_slow() const;
   /// Adds an event like `now` for each stage that has been slow for 8 iterations and is not
   /// reported yet. A stage is reported again only after it has been healthy for as long: what else
