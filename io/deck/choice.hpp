@@ -78,6 +78,20 @@ inline const Words& words_of(Validate) {
   return words;
 }
 
+/// What may be done against what is slow while training goes on.
+enum class Mitigation { microbatches, ring, swap };
+inline const Words& words_of(Mitigation) {
+  static const Words words = {"microbatches", "ring", "swap"};
+  return words;
+}
+
+/// Whether a run may end to be started again without its slow hosts.
+enum class RestartElsewhere { never, exit };
+inline const Words& words_of(RestartElsewhere) {
+  static const Words words = {"never", "exit"};
+  return words;
+}
+
 enum class ReplicaBatch { keep, shrink };
 inline const Words& words_of(ReplicaBatch) {
   static const Words words = {"keep", "shrink"};

@@ -34,12 +34,17 @@ void stand_in_for_model(ModelSection& model, const ParallelSection& parallel) {
   model.vocab_size = kVocabulary;
 }
 
-/// What an emulated model's messages weigh: a boundary tensor, and gradients in fp32, as if spread evenly. In
-/// floating point, as nobody has checked the sizes yet.
+// Sizes are multiplied in floating point, as nobody has checked them yet.
+double real(std::int64_t value) { return static_cast<double>(value); }
+std::int64_t whole(double bytes) {
+  constexpr double kMaxBytes = 4e18;
+  return static_cast<std::int64_t>(std::min(bytes, kMaxBytes));
+}
+
+/// What an emulated model's messages weigh: a boundary tensor, gradients in fp32, as if spread evenly, and weights with two
+/// moments.
 void weigh_messages(Deck& deck) {
-  constexpr double kGradientBytes = 4, kMaxBytes = 4e18;
-  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-  const auto whole = [=](double bytes) { return static_cast<std::int64_t>(std::min(bytes, kMaxBytes)); };
+  constexpr double kGradientBytes = 4, kStateBytes = 12;
   const ModelSection& model = deck.model;
   const double h = real(model.hidden_size), f = real(model.ffn_hidden_size), t = real(model.seq_length);
   const double block = 4 * h * h + 2 * h * f + 9 * h + f;
@@ -51,10 +56,17 @@ void weigh_messages(Deck& deck) {
                                     (model.compute_dtype == ComputeDtype::bf16 ? 2 : 4));
   if (device.gradient_bytes == 0)
     device.gradient_bytes = whole(std::ceil(parameters / ranks) * kGradientBytes);
+  if (device.state_bytes == 0) device.state_bytes = whole(std::ceil(parameters / ranks) * kStateBytes);
+}
+
+/// Without a model the state's size follows from that of the gradients.
+void weigh_state(DeviceSection& device) {
+  constexpr double kStatesPerGradient = 3;
+  if (device.state_bytes == 0) device.state_bytes = whole(kStatesPerGradient * real(device.gradient_bytes));
 }
 
 /// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing.
-void resolve(Deck& deck, const fs::path& deck_file) {
+void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file) {
   auto& run = deck.run;
   if (run.name.empty()) run.name = deck_file.stem().string();
   if (run.output_dir.empty()) run.output_dir = (fs::path("runs") / run.name).string();
@@ -64,6 +76,8 @@ void resolve(Deck& deck, const fs::path& deck_file) {
   if (is_emulated && !has_sizes(deck.model)) stand_in_for_model(deck.model, deck.parallel);
   if (deck.model.ffn_hidden_size == 0) deck.model.ffn_hidden_size = 4 * deck.model.hidden_size;
   if (is_emulated && !deck.model.is_placeholder) weigh_messages(deck);
+  if (is_emulated) weigh_state(deck.device);
+  if (!deck.detect.enabled && !origins.is_set("mitigate.strategies")) deck.mitigate.strategies.clear();
   if (deck.optimizer.lr_decay_steps == 0) deck.optimizer.lr_decay_steps = run.train_steps;
   auto& limit = deck.pipeline.activation_limit;
   if (limit.size() == 1 && limit.front() == 0) limit.clear();
@@ -85,7 +99,7 @@ void resolve(Deck& deck, const fs::path& deck_file) {
 Deck finish(DeckReader& reader, const std::filesystem::path& file) {
   reader.require_all();
   Deck deck = std::move(reader.deck());
-  resolve(deck, file);
+  resolve(deck, reader.origins(), file);
   check_deck(deck, reader.origins());
   return deck;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/deck/choice.hpp"
+#include "io/deck/choice_list.hpp"
 #include "io/deck/model_sizes.hpp"
 
 namespace tenax::io {
@@ -97,6 +98,7 @@ struct DeviceSection {
   std::int64_t send_queue_depth = 1;
   std::int64_t activation_bytes = 0;  ///< size of a boundary tensor; resolved: the model's for 0
   std::int64_t gradient_bytes = 0;    ///< size of one rank's weight gradients; resolved likewise
+  std::int64_t state_bytes = 0;       ///< what a rank moves in a swap; resolved: 3 x gradients in fp32 for 0
   double link_gbps = 0, copy_ms = 0, optimizer_ms = 0, probe_ms = 5, jitter_percent = 0;
 };
 
@@ -115,6 +117,16 @@ struct DetectSection {
   Choice<Validate> validate = Validate::automatic;
   std::vector<double> probe_mb = {16, 32, 64};  ///< never empty
   double probe_seconds = 3;
+};
+
+/// Doing what pays against what is slow (Greyhound, ATC 2025).
+struct MitigateSection {
+  /// Resolved: empty where nothing is detected.
+  ChoiceList<Mitigation> strategies = {Mitigation::ring, Mitigation::swap};
+  Choice<RestartElsewhere> restart = RestartElsewhere::never;
+  double restart_cost_s = 0;  ///< 0: estimated
+  double min_gain = 0.02;     ///< of an iteration
+  std::int64_t heal_steps = 8;
 };
 
 /// Copies of the whole that may die and come back, one MPI job each, under `tenax launch`.
@@ -186,6 +198,7 @@ struct Deck {
   DeviceSection device;
   CheckpointSection checkpoint;
   DetectSection detect;
+  MitigateSection mitigate;
   ReplicasSection replicas;
   std::vector<InjectEntry> inject;
 };

@@ -79,19 +79,13 @@ void check_device(const Deck& deck, const Origins& origins) {
   check_times("backward_weight_ms", device.backward_weight_ms);
 }
 
-void check_detect(const Deck& deck, const Origins& origins) {
-  if (deck.detect.probe_mb.empty())
-    origins.fail({"detect.probe_mb"},
-                 "detect.probe_mb = [] leaves no message to test a link with: name at least one size");
-}
-
 }  // namespace
 
 void check_machine(const Deck& deck, const Origins& origins) {
   check_per_stage(deck, origins, "pipeline.activation_limit", deck.pipeline.activation_limit.size());
   check_kinds(deck, origins);
   check_device(deck, origins);
-  check_detect(deck, origins);
+  check_slowness(deck, origins);
   check_replicas(deck, origins);
   check_faults(deck, origins);
 }

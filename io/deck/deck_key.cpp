@@ -14,6 +14,7 @@ struct TypeText {
   std::string operator()(const bool*) const { return "true or false"; }
   std::string operator()(const std::string*) const { return "string"; }
   std::string operator()(const AnyChoice*) const { return "string"; }
+  std::string operator()(const AnyChoiceList*) const { return "list of strings"; }
   std::string operator()(const std::vector<std::int64_t>*) const { return "integer or list of integers"; }
   std::string operator()(const std::vector<double>*) const { return "number or list of numbers"; }
   std::string operator()(const std::vector<std::string>*) const { return "list of strings"; }

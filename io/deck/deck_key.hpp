@@ -13,9 +13,9 @@
 namespace tenax::io {
 
 /// A key's value within a Deck.
-using DeckTarget =
-    std::variant<std::int64_t*, double*, bool*, std::string*, AnyChoice*, std::vector<std::int64_t>*,
-                 std::vector<double>*, std::vector<std::string>*, std::vector<DataSource>*>;
+using DeckTarget = std::variant<std::int64_t*, double*, bool*, std::string*, AnyChoice*, AnyChoiceList*,
+                                std::vector<std::int64_t>*, std::vector<double>*, std::vector<std::string>*,
+                                std::vector<DataSource>*>;
 
 /// The largest size: sizes multiply, and become 32-bit arguments of libraries.
 inline constexpr double kMaxSize = 2147483647;

@@ -61,7 +61,8 @@ std::string as_toml(const std::string& value, const DeckTarget& target) {
   const bool is_bare = value.find_first_of("\"'{") == std::string::npos;
   const bool wants_files = std::holds_alternative<std::vector<DataSource>*>(target);
   if (wants_files && !is_list) return is_quoted(value) ? value : json_string(value);
-  const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(target);
+  const bool wants_strings = wants_files || std::holds_alternative<std::vector<std::string>*>(target) ||
+                             std::holds_alternative<AnyChoiceList*>(target);
   return wants_strings && is_list && is_bare ? quote_elements(value) : value;
 }
 

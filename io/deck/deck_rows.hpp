@@ -42,7 +42,8 @@ class Rows {
     key.target = [part = part_, member](Deck& deck, std::size_t i) {
       return DeckTarget(&(part(deck, i).*member));
     };
-    if constexpr (std::is_base_of_v<AnyChoice, Value>) key.choices = (Section{}.*member).words();
+    if constexpr (std::is_base_of_v<AnyChoice, Value> || std::is_base_of_v<AnyChoiceList, Value>)
+      key.choices = (Section{}.*member).words();
     keys_.push_back(std::move(key));
     return keys_.back();
   }
@@ -53,10 +54,11 @@ class Rows {
   Part part_;
 };
 
-/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [detect], [replicas] and
-/// [[inject]].
+/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [detect], [mitigate],
+/// [replicas] and [[inject]].
 void add_machine_rows(Keys& keys);
-/// Of them, those of [replicas], and those of [[inject]].
+/// Of them, those of [detect] and [mitigate], those of [replicas], and those of [[inject]].
+void add_slowness_rows(Keys& keys);
 void add_replicas_rows(Keys& keys);
 void add_inject_rows(Keys& keys);
 

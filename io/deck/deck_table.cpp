@@ -164,6 +164,7 @@ const std::vector<DeckSection>& deck_sections() {
       {"device", "What computes."},
       {"checkpoint", "Saving the state of training. The emulated device has none to save."},
       {"detect", "Finding what has become slow."},
+      {"mitigate", "Doing what pays against what has become slow."},
       {"replicas", "Keeping replicas alive, by tenax launch. Without effect where parallel.replicas = 1."},
       {"inject", "A fault to inject, one [[inject]] each."},
   };

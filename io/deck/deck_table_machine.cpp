@@ -105,6 +105,12 @@ void add_device(Keys& keys) {
       "model.")
       .at_least(0)
       .in("bytes");
+  emulated("state_bytes", &S::state_bytes,
+           "size of what a rank moves in a swap (mitigate.strategies); 0 = 12 bytes a parameter of the "
+           "model, or 3 x "
+           "gradient_bytes without a model.")
+      .at_least(0)
+      .in("bytes");
   emulated("link_gbps", &S::link_gbps, "bandwidth of a link; 0 = infinite.").at_least(0).in("Gbit/s");
   emulated("copy_ms", &S::copy_ms, "time of a delegated message's copy between device and host, each way.")
       .at_least(0)
@@ -135,36 +141,6 @@ void add_checkpoint(Keys& keys) {
       .example("\"runs/my-run/checkpoints\"");
 }
 
-void add_detect(Keys& keys) {
-  using S = DetectSection;
-  Rows<S> detect(keys, "detect", &Deck::detect);
-  detect("enabled", &S::enabled, "Tell when iterations have become slower (onset) or fast again (relief).");
-  detect("min_change", &S::min_change,
-         "The least change of the iteration time that is told, as a share of it.")
-      .within({0.03, 1, false, false});
-  detect("hazard", &S::hazard, "How many iterations are expected from one change to the next.")
-      .at_least(10)
-      .in("iterations");
-  detect("warmup", &S::warmup, "The first iterations after a start, whose times say nothing.")
-      .within(kCount)
-      .in("iterations");
-  detect("suspect", &S::suspect,
-         "A rank, group or link is suspect that takes so many times as long as the median of those with the "
-         "same work; without any such, as long as itself while healthy.")
-      .above(1);
-  detect("validate", &S::validate,
-         "Whether suspects are tested while all ranks hold between two steps: auto = where more than one is "
-         "left, once the time lost has reached what the test is expected to take.");
-  detect("probe_mb", &S::probe_mb,
-         "Sizes of the messages that test a link, at least one; smaller ones are taken where their time does "
-         "not suffice.")
-      .within({0.001, 1024, false, false})
-      .in("MB");
-  detect("probe_seconds", &S::probe_seconds, "The longest that ranks are held for one such test.")
-      .above(0)
-      .in("seconds");
-}
-
 }  // namespace
 
 void add_machine_rows(Keys& keys) {
@@ -173,7 +149,7 @@ void add_machine_rows(Keys& keys) {
   add_comm(keys);
   add_device(keys);
   add_checkpoint(keys);
-  add_detect(keys);
+  add_slowness_rows(keys);
   add_replicas_rows(keys);
   add_inject_rows(keys);
 }

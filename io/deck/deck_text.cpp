@@ -28,6 +28,7 @@ struct TomlText {
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
   std::string operator()(const std::string* value) const { return scalar(*value); }
   std::string operator()(const AnyChoice* value) const { return scalar(value->word()); }
+  std::string operator()(const AnyChoiceList* value) const { return list(value->listed()); }
   std::string operator()(const std::vector<DataSource>* values) const {
     if (values->size() == 1 && values->front().weight == 0) return scalar(values->front().file);
     return list(*values);
@@ -56,8 +57,9 @@ void write_section(std::ostream& out, const std::string& section, const std::str
 std::string facts_of(const DeckKey& key) {
   std::string facts = key.type_text();
   if (!key.choices.empty()) {
-    facts.clear();
-    for (const auto& choice : key.choices) facts += (facts.empty() ? "" : " | ") + json_string(choice);
+    std::string words;
+    for (const auto& choice : key.choices) words += (words.empty() ? "" : " | ") + json_string(choice);
+    facts = facts.starts_with("list") ? "list of " + words : words;
   }
   if (key.range.bounded()) facts += ", " + key.range.short_text();
   if (!key.unit.empty()) facts += ", in " + key.unit;

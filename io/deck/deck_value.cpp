@@ -31,6 +31,7 @@ class Assigner {
   Problem operator()(double* target) const { return read(node_, *target); }
   Problem operator()(std::string* target) const { return read(node_, *target); }
   Problem operator()(AnyChoice* target) const { return read(node_, *target); }
+  Problem operator()(AnyChoiceList* target) const;
   Problem operator()(bool* target) const { return read(node_, *target); }
   Problem operator()(std::vector<std::int64_t>* target) const { return read_one_or_list(*target); }
   Problem operator()(std::vector<double>* target) const { return read_one_or_list(*target); }
@@ -147,6 +148,19 @@ Problem Assigner::read_one_or_list(std::vector<T>& values) const {
   if (!list) return read(node_, values.emplace_back());
   for (const auto& element : *list) {
     if (auto problem = read(element, values.emplace_back())) return problem;
+  }
+  return {};
+}
+
+Problem Assigner::operator()(AnyChoiceList* target) const {
+  std::vector<std::string> words;
+  if (!node_.is_array()) return wrong_type(node_);
+  if (auto problem = read_one_or_list(words)) return problem;
+  target->clear();
+  for (const std::string& word : words) {
+    if (const Words listed = target->listed(); std::find(listed.begin(), listed.end(), word) != listed.end())
+      return name_ + " names " + json_string(word) + " twice";
+    target->add(word);
   }
   return {};
 }

@@ -119,8 +119,9 @@ TEST_F(RunStartTest, names_what_has_changed_since_the_checkpoint) {
   io::Deck before = deck_;
   before.optimizer.lr = 0.5;
   deck_.optimizer.lr = 0.25;
-  before.parallel.tensor_parallel_size = 2;  // free to change, as is [detect]
+  before.parallel.tensor_parallel_size = 2;  // free to change, as are [detect] and [mitigate]
   before.detect.suspect = 2;
+  before.mitigate.min_gain = 1;
   const auto changes = changed_settings(deck_, io::to_toml(before));
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_NE(changes.front().find("optimizer.lr was 0.5"), std::string::npos) << changes.front();
