@@ -111,9 +111,9 @@ void LoopPeers::conclude(StepVote& vote, double learning_rate, bool is_masked) {
   vote.finite = !replica_.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
 }
 
-double LoopPeers::finish_iteration(double begin_s) {
-  if (!session_) return steady_now_s() - begin_s;
-  after_vote_s_ = steady_now_s() - voted_s_;
+double LoopPeers::finish_iteration(double begin_s, double end_s) {
+  if (!session_) return end_s - begin_s;
+  after_vote_s_ = end_s - voted_s_;
   return before_vote_s_ + after_vote_s_;
 }
 

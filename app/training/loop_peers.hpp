@@ -49,8 +49,8 @@ class LoopPeers {
   /// than training takes part of this step.
   void conclude(StepVote& vote, double learning_rate, bool is_masked);
 
-  /// The step is over, which began at `begin_s`: how long it took without waiting for others.
-  double finish_iteration(double begin_s);
+  /// How long the step took that began and ended at these times, without waiting for others.
+  double finish_iteration(double begin_s, double end_s);
   /// The step's time says nothing of the next ones'.
   bool is_exceptional() const { return session_ && (is_first_ || !is_usual_ || work_.plan.is_behind); }
 

@@ -105,8 +105,11 @@ Verdict TrainingLoop::step() {
     replica.update(rule, vote.squares);
     replica.gather();
   }
-  const double iteration_s = peers_.finish_iteration(begin_s);
+  double end_s = steady_now_s();
   const bool is_changed = adapt(vote);
+  // Who is late with the update is waited for when the step is measured: that is no pause of ours.
+  if (parts_.adaptation) end_s = std::max(end_s, parts_.adaptation->measured_at_s());
+  const double iteration_s = peers_.finish_iteration(begin_s, end_s);
   record(vote,
          {.lr = rule.learning_rate,
           .seconds = steady_now_s() - turn_s,

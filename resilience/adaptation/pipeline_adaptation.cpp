@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "kernels/deadline.hpp"
+
 namespace tenax::resilience {
 
 using comm::Path;
@@ -64,7 +66,9 @@ void PipelineAdaptation::set_microbatches(int microbatches) {
 std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,
                                                              Agreed agreed) {
   if (!answers_) {
-    agreed.measures ? static_cast<void>(monitor_->finish_step(passes)) : monitor_->skip_step();
+    delays_ = {};
+    measured_at_s_ = 0;
+    agreed.measures ? static_cast<void>(measure(passes)) : monitor_->skip_step();
     return {};
   }
   std::vector<AdaptationEvent> events;
@@ -75,10 +79,17 @@ std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, 
   return events;
 }
 
+PipelineMeasurement PipelineAdaptation::measure(const PassMeasurement& passes) {
+  const PipelineMeasurement measurement = monitor_->finish_step(passes);
+  measured_at_s_ = kernels::steady_now_s();
+  delays_ = {monitor_->own().activations.delay_s, monitor_->own().gradients.delay_s};
+  return measurement;
+}
+
 // What was decided is remembered before it is carried out: if that fails, it is told all the same.
 void PipelineAdaptation::adapt(std::int64_t step, const PassMeasurement& passes, bool path_failed) {
   const auto conditions = look_at_paths(step, path_failed);
-  const PipelineMeasurement measurement = monitor_->finish_step(passes);
+  const PipelineMeasurement measurement = measure(passes);
   std::string text;
   if (leads()) text = to_text(decide(step, measurement, conditions));
   const auto decision = decision_of_text(group_->broadcast(text, 0));

@@ -42,11 +42,15 @@ class PipelineAdaptation {
   /// paths and schedule. `passes`: this rank's times in that step. Returns the events on rank 0, as
   /// soon as it knows of them: with several pipelines that is a step later.
   std::vector<AdaptationEvent> finish_step(std::int64_t step, const PassMeasurement& passes, Agreed agreed);
-  /// What messages from the stage before and after took in the last step that was measured.
+  /// What messages from the stage before and after took in the last step; 0 where it was not
+  /// measured.
   struct Delays {
     double activations_s = 0, gradients_s = 0;
   };
-  Delays delays() const { return {monitor_->own().activations.delay_s, monitor_->own().gradients.delay_s}; }
+  Delays delays() const { return delays_; }
+  /// When, by the steady clock, this pipeline's ranks had measured the last step: all of them had
+  /// ended it. 0 where it was not measured.
+  double measured_at_s() const { return measured_at_s_; }
   /// For the vote.
   bool path_failed() const { return links_.path_failed(); }
   bool has_events() const { return !events_.empty(); }
@@ -61,6 +65,7 @@ class PipelineAdaptation {
   bool has_siblings() const { return replica_.layout().grid.data > 1; }
   std::vector<AdaptationEvent> take_events(bool last);
   std::vector<AdaptationEvent> gather_events(bool last);
+  PipelineMeasurement measure(const PassMeasurement& passes);
   void adapt(std::int64_t step, const PassMeasurement& passes, bool path_failed);
   AdaptationDecision decide(std::int64_t step, const PipelineMeasurement& measurement,
                             const std::vector<LinkCondition>& conditions);
@@ -79,6 +84,8 @@ class PipelineAdaptation {
   std::unique_ptr<PipelineMonitor> monitor_;
   std::unique_ptr<AdaptationController> controller_;  // on the leader
   std::future<parallel::Plan> planning_;
+  Delays delays_;
+  double measured_at_s_ = 0;
   std::vector<LinkPath> paths_;
   std::vector<char> broken_;                       // per link: its direct path has failed
   bool world_has_broken_ = false;                  // some pipeline's: equal on all ranks of the world

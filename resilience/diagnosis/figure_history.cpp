@@ -31,12 +31,14 @@ RankReport FigureHistory::report(std::int64_t since) const {
 
 RankFigures FigureHistory::medians(const std::vector<const RankFigures*>& of) {
   RankFigures medians;
-  if (of.empty()) return medians;
-  std::vector<double> values(of.size());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::vector<double> values;
   for (double RankFigures::*const figure : kRankFigures) {
-    std::transform(of.begin(), of.end(), values.begin(),
-                   [&](const RankFigures* figures) { return figures->*figure; });
+    values.clear();
+    const bool is_delay = figure == &RankFigures::activations_s || figure == &RankFigures::gradients_s;
+    for (const RankFigures* figures : of)
+      if (!is_delay || figures->*figure > 0) values.push_back(figures->*figure);
+    if (values.empty()) continue;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     medians.*figure = *middle;
   }

@@ -104,17 +104,45 @@ void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& report
 }
 
 void Inquiry::profile(std::int64_t iteration, double now_s) {
+  ++profiles_;
+  if (profiles_ < kMostProfiles && std::any_of(reports_.begin(), reports_.end(), lacks_delays)) return;
   Suspects suspects =
       find_suspects(reports_, grid_, {.suspect = options_.suspect, .healthy_iteration_s = healthy_s_});
-  ++profiles_;
+  const bool are_told = leave_out_told(suspects) && suspects.count() == 0;
   is_settled_ = profiles_ >= kMostProfiles || (profiles_ > 1 && are_same(suspects, suspects_));
   suspects_ = std::move(suspects);
+  if (is_settled_ && are_told) return onset_.reset();
   if (!is_settled_ || needs_validation()) return;
   const bool is_nothing = suspects_.count() == 0 && !suspects_.is_common;
   if (is_nothing && profiles_ < kMostProfiles) return;  // it may show yet
   FailSlow found{.components = components_of(suspects_)};
   if (suspects_.is_common) found.cause = SlowCause::common;
   tell(iteration, std::move(found), now_s);
+}
+
+// What is known to be slow explains that iterations still are, after something was done about it.
+bool Inquiry::is_told(const Component& component) const {
+  return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
+    return open.component.is_same_part(component) &&
+           figure_of(component, reports_, grid_).now_s <= options_.suspect * open.told_s;
+  });
+}
+
+bool Inquiry::is_told(const SuspectGroup& group) const {
+  const auto has = [&](int rank) {
+    return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
+  };
+  return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
+    const Component& link = open.component;
+    return link.is_link() && link.group == group.kind && has(link.rank) && has(link.other) && is_told(link);
+  });
+}
+
+// True: there was something to leave out.
+bool Inquiry::leave_out_told(Suspects& suspects) const {
+  return std::erase_if(suspects.components, [&](const auto& each) { return is_told(each); }) +
+             std::erase_if(suspects.groups, [&](const auto& each) { return is_told(each); }) >
+         0;
 }
 
 // Unless it was over, or another onset came, as the step ended.
@@ -127,11 +155,15 @@ void Inquiry::conclude(std::int64_t iteration, std::vector<Component> found, boo
 
 void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   if (!found.components.empty()) found.cause = cause_of(found.components);
+  found.onset = onset_->iteration;
+  found.healthy_iteration_s = healthy_s_;
   for (const Iteration& each : iterations_)
     if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
   for (const Component& component : found.components) {
     std::erase_if(open_, [&](const Open& open) { return open.component.is_same_part(component); });
-    open_.push_back({component, std::min(onset_->iteration, iteration)});
+    open_.push_back({.component = component,
+                     .since = std::min(onset_->iteration, iteration),
+                     .told_s = figure_of(component, reports_, grid_).now_s});
   }
   events_.emplace_back(std::move(found));
   onset_.reset();

@@ -32,6 +32,8 @@ struct FailSlow {
   std::vector<Component> components;  ///< each with its own cause
   bool by_validation = false;         ///< else known by the profile
   double reaction_s = 0;              ///< since the iteration of the onset began
+  std::int64_t onset = 0;             ///< the first slow iteration
+  double healthy_iteration_s = 0;     ///< what an iteration took before anything was slow
 };
 
 /// A component is as fast again as it was.
@@ -79,12 +81,16 @@ class Inquiry {
   struct Open {  // a component that has been told
     Component component;
     std::int64_t since;
+    double told_s;  // its figure then
   };
 
   void begin(const Change& onset);
   void call_off(double now_s);
   void profile(std::int64_t iteration, double now_s);
   void follow(std::int64_t iteration);
+  bool is_told(const Component& component) const;
+  bool is_told(const SuspectGroup& group) const;
+  bool leave_out_told(Suspects& suspects) const;
   void tell(std::int64_t iteration, FailSlow found, double now_s);
   bool has_paid() const;
   bool needs_validation() const;

@@ -14,8 +14,9 @@ struct RankFigures {
   /// it had the result. So a rank that comes last has the time of the transfer alone.
   double tensor_s = 0, data_s = 0;
   double tensor_bytes = 0, data_bytes = 0;  ///< what those collectives were over
-  double activations_s = 0;                 ///< the delay of a message from the stage before
-  double gradients_s = 0;                   ///< the delay of a message from the stage after
+  /// The delay of a message from the stage before, and after. Not measured in every iteration: a
+  /// median is over those in which it was.
+  double activations_s = 0, gradients_s = 0;
   /// That a thread of the rank was ready to run, but the processor was others': of the thread that
   /// had to wait longest. 0 where the processor does not compute.
   double preempted_s = 0;
@@ -34,6 +35,12 @@ inline constexpr std::array kRankFigures = {&RankFigures::compute_s,   &RankFigu
                                             &RankFigures::data_s,      &RankFigures::tensor_bytes,
                                             &RankFigures::data_bytes,  &RankFigures::activations_s,
                                             &RankFigures::gradients_s, &RankFigures::preempted_s};
+
+/// Some message's delay has not been measured since the slowdown began, which was before.
+inline bool lacks_delays(const RankReport& report) {
+  return (report.now.activations_s == 0 && report.healthy.activations_s > 0) ||
+         (report.now.gradients_s == 0 && report.healthy.gradients_s > 0);
+}
 
 /// A report as so many numbers, in which it rides on a vote.
 inline constexpr std::size_t kReportNumbers = 2 * kRankFigures.size();

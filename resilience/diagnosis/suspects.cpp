@@ -11,7 +11,8 @@ namespace {
 
 using parallel::GroupKind;
 
-constexpr double kNoise = 0.03;  // of an iteration
+constexpr double kNoise = 0.03;    // of an iteration
+constexpr double kCrowded = 0.33;  // of a rank's computing
 
 class SuspectSearch {
  public:
@@ -32,6 +33,7 @@ class SuspectSearch {
 
   const RankReport& report(int rank) const { return reports_[static_cast<std::size_t>(rank)]; }
   double preempted_s(int rank) const;
+  bool is_crowded(int rank) const;
   double floor_s(const TransferFigure& transfer) const;
 
   const std::vector<RankReport>& reports_;
@@ -47,6 +49,11 @@ double SuspectSearch::preempted_s(int rank) const {
   return std::max(0.0, report(rank).now.preempted_s - report(rank).healthy.preempted_s);
 }
 
+// Others have so much of its processor that its times say little else, be it as before.
+bool SuspectSearch::is_crowded(int rank) const {
+  return report(rank).now.preempted_s > kCrowded * report(rank).now.compute_s;
+}
+
 void SuspectSearch::search_ranks() {
   std::vector<PartFigure> ranks;
   for (int rank = 0; rank < grid_.ranks(); ++rank)
@@ -58,7 +65,7 @@ void SuspectSearch::search_ranks() {
   for (std::size_t part = 0; part < comparison.size(); ++part) {
     if (!comparison.is_suspect(part)) continue;
     const int rank = static_cast<int>(part);
-    const bool contended = preempted_s(rank) >= comparison.excess_s(part) / 2;
+    const bool contended = is_crowded(rank) || preempted_s(rank) >= comparison.excess_s(part) / 2;
     ranks_.push_back({.rank = rank,
                       .cause = contended ? SlowCause::cpu_contention : SlowCause::compute,
                       .factor = comparison.factor(part),
@@ -105,12 +112,19 @@ void SuspectSearch::add_transfer(const TransferFigure& transfer, const PartCompa
                     .healthy_s = comparison.healthy_s(part)});
 }
 
-// Whether a rank of it was kept from the processor for half of the excess: then that is the cause.
+// Whether a rank of it was kept from the processor for half of the excess: then that is the cause. Who waits for such a rank
+// polls, and is kept from the processor a little, too.
 bool SuspectSearch::add_contended(const TransferFigure& transfer, double excess_s) {
-  bool any = false;
+  double longest_s = 0;
+  bool any_is_crowded = false;
   for (const int rank : transfer.ranks) {
-    if (preempted_s(rank) < excess_s / 2) continue;
-    any = true;
+    longest_s = std::max(longest_s, preempted_s(rank));
+    any_is_crowded |= is_crowded(rank);
+  }
+  if (longest_s < excess_s / 2 && !any_is_crowded) return false;
+  for (const int rank : transfer.ranks) {
+    const bool is_cause = preempted_s(rank) >= std::max(excess_s, longest_s) / 2;
+    if (!is_cause && !is_crowded(rank)) continue;
     const double compute_s = report(rank).healthy.compute_s;
     const double healthy_s = compute_s > 0 ? compute_s : options_.healthy_iteration_s;
     if (std::ranges::find(ranks_, rank, &Component::rank) != ranks_.end()) continue;
@@ -119,7 +133,7 @@ bool SuspectSearch::add_contended(const TransferFigure& transfer, double excess_
                       .factor = (healthy_s + preempted_s(rank)) / healthy_s,
                       .healthy_s = healthy_s});
   }
-  return any;
+  return true;
 }
 
 // Of all ranks alike: which is told where nothing else is suspect.

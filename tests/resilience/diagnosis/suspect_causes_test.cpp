@@ -37,8 +37,28 @@ TEST(CpuContention, is_the_cause_where_it_explains_half_of_the_excess) {
 TEST(CpuContention, that_always_was_is_no_cause) {
   MadeUpRanks ranks(kShape);
   std::vector<RankReport> reports = ranks.reports({.compute = {{6, 1.5}}});
-  for (RankFigures* figures : {&reports[6].now, &reports[6].healthy}) figures->preempted_s += 0.1;
+  for (RankFigures* figures : {&reports[6].now, &reports[6].healthy}) figures->preempted_s += 0.05;
   EXPECT_EQ(words_of(suspects_of(ranks, reports)), Words{"rank 6 compute"});
+}
+
+TEST(CpuContention, is_the_cause_where_others_have_a_third_of_a_rank_s_time_be_it_as_before) {
+  MadeUpRanks ranks({.data = 2});
+  std::vector<RankReport> reports = ranks.reports({.compute = {{1, 1.5}}});
+  for (RankFigures* figures : {&reports[1].now, &reports[1].healthy}) figures->preempted_s += 0.08;
+  EXPECT_EQ(words_of(suspects_of(ranks, reports)), Words{"rank 1 cpu_contention"});
+  std::vector<RankReport> late = ranks.reports({});
+  for (RankReport& report : late) report.now.data_s += 0.04;
+  for (RankFigures* figures : {&late[1].now, &late[1].healthy}) figures->preempted_s += 0.08;
+  EXPECT_EQ(words_of(suspects_of(ranks, late)), Words{"rank 1 cpu_contention"});
+}
+
+TEST(CpuContention, is_not_told_of_who_polls_for_a_rank_that_others_hold_up) {
+  MadeUpRanks ranks({.data = 2});
+  std::vector<RankReport> reports = ranks.reports({});
+  for (RankReport& report : reports) report.now.data_s += 0.01;
+  reports[0].now.preempted_s += 0.006;
+  reports[1].now.preempted_s += 0.03;
+  EXPECT_EQ(words_of(suspects_of(ranks, reports)), Words{"rank 1 cpu_contention"});
 }
 
 TEST(CpuContention, within_a_transfer_is_the_rank_s_not_the_link_s) {
