@@ -19,6 +19,7 @@
 #include "parallel/replica/pipeline_context.hpp"
 #include "parallel/state/optimizer.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
+#include "resilience/mitigation/strategy.hpp"
 
 namespace tenax::app {
 namespace {
@@ -39,6 +40,12 @@ parallel::PathChoice path_choice(io::P2p p2p) {
       break;
   }
   return parallel::PathChoice::automatic;
+}
+
+// Of a pipeline that relieves slow ones, each of which keeps one at least. Twice its share is what there is to relieve where half of
+// the pipelines are slow.
+int most_microbatches(int even, int pipelines) {
+  return std::min(2 * even, even * pipelines - (pipelines - 1));
 }
 
 double of_stage_s(const std::vector<double>& times_ms, std::size_t stage) {
@@ -88,6 +95,8 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
   request.most_microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
   const int replicas = static_cast<int>(deck.parallel.replicas);
   request.microbatches = (request.most_microbatches + replicas - 1) / replicas;
+  if (replicas == 1 && deck.mitigate.strategies.has(io::Mitigation::microbatches))
+    request.most_microbatches = most_microbatches(request.microbatches, request.grid.data);
   request.has_peers = replicas > 1;
   request.replicas = replicas;
   request.gradient_wire_bytes = deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? 2 : 4;
@@ -116,6 +125,17 @@ parallel::PipelineOptions pipeline_options(const io::Deck& deck) {
   options.emulated.link_gbps = deck.device.link_gbps;
   options.emulated.deadline_s = deck.comm.deadline_s;
   return options;
+}
+
+std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& section) {
+  using resilience::Strategy;
+  std::vector<Strategy> allowed;
+  for (const io::Mitigation mitigation : section.strategies.values())
+    allowed.push_back(mitigation == io::Mitigation::microbatches ? Strategy::microbatches
+                      : mitigation == io::Mitigation::ring       ? Strategy::ring
+                                                                 : Strategy::swap);
+  if (section.restart == io::RestartElsewhere::exit) allowed.push_back(Strategy::restart);
+  return allowed;
 }
 
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck) {

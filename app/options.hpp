@@ -8,6 +8,7 @@
 
 namespace tenax::io {
 struct Deck;
+struct MitigateSection;
 struct ModelSection;
 struct ModelSizes;
 struct OptimizerSection;
@@ -38,6 +39,7 @@ struct PipelineOptions;
 struct SampleRange;
 }  // namespace tenax::parallel
 namespace tenax::resilience {
+enum class Strategy;
 struct AdaptationSettings;
 }  // namespace tenax::resilience
 
@@ -57,6 +59,8 @@ parallel::Layout plan_layout(const io::Deck& deck, double flop_per_second, const
 
 parallel::PipelineOptions pipeline_options(const io::Deck& deck);
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
+/// What the deck allows against what is slow.
+std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& section);
 
 /// `learning_rate`: of this update, the `number`-th from 1. `tokens`: of the global batch.
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,

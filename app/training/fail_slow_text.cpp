@@ -47,6 +47,12 @@ JsonObject FailSlowText::details(const Healed& healed) const {
   return details(healed.component).add("slow_steps", healed.slow_steps);
 }
 
+std::vector<std::string> FailSlowText::hosts() const {
+  std::vector<std::string> hosts;
+  for (const RankPlace& place : places_) hosts.push_back(place.host);
+  return hosts;
+}
+
 std::string FailSlowText::name_of(const Component& component) const {
   const std::string host = place(component.rank).host;
   if (!component.is_link()) return format("rank %d (%s)", component.rank, host.c_str());

@@ -29,9 +29,13 @@ class FailSlowText {
   std::string line(std::int64_t step, const resilience::FailSlow& found) const;
   std::string line(std::int64_t step, const resilience::Healed& healed) const;
 
- private:
   io::JsonObject details(const resilience::Component& component) const;
+  /// Of each rank.
+  std::vector<std::string> hosts() const;
+  /// "rank 3 (node7)", "the data link between …".
   std::string name_of(const resilience::Component& component) const;
+
+ private:
   const RankPlace& place(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
 
   const parallel::ProcessGrid& grid_;

@@ -168,13 +168,15 @@ void FailSlowWatch::validate(std::int64_t step) {
 }
 
 void FailSlowWatch::record(std::int64_t step) {
-  for (const resilience::InquiryEvent& event : inquiry_->take_events())
+  for (const resilience::InquiryEvent& event : inquiry_->take_events()) {
     std::visit(
         [&](const auto& what) {
           parts_.write(step, name_of(what), text_->details(what));
           if (parts_.judges_times) parts_.console.say(text_->line(step, what));
         },
         event);
+    if (parts_.told) parts_.told(event, inquiry_->reports());
+  }
 }
 
 }  // namespace tenax::app

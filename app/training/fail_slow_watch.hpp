@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,10 @@ class FailSlowWatch {
     Console& console;
     RankPlace place;    ///< this rank's
     bool judges_times;  ///< false: nothing is said on the console
+    /// Rank 0's: is told of what has been found or has healed, with the reports of all ranks.
+    std::function<void(const resilience::InquiryEvent& event,
+                       const std::vector<resilience::RankReport>& reports)>
+        told;
   };
   /// Collective.
   explicit FailSlowWatch(const Parts& parts);
@@ -64,6 +69,9 @@ class FailSlowWatch {
   void finish(const io::TrainingMetrics& metrics, const Step& step);
   /// Collective, after finish(): if the vote asked for it, all ranks hold and test.
   void validate(std::int64_t step);
+
+  /// Rank 0's: how components read. Null elsewhere, and where nothing is looked for.
+  const FailSlowText* text() const { return text_ ? &*text_ : nullptr; }
 
   /// Its own time of all steps: this rank's, validations apart.
   double seconds() const { return seconds_; }

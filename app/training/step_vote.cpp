@@ -24,6 +24,7 @@ enum Field {
   reports_since,
   healthy_before,
   validates,
+  acts,
   kFields
 };
 
@@ -47,6 +48,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[reports_since] = static_cast<double>(ballot.order.since);
   sums[healthy_before] = static_cast<double>(ballot.order.healthy_before);
   sums[validates] = count(ballot.order.validates);
+  sums[acts] = count(ballot.acts);
   return sums;
 }
 
@@ -84,7 +86,8 @@ StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double
                 .has_adaptation_events = sums[events] > 0,
                 .has_all_sums = sums[no_sums] == 0,
                 .has_state = sums[no_state] == 0,
-                .order = order_of(sums)};
+                .order = order_of(sums),
+                .acts = sums[acts] > 0};
   vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
   return vote;
 }

@@ -22,6 +22,7 @@ struct StepBallot {
   bool lacks_sums = false;              ///< sums over replicas have not come about
   bool lacks_state = false;             ///< the replica is behind, and this rank's state is not all there
   resilience::InquiryOrder order = {};  ///< rank 0's; elsewhere as it is made
+  bool acts = false;                    ///< rank 0's: something is done about what is slow
 };
 
 enum class Verdict {
@@ -46,6 +47,7 @@ struct StepVote {
   bool has_all_sums = true, has_state = true;               ///< every rank
   bool updates = true;  ///< false: the replica is behind, and there is nothing to update
   resilience::InquiryOrder order;
+  bool acts = false;  ///< at this step's end all ranks carry out an action of rank 0
 };
 
 /// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums

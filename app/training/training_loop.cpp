@@ -54,7 +54,18 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                               const io::JsonObject& details) { observed(step, name, details); },
               .console = parts.console,
               .place = parts.place,
-              .judges_times = parts.judges_times}) {
+              .judges_times = parts.judges_times,
+              .told = [this](const auto& event, const auto& reports) { mitigator_.take(event, reports); }}),
+      mitigator_({.deck = parts.deck,
+                  .replica = parts.replica,
+                  .batches = batches_,
+                  .adaptation = parts.adaptation,
+                  .watch = watch_,
+                  .write = [this](std::int64_t step, const std::string& name,
+                                  const io::JsonObject& details) { observed(step, name, details); },
+                  .console = parts.console,
+                  .is_enabled = parts.probe && !parts.peers,
+                  .judges_times = parts.judges_times}) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   if (watch_.observer()) observers_.add(*watch_.observer());
@@ -73,6 +84,7 @@ std::string TrainingLoop::run() {
   if (!has_steps_left()) end_reason_ = "completed";
   if (end_reason_ == "completed" && !peers_.exist()) evaluate();
   write_profile();
+  mitigator_.close();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
   if (!peers_.exist() && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
   records_.agree();
@@ -106,7 +118,7 @@ Verdict TrainingLoop::step() {
     replica.gather();
   }
   double end_s = steady_now_s();
-  const bool is_changed = adapt(vote);
+  const bool is_changed = mitigator_.take_change() | adapt(vote);
   // Who is late with the update is waited for when the step is measured: that is no pause of ours.
   if (parts_.adaptation) end_s = std::max(end_s, parts_.adaptation->measured_at_s());
   const double iteration_s = peers_.finish_iteration(begin_s, end_s);
@@ -119,6 +131,7 @@ Verdict TrainingLoop::step() {
   if (vote.updates) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);
+    if (vote.acts) mitigator_.act(step_ - 1);
     checkpoint(vote);
     trace();
   }
@@ -209,7 +222,8 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
                     .is_void = pipeline.is_void(),
                     .path_failed = pipeline.links().path_failed(),
                     .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events(),
-                    .order = watch_.order()};
+                    .order = watch_.order(),
+                    .acts = mitigator_.acts()};
   peers_.fill(ballot);
   std::vector<double> reports = watch_.report();
   StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(peers_.step_tokens()),
@@ -258,6 +272,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   watched.load = batches_.load();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);
+  mitigator_.finish(metrics);
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
   step_lines_.report(metrics);

@@ -13,6 +13,7 @@
 #include "app/training/fail_slow_watch.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
+#include "app/training/mitigator.hpp"
 #include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_batches.hpp"
@@ -75,6 +76,10 @@ class TrainingLoop {
   std::int64_t steps_done() const { return step_; }
   /// What detection took, as a share of the iterations' time: told in the event of the end.
   double tracking_share() const { return iterations_s_ > 0 ? watch_.seconds() / iterations_s_ : 0; }
+  /// Rank 0's, for the same event: what iterations took too long while something was slow, and what
+  /// was done against it took.
+  double lost_s() const { return mitigator_.lost_s(); }
+  double mitigation_s() const { return mitigator_.seconds(); }
   /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits
   /// for any more.
   void log_open_adaptations();
@@ -127,6 +132,7 @@ class TrainingLoop {
   StepBatches batches_;
   StepLines step_lines_;
   FailSlowWatch watch_;
+  Mitigator mitigator_;
 };
 
 }  // namespace tenax::app

@@ -169,7 +169,10 @@ TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel:
   rank_.on_first([&] {
     io::JsonObject details;
     details.add("reason", reason);
-    if (rank_.deck().detect.enabled) details.add("tracking_share", loop.tracking_share());
+    if (rank_.deck().detect.enabled)
+      details.add("tracking_share", loop.tracking_share())
+          .add("lost_seconds", loop.lost_s())
+          .add("mitigation_seconds", loop.mitigation_s());
     rank_.write_event("end", loop.steps_done(), details);
   });
   return closing(loop.steps_done(), reason);

@@ -22,18 +22,18 @@ double SkiRental::lost_s(Strategy strategy) const {
   return all_lost_s(strategy) - (paid == paid_for_s_.end() ? 0 : paid->second);
 }
 
-bool SkiRental::is_due(const Candidate& candidate) const {
+bool SkiRental::is_due(const PricedStrategy& candidate) const {
   assert(candidate.cost_s > 0);
   return barred_.count(candidate.strategy) == 0 && lost_s(candidate.strategy) >= candidate.cost_s &&
          candidate.gain_s > 0 && candidate.gain_s >= min_gain_ * iteration_s_;
 }
 
-std::optional<Candidate> SkiRental::due(std::span<const Candidate> candidates) const {
-  const auto place = [](const Candidate& candidate) {
+std::optional<PricedStrategy> SkiRental::due(std::span<const PricedStrategy> candidates) const {
+  const auto place = [](const PricedStrategy& candidate) {
     return std::tuple(candidate.cost_s, -candidate.gain_s, candidate.strategy);
   };
-  std::optional<Candidate> best;
-  for (const Candidate& candidate : candidates)
+  std::optional<PricedStrategy> best;
+  for (const PricedStrategy& candidate : candidates)
     if (is_due(candidate) && (!best || place(candidate) < place(*best))) best = candidate;
   return best;
 }

@@ -36,7 +36,7 @@ class SkiRental {
 
   /// Of the candidates that are due and win enough of the last iteration the cheapest, of equally
   /// cheap ones the one that wins more.
-  std::optional<Candidate> due(std::span<const Candidate> candidates) const;
+  std::optional<PricedStrategy> due(std::span<const PricedStrategy> candidates) const;
   /// It was applied: for another time its cost must be lost again.
   void applied(Strategy strategy);
   /// It made matters worse: never due again.
@@ -44,7 +44,7 @@ class SkiRental {
 
  private:
   double all_lost_s(Strategy strategy) const;
-  bool is_due(const Candidate& candidate) const;
+  bool is_due(const PricedStrategy& candidate) const;
 
   double min_gain_;
   LostTime lost_;

@@ -19,7 +19,7 @@ inline constexpr std::array kStrategies = {Strategy::microbatches, Strategy::rin
 const char* name_of(Strategy strategy);
 
 /// What an application costs and is expected to bring.
-struct Candidate {
+struct PricedStrategy {
   Strategy strategy = Strategy::microbatches;
   double cost_s = 0;  ///< > 0: what training waits for it
   double gain_s = 0;  ///< by which an iteration becomes shorter

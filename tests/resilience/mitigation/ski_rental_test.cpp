@@ -10,17 +10,17 @@
 namespace tenax::resilience {
 namespace {
 
-constexpr Candidate kShares{.strategy = Strategy::microbatches, .cost_s = 3, .gain_s = 0.2};
-constexpr Candidate kSwap{.strategy = Strategy::swap, .cost_s = 6, .gain_s = 0.4};
-constexpr Candidate kRestart{.strategy = Strategy::restart, .cost_s = 12, .gain_s = 0.5};
+constexpr PricedStrategy kShares{.strategy = Strategy::microbatches, .cost_s = 3, .gain_s = 0.2};
+constexpr PricedStrategy kSwap{.strategy = Strategy::swap, .cost_s = 6, .gain_s = 0.4};
+constexpr PricedStrategy kRestart{.strategy = Strategy::restart, .cost_s = 12, .gain_s = 0.5};
 
 /// Each of 1.5 s where 1 s is healthy.
 void add_slow_iterations(SkiRental& rental, int iterations) {
   for (int i = 0; i < iterations; ++i) rental.add_iteration(1.5, 1);
 }
 
-std::optional<Strategy> due(const SkiRental& rental, const std::vector<Candidate>& candidates) {
-  const std::optional<Candidate> candidate = rental.due(candidates);
+std::optional<Strategy> due(const SkiRental& rental, const std::vector<PricedStrategy>& candidates) {
+  const std::optional<PricedStrategy> candidate = rental.due(candidates);
   return candidate ? std::optional(candidate->strategy) : std::nullopt;
 }
 
@@ -62,7 +62,7 @@ TEST(SkiRental, wants_the_cost_lost_again_before_it_applies_a_strategy_again) {
 
 TEST(SkiRental, takes_of_equally_cheap_ones_the_one_that_wins_more) {
   SkiRental rental(0.02, {.since_onset_s = 100, .since_healthy_s = 100});
-  Candidate ring = kSwap;
+  PricedStrategy ring = kSwap;
   ring.strategy = Strategy::ring;
   EXPECT_EQ(due(rental, {kSwap, ring}), Strategy::ring);
   ring.gain_s = 0.1;

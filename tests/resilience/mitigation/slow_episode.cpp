@@ -10,8 +10,8 @@ namespace {
 constexpr double kHealthyS = 1;
 
 /// What each option would win of an iteration that loses `loss_s` with nothing, `left` of it now.
-std::vector<Candidate> candidates(const SlowEpisode& episode, double loss_s, double left) {
-  std::vector<Candidate> candidates;
+std::vector<PricedStrategy> candidates(const SlowEpisode& episode, double loss_s, double left) {
+  std::vector<PricedStrategy> candidates;
   for (const SlowEpisode::Option& option : episode.options)
     candidates.push_back(
         {.strategy = option.strategy, .cost_s = option.cost_s, .gain_s = loss_s * (left - option.leaves)});
@@ -45,7 +45,7 @@ double SlowEpisode::lost_by_ski_rental_s() const {
   for (const double loss : loss_s) {
     lost_s += left * loss;
     rental.add_iteration(kHealthyS + left * loss, kHealthyS);
-    const std::optional<Candidate> due = rental.due(candidates(*this, loss, left));
+    const std::optional<PricedStrategy> due = rental.due(candidates(*this, loss, left));
     if (!due) continue;
     rental.applied(due->strategy);
     lost_s += due->cost_s;

@@ -1,0 +1,81 @@
+// Mitigator: does what pays against what is slow, in a run (Greyhound, ATC 2025, section 5).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "app/training/fail_slow_watch.hpp"
+#include "app/training/step_batches.hpp"
+#include "io/deck/deck.hpp"
+#include "parallel/replica/replica.hpp"
+#include "resilience/adaptation/pipeline_adaptation.hpp"
+#include "resilience/mitigation/mitigation.hpp"
+
+namespace tenax::app {
+
+/// Rank 0 decides, and says in its vote that an action follows; at that step's end all ranks carry
+/// it out. What strategies would bring is evaluated on another thread. One thread calls.
+class Mitigator {
+ public:
+  /// What it needs, all of which outlives it.
+  struct Parts {
+    const io::Deck& deck;
+    parallel::Replica& replica;
+    StepBatches& batches;
+    resilience::PipelineAdaptation* adaptation;  ///< null where there is none
+    FailSlowWatch& watch;
+    WriteEvent write;
+    Console& console;
+    bool is_enabled;    ///< false: nothing is ever done
+    bool judges_times;  ///< false: nothing is said on the console
+  };
+  explicit Mitigator(const Parts& parts);
+
+  /// Rank 0's: for the next vote.
+  bool acts() const { return decided_.has_value(); }
+  /// Rank 0's: what has been found or has healed.
+  void take(const resilience::InquiryEvent& event, const std::vector<resilience::RankReport>& reports);
+  /// A step has ended.
+  void finish(const io::TrainingMetrics& metrics);
+  /// Collective, at the end of step `step`, whose vote said so.
+  void act(std::int64_t step);
+  /// Whether the step that ends now was the first under another placement.
+  bool take_change() { return std::exchange(has_changed_, false); }
+  /// The run ends: what is known of the last action is recorded.
+  void close() { record(true); }
+
+  /// Rank 0's: for the event of the end.
+  double lost_s() const { return mitigation_ ? mitigation_->lost_s() : 0; }
+  double seconds() const { return mitigation_ ? mitigation_->seconds() : 0; }
+
+ private:
+  struct Evaluation {
+    std::vector<resilience::Proposal> proposals;
+    double seconds = 0;
+  };
+
+  resilience::RunPicture picture() const;
+  void evaluate();
+  void receive();
+  void estimate_costs(double evaluation_s);
+  void apply(const resilience::RunPlacement& placement);
+  void share(const std::vector<int>& microbatches);
+  void record(bool all);
+
+  Parts parts_;
+  resilience::Possibilities possibilities_;
+  resilience::RunPlacement placement_;                // now
+  std::optional<resilience::Mitigation> mitigation_;  // rank 0's
+  std::vector<resilience::RankReport> reports_;       // rank 0's: of the last finding
+  std::future<Evaluation> evaluation_;                // likewise
+  bool is_outdated_ = false;                          // evaluation_ is of what was
+  std::optional<resilience::Action> decided_;         // likewise
+  bool has_changed_ = false;
+};
+
+}  // namespace tenax::app

@@ -1,0 +1,171 @@
+// From what is slow to an action, what it achieved, and the way back.
+#include "resilience/mitigation/mitigation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::resilience {
+namespace {
+
+constexpr double kHealthy_s = 0.1, kSlow_s = 0.2, kCured_s = 0.12, kCost_s = 0.5;
+const Component kRank{.rank = 1, .factor = 2, .healthy_s = 0.05};
+
+/// A run of data 2: rank 1 is slow, and another split of microbatches makes an iteration kCured_s long.
+class MitigationOfTwo : public testing::Test {
+ protected:
+  MitigationOfTwo() : mitigation(launch, {.heal_steps = 4}) {
+    for (const Strategy strategy : kStrategies) mitigation.costs().estimate(strategy, kCost_s);
+    cured.microbatches = {8, 4};
+  }
+
+  /// An iteration; what is decided then is applied at once.
+  std::optional<Action> step(double seconds) {
+    mitigation.add(now++, seconds, false);
+    if (mitigation.wants_proposals()) {
+      mitigation.await_proposals();
+      mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = kSlow_s - kCured_s}});
+    }
+    const std::optional<Action> action = mitigation.decide();
+    if (action) mitigation.applied(now, kCost_s, 0);
+    for (MitigationRecord& record : mitigation.take_records()) records.push_back(std::move(record));
+    return action;
+  }
+  /// Iterations until something is done; none within 100.
+  std::optional<std::pair<int, Action>> steps_until_action(double seconds) {
+    for (int i = 1; i <= 100; ++i)
+      if (const auto action = step(seconds)) return std::pair(i, *action);
+    return {};
+  }
+  void steps(int count, double seconds) {
+    for (int i = 0; i < count; ++i) EXPECT_FALSE(step(seconds)) << i;
+  }
+  void find_slow() {
+    mitigation.take(FailSlow{.cause = SlowCause::compute,
+                             .components = {kRank},
+                             .onset = now,
+                             .healthy_iteration_s = kHealthy_s},
+                    std::vector<RankReport>(2), grid);
+  }
+  void heal() { mitigation.take(Healed{.component = kRank}); }
+
+  parallel::ProcessGrid grid{{.data = 2}};
+  RunPlacement launch = RunPlacement::at_launch({.data = 2}, 6), cured = launch;
+  Mitigation mitigation;
+  std::vector<MitigationRecord> records;
+  std::int64_t now = 0;
+};
+
+TEST_F(MitigationOfTwo, does_nothing_while_nothing_is_slow) {
+  steps(200, kHealthy_s);
+  EXPECT_EQ(mitigation.lost_s(), 0);
+  EXPECT_TRUE(records.empty());
+}
+
+TEST_F(MitigationOfTwo, acts_when_its_cost_is_lost_and_tells_what_that_achieved) {
+  steps(20, kHealthy_s);
+  find_slow();
+  const auto done = steps_until_action(kSlow_s);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->first, 5) << "each loses 0.1 s of 0.5 s";
+  EXPECT_EQ(done->second.placement, cured);
+  steps(8, kCured_s);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_FALSE(records[0].is_revert);
+  EXPECT_EQ(records[0].step, 25);
+  EXPECT_GE(records[0].lost_s, kCost_s - 1e-9);
+  EXPECT_EQ(records[0].expected_cost_s, kCost_s);
+  EXPECT_NEAR(records[0].measured_s, kSlow_s, 1e-9);
+  EXPECT_NEAR(records[0].predicted_s, kCured_s, 1e-9);
+  EXPECT_NEAR(records[0].achieved_s, kCured_s, 1e-9);
+  EXPECT_EQ(mitigation.seconds(), kCost_s);
+}
+
+TEST_F(MitigationOfTwo, counts_what_was_lost_before_it_was_found) {
+  steps(20, kHealthy_s);
+  steps(6, kSlow_s);
+  now -= 6;
+  find_slow();
+  now += 6;
+  EXPECT_EQ(steps_until_action(kSlow_s)->first, 1);
+}
+
+TEST_F(MitigationOfTwo, goes_back_when_it_has_been_healthy_for_long_enough) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(20, kCured_s);
+  heal();
+  const auto back = steps_until_action(kCured_s);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->first, 4);
+  EXPECT_EQ(back->second.placement, launch);
+  steps(8, kHealthy_s);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(records[1].is_revert);
+  EXPECT_FALSE(records[1].made_worse);
+  ASSERT_EQ(records[1].components.size(), 1U);
+  EXPECT_EQ(mitigation.placement(), launch);
+  steps(50, kHealthy_s);
+}
+
+TEST_F(MitigationOfTwo, undoes_what_made_it_worse_and_does_not_try_that_again) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(7, 1.03 * kSlow_s);
+  const auto undone = step(1.03 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, launch);
+  steps(100, kSlow_s);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(records[1].is_revert && records[1].made_worse);
+}
+
+TEST_F(MitigationOfTwo, does_not_judge_an_action_while_something_else_becomes_slow) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  find_slow();
+  steps(8, 1.5 * kSlow_s);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(mitigation.placement(), cured);
+}
+
+TEST_F(MitigationOfTwo, holds_a_component_that_flaps_longer_each_time) {
+  int waited = 0;
+  for (int flap = 0; flap < 4; ++flap) {
+    find_slow();
+    ASSERT_TRUE(steps_until_action(kSlow_s));
+    steps(10, kCured_s);
+    heal();
+    const auto back = steps_until_action(kCured_s);
+    ASSERT_TRUE(back);
+    EXPECT_GE(back->first, waited);
+    waited = back->first;
+    EXPECT_TRUE(flap > 0 || waited == 4) << waited;
+    steps(10, kHealthy_s);
+  }
+  EXPECT_GE(waited, 16);
+}
+
+TEST_F(MitigationOfTwo, what_is_masked_says_nothing_of_an_action) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  for (int i = 0; i < 8; ++i) mitigation.add(now++, 9, true);
+  EXPECT_FALSE(mitigation.decide());
+  steps(8, kCured_s);
+  EXPECT_NEAR(records.at(0).achieved_s, kCured_s, 1e-9);
+}
+
+TEST_F(MitigationOfTwo, what_cannot_be_done_is_not_tried_again) {
+  find_slow();
+  for (int i = 0; i < 20; ++i) {
+    mitigation.add(now++, kSlow_s, false);
+    if (mitigation.wants_proposals()) {
+      mitigation.await_proposals();
+      mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = 0.08}});
+    }
+    if (mitigation.decide()) mitigation.failed();
+  }
+  EXPECT_FALSE(mitigation.decide());
+  EXPECT_EQ(mitigation.placement(), launch);
+}
+
+}  // namespace
+}  // namespace tenax::resilience
