@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# What a run does against what has become slow, and what that achieves: emulated ranks, faults that the run knows nothing of. Figures
+# are iterations under the fault, once all is done, relative to healthy ones before it.
+#
+#   bash tests/bench/failslow_cure.sh [shares] [groups] [ring] [--steps 110] [--check]
+#
+# Without a part all of them run: some 10 minutes.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+steps=110 from=30 parts=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    shares | groups | ring) parts+=("$1"); shift; continue ;;
+    --check) check=1; shift; continue ;;
+    --steps) steps=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+[ ${#parts[@]} -gt 0 ] || parts=(shares groups ring)
+figures=$bench_folder/failslow_cure.py
+microbatches=24
+to=$((steps - 20))  # the fault's end
+
+# cured NAME DATA override…: one pipeline stage, a fault in steps 30 to 90 of 110.
+cured() {
+  local name=$1 data=$2 i faults=()
+  shift 2
+  rm -rf "$bench_work/$name"
+  for ((i = 0; i < 8; ++i)); do
+    [[ " $* " != *" inject.$i.kind="* ]] || faults+=(inject.$i.from_step=$from inject.$i.to_step=$to)
+  done
+  mpirun -q -n "$data" "$tenax_build/tenax" "$bench_folder/failslow.toml" run.output_dir="$bench_work/$name" run.train_steps="$steps" \
+    parallel.tensor_parallel_size=1 parallel.data_parallel_size="$data" parallel.pipeline_parallel_size=1 \
+    batch.global_batch_size=$((data * microbatches)) device.forward_ms=2 device.backward_input_ms=2 device.backward_weight_ms=2 \
+    "${faults[@]}" "$@" >"$bench_work/$name.log" 2>&1 </dev/null || { cat "$bench_work/$name.log" >&2; die "$name failed"; }
+}
+slow_rank() { echo "inject.$1.kind=slow_compute inject.$1.rank=$2 inject.$1.factor=$3"; }
+ratio() { python3 "$figures" ratio "$bench_work/$1" "$from" "$to"; }
+over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+larger() { awk -v a="$1" -v b="$2" 'BEGIN { print (a > b) ? a : b }'; }
+bought() { python3 "$figures" bought "$bench_work/$1" || early=$((early + 1)); }
+
+# shared DATA FACTOR SLOW: so many ranks are FACTOR times as slow.
+shared() {
+  local data=$1 factor=$2 slow=$3 i faults=()
+  for ((i = 0; i < slow; ++i)); do faults+=($(slow_rank $i $((data - 1 - i)) "$factor")); done
+  cured shares "$data" 'mitigate.strategies=["microbatches"]' ${faults[@]+"${faults[@]}"}
+  best=$(python3 "$figures" optimum "$data" "$factor" "$slow" $microbatches)
+  reached=$(ratio shares)
+  bought shares
+  printf 'data %d, %d of them %s x: %s, best split %s  %s\n' "$data" "$slow" "$factor" "$reached" "$best" \
+    "$(python3 "$figures" actions "$bench_work/shares")"
+}
+do_shares() {
+  local data factor worst=0
+  for data in 2 4 8; do
+    for factor in 1.3 1.7 2.5; do
+      shared $data $factor 1
+      worst=$(larger "$worst" "$(over "$reached" "$best")")
+    done
+  done
+  meets cure.shares_over_optimum "$worst" "the worst of nine"
+}
+do_groups() {
+  local slow worst=0
+  for slow in 0 1 2 3 4; do
+    shared 4 1.7 $slow
+    [ $slow = 4 ] || worst=$(larger "$worst" "$(over "$reached" "$best")")
+  done
+  meets cure.groups_over_optimum "$worst" "the worst of four"
+  meets cure.actions_where_all_are_slow "$(grep -c '"mitigate"' "$bench_work/shares/events.jsonl")"
+}
+do_ring() {
+  local data worst=0 reached
+  for data in 4 8; do
+    cured ring $data inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=12
+    reached=$(ratio ring)
+    bought ring
+    printf 'data %d, a slow link: %s  %s\n' $data "$reached" "$(python3 "$figures" actions "$bench_work/ring")"
+    worst=$(larger "$worst" "$reached")
+  done
+  meets cure.ring_over_healthy "$worst" "the worse of two"
+}
+
+with_build_lock prepare_bench
+export_mpi_environment
+warn_if_busy
+early=0
+for part in "${parts[@]}"; do "do_$part"; done
+meets cure.bought_too_early "$early"
+end_with_goals
