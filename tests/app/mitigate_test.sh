@@ -1,0 +1,68 @@
+# What a run does against a rank that has become slow, and that it learns the same.
+source "$(dirname "$0")/failslow.sh"
+deck=$TENAX_SOURCE/tests/bench/failslow.toml
+shares='mitigate.strategies=["microbatches"]'
+fault='inject.0.kind=slow_compute inject.0.from_step=30 inject.0.to_step=90'
+
+# median_ms NAME FIRST END: of iterations.
+median_ms() {
+  sed -n 's/.*"step": \([0-9]*\),.*"iteration_seconds": *\([0-9.e-]*\).*/\1 \2/p' "runs/$1/metrics.jsonl" |
+    awk -v first="$2" -v end="$3" '$1 >= first && $1 < end { print 1000 * $2 }' | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+# acts NAME EVENT STRATEGY TEXT: whether there is such an event of the strategy, with that text, and it was paid for.
+acts() { events "$1" "$2" | grep "\"strategy\": \"$3\"" | grep -q -- "$4"; }
+paid() {
+  events "$1" mitigate | sed 's/.*"lost_seconds": \([^,]*\), "expected_cost_seconds": \([^,]*\),.*/\1 \2/' | awk '!($2 > 0 && $2 <= $1) { exit 1 }'
+}
+
+# Three in four of the samples of a slow rank go to the others; when it has healed all is as before.
+slow_of_four() {
+  must_train 4 $deck run.name=$1 $(layout 1 1 4) batch.global_batch_size=48 run.train_steps=120 device.forward_ms=3 \
+    device.backward_input_ms=3 device.backward_weight_ms=3 "$shares" $fault inject.0.rank=2 inject.0.factor=2
+  acts $1 mitigate microbatches '"microbatches": \[14, *14, *7, *13\]\|"microbatches": \[1[345], *1[345], *[678], *1[345]\]' && paid $1 &&
+    acts $1 revert microbatches '"reason": "healed".*"microbatches": \[12, *12, *12, *12\]' &&
+    awk -v h="$(median_ms $1 8 30)" -v c="$(median_ms $1 70 90)" 'BEGIN { exit !(c < 1.5 * h) }'
+}
+found slow_of_four
+grep -q '"microbatches": \[1' runs/$found/metrics.jsonl || fail "metrics do not tell the shares"
+! tail -n 3 runs/$found/metrics.jsonl | grep -q microbatches || fail "metrics tell even shares"
+
+# On the CPU, with validations between. The sums are the same but for their order.
+cpu="slow.toml run.train_steps=120 batch.global_batch_size=24 batch.micro_batch_size=2 model.hidden_size=64 model.seq_length=64
+  data.validation=train.txt run.eval_interval=25 run.eval_steps=1 optimizer.adam_eps=1e-4"
+losses() { sed -n 's/.*"step": \([0-9]*\), *"loss": *\([0-9.e-]*\).*/\1 \2/p' "runs/$1/metrics.jsonl"; }
+# learns_as NAME QUIET: bit for bit before the first uneven share, then to rounding.
+learns_as() {
+  local first
+  first=$(events $1 mitigate | sed -n 's/.*"step": \([0-9]*\),.*/\1/p' | head -n 1)
+  paste <(losses $2) <(losses $1) | awk -v first="$first" '
+    $1 != $3 { print "steps differ at " $1; exit 1 }
+    $1 < first && $2 != $4 { print "step " $1 " differs before any share did: " $2 " " $4; exit 1 }
+    { d = $2 > $4 ? $2 - $4 : $4 - $2 }
+    $1 == first && d > 1e-6 * $2 || $1 < first + 40 && d > 1e-5 * $2 { print "step " $1 ": " $2 " and " $4; exit 1 }
+    END { exit !(NR == 120) }' || fail "$1 learns otherwise"
+  echo "ok $1 learns the same"
+}
+must_train 2 $cpu run.name=quiet $(layout 1 1 2) mitigate.strategies=[]
+slow_of_two() {
+  must_train 2 $cpu run.name=$1 $(layout 1 1 2) "$shares" $fault inject.0.rank=1 inject.0.factor=3
+  acts $1 mitigate microbatches '"microbatches": \[\([89]\|10\), *[234]\]' && paid $1 && acts $1 revert microbatches '"reason": "healed"'
+}
+found slow_of_two
+learns_as $found quiet
+
+# A pipeline plans for what it computes then.
+stages="$(layout 1 2 2) pipeline.schedule=adaptive"
+must_train 4 $cpu run.name=quiet_stages $stages mitigate.strategies=[]
+slow_pipeline() {
+  must_train 4 $cpu run.name=$1 $stages "$shares" $fault inject.0.rank=1 inject.0.factor=4
+  acts $1 mitigate microbatches '"microbatches": \[\([789]\|10\|11\), *[12345]\]' && paid $1
+}
+found slow_pipeline
+learns_as $found quiet_stages
+
+# Nothing may be done: nothing is.
+must_train 4 $deck run.name=idle $(layout 1 1 4) batch.global_batch_size=16 run.train_steps=60 mitigate.strategies=[] \
+  inject.0.kind=slow_compute inject.0.from_step=25 inject.0.rank=1 inject.0.factor=2
+! events idle mitigate | grep -q . || fail "something was done: $(events idle mitigate)"
+echo "ok nothing is done where nothing may be"
