@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 #include "comm/communicator.hpp"
 #include "comm/text_exchange.hpp"
@@ -39,7 +40,11 @@ std::string outcome_of(const std::function<void()>& work) {
 class EndpointControlGroup final : public ControlGroup {
  public:
   EndpointControlGroup(std::unique_ptr<Endpoint> endpoint, CommOptions options)
-      : endpoint_(std::move(endpoint)), patience_(options.deadline_s) {}
+      : endpoint_(std::move(endpoint)),
+        in_rank_order_(static_cast<std::size_t>(endpoint_->size())),
+        patience_(options.deadline_s) {
+    std::iota(in_rank_order_.begin(), in_rank_order_.end(), 0);
+  }
 
   int rank() const override { return endpoint_->rank(); }
   int size() const override { return endpoint_->size(); }
@@ -49,33 +54,40 @@ class EndpointControlGroup final : public ControlGroup {
   std::vector<std::string> all_gather(const std::string& text) override {
     return exchange_texts(*endpoint_, text, "all_gather", patience_);
   }
-  void all_reduce_sum(std::span<double> values) override {
-    all_reduce("all_reduce_sum", values, [](double a, double b) { return a + b; });
+  void all_reduce_sum(std::span<double> values) override { all_reduce_sum(values, in_rank_order_); }
+  void all_reduce_sum(std::span<double> values, const std::vector<int>& order) override {
+    all_reduce("all_reduce_sum", values, order, [](double a, double b) { return a + b; });
   }
   void hurry(double seconds) noexcept override { patience_.hurry(seconds); }
   void all_reduce_max(std::span<double> values) override {
-    all_reduce("all_reduce_max", values, [](double a, double b) { return a < b || b != b ? b : a; });
+    all_reduce("all_reduce_max", values, in_rank_order_,
+               [](double a, double b) { return a < b || b != b ? b : a; });
   }
 
  private:
   template <class Combine>
-  void all_reduce(const std::string& operation, std::span<double> values, Combine combine) {
+  void all_reduce(const std::string& operation, std::span<double> values, const std::vector<int>& order,
+                  Combine combine) {
     const std::string mine(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     const std::vector<std::string> all = exchange_texts(*endpoint_, mine, operation, patience_);
     std::vector<double> contribution(values.size());
-    for (std::size_t source = 0; source < all.size(); ++source) {
-      if (all[source].size() != values.size_bytes())
-        throw Error(Scope::replica, operation + ": " + endpoint_->describe(static_cast<int>(source)) +
+    assert(order.size() == all.size());
+    for (const int source : order) {
+      const std::string& theirs = all[static_cast<std::size_t>(source)];
+      if (theirs.size() != values.size_bytes())
+        throw Error(Scope::replica, operation + ": " + endpoint_->describe(source) +
                                         " brought another number of values than this rank");
       if (values.empty()) continue;
-      std::memcpy(contribution.data(), all[source].data(), values.size_bytes());
-      if (source == 0) std::copy(contribution.begin(), contribution.end(), values.begin());
-      if (source > 0)
+      std::memcpy(contribution.data(), theirs.data(), values.size_bytes());
+      if (source == order.front())
+        std::copy(contribution.begin(), contribution.end(), values.begin());
+      else
         std::transform(values.begin(), values.end(), contribution.begin(), values.begin(), combine);
     }
   }
 
   std::unique_ptr<Endpoint> endpoint_;
+  std::vector<int> in_rank_order_;
   Patience patience_;
 };
 

@@ -31,6 +31,8 @@ class ControlGroup {
   virtual std::vector<std::string> all_gather(const std::string& text) = 0;
   /// Element-wise sums, added in rank order: the same bits on every rank.
   virtual void all_reduce_sum(std::span<double> values) = 0;
+  /// The same, added in `order`, a permutation of the ranks.
+  virtual void all_reduce_sum(std::span<double> values, const std::vector<int>& order) = 0;
   virtual void all_reduce_max(std::span<double> values) = 0;
 
   /// Runs `work` on every rank, then all ranks learn whether any threw: if so, every rank throws

@@ -15,6 +15,7 @@ INSTANTIATE_TEST_SUITE_P(ranks, ControlGroupTest, testing::Range(1, 6));
 
 TEST_P(ControlGroupTest, texts_of_any_length_arrive_in_rank_order) { run(expect_texts_arrive); }
 TEST_P(ControlGroupTest, sums_and_maxima_are_the_same_on_every_rank) { run(expect_reductions); }
+TEST_P(ControlGroupTest, sums_in_the_order_asked_for) { run(expect_sums_in_the_order_asked_for); }
 TEST_P(ControlGroupTest, every_rank_throws_the_error_of_the_lowest_failing_rank) {
   run(expect_agreement_on_lowest_failure);
 }

@@ -109,6 +109,7 @@ TEST_F(MpiWorldTest, control_groups_carry_texts_sums_and_failures) {
   const std::unique_ptr<ControlGroup> group = world_.control_group();
   expect_texts_arrive(*group);
   expect_reductions(*group);
+  expect_sums_in_the_order_asked_for(*group);
   expect_agreement_on_lowest_failure(*group);
 }
 
