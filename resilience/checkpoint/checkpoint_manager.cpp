@@ -1,6 +1,7 @@
 #include "resilience/checkpoint/checkpoint_manager.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -25,6 +26,14 @@ CheckpointManager::~CheckpointManager() {
   if (!running_.valid()) return;
   if (std::uncaught_exceptions() > exceptions_) group_->hurry(options_.unwinding_s);
   running_.wait();  // before the group and the staging memory go
+}
+
+void CheckpointManager::set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch) {
+  assert(!running_.valid());
+  options_.fetch = std::move(fetch);
+  ranges_ = std::move(ranges);
+  staged_.clear();
+  staging_.reset();
 }
 
 SaveRequest CheckpointManager::request(std::int64_t step, std::string deck,

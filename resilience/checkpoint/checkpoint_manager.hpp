@@ -51,6 +51,10 @@ class CheckpointManager {
   /// than options.unwinding_s.
   ~CheckpointManager();
 
+  /// While no save is under way; not collective: from now on the state is in these ranges, and
+  /// `fetch` as CheckpointOptions has it. Rank 0 stays the one that leads.
+  void set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch);
+
   /// Copies the state to host memory of its own (as large as the state, allocated by the first
   /// call) and returns; the rest happens in the background. `next_sample`: the first that no step has
   /// had; absent: that of steps of the global batch. Waits first for a previous save that is

@@ -65,6 +65,32 @@ TEST_F(Manager, saves_the_state_of_the_moment_while_training_changes_it) {
   });
 }
 
+// The ranks stand in the opposite order from the second checkpoint on.
+TEST_F(Manager, saves_the_state_of_the_place_that_a_rank_has_moved_to) {
+  comm::run_ranks(kLayout.ranks(), 20, [&](World& world) {
+    ShardedState first(kTinyModel, kLayout, world.rank());
+    ShardedState second(kTinyModel, kLayout, kLayout.ranks() - 1 - world.rank());
+    CheckpointManager manager({directory_, 0, kTinyModel}, world.control_group(), first.ranges());
+    first.fill(1);
+    manager.save_async(1, "deck");
+    manager.wait(Deadline::after_s(20));
+    manager.set_state(second.ranges(), {});
+    first.poison();
+    second.fill(2);
+    manager.save_async(2, "deck");
+    second.poison();
+    manager.wait(Deadline::after_s(20));
+  });
+  comm::run_ranks(1, 20, [&](World& world) {
+    const auto group = world.control_group();
+    ShardedState state(kTinyModel, {1, 1, 1}, 0);
+    for (std::uint32_t step = 1; step <= 2; ++step) {
+      restore_checkpoint(*group, checkpoint_name(directory_, step), state.ranges(), kTinyModel);
+      EXPECT_EQ(state.wrong(step), 0);
+    }
+  });
+}
+
 TEST_F(Manager, keeps_as_many_as_asked_for) {
   run(2, [](CheckpointManager& manager, ShardedState&) {
     for (std::int64_t step = 10; step <= 50; step += 10) manager.save_async(step, "");
