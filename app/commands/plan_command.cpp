@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "app/command_line.hpp"
 #include "app/machine/device_choice.hpp"
@@ -89,7 +90,7 @@ std::vector<std::string> missing_data(const io::Deck& deck) {
 }
 
 std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
-                      double rate) {
+                      double rate, std::optional<std::size_t> swap_bytes) {
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::vector<io::JsonObject> stages;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) stages.push_back(stage_json(layout, s));
@@ -104,14 +105,21 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
   plan.add("host_memory_bytes", static_cast<std::int64_t>(host_bytes(layout, *choice.device)));
+  plan.add_json("swap_bytes", swap_bytes ? std::to_string(*swap_bytes) : "null");
   plan.add("schedule", deck.pipeline.schedule.word())
       .add("schedule_of_stage", schedule_rows(layout.schedule));
   plan.add("predicted_iteration_ms", timeline.makespan_s * 1e3).add("bubble_rate", timeline.bubble_rate);
   return plan.add("delay_tolerance_ms", tolerances_ms).add("stages", stages).text();
 }
 
-void print_text(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
-                double rate) {
+std::string swap_text(std::optional<std::size_t> bytes) {
+  if (!bytes)
+    return "ranks cannot change places while the run goes on: there is no room for both states of a rank";
+  return "while ranks change places, each takes up to " + bytes_text(static_cast<double>(*bytes)) + " more";
+}
+
+void print_text(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice, double rate,
+                std::optional<std::size_t> swap_bytes) {
   std::printf("%s\n", banner(deck, layout, *choice.device, rate * layout.grid.ranks()).c_str());
   if (!choice.note.empty()) std::printf("note     %s\n", choice.note.c_str());
   if (const auto missing = missing_data(deck); !missing.empty())
@@ -138,6 +146,7 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
                 deck.parallel.replicas > 1 ? " of a replica" : "",
                 bytes_text(static_cast<double>(all)).c_str(),
                 bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
+  if (layout.has_data && layout.grid.ranks() > 1) std::printf("%s\n", swap_text(swap_bytes).c_str());
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::printf(
       "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
@@ -192,10 +201,11 @@ int plan_command(const std::vector<std::string>& arguments) {
   const double rate =
       device.has_data() ? measure_matmul_rate(device, gpt_config(deck.model).compute_dtype) : 0;
   const parallel::Layout layout = plan_layout(deck, rate, room);
+  const std::optional<std::size_t> swap = parallel::swap_bytes(layout, room);
   if (line.has("json"))
-    std::printf("%s\n", plan_json(deck, layout, choice, rate).c_str());
+    std::printf("%s\n", plan_json(deck, layout, choice, rate, swap).c_str());
   else
-    print_text(deck, layout, choice, rate);
+    print_text(deck, layout, choice, rate, swap);
   return 0;
 }
 

@@ -172,6 +172,18 @@ TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_
   EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
 }
 
+TEST(Layout, a_swap_of_ranks_takes_what_the_next_replica_needs_where_there_is_room_for_it) {
+  const io::Deck two = deck(1, 2, 2);
+  const parallel::Layout layout = plan_layout(two, kFlopPerSecond, kPlenty);
+  const std::size_t most = std::max(layout.memory_of_stage[0].total(), layout.memory_of_stage[1].total());
+  EXPECT_EQ(parallel::swap_bytes(layout, kPlenty), most);
+  EXPECT_EQ(parallel::swap_bytes(layout, 2 * most), most);
+  EXPECT_EQ(parallel::swap_bytes(layout, 2 * most - 1), std::nullopt);
+  const parallel::Layout pinned = plan_layout(two, kFlopPerSecond, {kPlenty, kPlenty});
+  EXPECT_GT(parallel::swap_bytes(pinned, {kPlenty, kPlenty}), most);
+  EXPECT_EQ(parallel::swap_bytes(pinned, {kPlenty, pinned.memory_of_stage[0].host_state}), std::nullopt);
+}
+
 TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
   io::Deck large = deck(1, 1, 1);
   large.model.compute_dtype = io::ComputeDtype::bf16;
