@@ -167,6 +167,14 @@ void FailSlowWatch::validate(std::int64_t step) {
   record(step);
 }
 
+// Who is in the same stage as before computes and sends as much as before.
+void FailSlowWatch::follow_swap(int old_stage) {
+  if (!is_enabled()) return;
+  if (parts_.replica.coordinates().pipeline != old_stage) history_ = {};
+  figures_.clear();
+  if (inquiry_) inquiry_->set_grid(parts_.replica.grid());
+}
+
 void FailSlowWatch::record(std::int64_t step) {
   for (const resilience::InquiryEvent& event : inquiry_->take_events()) {
     std::visit(

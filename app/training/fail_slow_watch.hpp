@@ -73,6 +73,9 @@ class FailSlowWatch {
   /// Rank 0's: how components read. Null elsewhere, and where nothing is looked for.
   const FailSlowText* text() const { return text_ ? &*text_ : nullptr; }
 
+  /// Collective, between steps: ranks have changed places, and this one had stage `old_stage`.
+  void follow_swap(int old_stage);
+
   /// Its own time of all steps: this rank's, validations apart.
   double seconds() const { return seconds_; }
 

@@ -1,5 +1,8 @@
 #include "app/training/loop_checkpoints.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -35,12 +38,32 @@ void LoopCheckpoints::start(std::int64_t steps_done, std::optional<std::int64_t>
   writing_since_s_ = now_s;
 }
 
+// In rounds: who has written its part waits for no other for longer than the control group allows.
+void LoopCheckpoints::settle(comm::ControlGroup& control) {
+  constexpr double kRound_s = 1;
+  if (!manager_) return;
+  const HostPhase phase(profile_, "wait for checkpoint");
+  const auto deadline = patience();
+  comm::agree_in_rounds(control, [&] {
+    const auto round = kernels::Deadline::after_s(kRound_s);
+    while (manager_->is_saving() && !round.expired())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!manager_->is_saving() || deadline.expired()) manager_->wait(deadline);
+    return manager_->is_saving();
+  });
+}
+
+kernels::Deadline LoopCheckpoints::patience() const {
+  constexpr double kDeadlines = 10;
+  return kernels::Deadline::after_s(kDeadlines * deck_.comm.deadline_s);
+}
+
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
 bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
   if (!manager_) return false;
   {
     const HostPhase phase(profile_, "wait for checkpoint");
-    manager_->wait(kernels::Deadline::after_s(deck_.comm.deadline_s * 10));
+    manager_->wait(patience());
   }
   record(false);
   if (deck_.checkpoint.interval < 0) return false;

@@ -31,6 +31,9 @@ class LoopCheckpoints {
 
   /// Collective. `next_sample` as CheckpointManager has it. Takes a snapshot, which is written while training goes on.
   void start(std::int64_t steps_done, std::optional<std::int64_t> next_sample = {});
+  /// Collective over `control`: nothing is being written any more. Throws comm::AgreedError where
+  /// that takes too long.
+  void settle(comm::ControlGroup& control);
   /// Collective. Waits for what is being written, then saves the state after the last step, if the
   /// deck wants checkpoints. Throws comm::AgreedError where that cannot be written. Returns whether
   /// it was saved.
@@ -44,6 +47,7 @@ class LoopCheckpoints {
 
  private:
   void record(const resilience::SaveReport& report, bool goes_on);
+  kernels::Deadline patience() const;  // with a save under way
 
   const io::Deck& deck_;
   resilience::CheckpointManager* manager_;

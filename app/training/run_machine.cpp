@@ -98,6 +98,7 @@ parallel::Layout RunMachine::plan_layout() {
   request.has_peers |= rank_.seat() != nullptr;
   rank_.control().agree(
       [&] { layout = parallel::plan_layout(request, flop_per_second_ / rank_.world().size(), room); });
+  has_room_for_swap_ = layout.grid.ranks() > 1 && parallel::swap_bytes(layout, room).has_value();
   return layout;
 }
 
@@ -146,6 +147,10 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
           .transport = transport_.get(),
           .peers = peers_,
           .uses_nccl = nccl_world_ != nullptr};
+}
+
+void RunMachine::connect_ranks() {
+  if (!transport_) create_transport();
 }
 
 void RunMachine::inject_into_replica() {

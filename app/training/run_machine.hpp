@@ -31,12 +31,19 @@ class RunMachine {
 
   /// The layout for the smallest memory that any rank has.
   parallel::Layout plan_layout();
+  /// Equal on all ranks, after plan_layout(): ranks may change places (parallel::swap_bytes).
+  bool has_room_for_swap() const { return has_room_for_swap_; }
   /// Says on the console what a person should know of the machine, and refuses a layout that the
   /// hosts have no memory for.
   void check(const parallel::Layout& layout);
   /// What pipelines are made of: the world, with the faults that the deck injects, and what they
   /// need besides MPI. Must not outlive this object.
   parallel::PipelineContext create_context(const parallel::Layout& layout);
+
+  /// Makes the transport where ranks have none yet: for what moves between them now and then.
+  void connect_ranks();
+  /// By world rank; empty without a transport.
+  const std::vector<comm::Peer>& peers() const { return peers_; }
 
   /// With what the device is tested when the run has become slow: takes some tenths of a second, and
   /// memory (DeviceProbe). Null where the deck wants nothing looked for.
@@ -88,6 +95,7 @@ class RunMachine {
   std::unique_ptr<comm::Transport> transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;
+  bool has_room_for_swap_ = false;
   double flop_per_second_ = 0;
   std::unique_ptr<resilience::DeviceProbe> probe_;  // of device_
 };

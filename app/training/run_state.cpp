@@ -151,6 +151,13 @@ void RunState::open_directory() {
   });
 }
 
+std::function<void()> RunState::fetch_of(parallel::GptReplica& replica) const {
+  if (!replica.mirror().is_copy()) return {};
+  return [&replica, deadline_s = rank_.deck().comm.deadline_s] {
+    replica.mirror().fetch(Deadline::after_s(deadline_s));
+  };
+}
+
 std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(parallel::GptReplica& replica,
                                                                             const TrainingData& data,
                                                                             const Build& build) const {
@@ -168,10 +175,7 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
   if (rank_.is_first())
     options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,
                       deck.model.compute_dtype.word(), build.version, build.commit};
-  if (replica.mirror().is_copy())
-    options.fetch = [&replica, deadline_s = deck.comm.deadline_s] {
-      replica.mirror().fetch(Deadline::after_s(deadline_s));
-    };
+  options.fetch = fetch_of(replica);
   return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
                                                          state_ranges(replica.mirror()));
 }

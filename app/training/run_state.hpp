@@ -2,6 +2,7 @@
 // weights, its checkpoints.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -51,6 +52,8 @@ class RunState {
   /// In a replica without a supervisor: gives its checkpoint of `steps` steps its place, if its seat
   /// in the run is still its own. Throws where the seat is gone.
   void place_checkpoint(std::int64_t steps) const;
+  /// CheckpointOptions::fetch of its state, for as long as `replica` lives.
+  std::function<void()> fetch_of(parallel::GptReplica& replica) const;
   /// `replica` must outlive the manager. `data`, `build`: for what checkpoints say of their origin.
   std::unique_ptr<resilience::CheckpointManager> create_checkpoints(parallel::GptReplica& replica,
                                                                     const TrainingData& data,

@@ -25,7 +25,7 @@ StepBatch StepBatches::validation(std::int64_t batch) {
 
 StepBatch StepBatches::load(BatchLoader* loader, const BatchPlan& plan) {
   StepBatch batch{.microbatches = plan.microbatches(), .windows = {}};
-  if (loader) batch.windows = loader->load(plan);
+  if (loader && replica_.reads_tokens()) batch.windows = loader->load(plan);
   return batch;
 }
 

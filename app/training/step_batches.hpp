@@ -15,7 +15,8 @@ namespace tenax::app {
 /// (Greyhound, ATC 2025, section 5.2, strategy S2). One thread.
 class StepBatches {
  public:
-  /// All outlive it. `training`, `validation`: null on ranks that read no tokens.
+  /// All outlive it. `training`, `validation`: null where there is no data; only ranks that read
+  /// tokens read them.
   StepBatches(const io::Deck& deck, const parallel::Replica& replica, BatchLoader* training,
               BatchLoader* validation)
       : deck_(deck), replica_(replica), training_(training), validation_(validation) {}

@@ -68,11 +68,11 @@ resilience::InquiryOrder order_of(const Sums& sums) {
 
 }  // namespace
 
-StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data,
+StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data,
                      std::span<double> riders) {
   Sums sums = to_sums(mine);
   sums.insert(sums.end(), riders.begin(), riders.end());
-  control.all_reduce_sum(sums);
+  replica.sum_over_ranks(sums);
   std::copy(sums.begin() + kFields, sums.end(), riders.begin());
   StepVote vote{.verdict = verdict_of(sums),
                 .loss_sum = sums[loss],

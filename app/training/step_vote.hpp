@@ -3,7 +3,6 @@
 
 #include <span>
 
-#include "comm/control_group.hpp"
 #include "parallel/replica/replica.hpp"
 #include "resilience/diagnosis/inquiry.hpp"
 
@@ -50,9 +49,9 @@ struct StepVote {
   bool acts = false;  ///< at this step's end all ranks carry out an action of rank 0
 };
 
-/// Collective. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums
+/// Collective over the replica's ranks. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums
 /// mean nothing. `riders`, as many on every rank, become their sums over the ranks.
-StepVote count_votes(comm::ControlGroup& control, const StepBallot& mine, double tokens, bool has_data,
+StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data,
                      std::span<double> riders = {});
 
 }  // namespace tenax::app

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "app/options.hpp"
-#include "parallel/replica/replica.hpp"
 
 namespace tenax::app {
 
@@ -37,18 +36,16 @@ TrainingData::TrainingData(RunRank& rank)
   rank_.set_tokenizer(rank_.control().broadcast(tokenizer_.claim.tokenizer, 0));
 }
 
-void TrainingData::open(const parallel::Replica& replica) {
-  training_ = loader(replica, train_files_, io::sample_order(rank_.deck().data.order));
-  validation_ = loader(replica, validation_files_, io::SampleOrder::sequential);
+void TrainingData::open() {
+  training_ = loader(train_files_, io::sample_order(rank_.deck().data.order));
+  validation_ = loader(validation_files_, io::SampleOrder::sequential);
 }
 
-std::optional<BatchLoader> TrainingData::loader(const parallel::Replica& replica,
-                                                const std::vector<SourceFiles>& sources,
+std::optional<BatchLoader> TrainingData::loader(const std::vector<SourceFiles>& sources,
                                                 io::SampleOrder order) {
   const io::Deck& deck = rank_.deck();
   if (sources.empty()) return {};
   auto opened = open_sources(rank_.control(), rank_.console(), sources, deck);
-  if (!replica.reads_tokens()) return {};
   io::TokenBlend blend(std::move(opened), order, deck.run.seed, deck.model.seq_length);
   return BatchLoader(std::move(blend), deck.model.seq_length);
 }

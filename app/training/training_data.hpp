@@ -13,10 +13,6 @@
 #include "io/tokens/token_blend.hpp"
 #include "parallel/layout/batch_plan.hpp"
 
-namespace tenax::parallel {
-class Replica;
-}
-
 namespace tenax::app {
 
 /// The windows of tokens that this rank's pipeline computes on.
@@ -39,21 +35,21 @@ class TrainingData {
   /// file for long. `rank` must outlive it.
   explicit TrainingData(RunRank& rank);
 
-  /// Opens the files for the pipeline of `replica`, of which only ranks that read tokens keep them.
-  void open(const parallel::Replica& replica);
+  /// Opens the files. Every rank keeps them, for ranks may change places; they are read where tokens
+  /// are.
+  void open();
   /// Compares the tokenizer with what the weights were trained on, and warns of a difference, or
   /// refuses it (compare_with_checkpoint). Takes the weights' over where nothing else says one.
   void compare(const io::TokenizerClaim& weights);
 
   /// Rank 0's: what is known of the tokenizer.
   const io::TokenizerClaim& claim() const { return tokenizer_.claim; }
-  /// Null where this rank reads none, or there are none.
+  /// Null where there are none.
   BatchLoader* training() { return training_ ? &*training_ : nullptr; }
   BatchLoader* validation() { return validation_ ? &*validation_ : nullptr; }
 
  private:
-  std::optional<BatchLoader> loader(const parallel::Replica& replica, const std::vector<SourceFiles>& sources,
-                                    io::SampleOrder order);
+  std::optional<BatchLoader> loader(const std::vector<SourceFiles>& sources, io::SampleOrder order);
 
   RunRank& rank_;
   std::vector<SourceFiles> train_files_, validation_files_;

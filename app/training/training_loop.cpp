@@ -69,13 +69,35 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
   observers_.add(profile_);
   observers_.add(pass_times_);
   if (watch_.observer()) observers_.add(*watch_.observer());
-  usual_observers_.add(observers_);
-  if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
+  list_observers();
   if (!peers_.exist()) return;
   checkpoints_.tell([this](const resilience::SaveReport& report) {
     peers_.session().on_saved(
         {.done = report.step, .bytes = report.bytes, .seconds = report.seconds, .failure = report.failure});
   });
+}
+
+void TrainingLoop::list_observers() {
+  usual_observers_ = {};
+  usual_observers_.add(observers_);
+  if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
+}
+
+// What the adaptation has changed ends with the old pipelines.
+GridSwap::Outcome TrainingLoop::regrid(const std::vector<int>& rank_of_position) {
+  try {
+    checkpoints_.settle(parts_.replica.control());
+  } catch (const comm::AgreedError& error) {
+    return {.refusal = error.what()};
+  }
+  if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
+  parts_.replica.report(&observers_, true);
+  const int old_stage = parts_.replica.coordinates().pipeline;
+  const GridSwap::Outcome outcome = parts_.swap->run(rank_of_position);
+  if (!outcome.refusal.empty()) return outcome;
+  list_observers();
+  watch_.follow_swap(old_stage);
+  return outcome;
 }
 
 std::string TrainingLoop::run() {
@@ -98,6 +120,7 @@ Verdict TrainingLoop::step() {
   if (!begin()) return Verdict::suspend;
   const double begin_s = steady_now_s();
   profile_ = StepProfile(replica.pipeline().planned_row());
+  profiled_ = replica.coordinates();
   is_observed_ = must_observe();
   if (parts_.injector) parts_.injector->begin_step(step_);
   if (parts_.compute_faults) parts_.compute_faults->begin_step(step_);
@@ -226,7 +249,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
                     .acts = mitigator_.acts()};
   peers_.fill(ballot);
   std::vector<double> reports = watch_.report();
-  StepVote vote = count_votes(parts_.replica.control(), ballot, static_cast<double>(peers_.step_tokens()),
+  StepVote vote = count_votes(parts_.replica, ballot, static_cast<double>(peers_.step_tokens()),
                               parts_.replica.layout().has_data, reports);
   if (vote.verdict == Verdict::again) return vote;
   watch_.agree(step_, vote, reports);
@@ -336,8 +359,7 @@ void TrainingLoop::write_profile() {
     profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *since_s, steady_now_s()});
   const std::filesystem::path directory =
       peers_.exist() ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir);
-  write_trace(directory / "trace.json", step_ - 1, profile, parts_.replica.coordinates(),
-              parts_.replica.control());
+  write_trace(directory / "trace.json", step_ - 1, profile, profiled_, parts_.replica.control());
 }
 
 // Mean loss over the first eval_steps global batches of the validation file, the same ones each time.

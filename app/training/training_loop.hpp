@@ -11,6 +11,7 @@
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
 #include "app/training/fail_slow_watch.hpp"
+#include "app/training/grid_swap.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
 #include "app/training/mitigator.hpp"
@@ -45,7 +46,8 @@ struct TrainingParts {
   /// With peers: a checkpoint that no supervisor is there to accept gets its place.
   std::function<void(std::int64_t steps)> place_checkpoint = {};
   resilience::DeviceProbe* probe = nullptr;  ///< null where fail-slow is not looked for
-  BatchLoader* training = nullptr;           ///< null on ranks that read no tokens
+  GridSwap* swap = nullptr;                  ///< null where ranks keep their places
+  BatchLoader* training = nullptr;           ///< null where there is no data
   BatchLoader* validation = nullptr;
   resilience::PipelineAdaptation* adaptation = nullptr;  ///< null where the pipeline never changes
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
@@ -74,6 +76,9 @@ class TrainingLoop {
   /// reason of the end.
   std::string run();
   std::int64_t steps_done() const { return step_; }
+  /// Between steps, where the parts have a swap: GridSwap::run, after the checkpoint that is being
+  /// saved. References to the parts' replica and adaptation stay valid.
+  GridSwap::Outcome regrid(const std::vector<int>& rank_of_position);
   /// What detection took, as a share of the iterations' time: told in the event of the end.
   double tracking_share() const { return iterations_s_ > 0 ? watch_.seconds() / iterations_s_ : 0; }
   /// Rank 0's, for the same event: what iterations took too long while something was slow, and what
@@ -87,6 +92,7 @@ class TrainingLoop {
  private:
   Verdict step();
   bool begin();
+  void list_observers();
   // The parts of a step, in the order in which step() calls them.
   void compute(const StepRound& round, const kernels::UpdateRule& rule);
   void sum_over_replicas();
@@ -119,6 +125,7 @@ class TrainingLoop {
   std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
   RunRecords records_;
   StepProfile profile_;
+  parallel::GridCoordinates profiled_;  // where this rank was in that step
   LoopCheckpoints checkpoints_;
   resilience::PassTimes pass_times_;
   resilience::PassMeasurement last_pass_times_;

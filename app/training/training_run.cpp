@@ -1,5 +1,7 @@
 #include "app/training/training_run.hpp"
 
+#include <optional>
+
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/training/initial_weights.hpp"
@@ -8,6 +10,7 @@
 #include "io/json.hpp"
 #include "parallel/replica/emulated_replica.hpp"
 #include "parallel/replica/gpt_replica.hpp"
+#include "parallel/replica/swappable_replica.hpp"
 
 namespace tenax::app {
 
@@ -60,16 +63,17 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   machine.check(layout);
   const parallel::PipelineContext context = machine.create_context(layout);
   if (machine.emulated()) {
-    parallel::EmulatedReplica replica(layout, context, *machine.emulated(),
+    parallel::EmulatedReplica replica(layout, parallel::ProcessGrid(layout.grid), context,
+                                      *machine.emulated(),
                                       {.load = emulated_load(rank_.deck()),
                                        .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
     TrainingParts parts = parts_of(replica, state, machine);
     parts.restore = [] { return RestoredState{}; };
     return run_replica(parts, machine, context, {});
   }
-  parallel::GptReplica replica(layout, context, {});
+  parallel::GptReplica replica(layout, parallel::ProcessGrid(layout.grid), context, {});
   TrainingData data(rank_);
-  data.open(replica);
+  data.open();
   const auto checkpoints = state.create_checkpoints(replica, data, build_);
   const resilience::StateSlices slices(state_ranges(replica.mirror()));
   resilience::StateAccess access{.slices = &slices};
@@ -116,27 +120,54 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
 TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& machine,
                                                   const parallel::Layout& layout,
                                                   const parallel::PipelineContext& context) {
-  parallel::EmulatedReplica replica(
-      layout, context, *machine.emulated(),
-      {.load = emulated_load(rank_.deck()), .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
+  const parallel::EmulatedReplica::Options options{
+      .load = emulated_load(rank_.deck()), .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms};
+  parallel::SwappableReplica replica(layout, context, [&](const parallel::ProcessGrid& grid) {
+    return std::make_unique<parallel::EmulatedReplica>(layout, grid, context, *machine.emulated(), options);
+  });
   state.open_directory();
-  return run_loop(parts_of(replica, state, machine), context, 0);
+  GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
+    const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
+    return move_emulated_state(from, to, control, context, bytes, roads(machine));
+  });
+  TrainingParts parts = parts_of(replica, state, machine);
+  if (machine.has_room_for_swap()) parts.swap = &swap;
+  return run_loop(parts, context, 0);
 }
 
 TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& machine,
                                                const parallel::Layout& layout,
                                                const parallel::PipelineContext& context) {
-  parallel::GptReplica replica(layout, context, {.captures_graph = rank_.deck().device.cuda_graph});
+  parallel::SwappableReplica replica(layout, context, [&](const parallel::ProcessGrid& grid) {
+    return std::make_unique<parallel::GptReplica>(
+        layout, grid, context,
+        parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph});
+  });
+  const auto model = [&]() -> parallel::GptReplica& {
+    return dynamic_cast<parallel::GptReplica&>(replica.current());
+  };
   TrainingData data(rank_);
-  data.open(replica);
-  state.load(replica, data);
+  data.open();
+  state.load(model(), data);
   state.open_directory();
-  const auto checkpoints = state.create_checkpoints(replica, data, build_);
+  const auto checkpoints = state.create_checkpoints(model(), data, build_);
+  GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
+    return move_model_state(from, to, control, context.world.rank(), roads(machine));
+  });
+  swap.then([&] { checkpoints->set_state(state_ranges(model().mirror()), state.fetch_of(model())); });
   TrainingParts parts = parts_of(replica, state, machine);
+  if (machine.has_room_for_swap()) parts.swap = &swap;
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
   return run_loop(parts, context, state.steps());
+}
+
+resilience::MoveRoads TrainingRun::roads(RunMachine& machine) const {
+  machine.connect_ranks();
+  return {.transport = *machine.transport(),
+          .peers = machine.peers(),
+          .deadline_s = rank_.deck().comm.deadline_s};
 }
 
 TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state, RunMachine& machine) {
@@ -157,13 +188,16 @@ TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state,
 
 TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel::PipelineContext& context,
                                             std::int64_t first_step) {
-  std::unique_ptr<resilience::PipelineAdaptation> adaptation;
+  std::optional<resilience::PipelineAdaptation> adaptation;
   resilience::AdaptationSettings settings = adaptation_settings(rank_.deck());
   settings.answers = resilience::PipelineAdaptation::is_needed(parts.replica, settings);
   const bool looks_for_slow_links = parts.probe && parts.replica.layout().grid.pipeline > 1;
-  if (settings.answers || looks_for_slow_links)
-    adaptation = std::make_unique<resilience::PipelineAdaptation>(parts.replica, context, settings);
-  parts.adaptation = adaptation.get();
+  const auto adapt = [&] { adaptation.emplace(parts.replica, context, settings); };
+  if (settings.answers || looks_for_slow_links) {
+    adapt();
+    if (parts.swap) parts.swap->then(adapt);
+  }
+  parts.adaptation = adaptation ? &*adaptation : nullptr;
   TrainingLoop loop(parts, first_step);
   const std::string reason = run(loop);
   rank_.on_first([&] {

@@ -48,6 +48,8 @@ class TrainingRun {
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
                        const ExchangedState& state);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
+  /// How ranks reach each other when they change places.
+  resilience::MoveRoads roads(RunMachine& machine) const;
   std::string run(TrainingLoop& loop) const;
   Epilogue already_finished(std::int64_t steps) const;
   Epilogue closing(std::int64_t steps, const std::string& reason) const;

@@ -105,6 +105,10 @@ std::vector<int> ProcessGrid::group(GroupKind kind, int rank) const {
   return ranks;
 }
 
+std::string ProcessGrid::connection_name(const std::string& kind, int number) const {
+  return kind + "." + std::to_string(generation_) + "." + std::to_string(number);
+}
+
 const char* name_of(GroupKind kind) {
   switch (kind) {
     case GroupKind::tensor:

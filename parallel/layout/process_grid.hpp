@@ -2,12 +2,12 @@
 // follow from them.
 //
 // Coordinates are logical: shards, random numbers, data and checkpoint keys are functions of them.
-// Ranks are physical: addresses, measured delays and speeds belong to them. Today rank p is at
-// position p, in every run. A permutation between the two, and the generation by which a message of
-// an older grid can be refused, are for a planned move of stages while training: only tests use
-// them.
+// Ranks are physical: addresses, measured delays and speeds belong to them. A run begins with rank p
+// at position p. Ranks that change places while it trains make a grid of the next generation, whose
+// connections have other names: those of an older one are refused.
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace tenax::parallel {
@@ -40,7 +40,7 @@ enum class GroupKind { tensor, pipeline, data, embedding };
 /// (Megatron's "tp-dp-pp"): tensor groups, which talk most, sit on neighbouring ranks.
 class ProcessGrid {
  public:
-  /// The identity permutation, generation 0: all that runs use.
+  /// The identity permutation, generation 0.
   explicit ProcessGrid(GridShape shape);
   /// rank_of_position: a permutation of 0 … shape.ranks() − 1. Throws Error(job) if it is none.
   ProcessGrid(GridShape shape, std::vector<int> rank_of_position, int generation);
@@ -48,6 +48,7 @@ class ProcessGrid {
   const GridShape& shape() const { return shape_; }
   int ranks() const { return shape_.ranks(); }
   int generation() const { return generation_; }
+  const std::vector<int>& rank_of_position() const { return rank_of_position_; }
 
   GridCoordinates coordinates_of(int rank) const;
   int rank_of(const GridCoordinates& coordinates) const;
@@ -55,6 +56,8 @@ class ProcessGrid {
   GroupSplit split(GroupKind kind, int rank) const;
   /// The ranks of `rank`'s group, in group order; `rank` included.
   std::vector<int> group(GroupKind kind, int rank) const;
+  /// For the connections of the `number`-th group or link of a kind: another name in each generation.
+  std::string connection_name(const std::string& kind, int number) const;
 
  private:
   GridShape shape_;

@@ -33,16 +33,17 @@ std::unique_ptr<comm::Communicator> make_group(GroupKind kind, const PipelineCon
   options.link_gbps = link_gbps;
   options.deadline_s = deadline_s;
   auto endpoint =
-      comm::create_emulated_direct_endpoint(name + "." + std::to_string(part.color), group, me, neighbours,
+      comm::create_emulated_direct_endpoint(grid.connection_name(name, part.color), group, me, neighbours,
                                             *context.transport, context.device, options);
   return comm::create_emulated_ring_communicator(name, std::move(endpoint), context.device, {deadline_s});
 }
 
 }  // namespace
 
-EmulatedReplica::EmulatedReplica(const Layout& layout, const PipelineContext& context,
-                                 kernels::EmulatedDevice& device, Options options)
-    : Replica(layout, context),
+EmulatedReplica::EmulatedReplica(const Layout& layout, const ProcessGrid& grid,
+                                 const PipelineContext& context, kernels::EmulatedDevice& device,
+                                 Options options)
+    : Replica(layout, grid, context),
       options_(std::move(options)),
       device_(device),
       stream_(device.create_stream()),

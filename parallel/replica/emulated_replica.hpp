@@ -20,9 +20,10 @@ class EmulatedReplica final : public Replica {
   };
   /// Collective. What `context` refers to and `device`, which is its device, must outlive the
   /// replica.
-  EmulatedReplica(const Layout& layout, const PipelineContext& context, kernels::EmulatedDevice& device,
-                  Options options);
+  EmulatedReplica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context,
+                  kernels::EmulatedDevice& device, Options options);
 
+  kernels::Stream& stream() override { return *stream_; }
   PipelineRunner& pipeline() override { return *pipeline_; }
   comm::Communicator* group(GroupKind kind) override { return lent(kind, tensor_group_, data_group_); }
   bool reads_tokens() const override { return false; }
@@ -40,7 +41,6 @@ class EmulatedReplica final : public Replica {
   double evaluate(const StepBatch& batch) override;
 
  private:
-  kernels::Stream& stream() override { return *stream_; }
   void create_tensor_group(const PipelineContext& context);
   kernels::Tensor gradients() const;
   bool is_alone() const { return layout_.grid.data == 1; }  // in its replica: nobody else adds to its sums

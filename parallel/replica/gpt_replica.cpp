@@ -7,8 +7,9 @@ namespace tenax::parallel {
 
 using kernels::Deadline;
 
-GptReplica::GptReplica(const Layout& layout, const PipelineContext& context, Options options)
-    : Replica(layout, context),
+GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context,
+                       Options options)
+    : Replica(layout, grid, context),
       span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
       is_alone_(context.world.size() == 1 && !layout.has_peers),
       stream_(context.device.create_stream()),
@@ -147,7 +148,7 @@ double GptReplica::evaluate(const StepBatch& batch) {
     pipeline_->evaluate();
     sums = {loss(), pipeline_->is_void() ? 1.0 : 0.0};
     tensor_group_->check();
-    control_->all_reduce_sum(sums);
+    sum_over_ranks(sums);
   } while (sums[1] > 0);
   return sums[0];
 }

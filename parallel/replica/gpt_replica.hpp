@@ -20,11 +20,13 @@ class GptReplica final : public Replica {
   struct Options {
     bool captures_graph = false;  ///< a step becomes one launch, where the device can and this rank is alone
   };
-  /// Collective. What `context` refers to must outlive the replica.
-  GptReplica(const Layout& layout, const PipelineContext& context, Options options);
+  /// Collective. What `context` refers to must outlive the replica. Throws comm::AgreedError where a
+  /// rank has no memory for its state, Error(rank) on a rank that has none for its activations.
+  GptReplica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context, Options options);
 
   TrainingState& state() { return *state_; }
   StateMirror& mirror() { return *mirror_; }
+  kernels::Stream& stream() override { return *stream_; }
   PipelineRunner& pipeline() override { return *pipeline_; }
   comm::Communicator* group(GroupKind kind) override { return lent(kind, tensor_group_, data_group_); }
   bool reads_tokens() const override { return span_.has_embedding || span_.has_head; }
@@ -42,7 +44,6 @@ class GptReplica final : public Replica {
   double evaluate(const StepBatch& batch) override;
 
  private:
-  kernels::Stream& stream() override { return *stream_; }
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
   void run_passes(int microbatches, ScheduleObserver* observer);

@@ -101,7 +101,7 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
   for (const int rank : ranks_) group.push_back(context_.peers[static_cast<std::size_t>(rank)]);
   comm::DirectOptions options = context_.options.emulated;
   options.deadline_s = deadlines.message_s;
-  const std::string name = "direct." + std::to_string(part.color) + "." + std::to_string(generation_);
+  const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
   return comm::create_emulated_direct_endpoint(name, group, stage_, neighbours, *context_.transport,
                                                context_.device, options);
 }
@@ -123,7 +123,7 @@ std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour
   };
   const auto sockets = context_.options.sockets_per_link;
   return comm::create_delegated_link(
-      "delegated." + std::to_string(std::min(stage_, neighbour)), peer_of(stage_), peer_of(neighbour),
+      grid_.connection_name("delegated", std::min(stage_, neighbour)), peer_of(stage_), peer_of(neighbour),
       *context_.transport, context_.device,
       {sockets > 0 ? sockets : kDefaultDelegates, context_.options.deadline_s});
 }
@@ -177,7 +177,7 @@ std::vector<char> PipelineLinks::rebuild_direct(const std::vector<char>& broken)
   std::vector<int> links;
   for (const int link : {stage_ - 1, stage_})
     if (at(link) && broken[static_cast<std::size_t>(link)]) links.push_back(link);
-  ++generation_;
+  ++builds_;
   DirectPaths fresh{nullptr, links};
   try {
     const double building_s = std::max(kProbe_s, kRebuilding * built_in_s_);

@@ -76,8 +76,8 @@ class PipelineLinks {
   int stage_;
   std::vector<int> ranks_;  // this pipeline's, by stage
   bool adaptable_;
-  double built_in_s_ = 0;  // the first direct paths
-  int generation_ = 0;
+  double built_in_s_ = 0;            // the first direct paths
+  int builds_ = 0;                   // of direct paths, after the first
   std::vector<DirectPaths> direct_;  // the first ones, and what was built anew, as long as they are used
   std::unique_ptr<comm::Endpoint> control_;
   std::unique_ptr<comm::FailoverLink> up_, down_;

@@ -17,13 +17,13 @@ auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create
 
 }  // namespace
 
-Replica::Replica(const Layout& layout, const PipelineContext& context)
+Replica::Replica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context)
     : layout_(layout),
       deadline_s_(context.options.deadline_s),
       group_deadline_s_(deadline_s_ * (layout.fails_over ? kDeadlinesOfFailover : 1)),
       control_(with_deadline(context.world, group_deadline_s_, deadline_s_,
                              [&] { return context.world.control_group(); })),
-      grid_(layout.grid),
+      grid_(grid),
       coordinates_(grid_.coordinates_of(context.world.rank())),
       update_phase_(context.device, "optimizer"),
       device_(context.device) {}

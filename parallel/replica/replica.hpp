@@ -46,6 +46,11 @@ class Replica {
   const ProcessGrid& grid() const { return grid_; }
   const GridCoordinates& coordinates() const { return coordinates_; }
   comm::ControlGroup& control() { return *control_; }
+  /// Element-wise sums over all ranks, added in the order of their places: the same bits on every
+  /// rank, and whichever rank has which place.
+  void sum_over_ranks(std::span<double> values) {
+    control_->all_reduce_sum(values, grid_.rank_of_position());
+  }
   virtual PipelineRunner& pipeline() = 0;
   /// The tensor or data group, in which this rank's number is its coordinate. Null where it has
   /// none; other kinds have none to lend.
@@ -86,13 +91,14 @@ class Replica {
 
   /// Tells `observer`, which may be null, of each collective and update that has ended since the
   /// last call. `all`: waits for those under way; else a later call tells of them.
-  void report(StepObserver* observer, bool all);
+  virtual void report(StepObserver* observer, bool all);
+  virtual kernels::Stream& stream() = 0;  ///< passes and updates run on it
 
  protected:
-  /// Collective. What `context` refers to must outlive the replica; `layout` is copied.
-  Replica(const Layout& layout, const PipelineContext& context);
+  /// Collective, with the same grid on all ranks. What `context` refers to must outlive the replica;
+  /// `layout` and `grid` are copied.
+  Replica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context);
 
-  virtual kernels::Stream& stream() = 0;  ///< passes and updates run on it
   /// The derived class owns what split() and timed() return, and uses it as long as it lives.
   std::unique_ptr<comm::Communicator> split(comm::World& world, GroupKind kind);
   /// Wraps `group`, to time its collectives for report().

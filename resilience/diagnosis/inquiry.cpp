@@ -87,6 +87,14 @@ bool Inquiry::needs_validation() const {
   return options_.validation == io::Validate::always || suspects_.count() > 1;
 }
 
+void Inquiry::set_grid(parallel::ProcessGrid grid) {
+  grid_ = std::move(grid);
+  reports_.clear();
+  suspects_ = {};
+  is_settled_ = false;
+  profiles_ = 0;
+}
+
 // What the iterations since the onset took too long.
 bool Inquiry::has_paid() const {
   double lost_s = 0;

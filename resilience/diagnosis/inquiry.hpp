@@ -59,6 +59,8 @@ class Inquiry {
 
   /// An iteration has ended, and `change` is what is known of the iteration time since.
   void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change);
+  /// Ranks have changed places: what is known of the places counts no more, what is open stays open.
+  void set_grid(parallel::ProcessGrid grid);
   /// For the next vote.
   InquiryOrder order() const;
   /// The reports of all ranks, by rank, that came with the vote of iteration `iteration`.

@@ -48,7 +48,7 @@ void step(parallel::Replica& replica, const io::Deck& deck, const std::vector<st
   replica.passes(batch, rule, nullptr);
   replica.reduce();
   replica.sum_tied();
-  const app::StepVote vote = app::count_votes(replica.control(), {.sums = replica.norm()}, tokens, true);
+  const app::StepVote vote = app::count_votes(replica, {.sums = replica.norm()}, tokens, true);
   replica.update(rule, vote.squares);
   replica.gather();
 }
@@ -136,7 +136,7 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
                     measure_copy_rate(*choice.device)};
   const std::vector<comm::Peer> no_peers;
   parallel::GptReplica replica(
-      layout,
+      layout, parallel::ProcessGrid(layout.grid),
       {.options = app::pipeline_options(deck), .world = timed_world, .device = device, .peers = no_peers},
       {.captures_graph = deck.device.cuda_graph});
   app::initialise(replica.mirror(), layout.config, 1,

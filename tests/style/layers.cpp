@@ -80,6 +80,7 @@ const std::vector<Room>& rooms() {
       {"resilience/mitigation", {"resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
+      {"resilience/swap", {"resilience/replicas"}},
       {"resilience/faults", {"resilience/replicas"}},
       {"app", {}},
       {"app/machine", {"app"}},

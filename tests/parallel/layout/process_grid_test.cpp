@@ -93,6 +93,12 @@ TEST(ProcessGrid, moves_coordinates_not_groups_under_a_permutation) {
   EXPECT_EQ(swapped.generation(), 1);
 }
 
+TEST(ProcessGrid, names_connections_of_each_generation_otherwise) {
+  const ProcessGrid first({.tensor = 1, .pipeline = 2, .data = 1}), second(first.shape(), {0, 1}, 1);
+  EXPECT_EQ(first.connection_name("data", 3), "data.0.3");
+  EXPECT_EQ(second.connection_name("data", 3), "data.1.3");
+}
+
 TEST(ProcessGrid, refuses_what_is_no_permutation) {
   const GridShape shape{.tensor = 1, .pipeline = 3, .data = 1};
   using kernels::Scope;
