@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -15,6 +16,7 @@
 #include "kernels/random.hpp"
 #include "parallel/replica/emulated_replica.hpp"
 #include "parallel/replica/gpt_replica.hpp"
+#include "resilience/swap/slice_move.hpp"
 #include "tests/comm/emulated/emulated_network.hpp"
 #include "tests/comm/thread_ranks.hpp"
 
@@ -203,7 +205,13 @@ TEST(GridSwap, every_pair_of_tensor_groups_swaps_and_swaps_back_without_a_change
 
 TEST(GridSwap, a_run_ends_the_same_in_other_places_and_where_nobody_moves) {
   EXPECT_TRUE(run({.changes = {kIdentity, kIdentity}}) == undisturbed());
-  EXPECT_TRUE(run({.changes = {swapped(0, 3), {2, 3, 4, 5, 6, 7, 0, 1}}}) == undisturbed());
+  const Result result = run({.changes = {swapped(0, 3), {2, 3, 4, 5, 6, 7, 0, 1}}});
+  EXPECT_TRUE(result == undisturbed());
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const GridSwap::Outcome& outcome = result.outcomes[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(outcome.refusal, "");
+    EXPECT_EQ(outcome.bytes > 0, rank / 2 != 0) << rank;  // the first group stays where it went
+  }
 }
 
 TEST(GridSwap, a_swap_of_which_a_rank_has_no_memory_leaves_the_old_places_and_says_why) {
@@ -239,6 +247,41 @@ TEST(GridSwap, a_swap_whose_state_does_not_come_leaves_the_old_places_and_anothe
 TEST(GridSwap, what_is_no_permutation_is_refused) {
   const Result result = run({.changes = {{0, 0, 2, 3, 4, 5, 6, 7}, kIdentity}});
   EXPECT_TRUE(result == undisturbed());
+}
+
+TEST(GridSwap, state_of_an_older_generation_is_not_taken) {
+  const parallel::ProcessGrid first({.tensor = 1, .pipeline = 1, .data = 2});
+  const auto swapped_in = [&](int generation) {
+    return parallel::ProcessGrid(first.shape(), {1, 0}, generation);
+  };
+  for (const int other : {1, 2}) {
+    comm::LocalNetwork network(2);
+    std::vector<std::vector<float>> old_state(2, std::vector<float>(10, 3)),
+        new_state(2, std::vector<float>(10));
+    std::atomic<int> refused = 0;
+    comm::run_ranks(2, kDeadline_s, [&](comm::World& world) {
+      const auto rank = static_cast<std::size_t>(world.rank());
+      const auto slices = [&](std::vector<float>& memory) {
+        return resilience::StateSlices(
+            {{.name = "w", .layout = {}, .count = 10, .parts = {{"/model", memory.data()}}}});
+      };
+      const resilience::StateSlices from = slices(old_state[rank]), to = slices(new_state[rank]);
+      const int generation = world.rank() == 0 ? 1 : other;
+      const auto control = world.control_group();
+      resilience::SliceMove move(
+          {first, swapped_in(generation), world.rank()}, from, to,
+          {.transport = network.transport(world.rank()), .peers = network.peers(), .deadline_s = 2});
+      try {
+        while (move.goes_on(0.1)) {
+        }
+      } catch (const kernels::Error&) {
+        ++refused;
+      }
+      control->all_gather({});
+    });
+    EXPECT_EQ(refused, other == 1 ? 0 : 2);
+    for (const std::vector<float>& state : new_state) EXPECT_EQ(state.front(), other == 1 ? 3 : 0);
+  }
 }
 
 /// What emulated ranks sent, by purpose.
