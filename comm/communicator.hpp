@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/control_group.hpp"
 #include "comm/link.hpp"
@@ -49,10 +50,24 @@ class Communicator {
   /// used.
   virtual void check() {}
 
+  /// The ranks of the group as they stand round the ring that its collectives go: each sends to the
+  /// next one, the last to the first. At the beginning 0, 1, 2, … Empty where there is no ring whose
+  /// order can be changed.
+  virtual std::vector<int> ring_order() const { return {}; }
+  /// Joins the ring in another order, a permutation of all ranks. Pieces, and whom they belong to,
+  /// stay. Collective, the same order on every rank, while no collective of the group is under way
+  /// on any of them: this rank has waited for all that it started. Where there is no such ring,
+  /// returns false and does nothing. Throws Error(link) when a rank does not come in time; the group
+  /// cannot be used any more then.
+  virtual bool reorder_ring(const std::vector<int>& order) {
+    static_cast<void>(order);
+    return false;
+  }
+
   virtual LinkTopology topology() const { return LinkTopology::none; }
-  /// The link to `peer` over which collectives go, lent while none is under way in the group; it
-  /// takes tensors in host memory, and on the emulated device ones without data. Null where
-  /// topology() has none between the two.
+  /// The link to `peer` over which collectives go, or went in an earlier order of the ring, lent
+  /// while none is under way in the group; it takes tensors in host memory, and on the emulated
+  /// device ones without data. Null where there was never one between the two.
   virtual Link* link(int peer) {
     static_cast<void>(peer);
     return nullptr;

@@ -33,8 +33,11 @@ std::string nccl_version();
 /// one GPU.
 std::string nccl_obstacle(ControlGroup& job, const kernels::Device& device, const std::string& host);
 
-/// Collective over `endpoint`, whose links carry the group's id now and whose names errors use.
-/// `device` must outlive the communicator.
+/// Collective over `endpoint`, whose links carry the group's id, now and when the order of its ring
+/// changes, and whose names errors use. `device` must outlive the communicator.
+///
+/// The order of its ring is that of NCCL's ranks: where ranks are on different hosts, NCCL goes round
+/// those in it. A new order is a new communicator, in which NCCL adds in another order, too.
 ///
 /// What Communicator promises, but for sums of f32 and f64: their order is NCCL's (of its rings and
 /// trees), the same in every run on the same ranks and GPUs, with the same bits on every rank. bf16

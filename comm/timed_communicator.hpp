@@ -26,6 +26,8 @@ class TimedCommunicator final : public Communicator {
   TransferPtr start_reduce_scatter(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   void check() override { inner_->check(); }
+  std::vector<int> ring_order() const override { return inner_->ring_order(); }
+  bool reorder_ring(const std::vector<int>& order) override;
   LinkTopology topology() const override { return inner_->topology(); }
   Link* link(int peer) override { return inner_->link(peer); }
 

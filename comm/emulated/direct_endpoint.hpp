@@ -2,6 +2,7 @@
 // (PipeMorph, NSDI 2026, section 3.2).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,16 +53,20 @@ std::unique_ptr<Endpoint> create_emulated_direct_endpoint(const std::string& nam
                                                           Transport& transport, kernels::Device& device,
                                                           DirectOptions options);
 
-/// Over the links of `endpoint` to the ranks before and after (one link in a group of two). A
+/// Makes this rank's links to `neighbours`, ranks of its group; both ends do at the same time.
+using MakeLinks = std::function<std::unique_ptr<Endpoint>(const std::vector<int>& neighbours)>;
+
+/// Over links to the ranks before and after (one link in a group of two), which `make_links` makes: at
+/// once, and for another order of the ring those that no earlier one had. All are kept. A
 /// reduce-scatter and an all-gather are size − 1 steps each, an all-reduce both; a step sends
 /// ⌈elements / size⌉ elements to the rank after and waits for as many from the rank before. The
 /// first step of a collective begins with its call, the others when done(), wait() or
 /// order_before() finds that the one before has ended; wait() sleeps in between. An all_reduce
-/// blocks the host. Give the endpoint a queue that does not block (DirectOptions::depth): several
-/// collectives may be under way. `device` must outlive the communicator. Tensors have no data
-/// (asserted).
-std::unique_ptr<Communicator> create_emulated_ring_communicator(std::string name,
-                                                                std::unique_ptr<Endpoint> endpoint,
-                                                                kernels::Device& device, CommOptions options);
+/// blocks the host. Give the links a queue that does not block (DirectOptions::depth): several
+/// collectives may be under way. `device` and what `make_links` refers to must outlive the
+/// communicator. Tensors have no data (asserted).
+std::unique_ptr<Communicator> create_emulated_ring_communicator(std::string name, int rank, int size,
+                                                                MakeLinks make_links, kernels::Device& device,
+                                                                CommOptions options);
 
 }  // namespace tenax::comm

@@ -1,5 +1,10 @@
-#include "comm/emulated/direct_endpoint.hpp"
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <numeric>
+#include <set>
 
+#include "comm/emulated/direct_endpoint.hpp"
 #include "comm/transfer.hpp"
 
 namespace tenax::comm {
@@ -71,12 +76,20 @@ class RingCollective final : public Transfer {
 
 class RingCommunicator final : public Communicator {
  public:
-  RingCommunicator(std::string name, std::unique_ptr<Endpoint> endpoint, kernels::Device& device,
+  RingCommunicator(std::string name, int rank, int size, MakeLinks make_links, kernels::Device& device,
                    CommOptions options)
-      : name_(std::move(name)), endpoint_(std::move(endpoint)), device_(device), options_(options) {}
+      : name_(std::move(name)),
+        rank_(rank),
+        make_links_(std::move(make_links)),
+        device_(device),
+        options_(options),
+        order_(static_cast<std::size_t>(size)) {
+    std::iota(order_.begin(), order_.end(), 0);
+    join();
+  }
 
-  int rank() const override { return endpoint_->rank(); }
-  int size() const override { return endpoint_->size(); }
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(order_.size()); }
   const std::string& name() const override { return name_; }
 
   void all_reduce(Stream& stream, const Tensor& tensor, ReduceOp) override {
@@ -88,37 +101,60 @@ class RingCommunicator final : public Communicator {
   TransferPtr start_all_gather(Stream& stream, const Tensor& tensor) override {
     return start(stream, tensor, size() - 1);
   }
+  std::vector<int> ring_order() const override { return order_; }
+  bool reorder_ring(const std::vector<int>& order) override {
+    assert(std::is_permutation(order.begin(), order.end(), order_.begin(), order_.end()));
+    order_ = order;
+    join();
+    return true;
+  }
   LinkTopology topology() const override { return LinkTopology::ring; }
   Link* link(int peer) override {
-    const bool is_neighbour = peer == before() || peer == after();
-    return is_neighbour && peer != rank() ? &endpoint_->link(peer) : nullptr;
+    const auto found = links_.find(peer);
+    return found == links_.end() ? nullptr : found->second;
   }
 
  private:
-  int before() const { return (rank() + size() - 1) % size(); }
-  int after() const { return (rank() + 1) % size(); }
+  /// Makes the links to this rank's neighbours that it does not have yet.
+  void join() {
+    const auto me = std::find(order_.begin(), order_.end(), rank_) - order_.begin();
+    const auto at = [&](std::ptrdiff_t place) { return order_[static_cast<std::size_t>(place % size())]; };
+    before_ = at(me + size() - 1);
+    after_ = at(me + 1);
+    std::set<int> missing = {before_, after_};
+    std::erase_if(missing, [this](int peer) { return peer == rank_ || links_.contains(peer); });
+    if (missing.empty()) return;
+    Endpoint& made = *endpoints_.emplace_back(make_links_({missing.begin(), missing.end()}));
+    for (const int peer : missing) links_[peer] = &made.link(peer);
+  }
+
   TransferPtr start(Stream& stream, const Tensor& tensor, int steps) {
     if (steps == 0 || tensor.size() == 0) return std::make_unique<DoneTransfer>();
     assert(!tensor && "the emulated device has no data to reduce");
-    const Ring ring{endpoint_->link(before()), endpoint_->link(after()), device_};
+    const Ring ring{*links_.at(before_), *links_.at(after_), device_};
     const Tensor chunk{nullptr, tensor.dtype, {(tensor.size() + size() - 1) / size()}};
     return std::make_unique<RingCollective>(ring, stream, chunk, steps, static_cast<Tag>(started_++ % kTags));
   }
 
   std::string name_;
-  std::unique_ptr<Endpoint> endpoint_;
+  int rank_;
+  MakeLinks make_links_;
   kernels::Device& device_;
   CommOptions options_;
+  std::vector<int> order_;
+  int before_ = 0, after_ = 0;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::map<int, Link*> links_;
   std::uint64_t started_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> create_emulated_ring_communicator(std::string name,
-                                                                std::unique_ptr<Endpoint> endpoint,
-                                                                kernels::Device& device,
+std::unique_ptr<Communicator> create_emulated_ring_communicator(std::string name, int rank, int size,
+                                                                MakeLinks make_links, kernels::Device& device,
                                                                 CommOptions options) {
-  return std::make_unique<RingCommunicator>(std::move(name), std::move(endpoint), device, options);
+  return std::make_unique<RingCommunicator>(std::move(name), rank, size, std::move(make_links), device,
+                                            options);
 }
 
 }  // namespace tenax::comm

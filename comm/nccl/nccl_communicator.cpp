@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 #include "comm/nccl.hpp"
 #include "comm/nccl/nccl_library.hpp"
@@ -38,23 +39,36 @@ std::string described(const char* what, const Tensor& tensor) {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::string name, NcclMembers members, const std::string& id, kernels::Device& device,
+  NcclCommunicator(std::string name, std::unique_ptr<Endpoint> endpoint, kernels::Device& device,
                    NcclOptions options)
       : name_(std::move(name)),
+        endpoint_(std::move(endpoint)),
+        device_(device),
         options_(options),
-        group_(std::move(members), id, device, options),
-        exchange_(group_, device) {}
+        order_(static_cast<std::size_t>(endpoint_->size())) {
+    std::iota(order_.begin(), order_.end(), 0);
+    join({});
+  }
 
-  int rank() const override { return group_.members().rank; }
-  int size() const override { return group_.members().size(); }
+  int rank() const override { return endpoint_->rank(); }
+  int size() const override { return endpoint_->size(); }
   const std::string& name() const override { return name_; }
-  void check() override { group_.check(); }
+  void check() override { group_->check(); }
+  std::vector<int> ring_order() const override { return order_; }
+
+  bool reorder_ring(const std::vector<int>& order) override {
+    assert(std::is_permutation(order.begin(), order.end(), order_.begin(), order_.end()));
+    check();
+    join(order);
+    order_ = order;
+    return true;
+  }
 
   void all_reduce(Stream& stream, const Tensor& tensor, ReduceOp op) override {
     if (tensor.size() == 0) return;
     start(stream, "all_reduce", tensor, [&] {
       if (op == ReduceOp::sum && rounds_at_hops(tensor)) return sum_by_exchange(tensor);
-      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+      group_->call([&](ncclComm_t nccl, cudaStream_t on) {
         return ncclAllReduce(tensor.data, tensor.data, elements(tensor), type_of(tensor.dtype),
                              op == ReduceOp::sum ? ncclSum : ncclMax, nccl, on);
       });
@@ -65,9 +79,14 @@ class NcclCommunicator final : public Communicator {
     assert(tensor.size() % size() == 0);
     if (tensor.size() == 0) return std::make_unique<DoneTransfer>();
     return start(stream, "reduce_scatter", tensor, [&] {
-      if (rounds_at_hops(tensor)) return exchange_.reduce(tensor);
-      const Tensor own = own_piece(tensor);
-      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+      if (rounds_at_hops(tensor)) return exchange_->reduce(tensor);
+      group_->call([&](ncclComm_t nccl, cudaStream_t on) {
+        if (is_reordered())
+          return for_each_piece(tensor, [&](const Tensor& piece, int owner) {
+            return ncclReduce(piece.data, piece.data, elements(piece), type_of(piece.dtype), ncclSum, owner,
+                              nccl, on);
+          });
+        const Tensor own = own_piece(tensor);
         return ncclReduceScatter(tensor.data, own.data, elements(own), type_of(tensor.dtype), ncclSum, nccl,
                                  on);
       });
@@ -78,8 +97,13 @@ class NcclCommunicator final : public Communicator {
     assert(tensor.size() % size() == 0);
     if (tensor.size() == 0) return std::make_unique<DoneTransfer>();
     return start(stream, "all_gather", tensor, [&] {
-      const Tensor own = own_piece(tensor);
-      group_.call([&](ncclComm_t nccl, cudaStream_t on) {
+      group_->call([&](ncclComm_t nccl, cudaStream_t on) {
+        if (is_reordered())
+          return for_each_piece(tensor, [&](const Tensor& piece, int owner) {
+            return ncclBroadcast(piece.data, piece.data, elements(piece), type_of(piece.dtype), owner, nccl,
+                                 on);
+          });
+        const Tensor own = own_piece(tensor);
         return ncclAllGather(own.data, tensor.data, elements(own), type_of(tensor.dtype), nccl, on);
       });
     });
@@ -91,29 +115,57 @@ class NcclCommunicator final : public Communicator {
   /// NCCL rounds a partial sum wherever it passes on; between two ranks there is only one sum.
   bool rounds_at_hops(const Tensor& tensor) const { return tensor.dtype == DType::bf16 && size() > 2; }
 
-  Tensor own_piece(const Tensor& tensor) const {
+  bool is_reordered() const { return !std::is_sorted(order_.begin(), order_.end()); }
+
+  Tensor piece_of(int owner, const Tensor& tensor) const {
     const std::int64_t piece = tensor.size() / size();
-    return tensor.part(piece * rank(), {piece});
+    return tensor.part(piece * owner, {piece});
+  }
+  Tensor own_piece(const Tensor& tensor) const { return piece_of(rank(), tensor); }
+
+  /// NCCL gives piece n to its own rank n. In another order each piece is therefore a call of its own, from or to the
+  /// NCCL rank of its owner: together they move as many bytes round the ring.
+  template <class Call>
+  ncclResult_t for_each_piece(const Tensor& tensor, const Call& call) const {
+    ncclResult_t result = ncclSuccess;
+    for (int owner = 0; owner < size() && !is_fault(result); ++owner)
+      result = call(piece_of(owner, tensor), group_->members().nccl_rank(owner));
+    return result;
+  }
+
+  /// All ranks become an NCCL communicator, numbered by `order`. It replaces one that there was, which all ranks leave.
+  void join(const std::vector<int>& order) {
+    NcclMembers members{.purpose = "in the " + name_ + " group", .rank = rank(), .names = {}, .order = order};
+    for (int rank = 0; rank < size(); ++rank) members.names.push_back(endpoint_->describe(rank));
+    const std::string mine = members.rank == 0 ? new_nccl_id(members.me()) : std::string();
+    const std::string id =
+        broadcast_text(*endpoint_, mine, 0, "NCCL's id " + members.purpose, options_.joining_s);
+    auto group = std::make_unique<NcclGroup>(std::move(members), id, device_, options_);
+    exchange_ = std::make_unique<PieceExchange>(*group, device_);
+    group_ = std::move(group);
   }
 
   void sum_by_exchange(const Tensor& tensor) {
     const std::int64_t part = kPartBytesPerRank * size() / static_cast<std::int64_t>(bytes_of(tensor.dtype));
     for (std::int64_t begin = 0; begin < tensor.size(); begin += part) {
       const Tensor now = tensor.part(begin, {std::min(part, tensor.size() - begin)});
-      exchange_.reduce(now);
-      exchange_.gather(now);
+      exchange_->reduce(now);
+      exchange_->gather(now);
     }
   }
 
   TransferPtr start(Stream& stream, const char* what, const Tensor& tensor,
                     const std::function<void()>& enqueue) {
-    return std::make_unique<NcclTransfer>(group_, group_.start(stream, described(what, tensor), enqueue));
+    return std::make_unique<NcclTransfer>(*group_, group_->start(stream, described(what, tensor), enqueue));
   }
 
   const std::string name_;
+  const std::unique_ptr<Endpoint> endpoint_;
+  kernels::Device& device_;
   const NcclOptions options_;
-  NcclGroup group_;
-  PieceExchange exchange_;
+  std::vector<int> order_;
+  std::unique_ptr<NcclGroup> group_;
+  std::unique_ptr<PieceExchange> exchange_;
 };
 
 }  // namespace
@@ -122,12 +174,7 @@ std::unique_ptr<Communicator> create_nccl_communicator(std::string name, std::un
                                                        kernels::Device& device, NcclOptions options) {
   if (endpoint->size() == 1)
     return create_link_communicator(std::move(name), std::move(endpoint), device, {options.deadline_s});
-  NcclMembers members{"in the " + name + " group", endpoint->rank(), {}};
-  for (int rank = 0; rank < endpoint->size(); ++rank) members.names.push_back(endpoint->describe(rank));
-  const std::string mine = members.rank == 0 ? new_nccl_id(members.me()) : std::string();
-  const std::string id =
-      broadcast_text(*endpoint, mine, 0, "NCCL's id " + members.purpose, options.joining_s);
-  return std::make_unique<NcclCommunicator>(std::move(name), std::move(members), id, device, options);
+  return std::make_unique<NcclCommunicator>(std::move(name), std::move(endpoint), device, options);
 }
 
 }  // namespace tenax::comm

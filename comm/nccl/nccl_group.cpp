@@ -27,6 +27,10 @@ constexpr double kLeaving_s = 5;
 
 }  // namespace
 
+int NcclMembers::nccl_rank(int of) const {
+  return order.empty() ? of : static_cast<int>(std::find(order.begin(), order.end(), of) - order.begin());
+}
+
 std::string NcclMembers::others() const {
   std::string text;
   for (int other = 0; other < size(); ++other)
@@ -62,7 +66,8 @@ void NcclGroup::join(const std::string& id, int max_blocks) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   if (max_blocks > 0) config.maxCTAs = max_blocks;
-  ncclResult_t result = ncclCommInitRankConfig(&nccl_, members_.size(), nccl_id, members_.rank, &config);
+  ncclResult_t result =
+      ncclCommInitRankConfig(&nccl_, members_.size(), nccl_id, members_.nccl_rank(members_.rank), &config);
   if (!is_fault(result)) result = settle(result, options_.joining_s);
   if (is_fault(result)) throw_nccl_error(result, operation_.c_str(), members_.me());
 }

@@ -20,14 +20,16 @@
 
 namespace tenax::comm {
 
-/// Who is in a group, for its errors: "in the data group", this rank's name, "rank 2 (hostB)" of
-/// each.
+/// Who is in a group, and for its errors "in the data group", "rank 2 (hostB)" of each.
 struct NcclMembers {
   std::string purpose;
   int rank = 0;
   std::vector<std::string> names;
+  /// The ranks in the order in which NCCL numbers them; empty: in their own.
+  std::vector<int> order = {};
 
   int size() const { return static_cast<int>(names.size()); }
+  int nccl_rank(int of) const;
   const std::string& me() const { return names[static_cast<std::size_t>(rank)]; }
   std::string others() const;
 };

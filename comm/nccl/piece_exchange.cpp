@@ -34,9 +34,10 @@ void PieceExchange::reduce(const Tensor& tensor) {
       if (peer == members.rank) continue;
       const Tensor theirs = piece(tensor, peer);
       const Tensor& contribution = contributions[static_cast<std::size_t>(peer)];
-      if (theirs.size() > 0) result = ncclSend(theirs.data, theirs.bytes(), ncclUint8, peer, nccl, stream);
+      const int there = members.nccl_rank(peer);
+      if (theirs.size() > 0) result = ncclSend(theirs.data, theirs.bytes(), ncclUint8, there, nccl, stream);
       if (own.size() > 0 && !is_fault(result))
-        result = ncclRecv(contribution.data, contribution.bytes(), ncclUint8, peer, nccl, stream);
+        result = ncclRecv(contribution.data, contribution.bytes(), ncclUint8, there, nccl, stream);
     }
     return result;
   });
@@ -53,9 +54,10 @@ void PieceExchange::gather(const Tensor& tensor) {
     for (int peer = 0; peer < members.size() && !is_fault(result); ++peer) {
       if (peer == members.rank) continue;
       const Tensor theirs = piece(tensor, peer);
-      if (own.size() > 0) result = ncclSend(own.data, own.bytes(), ncclUint8, peer, nccl, stream);
+      const int there = members.nccl_rank(peer);
+      if (own.size() > 0) result = ncclSend(own.data, own.bytes(), ncclUint8, there, nccl, stream);
       if (theirs.size() > 0 && !is_fault(result))
-        result = ncclRecv(theirs.data, theirs.bytes(), ncclUint8, peer, nccl, stream);
+        result = ncclRecv(theirs.data, theirs.bytes(), ncclUint8, there, nccl, stream);
     }
     return result;
   });

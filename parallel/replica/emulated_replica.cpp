@@ -26,16 +26,16 @@ std::unique_ptr<comm::Communicator> make_group(GroupKind kind, const PipelineCon
   for (const int rank : ranks) group.push_back(context.peers[static_cast<std::size_t>(rank)]);
   const auto me =
       static_cast<int>(std::find(ranks.begin(), ranks.end(), context.world.rank()) - ranks.begin());
-  std::vector<int> neighbours = {(me + 1) % size};
-  if (size > 2) neighbours.push_back((me + size - 1) % size);
   comm::DirectOptions options;
   options.depth = kManyMessages;
   options.link_gbps = link_gbps;
   options.deadline_s = deadline_s;
-  auto endpoint =
-      comm::create_emulated_direct_endpoint(grid.connection_name(name, part.color), group, me, neighbours,
-                                            *context.transport, context.device, options);
-  return comm::create_emulated_ring_communicator(name, std::move(endpoint), context.device, {deadline_s});
+  const auto make_links = [=, purpose = grid.connection_name(name, part.color),
+                           &transport = *context.transport,
+                           &device = context.device](const std::vector<int>& neighbours) {
+    return comm::create_emulated_direct_endpoint(purpose, group, me, neighbours, transport, device, options);
+  };
+  return comm::create_emulated_ring_communicator(name, me, size, make_links, context.device, {deadline_s});
 }
 
 }  // namespace

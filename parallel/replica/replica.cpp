@@ -43,6 +43,19 @@ std::unique_ptr<comm::Communicator> Replica::timed(std::unique_ptr<comm::Communi
   return timed;
 }
 
+bool Replica::order_rings(const std::vector<std::vector<int>>& orders) {
+  comm::Communicator* const data = group(GroupKind::data);
+  if (!data || data->ring_order().empty()) return false;
+  stream().synchronize(kernels::Deadline::after_s(group_deadline_s_));
+  control_->all_gather({});  // from here on nobody is in a collective
+  const auto color =
+      static_cast<std::size_t>(grid_.split(GroupKind::data, grid_.rank_of(coordinates_)).color);
+  control_->agree([&] {
+    if (!orders.at(color).empty()) data->reorder_ring(orders[color]);
+  });
+  return true;
+}
+
 void Replica::report(StepObserver* observer, bool all) {
   if (all) stream().synchronize(kernels::Deadline::after_s(deadline_s_));
   for (comm::TimedCommunicator* group : timed_) group->report(observer);

@@ -55,6 +55,12 @@ class Replica {
   /// The tensor or data group, in which this rank's number is its coordinate. Null where it has
   /// none; other kinds have none to lend.
   virtual comm::Communicator* group(GroupKind kind) = 0;
+  /// Collective, while no collective of a data group is under way: joins the ring of each data group
+  /// in its own of `orders` (by the color of ProcessGrid::split), data coordinates round the ring.
+  /// An empty one leaves its group's as it is. Sums keep every bit but for those of NCCL, which then
+  /// adds in another order. Returns whether the groups have rings; where they have none nothing
+  /// happens. Throws comm::AgreedError.
+  bool order_rings(const std::vector<std::vector<int>>& orders);
   virtual bool reads_tokens() const = 0;
 
   /// The pipeline's passes over `batch`, which begin the data-parallel sums as they go. Without

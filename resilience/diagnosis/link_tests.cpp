@@ -30,7 +30,7 @@ LinkTests::LinkTests(comm::ControlGroup& control, TestedGroup group, kernels::De
     : control_(control), group_(std::move(group)), preempted_s_(std::move(preempted_s)) {
   comm::Communicator* communicator = group_.communicator;
   if (!communicator) return;
-  rounds_ = probe_rounds(communicator->topology(), communicator->size());
+  rounds_ = probe_rounds(*communicator);
   probe_.emplace(*communicator, device, deadline_s);
 }
 

@@ -42,6 +42,26 @@ std::vector<ProbeRound> probe_rounds(comm::LinkTopology topology, int ranks) {
   return topology == comm::LinkTopology::ring ? ring_rounds(ranks) : circle_rounds(ranks);
 }
 
+std::vector<ProbeRound> probe_rounds(const comm::Communicator& group) {
+  const std::vector<ProbeRound> first = probe_rounds(group.topology(), group.size());
+  const std::vector<int> order = group.ring_order();
+  if (group.topology() != comm::LinkTopology::ring || std::is_sorted(order.begin(), order.end()))
+    return first;
+  std::vector<ProbeRound> rounds = first;
+  std::vector<RankPair> joined;
+  for (ProbeRound& round : rounds)
+    for (RankPair& pair : round)
+      joined.push_back(
+          pair = pair_of(order[static_cast<std::size_t>(pair.a)], order[static_cast<std::size_t>(pair.b)]));
+  for (ProbeRound avoided : first) {
+    std::erase_if(avoided, [&](const RankPair& pair) {
+      return std::find(joined.begin(), joined.end(), pair) != joined.end();
+    });
+    if (!avoided.empty()) rounds.push_back(std::move(avoided));
+  }
+  return rounds;
+}
+
 std::vector<ProbeRound> rounds_with(const std::vector<ProbeRound>& rounds, std::span<const int> ends) {
   const auto concerns = [ends](const RankPair& pair) {
     return std::any_of(ends.begin(), ends.end(), [&](int rank) { return pair.has(rank); });

@@ -24,6 +24,10 @@ using ProbeRound = std::vector<RankPair>;
 /// in each of which one rank rests. No links: none.
 std::vector<ProbeRound> probe_rounds(comm::LinkTopology topology, int ranks);
 
+/// Those of a group's links: of its ring as it is joined now, then the links of its first order that
+/// this one avoids, as nothing else would show that they have healed.
+std::vector<ProbeRound> probe_rounds(const comm::Communicator& group);
+
 /// The same with the pairs alone that one of `ends` is in.
 std::vector<ProbeRound> rounds_with(const std::vector<ProbeRound>& rounds, std::span<const int> ends);
 

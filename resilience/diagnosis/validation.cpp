@@ -36,7 +36,7 @@ double agreed_least(comm::ControlGroup& control, double value) {
 double link_seconds(const ValidationRequest& request, const comm::Communicator& group, GroupKind kind) {
   constexpr double kMegabyte = 1e6;
   const bool is_tensor = kind == GroupKind::tensor;
-  const ProbeBudget budget{.rounds = static_cast<int>(probe_rounds(group.topology(), group.size()).size()),
+  const ProbeBudget budget{.rounds = static_cast<int>(probe_rounds(group).size()),
                            .bytes_per_s = is_tensor ? request.tensor_bytes_per_s : request.data_bytes_per_s};
   double seconds = 0;
   for (const double mb : request.probe_mb) seconds += probe_seconds(kMegabyte * mb, budget);

@@ -66,10 +66,12 @@ TEST(EmulatedTensorGroup, ends_its_passes_together) {
     threads.emplace_back([&, rank] {
       const auto device = kernels::create_emulated_device({});
       const auto stream = device->create_stream();
-      auto endpoint = comm::create_emulated_direct_endpoint(
-          "tensor", network.peers(), rank, {1 - rank}, network.transport(rank), *device, {.depth = 1000});
-      const auto group =
-          comm::create_emulated_ring_communicator("tensor", std::move(endpoint), *device, {.deadline_s = 20});
+      const auto make_links = [&](const std::vector<int>& neighbours) {
+        return comm::create_emulated_direct_endpoint("tensor", network.peers(), rank, neighbours,
+                                                     network.transport(rank), *device, {.depth = 1000});
+      };
+      const auto group = comm::create_emulated_ring_communicator("tensor", rank, kRanks, make_links, *device,
+                                                                 {.deadline_s = 20});
       const double pass_s = rank == 1 ? 0.06 : 0.02;
       EmulatedStage stage({pass_s, pass_s, pass_s, 0}, true, true, *device, *stream);
       stage.end_passes_with(*group);

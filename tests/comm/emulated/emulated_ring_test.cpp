@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -26,20 +30,20 @@ struct RingRank {
   }
 };
 
-void run_ring(LocalNetwork& network, const std::function<void(RingRank)>& body) {
+void run_ring(LocalNetwork& network, const std::function<void(RingRank)>& body, double deadline_s = 20) {
   const int size = static_cast<int>(network.peers().size());
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       const auto device = kernels::create_emulated_device({});
       const auto stream = device->create_stream();
-      std::set<int> neighbours{(rank + 1) % size, (rank + size - 1) % size};
-      neighbours.erase(rank);
-      auto endpoint = create_emulated_direct_endpoint("data", network.peers(), rank,
-                                                      {neighbours.begin(), neighbours.end()},
-                                                      network.transport(rank), *device, {.depth = 1000});
-      const auto ring =
-          create_emulated_ring_communicator("data", std::move(endpoint), *device, {.deadline_s = 20});
+      const auto make_links = [&](const std::vector<int>& neighbours) {
+        return create_emulated_direct_endpoint("data", network.peers(), rank, neighbours,
+                                               network.transport(rank), *device,
+                                               {.depth = 1000, .deadline_s = deadline_s});
+      };
+      const auto ring = create_emulated_ring_communicator("data", rank, size, make_links, *device,
+                                                          {.deadline_s = deadline_s});
       body({*device, *stream, *ring});
     });
   for (std::thread& thread : threads) thread.join();
@@ -130,6 +134,124 @@ TEST(EmulatedRing, lends_its_links_to_the_ranks_before_and_after) {
     for (int peer = 0; peer < 4; ++peer)
       EXPECT_EQ(rank.ring.link(peer) != nullptr, (peer - me) % 2 != 0) << me << " to " << peer;
   });
+}
+
+/// Both directions are one edge.
+using Edges = std::set<std::pair<int, int>>;
+
+Edges edges_of(const std::vector<int>& order) {
+  Edges edges;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    edges.insert(std::minmax(order[i], order[(i + 1) % order.size()]));
+  return edges;
+}
+
+/// The links that carry messages, while `watched`.
+struct UsedEdges {
+  std::mutex mutex;
+  std::atomic<bool> watched = false;
+  Edges edges;
+  OnSend on_send() {
+    return [this](int from, int to, const std::string&, const MessageHeader&) {
+      if (!watched) return;
+      const std::lock_guard lock(mutex);
+      edges.insert(std::minmax(from, to));
+    };
+  }
+};
+
+std::vector<int> first_order(int ranks) {
+  std::vector<int> order(static_cast<std::size_t>(ranks));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// Collectives before, in `order`, and back in the first one. Returns the links used in between.
+Edges edges_used_in(const std::vector<int>& order) {
+  const auto ranks = static_cast<int>(order.size());
+  UsedEdges used;
+  LocalNetwork network(ranks, used.on_send());
+  std::barrier meeting(ranks);
+  run_ring(network, [&](const RingRank& rank) {
+    const Tensor tensor{nullptr, DType::f32, {4000}};
+    const auto reduce = [&] {
+      rank.ring.start_reduce_scatter(rank.stream, tensor)->wait(Deadline::after_s(20));
+      rank.ring.all_reduce(rank.stream, tensor, ReduceOp::sum);
+      meeting.arrive_and_wait();
+    };
+    EXPECT_EQ(rank.ring.ring_order(), first_order(ranks));
+    reduce();
+    EXPECT_TRUE(rank.ring.reorder_ring(order));
+    EXPECT_EQ(rank.ring.ring_order(), order);
+    used.watched = true;
+    reduce();
+    used.watched = false;
+    EXPECT_TRUE(rank.ring.reorder_ring(first_order(ranks)));
+    reduce();
+  });
+  return used.edges;
+}
+
+TEST(EmulatedRing, in_another_order_uses_its_links_alone_and_finds_back) {
+  std::vector<int> order = first_order(4);
+  do {
+    EXPECT_EQ(edges_used_in(order), edges_of(order)) << testing::PrintToString(order);
+  } while (std::next_permutation(order.begin(), order.end()));
+  for (const std::vector<int>& larger : {std::vector{0, 2, 4, 1, 3}, {0, 2, 1, 3, 4, 5, 6, 7}})
+    EXPECT_EQ(edges_used_in(larger), edges_of(larger)) << testing::PrintToString(larger);
+}
+
+TEST(EmulatedRing, in_another_order_does_not_wait_for_the_slow_link_it_avoids) {
+  constexpr double kSlow_s = 0.2;
+  for (const int ranks : {4, 5, 8}) {
+    LocalNetwork network(ranks, [](int from, int to, const std::string&, const MessageHeader&) {
+      if (from + to == 1) kernels::sleep_until_s(kernels::steady_now_s() + kSlow_s);  // ranks 0 and 1
+    });
+    std::vector<int> order = first_order(ranks);
+    std::swap(order[1], order[2]);
+    std::mutex mutex;
+    double last_s = 0, first_s = 1e30;
+    run_ring(network, [&](const RingRank& rank) {
+      rank.ring.reorder_ring(order);
+      const double begin_s = rank.mark_s();
+      rank.ring.all_reduce(rank.stream, {nullptr, DType::f32, {4000}}, ReduceOp::sum);
+      const std::lock_guard lock(mutex);
+      first_s = std::min(first_s, begin_s);
+      last_s = std::max(last_s, rank.mark_s());
+    });
+    EXPECT_LT(last_s - first_s, 2 * (ranks - 1) * kSlow_s) << ranks << " ranks";
+  }
+}
+
+TEST(EmulatedRing, lends_the_links_of_all_its_orders) {
+  LocalNetwork network(4);
+  run_ring(network, [&](const RingRank& rank) {
+    rank.ring.reorder_ring({0, 2, 1, 3});
+    for (int peer = 0; peer < 4; ++peer) {
+      const bool never_met = peer == rank.ring.rank();
+      EXPECT_EQ(rank.ring.link(peer) == nullptr, never_met) << rank.ring.rank() << " to " << peer;
+    }
+  });
+}
+
+TEST(EmulatedRing, says_who_does_not_come_when_the_order_changes) {
+  constexpr double kShort_s = 2;
+  LocalNetwork network(4);
+  std::atomic<int> refused = 0;
+  run_ring(
+      network,
+      [&](const RingRank& rank) {
+        if (rank.ring.rank() == 0) return;  // the lower end of its link to 2
+        try {
+          rank.ring.reorder_ring({0, 2, 1, 3});
+        } catch (const kernels::Error& error) {
+          EXPECT_EQ(error.scope(), kernels::Scope::link);
+          EXPECT_NE(std::string(error.what()).find("rank 0"), std::string::npos) << error.what();
+          ++refused;
+        }
+      },
+      kShort_s);
+  EXPECT_EQ(refused, 1) << "rank 2 alone needs rank 0";
 }
 
 TEST(EmulatedRing, a_group_of_one_sends_nothing) {

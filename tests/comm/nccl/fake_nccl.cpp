@@ -140,6 +140,21 @@ ncclResult_t ncclAllReduce(const void* source, void* destination, std::size_t co
   return add_collective(*nccl, stream, source, bytes, destination, bytes,
                         [=](const std::vector<Bytes>& brought) { return reduce(brought, type, op); });
 }
+ncclResult_t ncclReduce(const void* source, void* destination, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t nccl, cudaStream_t stream) {
+  const std::size_t bytes = count * bytes_of(type);
+  const bool is_root = nccl->rank == root;
+  return add_collective(
+      *nccl, stream, source, bytes, destination, is_root ? bytes : 0,
+      [=](const std::vector<Bytes>& brought) { return is_root ? reduce(brought, type, op) : Bytes{}; });
+}
+ncclResult_t ncclBroadcast(const void* source, void* destination, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t nccl, cudaStream_t stream) {
+  const std::size_t bytes = count * bytes_of(type);
+  return add_collective(
+      *nccl, stream, source, bytes, destination, bytes,
+      [=](const std::vector<Bytes>& brought) { return brought[static_cast<std::size_t>(root)]; });
+}
 ncclResult_t ncclReduceScatter(const void* source, void* destination, std::size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t nccl, cudaStream_t stream) {
   const std::size_t bytes = count * bytes_of(type);

@@ -38,6 +38,54 @@ TEST_P(NcclCommunicatorTest, carries_many_collectives_at_once) {
   run([](const DeviceRank& rank) { expect_many_device_collectives(rank); });
 }
 
+/// Sums of whole numbers are the same in any order.
+void expect_exact_pieces(const DeviceRank& rank) {
+  constexpr std::size_t kPiece = 1000;
+  const auto ranks = static_cast<std::size_t>(rank.communicator.size()),
+             me = static_cast<std::size_t>(rank.communicator.rank());
+  std::vector<float> mine(kPiece * ranks);
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = static_cast<float>(i * (me + 1));
+  Values values(rank.device, rank.stream, mine);
+  rank.communicator.start_reduce_scatter(rank.stream, values.tensor())->order_before(rank.stream, soon());
+  values.fetch(rank.stream);
+  const std::vector<float> sums = values.values(rank.stream);
+  for (std::size_t i = kPiece * me; i < kPiece * (me + 1); ++i)
+    ASSERT_EQ(sums[i], static_cast<float>(i * ranks * (ranks + 1) / 2)) << "element " << i;
+}
+
+TEST_P(NcclCommunicatorTest, in_another_order_every_rank_has_the_same_piece) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one has no NCCL";
+  run([](const DeviceRank& rank) {
+    const std::vector<int> first = rank.communicator.ring_order();
+    std::vector<int> turned = first, crossed = first;
+    std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+    std::swap(crossed.front(), crossed[1]);
+    for (const std::vector<int>& order : {turned, crossed}) {
+      ASSERT_TRUE(rank.communicator.reorder_ring(order));
+      EXPECT_EQ(rank.communicator.ring_order(), order);
+      expect_exact_pieces(rank);
+      DeviceAllGather<float>(rank, 1000, 1).expect_result();
+      expect_device_all_reduce<kernels::bf16_t>(rank, 1000, 2, ReduceOp::sum);
+      DeviceReduceScatter<kernels::bf16_t>(rank, 1000, 3).expect_result();
+    }
+    ASSERT_TRUE(rank.communicator.reorder_ring(first));
+    expect_all_device_collectives<float>(rank);
+  });
+}
+
+TEST_P(NcclCommunicatorTest, names_who_does_not_come_when_the_order_changes) {
+  if (GetParam() < 3) GTEST_SKIP() << "of two there is one order";
+  run_on_devices(GetParam(), kShort_s, [](World& world, kernels::Device& device, kernels::Stream&) {
+    const auto communicator =
+        create_nccl_communicator("test", world.split_endpoint(0, world.rank()), device, {kShort_s, kShort_s});
+    std::vector<int> order = communicator->ring_order();
+    std::swap(order[0], order[1]);
+    fake_nccl::set_network(world.rank() == 0 ? Network::healthy : Network::faulty);
+    expect_error([&] { communicator->reorder_ring(order); },
+                 {world.rank() == 0 ? "joining NCCL" : "remote process exited"});
+  });
+}
+
 TEST_P(NcclCommunicatorTest, names_the_others_when_the_deadline_passes_and_lets_streams_go_on) {
   if (GetParam() == 1) GTEST_SKIP() << "a group of one waits for nobody";
   run(

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,16 @@ inline constexpr double kPatience_s = 60;  ///< for what happens unless somethin
 inline std::unique_ptr<comm::Communicator> make_ring(comm::LocalNetwork& network, const std::string& name,
                                                      const std::vector<int>& ranks, int place,
                                                      kernels::Device& device, double link_gbps) {
-  const int size = static_cast<int>(ranks.size());
   std::vector<comm::Peer> peers;
   for (const int rank : ranks) peers.push_back(network.peers()[static_cast<std::size_t>(rank)]);
-  std::set<int> neighbours{(place + 1) % size, (place + size - 1) % size};
-  neighbours.erase(place);
-  auto endpoint = comm::create_emulated_direct_endpoint(
-      name, peers, place, {neighbours.begin(), neighbours.end()},
-      network.transport(ranks[static_cast<std::size_t>(place)]), device,
-      {.depth = 1 << 16, .link_gbps = link_gbps, .deadline_s = kPatience_s});
-  return comm::create_emulated_ring_communicator(name, std::move(endpoint), device,
-                                                 {.deadline_s = kPatience_s});
+  auto& transport = network.transport(ranks[static_cast<std::size_t>(place)]);
+  const auto make_links = [=, &transport, &device](const std::vector<int>& neighbours) {
+    return comm::create_emulated_direct_endpoint(
+        name, peers, place, neighbours, transport, device,
+        {.depth = 1 << 16, .link_gbps = link_gbps, .deadline_s = kPatience_s});
+  };
+  return comm::create_emulated_ring_communicator(name, place, static_cast<int>(ranks.size()), make_links,
+                                                 device, {.deadline_s = kPatience_s});
 }
 
 /// Messages between two ranks arrive so much later.

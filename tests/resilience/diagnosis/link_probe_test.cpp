@@ -34,6 +34,27 @@ double seconds_between(const Probes& probes, int from, int to) {
   return 0;
 }
 
+TEST(LinkProbe, tests_a_ring_in_its_order_and_then_the_links_that_it_avoids) {
+  constexpr int kRanks = 4;
+  constexpr double kSlow_s = 0.02;
+  comm::LocalNetwork network(kRanks, delay_between(0, 1, kSlow_s));
+  Probes probes(kRanks);
+  comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
+    const auto device = kernels::create_emulated_device({});
+    const auto ring = make_ring(network, "data", {0, 1, 2, 3}, world.rank(), *device, 0);
+    ring->reorder_ring({0, 2, 1, 3});
+    const auto rounds = probe_rounds(*ring);
+    ASSERT_EQ(rounds.size(), 3U);
+    EXPECT_EQ(rounds[0], (ProbeRound{{0, 2}, {1, 3}}));
+    EXPECT_EQ(rounds[1], (ProbeRound{{1, 2}, {0, 3}}));
+    EXPECT_EQ(rounds[2], (ProbeRound{{0, 1}, {2, 3}}));
+    probes[static_cast<std::size_t>(world.rank())] =
+        LinkProbe(*ring, *device, kPatience_s).run(rounds, kTinyProbeBytes, 1);
+  });
+  EXPECT_GE(seconds_between(probes, 0, 1), kSlow_s);
+  for (const auto& sent : probes) EXPECT_EQ(sent.size(), 3U);
+}
+
 // tests/bench/link_probe_bench shows that rounds take as long in groups of 64 as in groups of 8.
 TEST(LinkProbe, tests_both_directions_of_each_link_of_a_ring_with_the_messages_own_time) {
   constexpr double kMessage_s = 2e-3;
