@@ -102,6 +102,10 @@ this machine, a file or the network cannot, or the run failed
 .B 2
 the deck or the command line is wrong
 .TP
+.B 3
+stopped to be started again elsewhere (mitigate.restart = "exit"): a checkpoint is written, and exclude_hosts.txt in the
+run directory names the slow hosts, one a line
+.TP
 .B 137
 a rank was killed (SIGKILL, by the kernel for want of memory perhaps), of which mpirun \-q says no word
 .PP

@@ -4,9 +4,13 @@
 #   bash app/run.sh DECK [section.key=value …]
 #
 # SIGTERM, SIGUSR1 or Ctrl-C: checkpoint at the next step boundary, then exit 0; a second Ctrl-C ends it at once.
-# Status: 0 done, or stopped on request; 2 wrong deck or command line; 1 anything else.
+# In a Slurm allocation hosts that exclude_hosts.txt in the run directory names are left out, where the others suffice; a
+# run that ends to be started again without some (mitigate.restart) is.
+# Status: 0 done, or stopped on request; 3 to be started again elsewhere, which cannot be done here; 2 wrong deck or
+# command line; 1 anything else.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/excluded_hosts.sh"
 
 prepare() {
   ensure_packages "${run_packages[@]}"
@@ -16,13 +20,21 @@ prepare() {
   build_target tenax
 }
 
-# Sets `launcher` to the command that starts $1 ranks.
+# Sets `launcher` to the command that starts $1 ranks. Fails where too few hosts are left for them: then it uses all.
 choose_launcher() {
   if [ -n "${SLURM_JOB_ID:-}" ] && command -v srun >/dev/null; then
-    launcher=(srun --mpi=pmix -n "$1")
-  else
-    launcher=(mpirun -q -n "$1")
+    leave_hosts_out "$run_directory" "$1"
+    local left_out=$?
+    launcher=(srun --mpi=pmix -n "$1" "${exclusion[@]}")
+    return $left_out
   fi
+  launcher=(mpirun -q -n "$1")
+}
+
+# Whether there are hosts for another start, other ones than before; then `launcher` uses them.
+starts_elsewhere() {
+  local before=${launcher[*]}
+  choose_launcher "$ranks" && [ "${launcher[*]}" != "$before" ]
 }
 
 # Ranks that are still starting miss a signal, so it is sent again; more than one does no harm.
@@ -79,8 +91,11 @@ plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
 if [ "$replicas" -gt 1 ]; then
   run_job "$tenax_build/tenax" launch "$@"
 else
-  choose_launcher "$ranks"
+  choose_launcher "$ranks" || say "without the hosts in exclude_hosts.txt too few are left: all are used"
   run_job "${launcher[@]}" "$tenax_build/tenax" "$@"
+  while [ $status = 3 ] && starts_elsewhere; do
+    run_job "${launcher[@]}" "$tenax_build/tenax" "$@" run.resume=auto
+  done
 fi
 explain_signal
 [ ! -d "$run_directory" ] || echo "run directory: $run_directory"

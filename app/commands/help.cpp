@@ -25,7 +25,7 @@ constexpr std::array<Entry, 13> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
-     "link.\n"
+     "link,\nwhat can be done in this layout against what becomes slow ([mitigate]).\n"
      "With device.kind=cuda where there is no GPU, memory is that of ranks on H200s, times are this "
      "CPU's.\n"},
     {"schedule",
@@ -175,7 +175,8 @@ std::string general_help() {
   text +=
       "       tenax --help | CMD --help | help CMD | --deck-help | --version | --completion bash|zsh\n\n"
       "SIGUSR1 (mpirun forwards it) or SIGTERM to the ranks: checkpoint at the next step, then exit 0.\n"
-      "Exit status: 0 done or stopped on request; 2 wrong deck or command line; 1 anything else.\n";
+      "Exit status: 0 done or stopped on request; 3 stopped to be started again elsewhere\n"
+      "(mitigate.restart); 2 wrong deck or command line; 1 anything else.\n";
   return text;
 }
 

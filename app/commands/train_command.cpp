@@ -40,12 +40,14 @@ using Ended = std::function<void(int status, const std::string& reason)>;
 int train(const Train& train, const Ended& ended, const Build& build, bool by_sigterm = true) {
   StopSignals signals(by_sigterm);  // first: threads started later inherit the blocked signals
   std::function<void()> epilogue;
+  int status = 0;
   {
     const auto world = comm::start_mpi_world({});
     try {
       TrainingRun run(*world, signals, build);
       epilogue = train(run);
-      if (world->rank() == 0) ended(0, "");
+      status = run.status();
+      if (world->rank() == 0) ended(status, "");
     } catch (const comm::AgreedError& error) {
       if (world->rank() == 0) print_error(error);
       if (world->rank() == 0) ended(error.exit_status(), message_of(error));
@@ -57,7 +59,7 @@ int train(const Train& train, const Ended& ended, const Build& build, bool by_si
     }
   }
   if (epilogue) epilogue();  // the other ranks have gone
-  return 0;
+  return status;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "app/console.hpp"
 #include "app/inference/generator.hpp"
+#include "app/training/start_elsewhere.hpp"
 #include "app/units.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
@@ -127,6 +128,15 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
   return folded_lines(text);
 }
 
+namespace {
+
+const char* words_of_end(const std::string& reason) {
+  if (reason == kRestart) return "to be started again without the hosts in exclude_hosts.txt";
+  return reason == "signal" ? "a signal" : "run.max_minutes";
+}
+
+}  // namespace
+
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
   Console console(true);
   const auto steps = static_cast<long long>(steps_done);
@@ -134,7 +144,7 @@ void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const st
   const bool has_checkpoint = deck.checkpoint.interval >= 0 && deck.device.kind != io::DeviceKind::emulated;
   if (reason != "completed" && has_checkpoint) {
     console.say(format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
-                       steps, reason == "signal" ? "a signal" : "run.max_minutes", checkpoint.c_str(),
+                       steps, words_of_end(reason), checkpoint.c_str(),
                        deck.run.resumes_newest() ? "" : " with run.resume=auto"));
     return;
   }

@@ -13,6 +13,7 @@ enum Field {
   squares,
   signalled,
   time_is_up,
+  restarts,
   failed,
   checkpoint_due,
   is_void,
@@ -37,6 +38,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[squares] = ballot.sums.squares;
   sums[signalled] = count(ballot.signalled);
   sums[time_is_up] = count(ballot.time_is_up);
+  sums[restarts] = count(ballot.restarts);
   sums[failed] = count(ballot.has_failed);
   sums[checkpoint_due] = count(ballot.checkpoint_is_due);
   sums[is_void] = count(ballot.is_void);
@@ -55,7 +57,8 @@ Sums to_sums(const StepBallot& ballot) {
 Verdict verdict_of(const Sums& sums) {
   if (sums[is_void] > 0) return Verdict::again;
   if (sums[failed] > 0) return Verdict::stop;
-  return sums[signalled] > 0 || sums[time_is_up] > 0 ? Verdict::suspend : Verdict::go_on;
+  const bool suspends = sums[signalled] > 0 || sums[time_is_up] > 0 || sums[restarts] > 0;
+  return suspends ? Verdict::suspend : Verdict::go_on;
 }
 
 // One rank's, and sums of zeros beside it.
@@ -81,6 +84,7 @@ StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double 
                 .squares = sums[squares],
                 .signalled = sums[signalled] > 0,
                 .time_is_up = sums[time_is_up] > 0,
+                .restarts = sums[restarts] > 0,
                 .checkpoint_is_due = sums[checkpoint_due] > 0,
                 .path_failed = sums[path_failed] > 0,
                 .has_adaptation_events = sums[events] > 0,

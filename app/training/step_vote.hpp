@@ -13,6 +13,7 @@ struct StepBallot {
   parallel::StepSums sums;
   bool signalled = false;          ///< asked to end by a signal
   bool time_is_up = false;         ///< the run's time limit is over
+  bool restarts = false;           ///< is to end, to be started again elsewhere
   bool has_failed = false;         ///< cannot go on
   bool checkpoint_is_due = false;  ///< by the clock
   bool is_void = false;            ///< its passes must run again: PipelineRunner::is_void
@@ -40,7 +41,7 @@ struct StepVote {
   double grad_norm = 0;  ///< global, before clipping; NaN where there is no data
   double squares = 0;    ///< Σ g² that the norm is of: of the sums over the batch's tokens
   bool finite = true;    ///< false: nobody updates
-  bool signalled = false, time_is_up = false;  ///< some rank: why to suspend
+  bool signalled = false, time_is_up = false, restarts = false;  ///< some rank: why to suspend
   bool checkpoint_is_due = false;
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
   bool has_all_sums = true, has_state = true;               ///< every rank

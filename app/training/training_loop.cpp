@@ -7,6 +7,7 @@
 #include "app/options.hpp"
 #include "app/training/adaptation_text.hpp"
 #include "app/training/learning_rate.hpp"
+#include "app/training/start_elsewhere.hpp"
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -109,6 +110,7 @@ std::string TrainingLoop::run() {
   mitigator_.close();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
   if (!peers_.exist() && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
+  if (end_reason_ == kRestart) exclude_hosts();
   records_.agree();
   return end_reason_;
 }
@@ -240,6 +242,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   StepBallot ballot{.sums = sums,
                     .signalled = parts_.signals.requested(),
                     .time_is_up = time_is_up(),
+                    .restarts = !excluded_hosts_.empty(),
                     .has_failed = records_.has_failed(),
                     .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
                     .is_void = pipeline.is_void(),
@@ -299,7 +302,8 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   if (!vote.finite)
     records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
   step_lines_.report(metrics);
-  if (vote.verdict == Verdict::suspend) end_reason_ = vote.signalled ? "signal" : "time_limit";
+  if (vote.verdict == Verdict::suspend)
+    end_reason_ = vote.signalled ? "signal" : vote.time_is_up ? "time_limit" : kRestart;
   ++step_;
   next_sample_ = peers_.next_sample();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
@@ -381,6 +385,13 @@ void TrainingLoop::evaluate() {
   if (peers_.exist())
     peers_.session().on_validated({.done = step_, .loss = loss, .seconds = steady_now_s() - begin_s});
   parts_.console.say(validation_line(step_, loss));
+}
+
+void TrainingLoop::exclude_hosts() {
+  comm::ControlGroup& control = parts_.replica.control();
+  control.agree([&] {
+    if (control.rank() == 0) app::exclude_hosts(parts_.deck.run.output_dir, excluded_hosts_);
+  });
 }
 
 void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {

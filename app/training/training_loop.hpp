@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
@@ -72,8 +74,8 @@ class TrainingLoop {
  public:
   /// Collective, as all calls. `first_step`: steps done before.
   TrainingLoop(TrainingParts parts, std::int64_t first_step);
-  /// Runs to the end, or until a signal or the time limit. Throws what ends the run. Returns the
-  /// reason of the end.
+  /// Runs to the end, or until a signal, the time limit or restart_without(). Throws what ends the
+  /// run. Returns the reason of the end.
   std::string run();
   std::int64_t steps_done() const { return step_; }
   /// Between steps, where the parts have a swap: GridSwap::run, after the checkpoint that is being
@@ -85,6 +87,9 @@ class TrainingLoop {
   /// was done against it took.
   double lost_s() const { return mitigator_.lost_s(); }
   double mitigation_s() const { return mitigator_.seconds(); }
+  /// Not collective, on rank 0, between two votes: the run is to end after the next step with reason
+  /// "restart", to be started again without `hosts`, which exclude_hosts.txt will name.
+  void restart_without(std::vector<std::string> hosts) { excluded_hosts_ = std::move(hosts); }
   /// Not collective, after run() has thrown: the adaptations whose outcome nobody waits
   /// for any more.
   void log_open_adaptations();
@@ -115,6 +120,7 @@ class TrainingLoop {
   void refuse_divergence() const;
   void evaluate();
   void write_profile();
+  void exclude_hosts();
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   bool time_is_up() const;
 
@@ -133,6 +139,7 @@ class TrainingLoop {
   parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
   bool is_observed_ = true;                  // the step under way: somebody is told of its passes
   std::string end_reason_ = "completed";
+  std::vector<std::string> excluded_hosts_;  // rank 0's; not empty: the run ends to be started without them
   int skipped_in_a_row_ = 0;
   std::int64_t last_validated_ = -1;
   double iterations_s_ = 0;

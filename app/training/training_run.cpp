@@ -5,6 +5,7 @@
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/training/initial_weights.hpp"
+#include "app/training/start_elsewhere.hpp"
 #include "app/training/training_data.hpp"
 #include "app/units.hpp"
 #include "io/json.hpp"
@@ -200,6 +201,7 @@ TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel:
   parts.adaptation = adaptation ? &*adaptation : nullptr;
   TrainingLoop loop(parts, first_step);
   const std::string reason = run(loop);
+  if (reason == kRestart) status_ = kRestartStatus;
   rank_.on_first([&] {
     io::JsonObject details;
     details.add("reason", reason);

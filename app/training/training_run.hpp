@@ -30,8 +30,10 @@ class TrainingRun {
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
   /// In a replica under a supervisor: RunRank::join.
   void join(const std::string& join_file);
-  /// Trains to the end, a signal or the time limit.
+  /// Trains to the end, a signal, the time limit or what calls for a restart elsewhere.
   Epilogue train();
+  /// The exit status of what train() did.
+  int status() const { return status_; }
 
  private:
   /// What replicas read of each other's state; empty on the emulated device.
@@ -54,6 +56,7 @@ class TrainingRun {
   Epilogue already_finished(std::int64_t steps) const;
   Epilogue closing(std::int64_t steps, const std::string& reason) const;
 
+  int status_ = 0;
   const double started_s_ = kernels::steady_now_s();
   StopSignals& signals_;
   Build build_;

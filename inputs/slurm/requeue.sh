@@ -4,6 +4,8 @@
 #
 #   sbatch inputs/slurm/requeue.sh [DECK [section.key=value …]]
 #
+# A run that ends to be started again without its slow hosts (mitigate.restart = "exit") is submitted anew, without them.
+#
 # After the failure of a node Slurm itself puts the job back (--requeue), which then continues from the newest
 # checkpoint, at most 30 minutes old unless checkpoint.interval says otherwise. run.resume must stay "auto".
 #SBATCH --job-name=tenax
@@ -16,10 +18,22 @@
 #SBATCH --open-mode=append
 #SBATCH --output=tenax-%j.out
 [ $# -gt 0 ] || set -- inputs/quickstart.toml
+export TENAX_REQUEUE=1  # so ranks know that there can be other hosts
 bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@"
 status=$?
 run_directory=$("$SLURM_SUBMIT_DIR/build/tenax" plan "$@" --ranks | sed -n 2p)
 if [ $status = 0 ] && tail -n 1 "$run_directory/events.jsonl" | grep -q '"reason": "signal"'; then
   scontrol requeue "$SLURM_JOB_ID"
+fi
+if [ $status = 3 ]; then
+  source "$SLURM_SUBMIT_DIR/app/excluded_hosts.sh"
+  again=(--dependency=afterany:"$SLURM_JOB_ID" --exclude="$(excluded_hosts "$run_directory" | paste -sd,)"
+         --time="$(squeue -h -j "$SLURM_JOB_ID" -o %l)")
+  for option in nodes:SLURM_JOB_NUM_NODES ntasks-per-node:SLURM_NTASKS_PER_NODE gpus-per-node:SLURM_GPUS_PER_NODE \
+      partition:SLURM_JOB_PARTITION account:SLURM_JOB_ACCOUNT; do
+    value=${option#*:}
+    [ -z "${!value:-}" ] || again+=("--${option%%:*}=${!value}")
+  done
+  sbatch "${again[@]}" "$0" "$@" run.resume=auto && status=0
 fi
 exit $status

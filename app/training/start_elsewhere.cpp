@@ -1,0 +1,51 @@
+#include "app/training/start_elsewhere.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+#include "io/posix_file.hpp"
+#include "io/whole_file.hpp"
+
+namespace tenax::app {
+namespace {
+
+constexpr const char* kExcludedFile = "exclude_hosts.txt";
+
+/// 0 where it is unset or no number.
+int number_in(const Environment& environment, const char* name) {
+  const char* const value = environment(name);
+  return value ? std::atoi(value) : 0;
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& file) {
+  std::string text;
+  const std::error_code failure = io::read_text_file(file, text);
+  if (failure && failure != std::errc::no_such_file_or_directory) io::throw_file_error("read", file, failure);
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+bool can_start_elsewhere(const Environment& environment, int hosts_used) {
+  const char* const requeue = environment("TENAX_REQUEUE");
+  if (requeue && std::string_view(requeue) == "1") return true;
+  return number_in(environment, "SLURM_JOB_NUM_NODES") > hosts_used;
+}
+
+void exclude_hosts(const std::filesystem::path& run_directory, const std::vector<std::string>& hosts) {
+  const std::filesystem::path file = run_directory / kExcludedFile;
+  std::vector<std::string> excluded = lines_of(file);
+  for (const std::string& host : hosts)
+    if (std::find(excluded.begin(), excluded.end(), host) == excluded.end()) excluded.push_back(host);
+  std::string text;
+  for (const std::string& host : excluded) text += host + "\n";
+  io::write_file_atomically(file, text);
+}
+
+}  // namespace tenax::app
