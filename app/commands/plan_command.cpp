@@ -20,6 +20,7 @@
 #include "kernels/host.hpp"
 #include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
+#include "resilience/mitigation/candidates.hpp"
 
 namespace tenax::app {
 
@@ -89,6 +90,26 @@ std::vector<std::string> missing_data(const io::Deck& deck) {
   return missing;
 }
 
+/// What the deck allows against what becomes slow, and this layout leaves possible; whether there are other hosts to start
+/// on is known where it runs.
+std::vector<std::string> possible_strategies(const io::Deck& deck, const parallel::Layout& layout,
+                                             const kernels::Device& device, bool swap_fits) {
+  if (deck.parallel.replicas > 1) return {};
+  const bool has_rings =
+      device.kind() != kernels::DeviceKind::cpu || deck.device.kind == io::DeviceKind::cuda;  // on paper
+  const resilience::Possibilities run{.allowed = allowed_strategies(deck.mitigate),
+                                      .shape = layout.grid,
+                                      .microbatches = layout.schedule.microbatches(),
+                                      .rings = has_rings,
+                                      .swap_fits = swap_fits,
+                                      .can_start_elsewhere = true,
+                                      .host_of_rank = {}};
+  std::vector<std::string> names;
+  for (const resilience::Strategy strategy : resilience::possible_strategies(run))
+    names.emplace_back(resilience::name_of(strategy));
+  return names;
+}
+
 std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
                       double rate, std::optional<std::size_t> swap_bytes) {
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
@@ -109,7 +130,9 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   plan.add("schedule", deck.pipeline.schedule.word())
       .add("schedule_of_stage", schedule_rows(layout.schedule));
   plan.add("predicted_iteration_ms", timeline.makespan_s * 1e3).add("bubble_rate", timeline.bubble_rate);
-  return plan.add("delay_tolerance_ms", tolerances_ms).add("stages", stages).text();
+  plan.add("delay_tolerance_ms", tolerances_ms)
+      .add("strategies", possible_strategies(deck, layout, *choice.device, swap_bytes.has_value()));
+  return plan.add("stages", stages).text();
 }
 
 std::string swap_text(std::optional<std::size_t> bytes) {
@@ -158,6 +181,10 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
   for (std::size_t link = 0; link < tolerances.size(); ++link)
     std::printf("link %zu-%zu tolerates a delay of %.4g ms at 1%% loss\n", link, link + 1,
                 1e3 * tolerances[link]);
+  std::string strategies;
+  for (const std::string& name : possible_strategies(deck, layout, *choice.device, swap_bytes.has_value()))
+    strategies += (strategies.empty() ? "" : ", ") + name;
+  std::printf("against what becomes slow: %s\n", strategies.empty() ? "nothing" : strategies.c_str());
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
 }
 

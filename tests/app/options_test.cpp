@@ -9,6 +9,7 @@
 #include "io/deck/deck.hpp"
 #include "parallel/replica/layout.hpp"
 #include "resilience/faults/link_faults.hpp"
+#include "resilience/mitigation/strategy.hpp"
 
 namespace tenax::app {
 namespace {
@@ -41,6 +42,20 @@ TEST(Options, every_optimizer_of_a_deck_is_there) {
     ASSERT_TRUE(deck.optimizer.kind.set(word));
     EXPECT_EQ(optimizer_of(deck).name, word);
   }
+}
+
+TEST(Options, every_strategy_of_a_deck_is_allowed_and_a_restart_where_it_says_so) {
+  io::Deck deck;
+  EXPECT_EQ(allowed_strategies(deck.mitigate),
+            (std::vector{resilience::Strategy::ring, resilience::Strategy::swap}));
+  deck.mitigate.strategies.clear();
+  for (const std::string& word : deck.mitigate.strategies.words()) deck.mitigate.strategies.add(word);
+  deck.mitigate.restart = io::RestartElsewhere::exit;
+  const std::vector<resilience::Strategy> all = allowed_strategies(deck.mitigate);
+  EXPECT_TRUE(
+      std::equal(all.begin(), all.end(), resilience::kStrategies.begin(), resilience::kStrategies.end()));
+  for (std::size_t i = 0; i < deck.mitigate.strategies.words().size(); ++i)
+    EXPECT_EQ(resilience::name_of(all[i]), deck.mitigate.strategies.words()[i]);
 }
 
 TEST(Options, a_fault_keeps_its_time_its_link_and_its_kind) {
