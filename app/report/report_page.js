@@ -5,6 +5,7 @@ const marks = {
   replica_lost: { style: 'lost', title: 'replica lost' }, replica_join: { style: 'joined', title: 'replica joined' },
   onset: { style: 'onset', title: 'slower (onset)' }, relief: { style: 'relief', title: 'faster (relief)' },
   fail_slow: { style: 'slow', title: 'fail-slow found' }, healed: { style: 'healed', title: 'healed' },
+  mitigate: { style: 'mitigated', title: 'mitigated' }, revert: { style: 'reverted', title: 'mitigation undone' },
 };
 const visible = () => data.runs.map((run, i) => ({ run, i })).filter(({ i }) => shown[i]);
 

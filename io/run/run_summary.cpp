@@ -104,7 +104,8 @@ std::string counted_events(const fs::path& directory) {
   std::string text;
   for (const char* name : {"checkpoint_failed", "skip", "repeat", "void", "wait"})
     text += counted(name, times(name, false));
-  for (const char* name : {"straggler", "reschedule", "onset", "relief", "validation", "fail_slow", "healed"})
+  for (const char* name : {"straggler", "reschedule", "onset", "relief", "validation", "fail_slow", "healed",
+                           "mitigate", "revert"})
     text += counted(name, times(name, true));
   return text;
 }

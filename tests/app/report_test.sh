@@ -103,17 +103,20 @@ cat >runs/failslow/events.jsonl <<'EVENTS'
 {"time": 10.3, "step": 3, "event": "onset", "iteration": 2, "ratio": 1.5}
 {"time": 10.4, "step": 3, "event": "validation", "seconds": 0.1, "tested": ["data"], "found": 2, "reason": "suspects"}
 {"time": 10.5, "step": 4, "event": "fail_slow", "cause": "several", "components": [{"kind": "rank", "rank": 5}, {"kind": "link", "ranks": [3, 7]}]}
+{"time": 10.55, "step": 5, "event": "mitigate", "strategy": "ring", "components": [{"kind": "link", "ranks": [3, 7]}], "order": [0, 2, 1, 3]}
 {"time": 10.6, "step": 6, "event": "healed", "kind": "link", "ranks": [3, 7], "factor": 1.01, "slow_steps": 2}
+{"time": 10.65, "step": 6, "event": "revert", "strategy": "ring", "components": [{"kind": "link", "ranks": [3, 7]}], "reason": "healed"}
 EVENTS
 echo '{"time": 10.7, "step": 7, "event": "relief", "iteration": 6, "ratio": 0.66}' >runs/failslow/replica-0/events.jsonl
 tenax report runs/failslow >/dev/null
 dom runs/failslow/report.html
-for mark in onset relief slow healed; do has "class=\"mark $mark\"" 3; done  # of two curves, and in their keys
+for mark in onset relief slow healed mitigated reverted; do has "class=\"mark $mark\"" 3; done  # of two curves, and in their keys
 has 'fail-slow found' 2
-for event in onset relief validation fail_slow healed; do has ">$event</text>" 1; done
+for event in onset relief validation fail_slow healed mitigate revert; do has ">$event</text>" 1; done
 has '"event": "fail_slow", "place": "rank 5, link of ranks 3-7"' 1
+has '"event": "mitigate", "place": "link of ranks 3-7"' 1
 has '"event": "healed", "place": "link of ranks 3-7"' 1
 has '"event": "relief", "place": "", "details": "of replica 0, ' 1
 tenax inspect runs/failslow >inspect.txt
-for event in onset relief validation fail_slow healed; do grep -q "^  $event  *1 time$" inspect.txt || fail "inspect does not count $event"; done
+for event in onset relief validation fail_slow healed mitigate revert; do grep -q "^  $event  *1 time$" inspect.txt || fail "inspect does not count $event"; done
 echo "ok browser"

@@ -18,9 +18,11 @@ TEST(RunSummary, counts_what_became_slow_and_healed) {
 {"time": 5, "event": "relief", "iteration": 90}
 {"time": 6, "event": "healed", "rank": 1}
 {"time": 7, "event": "healed", "rank": 2}
+{"time": 7, "event": "mitigate", "strategy": "ring"}
+{"time": 7, "event": "revert", "reason": "healed"}
 {"time": 8, "event": "hea)");
   const std::string text = summarise_run(folder.path());
-  for (const char* once : {"onset", "validation", "fail_slow", "relief"})
+  for (const char* once : {"onset", "validation", "fail_slow", "relief", "mitigate", "revert"})
     EXPECT_TRUE(holds(text, listed(once, "1 time"))) << once << " in " << text;
   EXPECT_TRUE(holds(text, listed("healed", "2 times"))) << text;
 }
