@@ -74,9 +74,11 @@ FailSlowWatch::FailSlowWatch(const Parts& parts)
                                                 }});
 }
 
-// Where the device is another one, who has this processor does not slow it down.
+// Where the device is another one, who has this processor does not slow it down; where ranks share cores, they keep each other from
+// them while they wait.
 double FailSlowWatch::preempted_s() {
-  return parts_.device.kind() == kernels::DeviceKind::cpu ? preemption_.take(steady_now_s()) : 0.0;
+  const bool counts = parts_.device.kind() == kernels::DeviceKind::cpu && parts_.judges_times;
+  return counts ? preemption_.take(steady_now_s()) : 0.0;
 }
 
 resilience::ValidationParts FailSlowWatch::validation_parts() {

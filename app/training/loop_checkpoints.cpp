@@ -82,6 +82,7 @@ void LoopCheckpoints::record(bool goes_on) {
 
 void LoopCheckpoints::record(const resilience::SaveReport& report, bool goes_on) {
   writing_since_s_.reset();
+  last_write_s_ = report.seconds;
   if (told_) told_(report);
   profile_.on_phase(
       {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});

@@ -42,6 +42,8 @@ class LoopCheckpoints {
   /// only warned of.
   void record(bool goes_on);
 
+  /// What the last one took, from its snapshot on; 0 before the first.
+  double last_write_s() const { return last_write_s_; }
   /// When the snapshot was complete that is still being written, steady clock.
   std::optional<double> writing_since_s() const { return writing_since_s_; }
 
@@ -55,6 +57,7 @@ class LoopCheckpoints {
   Console& console_;
   StepProfile& profile_;
   std::function<void(const resilience::SaveReport&)> told_;
+  double last_write_s_ = 0;
   double last_s_ = kernels::steady_now_s();
   std::optional<double> writing_since_s_;
 };

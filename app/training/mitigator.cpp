@@ -1,13 +1,18 @@
 #include "app/training/mitigator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
+#include <set>
 #include <utility>
 #include <variant>
 
 #include "app/options.hpp"
 #include "app/training/mitigation_text.hpp"
+#include "app/training/start_elsewhere.hpp"
 #include "kernels/deadline.hpp"
+#include "resilience/mitigation/topology_swap.hpp"
 
 namespace tenax::app {
 
@@ -20,6 +25,11 @@ namespace {
 /// Nothing costs less: to tell all ranks of it takes some of that.
 constexpr double kLeastCost = 1e-3;
 
+bool has_rings(parallel::Replica& replica) {
+  comm::Communicator* const data_group = replica.group(parallel::GroupKind::data);
+  return data_group && !data_group->ring_order().empty();
+}
+
 }  // namespace
 
 Mitigator::Mitigator(const Parts& parts)
@@ -31,10 +41,12 @@ Mitigator::Mitigator(const Parts& parts)
   possibilities_ = {.allowed = allowed_strategies(section),
                     .shape = parts_.replica.layout().grid,
                     .microbatches = parts_.replica.layout().schedule.microbatches(),
-                    .rings = false,
-                    .swap_fits = false,
+                    .rings = has_rings(parts_.replica),
+                    .swap_fits = static_cast<bool>(parts_.regrid),
                     .can_start_elsewhere = false,
                     .host_of_rank = parts_.watch.text()->hosts()};
+  const std::set<std::string> hosts(possibilities_.host_of_rank.begin(), possibilities_.host_of_rank.end());
+  possibilities_.can_start_elsewhere = can_start_elsewhere(std::getenv, static_cast<int>(hosts.size()));
   mitigation_.emplace(placement_,
                       resilience::Mitigation::Options{.min_gain = section.min_gain,
                                                       .heal_steps = static_cast<int>(section.heal_steps)});
@@ -45,8 +57,40 @@ void Mitigator::estimate_costs(double evaluation_s) {
   resilience::ActionCosts& costs = mitigation_->costs();
   for (const Strategy strategy : {Strategy::microbatches, Strategy::ring})
     costs.estimate(strategy, std::max(kLeastCost, evaluation_s));
-  costs.estimate(Strategy::swap, std::max(kLeastCost, evaluation_s));
-  costs.estimate(Strategy::restart, std::max(kLeastCost, parts_.deck.mitigate.restart_cost_s));
+  costs.estimate(Strategy::swap, std::max(kLeastCost, swap_s()));
+  costs.estimate(Strategy::restart, std::max(kLeastCost, restart_s()));
+}
+
+// A rank's master weights and moments at the rate of the data groups' collectives.
+double Mitigator::swap_s() const {
+  constexpr double kStateBytes = 12, kUnknownRate = 1e9;
+  const parallel::Layout& layout = parts_.replica.layout();
+  double bytes = static_cast<double>(parts_.deck.device.state_bytes);
+  if (layout.has_data)
+    for (const std::int64_t parameters : layout.parameters_of_stage)
+      bytes = std::max(bytes, kStateBytes * static_cast<double>(parameters) / layout.grid.data);
+  double rate = kUnknownRate;
+  for (const resilience::RankReport& report : reports_)
+    if (report.healthy.data_s > 0) rate = std::min(rate, report.healthy.data_bytes / report.healthy.data_s);
+  return bytes / rate;
+}
+
+// As long as the last start, and a checkpoint.
+double Mitigator::restart_s() const {
+  const double said_s = parts_.deck.mitigate.restart_cost_s;
+  return said_s > 0 ? said_s : start_s_ + parts_.checkpoint_s();
+}
+
+// The run ends with the next step.
+void Mitigator::restart(std::int64_t step) {
+  std::vector<std::string> hosts;
+  const auto host = [&](int rank) { return possibilities_.host_of_rank[static_cast<std::size_t>(rank)]; };
+  for (const resilience::SlowPart& part : mitigation_->slow()) {
+    hosts.push_back(host(part.component.rank));
+    if (part.component.is_link()) hosts.push_back(host(part.component.other));
+  }
+  mitigation_->applied(step + 1, 0);
+  parts_.restart_without(std::move(hosts));
 }
 
 void Mitigator::take(const resilience::InquiryEvent& event,
@@ -62,11 +106,14 @@ void Mitigator::take(const resilience::InquiryEvent& event,
 
 void Mitigator::finish(const io::TrainingMetrics& metrics) {
   if (!mitigation_) return;
+  if (start_s_ == 0) start_s_ = steady_now_s() - parts_.started_s;
   mitigation_->add(metrics.step, *metrics.iteration_seconds, metrics.is_masked);
   record(false);
   receive();
   if (mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();
-  if (!decided_) decided_ = mitigation_->decide();
+  if (decided_) return;
+  decided_ = mitigation_->decide();
+  if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
 }
 
 resilience::RunPicture Mitigator::picture() const {
@@ -108,18 +155,35 @@ void Mitigator::act(std::int64_t step) {
   const double begin_s = steady_now_s();
   const resilience::Action action = resilience::action_of_text(
       control.broadcast(decided_ ? resilience::to_text(*decided_) : std::string(), 0));
-  apply(action.placement);
-  double seconds = steady_now_s() - begin_s;
-  control.all_reduce_max({&seconds, 1});
+  const GridSwap::Outcome outcome = apply(action.placement);
+  std::array<double, 2> most = {steady_now_s() - begin_s, static_cast<double>(outcome.bytes)};
+  control.all_reduce_max(most);
   has_changed_ = true;
   if (!mitigation_) return;
   decided_.reset();
-  mitigation_->applied(step + 1, seconds, 0);
+  if (outcome.refusal.empty())
+    return mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
+                                parts_.replica.grid().generation());
+  parts_.console.warn("ranks keep their places: " + outcome.refusal);
+  mitigation_->failed();
 }
 
-void Mitigator::apply(const RunPlacement& placement) {
-  if (placement.microbatches != placement_.microbatches) share(placement.microbatches);
+// In new places rings are in the order of data ranks, and pipelines have even shares.
+GridSwap::Outcome Mitigator::apply(const RunPlacement& placement) {
+  GridSwap::Outcome outcome;
+  RunPlacement now = placement_;
+  if (placement.group_of_place != now.group_of_place) {
+    outcome = parts_.regrid(
+        resilience::rank_of_position(placement.group_of_place, parts_.replica.layout().grid.tensor));
+    if (!outcome.refusal.empty()) return outcome;
+    now.ring_order.clear();
+    now.microbatches = {};
+  }
+  placement_ = now;
+  if (placement.microbatches != now.microbatches) share(placement.microbatches);
+  if (placement.ring_order != now.ring_order) order_rings(placement);
   placement_ = placement;
+  return outcome;
 }
 
 void Mitigator::share(const std::vector<int>& microbatches) {
@@ -131,6 +195,34 @@ void Mitigator::share(const std::vector<int>& microbatches) {
     parts_.adaptation->set_microbatches(mine);
   else
     parts_.replica.pipeline().set_microbatches(mine);
+}
+
+// Groups that have an order of their own now, or had one.
+void Mitigator::order_rings(const RunPlacement& placement) {
+  const parallel::ProcessGrid& grid = parts_.replica.grid();
+  const parallel::GridShape& shape = grid.shape();
+  std::vector<std::vector<int>> orders(static_cast<std::size_t>(shape.tensor * shape.pipeline));
+  for (int stage = 0; stage < shape.pipeline; ++stage)
+    for (int tensor = 0; tensor < shape.tensor; ++tensor) {
+      const resilience::DataGroup group{.tensor = tensor, .stage = stage};
+      std::vector<int> order = ring_of(placement, group);
+      if (order == ring_of(placement_, group)) continue;
+      const int first = grid.rank_of({.tensor = tensor, .pipeline = stage, .data = 0});
+      orders[static_cast<std::size_t>(grid.split(parallel::GroupKind::data, first).color)] = std::move(order);
+    }
+  parts_.replica.order_rings(orders);
+}
+
+std::vector<std::vector<int>> Mitigator::rings() const {
+  const parallel::ProcessGrid& grid = parts_.replica.grid();
+  std::vector<std::vector<int>> rings;
+  for (const auto& [group, order] : placement_.ring_order) {
+    std::vector<int> ring;
+    for (const int data : order)
+      ring.push_back(grid.rank_of({.tensor = group.tensor, .pipeline = group.stage, .data = data}));
+    rings.push_back(std::move(ring));
+  }
+  return rings;
 }
 
 void Mitigator::record(bool all) {

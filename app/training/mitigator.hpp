@@ -10,6 +10,7 @@
 
 #include "app/console.hpp"
 #include "app/training/fail_slow_watch.hpp"
+#include "app/training/grid_swap.hpp"
 #include "app/training/step_batches.hpp"
 #include "io/deck/deck.hpp"
 #include "parallel/replica/replica.hpp"
@@ -31,13 +32,20 @@ class Mitigator {
     FailSlowWatch& watch;
     WriteEvent write;
     Console& console;
+    /// TrainingLoop::regrid; empty where ranks keep their places.
+    std::function<GridSwap::Outcome(const std::vector<int>& rank_of_position)> regrid;
+    double started_s;  ///< when the process started, steady clock
+    /// Seconds that the last checkpoint took; 0 where there is none.
+    std::function<double()> checkpoint_s;
+    /// Rank 0's: the run is to end, to be started again without these hosts.
+    std::function<void(std::vector<std::string> hosts)> restart_without;
     bool is_enabled;    ///< false: nothing is ever done
     bool judges_times;  ///< false: nothing is said on the console
   };
   explicit Mitigator(const Parts& parts);
 
   /// Rank 0's: for the next vote.
-  bool acts() const { return decided_.has_value(); }
+  bool acts() const { return decided_ && decided_->strategy != resilience::Strategy::restart; }
   /// Rank 0's: what has been found or has healed.
   void take(const resilience::InquiryEvent& event, const std::vector<resilience::RankReport>& reports);
   /// A step has ended.
@@ -46,6 +54,8 @@ class Mitigator {
   void act(std::int64_t step);
   /// Whether the step that ends now was the first under another placement.
   bool take_change() { return std::exchange(has_changed_, false); }
+  /// World ranks round each data ring whose order is not the group's own.
+  std::vector<std::vector<int>> rings() const;
   /// The run ends: what is known of the last action is recorded.
   void close() { record(true); }
 
@@ -63,8 +73,12 @@ class Mitigator {
   void evaluate();
   void receive();
   void estimate_costs(double evaluation_s);
-  void apply(const resilience::RunPlacement& placement);
+  double restart_s() const;
+  double swap_s() const;
+  void restart(std::int64_t step);
+  GridSwap::Outcome apply(const resilience::RunPlacement& placement);
   void share(const std::vector<int>& microbatches);
+  void order_rings(const resilience::RunPlacement& placement);
   void record(bool all);
 
   Parts parts_;
@@ -73,6 +87,7 @@ class Mitigator {
   std::optional<resilience::Mitigation> mitigation_;  // rank 0's
   std::vector<resilience::RankReport> reports_;       // rank 0's: of the last finding
   std::future<Evaluation> evaluation_;                // likewise
+  double start_s_ = 0;                                // likewise: from the start to the first step's end
   bool is_outdated_ = false;                          // evaluation_ is of what was
   std::optional<resilience::Action> decided_;         // likewise
   bool has_changed_ = false;

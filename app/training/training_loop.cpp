@@ -65,6 +65,10 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                   .write = [this](std::int64_t step, const std::string& name,
                                   const io::JsonObject& details) { observed(step, name, details); },
                   .console = parts.console,
+                  .regrid = regridder(),
+                  .started_s = parts.started_s,
+                  .checkpoint_s = [this] { return checkpoints_.last_write_s(); },
+                  .restart_without = [this](auto hosts) { restart_without(std::move(hosts)); },
                   .is_enabled = parts.probe && !parts.peers,
                   .judges_times = parts.judges_times}) {
   observers_.add(profile_);
@@ -174,6 +178,12 @@ bool TrainingLoop::begin() {
   }
   step_ = peers_.work().plan.step;
   return true;
+}
+
+// Empty where ranks keep their places.
+std::function<GridSwap::Outcome(const std::vector<int>&)> TrainingLoop::regridder() {
+  if (!parts_.swap) return {};
+  return [this](const std::vector<int>& rank_of_position) { return regrid(rank_of_position); };
 }
 
 // What replicas are told to do besides training.

@@ -109,6 +109,7 @@ class TrainingLoop {
   void checkpoint(const StepVote& vote);
   void trace();
 
+  std::function<GridSwap::Outcome(const std::vector<int>&)> regridder();
   void follow(const resilience::MemberPlan& plan);
   double learning_rate() const;
   parallel::StepBatch batch(parallel::SampleRange samples);

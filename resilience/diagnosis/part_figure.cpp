@@ -10,6 +10,18 @@ using parallel::GroupKind;
 
 namespace {
 
+// What the others of its stage take, the lower median; 0 where it has none.
+double peers_compute_s(int rank, const std::vector<RankReport>& reports, const parallel::ProcessGrid& grid) {
+  std::vector<double> seconds;
+  for (int other = 0; other < grid.ranks(); ++other)
+    if (other != rank && grid.coordinates_of(other).pipeline == grid.coordinates_of(rank).pipeline)
+      seconds.push_back(reports[static_cast<std::size_t>(other)].now.compute_s);
+  if (seconds.empty()) return 0;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
 // Contention that was found in a group's transfers may leave computing as it was (find_suspects).
 PartFigure figure_of_rank(const Component& rank, const RankReport& report) {
   PartFigure figure{.now_s = report.now.compute_s, .healthy_s = report.healthy.compute_s};
@@ -23,8 +35,11 @@ PartFigure figure_of_rank(const Component& rank, const RankReport& report) {
 
 PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
                      const parallel::ProcessGrid& grid) {
-  if (!component.is_link())
-    return figure_of_rank(component, reports[static_cast<std::size_t>(component.rank)]);
+  if (!component.is_link()) {
+    PartFigure figure = figure_of_rank(component, reports[static_cast<std::size_t>(component.rank)]);
+    if (figure.healthy_s <= 0) figure.healthy_s = peers_compute_s(component.rank, reports, grid);
+    return figure;
+  }
   const bool is_of_pipeline = component.group == GroupKind::pipeline;
   const auto figures =
       is_of_pipeline ? pipeline_link_figures(reports, grid) : group_figures(component.group, reports, grid);

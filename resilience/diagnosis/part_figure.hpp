@@ -12,7 +12,8 @@ namespace tenax::resilience {
 
 /// A rank's figure is its computing; where others took its processor, all that waiting if that is
 /// more. A pipeline link's is its delay, any other link's the transfer time
-/// of its group (transfer_figures.hpp). Without a floor. `reports`: by world rank. Pure.
+/// of its group (transfer_figures.hpp). A rank of which nothing healthy is known, after it has moved,
+/// is compared with the others of its stage. Without a floor. `reports`: by world rank. Pure.
 PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
                      const parallel::ProcessGrid& grid);
 

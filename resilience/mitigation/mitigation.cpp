@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <utility>
 
 namespace tenax::resilience {
@@ -23,15 +22,6 @@ double median(std::vector<double> seconds) {
 bool has(const std::vector<Component>& components, const Component& one) {
   return std::any_of(components.begin(), components.end(),
                      [&](const Component& each) { return each.is_same_part(one); });
-}
-
-// In the order of data ranks where a group has none of its own.
-std::vector<int> ring_of(const RunPlacement& placement, const DataGroup& group) {
-  const auto own = placement.ring_order.find(group);
-  if (own != placement.ring_order.end()) return own->second;
-  std::vector<int> order(placement.microbatches.size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 std::vector<int> changed_ring(const RunPlacement& before, const RunPlacement& after) {
@@ -181,7 +171,10 @@ std::optional<RunPlacement> Mitigation::back_from(Strategy strategy) const {
         }
       break;
     case Strategy::swap:
-      if (!any_is_held([](const Case&) { return true; })) back.group_of_place = launch_.group_of_place;
+      if (any_is_held([](const Case&) { return true; }) || back.group_of_place == launch_.group_of_place)
+        break;
+      back.group_of_place = launch_.group_of_place;
+      back.ring_order.clear();
       break;
     case Strategy::restart:
       break;
@@ -238,12 +231,13 @@ std::optional<MitigationRecord> Mitigation::best_due() {
                           .predicted_s = recent_s() - best->gain_s};
 }
 
-void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes) {
+void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, int generation) {
   assert(decided_);
   MitigationRecord record = *std::exchange(decided_, {});
   record.step = first;
   record.cost_s = cost_s;
   record.bytes = bytes;
+  record.generation = generation;
   seconds_ += cost_s;
   costs_.measure(record.strategy, cost_s);
   for (Case& each : cases_) {
@@ -251,7 +245,6 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes) 
     if (!record.is_revert) each.rental.applied(record.strategy);
     each.is_acted_on = !record.is_revert;
   }
-  if (record.strategy == Strategy::swap) record.generation = ++generation_;
   if (record.strategy == Strategy::ring) record.ring_order = changed_ring(placement_, record.placement);
   const RunPlacement before = std::exchange(placement_, record.placement);
   outcome_ = Outcome{.record = std::move(record), .before = before};

@@ -61,8 +61,8 @@ class Mitigation {
 
   /// What to do now. Then it is awaited: applied() or failed() must follow.
   std::optional<Action> decide();
-  /// From iteration `first` on. cost_s: what training waited for it.
-  void applied(std::int64_t first, double cost_s, std::int64_t bytes);
+  /// From iteration `first` on. cost_s: what training waited for it. `bytes`, `generation`: of a swap.
+  void applied(std::int64_t first, double cost_s, std::int64_t bytes = 0, int generation = 0);
   /// It was not possible; all is as before.
   void failed();
 
@@ -123,7 +123,6 @@ class Mitigation {
   std::optional<Outcome> regretted_;         // it made matters worse, and is still in force
   std::int64_t calm_iterations_ = 0;         // since anything was slow
   std::vector<MitigationRecord> records_;
-  int generation_ = 0;
   double seconds_ = 0;
   double lost_s_ = 0, lost_before_s_ = 0;  // lost_before_s_: until all had last been healthy
 };

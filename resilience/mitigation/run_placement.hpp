@@ -32,4 +32,13 @@ struct RunPlacement {
   }
 };
 
+/// In the order of data ranks where the group has none of its own.
+inline std::vector<int> ring_of(const RunPlacement& placement, const DataGroup& group) {
+  const auto own = placement.ring_order.find(group);
+  if (own != placement.ring_order.end()) return own->second;
+  std::vector<int> order(placement.microbatches.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
 }  // namespace tenax::resilience

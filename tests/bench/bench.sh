@@ -77,3 +77,18 @@ tenax_rate() {
   sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' "$bench_work/run/metrics.jsonl" >"$bench_work/rates"
   tail -n +$(($(wc -l <"$bench_work/rates") / 3 + 1)) "$bench_work/rates" | median
 }
+
+# ends NAME COMMAND…: runs it on a fresh run directory.
+ends() {
+  local name=$1
+  shift
+  rm -rf "$bench_work/$name"
+  "$@" run.output_dir="$bench_work/$name" >"$bench_work/$name.log" 2>&1 </dev/null ||
+    { cat "$bench_work/$name.log" >&2; die "$name failed"; }
+}
+read -r core_0 core_1 < <(python3 -c 'import os; cores = sorted(os.sched_getaffinity(0)); print(cores[0], cores[-1])')
+# pinned NAME override…: two ranks of tiny.toml on the CPU, one a core.
+pinned() {
+  local name=$1 program=("$tenax_build/tenax" "$bench_folder/tiny.toml" run.output_dir="$bench_work/$1" "${@:2}")
+  ends "$name" mpirun -q -n 1 taskset -c "$core_0" "${program[@]}" : -n 1 taskset -c "$core_1" "${program[@]}"
+}

@@ -21,24 +21,9 @@ while [ $# -gt 0 ]; do
 done
 [ ${#parts[@]} -gt 0 ] || parts=(cases quiet hog neighbours rounds cost)
 figures=$bench_folder/failslow_find.py
-read -r core_0 core_1 < <(python3 -c 'import os; cores = sorted(os.sched_getaffinity(0)); print(cores[0], cores[-1])')
 
-# ends NAME COMMAND…: runs it on a fresh run directory.
-ends() {
-  local name=$1
-  shift
-  rm -rf "$bench_work/$name"
-  "$@" run.output_dir="$bench_work/$name" >"$bench_work/$name.log" 2>&1 </dev/null ||
-    { cat "$bench_work/$name.log" >&2; die "$name failed"; }
-}
 # emulated NAME RANKS override…: failslow.toml.
 emulated() { ends "$1" mpirun -q -n "$2" "$tenax_build/tenax" "$bench_folder/failslow.toml" "${@:3}"; }
-# pinned NAME override…: two ranks of tiny.toml on the CPU, one a core.
-pinned() {
-  local name=$1 program=("$tenax_build/tenax" "$bench_folder/tiny.toml" run.output_dir="$bench_work/$1" "${@:2}")
-  ends "$name" mpirun -q -n 1 taskset -c "$core_0" "${program[@]}" : -n 1 taskset -c "$core_1" "${program[@]}"
-}
-
 do_cases() {
   local number missed=0 unhealed=0 overrides verdict
   for ((number = first; number < first + cases; ++number)); do

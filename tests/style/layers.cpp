@@ -77,7 +77,7 @@ const std::vector<Room>& rooms() {
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
       {"resilience/diagnosis", {"resilience/detection"}},
-      {"resilience/mitigation", {"resilience/diagnosis"}},
+      {"resilience/mitigation", {"resilience/adaptation", "resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/swap", {"resilience/replicas"}},

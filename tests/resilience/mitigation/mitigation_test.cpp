@@ -25,7 +25,7 @@ class MitigationOfTwo : public testing::Test {
       mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = kSlow_s - kCured_s}});
     }
     const std::optional<Action> action = mitigation.decide();
-    if (action) mitigation.applied(now, kCost_s, 0);
+    if (action) mitigation.applied(now, kCost_s);
     for (MitigationRecord& record : mitigation.take_records()) records.push_back(std::move(record));
     return action;
   }
