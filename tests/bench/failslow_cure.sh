@@ -2,7 +2,7 @@
 # What a run does against what has become slow, and what that achieves: emulated ranks, faults that the run knows nothing of. Figures
 # are iterations under the fault, once all is done, relative to healthy ones before it.
 #
-#   bash tests/bench/failslow_cure.sh [shares] [groups] [ring] [hog] [--steps 110] [--check]
+#   bash tests/bench/failslow_cure.sh [shares] [groups] [ring] [swap] [hog] [--steps 110] [--check]
 #
 # Without a part all of them run: some 10 minutes. hog: on the CPU, a busy core beside rank 1.
 set -u
@@ -11,27 +11,27 @@ source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 steps=110 from=30 parts=()
 while [ $# -gt 0 ]; do
   case $1 in
-    shares | groups | ring | hog) parts+=("$1"); shift; continue ;;
+    shares | groups | ring | swap | hog) parts+=("$1"); shift; continue ;;
     --check) check=1; shift; continue ;;
     --steps) steps=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
   shift 2
 done
-[ ${#parts[@]} -gt 0 ] || parts=(shares groups ring hog)
+[ ${#parts[@]} -gt 0 ] || parts=(shares groups ring swap hog)
 figures=$bench_folder/failslow_cure.py
 microbatches=24
 to=$((steps - 20))  # the fault's end
 
-# cured NAME DATA override…: one pipeline stage, a fault in steps 30 to 90 of 110.
+# cured NAME DATA STAGES MICROBATCHES override…: a fault in steps 30 to 90 of 110.
 cured() {
-  local name=$1 data=$2 i faults=()
-  shift 2
+  local name=$1 data=$2 stages=$3 microbatches=$4 i faults=()
+  shift 4
   for ((i = 0; i < 8; ++i)); do
     [[ " $* " != *" inject.$i.kind="* ]] || faults+=(inject.$i.from_step=$from inject.$i.to_step=$to)
   done
-  ends "$name" mpirun -q -n "$data" "$tenax_build/tenax" "$bench_folder/failslow.toml" run.train_steps="$steps" \
-    parallel.tensor_parallel_size=1 parallel.data_parallel_size="$data" parallel.pipeline_parallel_size=1 \
+  ends "$name" mpirun -q -n "$((data * stages))" "$tenax_build/tenax" "$bench_folder/failslow.toml" run.train_steps="$steps" \
+    parallel.tensor_parallel_size=1 parallel.data_parallel_size="$data" parallel.pipeline_parallel_size="$stages" \
     batch.global_batch_size=$((data * microbatches)) device.forward_ms=2 device.backward_input_ms=2 device.backward_weight_ms=2 \
     "${faults[@]}" "$@"
 }
@@ -45,7 +45,7 @@ bought() { python3 "$figures" bought "$bench_work/$1" || early=$((early + 1)); }
 shared() {
   local data=$1 factor=$2 slow=$3 i faults=()
   for ((i = 0; i < slow; ++i)); do faults+=($(slow_rank $i $((data - 1 - i)) "$factor")); done
-  cured shares "$data" 'mitigate.strategies=["microbatches"]' ${faults[@]+"${faults[@]}"}
+  cured shares "$data" 1 $microbatches 'mitigate.strategies=["microbatches"]' ${faults[@]+"${faults[@]}"}
   best=$(python3 "$figures" optimum "$data" "$factor" "$slow" $microbatches)
   reached=$(ratio shares)
   bought shares
@@ -74,7 +74,7 @@ do_groups() {
 do_ring() {
   local data worst=0 reached
   for data in 4 8; do
-    cured ring $data inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=12
+    cured ring $data 1 $microbatches inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=12
     reached=$(ratio ring)
     bought ring
     printf 'data %d, a slow link: %s  %s\n' $data "$reached" "$(python3 "$figures" actions "$bench_work/ring")"
@@ -83,6 +83,24 @@ do_ring() {
   meets cure.ring_over_healthy "$worst" "the worse of two"
 }
 
+# Slow links of the data groups of the first stages, one each; the pipelines do not adapt.
+do_swap() {
+  local count i links none reached limits=(0 1.3 1.3 1.7)
+  for count in 1 2 3; do
+    links=()
+    for ((i = 0; i < count; ++i)); do
+      links+=(inject.$i.kind=link_delay "inject.$i.ranks=[$((4 * i + 1)), $((4 * i + 2))]" inject.$i.delay_ms=20)
+    done
+    cured none 4 4 8 mitigate.strategies=[] "${links[@]}"
+    none=$(ratio none)
+    cured swap 4 4 8 'mitigate.strategies=["swap"]' "${links[@]}"
+    reached=$(ratio swap)
+    bought swap
+    printf 'data 4 x pipeline 4, %d slow links: none %s, swap %s (%s)  %s\n' $count "$none" "$reached" "${limits[count]}" \
+      "$(python3 "$figures" actions "$bench_work/swap")"
+    meets cure.swap_over_limit "$(over "$reached" "${limits[count]}")" "$count slow links"
+  done
+}
 # Of 12 microbatches 8 or 9 belong on the free core; without that an iteration takes twice as long.
 do_hog() {
   local from=40 to=140 reached

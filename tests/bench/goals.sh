@@ -53,6 +53,7 @@ cure.shares_over_optimum           <= 1.03   an iteration with shared out microb
 cure.groups_over_optimum           <= 1.03
 cure.actions_where_all_are_slow    <= 0
 cure.ring_over_healthy             <= 1.03   with a ring that leaves out the slow link
+cure.swap_over_limit               <= 1      1.3, 1.3, 1.7 x healthy for 1, 2, 3 slow links (Greyhound, table 5)
 cure.hog_over_healthy              <= 1.5    12 microbatches on two cores, one of them half busy
 cure.bought_too_early              <= 0      actions whose cost had not been lost
 tokenize.megabytes_per_s           >= 5      one thread
