@@ -60,18 +60,25 @@ std::vector<RankPlace> places_of(comm::ControlGroup& control, const RankPlace& m
 FailSlowWatch::FailSlowWatch(const Parts& parts)
     : parts_(parts),
       figures_([this] { return preempted_s(); }),
+      unused_links_({.deck = parts.deck,
+                     .replica = parts.replica,
+                     .context = parts.context,
+                     .preempted_s = [this] { return preempted_s(); }}),
       iterations_(parts.deck.detect, parts.write, parts.console, parts.judges_times) {
   if (!is_enabled()) return;
   std::vector<RankPlace> places = places_of(parts_.replica.control(), parts_.place);
   if (parts_.replica.control().rank() != 0) return;
   text_.emplace(parts_.replica.grid(), std::move(places));
-  inquiry_.emplace(parts_.replica.grid(),
-                   resilience::Inquiry::Options{.suspect = parts_.deck.detect.suspect,
-                                                .validation = parts_.deck.detect.validate,
-                                                .validation_s = [this](const resilience::Suspects& suspects) {
-                                                  return resilience::expected_seconds(
-                                                      validation_request(suspects), validation_parts());
-                                                }});
+  inquiry_.emplace(
+      parts_.replica.grid(),
+      resilience::Inquiry::Options{
+          .suspect = parts_.deck.detect.suspect,
+          .validation = parts_.deck.detect.validate,
+          .validation_s =
+              [this](const resilience::Suspects& suspects) {
+                return resilience::expected_seconds(validation_request(suspects), validation_parts());
+              },
+          .is_used = [this](const resilience::Component& link) { return unused_links_.is_used(link); }});
 }
 
 // Where the device is another one, who has this processor does not slow it down; where ranks share cores, they keep each other from
@@ -152,7 +159,18 @@ void FailSlowWatch::remember(std::int64_t number, const Step& step) {
   history_.add(number, figures);
 }
 
+void FailSlowWatch::probe(std::int64_t step) {
+  resilience::PairTestRequest request;
+  if (inquiry_)
+    request = unused_links_.request(inquiry_->to_probe(step), inquiry_->slow(), validation_request({}));
+  const std::vector<resilience::PairResult> results = unused_links_.test(request, step);
+  if (!inquiry_) return;
+  inquiry_->conclude_probes(step, results);
+  record(step);
+}
+
 void FailSlowWatch::validate(std::int64_t step) {
+  if (std::exchange(order_.probes, false)) probe(step);
   if (!std::exchange(order_.validates, false)) return;
   const resilience::ValidationResult result = resilience::validate(
       inquiry_ ? validation_request(inquiry_->suspects()) : resilience::ValidationRequest{},
@@ -174,6 +192,7 @@ void FailSlowWatch::follow_swap(int old_stage) {
   if (!is_enabled()) return;
   if (parts_.replica.coordinates().pipeline != old_stage) history_ = {};
   figures_.clear();
+  unused_links_.set_rings({});
   if (inquiry_) inquiry_->set_grid(parts_.replica.grid());
 }
 

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "app/console.hpp"
 #include "app/training/fail_slow_text.hpp"
 #include "app/training/iteration_watch.hpp"
 #include "app/training/step_vote.hpp"
+#include "app/training/unused_links.hpp"
 #include "io/deck/deck.hpp"
 #include "parallel/replica/replica.hpp"
 #include "resilience/adaptation/pipeline_adaptation.hpp"
@@ -30,6 +32,7 @@ class FailSlowWatch {
   struct Parts {
     const io::Deck& deck;
     parallel::Replica& replica;
+    const parallel::PipelineContext& context;  ///< of `replica`
     kernels::Device& device;
     resilience::DeviceProbe* probe;  ///< of `device`; null where nothing is looked for
     WriteEvent write;
@@ -76,6 +79,9 @@ class FailSlowWatch {
   /// Collective, between steps: ranks have changed places, and this one had stage `old_stage`.
   void follow_swap(int old_stage);
 
+  /// World ranks round each data ring that is joined in another order than at first, from now on.
+  void follow_rings(std::vector<std::vector<int>> rings) { unused_links_.set_rings(std::move(rings)); }
+
   /// Its own time of all steps: this rank's, validations apart.
   double seconds() const { return seconds_; }
 
@@ -86,6 +92,7 @@ class FailSlowWatch {
   double preempted_s();
   resilience::ValidationParts validation_parts();
   resilience::ValidationRequest validation_request(const resilience::Suspects& suspects) const;
+  void probe(std::int64_t step);
   void remember(std::int64_t number, const Step& step);
   void record(std::int64_t step);
 
@@ -93,6 +100,7 @@ class FailSlowWatch {
   resilience::Preemption preemption_{kernels::steady_now_s()};
   resilience::StepFigures figures_;
   resilience::FigureHistory history_;
+  UnusedLinks unused_links_;
   IterationWatch iterations_;                   // rank 0's
   std::optional<resilience::Inquiry> inquiry_;  // likewise
   std::optional<FailSlowText> text_;            // likewise

@@ -183,6 +183,7 @@ GridSwap::Outcome Mitigator::apply(const RunPlacement& placement) {
   if (placement.microbatches != now.microbatches) share(placement.microbatches);
   if (placement.ring_order != now.ring_order) order_rings(placement);
   placement_ = placement;
+  parts_.watch.follow_rings(rings());
   return outcome;
 }
 

@@ -26,6 +26,7 @@ enum Field {
   healthy_before,
   validates,
   acts,
+  probes,
   kFields
 };
 
@@ -51,6 +52,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[healthy_before] = static_cast<double>(ballot.order.healthy_before);
   sums[validates] = count(ballot.order.validates);
   sums[acts] = count(ballot.acts);
+  sums[probes] = count(ballot.order.probes);
   return sums;
 }
 
@@ -66,7 +68,8 @@ resilience::InquiryOrder order_of(const Sums& sums) {
   return {.wants_reports = sums[wants_reports] > 0,
           .since = static_cast<std::int64_t>(sums[reports_since]),
           .healthy_before = static_cast<std::int64_t>(sums[healthy_before]),
-          .validates = sums[validates] > 0};
+          .validates = sums[validates] > 0,
+          .probes = sums[probes] > 0};
 }
 
 }  // namespace

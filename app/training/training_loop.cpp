@@ -49,6 +49,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
       step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
       watch_({.deck = parts.deck,
               .replica = parts.replica,
+              .context = parts.context,
               .device = parts.device,
               .probe = parts.probe,
               .write = [this](std::int64_t step, const std::string& name,

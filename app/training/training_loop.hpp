@@ -43,6 +43,7 @@ struct RestoredState {
 struct TrainingParts {
   const io::Deck& deck;
   parallel::Replica& replica;
+  const parallel::PipelineContext& context;     ///< of `replica`
   resilience::ReplicaSession* peers = nullptr;  ///< the other replicas; null where there are none
   std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
   /// With peers: a checkpoint that no supervisor is there to accept gets its place.

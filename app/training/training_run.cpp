@@ -68,7 +68,7 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
                                       *machine.emulated(),
                                       {.load = emulated_load(rank_.deck()),
                                        .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
-    TrainingParts parts = parts_of(replica, state, machine);
+    TrainingParts parts = parts_of(replica, context, state, machine);
     parts.restore = [] { return RestoredState{}; };
     return run_replica(parts, machine, context, {});
   }
@@ -87,7 +87,7 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
     };
     access.put = [&, deadline_s] { replica.mirror().store(kernels::Deadline::after_s(deadline_s)); };
   }
-  TrainingParts parts = parts_of(replica, state, machine);
+  TrainingParts parts = parts_of(replica, context, state, machine);
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
@@ -131,7 +131,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
     const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
     return move_emulated_state(from, to, control, context, bytes, roads(machine));
   });
-  TrainingParts parts = parts_of(replica, state, machine);
+  TrainingParts parts = parts_of(replica, context, state, machine);
   if (machine.has_room_for_swap()) parts.swap = &swap;
   return run_loop(parts, context, 0);
 }
@@ -156,7 +156,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
     return move_model_state(from, to, control, context.world.rank(), roads(machine));
   });
   swap.then([&] { checkpoints->set_state(state_ranges(model().mirror()), state.fetch_of(model())); });
-  TrainingParts parts = parts_of(replica, state, machine);
+  TrainingParts parts = parts_of(replica, context, state, machine);
   if (machine.has_room_for_swap()) parts.swap = &swap;
   parts.training = data.training();
   parts.validation = data.validation();
@@ -171,9 +171,11 @@ resilience::MoveRoads TrainingRun::roads(RunMachine& machine) const {
           .deadline_s = rank_.deck().comm.deadline_s};
 }
 
-TrainingParts TrainingRun::parts_of(parallel::Replica& replica, RunState& state, RunMachine& machine) {
+TrainingParts TrainingRun::parts_of(parallel::Replica& replica, const parallel::PipelineContext& context,
+                                    RunState& state, RunMachine& machine) {
   return {.deck = rank_.deck(),
           .replica = replica,
+          .context = context,
           .probe = machine.create_probe(),
           .injector = machine.injector(),
           .compute_faults = machine.compute_faults(),

@@ -46,7 +46,8 @@ class TrainingRun {
                           const parallel::PipelineContext& context);
   Epilogue train_model(RunState& state, RunMachine& machine, const parallel::Layout& layout,
                        const parallel::PipelineContext& context);
-  TrainingParts parts_of(parallel::Replica& replica, RunState& state, RunMachine& machine);
+  TrainingParts parts_of(parallel::Replica& replica, const parallel::PipelineContext& context,
+                         RunState& state, RunMachine& machine);
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
                        const ExchangedState& state);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);

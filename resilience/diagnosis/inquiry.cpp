@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "resilience/diagnosis/part_figure.hpp"
 #include "resilience/diagnosis/suspects.hpp"
 
 namespace tenax::resilience {
@@ -15,7 +14,7 @@ constexpr std::size_t kMostIterations = 160;
 constexpr int kMostProfiles = 8;
 /// What is followed is a median of so many iterations.
 constexpr std::int64_t kFollowed = 8;
-/// Within this share of its healthy value a part is healthy.
+/// Within this share of its healthy value an iteration is healthy.
 constexpr double kHealed = 1.1;
 
 bool are_same(const Suspects& a, const Suspects& b) {
@@ -55,7 +54,7 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
   if (!change) return;
   if (change->is_onset()) return begin(*change);
   if (onset_ && change->after_s < kHealed * onset_->before_s) call_off(begin_s + seconds);
-  if (change->after_s < kHealed * healthy_s_ && open_.empty()) healthy_s_ = 0;
+  if (change->after_s < kHealed * healthy_s_ && open_.is_empty()) healthy_s_ = 0;
 }
 
 void Inquiry::begin(const Change& onset) {
@@ -74,11 +73,12 @@ void Inquiry::begin(const Change& onset) {
 void Inquiry::call_off(double now_s) { tell(onset_->iteration, {}, now_s); }
 
 InquiryOrder Inquiry::order() const {
-  InquiryOrder order{.wants_reports = onset_ || !open_.empty()};
+  InquiryOrder order{.wants_reports = onset_ || !open_.is_empty()};
   if (!order.wants_reports) return order;
   order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
   if (must_keep_healthy_) order.healthy_before = healthy_before_;
   order.validates = onset_ && is_settled_ && needs_validation() && has_paid();
+  order.probes = !order.validates && !open_.due(iterations_.back().number + 1).empty();
   return order;
 }
 
@@ -108,7 +108,7 @@ void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& report
   must_keep_healthy_ = false;
   reports_ = reports;
   if (onset_ && !is_being_validated) profile(iteration, now_s);
-  follow(iteration);
+  tell_healed(open_.follow(iteration, reports_, grid_));
 }
 
 void Inquiry::profile(std::int64_t iteration, double now_s) {
@@ -116,7 +116,7 @@ void Inquiry::profile(std::int64_t iteration, double now_s) {
   if (profiles_ < kMostProfiles && std::any_of(reports_.begin(), reports_.end(), lacks_delays)) return;
   Suspects suspects =
       find_suspects(reports_, grid_, {.suspect = options_.suspect, .healthy_iteration_s = healthy_s_});
-  const bool are_told = leave_out_told(suspects) && suspects.count() == 0;
+  const bool are_told = open_.leave_out(suspects, options_.suspect, reports_, grid_) && suspects.count() == 0;
   is_settled_ = profiles_ >= kMostProfiles || (profiles_ > 1 && are_same(suspects, suspects_));
   suspects_ = std::move(suspects);
   if (is_settled_ && are_told) return onset_.reset();
@@ -126,31 +126,6 @@ void Inquiry::profile(std::int64_t iteration, double now_s) {
   FailSlow found{.components = components_of(suspects_)};
   if (suspects_.is_common) found.cause = SlowCause::common;
   tell(iteration, std::move(found), now_s);
-}
-
-// What is known to be slow explains that iterations still are, after something was done about it.
-bool Inquiry::is_told(const Component& component) const {
-  return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
-    return open.component.is_same_part(component) &&
-           figure_of(component, reports_, grid_).now_s <= options_.suspect * open.told_s;
-  });
-}
-
-bool Inquiry::is_told(const SuspectGroup& group) const {
-  const auto has = [&](int rank) {
-    return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
-  };
-  return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
-    const Component& link = open.component;
-    return link.is_link() && link.group == group.kind && has(link.rank) && has(link.other) && is_told(link);
-  });
-}
-
-// True: there was something to leave out.
-bool Inquiry::leave_out_told(Suspects& suspects) const {
-  return std::erase_if(suspects.components, [&](const auto& each) { return is_told(each); }) +
-             std::erase_if(suspects.groups, [&](const auto& each) { return is_told(each); }) >
-         0;
 }
 
 // Unless it was over, or another onset came, as the step ended.
@@ -167,26 +142,20 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   found.healthy_iteration_s = healthy_s_;
   for (const Iteration& each : iterations_)
     if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
-  for (const Component& component : found.components) {
-    std::erase_if(open_, [&](const Open& open) { return open.component.is_same_part(component); });
-    open_.push_back({.component = component,
-                     .since = std::min(onset_->iteration, iteration),
-                     .told_s = figure_of(component, reports_, grid_).now_s});
-  }
+  for (const Component& component : found.components)
+    open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_);
   events_.emplace_back(std::move(found));
   onset_.reset();
 }
 
-void Inquiry::follow(std::int64_t iteration) {
-  const bool were_open = !open_.empty();
-  std::erase_if(open_, [&](Open& open) {
-    const PartFigure times = figure_of(open.component, reports_, grid_);
-    if (times.healthy_s <= 0 || times.now_s > kHealed * times.healthy_s) return false;
-    open.component.factor = times.now_s / times.healthy_s;
-    events_.emplace_back(Healed{open.component, iteration - open.since});
-    return true;
-  });
-  if (were_open && open_.empty() && !onset_) healthy_s_ = 0;
+void Inquiry::conclude_probes(std::int64_t iteration, const std::vector<PairResult>& results) {
+  tell_healed(open_.take_probes(iteration, results));
+}
+
+void Inquiry::tell_healed(std::vector<Healed> healed) {
+  if (healed.empty()) return;
+  for (Healed& each : healed) events_.emplace_back(std::move(each));
+  if (open_.is_empty() && !onset_) healthy_s_ = 0;
 }
 
 }  // namespace tenax::resilience

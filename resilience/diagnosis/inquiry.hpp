@@ -14,6 +14,7 @@
 #include "parallel/layout/process_grid.hpp"
 #include "resilience/detection/change.hpp"
 #include "resilience/diagnosis/component.hpp"
+#include "resilience/diagnosis/followed_components.hpp"
 #include "resilience/diagnosis/rank_figures.hpp"
 
 namespace tenax::resilience {
@@ -24,6 +25,7 @@ struct InquiryOrder {
   std::int64_t since = 0;           ///< the first iteration of RankReport::now
   std::int64_t healthy_before = 0;  ///< > 0: what was measured before it is RankReport::healthy
   bool validates = false;           ///< at the end of this step all ranks hold and test
+  bool probes = false;              ///< likewise: links that no message uses any more
 };
 
 /// What is slow, or has been told to be and is not.
@@ -36,12 +38,6 @@ struct FailSlow {
   double healthy_iteration_s = 0;     ///< what an iteration took before anything was slow
 };
 
-/// A component is as fast again as it was.
-struct Healed {
-  Component component;  ///< its factor now
-  std::int64_t slow_steps = 0;
-};
-
 using InquiryEvent = std::variant<FailSlow, Healed>;
 
 /// Pure: numbers in, orders and events out. One thread.
@@ -52,10 +48,12 @@ class Inquiry {
     io::Validate validation = io::Validate::automatic;  ///< when profiling is not believed alone
     /// Seconds that a validation of these is expected to take.
     std::function<double(const Suspects&)> validation_s;
+    /// Whether messages of a link's group go over it at present.
+    FollowedComponents::IsUsed is_used = [](const Component&) { return true; };
   };
 
   Inquiry(parallel::ProcessGrid grid, Options options)
-      : grid_(std::move(grid)), options_(std::move(options)) {}
+      : grid_(std::move(grid)), options_(std::move(options)), open_(options_.is_used) {}
 
   /// An iteration has ended, and `change` is what is known of the iteration time since.
   void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change);
@@ -72,6 +70,12 @@ class Inquiry {
   /// What the validation that order() asked for has found.
   void conclude(std::int64_t iteration, std::vector<Component> found, bool is_common, double now_s);
 
+  /// What has been told to be slow, and has not healed.
+  std::vector<Component> slow() const { return open_.all(); }
+  /// Links to be tested where order() asks for that in iteration `iteration`; and what was found.
+  std::vector<Component> to_probe(std::int64_t iteration) const { return open_.due(iteration); }
+  void conclude_probes(std::int64_t iteration, const std::vector<PairResult>& results);
+
   /// Those since the last call.
   std::vector<InquiryEvent> take_events() { return std::exchange(events_, {}); }
 
@@ -80,19 +84,11 @@ class Inquiry {
     std::int64_t number;
     double begin_s, seconds;
   };
-  struct Open {  // a component that has been told
-    Component component;
-    std::int64_t since;
-    double told_s;  // its figure then
-  };
 
   void begin(const Change& onset);
   void call_off(double now_s);
   void profile(std::int64_t iteration, double now_s);
-  void follow(std::int64_t iteration);
-  bool is_told(const Component& component) const;
-  bool is_told(const SuspectGroup& group) const;
-  bool leave_out_told(Suspects& suspects) const;
+  void tell_healed(std::vector<Healed> healed);
   void tell(std::int64_t iteration, FailSlow found, double now_s);
   bool has_paid() const;
   bool needs_validation() const;
@@ -108,7 +104,7 @@ class Inquiry {
   Suspects suspects_;
   bool is_settled_ = false;  // the same parts were suspect twice in a row
   int profiles_ = 0;         // since the onset
-  std::vector<Open> open_;
+  FollowedComponents open_;  // what has been told
   std::vector<InquiryEvent> events_;
 };
 

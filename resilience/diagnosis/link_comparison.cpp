@@ -69,8 +69,12 @@ void LinkComparison::add(const LinkTime& time) {
 void LinkComparison::judge(const std::vector<LinkTime>& times, double suspect) {
   const PartComparison comparison = compare(times, suspect);
   for (std::size_t i = 0; i < times.size(); ++i) {
+    Judgement& judgement = judgement_of_link_.at(link_of(times[i]));
+    if (times[i].bytes > judgement.largest_bytes) judgement.ratio = 0;
+    judgement.largest_bytes = times[i].bytes;
+    judgement.ratio = std::max(judgement.ratio, comparison.factor(i));
     if (!comparison.is_suspect(i) || preempted_s(times[i]) >= comparison.excess_s(i) / 2) continue;
-    Tally& tally = judgement_of_link_.at(link_of(times[i])).of(times[i].bytes);
+    Tally& tally = judgement.of(times[i].bytes);
     tally.slow.insert(times[i].bytes);
     if (comparison.factor(i) <= tally.factor) continue;
     tally.factor = comparison.factor(i);
@@ -85,6 +89,10 @@ double LinkComparison::preempted_s(const LinkTime& time) const {
 
 bool LinkComparison::can_judge(int rank, int other) const {
   return judgement_of_link_.size() > 1 && judgement_of_link_.contains(std::minmax(rank, other));
+}
+
+double LinkComparison::ratio(int rank, int other) const {
+  return judgement_of_link_.at(std::minmax(rank, other)).ratio;
 }
 
 std::vector<Component> LinkComparison::slow() const {

@@ -25,6 +25,9 @@ class LinkComparison {
 
   /// False where it was not tested, or no other one was.
   bool can_judge(int rank, int other) const;
+  /// What its largest messages take in the slower direction, to what they take on its like. Of one
+  /// that can be judged.
+  double ratio(int rank, int other) const;
   /// Every slow one, with the figures of the message that tells it most; not of a tiny one, unless
   /// no other is slow: training sends others.
   std::vector<Component> slow() const;
@@ -39,6 +42,8 @@ class LinkComparison {
   };
   struct Judgement {
     Tally tiny, large;  ///< tiny messages, and others
+    std::size_t largest_bytes = 0;
+    double ratio = 0;  ///< of these
     Tally& of(std::size_t bytes) { return bytes <= kTinyProbeBytes ? tiny : large; }
     bool is_slow() const {
       return tiny.is_surely_slow() || large.is_surely_slow() || (tiny.is_slow() && large.is_slow());

@@ -52,6 +52,20 @@ void fields(Archive& archive, S& request) {
   archive.value(request.data_bytes_per_s);
 }
 
+template <class Archive, Is<PairTest> S>
+void fields(Archive& archive, S& test) {
+  archive.value(test.group);
+  archive.value(test.rank);
+  archive.value(test.other);
+  archive.value(test.round);
+}
+
+template <class Archive, Is<PairTestRequest> S>
+void fields(Archive& archive, S& request) {
+  archive.list(request.pairs);
+  fields(archive, request.tests);
+}
+
 template <class Archive, Is<ProductTime> S>
 void fields(Archive& archive, S& time) {
   archive.value(time.type);
@@ -135,9 +149,11 @@ T read(std::string_view text) {
 }  // namespace
 
 std::string to_text(const ValidationRequest& request) { return written(request); }
+std::string to_text(const PairTestRequest& request) { return written(request); }
 std::string to_text(const RankTests& tests) { return written(tests); }
 
 ValidationRequest parse_validation_request(std::string_view text) { return read<ValidationRequest>(text); }
+PairTestRequest parse_pair_test_request(std::string_view text) { return read<PairTestRequest>(text); }
 RankTests parse_rank_tests(std::string_view text) { return read<RankTests>(text); }
 
 }  // namespace tenax::resilience

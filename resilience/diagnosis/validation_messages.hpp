@@ -8,6 +8,7 @@
 
 #include "kernels/tensor.hpp"
 #include "resilience/diagnosis/component.hpp"
+#include "resilience/diagnosis/pair_plan.hpp"
 
 namespace tenax::resilience {
 
@@ -19,6 +20,12 @@ struct ValidationRequest {
   std::vector<double> probe_mb = {16, 32, 64};  ///< messages over links, in 1e6 bytes
   /// What the slowest link of such groups carries at present; 0: not known.
   double tensor_bytes_per_s = 0, data_bytes_per_s = 0;
+};
+
+/// Tests of single pairs (pair_tests.hpp).
+struct PairTestRequest {
+  std::vector<PairTest> pairs;
+  ValidationRequest tests;  ///< `seconds` is for all rounds; `suspects` names nothing
 };
 
 /// Matrix products of one type on one rank; seconds of one product.
@@ -46,9 +53,11 @@ struct RankTests {
 };
 
 std::string to_text(const ValidationRequest& request);
+std::string to_text(const PairTestRequest& request);
 std::string to_text(const RankTests& tests);
 /// Of what to_text made in another rank of this program.
 ValidationRequest parse_validation_request(std::string_view text);
+PairTestRequest parse_pair_test_request(std::string_view text);
 RankTests parse_rank_tests(std::string_view text);
 
 }  // namespace tenax::resilience

@@ -19,7 +19,8 @@ class InquiryOfFour : public testing::Test {
     inquiry.emplace(parallel::ProcessGrid({.data = 4}),
                     Inquiry::Options{.suspect = 1.1,
                                      .validation = policy,
-                                     .validation_s = [this](const Suspects&) { return validation_s; }});
+                                     .validation_s = [this](const Suspects&) { return validation_s; },
+                                     .is_used = [this](const Component&) { return uses_links; }});
     for (RankReport& report : reports) report = {.now = kFigures, .healthy = kFigures};
   }
 
@@ -55,6 +56,7 @@ class InquiryOfFour : public testing::Test {
   std::vector<InquiryEvent> events;
   InquiryOrder order;
   double validation_s = 0;
+  bool uses_links = true;
   std::int64_t now = 0;
 };
 
@@ -122,6 +124,36 @@ TEST_F(InquiryOfFour, a_group_is_validated_once_the_loss_has_paid_for_it) {
   step(kHealthy_s);
   ASSERT_EQ(events.size(), 2U);
   EXPECT_TRUE(std::get<Healed>(events[1]).component.is_same_part(link));
+}
+
+TEST_F(InquiryOfFour, a_link_that_no_message_uses_any_more_is_tested_until_it_has_healed) {
+  start(io::Validate::always);
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  step(kSlow_s, onset());
+  while (!inquiry->order().validates) step(kSlow_s);
+  inquiry->conclude(now, {{.kind = Component::Kind::link, .rank = 1, .other = 2, .cause = SlowCause::link}},
+                    false, 0);
+  step(kSlow_s);
+  uses_links = false;
+  slow_links_down(1);
+  const std::int64_t avoided = now;
+  std::vector<std::int64_t> tests;
+  PairResult result{.test = {.rank = 1, .other = 2}, .factor = 4, .is_slow = true};
+  while (tests.size() < 3) {
+    if (inquiry->order().probes) {
+      tests.push_back(now - avoided);
+      ASSERT_EQ(inquiry->to_probe(now).size(), 1U);
+      result.is_slow = tests.size() < 3;
+      inquiry->conclude_probes(now, {result});
+    }
+    step(kHealthy_s);
+  }
+  EXPECT_EQ(tests, (std::vector<std::int64_t>{19, 59, 139}));
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(std::get<Healed>(events[1]).component.rank, 1);
+  EXPECT_TRUE(inquiry->slow().empty());
+  EXPECT_FALSE(inquiry->order().wants_reports);
 }
 
 TEST_F(InquiryOfFour, without_validation_all_links_of_a_group_are_told) {

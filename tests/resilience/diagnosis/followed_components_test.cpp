@@ -1,0 +1,129 @@
+// What has been told to be slow is followed by reports, and by tests where these say nothing.
+#include "resilience/diagnosis/followed_components.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::GroupKind;
+
+TEST(ProbeSchedule, is_due_20_40_and_so_on_to_640_steps_after_the_last_test) {
+  ProbeSchedule schedule(100);
+  std::vector<std::int64_t> tests;
+  for (std::int64_t step = 101; tests.size() < 8; ++step) {
+    if (!schedule.is_due(step)) continue;
+    tests.push_back(step);
+    schedule.on_probe(step);
+  }
+  EXPECT_EQ(tests, (std::vector<std::int64_t>{120, 160, 240, 400, 720, 1360, 2000, 2640}));
+}
+
+/// Data 4, whose link 1-2 has been told in iteration 10.
+class FollowedLink : public testing::Test {
+ protected:
+  FollowedLink() { followed.add(link, 10, reports, grid); }
+
+  std::vector<Healed> follow(std::int64_t iteration) { return followed.follow(iteration, reports, grid); }
+  PairResult result(double factor, bool is_slow) const {
+    return {.test = {.group = GroupKind::data, .rank = 1, .other = 2}, .factor = factor, .is_slow = is_slow};
+  }
+
+  static constexpr RankFigures kFigures{.compute_s = 0.08, .data_s = 0.02, .data_bytes = 1e6};
+  const Component link{.kind = Component::Kind::link,
+                       .rank = 1,
+                       .other = 2,
+                       .group = GroupKind::data,
+                       .cause = SlowCause::link,
+                       .factor = 4};
+  const parallel::ProcessGrid grid{{.data = 4}};
+  std::vector<RankReport> reports{4, {.now = kFigures, .healthy = kFigures}};
+  bool is_used = true;
+  FollowedComponents followed{[this](const Component&) { return is_used; }};
+};
+
+TEST_F(FollowedLink, is_followed_by_its_group_while_messages_use_it) {
+  for (RankReport& report : reports) report.now.data_s = 0.05;
+  for (std::int64_t iteration = 11; iteration < 100; ++iteration) {
+    EXPECT_TRUE(follow(iteration).empty());
+    EXPECT_TRUE(followed.due(iteration).empty());
+  }
+  for (RankReport& report : reports) report.now.data_s = 0.021;
+  const std::vector<Healed> healed = follow(100);
+  ASSERT_EQ(healed.size(), 1U);
+  EXPECT_EQ(healed[0].slow_steps, 90);
+  EXPECT_TRUE(followed.is_empty());
+}
+
+TEST_F(FollowedLink, has_not_healed_because_messages_avoid_it) {
+  is_used = false;
+  std::vector<std::int64_t> tests;
+  for (std::int64_t iteration = 11; iteration < 200; ++iteration) {
+    EXPECT_TRUE(follow(iteration).empty()) << "the group is fast again";
+    if (followed.due(iteration).empty()) continue;
+    tests.push_back(iteration);
+    EXPECT_TRUE(followed.take_probes(iteration, {result(3, true)}).empty());
+    EXPECT_EQ(followed.all().at(0).factor, 3);
+  }
+  EXPECT_EQ(tests, (std::vector<std::int64_t>{30, 70, 150}));
+}
+
+TEST_F(FollowedLink, has_healed_when_a_test_says_so) {
+  is_used = false;
+  for (std::int64_t iteration = 11; iteration < 30; ++iteration) follow(iteration);
+  ASSERT_EQ(followed.due(30).size(), 1U);
+  PairResult other = result(1, false);
+  other.test.other = 3;
+  EXPECT_TRUE(followed.take_probes(30, {other}).empty()) << "that is another link";
+  EXPECT_TRUE(followed.take_probes(69, {result(1, false)}).empty()) << "nobody asked";
+  const std::vector<Healed> healed = followed.take_probes(70, {other, result(1.02, false)});
+  ASSERT_EQ(healed.size(), 1U);
+  EXPECT_EQ(healed[0].component.factor, 1.02);
+  EXPECT_EQ(healed[0].slow_steps, 60);
+  EXPECT_TRUE(followed.is_empty());
+}
+
+TEST_F(FollowedLink, is_followed_by_its_group_again_when_messages_come_back) {
+  is_used = false;
+  for (RankReport& report : reports) report.now.data_s = 0.05;
+  for (std::int64_t iteration = 11; iteration < 29; ++iteration) follow(iteration);
+  is_used = true;
+  follow(29);
+  EXPECT_TRUE(followed.due(30).empty());
+  is_used = false;
+  follow(31);
+  EXPECT_TRUE(followed.due(49).empty());
+  EXPECT_EQ(followed.due(50).size(), 1U);
+}
+
+TEST_F(FollowedLink, explains_that_its_group_is_slow_while_messages_use_it) {
+  const auto explains = [this] {
+    Suspects suspects;
+    suspects.groups = {{.kind = GroupKind::data, .ranks = {0, 1, 2, 3}}};
+    return followed.leave_out(suspects, 1.1, reports, grid) && suspects.count() == 0;
+  };
+  EXPECT_TRUE(explains());
+  for (RankReport& report : reports) report.now.data_s *= 2;
+  EXPECT_FALSE(explains()) << "it is slower than was told";
+  for (RankReport& report : reports) report.now.data_s /= 2;
+  is_used = false;
+  EXPECT_FALSE(explains()) << "another link is slow";
+}
+
+TEST_F(FollowedLink, is_tested_where_nobody_knows_what_is_healthy) {
+  for (RankReport& report : reports) report.healthy = {};
+  follow(11);
+  EXPECT_EQ(followed.due(30).size(), 1U);
+}
+
+TEST_F(FollowedLink, tells_nothing_of_a_rank_by_tests) {
+  followed.add({.kind = Component::Kind::rank, .rank = 3}, 10, reports, grid);
+  is_used = false;
+  reports[3].now.compute_s = 0.2;
+  follow(11);
+  ASSERT_EQ(followed.due(30).size(), 1U);
+  EXPECT_TRUE(followed.due(30)[0].is_link());
+}
+
+}  // namespace
+}  // namespace tenax::resilience

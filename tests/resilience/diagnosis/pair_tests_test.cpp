@@ -1,0 +1,115 @@
+// Ranks that are threads test links which training does not use.
+#include "resilience/diagnosis/pair_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include "comm/connection.hpp"
+#include "tests/comm/thread_ranks.hpp"
+#include "tests/resilience/diagnosis/emulated_groups.hpp"
+#include "tests/resilience/faults/injected_ranks.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+using parallel::GroupKind;
+
+constexpr int kRanks = 6;
+/// A message of a healthy link takes so long, and of a slow one ten times. A busy machine wakes threads late: what takes
+/// three times as long as its like is slow.
+constexpr double kWay_s = 5e-3, kSlowWay_s = 50e-3;
+constexpr double kLink_gbps = 0.8;
+
+PairTestRequest request() {
+  PairTestRequest request;
+  request.pairs = {{.group = GroupKind::data, .rank = 0, .other = 2},
+                   {.group = GroupKind::data, .rank = 1, .other = 3},
+                   {.group = GroupKind::data, .rank = 2, .other = 4, .round = 1}};
+  request.tests.seconds = 2;
+  request.tests.suspect = 3;
+  request.tests.probe_mb = {0.2};
+  return request;
+}
+
+comm::OnSend slow_between(int a, int b) {
+  return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
+    const bool is_slow = std::minmax(from, to) == std::minmax(a, b);
+    kernels::sleep_until_s(kernels::steady_now_s() + (is_slow ? kSlowWay_s : kWay_s));
+  };
+}
+
+/// Rank 0's answer. Rank 5 is in no pair.
+std::vector<PairResult> tested(comm::OnSend on_send, bool is_first_broken = false) {
+  comm::LocalNetwork network(kRanks, std::move(on_send));
+  std::vector<PairResult> results;
+  comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
+    const int rank = world.rank();
+    const auto device = kernels::create_emulated_device({});
+    const auto control = world.control_group();
+    const auto join = [&](const PairTest* test) -> parallel::PairLink {
+      if (!test) return {};
+      if (is_first_broken && test->round == 0 && test->rank == 0)
+        throw kernels::Error(kernels::Scope::link, "no connection");
+      const std::string name = "probe." + std::to_string(test->round) + "." + std::to_string(test->rank);
+      return {.group = make_ring(network, name, {test->rank, test->other}, rank == test->rank ? 0 : 1,
+                                 *device, kLink_gbps)};
+    };
+    const auto mine = test_pairs(rank == 0 ? request() : PairTestRequest{},
+                                 {.control = *control, .device = *device, .join = join, .deadline_s = 2});
+    if (rank == 0) results = mine;
+  });
+  return results;
+}
+
+TEST(PairTests, tell_a_slow_link_from_healthy_ones) {
+  const auto results = tested(slow_between(0, 2));
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_TRUE(results[0].is_slow);
+  EXPECT_GT(results[0].factor, 3);
+  EXPECT_LT(results[2].factor, results[0].factor / 2) << "as it may seem on a busy machine";
+}
+
+TEST(PairTests, tell_that_a_link_has_healed) {
+  for (int trial = 0; trial < 3; ++trial) {
+    const auto results = tested(slow_between(-1, -1));
+    ASSERT_EQ(results.size(), 3U);
+    if (!results[0].is_slow) return;
+  }
+  FAIL() << "a healthy link was slow three times";
+}
+
+TEST(PairTests, go_on_without_links_that_cannot_be_made) {
+  const auto results = tested(slow_between(-1, -1), true);
+  EXPECT_TRUE(results.empty()) << "one link alone has none to be compared with";
+}
+
+// Over MPI's links, or what stands for them here.
+TEST(PairTests, join_ranks_on_the_host_by_links_that_training_has_not) {
+  LinkFault usual = slow(kWay_s);
+  usual.links = {{0, 2}, {1, 3}, {2, 3}};
+  LinkFault one = slow(kSlowWay_s - kWay_s);
+  one.links = {{0, 2}};
+  run_injected(4, {usual, one}, [&](World& world, FaultInjector& injector) {
+    const auto device = kernels::create_cpu_device();
+    const auto control = world.control_group();
+    const std::vector<comm::Peer> nobody;
+    const parallel::PipelineContext context{
+        .options = {}, .world = world, .device = *device, .peers = nobody};
+    injector.begin_step(0);
+    PairTestRequest asked = request();
+    asked.pairs.back() = {.group = GroupKind::data, .rank = 2, .other = 3, .round = 1};
+    const auto join = [&](const PairTest* test) {
+      if (!test) return parallel::join_pair(context, nullptr, {}, kPatience_s);
+      const parallel::JoinedPair pair{.kind = test->group, .rank = test->rank, .other = test->other};
+      return parallel::join_pair(context, &pair, "probe", kPatience_s);
+    };
+    const auto results =
+        test_pairs(asked, {.control = *control, .device = *device, .join = join, .deadline_s = kPatience_s});
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_TRUE(results[0].is_slow);
+    EXPECT_GT(results[0].factor, 3);
+    EXPECT_LT(results[1].factor, results[0].factor / 2);
+  });
+}
+
+}  // namespace
+}  // namespace tenax::resilience
