@@ -227,6 +227,8 @@ void Supervisor::take(const SupervisorRecords::News& news) {
   if (!event) return;
   if (const auto* validated = std::get_if<resilience::StepValidated>(event))
     server_->on_validation_recorded(validated->validated.done);
+  if (const auto* observed = std::get_if<resilience::ReplicaObserved>(event))
+    server_->on_observation_recorded(observed->id, observed->observed.number);
   if (const auto* joined = std::get_if<resilience::ReplicaJoined>(event)) {
     records_->join(*joined, replicas_[static_cast<std::size_t>(joined->id.replica)].age_s());
     server_->on_join_recorded(joined->id, joined->joined.epoch);

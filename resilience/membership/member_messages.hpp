@@ -138,11 +138,13 @@ struct ServiceMissed {
   double seconds = 0;
 };
 
-/// It has found out something of itself that belongs to the run's events. One that no service hears
-/// stays in the replica's own.
+/// It has found out something of itself that belongs to the run's events. Said again to each service
+/// until one has said that it is recorded, so a service that is killed in between leaves it recorded
+/// twice.
 struct Observed {
   static constexpr const char* kKind = "observed";
 
+  std::int64_t number = 0;  ///< from 1 on, of this incarnation
   std::string event = {};
   std::int64_t step = 0;
   std::string details = {};  ///< a JSON object

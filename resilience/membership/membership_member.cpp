@@ -28,6 +28,7 @@ void MembershipMember::on_connected(double now) {
                .is_writer = epoch_ && epoch_->writer == options_.id.replica});
   if (wishes_leave_) send(Leave{});
   send_unacked();
+  send_observations();
   if (saved_) send(*saved_);
   if (joined_) send(*joined_);
 }
@@ -39,6 +40,7 @@ void MembershipMember::on_disconnected() {
   outbox_.clear();
   unacked_.rewind();
   unacked_validations_.rewind();
+  unacked_observations_.rewind();
   asked_.reset();
   stop_.reset();
   if (!has_reported_) hold_.reset();
@@ -142,7 +144,11 @@ void MembershipMember::on_validated(const Validated& validated) {
   send_unacked();
 }
 
-void MembershipMember::on_observed(const Observed& observed) { send(observed); }
+void MembershipMember::on_observed(Observed observed) {
+  observed.number = ++observations_;
+  unacked_observations_.add(std::move(observed));
+  send_observations();
+}
 
 double MembershipMember::missed_service_s(double now) const {
   if (connected_ || !waits_since_s_) return 0;
@@ -210,6 +216,10 @@ void MembershipMember::take(const JoinAck& ack) {
   if (joined_ && joined_->epoch == ack.epoch) joined_.reset();
 }
 
+void MembershipMember::take(const ObservationAck& ack) {
+  unacked_observations_.forget_before(ack.number + 1);
+}
+
 void MembershipMember::take(const Restore& /*restore*/) { restores_ = true; }
 
 void MembershipMember::take(const StopAt& stop) {
@@ -226,6 +236,12 @@ void MembershipMember::send_unacked() {
   if (!connected_ || !progress_.is_whole()) return;
   for (CommitRecord& commit : unacked_.take_unsent()) send(Commit{std::move(commit)});
   for (const Validated& validated : unacked_validations_.take_unsent()) send(validated);
+}
+
+// A replica without the state knows what it has observed.
+void MembershipMember::send_observations() {
+  if (!connected_) return;
+  for (const Observed& observed : unacked_observations_.take_unsent()) send(observed);
 }
 
 void MembershipMember::report(std::int64_t change) {

@@ -61,7 +61,8 @@ class MembershipMember {
   void on_saved(Saved saved);
   /// It has found the loss of the state it holds. Told until the run has recorded it.
   void on_validated(const Validated& validated);
-  void on_observed(const Observed& observed);
+  /// Told until the run has recorded it, with the number, which this call sets.
+  void on_observed(Observed observed);
   /// It was behind, and has completed a step with the others' state. Told until the run has recorded
   /// it, with the epoch, which this call sets.
   void on_joined(Joined joined);
@@ -79,9 +80,9 @@ class MembershipMember {
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(progress_, unacked_, unacked_validations_, outbox_, epoch_, phase_, step_epoch_, frozen_, asked_,
-        hold_, has_reported_, restores_, stop_, saved_, joined_, wishes_stop_, wishes_leave_, end_,
-        connected_);
+    see(progress_, unacked_, unacked_validations_, unacked_observations_, outbox_, epoch_, phase_,
+        step_epoch_, frozen_, asked_, hold_, has_reported_, restores_, stop_, saved_, joined_, wishes_stop_,
+        wishes_leave_, end_, connected_);
   }
 
  private:
@@ -93,6 +94,7 @@ class MembershipMember {
   void take(const CommitAck& ack);
   void take(const ValidationAck& ack);
   void take(const JoinAck& ack);
+  void take(const ObservationAck& ack);
   void take(const Restore& restore);
   void take(const StopAt& stop);
   void take(const Ended& ended);
@@ -100,6 +102,7 @@ class MembershipMember {
 
   void send(MemberMessage message);
   void send_unacked();
+  void send_observations();
   void report(std::int64_t change);
   void leave_run(int status, const std::string& reason);
   bool is_frozen() const { return epoch_ && frozen_ >= epoch_->number; }
@@ -112,6 +115,8 @@ class MembershipMember {
   MemberProgress progress_;
   UnackedCommits unacked_;
   UnackedValidations unacked_validations_;
+  UnackedObservations unacked_observations_;
+  std::int64_t observations_ = 0;  // so far
   std::vector<MemberMessage> outbox_;
   std::optional<Epoch> epoch_;
   StepPhase phase_ = StepPhase::idle;

@@ -73,6 +73,10 @@ void MembershipService::on_join_recorded(ReplicaId id, std::int64_t epoch) {
   if (const Seat* seat = state_.seats().of(id)) state_.send(*seat, JoinAck{epoch});
 }
 
+void MembershipService::on_observation_recorded(ReplicaId id, std::int64_t number) {
+  if (const Seat* seat = state_.seats().of(id)) state_.send(*seat, ObservationAck{number});
+}
+
 void MembershipService::on_synced() {
   if (durable_done_ == taken_done_) return;
   durable_done_ = taken_done_;

@@ -37,6 +37,8 @@ class MembershipService {
   void on_validation_recorded(std::int64_t done);
   /// The run's records have that it joined in this epoch: it may forget so.
   void on_join_recorded(ReplicaId id, std::int64_t epoch);
+  /// Likewise what it has observed up to this number.
+  void on_observation_recorded(ReplicaId id, std::int64_t number);
   /// All records of earlier take()s outlive the host now: members may forget them.
   void on_synced();
   /// At least once a heartbeat, after the messages that have come. A longer pause is taken for one

@@ -128,6 +128,7 @@ void visit_fields(Fields& fields, RankLost& message) {
 
 template <class Fields>
 void visit_fields(Fields& fields, Observed& message) {
+  fields("number", message.number);
   fields("event", message.event);
   fields("step", message.step);
   fields("details", message.details);
@@ -194,6 +195,11 @@ void visit_fields(Fields& fields, ValidationAck& message) {
 template <class Fields>
 void visit_fields(Fields& fields, JoinAck& message) {
   fields("epoch", message.epoch);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, ObservationAck& message) {
+  fields("number", message.number);
 }
 
 template <class Fields>

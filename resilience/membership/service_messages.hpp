@@ -65,6 +65,13 @@ struct JoinAck {
   std::int64_t epoch = 0;
 };
 
+/// The run has recorded what the replica has observed up to this number: it can forget that.
+struct ObservationAck {
+  static constexpr const char* kKind = "observation_ack";
+
+  std::int64_t number = 0;
+};
+
 /// Nobody holds a state: load the newest checkpoint.
 struct Restore {
   static constexpr const char* kKind = "restore";
@@ -91,6 +98,6 @@ struct Evicted {
 };
 
 using ServiceMessage = std::variant<Refused, Freeze, Hold, Resume, NewEpoch, CommitAck, ValidationAck,
-                                    JoinAck, Restore, StopAt, Ended, Evicted>;
+                                    JoinAck, ObservationAck, Restore, StopAt, Ended, Evicted>;
 
 }  // namespace tenax::resilience

@@ -13,7 +13,7 @@
 
 namespace tenax::resilience {
 
-/// `kStep` says which step an item is about. Items come in the order of their steps.
+/// `kStep` says which step an item is about, or numbers the items. They come in its order.
 template <class Item, std::int64_t Item::*kStep>
 class Unacked {
  public:
@@ -55,5 +55,7 @@ class Unacked {
 using UnackedCommits = Unacked<CommitRecord, &CommitRecord::step>;
 /// Validations that the run's records may still lack.
 using UnackedValidations = Unacked<Validated, &Validated::done>;
+/// Observations likewise.
+using UnackedObservations = Unacked<Observed, &Observed::number>;
 
 }  // namespace tenax::resilience

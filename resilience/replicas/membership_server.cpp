@@ -42,6 +42,10 @@ void MembershipServer::on_join_recorded(ReplicaId id, std::int64_t epoch) {
   run([&](double) { service_.on_join_recorded(id, epoch); });
 }
 
+void MembershipServer::on_observation_recorded(ReplicaId id, std::int64_t number) {
+  run([&](double) { service_.on_observation_recorded(id, number); });
+}
+
 bool MembershipServer::has_ended() const {
   const std::lock_guard lock(mutex_);
   return service_.has_ended();

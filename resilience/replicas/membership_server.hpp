@@ -40,6 +40,7 @@ class MembershipServer : private comm::MessageHandler {
   void wish_stop();
   void on_validation_recorded(std::int64_t done);
   void on_join_recorded(ReplicaId id, std::int64_t epoch);
+  void on_observation_recorded(ReplicaId id, std::int64_t number);
   /// The run is over: its members have been told.
   bool has_ended() const;
   /// What ended the service; the members train on without it until they need it.

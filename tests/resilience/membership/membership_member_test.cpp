@@ -294,6 +294,33 @@ TEST(MembershipMember, tells_of_its_join_until_it_is_recorded) {
   EXPECT_FALSE(says_it_again());
 }
 
+TEST(MembershipMember, tells_what_it_has_observed_until_it_is_recorded) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 0, true)});
+  member.on_disconnected();
+  member.on_observed({.event = "onset"});
+  member.on_observed({.event = "fail_slow"});
+  const auto said = [&] {
+    std::vector<std::string> events;
+    for (const MemberMessage& message : member.take_messages())
+      if (const auto* observed = std::get_if<Observed>(&message)) events.push_back(observed->event);
+    return events;
+  };
+  EXPECT_TRUE(said().empty()) << "there is no service";
+  member.on_connected(1);
+  EXPECT_EQ(said(), (std::vector<std::string>{"onset", "fail_slow"}));
+  member.hear(ObservationAck{1});
+  member.on_observed({.event = "healed"});
+  EXPECT_EQ(said(), std::vector<std::string>{"healed"});
+  member.on_disconnected();
+  member.on_connected(2);
+  EXPECT_EQ(said(), (std::vector<std::string>{"fail_slow", "healed"}));
+  member.hear(ObservationAck{3});
+  member.on_disconnected();
+  member.on_connected(3);
+  EXPECT_TRUE(said().empty());
+}
+
 TEST(MembershipMember, tells_a_service_that_comes_later_what_it_has_saved) {
   Member member;
   member.hear(NewEpoch{epoch_of(1, 0)});

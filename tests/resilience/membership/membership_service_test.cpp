@@ -139,6 +139,19 @@ TEST(MembershipService,
   EXPECT_EQ(bench.last<ValidationAck>(k1).done, 1);
 }
 
+TEST(MembershipService, tells_a_member_that_what_it_observed_is_recorded) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.say(k1, Observed{.number = 4, .event = "onset"});
+  const auto observed = bench.events<ReplicaObserved>();
+  ASSERT_EQ(observed.size(), 1u);
+  EXPECT_EQ(bench.count<ObservationAck>(k1), 0u);
+  bench.service().on_observation_recorded(observed[0].id, observed[0].observed.number);
+  bench.pass(0.1, {k0, k1});
+  EXPECT_EQ(bench.last<ObservationAck>(k1).number, 4);
+  EXPECT_EQ(bench.count<ObservationAck>(k0), 0u);
+}
+
 TEST(MembershipService, tells_a_member_that_its_join_is_recorded) {
   ServiceBench bench(2);
   bench.start(2);

@@ -45,6 +45,7 @@ std::vector<MemberMessage> member_messages() {
           Joined{.epoch = 3, .state_s = 0.2, .held_s = 0.1, .bytes = 1 << 20, .sources = 2},
           RankLost{.rank = 3, .host = "a", .silent_s = 0.5, .is_gone = true},
           ServiceMissed{.seconds = 7.25},
+          Observed{.number = 3, .event = "onset", .step = 8, .details = R"({"ratio": 1.5})"},
           StopWish{},
           Leave{}};
 }
@@ -57,9 +58,19 @@ std::vector<ServiceMessage> service_messages() {
                     .parts = kParts,
                     .writer = 2,
                     .reason = EpochReason::join};
-  return {Refused{"no"}, Freeze{1, 2},     Hold{3, 4, 5}, Resume{6}, NewEpoch{epoch},
-          CommitAck{7},  ValidationAck{8}, JoinAck{9},    Restore{}, StopAt{.done = 8, .writer = 2},
-          Ended{},       Evicted{"silent"}};
+  return {Refused{"no"},
+          Freeze{1, 2},
+          Hold{3, 4, 5},
+          Resume{6},
+          NewEpoch{epoch},
+          CommitAck{7},
+          ValidationAck{8},
+          JoinAck{9},
+          ObservationAck{10},
+          Restore{},
+          StopAt{.done = 8, .writer = 2},
+          Ended{},
+          Evicted{"silent"}};
 }
 
 std::string refusal(const std::string& text) {
