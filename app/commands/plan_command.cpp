@@ -208,6 +208,7 @@ Machine choose_machine(const io::Deck& deck) {
   DeviceChoice choice = choose_device(deck, ranks);
   parallel::MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
                                           host_memory_to_fill(deck, kernels::available_memory_bytes()));
+  room.probe_bytes = probe_bytes(deck, choice.device->kind());
   return {std::move(choice), std::move(room)};
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
+#include "resilience/diagnosis/device_probe.hpp"
 
 namespace tenax::app {
 
@@ -102,10 +103,15 @@ parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
   parallel::MemoryRoom room(
       kernels::kCudaMemoryOnPaper_bytes,
       pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
+  room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda);
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);
   };
   return room;
+}
+
+std::size_t probe_bytes(const io::Deck& deck, kernels::DeviceKind kind) {
+  return deck.detect.enabled ? resilience::DeviceProbe::bytes(kind) : 0;
 }
 
 }  // namespace tenax::app

@@ -58,6 +58,7 @@ struct MemoryRoom {
   /// False: what does not fit is refused later, with all ranks of the host: a schedule that has to
   /// hold more is planned all the same, to know how much.
   bool is_firm = true;
+  std::size_t probe_bytes = 0;  ///< of the device, that its tests keep
   /// Device::scratch_bytes of the rank's device.
   std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
     return std::size_t{0};
@@ -87,7 +88,7 @@ struct RankMemory {
   StateMemory state;
   std::size_t activations = 0;  ///< all slots that are on the device at a time
   std::size_t scratch = 0;      ///< tensors between operations, and sent ones until they are acknowledged
-  std::size_t workspace = 0;    ///< within operations; taken before the first step
+  std::size_t workspace = 0;    ///< within operations, and tests of the device; taken before the first step
   int slots = 0;
   std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
   std::size_t host_state = 0;        ///< pinned memory that checkpoints are written from; not of the device

@@ -40,7 +40,7 @@ StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const
   const Optimizer& optimizer = *layout.optimizer;
   return {TrainingState::plan_memory(shards, compute, optimizer, sum_memory_of(layout)),
           model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
-          room.workspace_bytes(step_shape(layout, span)),
+          room.workspace_bytes(step_shape(layout, span)) + room.probe_bytes,
           room.host > 0 ? StateMirror::plan_bytes(shards, compute, optimizer) : 0,
           room_for_kept(layout, span)};
 }

@@ -26,6 +26,12 @@ DeviceProbe::DeviceProbe(kernels::Device& device) {
   for (std::size_t i = 0; i < tests_.size(); ++i) tests_[i].healthy_s = healthy[i].seconds;
 }
 
+std::size_t DeviceProbe::bytes(kernels::DeviceKind kind) {
+  if (kind == kernels::DeviceKind::emulated) return 0;
+  const std::int64_t n = kind == kernels::DeviceKind::cuda ? kLarge : kSmall;
+  return MatrixProducts::bytes(DType::f32, n) + MatrixProducts::bytes(DType::bf16, n);
+}
+
 DeviceProbe::Test DeviceProbe::make_test(kernels::Device& device, DType type) {
   auto products = std::make_unique<MatrixProducts>(device, type, kSmall);
   if (!device.is_asynchronous() || products->seconds(1) > kShort_s) return {type, std::move(products), 1, 0};

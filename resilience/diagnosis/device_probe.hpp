@@ -11,7 +11,7 @@
 namespace tenax::resilience {
 
 /// One is made at the run's start and kept with its matrices, so that a device that has become full
-/// can still be tested: 12 MB on the CPU, 75 MB on a GPU, where several small products in a row
+/// can still be tested: 11 MB on the CPU, 75 MB on a GPU, where several small products in a row
 /// take as long as a large one that would need ten times the memory.
 class DeviceProbe {
  public:
@@ -23,6 +23,9 @@ class DeviceProbe {
   /// they are alike, fp32 alone); their mean. `preempted_s` tells for how long this rank's threads
   /// were kept from running since it was last asked; it may be empty.
   std::vector<ProductTime> run(const std::function<double()>& preempted_s);
+  /// What it keeps on a device of this kind, at most.
+  static std::size_t bytes(kernels::DeviceKind kind);
+
   /// What run() took when the run began.
   double healthy_seconds() const;
 

@@ -42,7 +42,7 @@ MatrixProducts::MatrixProducts(kernels::Device& device, DType compute, std::int6
       end_(device.create_event()),
       n_(n) {
   const std::size_t bytes = static_cast<std::size_t>(n * n) * bytes_of(compute);
-  if (device.has_data()) memory_ = device.allocate(3 * bytes);
+  if (device.has_data()) memory_ = device.allocate(MatrixProducts::bytes(compute, n));
   const auto matrix = [&](std::size_t i) {
     return memory_ ? memory_->tensor(compute, {n, n}, i * bytes) : Tensor{nullptr, compute, {n, n}};
   };

@@ -1,6 +1,7 @@
 // MatrixProducts: matrix products of one size, by which a device's speed is measured.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -16,6 +17,10 @@ class MatrixProducts {
   /// outlive this.
   MatrixProducts(kernels::Device& device, kernels::DType compute, std::int64_t n);
 
+  /// Of its matrices.
+  static std::size_t bytes(kernels::DType compute, std::int64_t n) {
+    return 3 * static_cast<std::size_t>(n * n) * bytes_of(compute);
+  }
   /// Of one product.
   double flop() const;
   /// How long so many take in a row, in the device's own time, from now on.

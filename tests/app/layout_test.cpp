@@ -190,6 +190,7 @@ TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
   large.model.hidden_size = 256;
   large.model.seq_length = 1024;
   large.batch.micro_batch_size = 24;
+  large.detect.enabled = false;
   for (const bool deterministic : {true, false}) {
     large.device.deterministic = deterministic;
     const parallel::Layout layout = plan_layout(large, kFlopPerSecond, memory_room_on_paper(large));
@@ -197,6 +198,20 @@ TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
     EXPECT_EQ(layout.memory_of_stage.front().workspace, kernels::cuda_scratch_bytes(shape, deterministic));
     EXPECT_GT(layout.memory_of_stage.front().host_state, 0u);
   }
+}
+
+TEST(Layout, the_matrices_that_test_a_device_count_before_activations) {
+  io::Deck watched = deck(1, 1, 1);
+  parallel::MemoryRoom room = kPlenty;
+  const parallel::RankMemory without = plan_layout(watched, kFlopPerSecond, room).memory_of_stage.front();
+  room.probe_bytes = probe_bytes(watched, kernels::DeviceKind::cpu);
+  EXPECT_EQ(room.probe_bytes, 3u * 768 * 768 * (4 + 2));
+  const parallel::RankMemory with = plan_layout(watched, kFlopPerSecond, room).memory_of_stage.front();
+  EXPECT_EQ(with.total(), without.total() + room.probe_bytes);
+  EXPECT_EQ(memory_room_on_paper(watched).probe_bytes, 3u * 2048 * 2048 * (4 + 2));
+  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::emulated), 0u);
+  watched.detect.enabled = false;
+  EXPECT_EQ(probe_bytes(watched, kernels::DeviceKind::cpu), 0u);
 }
 
 }  // namespace
