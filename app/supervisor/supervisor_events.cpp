@@ -16,8 +16,11 @@ void SupervisorEvents::write(const std::string& name, std::optional<int> replica
   file_.write(event);
 }
 
-void SupervisorEvents::write_of_step(std::int64_t step, const std::string& name, const JsonObject& details) {
-  file_.write({.step = step, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details});
+void SupervisorEvents::write_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,
+                                     const JsonObject& details) {
+  io::RunEvent event{.step = step, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details};
+  if (replica) event.replica = *replica;
+  file_.write(event);
 }
 
 void SupervisorEvents::take(const resilience::ReplicaLost& lost) {

@@ -24,7 +24,8 @@ class SupervisorEvents {
   void ignore_up_to(resilience::ReplicaId id) { earlier_.push_back(id); }
   void write(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
   /// What is known of step `step`.
-  void write_of_step(std::int64_t step, const std::string& name, const io::JsonObject& details);
+  void write_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,
+                     const io::JsonObject& details);
 
   void take(const resilience::ReplicaLost& lost);
   void take(const resilience::EpochBegan& began);

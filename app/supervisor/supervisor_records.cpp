@@ -29,9 +29,10 @@ void SupervisorRecords::open_files(std::int64_t steps_done) {
   watch_.emplace(
       deck_.detect,
       [this](std::int64_t step, const std::string& name, const JsonObject& details) {
-        events_.write_of_step(step, name, details);
+        events_.write_of_step(step, name, {}, details);
       },
       console_, false);
+  replicas_.emplace(deck_.detect, events_, console_);
 }
 
 void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
@@ -83,6 +84,7 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   metrics.is_masked = commit.is_masked;
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
   watch_->add(metrics, false);
+  replicas_->take(commit);
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);
   set_steps_done(commit.step + 1);
@@ -94,6 +96,12 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
 // What an epoch is about, EpochBegan says. Its first step begins now.
 void SupervisorRecords::take(const resilience::EpochRecord& epoch) {
   if (last_commit_s_ == 0) last_commit_s_ = epoch.time;
+  replicas_->take(epoch);
+}
+
+void SupervisorRecords::take(const resilience::ReplicaObserved& observed) {
+  events_.take(observed);
+  replicas_->take(observed);
 }
 
 void SupervisorRecords::take(const resilience::VoidRecord& gone) {

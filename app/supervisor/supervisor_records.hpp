@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/console.hpp"
+#include "app/supervisor/replica_watch.hpp"
 #include "app/supervisor/supervisor_events.hpp"
 #include "app/training/iteration_watch.hpp"
 #include "io/deck/deck.hpp"
@@ -47,6 +48,7 @@ class SupervisorRecords {
   void take(const resilience::EpochRecord& epoch);
   void take(const resilience::VoidRecord& gone);
   void take(const resilience::StepValidated& validated);
+  void take(const resilience::ReplicaObserved& observed);
   /// join() and RunCheckpoints tell of these.
   void take(const resilience::ReplicaJoined&) {}
   void take(const resilience::CheckpointSaved&) {}
@@ -63,7 +65,8 @@ class SupervisorRecords {
   std::unique_ptr<io::MetricsWriter> metrics_;
   std::unique_ptr<io::TensorBoardWriter> tensorboard_;  // null where nobody wants it
   SupervisorEvents events_;
-  std::optional<IterationWatch> watch_;  // since the first step, or since steps were void
+  std::optional<IterationWatch> watch_;   // since the first step, or since steps were void
+  std::optional<ReplicaWatch> replicas_;  // likewise
   std::int64_t steps_done_ = 0;
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void

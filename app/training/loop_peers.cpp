@@ -82,11 +82,13 @@ void LoopPeers::wait_for_sums() {
   const double since_s = steady_now_s();
   lacks_sums_ = session_ && !session_->wait_for_pieces();
   waited_s_ = steady_now_s() - since_s;
+  exchange_s_ = session_ ? session_->take_exchange_s() : 0;
 }
 
 void LoopPeers::fill(StepBallot& ballot) const {
   ballot.sums.loss += rounds_.earlier_loss();
   ballot.lacks_sums = lacks_sums_;
+  ballot.exchange_s = exchange_s_;
   ballot.lacks_state = session_ && session_->lacks_state();
 }
 
@@ -103,6 +105,7 @@ void LoopPeers::conclude(StepVote& vote, double learning_rate, bool is_masked) {
                                                             .squares = vote.squares,
                                                             .learning_rate = learning_rate,
                                                             .iteration_s = before_vote_s_ + after_vote_s_,
+                                                            .exchange_s = vote.exchange_s,
                                                             .is_masked = is_masked || is_exceptional()});
   voted_s_ = steady_now_s();
   vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;

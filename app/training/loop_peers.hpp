@@ -79,6 +79,7 @@ class LoopPeers {
   bool is_first_ = false;     // step of an epoch
   double begin_s_ = 0;        // of the step
   double waited_s_ = 0;       // in it, for other replicas
+  double exchange_s_ = 0;     // ReplicaSession::take_exchange_s
   double before_vote_s_ = 0;  // what it took until all others had to say that they have their sums
   double voted_s_ = 0;        // when they had
   double after_vote_s_ = 0;   // what the last step took from there on

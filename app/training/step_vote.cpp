@@ -21,6 +21,7 @@ enum Field {
   events,
   no_sums,
   no_state,
+  exchange_s,
   wants_reports,
   reports_since,
   healthy_before,
@@ -47,6 +48,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[events] = count(ballot.has_adaptation_events);
   sums[no_sums] = count(ballot.lacks_sums);
   sums[no_state] = count(ballot.lacks_state);
+  sums[exchange_s] = ballot.exchange_s;
   sums[wants_reports] = count(ballot.order.wants_reports);
   sums[reports_since] = static_cast<double>(ballot.order.since);
   sums[healthy_before] = static_cast<double>(ballot.order.healthy_before);
@@ -93,6 +95,7 @@ StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double 
                 .has_adaptation_events = sums[events] > 0,
                 .has_all_sums = sums[no_sums] == 0,
                 .has_state = sums[no_state] == 0,
+                .exchange_s = sums[exchange_s],
                 .order = order_of(sums),
                 .acts = sums[acts] > 0};
   vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));

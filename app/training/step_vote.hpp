@@ -21,6 +21,7 @@ struct StepBallot {
   bool has_adaptation_events = false;
   bool lacks_sums = false;              ///< sums over replicas have not come about
   bool lacks_state = false;             ///< the replica is behind, and this rank's state is not all there
+  double exchange_s = 0;                ///< ReplicaSession::take_exchange_s
   resilience::InquiryOrder order = {};  ///< rank 0's; elsewhere as it is made
   bool acts = false;                    ///< rank 0's: something is done about what is slow
 };
@@ -45,6 +46,7 @@ struct StepVote {
   bool checkpoint_is_due = false;
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
   bool has_all_sums = true, has_state = true;               ///< every rank
+  double exchange_s = 0;                                    ///< of all ranks together
   bool updates = true;  ///< false: the replica is behind, and there is nothing to update
   resilience::InquiryOrder order;
   bool acts = false;  ///< at this step's end all ranks carry out an action of rank 0

@@ -52,6 +52,9 @@ class BucketExchange {
   bool is_granted() const { return is_granted_; }
   /// The rank after has taken all chunks.
   void acknowledge() { is_acknowledged_ = true; }
+  /// When the last chunk was given to the connection.
+  void left(double time_s) { left_s_ = time_s; }
+  double left_s() const { return left_s_; }
   bool has_sent_all() const { return open_sends_ == 0; }
   bool is_acknowledged() const { return is_acknowledged_; }
   /// The next chunk to be sent, of those that can be; nothing: all wait for what comes in, or for
@@ -88,6 +91,7 @@ class BucketExchange {
   std::shared_ptr<Outcome> outcome_;
   std::vector<Column> columns_;
   bool is_granted_ = false, is_acknowledged_ = false;
+  double left_s_ = 0;
   int open_sends_, open_receives_;  // columns that have not passed their last turn
 };
 

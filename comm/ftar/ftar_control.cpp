@@ -34,6 +34,18 @@ std::unique_ptr<BucketExchange> FtarControl::take() {
   return first;
 }
 
+void FtarControl::add(const LinkTransfers& transfers) {
+  if (transfers.buckets == 0) return;
+  const std::lock_guard lock(mutex_);
+  transfers_.seconds += transfers.seconds;
+  transfers_.buckets += transfers.buckets;
+}
+
+LinkTransfers FtarControl::take_transfers() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(transfers_, {});
+}
+
 void FtarControl::ask_for_end() {
   is_end_asked_ = true;
   wake();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "comm/ftar/bucket_exchange.hpp"
+#include "comm/ftar/link_transfers.hpp"
 #include "comm/signal.hpp"
 #include "comm/transport/socket.hpp"
 
@@ -27,11 +28,14 @@ class FtarControl {
   bool wait(const Outcome& outcome, kernels::Deadline deadline);
   /// abort() without the wait.
   void ask_for_end();
+  /// What buckets took since it was asked last, on the way to the rank after.
+  LinkTransfers take_transfers();
 
   // The worker's:
   bool is_end_asked() const { return is_end_asked_.load(); }
   /// The next one added; null: there is none.
   std::unique_ptr<BucketExchange> take();
+  void add(const LinkTransfers& transfers);
   /// An outcome is over.
   void notify() { signal_.notify(); }
   /// All that is added or not taken yet fails, as cancelled unless it is the first to fail.
@@ -49,6 +53,7 @@ class FtarControl {
   std::mutex mutex_;
   std::deque<std::unique_ptr<BucketExchange>> added_;
   std::optional<FtarFailure> failure_;
+  LinkTransfers transfers_;
 };
 
 }  // namespace tenax::comm

@@ -51,6 +51,10 @@ class FtarGroup {
   FtarGroup(const FtarGroup&) = delete;
   FtarGroup& operator=(const FtarGroup&) = delete;
 
+  /// What buckets took since it was asked last, on the way to the rank after; it counts those that
+  /// are done.
+  LinkTransfers take_transfers() { return control_->take_transfers(); }
+
   int size() const { return size_; }
   int index() const { return shape_.index; }
   /// Begins to exchange a bucket. Its tensors must outlive the transfer. Where the transfer is

@@ -108,6 +108,7 @@ void FtarWorker::exchange() {
     keep_alive();
     take_buckets();
     const bool has_moved = exchange_->advance();
+    control_->add(exchange_->take_transfers());
     if (exchange_->take_completed() > 0) control_->notify();
     if (has_moved || exchange_->is_idle()) moved_s = steady_now_s();
     if (has_moved) {

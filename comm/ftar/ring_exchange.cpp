@@ -268,6 +268,7 @@ void RingExchange::take_acknowledgement(const FtarMessage& message) {
   if (!bucket || !bucket->has_sent_all() || bucket->is_acknowledged())
     throw_nonsense("an acknowledgement of what it has not got");
   bucket->acknowledge();
+  transfers_.add(kernels::steady_now_s() - bucket->left_s());
   complete_if_done(*bucket);
 }
 
@@ -288,6 +289,7 @@ void RingExchange::send(BucketExchange& bucket, const ChunkName& chunk) {
       after_.streams[static_cast<std::size_t>(chunk.column) % after_.streams.size()]->messages;
   stream.post(sender_.outgoing(bucket, chunk, stream));
   bucket.count_sent(chunk);
+  if (bucket.has_sent_all()) bucket.left(kernels::steady_now_s());
 }
 
 int RingExchange::chunks_in_flight() const {

@@ -10,6 +10,7 @@
 
 #include "comm/ftar/chunk_receiver.hpp"
 #include "comm/ftar/chunk_sender.hpp"
+#include "comm/ftar/link_transfers.hpp"
 #include "comm/ftar/ring_connections.hpp"
 
 namespace tenax::comm {
@@ -40,6 +41,9 @@ class RingExchange {
   bool is_idle() const { return buckets_.empty(); }
   /// How many outcomes are over since it was asked last.
   int take_completed() { return std::exchange(completed_, 0); }
+
+  /// What buckets took since it was asked last.
+  LinkTransfers take_transfers() { return std::exchange(transfers_, {}); }
 
   /// What to poll before the thread sleeps. False: there is something to do now.
   bool prepare_to_sleep(std::vector<pollfd>& polled);
@@ -99,6 +103,7 @@ class RingExchange {
   std::vector<std::unique_ptr<BucketExchange>> buckets_;  // in the order of their start
   std::map<BucketName, FtarMessage> early_grants_;        // of buckets that have not begun here
   int completed_ = 0;                                     // outcomes
+  LinkTransfers transfers_;
 };
 
 }  // namespace tenax::comm

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "resilience/membership/parts.hpp"
+#include "resilience/membership/records.hpp"
 
 namespace tenax::resilience {
 
@@ -47,6 +48,7 @@ struct StepOutcome {
   double loss = 0, grad_norm = 0, lr = 0;
   std::uint64_t squares = 0;  ///< the bits of Σg²
   double iteration_s = 0;     ///< CommitRecord::iteration_s
+  std::vector<MemberTimes> members = {};
   bool is_masked = false;
 
   // Where it has not.

@@ -277,6 +277,7 @@ CommitRecord MembershipMember::commit_of(const StepOutcome& outcome) const {
           .lr = outcome.lr,
           .squares = outcome.squares,
           .iteration_s = outcome.iteration_s,
+          .members = outcome.members,
           .is_masked = outcome.is_masked};
 }
 

@@ -21,6 +21,13 @@ void visit_fields(Fields& fields, Part& part) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, MemberTimes& times) {
+  fields("replica", times.replica);
+  fields("iteration_s", times.iteration_s);
+  fields("exchange_s", times.exchange_s);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, EpochMember& member) {
   visit_fields(fields, member.id);
   fields("host", member.host);
@@ -78,6 +85,7 @@ void visit_fields(Fields& fields, Commit& message) {
   fields("lr", message.record.lr);
   fields("squares", message.record.squares);
   fields("iteration_s", message.record.iteration_s);
+  fields("members", message.record.members);
   fields("is_masked", message.record.is_masked);
 }
 

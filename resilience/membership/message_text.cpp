@@ -41,6 +41,7 @@ class Writer {
   void operator()(const char* name, std::uint64_t bits) { object_.add(name, io::checksum_text(bits)); }
   void operator()(const char* name, const std::vector<Part>& parts) { add_list(name, parts); }
   void operator()(const char* name, const std::vector<EpochMember>& members) { add_list(name, members); }
+  void operator()(const char* name, const std::vector<MemberTimes>& times) { add_list(name, times); }
 
   const io::JsonObject& object() const { return object_; }
 

@@ -11,6 +11,17 @@
 
 namespace tenax::resilience {
 
+/// What a step took a replica; 0 = not known.
+struct MemberTimes {
+  int replica = 0;
+  double iteration_s = 0;  ///< its waiting for others apart
+  /// What the exchange took from its ranks to those of the member after it (comm::LinkTransfers), all
+  /// ranks together.
+  double exchange_s = 0;
+
+  bool operator==(const MemberTimes&) const = default;
+};
+
 /// A step is complete: its samples count as trained.
 struct CommitRecord {
   double time = 0;  ///< UNIX seconds, by the replica that completed it
@@ -22,7 +33,8 @@ struct CommitRecord {
   /// What the step took the slowest of those that computed it, its waiting for others apart. 0 = not
   /// known. The ledger does not keep it.
   double iteration_s = 0;
-  bool is_masked = false;  ///< something else than training took part of that time
+  std::vector<MemberTimes> members = {};  ///< of the epoch, in ring order; not kept either
+  bool is_masked = false;                 ///< something else than training took part of that time
 };
 
 /// An epoch was decided.

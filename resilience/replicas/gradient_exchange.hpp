@@ -33,6 +33,9 @@ class GradientExchange {
   bool finish(kernels::Deadline deadline);
   /// Sums numbers over the replicas, in place; as finish().
   bool sum(std::span<double> numbers, kernels::Deadline deadline);
+  /// What the exchange took since it was asked last, of one bucket, on the way to the rank after; 0:
+  /// not known.
+  double take_transfer_s() { return group_->take_transfers().mean_s(); }
   /// Of the last that failed.
   const std::optional<comm::FtarFailure>& failure() const { return failure_; }
 

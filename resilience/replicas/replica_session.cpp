@@ -163,14 +163,18 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
     const bool is_me = member.id.replica == options_.replica;
     numbers.push_back(is_me && leader_->is_whole() ? 1.0 : 0.0);
     numbers.push_back(is_me && !plan_.is_behind ? agreed.iteration_s : 0.0);
+    numbers.push_back(is_me ? agreed.exchange_s : 0.0);
   }
   if (!exchange_.sum(numbers, exchange_deadline())) return outcome;
   totals.loss = numbers[0];
   outcome.has_all_sums = true;
   outcome.is_masked = numbers[1] > 0;
-  for (std::size_t i = 2; i < numbers.size(); i += 2) {
+  std::size_t i = 2;
+  for (const EpochMember& member : epoch_.members) {
     outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
+    outcome.members.push_back({member.id.replica, numbers[i + 1], numbers[i + 2]});
     outcome.iteration_s = std::max(outcome.iteration_s, numbers[i + 1]);
+    i += 3;
   }
   outcome.time = unix_time_now_s();
   outcome.loss = totals.loss / agreed.tokens;

@@ -63,6 +63,9 @@ class ReplicaSession {
   /// Waits for the pieces, and where the replica is behind, for its state. False: this rank lacks
   /// some sum.
   bool wait_for_pieces();
+  /// What the exchange of the step's pieces took on the way to the replica after this one, of one
+  /// piece (comm::LinkTransfers). Asked once, after wait_for_pieces().
+  double take_exchange_s() { return exchange_.take_transfer_s(); }
   /// The replica is behind, and this rank has not got all of the state.
   bool lacks_state() const { return fetch_ && !fetch_->is_complete(); }
 
@@ -74,6 +77,7 @@ class ReplicaSession {
     double squares = 0;                            ///< Σ g² of the sums over replicas
     double learning_rate = 0;
     double iteration_s = 0;  ///< what the step takes this replica, its waiting for others apart
+    double exchange_s = 0;   ///< take_exchange_s(), summed over the ranks
     bool is_masked = false;  ///< something else than training took part of that time
   };
   /// Collective: the end of a step.

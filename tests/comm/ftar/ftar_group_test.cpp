@@ -223,5 +223,28 @@ TEST(FtarGroup, takes_the_time_of_its_link_on_a_device_without_data) {
   });
 }
 
+// Of three replicas one comes late: the others wait, and their links are as fast as ever.
+TEST(FtarTransfers, are_timed_without_the_wait_for_others) {
+  constexpr double kLate_s = 0.5;
+  FtarRanks ranks(3);
+  FtarRanks::run(ranks.all(), [&](int index) {
+    const auto group = ranks.group(1, index, ranks.all());
+    EXPECT_EQ(group->take_transfers().mean_s(), 0);
+    OwnBucket<float> own(index, 10000, 0, false);
+    if (index == 1) kernels::sleep_until_s(kernels::steady_now_s() + kLate_s);
+    const double begin_s = kernels::steady_now_s();
+    group->start(own.bucket(1, 0))->wait(soon());
+    if (index != 1) {
+      EXPECT_GT(kernels::steady_now_s() - begin_s, kLate_s / 2);
+    }
+    LinkTransfers transfers;
+    for (const Deadline deadline = soon(); transfers.buckets == 0 && !deadline.expired();)
+      transfers = group->take_transfers();
+    EXPECT_EQ(transfers.buckets, 1);
+    EXPECT_GT(transfers.mean_s(), 0);
+    EXPECT_LT(transfers.mean_s(), kLate_s / 2);
+  });
+}
+
 }  // namespace
 }  // namespace tenax::comm

@@ -23,7 +23,9 @@ std::vector<MemberMessage> member_messages() {
                             .loss = 0.1,
                             .grad_norm = 1e-300,
                             .lr = 3e-4,
-                            .squares = 0xFFFFFFFFFFFFFFFF};
+                            .squares = 0xFFFFFFFFFFFFFFFF,
+                            .iteration_s = 0.2,
+                            .members = {{.replica = 1, .iteration_s = 0.2, .exchange_s = 1e-4}}};
   return {CheckIn{.id = {1, 2},
                   .build = "b \"1\"",
                   .deck = "d",
