@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <set>
 #include <utility>
 #include <variant>
@@ -24,6 +25,13 @@ namespace {
 
 /// Nothing costs less: to tell all ranks of it takes some of that.
 constexpr double kLeastCost = 1e-3;
+
+// Where ranks share cores, a rank's figures tell of its host, which no other rank of the host leaves.
+resilience::FailSlow without_own_devices(resilience::FailSlow found) {
+  for (resilience::Component& component : found.components)
+    if (!component.is_link()) component.cause = resilience::SlowCause::cpu_contention;
+  return found;
+}
 
 bool has_rings(parallel::Replica& replica) {
   comm::Communicator* const data_group = replica.group(parallel::GroupKind::data);
@@ -48,7 +56,8 @@ Mitigator::Mitigator(const Parts& parts)
   const std::set<std::string> hosts(possibilities_.host_of_rank.begin(), possibilities_.host_of_rank.end());
   possibilities_.can_start_elsewhere = can_start_elsewhere(std::getenv, static_cast<int>(hosts.size()));
   mitigation_.emplace(placement_,
-                      resilience::Mitigation::Options{.min_gain = section.min_gain,
+                      resilience::Mitigation::Options{.shape = possibilities_.shape,
+                                                      .min_gain = section.min_gain,
                                                       .heal_steps = static_cast<int>(section.heal_steps)});
   estimate_costs(0);
 }
@@ -96,12 +105,14 @@ void Mitigator::restart(std::int64_t step) {
 void Mitigator::take(const resilience::InquiryEvent& event,
                      const std::vector<resilience::RankReport>& reports) {
   if (!mitigation_) return;
-  if (const auto* found = std::get_if<resilience::FailSlow>(&event))
-    mitigation_->take(*found, reports, parts_.replica.grid());
-  else
-    mitigation_->take(std::get<resilience::Healed>(event));
-  reports_ = reports;
   is_outdated_ = evaluation_.valid();
+  const auto* const found = std::get_if<resilience::FailSlow>(&event);
+  if (!found) return mitigation_->take(std::get<resilience::Healed>(event));
+  if (found->components.empty()) return;
+  mitigation_->take(parts_.judges_times ? *found : without_own_devices(*found), reports,
+                    parts_.replica.grid());
+  reports_ = reports;
+  reported_places_ = placement_.group_of_place;
 }
 
 void Mitigator::finish(const io::TrainingMetrics& metrics) {
@@ -110,16 +121,18 @@ void Mitigator::finish(const io::TrainingMetrics& metrics) {
   mitigation_->add(metrics.step, *metrics.iteration_seconds, metrics.is_masked);
   record(false);
   receive();
-  if (mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();
-  if (decided_) return;
-  decided_ = mitigation_->decide();
-  if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
+  if (!decided_) {
+    decided_ = mitigation_->decide();
+    if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
+  }
+  if (!decided_ && mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();
 }
 
 resilience::RunPicture Mitigator::picture() const {
   const resilience::AdaptationSettings settings = adaptation_settings(parts_.deck);
   resilience::RunPicture picture{.layout = &parts_.replica.layout(),
                                  .reports = reports_,
+                                 .reported_places = reported_places_,
                                  .slow = mitigation_->slow(),
                                  .healthy_iteration_s = mitigation_->healthy_iteration_s(),
                                  .transfers = {},
@@ -134,8 +147,13 @@ void Mitigator::evaluate() {
   is_outdated_ = false;
   evaluation_ = std::async(std::launch::async, [picture = picture(), run = possibilities_] {
     const double begin_s = steady_now_s();
-    resilience::IterationForecast forecast(picture);
-    Evaluation evaluation{.proposals = resilience::propose(forecast, run)};
+    Evaluation evaluation;
+    try {
+      resilience::IterationForecast forecast(picture);
+      evaluation.proposals = resilience::propose(forecast, run);
+    } catch (const std::exception& error) {  // nothing is done then, and training goes on
+      evaluation.failure = error.what();
+    }
     evaluation.seconds = steady_now_s() - begin_s;
     return evaluation;
   });
@@ -145,6 +163,8 @@ void Mitigator::receive() {
   if (!evaluation_.valid() || evaluation_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return;
   Evaluation evaluation = evaluation_.get();
+  if (!evaluation.failure.empty())
+    parts_.console.warn("what would help against slow parts cannot be told: " + evaluation.failure);
   if (std::exchange(is_outdated_, false)) return;
   estimate_costs(evaluation.seconds);
   mitigation_->propose(std::move(evaluation.proposals));
@@ -161,11 +181,12 @@ void Mitigator::act(std::int64_t step) {
   has_changed_ = true;
   if (!mitigation_) return;
   decided_.reset();
+  is_outdated_ = evaluation_.valid();
   if (outcome.refusal.empty())
     return mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
                                 parts_.replica.grid().generation());
   parts_.console.warn("ranks keep their places: " + outcome.refusal);
-  mitigation_->failed();
+  mitigation_->failed(most[0]);
 }
 
 // In new places rings are in the order of data ranks, and pipelines have even shares.

@@ -65,8 +65,9 @@ class Mitigator {
 
  private:
   struct Evaluation {
-    std::vector<resilience::Proposal> proposals;
+    std::vector<resilience::Proposal> proposals = {};
     double seconds = 0;
+    std::string failure = {};  ///< why there are none
   };
 
   resilience::RunPicture picture() const;
@@ -86,6 +87,7 @@ class Mitigator {
   resilience::RunPlacement placement_;                // now
   std::optional<resilience::Mitigation> mitigation_;  // rank 0's
   std::vector<resilience::RankReport> reports_;       // rank 0's: of the last finding
+  std::vector<int> reported_places_;                  // RunPlacement::group_of_place of then
   std::future<Evaluation> evaluation_;                // likewise
   double start_s_ = 0;                                // likewise: from the start to the first step's end
   bool is_outdated_ = false;                          // evaluation_ is of what was

@@ -150,8 +150,11 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
           .uses_nccl = nccl_world_ != nullptr};
 }
 
+// One that some rank could not make is made anew by all.
 void RunMachine::connect_ranks() {
-  if (!transport_) create_transport();
+  if (!peers_.empty()) return;
+  transport_.reset();
+  create_transport();
 }
 
 void RunMachine::inject_into_replica() {

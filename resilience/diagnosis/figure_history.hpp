@@ -14,6 +14,8 @@ class FigureHistory {
  public:
   /// Iterations increase.
   void add(std::int64_t iteration, const RankFigures& figures);
+  /// Later iterations are not to be compared with those so far. What is healthy stays.
+  void forget() { entries_.clear(); }
   /// What is healthy is what was measured before `iteration`, in at most 64 iterations.
   void was_healthy_before(std::int64_t iteration);
   /// `now`: of the iterations from `since` on. Figures that nobody has are 0.

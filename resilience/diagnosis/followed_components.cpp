@@ -60,7 +60,7 @@ std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std
   std::erase_if(open_, [&](Open& open) {
     const PartFigure times =
         is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
-    const bool is_known = times.healthy_s > 0;
+    const bool is_known = times.healthy_s > 0 && times.now_s > 0;
     if (is_known)
       open.probes.reset();
     else if (open.component.is_link() && !open.probes)

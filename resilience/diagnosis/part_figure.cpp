@@ -10,12 +10,16 @@ using parallel::GroupKind;
 
 namespace {
 
+double usual_compute_s(const RankReport& report) {
+  return report.healthy.compute_s > 0 ? report.healthy.compute_s : report.now.compute_s;
+}
+
 // What the others of its stage take, the lower median; 0 where it has none.
 double peers_compute_s(int rank, const std::vector<RankReport>& reports, const parallel::ProcessGrid& grid) {
   std::vector<double> seconds;
   for (int other = 0; other < grid.ranks(); ++other)
     if (other != rank && grid.coordinates_of(other).pipeline == grid.coordinates_of(rank).pipeline)
-      seconds.push_back(reports[static_cast<std::size_t>(other)].now.compute_s);
+      seconds.push_back(usual_compute_s(reports[static_cast<std::size_t>(other)]));
   if (seconds.empty()) return 0;
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());

@@ -63,10 +63,9 @@ IterationForecast::IterationForecast(RunPicture picture) : picture_(std::move(pi
   std::swap(slow, picture_.slow);
 }
 
-// Of ranks at the places of now, before anything was slow; where that is not known, now.
+// Of ranks at their places of then, before anything was slow; where that is not known, now.
 void IterationForecast::measure_stages() {
-  const parallel::ProcessGrid grid(shape(),
-                                   rank_of_position(picture_.placement.group_of_place, shape().tensor), 0);
+  const parallel::ProcessGrid grid(shape(), rank_of_position(picture_.reported_places, shape().tensor), 0);
   std::vector<std::vector<double>> compute(at(shape().pipeline)), tensor = compute, data = compute;
   const auto known = [](const PartFigure& figure) {
     return figure.healthy_s > 0 ? figure.healthy_s : figure.now_s;

@@ -32,6 +32,7 @@ SlowPart slow_part(const Component& component, const std::vector<RankReport>& re
 struct RunPicture {
   const parallel::Layout* layout = nullptr;
   std::vector<RankReport> reports;    ///< by world rank
+  std::vector<int> reported_places;   ///< RunPlacement::group_of_place while they were measured
   std::vector<SlowPart> slow;         ///< all that is
   double healthy_iteration_s = 0;     ///< measured
   parallel::TransferModel transfers;  ///< how messages between stages travel

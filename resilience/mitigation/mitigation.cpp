@@ -11,6 +11,10 @@ namespace {
 
 /// More than this share worse than before is worse.
 constexpr double kWorse = 0.02;
+/// Of an iteration: what a move back is taken to win at the least.
+constexpr double kLeastGain = 0.02;
+/// Iterations of calm before a way back that failed is tried again.
+constexpr std::int64_t kFirstPause = 20, kLongestPause = 640;
 
 double median(std::vector<double> seconds) {
   if (seconds.empty()) return 0;
@@ -24,10 +28,11 @@ bool has(const std::vector<Component>& components, const Component& one) {
                      [&](const Component& each) { return each.is_same_part(one); });
 }
 
-std::vector<int> changed_ring(const RunPlacement& before, const RunPlacement& after) {
+// The group whose ring differs.
+std::optional<DataGroup> changed_ring(const RunPlacement& before, const RunPlacement& after) {
   for (const RunPlacement* placement : {&before, &after})
     for (const auto& [group, order] : placement->ring_order)
-      if (ring_of(before, group) != ring_of(after, group)) return ring_of(after, group);
+      if (ring_of(before, group) != ring_of(after, group)) return group;
   return {};
 }
 
@@ -42,7 +47,7 @@ void Mitigation::add(std::int64_t number, double seconds, bool is_masked) {
   for (Case& each : cases_) {
     each.well = each.is_slow ? 0 : each.well + 1;
     if (each.is_slow) each.rental.add_iteration(seconds, healthy_s_);
-    each.damper.add(each.is_slow && each.is_acted_on);
+    each.damper.add(each.is_slow && !each.acted_on.empty());
   }
   if (!outcome_ || is_masked) return;
   outcome_->seconds.push_back(seconds);
@@ -65,29 +70,26 @@ LostTime Mitigation::lost_since(std::int64_t onset) const {
 }
 
 // Of a component that is told again what was lost and done before counts on.
-void Mitigation::open(const FailSlow& found, const SlowPart& part, const DataGroup& group) {
+void Mitigation::open(const FailSlow& found, const SlowPart& part) {
   Case* known = find(part.component);
   if (!known) {
     cases_.push_back({.part = part,
-                      .group = group,
                       .rental = SkiRental(options_.min_gain, lost_since(found.onset)),
                       .damper = FlapDamper({.first_hold = options_.heal_steps})});
     return;
   }
-  if (!known->is_slow) known->rental = SkiRental(options_.min_gain, lost_since(found.onset));
+  if (!known->is_slow) known->rental.begin_again(lost_since(found.onset));
   known->part = part;
-  known->group = group;
   known->is_slow = true;
 }
 
 void Mitigation::take(const FailSlow& found, const std::vector<RankReport>& reports,
                       const parallel::ProcessGrid& grid) {
   if (found.components.empty()) return;
+  const bool was_well = slow().empty();
   healthy_s_ = found.healthy_iteration_s;
-  for (const Component& component : found.components) {
-    const parallel::GridCoordinates place = grid.coordinates_of(component.rank);
-    open(found, slow_part(component, reports, grid), {.tensor = place.tensor, .stage = place.pipeline});
-  }
+  for (const Component& component : found.components) open(found, slow_part(component, reports, grid));
+  if (was_well) lost_s_ += lost_since(found.onset).since_onset_s;
   if (outcome_) outcome_->is_disturbed = true;
   is_stale_ = true;
   proposals_.clear();
@@ -138,16 +140,26 @@ std::optional<MitigationRecord> Mitigation::undo() {
                           .components = action.components,
                           .placement = regretted_->before,
                           .lost_s = action.lost_s,
-                          .expected_cost_s = costs_.seconds(action.strategy),
+                          .expected_cost_s = std::min(costs_.seconds(action.strategy), action.lost_s),
                           .predicted_s = action.measured_s};
   regretted_.reset();
   return record;
 }
 
+// Where it is now: whole tensor groups move.
+DataGroup Mitigation::group_of(const Component& link) const {
+  const auto& groups = placement_.group_of_place;
+  const auto place = std::find(groups.begin(), groups.end(), link.rank / options_.shape.tensor);
+  return {.tensor = link.rank % options_.shape.tensor,
+          .stage = static_cast<int>(place - groups.begin()) / options_.shape.data};
+}
+
 // Whether a link that is slow, or was a moment ago, would be on the group's ring.
 bool Mitigation::needs_ring(const DataGroup& group) const {
   return std::any_of(cases_.begin(), cases_.end(), [&](const Case& each) {
-    return is_held(each) && each.part.component.is_link() && each.group == group;
+    const Component& link = each.part.component;
+    return is_held(each) && link.is_link() && link.group == parallel::GroupKind::data &&
+           group_of(link) == group;
   });
 }
 
@@ -185,21 +197,29 @@ std::optional<RunPlacement> Mitigation::back_from(Strategy strategy) const {
 
 // A move back wins little while all is healthy: as much as is asked of any action.
 bool Mitigation::is_way_back_paid(Strategy strategy) const {
-  return options_.min_gain * healthy_s_ * static_cast<double>(calm_iterations_) >= costs_.seconds(strategy) ||
-         strategy != Strategy::swap;
+  if (strategy != Strategy::swap) return true;
+  const double gain_s = std::max(options_.min_gain, kLeastGain) * healthy_s_;
+  return gain_s * static_cast<double>(calm_iterations_) >= costs_.seconds(strategy);
 }
 
 std::optional<MitigationRecord> Mitigation::way_back() {
+  if (calm_iterations_ < way_back_pause_) return {};
   for (const Strategy strategy : kStrategies) {
     const auto back = back_from(strategy);
     if (!back || !is_way_back_paid(strategy)) continue;
     MitigationRecord record{.strategy = strategy,
                             .is_revert = true,
                             .placement = *back,
-                            .expected_cost_s = costs_.seconds(strategy),
                             .predicted_s = std::min(healthy_s_, recent_s())};
-    for (const Case& each : cases_)
-      if (each.is_acted_on && !is_held(each)) record.components.push_back(each.part.component);
+    const auto ring = changed_ring(placement_, *back);
+    for (const Case& each : cases_) {
+      const auto bought = each.acted_on.find(strategy);
+      if (bought == each.acted_on.end() || is_held(each)) continue;
+      if (strategy == Strategy::ring && group_of(each.part.component) != *ring) continue;
+      record.components.push_back(each.part.component);
+      record.lost_s = std::max(record.lost_s, bought->second);
+    }
+    record.expected_cost_s = std::min(costs_.seconds(strategy), record.lost_s);
     return record;
   }
   return {};
@@ -223,12 +243,13 @@ std::optional<MitigationRecord> Mitigation::best_due() {
     }
   }
   if (!best) return {};
-  return MitigationRecord{.strategy = best->strategy,
-                          .components = best->against,
-                          .placement = best->placement,
-                          .lost_s = lost_s,
-                          .expected_cost_s = best_cost_s,
-                          .predicted_s = recent_s() - best->gain_s};
+  return MitigationRecord{
+      .strategy = best->strategy,
+      .components = best->against,
+      .placement = best->placement,
+      .lost_s = lost_s,
+      .expected_cost_s = best_cost_s,
+      .predicted_s = std::max(recent_s() - best->gain_s, std::min(recent_s(), healthy_s_))};
 }
 
 void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, int generation) {
@@ -238,22 +259,33 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
   record.cost_s = cost_s;
   record.bytes = bytes;
   record.generation = generation;
+  if (record.is_revert) way_back_pause_ = 0;
   seconds_ += cost_s;
   costs_.measure(record.strategy, cost_s);
   for (Case& each : cases_) {
     if (!has(record.components, each.part.component)) continue;
-    if (!record.is_revert) each.rental.applied(record.strategy);
-    each.is_acted_on = !record.is_revert;
+    if (record.is_revert) {
+      each.acted_on.erase(record.strategy);
+      continue;
+    }
+    each.rental.applied(record.strategy);
+    each.acted_on[record.strategy] = record.lost_s;
   }
-  if (record.strategy == Strategy::ring) record.ring_order = changed_ring(placement_, record.placement);
+  const auto ring = changed_ring(placement_, record.placement);
+  if (record.strategy == Strategy::ring && ring) record.ring_order = ring_of(record.placement, *ring);
   const RunPlacement before = std::exchange(placement_, record.placement);
   outcome_ = Outcome{.record = std::move(record), .before = before};
   is_stale_ = true;
   proposals_.clear();
 }
 
-void Mitigation::failed() {
+void Mitigation::failed(double cost_s) {
   assert(decided_);
+  seconds_ += cost_s;
+  if (decided_->is_revert) {
+    calm_iterations_ = 0;
+    way_back_pause_ = std::clamp(2 * way_back_pause_, kFirstPause, kLongestPause);
+  }
   for (Case& each : cases_)
     if (has(decided_->components, each.part.component)) each.rental.bar(decided_->strategy);
   decided_.reset();
@@ -261,7 +293,7 @@ void Mitigation::failed() {
 
 void Mitigation::settle() {
   Outcome outcome = *std::exchange(outcome_, {});
-  outcome.record.achieved_s = median(outcome.seconds);
+  outcome.record.achieved_s = outcome.seconds.empty() ? recent_s() : median(outcome.seconds);
   const bool is_worse = outcome.record.achieved_s > (1 + kWorse) * outcome.record.measured_s;
   records_.push_back(outcome.record);
   if (is_worse && !outcome.record.is_revert && !outcome.is_disturbed) regretted_ = std::move(outcome);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct MitigationRecord {
 class Mitigation {
  public:
   struct Options {
+    parallel::GridShape shape;
     double min_gain = 0.02;  ///< share of an iteration that an action must be expected to win
     int heal_steps = 8;      ///< iterations that a component must have been healthy before the way back
   };
@@ -63,8 +65,8 @@ class Mitigation {
   std::optional<Action> decide();
   /// From iteration `first` on. cost_s: what training waited for it. `bytes`, `generation`: of a swap.
   void applied(std::int64_t first, double cost_s, std::int64_t bytes = 0, int generation = 0);
-  /// It was not possible; all is as before.
-  void failed();
+  /// It was not possible; all is as before, but for the time.
+  void failed(double cost_s);
 
   /// Those that are known since the last call. `all`: with what is known of the one under way.
   std::vector<MitigationRecord> take_records(bool all = false);
@@ -80,12 +82,11 @@ class Mitigation {
   };
   struct Case {  // a component that is or was slow
     SlowPart part;
-    DataGroup group;  // of a data link
     SkiRental rental;
     FlapDamper damper;
     bool is_slow = true;
-    int well = 0;              // iterations since it has healed
-    bool is_acted_on = false;  // until the way back has been taken
+    int well = 0;                              // iterations since it has healed
+    std::map<Strategy, double> acted_on = {};  // until its way back: the loss that bought it
   };
   struct Outcome {  // of the action that was applied last
     MitigationRecord record;
@@ -96,12 +97,13 @@ class Mitigation {
   static constexpr std::size_t kSettled = 8, kRemembered = 256;
 
   Case* find(const Component& component);
-  void open(const FailSlow& found, const SlowPart& part, const DataGroup& group);
+  void open(const FailSlow& found, const SlowPart& part);
+  DataGroup group_of(const Component& link) const;
   LostTime lost_since(std::int64_t onset) const;
   double recent_s() const;
   void settle();
   bool is_held(const Case& each) const {
-    return each.is_slow || each.damper.holds() || (each.is_acted_on && each.well < options_.heal_steps);
+    return each.is_slow || each.damper.holds() || (!each.acted_on.empty() && each.well < options_.heal_steps);
   }
   bool needs_ring(const DataGroup& group) const;
   std::optional<RunPlacement> back_from(Strategy strategy) const;
@@ -122,6 +124,7 @@ class Mitigation {
   std::optional<Outcome> outcome_;           // applied, and not yet known
   std::optional<Outcome> regretted_;         // it made matters worse, and is still in force
   std::int64_t calm_iterations_ = 0;         // since anything was slow
+  std::int64_t way_back_pause_ = 0;          // iterations of calm that a way back waits for, after one failed
   std::vector<MitigationRecord> records_;
   double seconds_ = 0;
   double lost_s_ = 0, lost_before_s_ = 0;  // lost_before_s_: until all had last been healthy

@@ -74,8 +74,11 @@ class Proposals {
 
   void add_ring(const DataGroup& group, const std::vector<Component>& links) {
     std::vector<RankPair> edges;
-    for (const Component& link : links)
-      edges.push_back({grid_.coordinates_of(link.rank).data, grid_.coordinates_of(link.other).data});
+    for (const Component& link : links) {
+      const auto [lower, upper] =
+          std::minmax({grid_.coordinates_of(link.rank).data, grid_.coordinates_of(link.other).data});
+      edges.push_back({lower, upper});
+    }
     RunPlacement placement = picture_.placement;
     auto& order = placement.ring_order[group];
     if (order.empty())
@@ -84,6 +87,16 @@ class Proposals {
     if (!free) return;
     order = *free;
     add_placed(Strategy::ring, links, std::move(placement));
+  }
+
+  // Whatever helps against them.
+  std::vector<int> slow_groups() const {
+    std::set<int> groups;
+    for (const SlowPart& part : picture_.slow) {
+      groups.insert(part.component.rank / run_.shape.tensor);
+      if (part.component.is_link()) groups.insert(part.component.other / run_.shape.tensor);
+    }
+    return {groups.begin(), groups.end()};
   }
 
   // A link counts against a swap where it is, a rank that others make slow only on another host.
@@ -105,12 +118,13 @@ class Proposals {
       });
     };
     const auto swap = find_topology_swap(
-        PlacementTimes(run_.shape, forecast_.grid_times(), picture_.placement.group_of_place, groups), groups,
-        may_exchange);
+        PlacementTimes(run_.shape, forecast_.grid_times(), picture_.placement.group_of_place, slow_groups()),
+        groups, may_exchange);
     if (!swap) return;
     RunPlacement placement = picture_.placement;
     placement.group_of_place = swap->group_of_place;
     placement.ring_order.clear();
+    std::fill(placement.microbatches.begin(), placement.microbatches.end(), run_.microbatches);
     add_placed(Strategy::swap, std::move(slow), std::move(placement));
   }
 

@@ -28,6 +28,12 @@ class SkiRental {
   /// was lost before the component was found.
   SkiRental(double min_gain, LostTime so_far) : min_gain_(min_gain), lost_(so_far) {}
 
+  /// It is slow again, after it had healed: what was lost and done before does not count any more,
+  /// what is barred stays so.
+  void begin_again(LostTime so_far) {
+    lost_ = so_far;
+    paid_for_s_.clear();
+  }
   /// After every iteration, whatever was done meanwhile: a partial cure leaves a loss.
   void add_iteration(double seconds, double healthy_s);
   /// What can buy the strategy: since the onset (of a restart: since the run was healthy), or since

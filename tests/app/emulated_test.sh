@@ -43,12 +43,12 @@ echo "ok ring"
 # possible STRATEGIES [section.key=value …]: what the plan offers against what becomes slow
 possible() {
   local offered
-  offered=$(tenax plan $deck --json "${@:2}" | grep -o '"strategies": \[[^]]*\]') || fail "no strategies in the plan"
+  offered=$("$TENAX" plan $deck --json "${@:2}" | grep -o '"strategies": \[[^]]*\]') || fail "no strategies in the plan"
   [ "$offered" = "\"strategies\": [$1]" ] || fail "the plan offers $offered, not $1, with ${*:2}"
 }
 possible '"swap"'
 possible '"ring", "swap"' parallel.data_parallel_size=4
 possible '"microbatches", "swap", "restart"' parallel.data_parallel_size=2 mitigate.strategies=[swap,microbatches] mitigate.restart=exit
 possible '' detect.enabled=false
-tenax plan $deck | grep -qx 'against what becomes slow: swap' || fail "the plan does not say what can be done"
+"$TENAX" plan $deck | grep -qx 'against what becomes slow: swap' || fail "the plan does not say what can be done"
 echo "ok possible"

@@ -30,7 +30,7 @@ grep -q '"microbatches": \[1' runs/$found/metrics.jsonl || fail "metrics do not 
 # A ring of four goes round without its slow link, whose healing is found by tests: nothing uses it meanwhile.
 slow_link() {
   must_train 4 $deck run.name=$1 $(layout 1 1 4) batch.global_batch_size=48 run.train_steps=220 device.forward_ms=1.5 \
-    device.backward_input_ms=1.5 device.backward_weight_ms=1.5 detect.probe_seconds=0.3 inject.0.kind=link_delay \
+    device.backward_input_ms=1.5 device.backward_weight_ms=1.5 detect.probe_seconds=0.3 'mitigate.strategies=["ring"]' inject.0.kind=link_delay \
     "inject.0.ranks=[1, 2]" inject.0.delay_ms=12 inject.0.from_step=30 inject.0.to_step=110
   acts $1 mitigate ring '"order": \[' && paid $1 && acts $1 revert ring '"reason": "healed".*"order": \[0, *1, *2, *3\]' &&
     heals $1 '"ranks": \[1, *2\]' &&

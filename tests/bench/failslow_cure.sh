@@ -74,7 +74,7 @@ do_groups() {
 do_ring() {
   local data worst=0 reached
   for data in 4 8; do
-    cured ring $data 1 $microbatches inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=12
+    cured ring $data 1 $microbatches 'mitigate.strategies=["ring"]' inject.0.kind=link_delay "inject.0.ranks=[1, 2]" inject.0.delay_ms=12
     reached=$(ratio ring)
     bought ring
     printf 'data %d, a slow link: %s  %s\n' $data "$reached" "$(python3 "$figures" actions "$bench_work/ring")"

@@ -37,6 +37,7 @@ struct MadeUpRun {
     picture.healthy_iteration_s = pipeline_s + (shape.data > 1 ? kData_s : 0) + kRest_s;
     picture.has_rings = true;
     picture.placement = RunPlacement::at_launch(shape, kMicrobatches);
+    picture.reported_places = picture.placement.group_of_place;
     run = {.allowed = {kStrategies.begin(), kStrategies.end()},
            .shape = shape,
            .microbatches = kMicrobatches,

@@ -12,7 +12,7 @@ const Component kRank{.rank = 1, .factor = 2, .healthy_s = 0.05};
 /// A run of data 2: rank 1 is slow, and another split of microbatches makes an iteration kCured_s long.
 class MitigationOfTwo : public testing::Test {
  protected:
-  MitigationOfTwo() : mitigation(launch, {.heal_steps = 4}) {
+  MitigationOfTwo() : mitigation(launch, {.shape = {.data = 2}, .heal_steps = 4}) {
     for (const Strategy strategy : kStrategies) mitigation.costs().estimate(strategy, kCost_s);
     cured.microbatches = {8, 4};
   }
@@ -101,6 +101,7 @@ TEST_F(MitigationOfTwo, goes_back_when_it_has_been_healthy_for_long_enough) {
   ASSERT_EQ(records.size(), 2U);
   EXPECT_TRUE(records[1].is_revert);
   EXPECT_FALSE(records[1].made_worse);
+  EXPECT_TRUE(records[1].expected_cost_s > 0 && records[1].expected_cost_s <= records[1].lost_s);
   ASSERT_EQ(records[1].components.size(), 1U);
   EXPECT_EQ(mitigation.placement(), launch);
   steps(50, kHealthy_s);
@@ -116,6 +117,36 @@ TEST_F(MitigationOfTwo, undoes_what_made_it_worse_and_does_not_try_that_again) {
   steps(100, kSlow_s);
   ASSERT_EQ(records.size(), 2U);
   EXPECT_TRUE(records[1].is_revert && records[1].made_worse);
+}
+
+TEST_F(MitigationOfTwo, does_not_try_what_made_it_worse_when_it_is_slow_again) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(7, 1.03 * kSlow_s);
+  ASSERT_TRUE(step(1.03 * kSlow_s));
+  heal();
+  steps(30, kHealthy_s);
+  find_slow();
+  steps(50, kSlow_s);
+}
+
+TEST_F(MitigationOfTwo, waits_longer_each_time_for_a_way_back_that_fails) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(20, kCured_s);
+  heal();
+  std::vector<std::int64_t> tried;
+  for (int i = 0; i < 100; ++i) {
+    mitigation.add(now++, kCured_s, false);
+    if (!mitigation.decide()) continue;
+    tried.push_back(now);
+    mitigation.failed(1);
+  }
+  ASSERT_GE(tried.size(), 3U);
+  EXPECT_GE(tried[1] - tried[0], 20);
+  EXPECT_GE(tried[2] - tried[1], 40);
+  EXPECT_EQ(mitigation.placement(), cured);
+  EXPECT_EQ(mitigation.seconds(), kCost_s + static_cast<double>(tried.size()));
 }
 
 TEST_F(MitigationOfTwo, does_not_judge_an_action_while_something_else_becomes_slow) {
@@ -161,7 +192,7 @@ TEST_F(MitigationOfTwo, what_cannot_be_done_is_not_tried_again) {
       mitigation.await_proposals();
       mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = 0.08}});
     }
-    if (mitigation.decide()) mitigation.failed();
+    if (mitigation.decide()) mitigation.failed(0.1);
   }
   EXPECT_FALSE(mitigation.decide());
   EXPECT_EQ(mitigation.placement(), launch);
