@@ -26,8 +26,7 @@ if [ $status = 0 ] && tail -n 1 "$run_directory/events.jsonl" | grep -q '"reason
   scontrol requeue "$SLURM_JOB_ID"
 fi
 if [ $status = 3 ]; then
-  source "$SLURM_SUBMIT_DIR/app/excluded_hosts.sh"
-  again=(--dependency=afterany:"$SLURM_JOB_ID" --exclude="$(excluded_hosts "$run_directory" | paste -sd,)"
+  again=(--dependency=afterany:"$SLURM_JOB_ID" --exclude="$(sed 's/\..*//' "$run_directory/exclude_hosts.txt" | sort -u | paste -sd,)"
          --time="$(squeue -h -j "$SLURM_JOB_ID" -o %l)")
   for option in nodes:SLURM_JOB_NUM_NODES ntasks-per-node:SLURM_NTASKS_PER_NODE gpus-per-node:SLURM_GPUS_PER_NODE \
       partition:SLURM_JOB_PARTITION account:SLURM_JOB_ACCOUNT; do

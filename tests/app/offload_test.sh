@@ -5,7 +5,7 @@ run_with() {  # NAME KIB OPTIONS…: on devices that say to have so much memory
   local name=$1 kib=$2
   shift 2
   export TENAX_STAND_IN_MEMORY_KIB=$kib
-  must_train 4 "$golden/golden.toml" run.name=$name $(layout 1 4 1) checkpoint.interval=-1 "$@"
+  must_train 4 "$golden/golden.toml" run.name=$name $(layout 1 4 1) checkpoint.interval=-1 detect.enabled=false "$@"
 }
 # The banner's lines are folded.
 offloads() { tr -s '\n ' ' ' <out.log | grep -q 'of host memory for activations that the device has no room for'; }
