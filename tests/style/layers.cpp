@@ -43,6 +43,7 @@ const std::vector<Room>& rooms() {
       {"comm", {}},
       {"comm/transport", {"comm"}},
       {"comm/messages", {"comm", "comm/transport"}},
+      {"comm/verbs", {"comm", "comm/transport"}},
       {"comm/collectives", {"comm"}},
       {"comm/staged", {"comm"}},
       {"comm/threads", {"comm", "comm/staged"}},
