@@ -16,7 +16,6 @@ using kernels::Deadline;
 using kernels::Scope;
 using kernels::steady_now_s;
 using parallel::HostPhase;
-using parallel::PhaseRecord;
 
 namespace {
 
@@ -38,14 +37,15 @@ void rehearse(const TrainingParts& parts) {
 
 TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
-      first_step_(first_step),
       step_(first_step),
       peers_(parts.deck, parts.replica, parts.peers),
       records_(parts.peers
                    ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
-      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, profile_),
+      observation_(parts.deck, parts.replica, parts.adaptation, first_step),
+      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, observation_.profile()),
       batches_(parts.deck, parts.replica, parts.training, parts.validation),
+      validation_(parts.deck, parts.replica, batches_, observation_),
       step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
       watch_({.deck = parts.deck,
               .replica = parts.replica,
@@ -72,21 +72,12 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                   .restart_without = [this](auto hosts) { restart_without(std::move(hosts)); },
                   .is_enabled = parts.probe && !parts.peers,
                   .judges_times = parts.judges_times}) {
-  observers_.add(profile_);
-  observers_.add(pass_times_);
-  if (watch_.observer()) observers_.add(*watch_.observer());
-  list_observers();
+  if (watch_.observer()) observation_.add(*watch_.observer());
   if (!peers_.exist()) return;
   checkpoints_.tell([this](const resilience::SaveReport& report) {
     peers_.session().on_saved(
         {.done = report.step, .bytes = report.bytes, .seconds = report.seconds, .failure = report.failure});
   });
-}
-
-void TrainingLoop::list_observers() {
-  usual_observers_ = {};
-  usual_observers_.add(observers_);
-  if (parts_.adaptation) usual_observers_.add(parts_.adaptation->monitor());
 }
 
 // What the adaptation has changed ends with the old pipelines.
@@ -97,11 +88,11 @@ GridSwap::Outcome TrainingLoop::regrid(const std::vector<int>& rank_of_position)
     return {.refusal = error.what()};
   }
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
-  parts_.replica.report(&observers_, true);
+  observation_.report(true);
   const int old_stage = parts_.replica.coordinates().pipeline;
   const GridSwap::Outcome outcome = parts_.swap->run(rank_of_position);
   if (!outcome.refusal.empty()) return outcome;
-  list_observers();
+  observation_.follow_swap();
   watch_.follow_swap(old_stage);
   return outcome;
 }
@@ -110,11 +101,11 @@ std::string TrainingLoop::run() {
   Verdict verdict = Verdict::go_on;
   while (verdict == Verdict::go_on && (peers_.exist() || has_steps_left())) verdict = step();
   if (!has_steps_left()) end_reason_ = "completed";
-  if (end_reason_ == "completed" && !peers_.exist()) evaluate();
-  write_profile();
+  if (end_reason_ == "completed" && !peers_.exist()) validate();
+  write_trace();
   mitigator_.close();
   if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
-  if (!peers_.exist() && checkpoints_.finish(step_)) write_profile();  // with the checkpoint
+  if (!peers_.exist() && checkpoints_.finish(step_)) write_trace();  // with the checkpoint
   if (end_reason_ == kRestart) exclude_hosts();
   records_.agree();
   return end_reason_;
@@ -126,9 +117,7 @@ Verdict TrainingLoop::step() {
   const double turn_s = steady_now_s();
   if (!begin()) return Verdict::suspend;
   const double begin_s = steady_now_s();
-  profile_ = StepProfile(replica.pipeline().planned_row());
-  profiled_ = replica.coordinates();
-  is_observed_ = must_observe();
+  observation_.begin_step(step_, watch_.wants_passes());
   if (parts_.injector) parts_.injector->begin_step(step_);
   if (parts_.compute_faults) parts_.compute_faults->begin_step(step_);
   const kernels::UpdateRule rule = update_rule(parts_.deck.optimizer, learning_rate(),
@@ -158,7 +147,7 @@ Verdict TrainingLoop::step() {
           .iteration_seconds = iteration_s,
           .is_masked = is_changed || checkpoints_.writing_since_s() || peers_.is_exceptional()},
          {.begin_s = begin_s, .is_changed = is_changed});
-  if (vote.updates) validate();
+  if (vote.updates && validation_.is_due(step_)) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);
     if (vote.acts) mitigator_.act(step_ - 1);
@@ -193,11 +182,11 @@ void TrainingLoop::follow(const resilience::MemberPlan& plan) {
   if (plan.action == Action::restore) {
     const RestoredState state = parts_.restore();
     step_ = state.steps;
-    last_validated_ = -1;
+    validation_.forget();
     next_sample_ = state.next_sample;
     return peers_.session().on_restored(state.steps, state.next_sample);
   }
-  if (plan.action == Action::save && !has_steps_left()) evaluate();
+  if (plan.action == Action::save && !has_steps_left()) validate();
   const bool saves = plan.action == Action::save || plan.action == Action::give_up;
   const bool has_saved = saves && checkpoints_.finish(step_, next_sample_);
   if (has_saved && plan.action == Action::give_up) parts_.place_checkpoint(step_);
@@ -225,31 +214,30 @@ void TrainingLoop::compute(const StepRound& round, const kernels::UpdateRule& ru
 }
 
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
-  const HostPhase phase(profile_, "load data");
+  const HostPhase phase(observation_.profile(), "load data");
   return batches_.training(samples);
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
-  parallel::ScheduleObserver& observers = peers_.is_usual() ? usual_observers_ : observers_;
-  parts_.replica.passes(batch, rule, is_observed_ ? &observers : nullptr);
+  parts_.replica.passes(batch, rule, observation_.passes(peers_.is_usual()));
 }
 
 void TrainingLoop::sum_over_replicas() {
   if (!peers_.exist()) return;
-  const HostPhase phase(profile_, "sum over replicas");
+  const HostPhase phase(observation_.profile(), "sum over replicas");
   peers_.wait_for_sums();
 }
 
 // Waits for the passes.
 parallel::StepSums TrainingLoop::norm() {
-  const HostPhase phase(profile_, "norm");
+  const HostPhase phase(observation_.profile(), "norm");
   return parts_.replica.norm();
 }
 
 // Then the losses have been waited for: to tell the observers of the passes costs no other wait for the device.
 StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   parallel::PipelineRunner& pipeline = parts_.replica.pipeline();
-  const HostPhase phase(profile_, "vote");
+  const HostPhase phase(observation_.profile(), "vote");
   StepBallot ballot{.sums = sums,
                     .signalled = parts_.signals.requested(),
                     .time_is_up = time_is_up(),
@@ -268,7 +256,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   if (vote.verdict == Verdict::again) return vote;
   watch_.agree(step_, vote, reports);
   pipeline.report();
-  if (is_observed_) last_pass_times_ = pass_times_.take();
+  observation_.take_pass_times();
   peers_.conclude(vote, learning_rate(), checkpoints_.writing_since_s().has_value());
   return vote;
 }
@@ -278,14 +266,14 @@ bool TrainingLoop::adapt(const StepVote& vote) {
   records_.restore_directory(step_);
   std::vector<resilience::AdaptationEvent> events;
   {
-    const HostPhase phase(profile_, "adapt");
+    const HostPhase phase(observation_.profile(), "adapt");
     if (parts_.adaptation && peers_.is_usual())
-      events = parts_.adaptation->finish_step(step_, last_pass_times_,
+      events = parts_.adaptation->finish_step(step_, observation_.pass_times(),
                                               {.path_failed = vote.path_failed,
                                                .has_events = vote.has_adaptation_events,
                                                .measures = watch_.wants_delays(step_)});
   }
-  parts_.replica.report(&observers_, false);
+  observation_.report(false);
   log_adaptations(events);
   return std::any_of(events.begin(), events.end(), [](const resilience::AdaptationEvent& event) {
     return event.kind != resilience::AdaptationKind::straggler;
@@ -305,7 +293,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   records_.training(metrics);
   iterations_s_ += *metrics.iteration_seconds;
-  watched.is_observed = is_observed_;
+  watched.is_observed = observation_.is_observed();
   watched.load = batches_.load();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);
@@ -336,11 +324,6 @@ void TrainingLoop::refuse_divergence() const {
                                  kMaxSkippedInARow, static_cast<long long>(step_ - 1)));
 }
 
-void TrainingLoop::validate() {
-  const std::int64_t interval = parts_.deck.run.eval_interval;
-  if (interval > 0 && step_ % interval == 0) evaluate();
-}
-
 void TrainingLoop::checkpoint(const StepVote& vote) {
   if (!peers_.writes_checkpoints()) return;
   if (!vote.checkpoint_is_due && !checkpoints_.is_due(step_)) return;
@@ -349,53 +332,22 @@ void TrainingLoop::checkpoint(const StepVote& vote) {
 }
 
 void TrainingLoop::trace() {
-  if (is_profiled(step_ - 1)) write_profile();
+  if (observation_.must_trace(step_ - 1)) write_trace();
 }
 
-// Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
-// there only the steps that the deck wants profiled are.
-bool TrainingLoop::must_observe() const {
-  if (!parts_.deck.device.cuda_graph || watch_.wants_passes()) return true;
-  return step_ + 1 == parts_.deck.run.train_steps || is_profiled(step_);
+void TrainingLoop::write_trace() {
+  observation_.write_trace(
+      peers_.exist() ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir),
+      step_ - 1, checkpoints_.writing_since_s());
 }
 
-// The last step apart, which nobody may know before it has run. So a run that is killed leaves a trace.
-bool TrainingLoop::is_profiled(std::int64_t step) const {
-  constexpr std::int64_t kTenth = 9;
-  const std::int64_t interval = parts_.deck.run.profile_interval;
-  return interval > 0 ? (step + 1) % interval == 0 : step - first_step_ == kTenth;
-}
-
-void TrainingLoop::write_profile() {
-  parts_.replica.report(&profile_, true);
-  StepProfile profile = profile_;
-  profile.set_pass_times(last_pass_times_);
-  if (const auto since_s = checkpoints_.writing_since_s())
-    profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *since_s, steady_now_s()});
-  const std::filesystem::path directory =
-      peers_.exist() ? parts_.records_directory : std::filesystem::path(parts_.deck.run.output_dir);
-  write_trace(directory / "trace.json", step_ - 1, profile, profiled_, parts_.replica.control());
-}
-
-// Mean loss over the first eval_steps global batches of the validation file, the same ones each time.
-void TrainingLoop::evaluate() {
-  const io::Deck& deck = parts_.deck;
-  if (deck.data.validation.empty() || deck.run.eval_interval == 0 || last_validated_ == step_) return;
-  const HostPhase phase(profile_, "validation");
-  const double begin_s = steady_now_s();
-  parts_.replica.report(&profile_, true);  // what is told below is not the step's
-  double sum = 0;
-  for (std::int64_t batch = 0; batch < deck.run.eval_steps; ++batch) {
-    sum += parts_.replica.evaluate(batches_.validation(batch));
-    parts_.replica.report(nullptr, false);
-  }
-  const double loss =
-      sum / static_cast<double>(deck.run.eval_steps * deck.batch.global_batch_size * deck.model.seq_length);
-  last_validated_ = step_;
-  records_.validation(step_, loss);
+void TrainingLoop::validate() {
+  const std::optional<LoopValidation::Result> result = validation_.run(step_);
+  if (!result) return;
+  records_.validation(step_, result->loss);
   if (peers_.exist())
-    peers_.session().on_validated({.done = step_, .loss = loss, .seconds = steady_now_s() - begin_s});
-  parts_.console.say(validation_line(step_, loss));
+    peers_.session().on_validated({.done = step_, .loss = result->loss, .seconds = result->seconds});
+  parts_.console.say(validation_line(step_, result->loss));
 }
 
 void TrainingLoop::exclude_hosts() {

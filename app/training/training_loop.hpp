@@ -16,16 +16,15 @@
 #include "app/training/grid_swap.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
+#include "app/training/loop_validation.hpp"
 #include "app/training/mitigator.hpp"
-#include "app/training/profile.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_batches.hpp"
 #include "app/training/step_lines.hpp"
+#include "app/training/step_observation.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
-#include "parallel/execution/step_observer.hpp"
 #include "parallel/replica/replica.hpp"
-#include "resilience/adaptation/pass_times.hpp"
 #include "resilience/adaptation/pipeline_adaptation.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
 #include "resilience/faults/compute_faults.hpp"
@@ -98,7 +97,6 @@ class TrainingLoop {
  private:
   Verdict step();
   bool begin();
-  void list_observers();
   // The parts of a step, in the order in which step() calls them.
   void compute(const StepRound& round, const kernels::UpdateRule& rule);
   void sum_over_replicas();
@@ -116,36 +114,26 @@ class TrainingLoop {
   parallel::StepBatch batch(parallel::SampleRange samples);
   void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
-  bool must_observe() const;
-  bool is_profiled(std::int64_t step) const;
   void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);
   void refuse_divergence() const;
-  void evaluate();
-  void write_profile();
+  void write_trace();
   void exclude_hosts();
   void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   bool time_is_up() const;
 
   TrainingParts parts_;
-  const std::int64_t first_step_;
   std::int64_t step_;
   LoopPeers peers_;
   std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
   RunRecords records_;
-  StepProfile profile_;
-  parallel::GridCoordinates profiled_;  // where this rank was in that step
+  StepObservation observation_;
   LoopCheckpoints checkpoints_;
-  resilience::PassTimes pass_times_;
-  resilience::PassMeasurement last_pass_times_;
-  parallel::StepObservers observers_;
-  parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
-  bool is_observed_ = true;                  // the step under way: somebody is told of its passes
   std::string end_reason_ = "completed";
   std::vector<std::string> excluded_hosts_;  // rank 0's; not empty: the run ends to be started without them
   int skipped_in_a_row_ = 0;
-  std::int64_t last_validated_ = -1;
   double iterations_s_ = 0;
   StepBatches batches_;
+  LoopValidation validation_;
   StepLines step_lines_;
   FailSlowWatch watch_;
   Mitigator mitigator_;
