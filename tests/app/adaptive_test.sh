@@ -1,7 +1,7 @@
 # A pipeline on the CPU whose link gets slow and heals, and one whose direct path is cut in mid-iteration, learn bit for bit what an
 # undisturbed one does, without a restart.
 source "$(dirname "$0")/common.sh"
-steps="run.train_steps=40 optimizer.lr_decay_steps=40 checkpoint.interval=-1 data.order=shuffled"
+steps="run.train_steps=80 optimizer.lr_decay_steps=80 checkpoint.interval=-1 data.order=shuffled"
 
 # deck NAME FAULT: golden.toml with 4 stages and a fault.
 deck() {
