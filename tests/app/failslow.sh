@@ -54,6 +54,17 @@ blames() {
 }
 # heals NAME TEXT: whether a component with that text has healed.
 heals() { events "$1" healed | grep -q -- "$2"; }
+# median_ms NAME FIRST END: of iterations.
+median_ms() {
+  sed -n 's/.*"step": \([0-9]*\),.*"iteration_seconds": *\([0-9.e-]*\).*/\1 \2/p' "runs/$1/metrics.jsonl" |
+    awk -v first="$2" -v end="$3" '$1 >= first && $1 < end { print 1000 * $2 }' | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+# acts NAME EVENT STRATEGY TEXT: whether there is such an event of the strategy, with that text.
+acts() { events "$1" "$2" | grep "\"strategy\": \"$3\"" | grep -q -- "$4"; }
+# paid NAME: whether nothing was done before what it was expected to cost had been lost.
+paid() {
+  events "$1" mitigate | sed 's/.*"lost_seconds": \([^,]*\), "expected_cost_seconds": \([^,]*\),.*/\1 \2/' | awk '!($2 > 0 && $2 <= $1) { exit 1 }'
+}
 # changes_near NAME EVENT STEP: whether such a change was placed within so few steps after it as the fault takes to begin.
 changes_near() {
   events "$1" "$2" | sed -n 's/.*"iteration": \([0-9]*\),.*/\1/p' | awk -v at="$3" '$1 >= at - 3 && $1 <= at + 12 { found = 1 } END { exit !found }'

@@ -4,17 +4,6 @@ deck=$TENAX_SOURCE/tests/bench/failslow.toml
 shares='mitigate.strategies=["microbatches"]'
 fault='inject.0.kind=slow_compute inject.0.from_step=30 inject.0.to_step=90'
 
-# median_ms NAME FIRST END: of iterations.
-median_ms() {
-  sed -n 's/.*"step": \([0-9]*\),.*"iteration_seconds": *\([0-9.e-]*\).*/\1 \2/p' "runs/$1/metrics.jsonl" |
-    awk -v first="$2" -v end="$3" '$1 >= first && $1 < end { print 1000 * $2 }' | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
-}
-# acts NAME EVENT STRATEGY TEXT: whether there is such an event of the strategy, with that text, and it was paid for.
-acts() { events "$1" "$2" | grep "\"strategy\": \"$3\"" | grep -q -- "$4"; }
-paid() {
-  events "$1" mitigate | sed 's/.*"lost_seconds": \([^,]*\), "expected_cost_seconds": \([^,]*\),.*/\1 \2/' | awk '!($2 > 0 && $2 <= $1) { exit 1 }'
-}
-
 # Three in four of the samples of a slow rank go to the others; when it has healed all is as before.
 slow_of_four() {
   must_train 4 $deck run.name=$1 $(layout 1 1 4) batch.global_batch_size=48 run.train_steps=120 device.forward_ms=3 \
