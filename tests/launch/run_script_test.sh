@@ -20,10 +20,21 @@ expect_status 2 "an unknown key"
 [ "$(wc -l <stderr)" = 1 ] && grep -q 'model.num_layers' stderr || fail "one line that names the nearest key"
 [ ! -e "$directory" ] || fail "a refused run leaves no directory"
 
+trains_for_ever() {  # until it has done two steps
+  "${run_script[@]}" "$deck" "${options[@]}" run.train_steps=100000 >stdout 2>stderr &
+  script=$!
+  for _ in $(seq 600); do [ "$(training_steps)" -ge 2 ] && break; sleep 0.2; done
+}
+# A rank that dies ends the run: status 1, and the signal is named.
+trains_for_ever
+kill -KILL "$(pgrep -n -f "^[^ ]*/build/tenax .*run.output_dir=$directory ")"
+wait $script; status=$?
+expect_status 1 "a rank is killed"
+[ "$(cat stderr)" = "run.sh: a rank ended by signal 9 (KILL)" ] || fail "one line says so"
+rm -rf "$directory"
+
 # SIGTERM to the script: a checkpoint at the next step, then status 0.
-"${run_script[@]}" "$deck" "${options[@]}" run.train_steps=100000 >stdout 2>stderr &
-script=$!
-for _ in $(seq 600); do [ "$(training_steps)" -ge 2 ] && break; sleep 0.2; done
+trains_for_ever
 kill -TERM $script
 wait $script; status=$?
 expect_status 0 "SIGTERM stops a run in good order"
