@@ -35,6 +35,13 @@ inline const Words& words_of(TransportKind) {
   return words;
 }
 
+/// Whether network adapters read and write a GPU's memory themselves.
+enum class GpuDirect { automatic, off };
+inline const Words& words_of(GpuDirect) {
+  static const Words words = {"auto", "off"};
+  return words;
+}
+
 enum class DeviceKind { automatic, cpu, cuda, emulated };
 inline const Words& words_of(DeviceKind) {
   static const Words words = {"auto", "cpu", "cuda", "emulated"};

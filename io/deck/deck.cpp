@@ -127,6 +127,13 @@ Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>
   return deck;
 }
 
+Deck deck_of_overrides(const std::vector<std::string>& overrides) {
+  DeckReader reader("command line");
+  for (const auto& override_text : overrides) reader.apply_override(override_text);
+  check_verbs(reader.deck(), reader.origins());
+  return std::move(reader.deck());
+}
+
 Deck parse_resolved_deck(const std::string& toml) {
   DeckReader reader("resolved deck");
   reader.read(toml);

@@ -88,6 +88,14 @@ struct CommSection {
   std::int64_t sockets_per_link = 0;
 };
 
+/// RDMA, where comm.transport allows it.
+struct VerbsSection {
+  std::vector<std::string> devices;  ///< as io/deck/verbs_device.hpp reads them; empty = every usable port
+  std::int64_t gid_index = -1;       ///< -1: that of an address in comm.interfaces
+  std::int64_t silence_ms = 1000, ring_kib = 1024, service_level = 0, traffic_class = 0;
+  Choice<GpuDirect> gpu_direct = GpuDirect::automatic;
+};
+
 struct DeviceSection {
   Choice<DeviceKind> kind = DeviceKind::automatic;
   bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
@@ -195,6 +203,7 @@ struct Deck {
   ParallelSection parallel;
   PipelineSection pipeline;
   CommSection comm;
+  VerbsSection verbs;
   DeviceSection device;
   CheckpointSection checkpoint;
   DetectSection detect;
@@ -209,6 +218,11 @@ struct Deck {
 /// message", also for a deck that cannot be opened. A delay trace that cannot be read is an
 /// Error(rank) at its key.
 Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+
+/// The defaults with `overrides`, for a command that looks at a machine and trains nothing. Throws
+/// kernels::Error(usage) "command line: section.key: message". Keys that need others are not missed,
+/// and of the contradictions between keys only those of [verbs] are seen.
+Deck deck_of_overrides(const std::vector<std::string>& overrides);
 
 /// The resolved deck as TOML: all keys in table order, except a placeholder model's. Reading it
 /// back gives the same Deck.

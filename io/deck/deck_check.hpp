@@ -11,9 +11,10 @@ namespace tenax::io {
 /// most relevant key.
 void check_deck(const Deck& deck, const Origins& origins);
 
-/// The part of check_deck() that concerns the machine: [pipeline], [device], [detect], [mitigate],
-/// [replicas] and [[inject]].
+/// The part of check_deck() that concerns the machine: [pipeline], [verbs], [device], [detect],
+/// [mitigate], [replicas] and [[inject]].
 void check_machine(const Deck& deck, const Origins& origins);
+void check_verbs(const Deck& deck, const Origins& origins);
 void check_slowness(const Deck& deck, const Origins& origins);
 void check_replicas(const Deck& deck, const Origins& origins);
 void check_faults(const Deck& deck, const Origins& origins);

@@ -85,6 +85,7 @@ void check_machine(const Deck& deck, const Origins& origins) {
   check_per_stage(deck, origins, "pipeline.activation_limit", deck.pipeline.activation_limit.size());
   check_kinds(deck, origins);
   check_device(deck, origins);
+  check_verbs(deck, origins);
   check_slowness(deck, origins);
   check_replicas(deck, origins);
   check_faults(deck, origins);

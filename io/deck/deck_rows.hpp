@@ -21,6 +21,9 @@ inline constexpr Range kFraction{0, 1, false, true};
 
 using Keys = std::vector<DeckKey>;
 
+/// Why comm.transport = "verbs" and [verbs] come later.
+inline constexpr const char* kNoVerbs = "it has no RDMA transport";
+
 /// Adds the rows of one section. `part` finds the section's struct in a Deck.
 template <class Section>
 class Rows {
@@ -54,10 +57,12 @@ class Rows {
   Part part_;
 };
 
-/// The rows of [parallel], [pipeline], [comm], [device], [checkpoint], [detect], [mitigate],
-/// [replicas] and [[inject]].
+/// The rows of [parallel], [pipeline], [comm], [verbs], [device], [checkpoint], [detect],
+/// [mitigate], [replicas] and [[inject]].
 void add_machine_rows(Keys& keys);
-/// Of them, those of [detect] and [mitigate], those of [replicas], and those of [[inject]].
+/// Of them, those of [verbs], those of [detect] and [mitigate], those of [replicas], and those of
+/// [[inject]].
+void add_verbs_rows(Keys& keys);
 void add_slowness_rows(Keys& keys);
 void add_replicas_rows(Keys& keys);
 void add_inject_rows(Keys& keys);

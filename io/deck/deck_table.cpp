@@ -161,6 +161,7 @@ const std::vector<DeckSection>& deck_sections() {
       {"parallel", "How the work is split; tensor x pipeline x data ranks."},
       {"pipeline", "The order of work in a pipeline."},
       {"comm", "How ranks talk to each other."},
+      {"verbs", "RDMA. Allowed, and without effect, with other transports."},
       {"device", "What computes."},
       {"checkpoint", "Saving the state of training. The emulated device has none to save."},
       {"detect", "Finding what has become slow."},

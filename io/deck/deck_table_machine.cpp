@@ -43,7 +43,7 @@ void add_comm(Keys& keys) {
   comm("transport", &S::transport,
        "What carries delegated messages and gradients between replicas; auto = shared memory within a host "
        "and TCP beyond.")
-      .comes_later("it has no RDMA transport", {"verbs"});
+      .comes_later(kNoVerbs, {"verbs"});
   comm("deadline_s", &S::deadline_s, "Longest wait for a peer before the run fails.").above(0).in("seconds");
   comm(
       "interfaces", &S::interfaces,
@@ -147,6 +147,7 @@ void add_machine_rows(Keys& keys) {
   add_parallel(keys);
   add_pipeline(keys);
   add_comm(keys);
+  add_verbs_rows(keys);
   add_device(keys);
   add_checkpoint(keys);
   add_slowness_rows(keys);
