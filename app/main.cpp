@@ -17,6 +17,7 @@
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
 #include "comm/nccl.hpp"
+#include "comm/verbs.hpp"
 #include "comm/world.hpp"
 #include "io/deck/deck.hpp"
 #include "kernels/cuda_device.hpp"
@@ -36,7 +37,8 @@ int print(const std::string& text) {
 std::string version() {
   const std::string cuda = tenax::kernels::cuda_versions(), nccl = tenax::comm::nccl_version();
   return "tenax " TENAX_VERSION "\nback ends: cpu, emulated" +
-         (cuda.empty() ? "" : ", cuda (" + cuda + (nccl.empty() ? "" : ", " + nccl) + ")") + "\n";
+         (cuda.empty() ? "" : ", cuda (" + cuda + (nccl.empty() ? "" : ", " + nccl) + ")") +
+         (tenax::comm::has_verbs() ? ", verbs" : "") + "\n";
 }
 
 int run_command(const std::string& command, const Arguments& arguments) {
@@ -47,6 +49,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
       {"evaluate", tenax::app::evaluate_command},
       {"launch", [&](const Arguments& a) { return tenax::app::launch_command(a, build); }},
       {"plan", tenax::app::plan_command},
+      {"ports", tenax::app::ports_command},
       {"generate", tenax::app::generate_command},
       {"import", [&](const Arguments& a) { return tenax::app::import_command(a, build); }},
       {"export", tenax::app::export_command},

@@ -7,8 +7,10 @@
 #include "app/units.hpp"
 #include "comm/ftar/ftar_options.hpp"
 #include "comm/transport/transports.hpp"
+#include "comm/verbs.hpp"
 #include "io/deck/deck.hpp"
 #include "io/deck/model_sizes.hpp"
+#include "io/deck/verbs_device.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/device.hpp"
 #include "kernels/emulated_device.hpp"
@@ -201,6 +203,18 @@ comm::TransportKind transport_kind(io::TransportKind kind) {
       break;
   }
   return comm::TransportKind::automatic;
+}
+
+comm::VerbsPortOptions verbs_port_options(const io::Deck& deck) {
+  comm::VerbsPortOptions options{.patterns = {},
+                                 .interfaces = deck.comm.interfaces,
+                                 .gid_index = static_cast<int>(deck.verbs.gid_index)};
+  for (const std::string& text : deck.verbs.devices) {
+    const io::VerbsDevice device = io::verbs_device(text).value();  // the deck has been checked
+    options.patterns.push_back(
+        {device.name, static_cast<int>(device.port), static_cast<int>(device.local_rank)});
+  }
+  return options;
 }
 
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {

@@ -23,6 +23,7 @@ struct UpdateRule;
 }  // namespace tenax::kernels
 namespace tenax::comm {
 struct FtarOptions;
+struct VerbsPortOptions;
 enum class TransportKind;
 }  // namespace tenax::comm
 namespace tenax::model {
@@ -67,6 +68,7 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
                                 std::int64_t number);
 
 comm::TransportKind transport_kind(io::TransportKind kind);
+comm::VerbsPortOptions verbs_port_options(const io::Deck& deck);
 /// How replicas exchange their sums, which lie on such a device.
 comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);

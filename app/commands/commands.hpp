@@ -35,6 +35,8 @@ int import_command(const Arguments& arguments, const Build& build);
 int inspect_command(const Arguments& arguments);
 /// With --ranks it prints just the number of ranks and the run directory (for app/run.sh).
 int plan_command(const Arguments& arguments);
+/// Status 1 where no port is usable.
+int ports_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int schedule_command(const Arguments& arguments);
 int tokenize_command(const Arguments& arguments);

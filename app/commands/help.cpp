@@ -21,13 +21,19 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 13> kCommands = {{
+constexpr std::array<Entry, 14> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
      "link,\nwhat can be done in this layout against what becomes slow ([mitigate]).\n"
      "With device.kind=cuda where there is no GPU, memory is that of ranks on H200s, times are this "
      "CPU's.\n"},
+    {"ports", "tenax ports [section.key=value ...] [--json]",
+     "Lists this host's RDMA ports: state, link layer, MTU, speed, NUMA node, the address that would be "
+     "used,\n"
+     "whether the port is usable or why not; then how much memory may be locked. Keys of [verbs] and "
+     "[comm] count\n"
+     "as in a deck. Starts no MPI. Status 0 where a port is usable, else 1.\n"},
     {"schedule",
      "tenax schedule INSTANCE.json --policy {policies} --out FILE.json [--svg FILE]\n"
      "               [--budget-ms 100 | --budget-evaluations N] [--seed S] [--json]\n"

@@ -49,7 +49,8 @@ void keep_memory_from_forks(const std::string& name) {
 
 std::vector<std::string> Device::names() {
   std::vector<std::string> all;
-  for (ibv_device* device : DeviceList().devices()) all.emplace_back(ibv_get_device_name(device));
+  const DeviceList list;
+  for (ibv_device* device : list.devices()) all.emplace_back(ibv_get_device_name(device));
   return all;
 }
 
