@@ -73,6 +73,13 @@ class FailSlowWatch {
   /// Collective, after finish(): if the vote asked for it, all ranks hold and test.
   void validate(std::int64_t step);
 
+  /// Rank 0's: what makes iterations slow is being looked for.
+  bool is_inquiring() const { return inquiry_ && inquiry_->is_under_way(); }
+  /// Rank 0's: as Inquiry::look_again().
+  void look_again(std::int64_t since) {
+    if (inquiry_) inquiry_->look_again(since);
+  }
+
   /// Rank 0's: how components read. Null elsewhere, and where nothing is looked for.
   const FailSlowText* text() const { return text_ ? &*text_ : nullptr; }
 

@@ -121,8 +121,9 @@ void Mitigator::finish(const io::TrainingMetrics& metrics) {
   mitigation_->add(metrics.step, *metrics.iteration_seconds, metrics.is_masked);
   record(false);
   receive();
+  if (const auto since = mitigation_->take_doubt()) parts_.watch.look_again(*since);
   if (!decided_) {
-    decided_ = mitigation_->decide();
+    decided_ = mitigation_->decide(parts_.watch.is_inquiring());
     if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
   }
   if (!decided_ && mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();

@@ -64,9 +64,16 @@ void Inquiry::begin(const Change& onset) {
     must_keep_healthy_ = true;
   }
   onset_ = onset;
+  is_second_look_ = false;
   suspects_ = {};
   is_settled_ = false;
   profiles_ = 0;
+}
+
+void Inquiry::look_again(std::int64_t since) {
+  if (onset_ || open_.is_empty()) return;
+  begin({.iteration = since, .detected_at = iterations_.back().number, .before_s = healthy_s_});
+  is_second_look_ = true;
 }
 
 // It has healed before anybody knew what it was.
@@ -137,6 +144,7 @@ void Inquiry::conclude(std::int64_t iteration, std::vector<Component> found, boo
 }
 
 void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
+  if (is_second_look_ && found.components.empty()) return onset_.reset();
   if (!found.components.empty()) found.cause = cause_of(found.components);
   found.onset = onset_->iteration;
   found.healthy_iteration_s = healthy_s_;

@@ -57,6 +57,12 @@ class Inquiry {
 
   /// An iteration has ended, and `change` is what is known of the iteration time since.
   void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change);
+  /// Something else may have become slow since iteration `since`, unseen, as the program itself has
+  /// changed what an iteration takes: all is looked through again. Nothing is told if nothing is
+  /// found. While nothing has been told to be slow, or an onset is inquired into, this does nothing.
+  void look_again(std::int64_t since);
+  /// An onset, or a second look, is being inquired into.
+  bool is_under_way() const { return onset_.has_value(); }
   /// Ranks have changed places: what is known of the places counts no more, what is open stays open.
   void set_grid(parallel::ProcessGrid grid);
   /// For the next vote.
@@ -98,6 +104,7 @@ class Inquiry {
   std::deque<Iteration> iterations_;
   std::vector<RankReport> reports_;
   std::optional<Change> onset_;  // that is inquired into
+  bool is_second_look_ = false;  // it is none that the iteration time has shown
   double healthy_s_ = 0;         // an iteration before anything was slow
   std::int64_t healthy_before_ = 0;
   bool must_keep_healthy_ = false;  // the ranks know what is healthy

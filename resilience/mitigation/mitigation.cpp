@@ -11,6 +11,8 @@ namespace {
 
 /// More than this share worse than before is worse.
 constexpr double kWorse = 0.02;
+/// An iteration that takes so many times what was predicted has more to it than an inexact forecast.
+constexpr double kDoubtful = 1.1;
 /// Of an iteration: what a move back is taken to win at the least.
 constexpr double kLeastGain = 0.02;
 /// Iterations of calm before a way back that failed is tried again.
@@ -83,14 +85,28 @@ void Mitigation::open(const FailSlow& found, const SlowPart& part) {
   known->is_slow = true;
 }
 
+// A slow link that carries another group's messages since ranks have changed places: that is what was done, and nothing new.
+bool Mitigation::is_moved_link(const Component& component) const {
+  return component.is_link() && std::any_of(cases_.begin(), cases_.end(), [&](const Case& each) {
+           const Component& known = each.part.component;
+           return each.is_slow && known.is_link() && known.rank == component.rank &&
+                  known.other == component.other && known.group != component.group;
+         });
+}
+
 void Mitigation::take(const FailSlow& found, const std::vector<RankReport>& reports,
                       const parallel::ProcessGrid& grid) {
   if (found.components.empty()) return;
   const bool was_well = slow().empty();
+  const bool is_disturbed = !std::all_of(found.components.begin(), found.components.end(),
+                                         [&](const Component& each) { return is_moved_link(each); });
   healthy_s_ = found.healthy_iteration_s;
   for (const Component& component : found.components) open(found, slow_part(component, reports, grid));
   if (was_well) lost_s_ += lost_since(found.onset).since_onset_s;
-  if (outcome_) outcome_->is_disturbed = true;
+  if (is_disturbed) {
+    if (outcome_) outcome_->is_disturbed = true;
+    regretted_.reset();
+  }
   is_stale_ = true;
   proposals_.clear();
 }
@@ -119,8 +135,8 @@ double Mitigation::recent_s() const {
   return median(seconds);
 }
 
-std::optional<Action> Mitigation::decide() {
-  if (outcome_) return {};
+std::optional<Action> Mitigation::decide(bool is_inquired) {
+  if (outcome_ || (regretted_ && is_inquired)) return {};
   decided_ = undo();
   if (!decided_) decided_ = way_back();
   if (!decided_) decided_ = best_due();
@@ -296,6 +312,9 @@ void Mitigation::settle() {
   outcome.record.achieved_s = outcome.seconds.empty() ? recent_s() : median(outcome.seconds);
   const bool is_worse = outcome.record.achieved_s > (1 + kWorse) * outcome.record.measured_s;
   records_.push_back(outcome.record);
+  // From the middle on, as the median says nothing of what was slow for less.
+  if (is_worse || outcome.record.achieved_s > kDoubtful * outcome.record.predicted_s)
+    doubt_ = outcome.record.step + static_cast<std::int64_t>(kSettled / 2);
   if (is_worse && !outcome.record.is_revert && !outcome.is_disturbed) regretted_ = std::move(outcome);
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "resilience/adaptation/flap_damper.hpp"
@@ -61,12 +62,17 @@ class Mitigation {
   void await_proposals() { is_stale_ = false; }
   void propose(std::vector<Proposal> proposals) { proposals_ = std::move(proposals); }
 
-  /// What to do now. Then it is awaited: applied() or failed() must follow.
-  std::optional<Action> decide();
+  /// What to do now. Then it is awaited: applied() or failed() must follow. `is_inquired`: what makes
+  /// iterations slow is being looked for; until that is known no action is blamed for it.
+  std::optional<Action> decide(bool is_inquired = false);
   /// From iteration `first` on. cost_s: what training waited for it. `bytes`, `generation`: of a swap.
   void applied(std::int64_t first, double cost_s, std::int64_t bytes = 0, int generation = 0);
   /// It was not possible; all is as before, but for the time.
   void failed(double cost_s);
+
+  /// The last action achieved clearly less than predicted: something else may have become slow, in
+  /// this iteration or before. Told once.
+  std::optional<std::int64_t> take_doubt() { return std::exchange(doubt_, {}); }
 
   /// Those that are known since the last call. `all`: with what is known of the one under way.
   std::vector<MitigationRecord> take_records(bool all = false);
@@ -98,6 +104,7 @@ class Mitigation {
 
   Case* find(const Component& component);
   void open(const FailSlow& found, const SlowPart& part);
+  bool is_moved_link(const Component& component) const;
   DataGroup group_of(const Component& link) const;
   LostTime lost_since(std::int64_t onset) const;
   double recent_s() const;
@@ -123,6 +130,7 @@ class Mitigation {
   std::optional<MitigationRecord> decided_;  // not yet applied
   std::optional<Outcome> outcome_;           // applied, and not yet known
   std::optional<Outcome> regretted_;         // it made matters worse, and is still in force
+  std::optional<std::int64_t> doubt_;        // see take_doubt()
   std::int64_t calm_iterations_ = 0;         // since anything was slow
   std::int64_t way_back_pause_ = 0;          // iterations of calm that a way back waits for, after one failed
   std::vector<MitigationRecord> records_;

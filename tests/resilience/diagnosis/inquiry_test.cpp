@@ -229,6 +229,32 @@ TEST_F(InquiryOfFour, what_is_known_to_be_slow_is_not_told_again_while_it_is_no_
   EXPECT_NEAR(told(1).components.at(0).factor, 2.5, 1e-9);
 }
 
+TEST_F(InquiryOfFour, a_second_look_finds_what_no_onset_has_told) {
+  slow_down(2, 1.6);
+  inquiry->look_again(0);
+  EXPECT_FALSE(inquiry->is_under_way()) << "all is well so far";
+  steps(30, kHealthy_s);
+  step(kSlow_s, onset());
+  steps(6, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_FALSE(inquiry->is_under_way());
+
+  inquiry->look_again(now - 4);
+  EXPECT_TRUE(inquiry->is_under_way());
+  steps(20, kSlow_s);
+  EXPECT_FALSE(inquiry->is_under_way());
+  EXPECT_EQ(events.size(), 1U) << "nothing else is slow, and nothing is told";
+
+  slow_down(3, 2);
+  inquiry->look_again(now - 4);
+  steps(6, kSlow_s);
+  EXPECT_FALSE(inquiry->is_under_way());
+  ASSERT_EQ(events.size(), 2U);
+  ASSERT_EQ(told(1).components.size(), 1U);
+  EXPECT_EQ(told(1).components[0].rank, 3);
+  EXPECT_NEAR(told(1).healthy_iteration_s, kHealthy_s, 1e-9);
+}
+
 TEST_F(InquiryOfFour, waits_for_delays_that_have_not_been_measured_since) {
   for (RankReport& report : reports) report.now.activations_s = report.healthy.activations_s = 0.001;
   steps(30, kHealthy_s);

@@ -24,7 +24,8 @@ class MitigationOfTwo : public testing::Test {
       mitigation.await_proposals();
       mitigation.propose({{.against = {kRank}, .placement = cured, .gain_s = kSlow_s - kCured_s}});
     }
-    const std::optional<Action> action = mitigation.decide();
+    if (const auto since = mitigation.take_doubt()) doubts.push_back(*since);
+    const std::optional<Action> action = mitigation.decide(is_inquired);
     if (action) mitigation.applied(now, kCost_s);
     for (MitigationRecord& record : mitigation.take_records()) records.push_back(std::move(record));
     return action;
@@ -38,9 +39,9 @@ class MitigationOfTwo : public testing::Test {
   void steps(int count, double seconds) {
     for (int i = 0; i < count; ++i) EXPECT_FALSE(step(seconds)) << i;
   }
-  void find_slow() {
+  void find_slow(const Component& component = kRank) {
     mitigation.take(FailSlow{.cause = SlowCause::compute,
-                             .components = {kRank},
+                             .components = {component},
                              .onset = now,
                              .healthy_iteration_s = kHealthy_s},
                     std::vector<RankReport>(2), grid);
@@ -51,6 +52,8 @@ class MitigationOfTwo : public testing::Test {
   RunPlacement launch = RunPlacement::at_launch({.data = 2}, 6), cured = launch;
   Mitigation mitigation;
   std::vector<MitigationRecord> records;
+  std::vector<std::int64_t> doubts;
+  bool is_inquired = false;
   std::int64_t now = 0;
 };
 
@@ -68,6 +71,7 @@ TEST_F(MitigationOfTwo, acts_when_its_cost_is_lost_and_tells_what_that_achieved)
   EXPECT_EQ(done->first, 5) << "each loses 0.1 s of 0.5 s";
   EXPECT_EQ(done->second.placement, cured);
   steps(8, kCured_s);
+  EXPECT_TRUE(doubts.empty());
   ASSERT_EQ(records.size(), 1U);
   EXPECT_FALSE(records[0].is_revert);
   EXPECT_EQ(records[0].step, 25);
@@ -152,10 +156,59 @@ TEST_F(MitigationOfTwo, waits_longer_each_time_for_a_way_back_that_fails) {
 TEST_F(MitigationOfTwo, does_not_judge_an_action_while_something_else_becomes_slow) {
   find_slow();
   steps_until_action(kSlow_s);
-  find_slow();
+  find_slow({.rank = 0, .factor = 2, .healthy_s = 0.05});
   steps(8, 1.5 * kSlow_s);
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(mitigation.placement(), cured);
+}
+
+TEST_F(MitigationOfTwo, does_not_blame_an_action_before_it_is_known_whether_something_else_has_become_slow) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  const std::int64_t first = now;
+  steps(3, kCured_s);  // it helps, and then another rank becomes slow
+  steps(4, 2 * kSlow_s);
+  is_inquired = true;  // as the caller does when it is told of the doubt
+  steps(6, 2 * kSlow_s);
+  EXPECT_EQ(doubts, std::vector<std::int64_t>{first + 4});
+  find_slow({.rank = 0, .factor = 3, .healthy_s = 0.05});
+  is_inquired = false;
+  steps(30, 2 * kSlow_s);
+  EXPECT_EQ(mitigation.placement(), cured);
+}
+
+TEST_F(MitigationOfTwo, undoes_an_action_once_it_is_known_that_nothing_else_has_become_slow) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(7, 1.1 * kSlow_s);
+  is_inquired = true;
+  steps(6, 1.1 * kSlow_s);
+  is_inquired = false;
+  const auto undone = step(1.1 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, launch);
+}
+
+TEST_F(MitigationOfTwo, doubts_what_brings_less_than_was_predicted) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(8, 0.9 * kSlow_s);  // better than before, but not as good as kCured_s
+  EXPECT_EQ(doubts.size(), 1U);
+  EXPECT_EQ(mitigation.placement(), cured);
+}
+
+TEST_F(MitigationOfTwo, undoes_a_swap_that_a_slow_link_holds_up_in_its_new_group) {
+  Component link{.kind = Component::Kind::link, .rank = 0, .other = 1, .cause = SlowCause::link};
+  mitigation.take(FailSlow{.components = {kRank, link}, .onset = now, .healthy_iteration_s = kHealthy_s},
+                  std::vector<RankReport>(2), grid);
+  steps_until_action(kSlow_s);
+  steps(5, 1.1 * kSlow_s);
+  link.group = parallel::GroupKind::pipeline;
+  find_slow(link);
+  steps(2, 1.1 * kSlow_s);
+  const auto undone = step(1.1 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, launch);
 }
 
 TEST_F(MitigationOfTwo, holds_a_component_that_flaps_longer_each_time) {
