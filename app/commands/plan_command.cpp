@@ -102,7 +102,7 @@ std::vector<std::string> possible_strategies(const io::Deck& deck, const paralle
                                       .microbatches = layout.schedule.microbatches(),
                                       .rings = has_rings,
                                       .swap_fits = swap_fits,
-                                      .can_start_elsewhere = true,
+                                      .spare_hosts = 1,
                                       .host_of_rank = {}};
   std::vector<std::string> names;
   for (const resilience::Strategy strategy : resilience::possible_strategies(run))

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <set>
 #include <utility>
 #include <variant>
 
@@ -44,17 +43,23 @@ Mitigator::Mitigator(const Parts& parts)
     : parts_(parts),
       placement_(RunPlacement::at_launch(parts.replica.layout().grid,
                                          parts.replica.layout().schedule.microbatches())) {
-  if (!parts_.is_enabled || parts_.replica.control().rank() != 0) return;
+  if (!parts_.is_enabled) return;
+  comm::ControlGroup& control = parts_.replica.control();
+  control.agree([&] {
+    if (control.rank() == 0) begin();
+  });
+}
+
+void Mitigator::begin() {
   const io::MitigateSection& section = parts_.deck.mitigate;
-  possibilities_ = {.allowed = allowed_strategies(section),
-                    .shape = parts_.replica.layout().grid,
-                    .microbatches = parts_.replica.layout().schedule.microbatches(),
-                    .rings = has_rings(parts_.replica),
-                    .swap_fits = static_cast<bool>(parts_.regrid),
-                    .can_start_elsewhere = false,
-                    .host_of_rank = parts_.watch.text()->hosts()};
-  const std::set<std::string> hosts(possibilities_.host_of_rank.begin(), possibilities_.host_of_rank.end());
-  possibilities_.can_start_elsewhere = can_start_elsewhere(std::getenv, static_cast<int>(hosts.size()));
+  possibilities_ = {
+      .allowed = allowed_strategies(section),
+      .shape = parts_.replica.layout().grid,
+      .microbatches = parts_.replica.layout().schedule.microbatches(),
+      .rings = has_rings(parts_.replica),
+      .swap_fits = static_cast<bool>(parts_.regrid),
+      .spare_hosts = spare_hosts(std::getenv, parts_.watch.text()->hosts(), parts_.deck.run.output_dir),
+      .host_of_rank = parts_.watch.text()->hosts()};
   mitigation_.emplace(placement_,
                       resilience::Mitigation::Options{.shape = possibilities_.shape,
                                                       .min_gain = section.min_gain,
@@ -92,14 +97,10 @@ double Mitigator::restart_s() const {
 
 // The run ends with the next step.
 void Mitigator::restart(std::int64_t step) {
-  std::vector<std::string> hosts;
-  const auto host = [&](int rank) { return possibilities_.host_of_rank[static_cast<std::size_t>(rank)]; };
-  for (const resilience::SlowPart& part : mitigation_->slow()) {
-    hosts.push_back(host(part.component.rank));
-    if (part.component.is_link()) hosts.push_back(host(part.component.other));
-  }
+  std::vector<resilience::Component> slow;
+  for (const resilience::SlowPart& part : mitigation_->slow()) slow.push_back(part.component);
   mitigation_->applied(step + 1, 0);
-  parts_.restart_without(std::move(hosts));
+  parts_.restart_without(hosts_of(slow, possibilities_));
 }
 
 void Mitigator::take(const resilience::InquiryEvent& event,

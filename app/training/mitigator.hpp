@@ -42,6 +42,7 @@ class Mitigator {
     bool is_enabled;    ///< false: nothing is ever done
     bool judges_times;  ///< false: nothing is said on the console
   };
+  /// Collective. Throws kernels::Error(rank): exclude_hosts.txt of the run cannot be read.
   explicit Mitigator(const Parts& parts);
 
   /// Rank 0's: for the next vote.
@@ -70,6 +71,7 @@ class Mitigator {
     std::string failure = {};  ///< why there are none
   };
 
+  void begin();
   resilience::RunPicture picture() const;
   void evaluate();
   void receive();

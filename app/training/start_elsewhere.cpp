@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -19,6 +21,9 @@ int number_in(const Environment& environment, const char* name) {
   return value ? std::atoi(value) : 0;
 }
 
+/// As Slurm calls it: without its domain.
+std::string node_of(const std::string& host) { return host.substr(0, host.find('.')); }
+
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::string text;
   const std::error_code failure = io::read_text_file(file, text);
@@ -32,10 +37,14 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-bool can_start_elsewhere(const Environment& environment, int hosts_used) {
+int spare_hosts(const Environment& environment, const std::vector<std::string>& used,
+                const std::filesystem::path& run_directory) {
   const char* const requeue = environment("TENAX_REQUEUE");
-  if (requeue && std::string_view(requeue) == "1") return true;
-  return number_in(environment, "SLURM_JOB_NUM_NODES") > hosts_used;
+  if (requeue && std::string_view(requeue) == "1") return std::numeric_limits<int>::max();
+  std::set<std::string> taken;
+  for (const std::string& host : used) taken.insert(node_of(host));
+  for (const std::string& host : lines_of(run_directory / kExcludedFile)) taken.insert(node_of(host));
+  return std::max(0, number_in(environment, "SLURM_JOB_NUM_NODES") - static_cast<int>(taken.size()));
 }
 
 void exclude_hosts(const std::filesystem::path& run_directory, const std::vector<std::string>& hosts) {

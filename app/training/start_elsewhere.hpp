@@ -15,10 +15,13 @@ inline constexpr int kRestartStatus = 3;
 /// As std::getenv.
 using Environment = std::function<const char*(const char* name)>;
 
-/// Whether a start that leaves hosts out can have others: the run stands on `hosts_used` of the more
-/// that its Slurm allocation has, or its batch script submits it again (TENAX_REQUEUE, which
-/// inputs/slurm/requeue.sh sets).
-bool can_start_elsewhere(const Environment& environment, int hosts_used);
+/// How many other hosts a start can have that leaves some of `used` out: those of the Slurm allocation
+/// on which the run does not stand, without as many as exclude_hosts.txt in `run_directory` names (it
+/// is taken to name hosts of this allocation). Any number where the batch script submits the run
+/// again (TENAX_REQUEUE, which inputs/slurm/requeue.sh sets). Throws kernels::Error(rank) if the
+/// file cannot be read.
+int spare_hosts(const Environment& environment, const std::vector<std::string>& used,
+                const std::filesystem::path& run_directory);
 
 /// Adds `hosts`, those that it does not hold yet, to exclude_hosts.txt in `run_directory`: one a line.
 /// Throws kernels::Error(rank).

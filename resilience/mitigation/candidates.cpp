@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace tenax::resilience {
 namespace {
@@ -19,7 +20,7 @@ bool is_possible(Strategy strategy, const Possibilities& run) {
     case Strategy::swap:
       return run.shape.pipeline >= 2 && run.swap_fits;
     case Strategy::restart:
-      return run.can_start_elsewhere;
+      return run.spare_hosts > 0;
   }
   return false;
 }
@@ -67,6 +68,8 @@ std::vector<Strategy> candidates_against(const Component& component, const Possi
   const auto ranks = static_cast<int>(run.host_of_rank.size());
   const auto is_vain = [&](Strategy strategy) {
     if (!has(help, strategy)) return true;
+    if (strategy == Strategy::restart)
+      return hosts_of({component}, run).size() > static_cast<std::size_t>(run.spare_hosts);
     if (strategy != Strategy::swap) return false;
     for (int rank = 0; rank < ranks; ++rank)
       if (leaves_cause_by_swap(component, rank, run)) return false;
@@ -74,6 +77,14 @@ std::vector<Strategy> candidates_against(const Component& component, const Possi
   };
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(), is_vain), candidates.end());
   return candidates;
+}
+
+std::vector<std::string> hosts_of(const std::vector<Component>& components, const Possibilities& run) {
+  std::set<std::string> hosts;
+  for (const Component& component : components)
+    for (const int rank : {component.rank, component.is_link() ? component.other : component.rank})
+      hosts.insert(run.host_of_rank.at(static_cast<std::size_t>(rank)));
+  return {hosts.begin(), hosts.end()};
 }
 
 bool leaves_cause_by_swap(const Component& component, int other, const Possibilities& run) {

@@ -17,7 +17,7 @@ struct Possibilities {
   int microbatches = 1;                   ///< of a data-parallel group, in the even split
   bool rings = false;                     ///< data groups' collectives go round a ring of ours
   bool swap_fits = false;                 ///< a rank has room for the states of both its places
-  bool can_start_elsewhere = false;       ///< there are other hosts to start on
+  int spare_hosts = 0;                    ///< that a start which leaves others out can have instead
   std::vector<std::string> host_of_rank;  ///< of world ranks
 };
 
@@ -28,8 +28,12 @@ std::vector<Strategy> possible_strategies(const Possibilities& run);
 /// Those of them that can help against `component`, by its cause (Greyhound, table 2): of a slow
 /// device fewer microbatches, a swap that puts slow ranks together, a restart; of a link all but
 /// fewer microbatches, where a ring order is for data groups alone; of a tensor group's link, which
-/// stays within its host, a restart alone. Of what all suffer from, and of `none`, nothing.
+/// stays within its host, a restart alone. Of what all suffer from, and of `none`, nothing. A
+/// restart needs another host for each that it leaves out.
 std::vector<Strategy> candidates_against(const Component& component, const Possibilities& run);
+
+/// The hosts of components: those that a restart because of them leaves out. Each once.
+std::vector<std::string> hosts_of(const std::vector<Component>& components, const Possibilities& run);
 
 /// Whether a swap with `other`, a rank, takes the component's rank away from what makes it slow.
 /// What else runs on its processors belongs to a host: a rank of the same host has it, too.

@@ -128,9 +128,11 @@ class Proposals {
     add_placed(Strategy::swap, std::move(slow), std::move(placement));
   }
 
+  // The hosts of all that is slow are left out.
   void add_restart() {
-    std::vector<Component> slow = against(Strategy::restart);
-    if (!slow.empty())
+    std::vector<Component> slow = against(Strategy::restart), all;
+    for (const SlowPart& part : picture_.slow) all.push_back(part.component);
+    if (!slow.empty() && hosts_of(all, run_).size() <= static_cast<std::size_t>(run_.spare_hosts))
       add(Strategy::restart, std::move(slow), picture_.placement, picture_.healthy_iteration_s);
   }
 

@@ -1,5 +1,6 @@
 #include "app/training/start_elsewhere.hpp"
 
+#include <limits>
 #include <map>
 
 #include "tests/io/deck/deck_fixture.hpp"
@@ -9,22 +10,32 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-bool can_start(const Variables& variables, int hosts_used) {
-  return can_start_elsewhere(
+/// Of a run on n1, with two ranks, and n2, whose directory may have an exclude_hosts.txt.
+int spare(const Variables& variables, const std::string& excluded = "") {
+  const io::test::TemporaryFolder folder;
+  if (!excluded.empty()) folder.write("exclude_hosts.txt", excluded);
+  return spare_hosts(
       [&](const char* name) {
         const auto found = variables.find(name);
         return found == variables.end() ? nullptr : found->second.c_str();
       },
-      hosts_used);
+      {"n1.cluster", "n1.cluster", "n2.cluster"}, folder.path());
 }
 
-TEST(StartElsewhere, needs_an_allocation_with_more_hosts_or_a_script_that_submits_again) {
-  EXPECT_FALSE(can_start({}, 1));
-  EXPECT_FALSE(can_start({{"SLURM_JOB_NUM_NODES", "2"}}, 2));
-  EXPECT_TRUE(can_start({{"SLURM_JOB_NUM_NODES", "3"}}, 2));
-  EXPECT_FALSE(can_start({{"SLURM_JOB_NUM_NODES", "many"}}, 1));
-  EXPECT_TRUE(can_start({{"SLURM_JOB_NUM_NODES", "2"}, {"TENAX_REQUEUE", "1"}}, 2));
-  EXPECT_FALSE(can_start({{"TENAX_REQUEUE", "0"}}, 1));
+TEST(SpareHosts, are_those_of_the_allocation_or_any_where_a_script_submits_again) {
+  EXPECT_EQ(spare({}), 0);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "1"}}), 0);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "2"}}), 0);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "5"}}), 3);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "many"}}), 0);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "2"}, {"TENAX_REQUEUE", "1"}}), std::numeric_limits<int>::max());
+  EXPECT_EQ(spare({{"TENAX_REQUEUE", "0"}}), 0);
+}
+
+TEST(SpareHosts, are_not_those_that_are_left_out_already) {
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "5"}}, "n3.cluster\nn4\n"), 1);
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "5"}}, "n2\n"), 3) << "it is in use all the same";
+  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "3"}}, "n3\nn4\n"), 0);
 }
 
 TEST(ExcludeHosts, adds_each_host_once) {

@@ -16,7 +16,7 @@ Possibilities all_possible() {
           .microbatches = 8,
           .rings = true,
           .swap_fits = true,
-          .can_start_elsewhere = true,
+          .spare_hosts = 2,
           .host_of_rank = {"a", "a", "b", "b", "c", "c", "d", "d"}};
 }
 
@@ -65,8 +65,20 @@ TEST(Candidates, are_what_the_layout_leaves_possible) {
             (Strategies{microbatches, ring, restart}));
   EXPECT_EQ(without([](Possibilities& run) { run.swap_fits = false; }),
             (Strategies{microbatches, ring, restart}));
-  EXPECT_EQ(without([](Possibilities& run) { run.can_start_elsewhere = false; }),
-            (Strategies{microbatches, ring, swap}));
+  EXPECT_EQ(without([](Possibilities& run) { run.spare_hosts = 0; }), (Strategies{microbatches, ring, swap}));
+}
+
+TEST(Candidates, have_a_restart_where_each_host_that_is_left_out_has_a_spare_one) {
+  Possibilities run = all_possible();
+  Component link = slow_link(GroupKind::pipeline);
+  link.other = 4;
+  EXPECT_EQ(hosts_of({link, slow_rank(SlowCause::compute), link}, run),
+            (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(candidates_against(link, run), (Strategies{swap, restart}));
+  run.spare_hosts = 1;
+  EXPECT_EQ(candidates_against(link, run), Strategies{swap});
+  EXPECT_EQ(candidates_against(slow_link(GroupKind::tensor), run), Strategies{restart})
+      << "both ends are on one host";
 }
 
 TEST(Candidates, know_that_what_runs_beside_a_rank_belongs_to_its_host) {
