@@ -3,20 +3,21 @@
 # are iterations under the fault, once all is done, relative to healthy ones before it.
 #
 #   bash tests/bench/failslow_cure.sh [shares] [groups] [ring] [swap] [deep] [all_slow] [pipelined] [compound] [events] [hog]
-#        [--steps 110] [--check]
+#        [--steps 110] [--runs "healthy none all"] [--check]
 #
-# Without a part all of them run: some 40 minutes. hog: on the CPU, a busy core beside rank 1.
+# Without a part all of them run: some 40 minutes. hog: on the CPU, a busy core beside rank 1. --runs: of events; those
+# that are left out are as they were left.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 source "$bench_folder/failslow_cure_long.sh"
 
 all_parts=(shares groups ring swap deep all_slow pipelined compound events hog)
-steps=110 from=30 parts=()
+steps=110 from=30 runs="healthy none all" parts=()
 while [ $# -gt 0 ]; do
   case $1 in
     shares | groups | ring | swap | deep | all_slow | pipelined | compound | events | hog) parts+=("$1"); shift; continue ;;
     --check) check=1; shift; continue ;;
-    --steps) steps=$2 ;;
+    --steps) steps=$2 ;; --runs) runs=$2 ;;
     *) die "unknown option $1 (the head of $0 lists them)" ;;
   esac
   shift 2

@@ -50,14 +50,17 @@ do_compound() {
   meets cure.compound_out_of_order "$(python3 "$figures" out_of_order "$bench_work/compound" swap microbatches restart)" "status $status"
 }
 
-# Twelve faults (Greyhound, table 6): as they are, with nothing done about them, and with all strategies.
+# Twelve faults (Greyhound, table 6): without them, with nothing done about them, and with all strategies.
 do_events() {
   local deck=$bench_folder/failslow_events.toml run options
-  for run in healthy none all; do
+  for run in $runs; do
     options=(mitigate.strategies=[])
     [ $run != healthy ] || mapfile -t -O 1 options < <(python3 "$figures" without "$deck")
     [ $run != all ] || options=('mitigate.strategies=["microbatches", "ring", "swap"]')
     ends "events-$run" mpirun -q -n 32 "$tenax_build/tenax" "$deck" "${options[@]}"
+  done
+  for run in healthy none all; do
+    [ -e "$bench_work/events-$run/metrics.jsonl" ] || { say "events: $run is still to be run"; return; }
   done
   bought events-all
   python3 "$figures" told "$bench_work/events-all"
