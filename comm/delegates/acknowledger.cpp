@@ -18,11 +18,11 @@ void Acknowledger::notify() {
 }
 
 /// A link may be closed before its first connection is made.
-void Acknowledger::close(double patience_s) noexcept {
+void Acknowledger::close(double patience_s, const std::function<bool()>& is_over) noexcept {
   stop();
   const kernels::Deadline deadline = kernels::Deadline::after_s(patience_s);
   for (IncomingChannel* channel : channels_()) channel->settle(deadline);
-  while (!tell(MessageKind::farewell) && !deadline.expired())
+  while (!tell(MessageKind::farewell) && !deadline.expired() && !is_over())
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 

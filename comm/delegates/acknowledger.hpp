@@ -25,8 +25,9 @@ class Acknowledger {
   Acknowledger& operator=(const Acknowledger&) = delete;
 
   void notify();
-  /// Ends the thread, then sends a farewell if a connection comes up within `patience_s`.
-  void close(double patience_s) noexcept;
+  /// Ends the thread, then sends a farewell if a connection comes up within `patience_s`. Gives up
+  /// when `is_over`: the peer has closed the link, too, or it has failed.
+  void close(double patience_s, const std::function<bool()>& is_over) noexcept;
 
  private:
   void run();

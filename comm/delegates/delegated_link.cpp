@@ -107,7 +107,8 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
 ThreadedDelegatedLink::~ThreadedDelegatedLink() {
   const bool unwinds = std::uncaught_exceptions() > exceptions_;
   if (!unwinds) flush();
-  acknowledger_.close(unwinds || failure_->is_set() ? 0 : std::min(parties_.deadline_s, kFarewell_s));
+  const auto is_over = [&] { return unwinds || failure_->is_set(); };
+  acknowledger_.close(is_over() ? 0 : std::min(parties_.deadline_s, kFarewell_s), is_over);
   failure_->set({Scope::link, "the delegated link " + parties_.name + " (" + describe() + ") was closed"});
   connector_.reset();
   copier_->stop();

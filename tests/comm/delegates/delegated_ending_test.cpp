@@ -1,4 +1,5 @@
 // How delegated links, their waits and their sends end.
+#include "comm/delegates/acknowledger.hpp"
 #include "tests/comm/delegates/delegated_link_fixture.hpp"
 
 namespace tenax::comm {
@@ -43,6 +44,17 @@ TEST_F(DelegatedLinkTest, closing_one_end_fails_what_the_other_still_waits_for) 
   EXPECT_NE(message.find("rank 0 (here) has closed it"), std::string::npos) << message;
   message = error_of([&] { send(1, values, 0)->wait(Deadline::after_s(kPatience_s)); });
   EXPECT_NE(message.find("rank 0 (here) has closed it"), std::string::npos) << message;
+}
+
+// Both ends of a link close it at the same time: nothing is there that a farewell could be sent on.
+TEST_F(DelegatedLinkTest, there_is_no_farewell_to_a_peer_that_has_closed_the_link_first) {
+  constexpr double kForever_s = 1e6;
+  make_ends();
+  const LinkParties parties{"p0", peers[0], peers[1], ends[0]->network, kPatience_s};
+  Acknowledger acknowledger(parties, [] { return Acknowledger::Channels(); });
+  int looks = 0;
+  acknowledger.close(kForever_s, [&] { return ++looks == 3; });
+  EXPECT_EQ(looks, 3);
 }
 
 TEST_F(DelegatedLinkTest, a_peer_that_never_comes_is_an_error_that_names_link_ranks_and_hosts) {
