@@ -92,3 +92,19 @@ pinned() {
   local name=$1 program=("$tenax_build/tenax" "$bench_folder/tiny.toml" run.output_dir="$bench_work/$1" "${@:2}")
   ends "$name" mpirun -q -n 1 taskset -c "$core_0" "${program[@]}" : -n 1 taskset -c "$core_1" "${program[@]}"
 }
+
+# Bursts of two compilers and pauses, of 1 to 4 s each.
+compiles() {
+  local source=$bench_work/neighbour.cpp end
+  printf '#include <%s>\n' algorithm filesystem functional regex >"$source"
+  echo 'bool f(const char* s) { return std::regex_match(s, std::regex("a+")); }' >>"$source"
+  while true; do
+    end=$((SECONDS + 1 + RANDOM % 4))
+    while [ $SECONDS -lt $end ]; do
+      c++ -std=c++20 -O2 -c "$source" -o /dev/null &
+      c++ -std=c++20 -O2 -c "$source" -o /dev/null
+      wait $!
+    done
+    sleep $((1 + RANDOM % 4))
+  done
+}

@@ -68,21 +68,6 @@ do_hog() {
   meets failslow.hog_different "$different" "of $runs runs beside one with detect.enabled = false"
 }
 
-# Bursts of two compilers and pauses, of 1 to 4 s each.
-compiles() {
-  local source=$bench_work/neighbour.cpp end
-  printf '#include <%s>\n' algorithm filesystem functional regex >"$source"
-  echo 'bool f(const char* s) { return std::regex_match(s, std::regex("a+")); }' >>"$source"
-  while true; do
-    end=$((SECONDS + 1 + RANDOM % 4))
-    while [ $SECONDS -lt $end ]; do
-      c++ -std=c++20 -O2 -c "$source" -o /dev/null &
-      c++ -std=c++20 -O2 -c "$source" -o /dev/null
-      wait $!
-    done
-    sleep $((1 + RANDOM % 4))
-  done
-}
 do_neighbours() {
   local run told all=0
   compiles &
