@@ -43,6 +43,15 @@ bool is_same(const PortStatus& one, const PortStatus& other) {
          one.port.mtu_bytes == other.port.mtu_bytes;
 }
 
+/// A host that cannot list its interfaces just now has no address that may be used, until the next look.
+GidRules present_rules(const VerbsPortOptions& options) {
+  try {
+    return gid_rules(options);
+  } catch (const kernels::Error&) {
+    return {options.gid_index, std::vector<std::string>{}};
+  }
+}
+
 PortStatus lost(const PortStatus& before) {
   PortStatus now{before.name, "LOST", {}, "is gone with its device, or has failed"};
   now.port.number = before.port.number;
@@ -56,42 +65,72 @@ PortWatch::PortWatch(const std::vector<PortStatus>& ports, VerbsPortOptions opti
     : options_(std::move(options)),
       on_change_(std::move(on_change)),
       looks_s_(looks_s),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!stop_) throw_link_error("watching RDMA ports", "no eventfd", errno);
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_) throw_link_error("watching RDMA ports", "no eventfd", errno);
   for (const PortStatus& port : ports) {
     const std::string name = port.name.substr(0, port.name.rfind(':'));
-    if (watched_.empty() || watched_.back().name != name) watched_.push_back({name, port.port.device, {}});
-    watched_.back().ports.push_back(port);
+    auto of_device = std::find_if(watched_.begin(), watched_.end(),
+                                  [&](const Watched& watched) { return watched.name == name; });
+    if (of_device == watched_.end()) of_device = watched_.insert(of_device, {name, port.port.device, {}});
+    of_device->ports.push_back(port);
   }
   thread_ = start_prompt_thread([this] { run(); });
 }
 
 PortWatch::~PortWatch() {
-  eventfd_write(stop_.get(), 1);
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  wake();
   thread_.join();
 }
 
+void PortWatch::report_failure(const std::string& port) {
+  {
+    const std::lock_guard lock(mutex_);
+    reported_.insert(port);
+  }
+  wake();
+}
+
+/// The counter of an eventfd has room for more than anybody wakes.
+void PortWatch::wake() { eventfd_write(wake_.get(), 1); }
+
 void PortWatch::run() {
   double next_look_s = steady_now_s() + looks_s_;
-  while (wait(next_look_s)) {
+  for (;;) {
+    wait(next_look_s);
+    const auto reports = take_reports();
+    if (!reports) return;
     const bool looks = steady_now_s() >= next_look_s;
     if (looks) next_look_s = steady_now_s() + looks_s_;
-    try {
-      read_events();
-      if (looks) look();
-    } catch (const kernels::Error&) {
-      // The host cannot list its interfaces just now: the next look asks again.
-    }
+    read_events();
+    if (looks) look();
+    believe(*reports);
   }
 }
 
-bool PortWatch::wait(double until_s) {
-  std::vector<pollfd> descriptors = {{stop_.get(), POLLIN, 0}};
+void PortWatch::wait(double until_s) {
+  std::vector<pollfd> descriptors = {{wake_.get(), POLLIN, 0}};
   for (const Watched& watched : watched_)
     if (watched.device) descriptors.push_back({watched.device->event_descriptor(), POLLIN, 0});
   const double ms = std::ceil(1e3 * std::max(0.0, until_s - steady_now_s()));
   poll(descriptors.data(), descriptors.size(), static_cast<int>(ms));
-  return descriptors.front().revents == 0;
+}
+
+std::optional<std::set<std::string>> PortWatch::take_reports() {
+  eventfd_t wakes = 0;
+  eventfd_read(wake_.get(), &wakes);  // before the reports are taken: a later one wakes again
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return std::nullopt;
+  return std::exchange(reported_, {});
+}
+
+void PortWatch::believe(const std::set<std::string>& failed_ports) {
+  for (Watched& watched : watched_)
+    for (PortStatus& port : watched.ports)
+      if (watched.device && failed_ports.contains(port.name)) ask(watched, port, true);
 }
 
 void PortWatch::read_events() {
@@ -120,7 +159,7 @@ void PortWatch::handle(Watched& watched, const ibv_async_event& event) {
 }
 
 void PortWatch::ask(Watched& watched, PortStatus& port, bool has_failed) {
-  PortStatus now = query_port(watched.device, port.port.number, gid_rules(options_));
+  PortStatus now = query_port(watched.device, port.port.number, present_rules(options_));
   if (has_failed && now.is_usable()) now.obstacle = "has failed";
   if (is_same(now, port)) return;
   port = now;
@@ -136,11 +175,13 @@ void PortWatch::lose(Watched& watched) {
 }
 
 void PortWatch::look() {
+  const std::vector<std::string> names = Device::names();
   for (Watched& watched : watched_) {
-    if (!watched.device) {
-      find(watched);
-      continue;
-    }
+    const bool is_listed = std::find(names.begin(), names.end(), watched.name) != names.end();
+    // A driver may wait, without an event, until everybody has let go of a device that is to go (rxe of Linux 6.1).
+    if (watched.device && !is_listed) lose(watched);
+    if (!watched.device && is_listed) find(watched);
+    if (!watched.device) continue;
     for (PortStatus& port : watched.ports) ask(watched, port, false);
   }
 }
@@ -154,7 +195,7 @@ void PortWatch::find(Watched& watched) {
     return;  // it is not there yet
   }
   for (PortStatus& port : watched.ports) {
-    port = query_port(watched.device, port.port.number, gid_rules(options_));
+    port = query_port(watched.device, port.port.number, present_rules(options_));
     on_change_({PortChange::Kind::found, port});
   }
 }

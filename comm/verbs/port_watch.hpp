@@ -3,6 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,12 +40,16 @@ class PortWatch {
   using OnChange = std::function<void(const PortChange&)>;
   static constexpr double kLooks_s = 5;
 
-  /// `ports`: as Ports::all() has them, all of a device's. `looks_s`: between two looks. Throws Error(link) where the kernel has no descriptor left.
+  /// `ports`: as Ports::chosen() has them. `looks_s`: between two looks. Throws Error(link) where the kernel has no descriptor left.
   PortWatch(const std::vector<PortStatus>& ports, VerbsPortOptions options, OnChange on_change,
             double looks_s = kLooks_s);
   ~PortWatch();
   PortWatch(const PortWatch&) = delete;
   PortWatch& operator=(const PortWatch&) = delete;
+
+  /// A queue pair has found that the port carries nothing, though no event says so: it is told as down,
+  /// and asked again with the next look. Any thread.
+  void report_failure(const std::string& port);
 
  private:
   struct Watched {
@@ -52,7 +59,11 @@ class PortWatch {
   };
 
   void run();
-  bool wait(double until_s);  ///< false: it is to end
+  void wake();
+  void wait(double until_s);
+  /// What has been reported since; nothing: the watch is to end.
+  std::optional<std::set<std::string>> take_reports();
+  void believe(const std::set<std::string>& failed_ports);
   void read_events();
   void read_events(Watched& watched);
   void handle(Watched& watched, const ibv_async_event& event);
@@ -65,7 +76,10 @@ class PortWatch {
   VerbsPortOptions options_;
   OnChange on_change_;
   double looks_s_;
-  FileDescriptor stop_;  // an eventfd
+  std::mutex mutex_;  // guards the next two
+  std::set<std::string> reported_;
+  bool is_over_ = false;
+  FileDescriptor wake_;  // an eventfd
   std::thread thread_;
 };
 

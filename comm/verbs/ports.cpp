@@ -79,17 +79,15 @@ Ports::Ports(const VerbsPortOptions& options, std::optional<int> local_rank) {
       all_.push_back(std::move(status));
     }
   for (const PortName& port : matching_ports(there, options.patterns, local_rank))
-    chosen_.push_back(text_of(port));
-  for (PortStatus& status : all_)
-    if (status.is_usable() && std::find(chosen_.begin(), chosen_.end(), status.name) == chosen_.end())
-      status.obstacle = "is not in verbs.devices";
+    chosen_.push_back(static_cast<std::size_t>(std::find(there.begin(), there.end(), port) - there.begin()));
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    if (all_[i].is_usable() && std::find(chosen_.begin(), chosen_.end(), i) == chosen_.end())
+      all_[i].obstacle = "is not in verbs.devices";
 }
 
-std::vector<Port> Ports::usable() const {
-  std::vector<Port> ports;
-  for (const std::string& name : chosen_)
-    for (const PortStatus& status : all_)
-      if (status.name == name && status.is_usable()) ports.push_back(status.port);
+std::vector<PortStatus> Ports::chosen() const {
+  std::vector<PortStatus> ports;
+  for (const std::size_t i : chosen_) ports.push_back(all_[i]);
   return ports;
 }
 

@@ -37,12 +37,12 @@ class Ports {
 
   /// Every port of the host, as it was then, in libibverbs' order.
   const std::vector<PortStatus>& all() const { return all_; }
-  /// Those of the patterns that are usable, in their order.
-  std::vector<Port> usable() const;
+  /// Those of the patterns, in their order: some may come up later.
+  std::vector<PortStatus> chosen() const;
 
  private:
   std::vector<PortStatus> all_;
-  std::vector<std::string> chosen_;  ///< names
+  std::vector<std::size_t> chosen_;  ///< places in all_
 };
 
 }  // namespace tenax::comm::verbs
