@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs the checks of FILE on soft RDMA, in a guest (guest.sh). Skipped, with the reason, where there is none; a failure with
+# TENAX_GUEST=required; TENAX_GUEST=off leaves it out.
+#
+#   guest_test.sh FILE        GUEST: the directory of kernel.sh, NATIVE: ON = the build has -march=native
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+skips() {
+  [ "${TENAX_GUEST:-}" != required ] || { echo "FAILED: TENAX_GUEST=required, but $*"; exit 1; }
+  echo "skipped: $*"
+  exit 77
+}
+[ "${TENAX_GUEST:-}" != off ] || skips "TENAX_GUEST=off"
+[ "$NATIVE" != ON ] || skips "this build is made for this machine's processor, which the guest does not have (-DTENAX_NATIVE=OFF)"
+[ -e "$GUEST/kernel" ] && [ -e "$GUEST/initrd" ] ||
+  skips "no kernel for a guest in $GUEST: $(cat "$GUEST/obstacle" 2>/dev/null || echo "tests/verbs/kernel.sh unpacks one")"
+
+export GUEST_CONSOLE=$PWD/console GUEST_SECONDS=${GUEST_SECONDS:-280}
+bash "$here/guest.sh" "$GUEST" "bash '$here/$1'"
+status=$?
+[ $status = 0 ] || { echo "the guest's kernel said last:"; tail -n 15 "$GUEST_CONSOLE"; }
+exit $status
