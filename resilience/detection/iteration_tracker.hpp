@@ -18,7 +18,8 @@ class IterationTracker {
   /// checkpoint is saved, or right after an action of the program. Iterations increase.
   std::optional<Change> add(std::int64_t iteration, double seconds, bool is_masked = false);
   /// The program has changed what an iteration takes: path, schedule, allocation, grid. A level
-  /// begins without an event, unless it is slow compared with the last healthy one.
+  /// begins without an event, unless it is slow compared with the last healthy one and, where
+  /// iterations were slow before, with those.
   void own_action() { detector_->begin_level(); }
 
  private:

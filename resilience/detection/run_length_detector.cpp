@@ -90,7 +90,8 @@ std::optional<Change> RunLengthDetector::slow_after_own_action() {
   if (!after_own_action_ || recent_.count() - level_begin_ < kApart) return {};
   after_own_action_ = false;
   const double level = median_of(recent_.values_from(level_begin_));
-  if (!health_.is_slow() && health_.is_above(level)) return tell(level_begin_, *health_.healthy(), level, 1);
+  const auto reference = health_.reference();  // a fault may have begun meanwhile, also beside another one
+  if (reference && level - *reference >= threshold_) return tell(level_begin_, *health_.healthy(), level, 1);
   if (health_.is_slow()) health_.settle(level);
   return {};
 }

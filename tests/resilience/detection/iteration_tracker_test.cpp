@@ -154,6 +154,21 @@ TEST(IterationTracker, an_own_action_does_not_hide_a_fault) {
   expect_change(run.told()[0], 62, 1.4);
 }
 
+TEST(IterationTracker, an_own_action_does_not_hide_a_second_fault) {
+  TrackedRun run;
+  run.iterate(60);
+  run.iterate(30, 2);
+  run.own_action();  // half a cure
+  run.iterate(30, 1.2);
+  run.own_action();  // the way back, when it has healed; another fault begins with it
+  run.iterate(30, 1.6);
+  run.own_action();
+  run.iterate(30, 1.3);
+  ASSERT_EQ(run.told().size(), 2U);
+  expect_change(run.told()[0], 60, 2);
+  expect_change(run.told()[1], 120, 1.6);
+}
+
 TEST(IterationTracker, after_an_own_action_that_cures_a_fault_the_next_one_is_told) {
   TrackedRun run;
   run.iterate(60);
