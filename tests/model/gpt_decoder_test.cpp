@@ -13,7 +13,7 @@ namespace {
 
 using kernels::DType;
 
-const GptConfig kConfig{3, 24, 3, 56, 21, 70, DType::f32};  // uneven vocabulary and width
+const GptConfig kDecoderConfig{3, 24, 3, 56, 21, 70, DType::f32};  // uneven vocabulary and width
 
 kernels::Deadline soon() { return kernels::Deadline::after_s(60); }
 
@@ -49,7 +49,7 @@ class GptDecoderTest : public testing::Test {
   std::unique_ptr<kernels::Stream> stream_ = device_->create_stream();
   std::vector<std::unique_ptr<comm::World>> worlds_ = comm::create_thread_worlds(1, {60});
   std::unique_ptr<comm::Communicator> alone_ = worlds_[0]->split_communicator("tensor", 0, 0, *device_);
-  GptDecoder decoder_{kConfig, *alone_, *device_, *stream_};
+  GptDecoder decoder_{kDecoderConfig, *alone_, *device_, *stream_};
   std::unique_ptr<kernels::Buffer> weights_;
   std::vector<std::int32_t> text_;
 };
@@ -68,7 +68,7 @@ TEST_F(GptDecoderTest, the_cache_gives_the_logits_of_a_full_recomputation_at_eve
       decoder_.append(text_[at]);
       expect_near(logits(), expected[at], 1e-5F);
     }
-    EXPECT_EQ(decoder_.length(), kConfig.seq_length);
+    EXPECT_EQ(decoder_.length(), kDecoderConfig.seq_length);
   }
 }
 

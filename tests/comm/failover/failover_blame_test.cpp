@@ -14,8 +14,6 @@
 namespace tenax::comm {
 namespace {
 
-constexpr Tag kTags = 12;
-
 /// A link over which, where it is silent, nothing arrives.
 class SilentLink final : public Link {
  public:

@@ -15,8 +15,6 @@
 namespace tenax::comm {
 namespace {
 
-constexpr Tag kTags = 12;
-
 float value_of(int iteration, int from, Tag tag) {
   return static_cast<float>(1000 * iteration + 100 * from + tag);
 }

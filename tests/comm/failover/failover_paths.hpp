@@ -14,6 +14,8 @@
 
 namespace tenax::comm {
 
+inline constexpr Tag kTags = 12;  ///< of a FailoverLink under test
+
 /// What direct receives may still write.
 using Writable = std::set<const void*>;
 

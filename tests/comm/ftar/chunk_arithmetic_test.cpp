@@ -11,10 +11,10 @@ namespace {
 
 using kernels::bf16_t;
 
-constexpr std::int64_t kElements = 1003;  // no multiple of any vector
-
 class ChunkArithmetics : public ::testing::Test {
  protected:
+  static constexpr std::int64_t kElements = 1003;  // no multiple of any vector
+
   std::vector<float> added(const void* incoming, ChunkForm form, bool is_rounded) {
     std::vector<float> sum(own.size());
     arithmetic->add({.own = tensor_of(own, DType::f32),

@@ -11,10 +11,10 @@ namespace {
 
 using Cause = FtarFailure::Cause;
 
-constexpr std::int64_t kElements = 300007;
-
 /// One replica's values and their sum.
 struct Sums {
+  static constexpr std::int64_t kElements = 300007;
+
   explicit Sums(int replica) : values(values_of<float>(replica, kElements)), in(values), out(values.size()) {}
   FtarBucket bucket(std::int64_t step, int number = 0) {
     return {.name = {step, number}, .in = tensor_of(in, DType::f32), .out = tensor_of(out, DType::f32)};

@@ -4,13 +4,8 @@
 namespace tenax::io::test {
 namespace {
 
-Deck read(const std::vector<std::string>& overrides) {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("d.toml", kSmallDeck), overrides);
-}
-
 TEST(DeckDetect, tests_suspects_where_more_than_one_is_left_unless_told_otherwise) {
-  const DetectSection detect = read({}).detect;
+  const DetectSection detect = deck_of(kSmallDeck).detect;
   EXPECT_TRUE(detect.enabled);
   EXPECT_EQ(detect.min_change, 0.10);
   EXPECT_EQ(detect.hazard, 250);
@@ -22,14 +17,14 @@ TEST(DeckDetect, tests_suspects_where_more_than_one_is_left_unless_told_otherwis
 }
 
 TEST(DeckDetect, comes_back_the_same_from_its_resolved_text) {
-  const Deck deck = read({"detect.suspect=1.5", "detect.validate=never", "detect.probe_mb=[0.001, 1024]",
-                          "detect.probe_seconds=0.25"});
+  const Deck deck = deck_of(kSmallDeck, {"detect.suspect=1.5", "detect.validate=never",
+                                         "detect.probe_mb=[0.001, 1024]", "detect.probe_seconds=0.25"});
   const DetectSection again = parse_resolved_deck(to_toml(deck)).detect;
   EXPECT_EQ(again.suspect, 1.5);
   EXPECT_EQ(again.validate, Validate::never);
   EXPECT_EQ(again.probe_mb, (std::vector<double>{0.001, 1024}));
   EXPECT_EQ(again.probe_seconds, 0.25);
-  EXPECT_EQ(read({"detect.probe_mb=2"}).detect.probe_mb, std::vector<double>{2});
+  EXPECT_EQ(deck_of(kSmallDeck, {"detect.probe_mb=2"}).detect.probe_mb, std::vector<double>{2});
 }
 
 class DetectMistakes : public testing::TestWithParam<Mistake> {};

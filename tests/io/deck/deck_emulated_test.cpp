@@ -4,14 +4,9 @@
 namespace tenax::io::test {
 namespace {
 
-Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("emulated.toml", text), overrides);
-}
-
 TEST(EmulatedDeck, needs_neither_model_nor_data_nor_optimizer) {
   const Deck deck =
-      read(kEmulatedDeck, {"parallel.pipeline_parallel_size=4", "parallel.tensor_parallel_size=2"});
+      deck_of(kEmulatedDeck, {"parallel.pipeline_parallel_size=4", "parallel.tensor_parallel_size=2"});
   EXPECT_TRUE(deck.data.train.empty());
   EXPECT_TRUE(deck.model.is_placeholder);
   EXPECT_EQ(deck.model.num_layers, 4);
@@ -22,17 +17,17 @@ TEST(EmulatedDeck, needs_neither_model_nor_data_nor_optimizer) {
 }
 
 TEST(EmulatedDeck, saves_no_checkpoint_whatever_its_interval) {
-  EXPECT_EQ(read(kEmulatedDeck).checkpoint.interval, -1);
-  EXPECT_EQ(read(kEmulatedDeck, {"checkpoint.interval=5"}).checkpoint.interval, -1);
+  EXPECT_EQ(deck_of(kEmulatedDeck).checkpoint.interval, -1);
+  EXPECT_EQ(deck_of(kEmulatedDeck, {"checkpoint.interval=5"}).checkpoint.interval, -1);
 }
 
 TEST(EmulatedDeck, takes_a_whole_model_or_none) {
   const std::string deck = std::string(kEmulatedDeck) +
                            "[model]\nnum_layers = 4\nhidden_size = 64\nnum_attention_heads = 4\n"
                            "seq_length = 32\nvocab_size = 256\n";
-  EXPECT_FALSE(read(deck).model.is_placeholder);
-  EXPECT_EQ(read(deck).model.ffn_hidden_size, 256);
-  EXPECT_EQ(parse_resolved_deck(to_toml(read(deck))).model.vocab_size, 256);
+  EXPECT_FALSE(deck_of(deck).model.is_placeholder);
+  EXPECT_EQ(deck_of(deck).model.ffn_hidden_size, 256);
+  EXPECT_EQ(parse_resolved_deck(to_toml(deck_of(deck))).model.vocab_size, 256);
   expect_refused({std::string(kEmulatedDeck) + "[model]\nnum_layers = 4\n",
                   {},
                   "DECK:10:1: model.hidden_size is required, for example hidden_size = 128 in [model]"});
@@ -46,7 +41,7 @@ TEST(EmulatedDeck, weighs_messages_by_its_model_where_it_has_one_and_does_not_sa
   const auto with_keys = [&](const std::vector<std::string>& more) {
     std::vector<std::string> overrides = times;
     overrides.insert(overrides.end(), more.begin(), more.end());
-    return read(kSmallDeck, overrides).device;
+    return deck_of(kSmallDeck, overrides).device;
   };
   EXPECT_EQ(with_keys({"batch.micro_batch_size=2"}).activation_bytes, 2 * 32 * 64 * 4);
   EXPECT_EQ(with_keys({"model.compute_dtype=bf16"}).activation_bytes, 32 * 64 * 2);
@@ -57,7 +52,7 @@ TEST(EmulatedDeck, weighs_messages_by_its_model_where_it_has_one_and_does_not_sa
 }
 
 TEST(EmulatedDeck, comes_back_the_same_from_its_resolved_text) {
-  const Deck deck = read(
+  const Deck deck = deck_of(
       kEmulatedDeck, {"parallel.pipeline_parallel_size=2", "device.forward_ms=[1, 2.5]",
                       "device.direct_model=shared_channel", "device.send_queue_depth=2",
                       "device.link_gbps=100", "device.activation_bytes=1000000", "device.gradient_bytes=5",
@@ -75,8 +70,8 @@ TEST(EmulatedDeck, comes_back_the_same_from_its_resolved_text) {
 }
 
 TEST(EmulatedDeck, may_be_made_of_a_real_one_on_the_command_line) {
-  const Deck deck = read(kSmallDeck, {"device.kind=emulated", "device.forward_ms=1",
-                                      "device.backward_input_ms=1", "device.backward_weight_ms=1"});
+  const Deck deck = deck_of(kSmallDeck, {"device.kind=emulated", "device.forward_ms=1",
+                                         "device.backward_input_ms=1", "device.backward_weight_ms=1"});
   EXPECT_FALSE(deck.model.is_placeholder);
   EXPECT_EQ(deck.model.hidden_size, 64);
 }

@@ -85,6 +85,12 @@ inline const char* const kEmulatedDeck =
     "backward_input_ms = 10\n"
     "backward_weight_ms = 10\n";
 
+/// The deck of a text, read from a file d.toml that has a folder to itself.
+inline Deck deck_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const TemporaryFolder folder;
+  return read_deck(folder.write("d.toml", text), overrides);
+}
+
 /// The message and status of what `work` throws; fails the test if it throws nothing.
 template <class Work>
 std::pair<std::string, int> error_of(const Work& work) {

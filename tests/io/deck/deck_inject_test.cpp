@@ -19,14 +19,15 @@ std::string slow(const std::string& lines) {
   return kPipelines + "[[inject]]\nkind = \"slow_compute\"\n" + lines;
 }
 
-Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+Deck traced_deck_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const TemporaryFolder folder;
   folder.write("delays.csv", "seconds,delay_ms\n0,10\n");
   return read_deck(folder.write("d.toml", text), overrides);
 }
 
 TEST(InjectDeck, takes_a_delay_on_a_link_between_stages) {
-  const Deck deck = read(delay("stages = [0, 1]\ndelay_ms = 30\nfrom_step = 3\nto_step = 5\ndata = 1\n"));
+  const Deck deck =
+      traced_deck_of(delay("stages = [0, 1]\ndelay_ms = 30\nfrom_step = 3\nto_step = 5\ndata = 1\n"));
   ASSERT_EQ(deck.inject.size(), 1U);
   EXPECT_EQ(deck.inject[0].stages, (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(deck.inject[0].delay_ms, 30);
@@ -36,33 +37,38 @@ TEST(InjectDeck, takes_a_delay_on_a_link_between_stages) {
 }
 
 TEST(InjectDeck, takes_every_way_to_give_a_delay_and_every_path_that_goes_down) {
-  EXPECT_EQ(
-      read(delay("ranks = [3, 0]\nper_packet_ms = 0.375\npacket_bytes = 1048576\n")).inject[0].packet_bytes,
-      1048576);
-  const Deck deck = read(delay("ranks = [3, 0]\ndelay_ms = 2\ngbps = 2.5\n"));
+  EXPECT_EQ(traced_deck_of(delay("ranks = [3, 0]\nper_packet_ms = 0.375\npacket_bytes = 1048576\n"))
+                .inject[0]
+                .packet_bytes,
+            1048576);
+  const Deck deck = traced_deck_of(delay("ranks = [3, 0]\ndelay_ms = 2\ngbps = 2.5\n"));
   EXPECT_EQ(deck.inject[0].delay_ms, 2);
   EXPECT_EQ(deck.inject[0].gbps, 2.5);
-  EXPECT_EQ(read(delay("ranks = [3, 0]\ngbps = 2.5\n")).inject[0].delay_ms, 0);
-  EXPECT_EQ(read(down("stages = [1, 0]\npath = \"10.0.0.5\"\n")).inject[0].path, "10.0.0.5");
-  EXPECT_EQ(read(down("ranks = [0, 1]\npath = \"direct\"\n")).inject[0].path, "direct");
+  EXPECT_EQ(traced_deck_of(delay("ranks = [3, 0]\ngbps = 2.5\n")).inject[0].delay_ms, 0);
+  EXPECT_EQ(traced_deck_of(down("stages = [1, 0]\npath = \"10.0.0.5\"\n")).inject[0].path, "10.0.0.5");
+  EXPECT_EQ(traced_deck_of(down("ranks = [0, 1]\npath = \"direct\"\n")).inject[0].path, "direct");
 }
 
 TEST(InjectDeck, takes_seconds_for_every_kind_alone_and_beside_steps) {
-  const Deck deck = read(delay("stages = [0, 1]\ndelay_ms = 3\nfrom_s = 1.5\nto_s = 9\n"));
+  const Deck deck = traced_deck_of(delay("stages = [0, 1]\ndelay_ms = 3\nfrom_s = 1.5\nto_s = 9\n"));
   EXPECT_EQ(deck.inject[0].from_s, 1.5);
   EXPECT_EQ(deck.inject[0].to_s, 9);
-  EXPECT_EQ(read(down("stages = [0, 1]\npath = \"direct\"\nfrom_s = 2\nfrom_step = 3\n")).inject[0].from_s,
+  EXPECT_EQ(traced_deck_of(down("stages = [0, 1]\npath = \"direct\"\nfrom_s = 2\nfrom_step = 3\n"))
+                .inject[0]
+                .from_s,
             2);
-  EXPECT_EQ(read(kPipelines + "[[inject]]\nkind = \"process\"\nreplica = 0\nfrom_s = 2\n").inject[0].from_s,
+  EXPECT_EQ(traced_deck_of(kPipelines + "[[inject]]\nkind = \"process\"\nreplica = 0\nfrom_s = 2\n")
+                .inject[0]
+                .from_s,
             2);
 }
 
 TEST(InjectDeck, takes_a_rank_that_is_slow_by_a_factor_or_a_trace_in_every_replica_or_one) {
-  const InjectEntry fault = read(slow("rank = 3\nfactor = 1.5\nfrom_step = 2\n")).inject[0];
+  const InjectEntry fault = traced_deck_of(slow("rank = 3\nfactor = 1.5\nfrom_step = 2\n")).inject[0];
   EXPECT_EQ(fault.rank, 3);
   EXPECT_EQ(fault.factor, 1.5);
   EXPECT_EQ(fault.replica, -1);
-  EXPECT_EQ(read(slow("rank = 0\nfactor = 1\nreplica = 0\n")).inject[0].replica, 0);
+  EXPECT_EQ(traced_deck_of(slow("rank = 0\nfactor = 1\nreplica = 0\n")).inject[0].replica, 0);
   const TemporaryFolder folder;
   folder.write("t.csv", "seconds,factor\n0,1\n5,2.5\n");
   const auto file = folder.write("d.toml", slow("rank = 0\ntrace = \"t.csv\"\n"));
@@ -77,17 +83,21 @@ TEST(InjectDeck, finds_a_trace_beside_the_deck) {
 }
 
 TEST(InjectDeck, takes_faults_from_the_command_line) {
-  EXPECT_EQ(read(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=60"}).inject[0].delay_ms, 60);
-  const Deck deck =
-      read(kPipelines, {"inject.0.kind=link_delay", "inject.0.stages=[0,1]", "inject.0.delay_ms=5",
-                        "inject.1.kind=link_down", "inject.1.ranks=[0, 2]", "inject.1.path=direct"});
+  EXPECT_EQ(
+      traced_deck_of(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=60"}).inject[0].delay_ms,
+      60);
+  const Deck deck = traced_deck_of(
+      kPipelines, {"inject.0.kind=link_delay", "inject.0.stages=[0,1]", "inject.0.delay_ms=5",
+                   "inject.1.kind=link_down", "inject.1.ranks=[0, 2]", "inject.1.path=direct"});
   ASSERT_EQ(deck.inject.size(), 2U);
   EXPECT_EQ(deck.inject[1].path, "direct");
 }
 
 TEST(InjectDeck, takes_a_delay_of_zero_so_that_a_sweep_may_begin_there) {
-  EXPECT_EQ(read(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=0"}).inject[0].delay_ms, 0);
-  EXPECT_NO_THROW(read(delay("stages = [0, 1]\nper_packet_ms = 0\npacket_bytes = 1000\n")));
+  EXPECT_EQ(
+      traced_deck_of(delay("stages = [0, 1]\ndelay_ms = 30\n"), {"inject.0.delay_ms=0"}).inject[0].delay_ms,
+      0);
+  EXPECT_NO_THROW(traced_deck_of(delay("stages = [0, 1]\nper_packet_ms = 0\npacket_bytes = 1000\n")));
 }
 
 TEST(InjectDeck, comes_back_the_same_from_its_resolved_text) {
@@ -95,7 +105,7 @@ TEST(InjectDeck, comes_back_the_same_from_its_resolved_text) {
        {delay("stages = [0, 1]\ndelay_ms = 0\n"), delay("stages = [0, 1]\ngbps = 0.5\nfrom_s = 2.5\n"),
         delay("ranks = [0, 3]\nper_packet_ms = 0.375\npacket_bytes = 9\n"),
         delay("stages = [0, 1]\ntrace = \"delays.csv\"\n"), down("ranks = [2, 1]\npath = \"direct\"\n")}) {
-    const std::string text = to_toml(read(fault));
+    const std::string text = to_toml(traced_deck_of(fault));
     EXPECT_EQ(to_toml(parse_resolved_deck(text)), text);
   }
 }

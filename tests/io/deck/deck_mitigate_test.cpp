@@ -6,15 +6,10 @@ namespace {
 
 using Mitigations = std::vector<Mitigation>;
 
-Deck read(const std::vector<std::string>& overrides, const std::string& text = kSmallDeck) {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("d.toml", text), overrides);
-}
-
 Deck again(const Deck& deck) { return parse_resolved_deck(to_toml(deck)); }
 
 TEST(DeckMitigate, allows_what_keeps_every_bit_unless_told_otherwise) {
-  const MitigateSection mitigate = read({}).mitigate;
+  const MitigateSection mitigate = deck_of(kSmallDeck).mitigate;
   EXPECT_EQ(mitigate.strategies.values(), (Mitigations{Mitigation::ring, Mitigation::swap}));
   EXPECT_FALSE(mitigate.strategies.has(Mitigation::microbatches));
   EXPECT_EQ(mitigate.restart, RestartElsewhere::never);
@@ -24,37 +19,39 @@ TEST(DeckMitigate, allows_what_keeps_every_bit_unless_told_otherwise) {
 }
 
 TEST(DeckMitigate, comes_back_the_same_from_its_resolved_text) {
-  const Deck deck = read({"mitigate.strategies=[swap, microbatches]", "mitigate.restart=exit",
-                          "mitigate.restart_cost_s=30", "mitigate.min_gain=0", "mitigate.heal_steps=1"});
+  const Deck deck =
+      deck_of(kSmallDeck, {"mitigate.strategies=[swap, microbatches]", "mitigate.restart=exit",
+                           "mitigate.restart_cost_s=30", "mitigate.min_gain=0", "mitigate.heal_steps=1"});
   const MitigateSection mitigate = again(deck).mitigate;
   EXPECT_EQ(mitigate.strategies.values(), (Mitigations{Mitigation::swap, Mitigation::microbatches}));
   EXPECT_EQ(mitigate.restart, RestartElsewhere::exit);
   EXPECT_EQ(mitigate.restart_cost_s, 30);
   EXPECT_EQ(mitigate.min_gain, 0);
   EXPECT_EQ(mitigate.heal_steps, 1);
-  EXPECT_TRUE(again(read({"mitigate.strategies=[]"})).mitigate.strategies.empty());
+  EXPECT_TRUE(again(deck_of(kSmallDeck, {"mitigate.strategies=[]"})).mitigate.strategies.empty());
 }
 
 TEST(DeckMitigate, does_nothing_where_nothing_is_detected_and_it_did_not_say) {
-  const Deck deck = read({"detect.enabled=false"});
+  const Deck deck = deck_of(kSmallDeck, {"detect.enabled=false"});
   EXPECT_TRUE(deck.mitigate.strategies.empty());
   EXPECT_TRUE(again(deck).mitigate.strategies.empty());
-  EXPECT_TRUE(read({"detect.enabled=false", "mitigate.strategies=[]"}).mitigate.strategies.empty());
+  EXPECT_TRUE(
+      deck_of(kSmallDeck, {"detect.enabled=false", "mitigate.strategies=[]"}).mitigate.strategies.empty());
 }
 
 TEST(DeckMitigate, moves_twelve_bytes_a_parameter_on_the_emulated_device_unless_it_says) {
-  EXPECT_EQ(read({}, kEmulatedDeck).device.state_bytes, 0);
-  EXPECT_EQ(read({"device.gradient_bytes=100"}, kEmulatedDeck).device.state_bytes, 300);
+  EXPECT_EQ(deck_of(kEmulatedDeck).device.state_bytes, 0);
+  EXPECT_EQ(deck_of(kEmulatedDeck, {"device.gradient_bytes=100"}).device.state_bytes, 300);
   EXPECT_EQ(
-      again(read({"device.gradient_bytes=100", "device.state_bytes=7"}, kEmulatedDeck)).device.state_bytes,
+      again(deck_of(kEmulatedDeck, {"device.gradient_bytes=100", "device.state_bytes=7"})).device.state_bytes,
       7);
   const std::vector<std::string> times = {"device.kind=emulated", "device.forward_ms=1",
                                           "device.backward_input_ms=1", "device.backward_weight_ms=1"};
-  const DeviceSection with_model = read(times).device;
+  const DeviceSection with_model = deck_of(kSmallDeck, times).device;
   EXPECT_EQ(with_model.state_bytes, 3 * with_model.gradient_bytes);
   std::vector<std::string> other_gradients = times;
   other_gradients.emplace_back("device.gradient_bytes=9");
-  EXPECT_EQ(read(other_gradients).device.state_bytes, with_model.state_bytes);
+  EXPECT_EQ(deck_of(kSmallDeck, other_gradients).device.state_bytes, with_model.state_bytes);
 }
 
 class MitigateMistakes : public testing::TestWithParam<Mistake> {};

@@ -8,13 +8,8 @@ namespace {
 const std::string kReplicas = with("[parallel]\nreplicas = 2\n");
 const std::string kFault = kReplicas + "[[inject]]\n";  // line 18 on
 
-Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("d.toml", text), overrides);
-}
-
 TEST(ReplicasDeck, leaves_defaults_of_the_contract_where_nothing_is_said) {
-  const ReplicasSection replicas = read(kReplicas).replicas;
+  const ReplicasSection replicas = deck_of(kReplicas).replicas;
   EXPECT_EQ(replicas.batch.word(), "keep");
   EXPECT_EQ(replicas.lr_intervention.word(), "none");
   EXPECT_EQ(replicas.min_replicas, 1);
@@ -42,7 +37,7 @@ TEST(ReplicasDeck, leaves_defaults_of_the_contract_where_nothing_is_said) {
 }
 
 TEST(ReplicasDeck, takes_every_key_of_the_first_part_and_comes_back_the_same) {
-  const Deck deck = read(
+  const Deck deck = deck_of(
       kReplicas, {"replicas.batch=shrink", "replicas.lr_intervention=sqrt", "replicas.min_replicas=2",
                   "replicas.launcher=srun", "replicas.hosts=[node1:8, user@node-2.local]",
                   "replicas.remote_shell=rsh -x", "replicas.restart_limit=0", "replicas.restart_delay_s=0.5",
@@ -57,15 +52,15 @@ TEST(ReplicasDeck, takes_every_key_of_the_first_part_and_comes_back_the_same) {
 }
 
 TEST(ReplicasDeck, may_have_the_section_without_replicas) {
-  EXPECT_NO_THROW(read(kSmallDeck, {"replicas.batch=shrink", "replicas.chunks_in_flight=2"}));
+  EXPECT_NO_THROW(deck_of(kSmallDeck, {"replicas.batch=shrink", "replicas.chunks_in_flight=2"}));
 }
 
 TEST(ReplicasDeck, shares_the_batch_by_micro_batches_or_evenly_where_it_may_shrink) {
   const std::vector<std::string> three = {"parallel.replicas=3"},
                                  shrink = {"parallel.replicas=3", "replicas.batch=shrink"};
-  EXPECT_NO_THROW(read(kSmallDeck, three)) << "8 sequences: 3, 3 and 2";
-  EXPECT_NO_THROW(read(edited("= 8", "= 12"), shrink));
-  EXPECT_NO_THROW(read(edited("= 8", "= 1024"), {"parallel.replicas=1024"}));
+  EXPECT_NO_THROW(deck_of(kSmallDeck, three)) << "8 sequences: 3, 3 and 2";
+  EXPECT_NO_THROW(deck_of(edited("= 8", "= 12"), shrink));
+  EXPECT_NO_THROW(deck_of(edited("= 8", "= 1024"), {"parallel.replicas=1024"}));
 }
 
 std::vector<Mistake> mistakes_of_batches() {
@@ -212,10 +207,10 @@ std::vector<Mistake> later_faults() {
 TEST(ReplicasDeck, takes_faults_of_replicas) {
   const std::string process =
       "replica = 0\nrank = -1\nsignal = \"STOP\"\nstop_s = 0.5\npoint = \"vote\"\nrepeat = true\n";
-  EXPECT_NO_THROW(read(kFault + "kind = \"process\"\n" + process));
-  EXPECT_NO_THROW(read(kFault + "kind = \"partition\"\nreplicas = [1, 0]\nseconds = 0.5\n"));
-  EXPECT_NO_THROW(read(kFault + "kind = \"partition\"\nreplica = 1\nservice = true\nseconds = 0.5\n"));
-  EXPECT_NO_THROW(read(kFault + "kind = \"link_delay\"\nreplicas = [0, 1]\ndelay_ms = 5\n"));
+  EXPECT_NO_THROW(deck_of(kFault + "kind = \"process\"\n" + process));
+  EXPECT_NO_THROW(deck_of(kFault + "kind = \"partition\"\nreplicas = [1, 0]\nseconds = 0.5\n"));
+  EXPECT_NO_THROW(deck_of(kFault + "kind = \"partition\"\nreplica = 1\nservice = true\nseconds = 0.5\n"));
+  EXPECT_NO_THROW(deck_of(kFault + "kind = \"link_delay\"\nreplicas = [0, 1]\ndelay_ms = 5\n"));
 }
 
 class ReplicasDeckMistakes : public testing::TestWithParam<Mistake> {};

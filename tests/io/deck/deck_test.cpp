@@ -5,13 +5,8 @@
 namespace tenax::io::test {
 namespace {
 
-Deck read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  const TemporaryFolder folder;
-  return read_deck(folder.write("small.toml", text), overrides);
-}
-
 TEST(Deck, leaves_defaults_of_the_contract_where_nothing_is_said) {
-  const Deck deck = read(kSmallDeck);
+  const Deck deck = deck_of(kSmallDeck);
   EXPECT_EQ(deck.run.seed, 1);
   EXPECT_EQ(deck.run.log_interval, 1);
   EXPECT_EQ(deck.run.eval_interval, 0);
@@ -43,11 +38,11 @@ TEST(Deck, leaves_defaults_of_the_contract_where_nothing_is_said) {
 }
 
 TEST(Deck, resolves_defaults_that_depend_on_other_keys) {
-  const Deck deck = read(kSmallDeck);
+  const Deck deck = deck_of(kSmallDeck);
   const auto working_folder = std::filesystem::current_path();
-  EXPECT_EQ(deck.run.name, "small");
-  EXPECT_EQ(deck.run.output_dir, working_folder / "runs/small");
-  EXPECT_EQ(deck.checkpoint.dir, working_folder / "runs/small/checkpoints");
+  EXPECT_EQ(deck.run.name, "d");
+  EXPECT_EQ(deck.run.output_dir, working_folder / "runs/d");
+  EXPECT_EQ(deck.checkpoint.dir, working_folder / "runs/d/checkpoints");
   EXPECT_EQ(deck.model.ffn_hidden_size, 256);
   EXPECT_EQ(deck.optimizer.lr_decay_steps, 20);
 }
@@ -69,10 +64,10 @@ TEST(Deck, finds_files_from_the_deck_and_directories_from_the_working_directory)
 
 TEST(Deck, takes_overrides_by_the_type_of_their_key) {
   const Deck deck =
-      read(kSmallDeck, {"run.train_steps=7", "run.name=two words", "run.output_dir=\"out\"", "optimizer.lr=3",
-                        "optimizer.adam_eps = 1e-6", "pipeline.activation_limit=[2, 1]",
-                        "run.tensorboard=false", "parallel.pipeline_parallel_size=2", "data.order=sequential",
-                        "data.train=[{file = \"b.bin\", weight = 2}]"});
+      deck_of(kSmallDeck, {"run.train_steps=7", "run.name=two words", "run.output_dir=\"out\"",
+                           "optimizer.lr=3", "optimizer.adam_eps = 1e-6", "pipeline.activation_limit=[2, 1]",
+                           "run.tensorboard=false", "parallel.pipeline_parallel_size=2",
+                           "data.order=sequential", "data.train=[{file = \"b.bin\", weight = 2}]"});
   EXPECT_EQ(deck.run.train_steps, 7);
   EXPECT_EQ(deck.run.name, "two words");
   EXPECT_EQ(std::filesystem::path(deck.run.output_dir).filename(), "out");
@@ -85,7 +80,7 @@ TEST(Deck, takes_overrides_by_the_type_of_their_key) {
 }
 
 TEST(Deck, takes_several_token_files_of_all_kinds_with_weights) {
-  const Deck deck = read(
+  const Deck deck = deck_of(
       kSmallDeck,
       {"data.train=[{file = \"a.txt\"}, {file = \"b.bin\", weight = 3}, {file = \"c.h5\", weight = 0.5}, "
        "\"d\"]",
@@ -104,34 +99,34 @@ TEST(Deck, takes_several_token_files_of_all_kinds_with_weights) {
 TEST(Deck, takes_folders_patterns_and_lists_of_names_for_token_files) {
   for (const char* value :
        {"shards", "v1.2/", "shards/*.bin", "train-?????.h5", "[a.txt, b.bin]", "[a.txt, shards/*.bin]"}) {
-    const Deck deck = read(kSmallDeck, {std::string("data.train=") + value});
+    const Deck deck = deck_of(kSmallDeck, {std::string("data.train=") + value});
     EXPECT_EQ(deck.data.train.size(), value[0] == '[' ? 2U : 1U) << value;
     for (const DataSource& source : deck.data.train) EXPECT_TRUE(source.file.starts_with('/')) << source.file;
   }
 }
 
 TEST(Deck, needs_no_vocabulary_for_tokens_that_are_there) {
-  EXPECT_NO_THROW(read(edited("text.txt", "text.bin"), {"data.tokenizer=gpt2"}));
+  EXPECT_NO_THROW(deck_of(edited("text.txt", "text.bin"), {"data.tokenizer=gpt2"}));
 }
 
 TEST(Deck, takes_the_last_of_several_overrides) {
-  EXPECT_EQ(read(kSmallDeck, {"run.seed=5", "run.seed=6"}).run.seed, 6);
+  EXPECT_EQ(deck_of(kSmallDeck, {"run.seed=5", "run.seed=6"}).run.seed, 6);
 }
 
 TEST(Deck, lets_an_override_undo_what_the_deck_asks_of_later_versions) {
   const std::string deck = std::string(kSmallDeck) + "[replicas]\nwarm_spares = 2\n";
-  EXPECT_EQ(read(deck, {"replicas.warm_spares=0"}).replicas.warm_spares, 0);
+  EXPECT_EQ(deck_of(deck, {"replicas.warm_spares=0"}).replicas.warm_spares, 0);
 }
 
 TEST(Deck, takes_an_integer_for_a_number_and_one_number_for_a_list) {
   const Deck deck =
-      read(std::string(kSmallDeck) + "[comm]\ndeadline_s = 5\n[pipeline]\nactivation_limit = 3\n");
+      deck_of(std::string(kSmallDeck) + "[comm]\ndeadline_s = 5\n[pipeline]\nactivation_limit = 3\n");
   EXPECT_EQ(deck.comm.deadline_s, 5.0);
   EXPECT_EQ(deck.pipeline.activation_limit, std::vector<std::int64_t>{3});
 }
 
 TEST(Deck, takes_an_activation_limit_of_zero_as_none) {
-  EXPECT_TRUE(read(kSmallDeck, {"pipeline.activation_limit=0"}).pipeline.activation_limit.empty());
+  EXPECT_TRUE(deck_of(kSmallDeck, {"pipeline.activation_limit=0"}).pipeline.activation_limit.empty());
 }
 
 TEST(Deck, accepts_every_choice_this_version_honours) {
@@ -142,12 +137,12 @@ TEST(Deck, accepts_every_choice_this_version_honours) {
         "model.compute_dtype=bf16", "optimizer.lr_schedule=constant", "optimizer.lr_schedule=linear",
         "run.resume=never", "checkpoint.interval=-1", "checkpoint.keep=0", "optimizer.clip_grad=0",
         "model.vocab_size=50257"}) {
-    EXPECT_NO_THROW(read(kSmallDeck, {choice})) << choice;
+    EXPECT_NO_THROW(deck_of(kSmallDeck, {choice})) << choice;
   }
 }
 
 TEST(Deck, comes_back_the_same_from_its_resolved_text) {
-  const Deck deck = read(
+  const Deck deck = deck_of(
       kSmallDeck, {"optimizer.lr=0.1000000000000000055", "optimizer.adam_eps=1e-300",
                    "optimizer.weight_decay=12345678901234567890.0", "run.seed=9223372036854775807",
                    "run.name=quote \" backslash \\ caf\xC3\xA9", "pipeline.activation_limit=[2,0]",
@@ -167,7 +162,7 @@ TEST(Deck, comes_back_the_same_from_its_resolved_text) {
 }
 
 TEST(Deck, keeps_the_weight_of_a_file_in_its_resolved_text) {
-  const Deck deck = read(kSmallDeck, {"data.train=[{file = \"b.bin\", weight = 2.5}]"});
+  const Deck deck = deck_of(kSmallDeck, {"data.train=[{file = \"b.bin\", weight = 2.5}]"});
   EXPECT_EQ(parse_resolved_deck(to_toml(deck)).data.train.front().weight, 2.5);
 }
 

@@ -49,8 +49,8 @@ TEST_F(Audit, takes_parts_of_any_length_as_a_batch_that_shrinks_has_them) {
       epoch_of(1, 0, "start", {{0, 1, "a"}, {1, 1, "b"}}), commit_of(0, 1, {{0, 0, 4}, {1, 4, 4}}),
       epoch_of(2, 1, "lost", {{0, 1, "a"}}), commit_of(1, 2, {{0, 8, 4}}),
       epoch_of(3, 2, "leave", {{0, 1, "a"}})};
-  folder.write("metrics.jsonl", metrics_line(std::get<LedgerCommit>(records[1].what), 2) +
-                                    metrics_line(std::get<LedgerCommit>(records[3].what), 1));
+  folder.write("metrics.jsonl", line_of_commit(std::get<LedgerCommit>(records[1].what), 2) +
+                                    line_of_commit(std::get<LedgerCommit>(records[3].what), 1));
   checkpoints = {{"c", 2, 12}};
   expect_contradiction(records, "ledger.jsonl:5: epoch 3 has reason \"leave\", but all members");
   expect_contradiction({records.begin(), records.end() - 1}, "");
@@ -62,7 +62,7 @@ TEST_F(Audit, begins_with_any_step_where_steps_before_had_no_ledger) {
                                              commit_of(101, 1, {{0, 808, 8}})};
   const auto commit = [&](std::size_t i) { return std::get<LedgerCommit>(records[i].what); };
   folder.write("metrics.jsonl",
-               "{\"step\": 99, \"loss\": 3}\n" + metrics_line(commit(1), 1) + metrics_line(commit(2), 1));
+               "{\"step\": 99, \"loss\": 3}\n" + line_of_commit(commit(1), 1) + line_of_commit(commit(2), 1));
   checkpoints = {{"old", 50, 7}, {"step-000100.h5", 100, 800}};
   expect_contradiction(records, "");
   EXPECT_EQ(report().steps, 2);
@@ -163,7 +163,7 @@ TEST_F(Audit, finds_metrics_that_say_something_else_than_the_ledger) {
             "metrics.jsonl says of step 2 replicas = \"nothing\", the ledger 1");
   const std::vector<std::string> lines = lines_of(metrics);
   folder.write("metrics.jsonl",
-               metrics + metrics_line(std::get<LedgerCommit>(commit_of(6, 4, {{0, 48, 8}}).what), 1));
+               metrics + line_of_commit(std::get<LedgerCommit>(commit_of(6, 4, {{0, 48, 8}}).what), 1));
   EXPECT_EQ(contradiction(), "metrics.jsonl has step 6, which was not committed");
   folder.write("metrics.jsonl", replaced(metrics, lines[5] + "\n", ""));
   EXPECT_EQ(contradiction(), "") << "the last one may be missing yet";
@@ -177,7 +177,7 @@ TEST_F(Audit, finds_losses_that_are_not_finite_in_one_of_the_two) {
   LedgerRecord bad = commit_of(0, 1, {{0, 0, 8}});
   std::get<LedgerCommit>(bad.what).loss = INFINITY;
   checkpoints.clear();
-  folder.write("metrics.jsonl", metrics_line(std::get<LedgerCommit>(bad.what), 1));
+  folder.write("metrics.jsonl", line_of_commit(std::get<LedgerCommit>(bad.what), 1));
   expect_contradiction({epoch_of(1, 0, "start", {{0, 1, "a"}}), bad}, "");
   expect_contradiction({epoch_of(1, 0, "start", {{0, 1, "a"}}), commit_of(0, 1, {{0, 0, 8}})},
                        "metrics.jsonl says of step 0 loss = null, the ledger 5.5");

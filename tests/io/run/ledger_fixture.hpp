@@ -81,7 +81,7 @@ inline std::vector<LedgerCommit> counted_commits() {
   return commits;
 }
 
-inline std::string metrics_line(const LedgerCommit& commit, std::int64_t replicas) {
+inline std::string line_of_commit(const LedgerCommit& commit, std::int64_t replicas) {
   const TemporaryFolder folder;
   MetricsWriter(folder.path(), 0)
       .training({.step = commit.step,
@@ -97,7 +97,8 @@ inline std::string metrics_line(const LedgerCommit& commit, std::int64_t replica
 
 inline std::string metrics_of_eventful_run() {
   std::string text;
-  for (const LedgerCommit& commit : counted_commits()) text += metrics_line(commit, commit.step == 2 ? 1 : 2);
+  for (const LedgerCommit& commit : counted_commits())
+    text += line_of_commit(commit, commit.step == 2 ? 1 : 2);
   return text + "{\"step\": 6, \"validation_loss\": 4.5}\n";
 }
 

@@ -71,7 +71,6 @@ TEST(BpeVocabulary, that_is_missing_is_named) {
 TEST(Gpt2Vocabulary, gives_the_tokens_of_tiktoken) {
   if (!std::filesystem::exists(real_vocabulary())) GTEST_SKIP() << "GPT-2's vocabulary is not here";
   const auto bpe = Tokenizer::create("gpt2", real_vocabulary());
-  using Tokens = std::vector<std::int32_t>;
   EXPECT_EQ(bpe->vocab_size(), 50257);
   EXPECT_EQ(bpe->end_of_text(), 50256);
   EXPECT_EQ(encode(*bpe, "Hello world"), (Tokens{15496, 995}));

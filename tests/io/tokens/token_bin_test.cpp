@@ -12,11 +12,10 @@
 #include "io/tokens/token_writer.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 #include "tests/io/tokenizer/bpe_fixture.hpp"
+#include "tests/io/tokens/token_fixture.hpp"
 
 namespace tenax::io::test {
 namespace {
-
-using Tokens = std::vector<std::int32_t>;
 
 template <class Value>
 std::string bytes_of(const std::vector<Value>& values) {
@@ -51,13 +50,6 @@ struct Index {
 };
 
 const Tokens kFive = {7, 70000, 0, 50256, 9};
-
-Tokens all_of(const std::filesystem::path& path) {
-  const auto file = TokenFile::open(path, "bytes", {.seq_length = 1, .vocab_size = 100000, .scan = true});
-  Tokens tokens(static_cast<std::size_t>(file->size()));
-  file->read(0, tokens);
-  return tokens;
-}
 
 TEST(TokenBin, with_the_header_of_llm_c_is_read_behind_it_in_its_width) {
   const TemporaryFolder folder;
@@ -101,8 +93,9 @@ TEST(TokenBin, with_a_negative_token_is_refused) {
   const TemporaryFolder folder;
   const auto bin = folder.write("a.bin", stored<std::int32_t>({7, -1, 2, 3, 4}));
   folder.write("a.idx", Index().text());
-  EXPECT_EQ(error_of([&] { all_of(bin); }).first,
-            "token file " + bin.string() + ": token -1 at position 1 is not below model.vocab_size = 100000");
+  EXPECT_EQ(
+      error_of([&] { all_of(bin); }).first,
+      "token file " + bin.string() + ": token -1 at position 1 is not below model.vocab_size = 1048576");
 }
 
 TEST(TokenBin, of_int32_alone_is_never_taken_for_uint16) {

@@ -9,26 +9,11 @@
 #include "io/tokens/token_writer.hpp"
 #include "io/tokens/tokenize.hpp"
 #include "tests/io/tokenizer/bpe_fixture.hpp"
+#include "tests/io/tokens/token_fixture.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
 
 namespace tenax::io::test {
 namespace {
-
-using Tokens = std::vector<std::int32_t>;
-
-Tokens all_of(const std::filesystem::path& path) {
-  const auto file = TokenFile::open(path, "bytes", {.seq_length = 0, .vocab_size = 1 << 20, .scan = true});
-  Tokens tokens(static_cast<std::size_t>(file->size()));
-  file->read(0, tokens);
-  return tokens;
-}
-
-/// 0, 1, 2 … modulo `period`.
-Tokens counting(std::size_t count, std::int32_t period) {
-  Tokens tokens(count);
-  for (std::size_t i = 0; i < count; ++i) tokens[i] = static_cast<std::int32_t>(i) % period;
-  return tokens;
-}
 
 class TokenFileOf : public testing::TestWithParam<const char*> {};
 
@@ -39,7 +24,7 @@ TEST_P(TokenFileOf, any_length_is_read_as_it_was_written) {
   for (const std::size_t count : {1U, 2U, 131071U, 131072U, 131073U, 300001U}) {
     const auto path = folder.path() / GetParam();
     const auto writer = TokenWriter::create(path, *bytes, {"a.txt"});
-    const Tokens tokens = counting(count, 251);
+    const Tokens tokens = periodic(count, 251);
     const auto first = std::span(tokens).first(count / 3);
     writer->append(first);
     writer->append(std::span(tokens).subspan(first.size()));
@@ -55,7 +40,7 @@ TEST(TokenHdf5File, is_read_across_its_pieces) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "a.h5";
   const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
-  writer->append(counting(300000, 251));
+  writer->append(periodic(300000, 251));
   writer->publish();
   const auto file = TokenFile::open(path, "bytes", {.seq_length = 1, .vocab_size = 256, .scan = true});
   Tokens middle(140000);
@@ -100,7 +85,7 @@ TEST(TokenHdf5File, has_no_global_heap_however_long_the_list_of_its_texts) {
   std::vector<std::string> names;
   for (int i = 0; i < 20000; ++i) names.push_back("text-" + std::to_string(i));
   const auto writer = TokenWriter::create(folder.path() / "a.h5", *Tokenizer::create("bytes", ""), names);
-  writer->append(counting(1000, 251));
+  writer->append(periodic(1000, 251));
   writer->publish();
   EXPECT_TRUE(read_token_file_info(folder.path() / "a.h5").sources.ends_with("\ntext-19999"));
   EXPECT_EQ(folder.read("a.h5").find("GCOL"), std::string::npos);
@@ -110,7 +95,7 @@ TEST(TokenHdf5File, that_was_changed_is_noticed) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "a.h5";
   const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
-  writer->append(counting(1000, 251));
+  writer->append(periodic(1000, 251));
   writer->publish();
   const TokenPieces pieces = locate_tokens(path);
   std::string bytes = folder.read("a.h5");
@@ -129,7 +114,7 @@ TEST(TokenHdf5File, that_was_changed_is_noticed_where_it_is_read_and_nowhere_els
   const TemporaryFolder folder;
   const auto path = folder.path() / "a.h5";
   const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
-  const Tokens tokens = counting(300'000, 251);
+  const Tokens tokens = periodic(300'000, 251);
   writer->append(tokens);
   writer->publish();
   std::string bytes = folder.read("a.h5");
@@ -157,7 +142,7 @@ TEST(TokenHdf5File, without_checksums_of_its_parts_is_read_as_it_is) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "a.h5";
   const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
-  writer->append(counting(10'000, 251));
+  writer->append(periodic(10'000, 251));
   writer->publish();
   {
     const Hdf5Session session;
@@ -167,7 +152,7 @@ TEST(TokenHdf5File, without_checksums_of_its_parts_is_read_as_it_is) {
     const Hdf5Id attribute(TENAX_HDF5(H5Aopen(file, "format_version", H5P_DEFAULT)), H5Aclose);
     TENAX_HDF5(H5Awrite(attribute, H5T_NATIVE_INT64, &format));
   }
-  EXPECT_EQ(all_of(path), counting(10'000, 251));
+  EXPECT_EQ(all_of(path), periodic(10'000, 251));
   EXPECT_NO_THROW(verify_old_token_file(path));
   std::string bytes = folder.read("a.h5");
   bytes[static_cast<std::size_t>(locate_tokens(path).offsets.front() + 500)] ^= 1;
@@ -182,7 +167,7 @@ TEST(TokenHdf5File, that_is_none_or_cut_short_is_refused) {
             "token file " + path.string() + ": it is not a whole HDF5 file");
   const auto whole = folder.path() / "b.h5";
   const auto writer = TokenWriter::create(whole, *Tokenizer::create("bytes", ""), {});
-  writer->append(counting(200000, 251));
+  writer->append(periodic(200000, 251));
   writer->publish();
   const auto cut = folder.write("c.h5", folder.read("b.h5").substr(0, 300000));
   EXPECT_EQ(error_of([&] { all_of(cut); }).second, 1);
@@ -192,7 +177,7 @@ TEST(TokenWriter, leaves_nothing_where_it_did_not_come_to_its_end) {
   const TemporaryFolder folder;
   for (const char* name : {"a.h5", "a.bin"}) {
     const auto writer = TokenWriter::create(folder.path() / name, *Tokenizer::create("bytes", ""), {});
-    writer->append(counting(200000, 251));
+    writer->append(periodic(200000, 251));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
@@ -207,7 +192,7 @@ TEST(TokenWriter, on_a_disk_that_is_full_says_so_and_the_process_lives) {
       const auto [message, status] = error_of([&] {
         const auto path = folder.path() / "small" / "a.h5";
         const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {"a.txt"});
-        for (int i = 0; i < 4; ++i) writer->append(counting(100'000, 251));
+        for (int i = 0; i < 4; ++i) writer->append(periodic(100'000, 251));
         writer->publish();
       });
       std::fputs((message + "\n").c_str(), stderr);

@@ -8,11 +8,11 @@
 #include "io/tokens/token_hdf5.hpp"
 #include "io/tokens/token_writer.hpp"
 #include "tests/io/tokenizer/bpe_fixture.hpp"
+#include "tests/io/tokens/token_fixture.hpp"
 
 namespace tenax::io::test {
 namespace {
 
-using Tokens = std::vector<std::int32_t>;
 using Documents = std::vector<std::int64_t>;
 using V = SmallVocabulary;
 
@@ -30,10 +30,7 @@ Result tokenized(const Tokenizer& tokenizer, const std::vector<std::string>& tex
   const auto writer = TokenWriter::create(path, tokenizer, {});
   tokenize_files(files, tokenizer, *writer, threads, [](std::int64_t) {});
   writer->publish();
-  const auto file = TokenFile::open(path, "bytes", {.seq_length = 0, .vocab_size = 1 << 20, .scan = true});
-  Result result{Tokens(static_cast<std::size_t>(file->size())), read_token_documents(path)};
-  file->read(0, result.tokens);
-  return result;
+  return {all_of(path), read_token_documents(path)};
 }
 
 TEST(Tokenize, puts_the_separator_between_files_and_nowhere_else) {

@@ -10,6 +10,8 @@
 
 namespace tenax::parallel {
 
+inline constexpr double kPatience_s = 60;  ///< for what happens unless something is broken
+
 /// F: y = x + w; B: d_x = x + d_y; W: d_w += d_y + d_x. The first stage has an x per microbatch, the last keeps the y of each,
 /// which is its own gradient.
 class ArithmeticStage final : public model::OffloadableStage {

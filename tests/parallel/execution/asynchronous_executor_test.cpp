@@ -15,7 +15,6 @@ namespace tenax::parallel {
 namespace {
 
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
-constexpr double kPatience_s = 60;
 
 std::unique_ptr<kernels::Device> on_cpu(int) { return kernels::create_cpu_device(); }
 std::unique_ptr<kernels::Device> on_stand_in(int rank) {

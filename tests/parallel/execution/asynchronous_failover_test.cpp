@@ -14,8 +14,6 @@
 namespace tenax::parallel {
 namespace {
 
-constexpr double kPatience_s = 60;
-
 /// A link that breaks: all that is under way. `left`: after so many messages of this end.
 class BrittleLink final : public comm::Link {
  public:

@@ -13,8 +13,6 @@ namespace {
 
 using parallel::PipelineCosts;
 
-PipelineCosts ten_ms(int stages) { return PipelineCosts::uniform(stages, {0.01, 0.01, 0.01}); }
-
 parallel::ActivationLimit limit_of(int stages, int microbatches) {
   return {.microbatches_of_stage = std::vector(static_cast<std::size_t>(stages), microbatches)};
 }

@@ -12,8 +12,6 @@ namespace {
 
 using parallel::PipelineCosts;
 
-PipelineCosts ten_ms(int stages) { return PipelineCosts::uniform(stages, {0.01, 0.01, 0.01}); }
-
 TEST(AdaptationController, heals_one_of_two_links_and_keeps_the_other_delegated) {
   EmulatedPipeline pipeline(12, ten_ms(4));
   pipeline.run(3);

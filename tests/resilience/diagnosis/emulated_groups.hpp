@@ -14,6 +14,9 @@
 namespace tenax::resilience {
 
 inline constexpr double kPatience_s = 60;  ///< for what happens unless something is broken
+inline constexpr double kLink_gbps = 0.8;
+/// What a message of a healthy link takes, and of a slow one.
+inline constexpr double kWay_s = 5e-3, kSlowWay_s = 60e-3;
 
 /// The ring of `ranks` for the rank at `place` among them; the other ranks make theirs at the same time.
 inline std::unique_ptr<comm::Communicator> make_ring(comm::LocalNetwork& network, const std::string& name,
@@ -35,6 +38,14 @@ inline std::unique_ptr<comm::Communicator> make_ring(comm::LocalNetwork& network
 inline comm::OnSend delay_between(int a, int b, double seconds) {
   return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
     if (std::minmax(from, to) == std::minmax(a, b)) kernels::sleep_until_s(kernels::steady_now_s() + seconds);
+  };
+}
+
+/// Links are healthy, but for that between two ranks.
+inline comm::OnSend slow_between(int a, int b) {
+  return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
+    const bool is_slow = std::minmax(from, to) == std::minmax(a, b);
+    kernels::sleep_until_s(kernels::steady_now_s() + (is_slow ? kSlowWay_s : kWay_s));
   };
 }
 

@@ -13,6 +13,9 @@
 
 namespace tenax::resilience {
 
+/// The grid of most tests.
+inline constexpr parallel::GridShape kSixteenRanks{.tensor = 2, .pipeline = 2, .data = 4};
+
 struct SlowLink {
   parallel::GroupKind group = parallel::GroupKind::data;
   int rank = 0, other = 0;

@@ -13,13 +13,10 @@ namespace {
 
 using parallel::GroupKind;
 
-constexpr int kRanks = 6;
-/// A message of a healthy link takes so long, and of a slow one ten times. A busy machine wakes threads late: what takes
-/// three times as long as its like is slow.
-constexpr double kWay_s = 5e-3, kSlowWay_s = 50e-3;
-constexpr double kLink_gbps = 0.8;
+constexpr int kPairRanks = 6;
 
-PairTestRequest request() {
+/// A busy machine wakes threads late: what takes three times as long as its like is slow.
+PairTestRequest pair_request() {
   PairTestRequest request;
   request.pairs = {{.group = GroupKind::data, .rank = 0, .other = 2},
                    {.group = GroupKind::data, .rank = 1, .other = 3},
@@ -30,18 +27,11 @@ PairTestRequest request() {
   return request;
 }
 
-comm::OnSend slow_between(int a, int b) {
-  return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
-    const bool is_slow = std::minmax(from, to) == std::minmax(a, b);
-    kernels::sleep_until_s(kernels::steady_now_s() + (is_slow ? kSlowWay_s : kWay_s));
-  };
-}
-
 /// Rank 0's answer. Rank 5 is in no pair.
 std::vector<PairResult> tested(comm::OnSend on_send, bool is_first_broken = false) {
-  comm::LocalNetwork network(kRanks, std::move(on_send));
+  comm::LocalNetwork network(kPairRanks, std::move(on_send));
   std::vector<PairResult> results;
-  comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
+  comm::run_ranks(kPairRanks, kPatience_s, [&](comm::World& world) {
     const int rank = world.rank();
     const auto device = kernels::create_emulated_device({});
     const auto control = world.control_group();
@@ -53,7 +43,7 @@ std::vector<PairResult> tested(comm::OnSend on_send, bool is_first_broken = fals
       return {.group = make_ring(network, name, {test->rank, test->other}, rank == test->rank ? 0 : 1,
                                  *device, kLink_gbps)};
     };
-    const auto mine = test_pairs(rank == 0 ? request() : PairTestRequest{},
+    const auto mine = test_pairs(rank == 0 ? pair_request() : PairTestRequest{},
                                  {.control = *control, .device = *device, .join = join, .deadline_s = 2});
     if (rank == 0) results = mine;
   });
@@ -95,7 +85,7 @@ TEST(PairTests, join_ranks_on_the_host_by_links_that_training_has_not) {
     const parallel::PipelineContext context{
         .options = {}, .world = world, .device = *device, .peers = nobody};
     injector.begin_step(0);
-    PairTestRequest asked = request();
+    PairTestRequest asked = pair_request();
     asked.pairs.back() = {.group = GroupKind::data, .rank = 2, .other = 3, .round = 1};
     const auto join = [&](const PairTest* test) {
       if (!test) return parallel::join_pair(context, nullptr, {}, kPatience_s);

@@ -9,8 +9,6 @@ namespace {
 using parallel::GroupKind;
 using Words = std::vector<std::string>;
 
-constexpr parallel::GridShape kShape{.tensor = 2, .pipeline = 2, .data = 4};
-
 Suspects suspects_of(const MadeUpRanks& ranks, const std::vector<RankReport>& reports) {
   return find_suspects(reports, ranks.grid, {.healthy_iteration_s = ranks.kIteration_s});
 }
@@ -25,7 +23,7 @@ TEST(CpuContention, is_the_cause_where_others_ran_on_the_rank_s_processor) {
 }
 
 TEST(CpuContention, is_the_cause_where_it_explains_half_of_the_excess) {
-  MadeUpRanks ranks(kShape);
+  MadeUpRanks ranks(kSixteenRanks);
   const double excess_s = 0.06;
   std::vector<RankReport> reports = ranks.reports({.compute = {{6, 1.5}}});
   reports[6].now.preempted_s += 0.4 * excess_s;
@@ -35,7 +33,7 @@ TEST(CpuContention, is_the_cause_where_it_explains_half_of_the_excess) {
 }
 
 TEST(CpuContention, that_always_was_is_no_cause) {
-  MadeUpRanks ranks(kShape);
+  MadeUpRanks ranks(kSixteenRanks);
   std::vector<RankReport> reports = ranks.reports({.compute = {{6, 1.5}}});
   for (RankFigures* figures : {&reports[6].now, &reports[6].healthy}) figures->preempted_s += 0.05;
   EXPECT_EQ(words_of(suspects_of(ranks, reports)), Words{"rank 6 compute"});
@@ -89,7 +87,7 @@ TEST(CpuContention, does_not_hide_a_link_that_is_slower_than_it_explains) {
 }
 
 TEST(CpuContention, of_one_rank_is_told_once) {
-  MadeUpRanks ranks(kShape);
+  MadeUpRanks ranks(kSixteenRanks);
   std::vector<RankReport> reports = ranks.reports({.preempted_s = {{6, 0.1}}});
   for (const std::size_t rank : {6, 7}) reports[rank].now.tensor_s += 0.1;
   for (const std::size_t rank : {0, 2, 4, 6}) reports[rank].now.data_s += 0.1;

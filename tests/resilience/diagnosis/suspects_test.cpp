@@ -10,16 +10,14 @@ namespace {
 using parallel::GroupKind;
 using Words = std::vector<std::string>;
 
-constexpr parallel::GridShape kShape{.tensor = 2, .pipeline = 2, .data = 4};
-
 Words found(const MadeUpFaults& faults, std::uint32_t seed = 1) {
-  return words_of(MadeUpRanks(kShape, seed).suspects(faults));
+  return words_of(MadeUpRanks(kSixteenRanks, seed).suspects(faults));
 }
 
-// Ranks of that grid: tensor fastest, then data, then stage.
+// Ranks: tensor fastest, then data, then stage.
 std::vector<SlowLink> pairs(GroupKind kind, double delay_s) {
   std::vector<SlowLink> links;
-  for (int rank = 0; rank < kShape.ranks(); ++rank) {
+  for (int rank = 0; rank < kSixteenRanks.ranks(); ++rank) {
     const int other = kind == GroupKind::tensor ? rank + 1 : rank + 8;
     if (kind == GroupKind::tensor ? rank % 2 == 0 : rank < 8)
       links.push_back({.group = kind, .rank = rank, .other = other, .delay_s = delay_s});
@@ -32,9 +30,9 @@ TEST(Suspects, are_nothing_where_passes_jitter) {
 }
 
 TEST(Suspects, are_the_one_slow_rank) {
-  for (int rank = 0; rank < kShape.ranks(); ++rank)
+  for (int rank = 0; rank < kSixteenRanks.ranks(); ++rank)
     for (const double factor : {1.3, 1.5, 2.0, 5.0}) {
-      MadeUpRanks ranks(kShape, static_cast<std::uint32_t>(rank + 1));
+      MadeUpRanks ranks(kSixteenRanks, static_cast<std::uint32_t>(rank + 1));
       const Suspects suspects = ranks.suspects({.compute = {{rank, factor}}});
       ASSERT_EQ(words_of(suspects), Words{"rank " + std::to_string(rank) + " compute"}) << factor;
       EXPECT_NEAR(suspects.components.front().factor, factor, 0.05 * factor);
@@ -47,7 +45,7 @@ TEST(Suspects, are_the_one_slow_link_of_a_tensor_pair_or_a_pipeline) {
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::pipeline})
     for (const double delay_s : {0.002, 0.02})
       for (const SlowLink& link : pairs(kind, delay_s)) {
-        const Suspects suspects = MadeUpRanks(kShape).suspects({.links = {link}});
+        const Suspects suspects = MadeUpRanks(kSixteenRanks).suspects({.links = {link}});
         ASSERT_EQ(words_of(suspects), Words{std::string(name_of(kind)) + " link " +
                                             std::to_string(link.rank) + "-" + std::to_string(link.other)});
         EXPECT_GT(suspects.components.front().factor, 5);
@@ -56,8 +54,9 @@ TEST(Suspects, are_the_one_slow_link_of_a_tensor_pair_or_a_pipeline) {
 }
 
 TEST(Suspects, are_a_group_of_more_than_two_of_which_a_link_is_slow) {
-  const Suspects suspects = MadeUpRanks(kShape).suspects(
-      {.links = {{.group = GroupKind::data, .rank = 3, .other = 5, .delay_s = 0.005}}});
+  const Suspects suspects =
+      MadeUpRanks(kSixteenRanks)
+          .suspects({.links = {{.group = GroupKind::data, .rank = 3, .other = 5, .delay_s = 0.005}}});
   ASSERT_EQ(words_of(suspects), Words{"data group 1 3 5 7"});
   EXPECT_NEAR(suspects.groups.front().factor, 3, 0.1);
   EXPECT_EQ(suspects.count(), 4U);
@@ -99,7 +98,7 @@ TEST(Suspects, are_no_link_between_two_very_slow_ranks) {
 }
 
 TEST(Suspects, are_no_rank_that_always_was_slower) {
-  MadeUpRanks ranks(kShape);
+  MadeUpRanks ranks(kSixteenRanks);
   ranks.speed[5] = 1.4;
   EXPECT_EQ(words_of(ranks.suspects({})), Words{});
   EXPECT_EQ(words_of(ranks.suspects({.compute = {{9, 1.5}}})), Words{"rank 9 compute"});
@@ -110,7 +109,7 @@ TEST(Suspects, are_no_rank_that_always_was_slower) {
 
 TEST(Suspects, are_common_where_all_became_slower_alike) {
   MadeUpFaults compute, network;
-  for (int rank = 0; rank < kShape.ranks(); ++rank) compute.compute[rank] = 1.5;
+  for (int rank = 0; rank < kSixteenRanks.ranks(); ++rank) compute.compute[rank] = 1.5;
   for (const int rank : {0, 1, 8, 9})
     network.links.push_back({.group = GroupKind::data, .rank = rank, .other = rank + 2, .delay_s = 0.005});
   EXPECT_EQ(found(compute), Words{"common"});
@@ -146,7 +145,7 @@ TEST(Suspects, without_peers_have_their_own_history) {
 }
 
 TEST(Suspects, without_history_have_their_peers) {
-  MadeUpRanks ranks(kShape), alone({.pipeline = 2});
+  MadeUpRanks ranks(kSixteenRanks), alone({.pipeline = 2});
   std::vector<RankReport> reports = ranks.reports({.compute = {{6, 1.5}}});
   for (RankReport& report : reports) report.healthy = {};
   EXPECT_EQ(words_of(find_suspects(reports, ranks.grid, {.healthy_iteration_s = ranks.kIteration_s})),

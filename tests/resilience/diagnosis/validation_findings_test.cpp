@@ -15,7 +15,6 @@ namespace {
 using parallel::GroupKind;
 using Words = std::vector<std::string>;
 
-constexpr int kRanks = 8;
 constexpr int kPasses = 5;
 /// Of each pass: its messages, and what they take.
 const std::vector<std::size_t> kBytes = {4, 16'000'000, 32'000'000, 64'000'000, 4};
@@ -37,6 +36,8 @@ Component link_part(int rank, int other, GroupKind group = GroupKind::data) {
 /// What 8 ranks measured: products of 5 ms, and two data groups, rings of the even and of the odd ranks.
 class Tests {
  public:
+  static constexpr int kRanks = 8;
+
   explicit Tests(double noise = 0) : noise_(noise), tests_(kRanks) {
     for (int rank = 0; rank < kRanks; ++rank)
       product(rank) = {
@@ -192,7 +193,7 @@ TEST(ValidationFindings, have_trainings_own_figures_where_profiling_has_them) {
 
 TEST(ValidationFindings, see_when_all_products_have_become_slower_alike) {
   Tests tests;
-  for (int rank = 0; rank < kRanks; ++rank) tests.slow_rank(rank, 1.4);
+  for (int rank = 0; rank < Tests::kRanks; ++rank) tests.slow_rank(rank, 1.4);
   const auto findings = find_slow({}, tests.all());
   EXPECT_TRUE(findings.is_common);
   EXPECT_EQ(words(findings.components), Words{});

@@ -16,7 +16,7 @@ namespace {
 using parallel::GroupKind;
 using parallel::ProcessGrid;
 
-constexpr int kRanks = 8;
+constexpr int kEmulatedRanks = 8;
 
 /// What is slow takes more than five times as long, and no message of a healthy link less than 10 ms there and back, so
 /// that a busy machine, which wakes threads late, can tell it.
@@ -28,19 +28,11 @@ ValidationRequest request() {
   request.data_bytes_per_s = 1e8;
   return request;
 }
-constexpr double kLink_gbps = 0.8, kWay_s = 5e-3;
-
-comm::OnSend slow_between(int a, int b) {
-  return [=](int from, int to, const std::string&, const comm::MessageHeader&) {
-    const bool is_slow = std::minmax(from, to) == std::minmax(a, b);
-    kernels::sleep_until_s(kernels::steady_now_s() + (is_slow ? 12 * kWay_s : kWay_s));
-  };
-}
 constexpr int kNobody = -1;
 
 Suspects whole_groups(const ProcessGrid& grid) {
   Suspects suspects;
-  for (const int rank : {0, kRanks - 1})
+  for (const int rank : {0, kEmulatedRanks - 1})
     suspects.groups.push_back(
         {.kind = GroupKind::data, .ranks = grid.group(GroupKind::data, rank), .factor = 3});
   return suspects;
@@ -49,9 +41,9 @@ Suspects whole_groups(const ProcessGrid& grid) {
 /// Rank 0's answer.
 ValidationResult validated(const ValidationRequest& request, const ProcessGrid& grid, int slow_rank,
                            comm::OnSend on_send = {}) {
-  comm::LocalNetwork network(kRanks, std::move(on_send));
+  comm::LocalNetwork network(kEmulatedRanks, std::move(on_send));
   ValidationResult result;
-  comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
+  comm::run_ranks(kEmulatedRanks, kPatience_s, [&](comm::World& world) {
     const int rank = world.rank();
     ComputeFaults faults({{.window = {}, .factor = rank == slow_rank ? 8.0 : 1.0, .trace = nullptr}});
     const auto device = faults.wrap(kernels::create_emulated_device({.probe_s = 0.02}));
@@ -79,7 +71,7 @@ TEST(Validation, finds_a_slow_rank_and_a_slow_link_and_nothing_else) {
   const ProcessGrid grid({.tensor = 1, .pipeline = 2, .data = 4});
   const std::vector<int> ring = grid.group(GroupKind::data, 0);
   const int a = std::min(ring[0], ring[1]), b = std::max(ring[0], ring[1]);
-  const int slow_rank = kRanks - 1;
+  const int slow_rank = kEmulatedRanks - 1;
   ValidationRequest asked = request();
   asked.suspects = whole_groups(grid);
   const ValidationResult result = validated(asked, grid, slow_rank, slow_between(a, b));
@@ -132,7 +124,7 @@ TEST(Validation, finds_a_slow_link_among_all_pairs_on_the_host) {
   const ProcessGrid grid({.tensor = 1, .pipeline = 1, .data = 4});
   LinkFault usual = slow(kWay_s);
   usual.links = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
-  LinkFault one = slow(11 * kWay_s);
+  LinkFault one = slow(kSlowWay_s - kWay_s);
   one.links = {{1, 3}};
   run_injected(4, {usual, one}, [&](World& world, FaultInjector& injector) {
     const auto device = kernels::create_cpu_device();

@@ -17,12 +17,12 @@ using kernels::DType;
 using kernels::Stream;
 using kernels::Tensor;
 
-ComputeFault slow(double factor, const FaultWindow& window = {}) {
+ComputeFault slow_compute(double factor, const FaultWindow& window = {}) {
   return {.window = window, .factor = factor, .trace = nullptr};
 }
 
 TEST(ComputeFaults, hold_in_their_window_and_not_before_the_first_step) {
-  ComputeFaults faults({slow(3, {.from_step = 1, .to_step = 2})});
+  ComputeFaults faults({slow_compute(3, {.from_step = 1, .to_step = 2})});
   EXPECT_EQ(faults.factor(), 1);
   const double expected[] = {1, 3, 1};
   for (int step = 0; step < 3; ++step) {
@@ -32,7 +32,7 @@ TEST(ComputeFaults, hold_in_their_window_and_not_before_the_first_step) {
 }
 
 TEST(ComputeFaults, multiply) {
-  ComputeFaults faults({slow(3), slow(2)});
+  ComputeFaults faults({slow_compute(3), slow_compute(2)});
   faults.begin_step(0);
   EXPECT_EQ(faults.factor(), 6);
 }
@@ -58,7 +58,7 @@ class SlowEmulatedDevice : public ::testing::Test {
     return event->time_s();
   }
 
-  ComputeFaults faults_{{slow(3, {.from_step = 1})}};
+  ComputeFaults faults_{{slow_compute(3, {.from_step = 1})}};
   std::unique_ptr<kernels::EmulatedDevice> device_ =
       faults_.wrap(kernels::create_emulated_device({.copy_s = 0.001, .probe_s = 0.002}));
   std::unique_ptr<Stream> stream_ = device_->create_stream();
@@ -110,7 +110,7 @@ struct Product {
 
 TEST(SlowCpu, multiplies_to_the_same_bits_in_as_many_times_the_time) {
   const auto healthy = kernels::create_cpu_device();
-  ComputeFaults faults({slow(20)});
+  ComputeFaults faults({slow_compute(20)});
   const auto device = faults.wrap(kernels::create_cpu_device());
   faults.begin_step(0);
   const auto healthy_stream = healthy->create_stream(), stream = device->create_stream();

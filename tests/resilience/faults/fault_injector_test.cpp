@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/resilience/faults/injected_ranks.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -14,13 +16,6 @@ LinkFaults::Clock::time_point now() { return LinkFaults::Clock::now(); }
 /// As the deck's seconds are doubles.
 void expect_near(LinkFaults::Clock::duration delay, double expected_ms) {
   EXPECT_NEAR(std::chrono::duration<double>(delay).count() * 1e3, expected_ms, 1e-5);
-}
-
-LinkFault slow(double delay_s) {
-  LinkFault fault;
-  fault.links = {{0, 1}};
-  fault.delay_s = delay_s;
-  return fault;
 }
 
 TEST(BindFaults, maps_stages_to_the_ranks_that_hold_them_in_every_pipeline_or_one) {

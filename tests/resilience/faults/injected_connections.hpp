@@ -6,29 +6,18 @@
 #include <thread>
 
 #include "comm/emulated/direct_endpoint.hpp"
-#include "comm/poll.hpp"
-#include "resilience/faults/fault_injector.hpp"
 #include "tests/comm/emulated/emulated_network.hpp"
-#include "tests/comm/link_error.hpp"
+#include "tests/resilience/faults/injected_ranks.hpp"
 
 namespace tenax::resilience::connections {
 
 using comm::Connection;
-using comm::error_of;
 using comm::MessageHeader;
-using comm::Stopwatch;
-using kernels::Deadline;
 
 inline constexpr const char* kAddress = "tcp:10.0.0.5:4000";
 inline constexpr const char* kOther = "tcp:10.0.0.6:4000";
 inline const std::string kDirect = std::string(comm::kDirectPurpose) + "pipeline";
 
-inline LinkFault slow(double delay_s) {
-  LinkFault fault;
-  fault.links = {{0, 1}};
-  fault.delay_s = delay_s;
-  return fault;
-}
 inline LinkFault down(const std::string& path) {
   LinkFault fault = slow(0);
   fault.down_path = path;

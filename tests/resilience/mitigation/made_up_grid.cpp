@@ -12,13 +12,13 @@ double factor_of(const auto& factors, const auto& key) {
   return found == factors.end() ? 1 : found->second;
 }
 
+}  // namespace
+
 std::vector<int> counted(int size) {
   std::vector<int> numbers(static_cast<std::size_t>(size));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
-
-}  // namespace
 
 std::vector<int> MadeUpGrid::suspects() const {
   std::set<int> groups;

@@ -9,6 +9,9 @@
 
 namespace tenax::resilience {
 
+/// 0, 1 … size - 1.
+std::vector<int> counted(int size);
+
 struct MadeUpGrid {
   parallel::GridShape shape;
   int microbatches = 8;

@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "tests/resilience/mitigation/made_up_grid.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -64,12 +66,6 @@ void expect_best(const std::vector<RankPair>& slow, const std::vector<int>& orde
   EXPECT_EQ(std::set<int>(found->begin(), found->end()).size(), order.size());
   EXPECT_EQ(shared_links(*found, slow), 0);
   EXPECT_EQ(shared_links(*found, links_of(order)), most);
-}
-
-std::vector<int> counted(int members) {
-  std::vector<int> order(static_cast<std::size_t>(members));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 TEST(RingOrder, avoids_any_one_or_two_slow_links_with_the_fewest_new_neighbours) {
