@@ -1,5 +1,6 @@
 #include "comm/mpi/mpi_endpoint.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
@@ -18,7 +19,8 @@ using kernels::Scope;
 constexpr const char* kWhere = "the start, when messages were tried out";
 /// Beyond what a library takes in unasked.
 constexpr std::size_t kLargeBytes = 1 << 20;
-/// A rank that is slow once (a busy machine) is no verdict: what holds messages back does it every time.
+/// A rank that is slow once (a busy machine) is no verdict: what holds messages back does it every time. No longer than the
+/// deadline of anything else.
 constexpr std::array<double, 3> kPatience_s = {1, 5, 20};
 
 bool done_by(std::vector<MPI_Request>& requests, Deadline deadline) {
@@ -76,7 +78,9 @@ bool messages_overtake(MPI_Comm communicator, double deadline_s) {
   MPI_Comm_size(communicator, &size);
   if (size == 1) return true;
   for (const double patience_s : kPatience_s)
-    if (on_all_ranks(communicator, small_one_overtakes(communicator, patience_s, deadline_s), deadline_s))
+    if (on_all_ranks(communicator,
+                     small_one_overtakes(communicator, std::min(patience_s, deadline_s), deadline_s),
+                     deadline_s))
       return true;
   return false;
 }

@@ -21,8 +21,8 @@ done
 echo "ok two runs are equal"
 
 # SIGUSR1 at some step, then resumed. Many small steps, so that the signal lands in the middle.
-long="run.train_steps=3000 run.log_interval=1000 optimizer.lr_decay_steps=3000 $common"
-must_train 2 $deck run.name=whole $(layout 1 2 1) $long checkpoint.interval=1000
+long="run.train_steps=1200 run.log_interval=400 optimizer.lr_decay_steps=1200 $common"
+must_train 2 $deck run.name=whole $(layout 1 2 1) $long checkpoint.interval=400
 mpirun -q -n 2 "$TENAX" $deck run.name=stopped $(layout 1 2 1) $long >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 2400); do  # two minutes, on a busy machine
@@ -32,14 +32,14 @@ done
 kill -USR1 $job
 wait $job || fail "a signalled run ends with status $?"
 grep -q '"reason": "signal"' runs/stopped/events.jsonl || fail "the end event has no reason signal"
-[ "$(grep -c '"loss"' runs/stopped/metrics.jsonl)" -lt 3000 ] || fail "the signal came too late to test anything"
+[ "$(grep -c '"loss"' runs/stopped/metrics.jsonl)" -lt 1200 ] || fail "the signal came too late to test anything"
 must_train 2 $deck run.name=stopped $(layout 1 2 1) $long
-claim steps runs/stopped/metrics.jsonl 3000
+claim steps runs/stopped/metrics.jsonl 1200
 claim same runs/stopped/metrics.jsonl runs/whole/metrics.jsonl
 echo "ok stopped by a signal and resumed"
 
 # SIGKILL after a checkpoint.
-mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=500 >out.log 2>err.log </dev/null &
+mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=200 >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 2400); do  # two minutes, on a busy machine
   ls runs/killed/checkpoints/step-*.h5 >/dev/null 2>&1 && break
@@ -48,9 +48,9 @@ done
 kill -KILL $job
 wait $job 2>/dev/null && fail "a killed mpirun has status 0"
 sleep 2  # its ranks die within a second
-must_train 2 $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=500
+must_train 2 $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=200
 grep -q '"event": "resume"' runs/killed/events.jsonl || fail "the killed run did not resume"
-claim steps runs/killed/metrics.jsonl 3000
+claim steps runs/killed/metrics.jsonl 1200
 claim same runs/killed/metrics.jsonl runs/whole/metrics.jsonl
 echo "ok killed and resumed"
 

@@ -1,5 +1,5 @@
 // A fuzz target as a test: FUZZ_TARGET [CORPUS_FOLDER] tries the target's seeds, the files of the folder, and inputs made
-// from both: the same sequence each time, until two seconds or 20 000 inputs are over. The input that ends the program
+// from both: the same sequence each time, until a second or 20 000 inputs are over. The input that ends the program
 // stays in the working directory as TARGET.finding.
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostInputs = 20'000;
-constexpr std::chrono::seconds kTime{2};
+constexpr std::chrono::seconds kTime{1};
 constexpr unsigned kDeadline_s = 60;  // of one input
 
 // What the signal handler needs; a handler has no other way to it.

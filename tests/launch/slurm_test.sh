@@ -28,7 +28,7 @@ PATH=$directory/bin:$PATH
 export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
 start_slurm "$directory" || fail "Slurm does not start"
 
-steps=400
+steps=150
 submit() {  # SCRIPT NAME [section.key=value …]: prints the job's number
   (cd "$TENAX_SOURCE" && sbatch --parsable --time=10 --output="$work/$2.out" "inputs/slurm/$1" inputs/quickstart.toml \
     run.output_dir="$work/$2" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 \

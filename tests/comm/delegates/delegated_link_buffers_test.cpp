@@ -18,27 +18,43 @@ class DelegatedBuffers : public AsynchronousEnds {
   std::uint64_t copied() { return link(0).copied_bytes() + link(1).copied_bytes(); }
 
   enum class Receive { posted_first_and_awaited_by_the_device, posted_first, posted_late };
-  /// A message from rank 0 to rank 1 that arrives as it left.
-  void pass(std::size_t floats, Receive how, float seed) {
-    DeviceFloats here(*ends[0]->device, floats), there(*ends[1]->device, floats);
+  struct Message {
+    DeviceFloats here, there;
+    TransferPtr sent, received;
+  };
+  /// Messages from rank 0 to rank 1, all under way at a time, that arrive as they left.
+  void pass(std::size_t floats, Receive how, float seed, int count = 1) {
     std::vector<float> values(floats);
     for (std::size_t i = 0; i < floats; ++i) values[i] = seed + static_cast<float>(i % 1000);
     kernels::Stream& reading = *ends[1]->stream;
-    TransferPtr received;
-    if (how != Receive::posted_late) received = link(1).receive(reading, there.tensor(), 0);
-    if (how == Receive::posted_first_and_awaited_by_the_device) received->order_before(reading, patience());
-    here.write(*ends[0]->stream, values);
-    const TransferPtr sent = link(0).send(*ends[0]->stream, here.tensor(), 0);
-    sent->wait(patience());
+    std::vector<Message> messages;
+    for (int i = 0; i < count; ++i)
+      messages.push_back({{*ends[0]->device, floats}, {*ends[1]->device, floats}, nullptr, nullptr});
+    const auto post = [&] {
+      for (Tag tag = 0; Message & message : messages)
+        message.received = link(1).receive(reading, message.there.tensor(), tag++);
+    };
+    if (how != Receive::posted_late) post();
+    for (Tag tag = 0; Message & message : messages) {
+      if (how == Receive::posted_first_and_awaited_by_the_device)
+        message.received->order_before(reading, patience());
+      message.here.write(*ends[0]->stream, values);
+      message.sent = link(0).send(*ends[0]->stream, message.here.tensor(), tag++);
+    }
+    for (const Message& message : messages) message.sent->wait(patience());
     if (how == Receive::posted_late) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      received = link(1).receive(reading, there.tensor(), 0);
+      post();
     }
-    if (how != Receive::posted_first_and_awaited_by_the_device) received->wait(patience());
-    there.fetch(reading);
+    for (Message& message : messages) {
+      if (how != Receive::posted_first_and_awaited_by_the_device) message.received->wait(patience());
+      message.there.fetch(reading);
+    }
     reading.synchronize(patience());
-    EXPECT_TRUE(there.values() == values);
-    received->wait(patience());
+    for (const Message& message : messages) {
+      EXPECT_TRUE(message.there.values() == values);
+      message.received->wait(patience());
+    }
   }
   /// False if in a minute no message went without a processor's help.
   bool buffers_open() {
@@ -68,9 +84,9 @@ TEST_F(DelegatedBuffers, buffers_are_used_again) {
   make_links();
   ASSERT_TRUE(buffers_open());
   const std::uint64_t before = copied();
-  constexpr int kMoreThanBothEndsHave = 8400;
-  for (int i = 0; i < kMoreThanBothEndsHave; ++i)
-    pass(2000, i % 2 == 0 ? Receive::posted_late : Receive::posted_first, 3);
+  constexpr int kMoreThanBothEndsHave = 8400, kAtATime = 30;
+  for (int i = 0; i < kMoreThanBothEndsHave / kAtATime; ++i)
+    pass(2000, i % 2 == 0 ? Receive::posted_late : Receive::posted_first, 3, kAtATime);
   EXPECT_EQ(copied(), before);
 }
 

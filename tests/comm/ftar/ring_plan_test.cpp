@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace tenax::comm {
@@ -53,7 +54,7 @@ TEST(RingPlan, every_rank_ends_with_every_element_of_all_ranks_once) {
                                    Contributions(static_cast<std::size_t>(c.elements)));
     const RingPlan any = plan_of(c, 0);
     for (std::int64_t turn = 0; turn < any.turns(); ++turn) {
-      const std::vector<Contributions> before = out;
+      std::vector<std::pair<std::uint32_t*, std::uint32_t>> received;  // is there when the turn is over
       for (int rank = 0; rank < c.ranks; ++rank)
         for (int column = 0; column < any.columns(); ++column) {
           const int sender = (rank + c.ranks - 1) % c.ranks;
@@ -62,13 +63,14 @@ TEST(RingPlan, every_rank_ends_with_every_element_of_all_ranks_once) {
           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + elements);
                ++i) {
             const std::uint32_t come =
-                plan.begins(turn) ? 1U << sender : before[static_cast<std::size_t>(sender)][i];
-            std::uint32_t& mine = out[static_cast<std::size_t>(rank)][i];
+                plan.begins(turn) ? 1U << sender : out[static_cast<std::size_t>(sender)][i];
             ASSERT_EQ(plan.adds(turn) ? come & (1U << rank) : 0U, 0U) << "a value is added twice";
-            mine = plan.adds(turn) ? come | 1U << rank : come;
+            const std::uint32_t mine = plan.adds(turn) ? come | 1U << rank : come;
             ASSERT_EQ(plan.adds(turn) && !plan.completes(turn), mine != (1U << c.ranks) - 1);
+            received.emplace_back(&out[static_cast<std::size_t>(rank)][i], mine);
           }
         }
+      for (const auto& [place, mine] : received) *place = mine;
     }
     for (const Contributions& mine : out)
       for (const std::uint32_t set : mine) ASSERT_EQ(set, (1U << c.ranks) - 1);

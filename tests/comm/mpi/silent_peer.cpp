@@ -1,5 +1,5 @@
 // A rank stops (SIGSTOP), leaves or fails in the middle of a run; the others must end by the deadline, and say
-// whom they waited for. Run by ctest under mpirun: silent_peer stop|exit|fail|agree link|shared.
+// whom they waited for. Run by ctest under mpirun: silent_peer stop|exit|fail|agree link|shared DEADLINE_S.
 #include <csignal>
 #include <iostream>
 #include <string>
@@ -18,9 +18,8 @@ void misbehave(const std::string& how) {
   if (how == "fail") throw kernels::Error(kernels::Scope::rank, "a failure of one rank");
 }
 
-void run(const std::string& how, const std::string& carrier) {
-  // A rank that fails is not waited for until the deadline: its process ends, and the launcher ends the others.
-  const comm::CommOptions options{.deadline_s = how == "stop" ? 2.0 : 100.0};
+void run(const std::string& how, const std::string& carrier, double deadline_s) {
+  const comm::CommOptions options{.deadline_s = deadline_s};
   const std::unique_ptr<kernels::Device> device = kernels::create_cpu_device();
   const std::unique_ptr<kernels::Stream> stream = device->create_stream();
   const std::unique_ptr<comm::World> world = comm::start_mpi_world(options);
@@ -45,9 +44,9 @@ void run(const std::string& how, const std::string& carrier) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   try {
-    run(argv[1], argv[2]);
+    run(argv[1], argv[2], std::stod(argv[3]));
   } catch (const kernels::Error& error) {
     std::cout << "ended: " << error.what() << std::endl;
     return error.exit_status();
