@@ -24,6 +24,7 @@ std::size_t HostStaging::room_for(std::size_t bytes) const {
 HostBuffer HostStaging::make(std::size_t room) {
   HostBuffer host_buffer;
   host_buffer.buffer = device_.allocate(room, kernels::MemoryKind::pinned_host);
+  if (transport_) host_buffer.registration = transport_->register_memory(host_buffer.memory(room));
   if (!device_.is_asynchronous()) host_buffer.stream = device_.create_stream();
   host_buffer.copied = device_.create_event();
   return host_buffer;

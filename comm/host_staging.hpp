@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/connection.hpp"
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
@@ -30,6 +31,7 @@ std::optional<Item> take_best_fit(std::vector<Item>& free, std::size_t bytes, Si
 /// Pinned host memory, and a stream on which its copies overlap with the device's other work.
 struct HostBuffer {
   std::unique_ptr<kernels::Buffer> buffer;
+  std::unique_ptr<MemoryRegistration> registration;  ///< of the buffer; null where there is none
   std::unique_ptr<kernels::Stream> stream;  ///< null on an asynchronous device, and in a shared buffer
   std::unique_ptr<kernels::Event> copied;   ///< passed when the last copy in or out has run
   std::uint64_t shared_id = 0;              ///< SharedBufferId::code; 0 = not shared
@@ -42,8 +44,10 @@ struct HostBuffer {
 /// Thread rule: any thread; a host buffer is used by one thread at a time.
 class HostStaging {
  public:
-  /// `device` must outlive the staging and its host buffers.
-  explicit HostStaging(kernels::Device& device) : device_(device) {}
+  /// `device` must outlive the staging and its host buffers; so must `transport`, which is going to
+  /// send from them or receive into them (null: none is).
+  explicit HostStaging(kernels::Device& device, Transport* transport = nullptr)
+      : device_(device), transport_(transport) {}
 
   /// The smallest free buffer that holds `bytes`, else a new one. On a device without data any size
   /// fits into one page.
@@ -70,6 +74,7 @@ class HostStaging {
   kernels::Tensor view(const HostBuffer& host_buffer, const kernels::Tensor& like) const;
 
   kernels::Device& device_;
+  Transport* const transport_;
   std::mutex mutex_;
   std::vector<HostBuffer> free_;
 };

@@ -33,15 +33,17 @@ class Copier {
 
 /// For devices whose copies the calling thread waits for: a thread of the copier's asks for them.
 /// That is the emulated device alone, whose copies only take time. At most `buffers` messages are
-/// copied out and not yet given back. `device` must outlive the copier.
-std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int buffers, double deadline_s,
-                                             Copier::Events events);
+/// copied out and not yet given back. `device` must outlive the copier, and `transport`, which sends
+/// from the buffers (null: none does).
+std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, Transport* transport, int buffers,
+                                             double deadline_s, Copier::Events events);
 /// For asynchronous devices. add() itself enqueues the copy: no other thread asks anything of the
 /// device. It takes a host buffer at once, so it never waits: all messages that a slow link has not
 /// carried yet are in pinned memory, at most those of one iteration. A message with a shared buffer
 /// is copied there, and may be sent with its first piece. `copied_before`: where the count of
 /// pieces begins, which wraps at 2^32.
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, SharedBufferPool& shared_buffers,
-                                             Copier::Events events, std::uint32_t copied_before = 0);
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Transport* transport,
+                                             SharedBufferPool& shared_buffers, Copier::Events events,
+                                             std::uint32_t copied_before = 0);
 
 }  // namespace tenax::comm

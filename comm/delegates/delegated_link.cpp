@@ -121,8 +121,10 @@ std::unique_ptr<Copier> ThreadedDelegatedLink::make_copier(const DelegateOptions
   const Copier::Events events = {[this](const OutgoingPtr& message) { dispatch(message); },
                                  [this](const OutgoingPtr&) { signal_.notify(); },
                                  [this](const Failure& failure) { on_failure(failure); }};
-  if (device_.is_asynchronous()) return create_stream_copier(device_, shared_buffers_, events);
-  return create_thread_copier(device_, kBuffersPerDelegate * options.delegates, options.deadline_s, events);
+  if (device_.is_asynchronous())
+    return create_stream_copier(device_, &parties_.transport, shared_buffers_, events);
+  return create_thread_copier(device_, &parties_.transport, kBuffersPerDelegate * options.delegates,
+                              options.deadline_s, events);
 }
 
 TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {

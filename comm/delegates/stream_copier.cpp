@@ -20,11 +20,11 @@ constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its
 
 class StreamCopier final : public Copier {
  public:
-  StreamCopier(kernels::Device& device, SharedBufferPool& shared_buffers, Events events,
+  StreamCopier(kernels::Device& device, Transport* transport, SharedBufferPool& shared_buffers, Events events,
                std::uint32_t copied_before)
       : device_(device),
         shared_buffers_(shared_buffers),
-        staging_(device),
+        staging_(device, transport),
         stream_(device.create_stream()),
         copied_(device.create_flag()),
         enqueued_(copied_before),
@@ -136,9 +136,10 @@ void StreamCopier::stop() {
 
 }  // namespace
 
-std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, SharedBufferPool& shared_buffers,
-                                             Copier::Events events, std::uint32_t copied_before) {
-  return std::make_unique<StreamCopier>(device, shared_buffers, std::move(events), copied_before);
+std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Transport* transport,
+                                             SharedBufferPool& shared_buffers, Copier::Events events,
+                                             std::uint32_t copied_before) {
+  return std::make_unique<StreamCopier>(device, transport, shared_buffers, std::move(events), copied_before);
 }
 
 }  // namespace tenax::comm

@@ -10,9 +10,9 @@ namespace {
 
 class ThreadCopier final : public Copier {
  public:
-  ThreadCopier(kernels::Device& device, int buffers, double deadline_s, Events events)
+  ThreadCopier(kernels::Device& device, Transport* transport, int buffers, double deadline_s, Events events)
       : device_(device),
-        staging_(device),
+        staging_(device, transport),
         deadline_s_(deadline_s),
         events_(std::move(events)),
         buffers_(buffers) {}
@@ -98,9 +98,9 @@ void ThreadCopier::give_back(OutgoingMessage& message) {
 
 }  // namespace
 
-std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, int buffers, double deadline_s,
-                                             Copier::Events events) {
-  return std::make_unique<ThreadCopier>(device, buffers, deadline_s, std::move(events));
+std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, Transport* transport, int buffers,
+                                             double deadline_s, Copier::Events events) {
+  return std::make_unique<ThreadCopier>(device, transport, buffers, deadline_s, std::move(events));
 }
 
 }  // namespace tenax::comm

@@ -17,10 +17,9 @@ constexpr int kPause_ms = 100;  // while the process has no descriptor for anybo
 }  // namespace
 
 Acceptor::Acceptor(std::vector<ListeningSocket> sockets, IncomingHandshakes::Rules rules,
-                   ConnectionMaker make_connection, PendingConnections& pending)
+                   IncomingHandshakes::Taker take)
     : sockets_(std::move(sockets)),
-      make_connection_(std::move(make_connection)),
-      pending_(pending),
+      take_(std::move(take)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       handshakes_(std::move(rules)) {
   if (!stop_) throw_link_error("listening for connections", "no eventfd", errno);
@@ -35,7 +34,6 @@ Acceptor::~Acceptor() {
 }
 
 void Acceptor::run() {
-  const auto take = [this](AuthenticatedSocket peer) { accept_peer(std::move(peer)); };
   for (;;) {
     std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
     for (const ListeningSocket& listener : sockets_) polled.push_back({listener.socket.get(), POLLIN, 0});
@@ -45,27 +43,26 @@ void Acceptor::run() {
     if (polled[0].revents != 0) return;
 
     for (std::size_t i = 1 + sockets_.size(); i < polled.size(); ++i)
-      if (polled[i].revents != 0) handshakes_.advance(polled[i].fd, take);
+      if (polled[i].revents != 0) handshakes_.advance(polled[i].fd, take_);
     handshakes_.drop_expired();
     for (std::size_t i = 0; i < sockets_.size(); ++i)
       if (polled[1 + i].revents != 0) accept_from(sockets_[i]);
   }
 }
 
-/// Whoever is not accepted sees its connection closed, and comes again.
-void Acceptor::accept_peer(AuthenticatedSocket peer) {
-  const ConnectionRequest request = peer.request;
-  const int socket = peer.socket.get();
-  if (!pending_.has_room(request.from, request.purpose)) return;
-  std::unique_ptr<Connection> connection = make_connection_(std::move(peer));
-  send_accepted(socket, connection->describe());
-  pending_.add(request.from, request.purpose, std::move(connection));
-}
-
 void Acceptor::accept_from(const ListeningSocket& listener) {
   if (!handshakes_.accept_from(listener).lacks_descriptors) return;
   pollfd stop{stop_.get(), POLLIN, 0};
   poll(&stop, 1, kPause_ms);
+}
+
+void admit(AuthenticatedSocket peer, const ConnectionMaker& make_connection, PendingConnections& pending) {
+  const ConnectionRequest request = peer.request;
+  const int socket = peer.socket.get();
+  if (!pending.has_room(request.from, request.purpose)) return;
+  std::unique_ptr<Connection> connection = make_connection(std::move(peer));
+  send_accepted(socket, connection->describe());
+  pending.add(request.from, request.purpose, std::move(connection));
 }
 
 }  // namespace tenax::comm

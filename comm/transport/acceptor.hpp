@@ -11,16 +11,13 @@
 
 namespace tenax::comm {
 
-/// Runs from construction to destruction. A process that proves to be of this job becomes a pending
-/// connection; everybody else is refused.
+/// Runs from construction to destruction. A process that proves to be of this job is taken; everybody
+/// else is refused.
 class Acceptor {
  public:
-  /// Called on the acceptor's thread. An exception refuses the peer.
-  using ConnectionMaker = std::function<std::unique_ptr<Connection>(AuthenticatedSocket)>;
-
-  /// `pending` must outlive it.
+  /// `take` is called on the acceptor's thread with each peer that has proven itself.
   Acceptor(std::vector<ListeningSocket> sockets, IncomingHandshakes::Rules rules,
-           ConnectionMaker make_connection, PendingConnections& pending);
+           IncomingHandshakes::Taker take);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -28,15 +25,20 @@ class Acceptor {
 
  private:
   void run();
-  void accept_peer(AuthenticatedSocket peer);
   void accept_from(const ListeningSocket& listener);
 
   std::vector<ListeningSocket> sockets_;
-  ConnectionMaker make_connection_;
-  PendingConnections& pending_;
+  IncomingHandshakes::Taker take_;
   FileDescriptor stop_;  // an eventfd: readable = stop
   IncomingHandshakes handshakes_;
   std::thread thread_;
 };
+
+/// An exception refuses the peer.
+using ConnectionMaker = std::function<std::unique_ptr<Connection>(AuthenticatedSocket)>;
+
+/// Makes a pending connection of a peer, and tells it so. One that finds no room sees its connection
+/// closed, and comes again.
+void admit(AuthenticatedSocket peer, const ConnectionMaker& make_connection, PendingConnections& pending);
 
 }  // namespace tenax::comm

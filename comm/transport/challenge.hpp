@@ -13,7 +13,7 @@ namespace tenax::comm {
 
 /// One end's part of one connection; never used for a second one. Each end draws a nonce and sends
 /// it in clear. A proof is HMAC-SHA-256, under the secret, of the proving end, both nonces, and a
-/// claim: bytes that both ends know of the connection (its request). A proof that somebody
+/// claim: bytes that both ends know of the connection (its request, and what they said before). A proof that somebody
 /// overhears opens no other connection, as one nonce is always the verifier's own. Nor can it be
 /// sent back to its sender, as it names its direction.
 ///

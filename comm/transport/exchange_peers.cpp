@@ -34,7 +34,8 @@ Card read(const std::string& text) {
 
 /// Where a rank of another host cannot be: its loopback means this host.
 bool is_loopback(const std::string& address) {
-  return address.rfind("tcp:127.", 0) == 0 || address.rfind("tcp:[::1]", 0) == 0;
+  const std::string place = address.substr(address.find(':') + 1);
+  return place.starts_with("127.") || place.starts_with("[::1]");
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ class Handshake {
   bool is_proven() const { return state_ == State::proven; }
   /// Once proven.
   const ConnectionRequest& request() const { return request_; }
+  /// Once proven: further messages of this connection may be proven by it.
+  const Challenge& challenge() const { return challenge_; }
 
  private:
   enum class State { awaiting_nonce, awaiting_proof, proven, refused };

@@ -21,6 +21,7 @@ IncomingHandshake::Progress IncomingHandshake::advance() {
     if (const Progress progress = receive_message(); progress != Progress::complete) return progress;
   if (!handshake_.is_proven()) return Progress::refused;
   peer_.request = handshake_.request();
+  peer_.challenge = handshake_.challenge();
   return expects_ == Expects::memory ? receive_memory() : Progress::complete;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "comm/transport/handshake.hpp"
@@ -14,7 +15,8 @@ struct AuthenticatedSocket {
   FileDescriptor socket;  ///< non-blocking
   FileDescriptor memory;  ///< where the listener asks for some
   ConnectionRequest request;
-  std::string address;  ///< it was accepted on
+  std::string address;                 ///< it was accepted on
+  std::optional<Challenge> challenge;  ///< that it answered
 };
 
 /// Thread rule: one thread at a time. Nothing blocks.
@@ -25,7 +27,7 @@ class IncomingHandshake {
   enum class Progress { waiting, complete, refused };
 
   IncomingHandshake(FileDescriptor socket, std::string address, Handshake handshake, Expects expects)
-      : peer_{std::move(socket), {}, {}, std::move(address)},
+      : peer_{std::move(socket), {}, {}, std::move(address), {}},
         handshake_(std::move(handshake)),
         expects_(expects) {}
 

@@ -23,6 +23,11 @@ class Listener {
   /// Error(link).
   virtual std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
                                               kernels::Deadline deadline) = 0;
+  /// As Transport's.
+  virtual std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) {
+    static_cast<void>(memory);
+    return nullptr;
+  }
 };
 
 /// `pending` must outlive the listener.

@@ -36,8 +36,7 @@ bool write_all(int socket, std::span<const std::byte> bytes) {
 }
 
 /// False when the other end closes without having refused.
-bool run_handshake(int socket, const OutgoingHandshake& attempt) {
-  Handshake handshake(attempt.secret, attempt.request);
+bool run_handshake(int socket, Handshake& handshake, const OutgoingHandshake& attempt) {
   if (!write_all(socket, handshake.start())) return false;
   while (!handshake.is_over()) {
     std::vector<std::byte> message(handshake.expected_bytes());
@@ -58,11 +57,12 @@ bool is_accepted(int socket, const OutgoingHandshake& attempt) {
 
 FileDescriptor connect_and_prove(const OutgoingHandshake& attempt,
                                  const std::function<FileDescriptor()>& connect,
-                                 const std::function<void(int)>& send_memory) {
+                                 const std::function<void(int, const Challenge&)>& agree) {
   for (;;) {
     FileDescriptor socket = connect();
-    if (run_handshake(socket.get(), attempt)) {
-      if (send_memory) send_memory(socket.get());
+    Handshake handshake(attempt.secret, attempt.request);
+    if (run_handshake(socket.get(), handshake, attempt)) {
+      if (agree) agree(socket.get(), handshake.challenge());
       if (is_accepted(socket.get(), attempt)) return socket;
     }
     if (attempt.deadline.expired())

@@ -86,8 +86,9 @@ class SharedMemoryListener final : public Listener {
  public:
   SharedMemoryListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
-        acceptor_(listen_as(me), {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes},
-                  accept_connection, pending) {}
+        acceptor_(
+            listen_as(me), {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes},
+            [&pending](AuthenticatedSocket peer) { admit(std::move(peer), accept_connection, pending); }) {}
 
   std::vector<std::string> addresses() const override { return {acceptor_.sockets().front().address}; }
   bool can_reach(const std::string& address) const override { return address.rfind(kPrefix, 0) == 0; }
@@ -98,7 +99,7 @@ class SharedMemoryListener final : public Listener {
     FileDescriptor memory;
     FileDescriptor socket = connect_and_prove(
         {secret_, request, where, deadline}, [&] { return connect_to(address); },
-        [&](int proven) {
+        [&](int proven, const Challenge&) {
           memory = create_connection_memory(where);
           send_descriptor(proven, where, memory.get());
         });

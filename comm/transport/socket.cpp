@@ -43,12 +43,15 @@ int FileDescriptor::release() {
 }
 
 bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline) {
+  pollfd entry{descriptor, events, 0};
+  return wait_for_sockets({&entry, 1}, deadline);
+}
+
+bool wait_for_sockets(std::span<pollfd> polled, kernels::Deadline deadline) {
   for (;;) {
-    pollfd entry{descriptor, events, 0};
     const timespec left = remaining(deadline);
-    const int ready = ppoll(&entry, 1, &left, nullptr);
-    if (ready > 0) return true;
-    if (ready == 0) return false;
+    const int ready = ppoll(polled.data(), polled.size(), &left, nullptr);
+    if (ready >= 0) return ready > 0;
     if (errno != EINTR) throw_link_error("waiting for a socket", "poll failed", errno);
   }
 }

@@ -1,9 +1,12 @@
 // What every socket of the transports needs: an owner, waits with a deadline, errors in words.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "kernels/deadline.hpp"
+
+struct pollfd;
 
 namespace tenax::comm {
 
@@ -26,6 +29,9 @@ class FileDescriptor {
 /// Blocks until poll() reports one of `events` (or an error, for the next call on the socket to
 /// say); false if the deadline came first.
 bool wait_for_socket(int descriptor, short events, kernels::Deadline deadline);
+
+/// The same for several at once, each with its own events.
+bool wait_for_sockets(std::span<pollfd> polled, kernels::Deadline deadline);
 
 /// A timeout for poll(): rounded up, and no more than an hour.
 int milliseconds_until(kernels::Deadline deadline);

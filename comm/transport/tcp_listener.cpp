@@ -16,13 +16,14 @@ class TcpListener final : public Listener {
   TcpListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
         silence_s_(std::clamp(options.deadline_s / 4, 1.0, 5.0)),
-        acceptor_(
-            listen_on_interfaces(options.interfaces, me),
-            {secret_, me, IncomingHandshake::Expects::nothing, kMostHandshakes},
-            [silence_s = silence_s_](AuthenticatedSocket peer) {
-              return create_tcp_connection(std::move(peer.socket), peer.address, silence_s);
-            },
-            pending) {}
+        acceptor_(listen_on_interfaces(options.interfaces, me),
+                  {secret_, me, IncomingHandshake::Expects::nothing, kMostHandshakes},
+                  [silence_s = silence_s_, &pending](AuthenticatedSocket peer) {
+                    const auto make = [silence_s](AuthenticatedSocket proven) {
+                      return create_tcp_connection(std::move(proven.socket), proven.address, silence_s);
+                    };
+                    admit(std::move(peer), make, pending);
+                  }) {}
 
   std::vector<std::string> addresses() const override {
     std::vector<std::string> all;

@@ -13,19 +13,22 @@ namespace {
 
 struct Row {
   TransportKind kind;
-  std::unique_ptr<Listener> (*create)(const TransportOptions&, Identity, PendingConnections&);
+  std::function<std::unique_ptr<Listener>(const TransportOptions&, Identity, PendingConnections&)> create;
 };
 
 /// A row per kind of transport, in the order in which peers try their addresses.
-constexpr Row kRows[] = {{TransportKind::shared_memory, create_shared_memory_listener},
-                         {TransportKind::tcp, create_tcp_listener}};
+std::vector<Row> rows(const TransportOptions& options) {
+  return {{TransportKind::shared_memory, create_shared_memory_listener},
+          {TransportKind::verbs, options.create_verbs_listener},
+          {TransportKind::tcp, create_tcp_listener}};
+}
 
 /// Listeners of one or more kinds, with their pending connections.
 class ListenerTransport final : public Transport {
  public:
   explicit ListenerTransport(const TransportOptions& options) : me_(Identity::random()) {
-    for (const Row& row : kRows)
-      if (options.kind == row.kind || options.kind == TransportKind::automatic)
+    for (const Row& row : rows(options))
+      if (row.create && (options.kind == row.kind || options.kind == TransportKind::automatic))
         listeners_.push_back(row.create(options, me_, pending_));
     if (listeners_.empty())
       throw kernels::Error(kernels::Scope::job, "this build has no such transport; set comm.transport");
@@ -67,6 +70,12 @@ class ListenerTransport final : public Transport {
       throw kernels::Error(kernels::Scope::link,
                            timeout_sentence(what, "this rank", stopwatch.elapsed_s(), peer.name));
     return connection;
+  }
+
+  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
+    for (const std::unique_ptr<Listener>& listener : listeners_)
+      if (auto registration = listener->register_memory(memory)) return registration;
+    return nullptr;
   }
 
  private:

@@ -1,6 +1,7 @@
 // The transports there are, and how ranks learn each other's addresses.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,12 @@
 
 namespace tenax::comm {
 
-/// automatic: shared memory within a host, TCP between hosts. verbs: not written yet.
+class Identity;
+class Listener;
+class PendingConnections;
+
+/// automatic: shared memory within a host; between hosts verbs, where a listener of them is given, else
+/// TCP.
 enum class TransportKind { automatic, tcp, shared_memory, verbs };
 
 struct TransportOptions {
@@ -20,6 +26,9 @@ struct TransportOptions {
       interfaces;  ///< network interfaces (names or addresses) to listen on; none = all that are up
   double deadline_s = 60;
   JobSecret secret;  ///< the same in all processes that are to reach each other, and nowhere else
+  /// comm/verbs stands above this folder, and is not in every build: whoever has it gives its listener.
+  std::function<std::unique_ptr<Listener>(const TransportOptions&, Identity me, PendingConnections&)>
+      create_verbs_listener = {};
 };
 
 /// Listens from now on; threads accept. Shared memory (rings with futexes) reaches peers on this host

@@ -1,5 +1,8 @@
-// Why a connection over RDMA broke.
+// Why a connection over RDMA broke, and what a failed completion says of it.
 #pragma once
+
+#include <optional>
+#include <string>
 
 namespace tenax::comm::verbs {
 
@@ -12,5 +15,17 @@ enum class BreakReason {
   peer_gone,       ///< the peer's process or host has ended
   own_fault,       ///< wrong keys, lengths or states, or no receive in time: of tenax, and of no port
 };
+
+struct CompletionFault {
+  std::optional<BreakReason> reason;  ///< nothing: it was flushed
+  std::string text;                   ///< what the device said, for people
+
+  std::string sentence() const;  ///< what happened, for errors
+};
+
+/// `status`: an ibv_wc_status other than IBV_WC_SUCCESS.
+CompletionFault fault_of_status(int status);
+/// `error_number`: of a call that posts or arms.
+CompletionFault fault_of_call(const std::string& call, int error_number);
 
 }  // namespace tenax::comm::verbs

@@ -24,6 +24,9 @@ class InjectedTransport final : public comm::Transport {
   /// Leaves out connections whose way is down; fails at once where no way is left.
   std::unique_ptr<comm::Connection> accept(const comm::Peer& peer, const std::string& purpose,
                                            kernels::Deadline deadline) override;
+  std::unique_ptr<comm::MemoryRegistration> register_memory(std::span<std::byte> memory) override {
+    return inner_->register_memory(memory);
+  }
 
  private:
   bool spares(const comm::Peer& peer, const std::string& purpose) const;

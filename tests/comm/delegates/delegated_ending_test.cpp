@@ -62,7 +62,7 @@ TEST_F(DelegatedLinkTest, a_peer_that_never_comes_is_an_error_that_names_link_ra
   make_ends();
   for (const std::size_t rank : {0U, 1U}) {
     SCOPED_TRACE(rank == 0 ? "connecting" : "accepting");
-    End alone(TransportKind::automatic, kernels::create_cpu_device());
+    End alone(network_of(rank, TransportKind::automatic), kernels::create_cpu_device());
     Peer ghost = peers[1 - rank];
     if (rank == 0) ends[1].reset();  // its addresses lead nowhere
     alone.link = create_delegated_link("p0", peers[rank], ghost, alone.network, *alone.device, options);

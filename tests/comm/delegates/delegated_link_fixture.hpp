@@ -21,9 +21,8 @@ inline constexpr double kPatience_s = 100;
 
 /// A rank's end of a link.
 struct End {
-  End(TransportKind transport, std::unique_ptr<kernels::Device> its_device)
-      : network(create_transport({.kind = transport, .interfaces = {"lo"}, .secret = one_job()})),
-        device(std::move(its_device)) {}
+  End(std::unique_ptr<Transport> transport, std::unique_ptr<kernels::Device> its_device)
+      : network(std::move(transport)), device(std::move(its_device)) {}
 
   MeddlingTransport network;
   std::unique_ptr<kernels::Device> device;
@@ -33,9 +32,13 @@ struct End {
 
 class DelegatedLinkTest : public ::testing::Test {
  protected:
+  virtual std::unique_ptr<Transport> network_of(std::size_t rank, TransportKind kind) {
+    static_cast<void>(rank);
+    return create_transport({.kind = kind, .interfaces = {"lo"}, .secret = one_job()});
+  }
   void make_ends(TransportKind transport = TransportKind::automatic) {
-    for (int rank = 0; rank < 2; ++rank)
-      ends.push_back(std::make_unique<End>(transport, kernels::create_cpu_device()));
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      ends.push_back(std::make_unique<End>(network_of(rank, transport), kernels::create_cpu_device()));
     for (int rank = 0; rank < 2; ++rank)
       peers.push_back({rank, "rank " + std::to_string(rank) + " (here)",
                        ends[static_cast<std::size_t>(rank)]->network.addresses()});

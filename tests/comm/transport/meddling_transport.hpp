@@ -46,6 +46,9 @@ class MeddlingTransport final : public Transport {
                                      kernels::Deadline deadline) override {
     return meddle(inner_->accept(peer, purpose, deadline));
   }
+  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
+    return inner_->register_memory(memory);
+  }
 
  private:
   class Meddled final : public Connection {

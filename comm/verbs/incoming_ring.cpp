@@ -1,0 +1,122 @@
+#include "comm/verbs/incoming_ring.hpp"
+
+#include <algorithm>
+
+#include "comm/poll.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+constexpr int kCredits = 16;      // under way
+constexpr double kGoodbye_s = 2;  // from a goodbye to the last of its frames
+
+}  // namespace
+
+IncomingRing::IncomingRing(const Port& port, RingSize size, PeerSocket& peer, double silence_s)
+    : peer_(peer),
+      size_(size),
+      ring_(port.device, size.bytes, RegisteredMemory::Access::remote_write),
+      queue_pair_(port, {kCredits, size.frames()}),
+      wait_(queue_pair_, peer, silence_s) {}
+
+RemoteMemory IncomingRing::ring() const {
+  return {reinterpret_cast<std::uint64_t>(ring_.memory().data()), ring_.registration().remote_key()};
+}
+
+std::optional<MessageHeader> IncomingRing::receive(kernels::Deadline deadline) {
+  if (!wait_for_frame(deadline)) return std::nullopt;
+  const Frame& frame = frames_.front();
+  if (!frame.begins_message || read_ != 0) refuse_frame();
+  const auto header = decode(ring_.memory().subspan(frame.place).first<kHeaderBytes>());
+  if (!header) refuse_frame();
+  take_out(kHeaderBytes);
+  return header;
+}
+
+void IncomingRing::receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) {
+  while (!payload.empty()) {
+    if (!wait_for_frame(deadline))
+      throw_link_error(peer_.where(), "a message stopped half-way and did not go on before the deadline");
+    const Frame& frame = frames_.front();
+    if (frame.begins_message && read_ == 0) refuse_frame();
+    const std::size_t count = std::min(payload.size(), frame.bytes - read_);
+    const auto from = ring_.memory().subspan(frame.place + read_, count);
+    std::copy(from.begin(), from.end(), payload.begin());
+    payload = payload.subspan(count);
+    take_out(count);
+  }
+}
+
+bool IncomingRing::wait_for_frame(kernels::Deadline deadline) {
+  if (!frames_.empty()) return true;
+  const auto has_come_or_ends = [this] {
+    take_completions();
+    return !frames_.empty() || peer_.has_said_goodbye() || peer_.is_shut_down();
+  };
+  if (!wait_.until(has_come_or_ends, deadline)) return false;
+  if (frames_.empty()) wait_for_last_frames();
+  return true;
+}
+
+/// What a goodbye promises has been written, and is told of at any moment.
+void IncomingRing::wait_for_last_frames() {
+  const auto has_come_or_ended = [this] {
+    take_completions();
+    return !frames_.empty() || peer_.is_shut_down() || frames_come_ >= peer_.goodbye_frames();
+  };
+  poll_until(has_come_or_ended, kernels::Deadline::after_s(kGoodbye_s));
+  if (frames_.empty()) wait_.check();
+}
+
+void IncomingRing::take_completions() {
+  while (const std::optional<Completion> done = queue_pair_.next()) {
+    wait_.note_progress();
+    if (done->is_receive) add_frame(FrameMark::of(done->immediate), done->bytes);
+  }
+  return_credit();
+}
+
+/// Where it lies follows from those before it.
+void IncomingRing::add_frame(FrameMark mark, std::uint32_t written) {
+  const Frame frame{position_ % size_.bytes, mark.bytes, mark.begins_message};
+  const std::size_t room = room_of(frame.bytes), least = mark.begins_message ? kHeaderBytes : 1;
+  const bool is_possible = mark.bytes == written && frame.bytes >= least &&
+                           frame.place + room <= size_.bytes && room <= size_.bytes - occupied_;
+  if (!is_possible) refuse_frame();
+  frames_.push_back(frame);
+  position_ += room;
+  occupied_ += room;
+  ++frames_come_;
+}
+
+void IncomingRing::take_out(std::size_t bytes) {
+  read_ += bytes;
+  if (read_ == frames_.front().bytes) release_frame();
+}
+
+void IncomingRing::release_frame() {
+  const std::size_t room = room_of(frames_.front().bytes);
+  frames_.pop_front();
+  read_ = 0;
+  occupied_ -= room;
+  credit_.units += static_cast<std::uint32_t>(room / kUnit);
+  ++credit_.frames;
+  queue_pair_.post_receive();
+  return_credit();
+}
+
+/// By the quarter ring; more where earlier ones are still under way.
+void IncomingRing::return_credit() {
+  const bool is_due = credit_.units * kUnit >= size_.bytes / 4 ||
+                      credit_.frames >= static_cast<std::uint32_t>(size_.frames()) / 4;
+  if (!is_due || queue_pair_.sends_under_way() >= kCredits || queue_pair_.fault()) return;
+  if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
+  queue_pair_.post_immediate(credit_.value());
+  credit_ = {};
+}
+
+void IncomingRing::refuse_frame() {
+  throw_link_error(peer_.where(), "what the other end has written is no message");
+}
+
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,125 @@
+#include "comm/verbs/memory_table.hpp"
+
+#include <infiniband/verbs.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "comm/failure.hpp"
+#include "comm/verbs.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::string mebibytes(std::size_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
+
+std::string locked_memory_allowed() {
+  const auto allowed = locked_memory_bytes();
+  return allowed ? mebibytes(static_cast<std::size_t>(*allowed)) : "any amount";
+}
+
+[[noreturn]] void refuse(const Device& device, std::size_t bytes, int error_number) {
+  const std::string where = "RDMA device " + device.name() + " of " + this_host();
+  if (error_number != ENOMEM)
+    throw kernels::Error(kernels::Scope::rank,
+                         where + " registers no memory (" + std::strerror(error_number) + ")");
+  throw kernels::Error(kernels::Scope::rank,
+                       where + ": this process may lock " + locked_memory_allowed() + " and needs " +
+                           mebibytes(bytes) +
+                           " more: raise \"ulimit -l\" (limits.conf; under Slurm "
+                           "PropagateResourceLimitsExcept=MEMLOCK), or lower verbs.ring_kib");
+}
+
+std::byte* allocate_pages(std::size_t bytes) {
+  assert(bytes > 0 && bytes % kPage == 0);
+  void* const pages = std::aligned_alloc(kPage, bytes);
+  if (!pages) throw std::bad_alloc();
+  std::memset(pages, 0, bytes);
+  return static_cast<std::byte*>(pages);
+}
+
+}  // namespace
+
+RegisteredMemory::RegisteredMemory(std::shared_ptr<Device> device, std::span<std::byte> memory, Access access)
+    : device_(std::move(device)),
+      region_(ibv_reg_mr(device_->protection_domain(), memory.data(), memory.size(),
+                         access == Access::local ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)) {
+  if (!region_) refuse(*device_, memory.size(), errno);
+}
+
+RegisteredMemory::~RegisteredMemory() { ibv_dereg_mr(region_); }
+
+std::uint32_t RegisteredMemory::local_key() const { return region_->lkey; }
+std::uint32_t RegisteredMemory::remote_key() const { return region_->rkey; }
+
+RegisteredBuffer::RegisteredBuffer(std::shared_ptr<Device> device, std::size_t bytes,
+                                   RegisteredMemory::Access access)
+    : bytes_(bytes), pages_(allocate_pages(bytes)), registration_(std::move(device), memory(), access) {}
+
+void RegisteredBuffer::Free::operator()(std::byte* pages) const { std::free(pages); }
+
+struct MemoryTable::Entry {
+  std::span<std::byte> memory;
+  std::map<std::shared_ptr<Device>, std::unique_ptr<RegisteredMemory>> of_device;  // null: it cannot
+  int uses = 0;
+};
+
+class MemoryTable::Registration final : public MemoryRegistration {
+ public:
+  Registration(MemoryTable& table, std::shared_ptr<Entry> entry) : table_(table), entry_(std::move(entry)) {}
+  ~Registration() override { table_.remove(entry_); }
+
+ private:
+  MemoryTable& table_;
+  std::shared_ptr<Entry> entry_;
+};
+
+MemoryTable::Use::~Use() {
+  if (!entry_) return;  // moved from
+  const std::lock_guard lock(table_->mutex_);
+  if (--entry_->uses == 0) table_->released_.notify_all();
+}
+
+std::unique_ptr<MemoryRegistration> MemoryTable::add(std::span<std::byte> memory) {
+  if (memory.empty()) return nullptr;
+  auto entry = std::make_shared<Entry>();
+  entry->memory = memory;
+  const std::lock_guard lock(mutex_);
+  entries_[memory.data()] = entry;
+  return std::make_unique<Registration>(*this, std::move(entry));
+}
+
+std::optional<MemoryTable::Use> MemoryTable::find(const std::shared_ptr<Device>& device,
+                                                  std::span<const std::byte> memory) {
+  const std::lock_guard lock(mutex_);
+  auto after = entries_.upper_bound(memory.data());
+  if (memory.empty() || after == entries_.begin()) return std::nullopt;
+  const std::shared_ptr<Entry>& entry = std::prev(after)->second;
+  if (memory.data() + memory.size() > entry->memory.data() + entry->memory.size()) return std::nullopt;
+  const auto [known, is_new] = entry->of_device.try_emplace(device);
+  if (is_new) try {
+      known->second =
+          std::make_unique<RegisteredMemory>(device, entry->memory, RegisteredMemory::Access::local);
+    } catch (const kernels::Error&) {
+      // It goes through the connections' own rings.
+    }
+  if (!known->second) return std::nullopt;
+  ++entry->uses;
+  return Use(*this, entry, known->second->local_key());
+}
+
+void MemoryTable::remove(const std::shared_ptr<Entry>& entry) {
+  std::unique_lock lock(mutex_);
+  if (const auto found = entries_.find(entry->memory.data());
+      found != entries_.end() && found->second == entry)
+    entries_.erase(found);
+  released_.wait(lock, [&] { return entry->uses == 0; });
+  entry->of_device.clear();
+}
+
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,57 @@
+// OutgoingRing: the sending half of a connection. It writes frames into the ring at the other end.
+#pragma once
+
+#include <deque>
+
+#include "comm/verbs/frame.hpp"
+#include "comm/verbs/memory_table.hpp"
+#include "comm/verbs/ring_wait.hpp"
+
+namespace tenax::comm::verbs {
+
+/// Thread rule: one thread; queue_pair().break_off() from any.
+class OutgoingRing {
+ public:
+  /// `memory` and `peer` must outlive it. Throws Error(link), and Error(rank) where no memory can be
+  /// registered for a ring of `size`.
+  OutgoingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer, double silence_s);
+
+  QueuePair& queue_pair() { return queue_pair_; }
+  const QueuePair& queue_pair() const { return queue_pair_; }
+  /// The queue pair is connected, and the other end's ring of `size` lies there.
+  void open(RemoteMemory ring) { ring_ = ring; }
+
+  /// Returns when the payload may change: it has been copied, or, where it is registered, has been
+  /// acknowledged. Throws Error(link) when the connection is broken or the deadline comes; nothing
+  /// reads the payload then, and nothing can be sent any more.
+  void send(const MessageHeader& header, std::span<const std::byte> payload, kernels::Deadline deadline);
+  /// Waits until all that was sent is in the other end's memory; false when the deadline came first.
+  bool finish(kernels::Deadline deadline);
+  /// False too where the connection is broken.
+  bool finish_quietly(kernels::Deadline deadline) noexcept;
+  std::uint64_t frames() const { return frames_sent_; }
+
+ private:
+  void send_frames(const MessageHeader& header, std::span<const std::byte> payload,
+                   const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
+  void post(std::span<const std::byte> head, std::span<const std::byte> piece,
+            const std::optional<MemoryTable::Use>& use);
+  std::size_t wait_for_room(kernels::Deadline deadline);
+  std::size_t room() const;
+  void take_completions();
+
+  MemoryTable& table_;
+  PeerSocket& peer_;
+  const RingSize size_;
+  RegisteredBuffer staging_;  // what lies at a place of the ring leaves from the same place here
+  QueuePair queue_pair_;
+  RingWait wait_;
+  RemoteMemory ring_;
+  // Positions count bytes from the connection's beginning; the place in the ring is the remainder.
+  std::uint64_t position_ = 0, taken_ = 0, acknowledged_ = 0;
+  std::uint64_t frames_sent_ = 0, frames_taken_ = 0;
+  std::deque<std::uint64_t> under_way_;  // where frames end that are not acknowledged yet
+  bool is_broken_ = false;
+};
+
+}  // namespace tenax::comm::verbs

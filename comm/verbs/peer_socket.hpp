@@ -1,0 +1,56 @@
+// PeerSocket: the TCP socket of a connection's handshake, which stays open beside it. A queue pair
+// learns nothing of the other end's death; the socket does.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "comm/transport/socket.hpp"
+
+namespace tenax::comm::verbs {
+
+/// Thread rule: any thread. Its silence proves nothing.
+class PeerSocket {
+ public:
+  enum class State {
+    open,
+    closing,  ///< the other end has said goodbye: goodbye_frames() have been written, and no more will be
+    gone      ///< without a goodbye
+  };
+
+  /// Throws Error(link) where there is no descriptor to wake sleepers by.
+  explicit PeerSocket(std::string where);
+  /// When the handshake is over, before other threads use it. Until then the other end is there.
+  void attach(FileDescriptor socket) { socket_ = std::move(socket); }
+
+  /// Reads what has come.
+  State look();
+  bool has_said_goodbye() const { return state_ == State::closing; }
+  std::uint64_t goodbye_frames() const { return goodbye_frames_; }
+  /// The other end's receiver may wait for that many frames.
+  void say_goodbye(std::uint64_t frames) noexcept;
+
+  /// Wakes all sleepers, here and at the other end, now and for ever.
+  void shut_down() noexcept;
+  bool is_shut_down() const { return is_shut_down_; }
+
+  /// Sleeps until `channel` is readable, the other end says something or leaves, somebody shuts
+  /// down, or the deadline comes.
+  void sleep(int channel, kernels::Deadline deadline) const;
+
+  const std::string& where() const { return where_; }
+
+ private:
+  FileDescriptor socket_, wake_up_;
+  const std::string where_;
+  std::mutex mutex_;  // held while the socket is read
+  std::atomic<State> state_{State::open};
+  std::atomic<std::uint64_t> goodbye_frames_{0};
+  std::atomic<bool> is_shut_down_{false};
+  std::uint64_t incoming_ = 0;  // a goodbye, of which the first incoming_bytes_ are here
+  std::size_t incoming_bytes_ = 0;
+};
+
+}  // namespace tenax::comm::verbs

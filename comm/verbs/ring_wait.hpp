@@ -1,0 +1,59 @@
+// RingWait: how a thread waits for completions of its queue pair, and for how long it believes in
+// the path.
+#pragma once
+
+#include "comm/verbs/peer_socket.hpp"
+#include "comm/verbs/queue_pair.hpp"
+
+namespace tenax::comm::verbs {
+
+/// Thread rule: the queue pair's thread. Its references must outlive it.
+class RingWait {
+ public:
+  /// What is under way without any progress for twice `silence_s` has failed, even if the device has
+  /// not said so.
+  RingWait(QueuePair& queue_pair, PeerSocket& peer, double silence_s)
+      : queue_pair_(queue_pair), peer_(peer), silence_s_(silence_s) {}
+
+  /// Polls for up to 20 us, then sleeps, until `ready`, which takes what has completed; false when
+  /// the deadline came first. Throws Error(link) once the connection is over; what came before is
+  /// taken first.
+  template <class Ready>
+  bool until(Ready ready, kernels::Deadline deadline);
+
+  /// Something has completed.
+  void note_progress() { progress_s_ = kernels::steady_now_s(); }
+  /// Throws Error(link) where the connection is broken, or was shut down.
+  void check();
+
+ private:
+  static constexpr double kSpin_s = 20e-6;
+  kernels::Deadline next_look(kernels::Deadline deadline) const;
+  void check_progress() const;
+  [[noreturn]] void fail(const std::string& reason) const;
+
+  QueuePair& queue_pair_;
+  PeerSocket& peer_;
+  const double silence_s_;
+  double progress_s_ = 0;
+};
+
+template <class Ready>
+bool RingWait::until(Ready ready, kernels::Deadline deadline) {
+  const double spin_until_s = kernels::steady_now_s() + kSpin_s;
+  do
+    if (ready()) return true;
+  while (kernels::steady_now_s() < spin_until_s);
+  for (;;) {
+    queue_pair_.arm();
+    const PeerSocket::State seen = peer_.look();  // before the last look: what a goodbye promises is there
+    if (ready()) return true;
+    if (seen != PeerSocket::State::open || queue_pair_.fault() || peer_.is_shut_down()) check();
+    check_progress();
+    if (deadline.expired()) return false;
+    peer_.sleep(queue_pair_.channel(), next_look(deadline));
+    queue_pair_.consume_events();
+  }
+}
+
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,122 @@
+#include "comm/verbs/verbs_listener.hpp"
+
+#include <atomic>
+
+#include "comm/transport/acceptor.hpp"
+#include "comm/transport/outgoing_handshake.hpp"
+#include "comm/transport/tcp_socket.hpp"
+#include "comm/verbs/verbs_handshake.hpp"
+#include "comm/worker.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+constexpr const char* kPrefix = "verbs:";
+constexpr std::size_t kMostHandshakes = 16;
+constexpr double kHandshake_s = 2;
+
+std::string tcp_address(const std::string& address) {
+  return kTcpPrefix + address.substr(std::string_view(kPrefix).size());
+}
+std::string verbs_address(const std::string& address) {
+  return kPrefix + address.substr(std::string_view(kTcpPrefix).size());
+}
+
+kernels::Deadline within_handshake(kernels::Deadline deadline) {
+  const auto own = kernels::Deadline::after_s(kHandshake_s);
+  return own.when() < deadline.when() ? own : deadline;
+}
+
+class VerbsListener final : public Listener {
+ public:
+  VerbsListener(const VerbsOptions& verbs, const TransportOptions& options, Identity me,
+                PendingConnections& pending)
+      : verbs_(verbs),
+        secret_(options.secret),
+        pending_(pending),
+        turn_(verbs.first_turn),
+        acceptor_(listen_on_interfaces(options.interfaces, me),
+                  {secret_, me, IncomingHandshake::Expects::nothing, kMostHandshakes},
+                  [this](AuthenticatedSocket peer) { accept_later(std::move(peer)); }) {}
+  ~VerbsListener() override { is_over_ = true; }
+
+  std::vector<std::string> addresses() const override {
+    std::vector<std::string> all;
+    for (const ListeningSocket& socket : acceptor_.sockets()) all.push_back(verbs_address(socket.address));
+    return all;
+  }
+  bool can_reach(const std::string& address) const override { return address.starts_with(kPrefix); }
+
+  std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
+                                      kernels::Deadline deadline) override;
+  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
+    return memory_->add(memory);
+  }
+
+ private:
+  void accept_later(AuthenticatedSocket peer);
+  std::unique_ptr<Connection> accept(AuthenticatedSocket peer);
+  HandshakeEnd end(const std::vector<Port>& ports) const {
+    return {ports, {verbs_.ring_bytes}, verbs_.path, memory_};
+  }
+
+  const VerbsOptions verbs_;
+  const JobSecret secret_;
+  PendingConnections& pending_;
+  const std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
+  std::atomic<std::size_t> turn_;
+  std::atomic<bool> is_over_{false};
+  Worker
+      accepting_;  // one handshake after the other: a peer that stops in the middle holds others up for 2 s
+  Acceptor acceptor_;
+};
+
+std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
+                                                   const ConnectionRequest& request,
+                                                   kernels::Deadline deadline) {
+  const std::string where = plain_address(address);
+  const std::vector<Port> ports = verbs_.ports();
+  std::unique_ptr<VerbsConnection> connection;
+  FileDescriptor socket = connect_and_prove(
+      {secret_, request, where, deadline}, [&] { return connect_tcp(tcp_address(address), deadline); },
+      [&](int proven, const Challenge& challenge) {
+        ProvenMessages messages(proven, challenge, request, where, within_handshake(deadline));
+        connection = connect_over(messages, end(ports), address);
+      });
+  connection->attach(std::move(socket));
+  return connection;
+}
+
+/// The acceptor's thread goes on at once.
+void VerbsListener::accept_later(AuthenticatedSocket peer) {
+  const auto waiting = std::make_shared<AuthenticatedSocket>(std::move(peer));
+  accepting_.add([this, waiting] {
+    if (is_over_) return;
+    try {
+      admit(
+          std::move(*waiting), [this](AuthenticatedSocket proven) { return accept(std::move(proven)); },
+          pending_);
+    } catch (const std::exception&) {
+      // The peer has been told.
+    }
+  });
+}
+
+std::unique_ptr<Connection> VerbsListener::accept(AuthenticatedSocket peer) {
+  const std::string address = verbs_address(peer.address);
+  const std::vector<Port> ports = verbs_.ports();
+  ProvenMessages messages(peer.socket.get(), *peer.challenge, peer.request, plain_address(address),
+                          kernels::Deadline::after_s(kHandshake_s));
+  std::unique_ptr<VerbsConnection> connection = accept_over(messages, end(ports), address, turn_++);
+  connection->attach(std::move(peer.socket));
+  return connection;
+}
+
+}  // namespace
+
+std::unique_ptr<Listener> create_verbs_listener(const VerbsOptions& verbs, const TransportOptions& options,
+                                                Identity me, PendingConnections& pending) {
+  return std::make_unique<VerbsListener>(verbs, options, me, pending);
+}
+
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,30 @@
+// The verbs transport's way in: the one header of comm/verbs that others include.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "comm/transport/listener.hpp"
+#include "comm/verbs/port.hpp"
+#include "comm/verbs/queue_pair.hpp"
+
+namespace tenax::comm::verbs {
+
+/// Equal on all ranks of a job, but for ports and turns.
+struct VerbsOptions {
+  /// This host's usable ports, in order of preference; asked for each connection, on any thread.
+  std::function<std::vector<Port>()> ports = {};
+  std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
+  PathSettings path = {};
+  std::size_t first_turn = 0;  ///< the host's ranks begin with different ports
+};
+
+/// Listens for handshakes by TCP, on the interfaces of `options`; a connection then goes over RDMA.
+/// Addresses are "verbs:HOST:PORT#IDENTITY". A handshake has 2 s, and those that peers begin come one
+/// after the other. `pending` must outlive the listener. Its registered
+/// memory is that of all its connections.
+std::unique_ptr<Listener> create_verbs_listener(const VerbsOptions& verbs, const TransportOptions& options,
+                                                Identity me, PendingConnections& pending);
+
+}  // namespace tenax::comm::verbs

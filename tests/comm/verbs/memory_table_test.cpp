@@ -1,0 +1,68 @@
+// Memory that devices may read: found while it is registered, and for no longer.
+#include "comm/verbs/memory_table.hpp"
+
+#include <thread>
+
+#include "tests/comm/verbs/verbs_pair.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+class RegisteredTable : public VerbsTest {
+ protected:
+  std::shared_ptr<Device> zero = Device::open("fake0"), one = Device::open("fake1");
+  MemoryTable table;
+  std::vector<std::byte> memory = std::vector<std::byte>(10000);
+  std::span<const std::byte> part(std::size_t begin, std::size_t bytes) const {
+    return std::span(memory).subspan(begin, bytes);
+  }
+};
+
+TEST_F(RegisteredTable, finds_what_lies_within_one_registration) {
+  const auto registration = table.add(std::span(memory).subspan(1000, 5000));
+  EXPECT_TRUE(table.find(zero, part(1000, 5000)));
+  EXPECT_TRUE(table.find(zero, part(2000, 100)));
+  EXPECT_FALSE(table.find(zero, part(999, 100)));
+  EXPECT_FALSE(table.find(zero, part(5999, 2)));
+  EXPECT_FALSE(table.find(zero, part(7000, 10)));
+  EXPECT_FALSE(table.find(zero, part(2000, 0)));
+}
+
+TEST_F(RegisteredTable, has_a_key_for_each_device_from_its_first_use) {
+  const int before = host.objects();
+  auto registration = table.add(memory);
+  EXPECT_EQ(host.objects(), before);
+  EXPECT_NE(table.find(zero, part(0, 10))->local_key(), table.find(one, part(0, 10))->local_key());
+  EXPECT_EQ(host.objects(), before + 2);
+  EXPECT_TRUE(table.find(zero, part(10, 10)));
+  EXPECT_EQ(host.objects(), before + 2);
+  registration.reset();
+  EXPECT_EQ(host.objects(), before);
+  EXPECT_FALSE(table.find(zero, part(0, 10)));
+}
+
+TEST_F(RegisteredTable, a_registration_ends_after_its_uses) {
+  auto registration = table.add(memory);
+  std::optional<MemoryTable::Use> use = table.find(zero, part(0, 10));
+  std::atomic<bool> has_ended{false};
+  std::thread releaser([&] {
+    registration.reset();
+    has_ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(has_ended);
+  use.reset();
+  releaser.join();
+  EXPECT_TRUE(has_ended);
+}
+
+TEST_F(RegisteredTable, memory_that_cannot_be_locked_goes_unregistered) {
+  host.allow_locked_memory(100);
+  const auto registration = table.add(memory);
+  EXPECT_FALSE(table.find(zero, part(0, 10)));
+  host.allow_locked_memory(SIZE_MAX);
+  EXPECT_TRUE(table.find(one, part(0, 10)));
+}
+
+}  // namespace
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,60 @@
+// Delegated links over RDMA lose, double and reorder nothing, whatever breaks.
+#include "tests/comm/delegates/delegated_link_fixture.hpp"
+#include "tests/comm/verbs/verbs_pair.hpp"
+
+namespace tenax::comm {
+namespace {
+
+class VerbsDelegates : public DelegatedLinkTest {
+ protected:
+  VerbsDelegates() {
+    for (const char* name : kDevices) host.add_device(name);
+  }
+  ~VerbsDelegates() override { ends.clear(); }  // before the host
+  std::unique_ptr<Transport> network_of(std::size_t rank, TransportKind) override {
+    return verbs::verbs_transport(verbs::options_of(kDevices[rank], 0.3));
+  }
+  static constexpr const char* kDevices[] = {"fake0", "fake1"};
+
+  fake_verbs::Host host;
+};
+
+TEST_F(VerbsDelegates, carry_random_messages_of_many_tags_both_ways_at_once) {
+  make_links();
+  exchange_both_ways(3000);
+}
+
+TEST_F(VerbsDelegates, lose_double_and_reorder_nothing_when_connections_break) {
+  make_links();
+  std::mt19937 random(3);
+  int broken = 0;
+  exchange_both_ways(3000, [&] {
+    broken += ends[random() % 2]->network.break_one(random) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 8));
+  });
+  EXPECT_GT(broken, 3);
+}
+
+/// Every status at either end, losses of messages and of acknowledgements alone, and late writes; then the path is healthy for
+/// as long as a handshake takes.
+TEST_F(VerbsDelegates, lose_double_and_reorder_nothing_when_paths_fail) {
+  make_links();
+  std::mt19937 random(4);
+  int faults = 0;
+  const auto fail_a_path = [&] {
+    const std::size_t from = random() % 2;
+    const auto fault = static_cast<int>(random() % 4);
+    if (fault == 0) host.set_path(kDevices[from], kDevices[1 - from], {.is_lossy = true});
+    if (fault == 1) host.set_path(kDevices[from], kDevices[1 - from], {.delay_s = 0.02});
+    if (fault > 1)
+      host.fail_next(kDevices[from], static_cast<ibv_wc_status>(1 + random() % IBV_WC_GENERAL_ERR));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+    host.set_path(kDevices[from], kDevices[1 - from], {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ++faults;
+  };
+  while (faults < 15) exchange_both_ways(2000, fail_a_path);
+}
+
+}  // namespace
+}  // namespace tenax::comm

@@ -1,0 +1,159 @@
+// What a connection over RDMA does when its path, its device or the other end fails.
+#include "tests/comm/verbs/verbs_pair.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+class VerbsFaults : public VerbsTest {
+ protected:
+  VerbsFaults() : VerbsTest(0.3) {}
+};
+
+/// Registered: its sends wait for acknowledgements, and so for failures.
+class RegisteredPayload {
+ public:
+  explicit RegisteredPayload(Transport& transport) : registration_(transport.register_memory(bytes)) {}
+  std::vector<std::byte> bytes = std::vector<std::byte>(300000, std::byte{1});
+
+ private:
+  std::unique_ptr<MemoryRegistration> registration_;
+};
+
+TEST_F(VerbsFaults, every_status_breaks_the_connection_and_is_told) {
+  const std::pair<ibv_wc_status, const char*> statuses[] = {
+      {IBV_WC_RETRY_EXC_ERR, "nothing sent this way is acknowledged"},
+      {IBV_WC_RESP_TIMEOUT_ERR, "nothing sent this way is acknowledged"},
+      {IBV_WC_REM_ABORT_ERR, "nothing sent this way is acknowledged"},
+      {IBV_WC_LOC_QP_OP_ERR, "the port carries nothing"},
+      {IBV_WC_FATAL_ERR, "the device has failed"},
+      {IBV_WC_GENERAL_ERR, "the device has failed"},
+      {IBV_WC_LOC_LEN_ERR, "the connection is broken"},
+      {IBV_WC_LOC_PROT_ERR, "the connection is broken"},
+      {IBV_WC_LOC_ACCESS_ERR, "the connection is broken"},
+      {IBV_WC_BAD_RESP_ERR, "the connection is broken"},
+      {IBV_WC_REM_INV_REQ_ERR, "the connection is broken"},
+      {IBV_WC_REM_ACCESS_ERR, "the connection is broken"},
+      {IBV_WC_REM_OP_ERR, "the connection is broken"},
+      {IBV_WC_RNR_RETRY_EXC_ERR, "the connection is broken"}};
+  for (const auto& [status, sentence] : statuses) {
+    pair().connect();
+    RegisteredPayload payload(*pair().transports[0]);
+    host.fail_next("fake0", status);
+    const std::string message = error_of([&] { send(zero(), payload.bytes); });
+    EXPECT_NE(message.find(sentence), std::string::npos) << status << ": " << message;
+    EXPECT_NE(message.find("status " + std::to_string(status)), std::string::npos) << message;
+    EXPECT_NE(error_of([&] { send(zero(), payload.bytes); }), "no error") << "broken for ever";
+    pair().ends[0].reset();
+    EXPECT_NE(error_of([&] { receive(one()); }), "no error") << "the other end learns of it";
+  }
+}
+
+TEST_F(VerbsFaults, a_path_that_loses_all_is_given_up_after_the_silence) {
+  pair().connect();
+  RegisteredPayload payload(*pair().transports[0]);
+  host.set_path("fake0", "fake1", {.is_lossy = true});
+  const std::string message = error_of([&] { send(zero(), payload.bytes); });
+  EXPECT_NE(message.find("fake0:1 - fake1:1: nothing sent this way is acknowledged"), std::string::npos)
+      << message;
+}
+
+TEST_F(VerbsFaults, lost_acknowledgements_are_silence_too) {
+  pair().connect();
+  RegisteredPayload payload(*pair().transports[0]);
+  host.set_path("fake1", "fake0", {.is_lossy = true});
+  EXPECT_NE(error_of([&] { send(zero(), payload.bytes); }).find("acknowledged"), std::string::npos);
+  EXPECT_EQ(receive(one()), payload.bytes) << "it did arrive";
+}
+
+/// The device says nothing for an hour.
+TEST_F(VerbsFaults, a_device_that_does_not_say_so_is_not_waited_for) {
+  pair().connect();
+  RegisteredPayload payload(*pair().transports[0]);
+  host.set_path("fake0", "fake1", {.delay_s = 3600});
+  const std::string message = error_of([&] { send(zero(), payload.bytes); });
+  EXPECT_NE(message.find("the device does not say why"), std::string::npos) << message;
+}
+
+TEST_F(VerbsFaults, a_port_that_goes_down_breaks_its_connections) {
+  pair().connect();
+  RegisteredPayload payload(*pair().transports[0]);
+  fake_verbs::FakePort down;
+  down.state = IBV_PORT_DOWN;
+  host.set_port("fake0", 1, down);
+  const std::string message = error_of([&] { send(zero(), payload.bytes); });
+  EXPECT_NE(message.find("the port carries nothing"), std::string::npos) << message;
+}
+
+TEST_F(VerbsFaults, a_device_that_is_removed_breaks_its_connections) {
+  pair().connect();
+  host.remove_device("fake0");
+  const std::string message = error_of([&] { send_messages(zero(), 1, 100); });
+  EXPECT_NE(message.find("verbs fake0:1 - fake1:1: "), std::string::npos) << message;
+  EXPECT_NE(error_of([&] { pair().connect(); }, kernels::Scope::rank).find("no such device"),
+            std::string::npos);
+}
+
+TEST_F(VerbsFaults, a_waiting_receiver_learns_at_once_that_the_other_end_is_gone) {
+  pair().connect();
+  std::string message;
+  std::thread receiver([&] { message = error_of([&] { one().receive(Deadline::after_s(60)); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  pair().ends[0].reset();
+  receiver.join();
+  EXPECT_NE(message.find("the process at the other end has left"), std::string::npos) << message;
+  EXPECT_NE(error_of([&] { one().check(); }), "no error");
+}
+
+/// What was under way when its sender gave up is late: it is the message or nothing, in memory that is still registered.
+TEST_F(VerbsFaults, late_writes_carry_what_was_sent_and_reach_no_memory_that_was_given_back) {
+  for (const bool receiver_stays : {true, false}) {
+    pair().connect();
+    RegisteredPayload payload(*pair().transports[0]);
+    const std::vector<std::byte> sent = payload.bytes;
+    host.set_path("fake0", "fake1", {.delay_s = 0.4});
+    EXPECT_NE(error_of([&] { send(zero(), payload.bytes, 0.05); }), "no error");
+    std::fill(payload.bytes.begin(), payload.bytes.end(), std::byte{9});
+    EXPECT_GT(host.ghosts(), 0);
+    if (receiver_stays) {
+      EXPECT_EQ(receive(one()), sent);
+    } else {
+      pair().ends[1].reset();
+    }
+    while (host.ghosts() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    host.set_path("fake0", "fake1", {});
+  }
+}
+
+TEST_F(VerbsFaults, memory_beyond_what_may_be_locked_is_refused_with_what_to_do) {
+  pair();
+  host.allow_locked_memory(1000000);
+  const std::string message = error_of([&] { pair().connect(); });
+  EXPECT_NE(message.find("ulimit -l"), std::string::npos) << message;
+  host.allow_locked_memory(SIZE_MAX);
+  pair().connect();
+}
+
+TEST_F(VerbsFaults, ends_without_a_common_kind_of_port_are_told_so) {
+  VerbsOptions infiniband = options_of("fake1");
+  infiniband.ports = [] {
+    Port port = fake_port(Device::open("fake1"));
+    port.link_layer = LinkLayer::infiniband;
+    return std::vector<Port>{port};
+  };
+  ConnectedPair pair(verbs_transport(options_of("fake0")), verbs_transport(infiniband));
+  const std::string message = error_of([&] { pair.connect(); });
+  EXPECT_NE(message.find("refused: "), std::string::npos) << message;
+  EXPECT_NE(message.find("no usable port of the connecting end (fake0:1)"), std::string::npos) << message;
+}
+
+/// The handshake's test messages do not come through.
+TEST_F(VerbsFaults, a_path_that_carries_nothing_is_no_connection) {
+  host.set_path("fake0", "fake1", {.is_lossy = true});
+  const std::string message = error_of([&] { pair().connect(); });
+  EXPECT_NE(message.find("fake0:1 - fake1:1"), std::string::npos) << message;
+  host.set_path("fake0", "fake1", {});
+  pair().connect();
+}
+
+}  // namespace
+}  // namespace tenax::comm::verbs
