@@ -53,7 +53,7 @@ TEST_F(VerbsDelegates, lose_double_and_reorder_nothing_when_paths_fail) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ++faults;
   };
-  while (faults < 15) exchange_both_ways(2000, fail_a_path);
+  while (faults < 6) exchange_both_ways(2000, fail_a_path);
 }
 
 }  // namespace
