@@ -83,7 +83,7 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
   metrics.is_masked = commit.is_masked;
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
-  watch_->add(metrics, false);
+  watch_->add(metrics, {});
   replicas_->take(commit);
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);

@@ -144,7 +144,7 @@ void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step)
   const double begin_s = steady_now_s();
   remember(metrics.step, step);
   if (inquiry_) {
-    const auto change = iterations_.add(metrics, step.is_changed);
+    const auto change = iterations_.add(metrics, step.own_action);
     inquiry_->add(metrics.step, step.begin_s, *metrics.iteration_seconds, change);
     record(metrics.step);
   }

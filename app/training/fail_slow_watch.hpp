@@ -63,7 +63,8 @@ class FailSlowWatch {
 
   struct Step {
     double begin_s = 0;
-    bool is_changed = false;  ///< it ran under another schedule or path than the one before
+    /// It ran under another schedule, path or placement than the one before.
+    std::optional<resilience::ExpectedLevel> own_action = {};
     bool is_observed = true;  ///< false: nobody was told of its passes
     double load = 1;          ///< what this rank's pipeline computed, relative to an even share
     resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last

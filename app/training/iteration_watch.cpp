@@ -19,10 +19,11 @@ IterationWatch::IterationWatch(const io::DetectSection& section, WriteEvent writ
   tracker_.emplace(resilience::make_run_length_detector(options), options);
 }
 
-std::optional<Change> IterationWatch::add(const io::TrainingMetrics& step, bool is_changed) {
+std::optional<Change> IterationWatch::add(const io::TrainingMetrics& step,
+                                          std::optional<resilience::ExpectedLevel> own_action) {
   if (!tracker_ || !step.iteration_seconds) return {};
   const double begin_s = steady_now_s();
-  if (is_changed) tracker_->own_action();
+  if (own_action) tracker_->own_action(*own_action);
   const auto change = tracker_->add(step.step, *step.iteration_seconds, step.is_masked);
   seconds_ += steady_now_s() - begin_s;
   if (change) tell(*change);

@@ -24,9 +24,10 @@ class IterationWatch {
   /// `console` must outlive it. `says_so`: there too.
   IterationWatch(const io::DetectSection& section, WriteEvent write, Console& console, bool says_so);
 
-  /// The step that ends now. Where it ran under another schedule or path than the one before, a new
-  /// level begins. What it tells is written, too.
-  std::optional<resilience::Change> add(const io::TrainingMetrics& step, bool is_changed);
+  /// The step that ends now. `own_action`: it ran under another schedule, path or placement than the
+  /// one before, so a new level begins. What it tells is written, too.
+  std::optional<resilience::Change> add(const io::TrainingMetrics& step,
+                                        std::optional<resilience::ExpectedLevel> own_action);
   /// Its own time, of all steps.
   double seconds() const { return seconds_; }
 

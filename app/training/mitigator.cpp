@@ -24,6 +24,9 @@ namespace {
 
 /// Nothing costs less: to tell all ranks of it takes some of that.
 constexpr double kLeastCost = 1e-3;
+/// Share of an iteration that training waits for a new evaluation, which a whole slow iteration later
+/// would serve less.
+constexpr double kPatience = 0.05;
 
 // Where ranks share cores, a rank's figures tell of its host, which no other rank of the host leaves.
 resilience::FailSlow without_own_devices(resilience::FailSlow found) {
@@ -121,13 +124,13 @@ void Mitigator::finish(const io::TrainingMetrics& metrics) {
   if (start_s_ == 0) start_s_ = steady_now_s() - parts_.started_s;
   mitigation_->add(metrics.step, *metrics.iteration_seconds, metrics.is_masked);
   record(false);
-  receive();
+  if (!decided_ && mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();
+  receive(kPatience * mitigation_->healthy_iteration_s());
   if (const auto since = mitigation_->take_doubt()) parts_.watch.look_again(*since);
   if (!decided_) {
     decided_ = mitigation_->decide(parts_.watch.is_inquiring());
     if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
   }
-  if (!decided_ && mitigation_->wants_proposals() && !evaluation_.valid()) evaluate();
 }
 
 resilience::RunPicture Mitigator::picture() const {
@@ -147,6 +150,7 @@ resilience::RunPicture Mitigator::picture() const {
 void Mitigator::evaluate() {
   mitigation_->await_proposals();
   is_outdated_ = false;
+  is_new_ = true;
   evaluation_ = std::async(std::launch::async, [picture = picture(), run = possibilities_] {
     const double begin_s = steady_now_s();
     Evaluation evaluation;
@@ -161,9 +165,10 @@ void Mitigator::evaluate() {
   });
 }
 
-void Mitigator::receive() {
-  if (!evaluation_.valid() || evaluation_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
-    return;
+void Mitigator::receive(double patience_s) {
+  if (!evaluation_.valid()) return;
+  const std::chrono::duration<double> patience(std::exchange(is_new_, false) ? patience_s : 0.0);
+  if (evaluation_.wait_for(patience) != std::future_status::ready) return;
   Evaluation evaluation = evaluation_.get();
   if (!evaluation.failure.empty())
     parts_.console.warn("what would help against slow parts cannot be told: " + evaluation.failure);
@@ -180,13 +185,16 @@ void Mitigator::act(std::int64_t step) {
   const GridSwap::Outcome outcome = apply(action.placement);
   std::array<double, 2> most = {steady_now_s() - begin_s, static_cast<double>(outcome.bytes)};
   control.all_reduce_max(most);
-  has_changed_ = true;
+  change_ = resilience::ExpectedLevel::unknown;
   if (!mitigation_) return;
   decided_.reset();
   is_outdated_ = evaluation_.valid();
-  if (outcome.refusal.empty())
-    return mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
-                                parts_.replica.grid().generation());
+  if (outcome.refusal.empty()) {
+    mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
+                         parts_.replica.grid().generation());
+    if (mitigation_->is_restored()) change_ = resilience::ExpectedLevel::healthy;
+    return;
+  }
   parts_.console.warn("ranks keep their places: " + outcome.refusal);
   mitigation_->failed(most[0]);
 }

@@ -53,8 +53,8 @@ class Mitigator {
   void finish(const io::TrainingMetrics& metrics);
   /// Collective, at the end of step `step`, whose vote said so.
   void act(std::int64_t step);
-  /// Whether the step that ends now was the first under another placement.
-  bool take_change() { return std::exchange(has_changed_, false); }
+  /// Where the step that ends now was the first under another placement: what it is expected to be.
+  std::optional<resilience::ExpectedLevel> take_change() { return std::exchange(change_, {}); }
   /// World ranks round each data ring whose order is not the group's own.
   std::vector<std::vector<int>> rings() const;
   /// The run ends: what is known of the last action is recorded.
@@ -74,7 +74,7 @@ class Mitigator {
   void begin();
   resilience::RunPicture picture() const;
   void evaluate();
-  void receive();
+  void receive(double patience_s);
   void estimate_costs(double evaluation_s);
   double restart_s() const;
   double swap_s() const;
@@ -93,8 +93,9 @@ class Mitigator {
   std::future<Evaluation> evaluation_;                // likewise
   double start_s_ = 0;                                // likewise: from the start to the first step's end
   bool is_outdated_ = false;                          // evaluation_ is of what was
+  bool is_new_ = false;                               // it has not been waited for
   std::optional<resilience::Action> decided_;         // likewise
-  bool has_changed_ = false;
+  std::optional<resilience::ExpectedLevel> change_;
 };
 
 }  // namespace tenax::app

@@ -137,7 +137,8 @@ Verdict TrainingLoop::step() {
     replica.gather();
   }
   double end_s = steady_now_s();
-  const bool is_changed = mitigator_.take_change() | adapt(vote);
+  std::optional<resilience::ExpectedLevel> own_action = mitigator_.take_change();
+  if (adapt(vote) && !own_action) own_action = resilience::ExpectedLevel::unknown;
   // Who is late with the update is waited for when the step is measured: that is no pause of ours.
   if (parts_.adaptation) end_s = std::max(end_s, parts_.adaptation->measured_at_s());
   const double iteration_s = peers_.finish_iteration(begin_s, end_s);
@@ -145,8 +146,8 @@ Verdict TrainingLoop::step() {
          {.lr = rule.learning_rate,
           .seconds = steady_now_s() - turn_s,
           .iteration_seconds = iteration_s,
-          .is_masked = is_changed || checkpoints_.writing_since_s() || peers_.is_exceptional()},
-         {.begin_s = begin_s, .is_changed = is_changed});
+          .is_masked = own_action || checkpoints_.writing_since_s() || peers_.is_exceptional()},
+         {.begin_s = begin_s, .own_action = own_action});
   if (vote.updates && validation_.is_due(step_)) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);

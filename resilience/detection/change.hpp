@@ -27,6 +27,12 @@ struct DetectionOptions {
 /// Nothing is told before so many values have come.
 inline constexpr int kFirstTold = 16;
 
+/// What an action of the training program is expected to make of iterations.
+enum class ExpectedLevel {
+  unknown,
+  healthy  ///< nothing is known to be slow any more
+};
+
 /// Finds changes of level, online: seconds in, changes out. No clock. One thread.
 class ChangeDetector {
  public:
@@ -35,7 +41,7 @@ class ChangeDetector {
   /// Takes an iteration that took `seconds` > 0. Iterations increase; gaps are allowed.
   virtual std::optional<Change> add(std::int64_t iteration, double seconds) = 0;
   /// The training program itself has changed what an iteration takes: the next one begins a level.
-  virtual void begin_level() = 0;
+  virtual void begin_level(ExpectedLevel expected) = 0;
 };
 
 /// A run-length posterior with spikes, and a verification of what it finds (RunLengthDetector).

@@ -19,7 +19,8 @@ void HealthyLevel::change(double before, double after) {
   settle(after);
 }
 
-void HealthyLevel::begin_level() {
+void HealthyLevel::begin_level(ExpectedLevel expected) {
+  if (expected == ExpectedLevel::healthy) slow_.reset();
   if (!healthy_ && recent_.is_full()) healthy_ = recent_.median();
   recent_.clear();
   calm_.clear();

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "resilience/detection/change.hpp"
 #include "resilience/detection/sorted_values.hpp"
 
 namespace tenax::resilience {
@@ -18,7 +19,7 @@ class HealthyLevel {
   /// A change from `before` to `after` has been told.
   void change(double before, double after);
   /// The program has changed what an iteration takes; settle() says to what, once that is known.
-  void begin_level();
+  void begin_level(ExpectedLevel expected);
   void settle(double level);
 
   bool is_slow() const { return slow_.has_value(); }

@@ -25,7 +25,7 @@ class RawDetector final : public ChangeDetector {
                   .probability = posterior_.since(run_->begin())};
   }
 
-  void begin_level() override {
+  void begin_level(ExpectedLevel) override {
     posterior_.clear();
     run_.reset();
   }

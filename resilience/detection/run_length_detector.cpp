@@ -35,9 +35,9 @@ std::optional<Change> RunLengthDetector::add(std::int64_t iteration, double seco
   return drift();
 }
 
-void RunLengthDetector::begin_level() {
+void RunLengthDetector::begin_level(ExpectedLevel expected) {
   posterior_.clear();
-  health_.begin_level();
+  health_.begin_level(expected);
   level_begin_ = recent_.count();
   told_.reset();
   after_own_action_ = true;

@@ -21,7 +21,7 @@ class RunLengthDetector final : public ChangeDetector {
   explicit RunLengthDetector(const DetectionOptions& options);
 
   std::optional<Change> add(std::int64_t iteration, double seconds) override;
-  void begin_level() override;
+  void begin_level(ExpectedLevel expected) override;
 
  private:
   std::optional<Change> sudden_change();

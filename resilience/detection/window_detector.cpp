@@ -25,7 +25,7 @@ class WindowDetector final : public ChangeDetector {
                       .before_s = std::exp(window_.median()),
                       .after_s = std::exp(x),
                       .probability = 1};
-      begin_level();
+      begin_level(ExpectedLevel::unknown);
     } else if (is_far) {
       far_ = iteration;
       far_off_ = off;
@@ -36,7 +36,7 @@ class WindowDetector final : public ChangeDetector {
     return change;
   }
 
-  void begin_level() override {
+  void begin_level(ExpectedLevel) override {
     window_.clear();
     far_.reset();
   }

@@ -47,6 +47,8 @@ class Mitigation {
 
   ActionCosts& costs() { return costs_; }
   const RunPlacement& placement() const { return placement_; }  ///< now
+  /// Nothing is known to be slow, and nothing that was done about what was is left.
+  bool is_restored() const { return placement_ == launch_ && slow().empty(); }
 
   /// Iteration `number` has ended. `is_masked`: it says nothing of the machine.
   void add(std::int64_t number, double seconds, bool is_masked);

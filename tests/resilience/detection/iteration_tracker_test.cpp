@@ -19,7 +19,7 @@ class TrackedRun {
     }
   }
   void skip(int count) { iteration_ += count; }
-  void own_action() { tracker_.own_action(); }
+  void own_action(ExpectedLevel expected = ExpectedLevel::unknown) { tracker_.own_action(expected); }
   const std::vector<Change>& told() const { return told_; }
 
  private:
@@ -167,6 +167,30 @@ TEST(IterationTracker, an_own_action_does_not_hide_a_second_fault) {
   ASSERT_EQ(run.told().size(), 2U);
   expect_change(run.told()[0], 60, 2);
   expect_change(run.told()[1], 120, 1.6);
+}
+
+// While shares are uneven an iteration takes a little longer than a healthy one, for as long as a component takes to heal.
+TEST(IterationTracker, the_way_back_does_not_hide_a_fault_that_begins_with_it) {
+  TrackedRun run;
+  run.iterate(60);
+  run.iterate(30, 2);
+  run.own_action();
+  run.iterate(30, 1.24);
+  run.own_action(ExpectedLevel::healthy);
+  run.iterate(30, 1.3);
+  ASSERT_EQ(run.told().size(), 2U);
+  expect_change(run.told()[1], 120, 1.3);
+}
+
+TEST(IterationTracker, after_the_way_back_healthy_iterations_are_no_change) {
+  TrackedRun run;
+  run.iterate(60);
+  run.iterate(30, 2);
+  run.own_action();
+  run.iterate(30, 1.24);
+  run.own_action(ExpectedLevel::healthy);
+  run.iterate(60, 1.02);
+  EXPECT_EQ(run.told().size(), 1U);
 }
 
 TEST(IterationTracker, after_an_own_action_that_cures_a_fault_the_next_one_is_told) {
