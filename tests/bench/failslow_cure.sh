@@ -110,7 +110,7 @@ swapped() {
 }
 # The delays make iterations 1.6, 1.7 and 1.9 times as long where nothing is done, as in Greyhound's table.
 do_swap() {
-  local count none reached limits=(0 1.3 1.3 1.7) wanted=(0 1.6 1.7 1.9) delays=(0 15 15.2 22.5)
+  local count none reached limits=(0 1.3 1.3 1.7) wanted=(0 1.6 1.7 1.9) delays=(0 15 16.3 22.5)
   for count in 1 2 3; do
     swapped 4 $count ${delays[count]}
     meets cure.swap_fault_off "$(off "$none" "${wanted[count]}")" "$count slow links"
@@ -137,14 +137,18 @@ do_all_slow() {
 }
 # Of 12 microbatches 8 or 9 belong on the free core; without that an iteration takes twice as long.
 do_hog() {
-  local from=40 to=140 reached
-  rm -rf "$bench_work/hog"
-  pinned hog run.train_steps=200 batch.global_batch_size=12 batch.micro_batch_size=1 'mitigate.strategies=["microbatches"]' &
-  python3 "$bench_folder/failslow_find.py" hog "$bench_work/hog" $! "$core_1" $from $((to - from))
-  wait $! || die "hog failed"
-  reached=$(ratio hog)
-  say "hog: $reached  $(python3 "$figures" actions "$bench_work/hog")"
-  meets cure.hog_over_healthy "$reached"
+  local from=40 to=140 round
+  rm -f "$bench_work/hog.ratios"
+  for round in 1 2 3; do
+    rm -rf "$bench_work/hog"
+    pinned hog run.train_steps=200 batch.global_batch_size=12 batch.micro_batch_size=1 'mitigate.strategies=["microbatches"]' &
+    python3 "$bench_folder/failslow_find.py" hog "$bench_work/hog" $! "$core_1" $from $((to - from))
+    wait $! || die "hog failed"
+    bought hog
+    ratio hog | tee -a "$bench_work/hog.ratios"
+    python3 "$figures" actions "$bench_work/hog"
+  done
+  meets cure.hog_over_healthy "$(median <"$bench_work/hog.ratios")" "median of 3 rounds"
 }
 
 with_build_lock prepare_bench

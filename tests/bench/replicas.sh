@@ -55,7 +55,7 @@ ratio() {
 do_steady() {
   local n by
   for n in $replicas; do
-    by=$(ratio steady "$n" device.gradient_bytes=8 | tee /dev/stderr | tail -n 1)
+    by=$(ratio steady "$n" device.gradient_bytes=8 | tee >(cat >&2) | tail -n 1)
     meets replicas.control_percent "$(awk "BEGIN { print 100 * ($by - 1) }")" "$n replicas"
   done
 }
@@ -63,7 +63,7 @@ do_steady() {
 do_hidden() {
   local by
   by=$(ratio hidden 4 device.gradient_bytes=20000000 device.link_gbps=25 device.forward_ms=32 \
-    device.backward_input_ms=32 device.backward_weight_ms=32 batch.micro_batch_size=4 | tee /dev/stderr | tail -n 1)
+    device.backward_input_ms=32 device.backward_weight_ms=32 batch.micro_batch_size=4 | tee >(cat >&2) | tail -n 1)
   meets replicas.hidden_ratio "$by" "4 replicas"
 }
 do_blows() {
