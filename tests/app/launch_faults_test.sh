@@ -1,6 +1,7 @@
 # Faults around tenax launch: one message, the status of the contract, and no harm to the run.
 source "$(dirname "$0")/launch.sh"
 
+hasten_failures
 # refused NAME STATUS TEXT override…: ends so within 10 s, and says TEXT in its only message.
 refused() {
   local name=$1 status=$2 text=$3 got=0

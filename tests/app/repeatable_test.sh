@@ -47,7 +47,7 @@ for _ in $(seq 2400); do  # two minutes, on a busy machine
 done
 kill -KILL $job
 wait $job 2>/dev/null && fail "a killed mpirun has status 0"
-sleep 2  # its ranks die within a second
+for _ in $(seq 2400); do pgrep -f "run.name=killed .*$common" >/dev/null || break; sleep 0.05; done  # its ranks die too
 must_train 2 $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=200
 grep -q '"event": "resume"' runs/killed/events.jsonl || fail "the killed run did not resume"
 claim steps runs/killed/metrics.jsonl 1200

@@ -4,6 +4,10 @@ source "$(dirname "$0")/common.sh"
 steps=20
 usual="run.train_steps=$steps optimizer.adam_eps=1e-4 parallel.replicas=2 checkpoint.interval=5 replicas.dead_ms=600
   replicas.heartbeat_ms=50"
+# The run is over before a lost replica would start again. Who awaits it says so.
+alone="replicas.restart_delay_s=60"
+awaited="replicas.min_replicas=2"
+hasten_failures
 
 # launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
 launch() {
@@ -17,8 +21,8 @@ launch() {
 of() { grep -c "$2" runs/$1/$3 || true; }  # NAME WHAT FILE: how many lines say so
 # sound NAME: as if nothing had happened.
 sound() {
-  "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.txt)"
-  "$TENAX" export runs/$1 --out $1.safetensors >export.txt 2>&1 || fail "export of $1: $(cat export.txt)"
+  "$TENAX" audit runs/$1 >$1.audit || fail "audit of $1: $(cat $1.audit)"
+  "$TENAX" export runs/$1 --out $1.safetensors >$1.export 2>&1 || fail "export of $1: $(cat $1.export)"
   claim weights $1.safetensors quiet.safetensors 1e-5
 }
 # again REPLICA: it dies first, in step 3 or later.
@@ -33,30 +37,34 @@ struck() {
 launch quiet ""
 sound quiet
 process() { echo "kind = \"process\"; from_step = ${STEP:-7}; replica = $1; point = \"$2\"; signal = \"$3\""; }
+# The supervisor gives an mpirun that does not end 20 s. Nothing else happens in them.
+struck mpirun-stops "$(process 1 passes STOP); rank = -1" $alone &
+patience=$!
 for signal in KILL STOP; do
-  for point in passes exchange vote commit; do struck $point-$signal "$(process 1 $point $signal)"; done
-  struck update-$signal "$(process 1 update $signal); rank = 1" $(layout 1 2 1)
-  struck checkpoint-$signal "$(process 0 checkpoint $signal)"
+  for point in passes exchange vote commit; do struck $point-$signal "$(process 1 $point $signal)" $alone; done
+  # The other rank of that replica lives on for a second or two.
+  OMPI_MCA_odls_base_sigkill_timeout=1 struck update-$signal "$(process 1 update $signal); rank = 1" $alone $(layout 1 2 1)
+  struck checkpoint-$signal "$(process 0 checkpoint $signal)" $alone
   # A replica that died before is awaited: it comes back and takes the others' state.
   for point in state_receive join; do
-    STEP=3 struck $point-$signal "$(STEP=3 process 1 $point $signal)$(again 1)" replicas.min_replicas=2
+    STEP=3 struck $point-$signal "$(STEP=3 process 1 $point $signal)$(again 1)" $awaited
     [ "$(of $point-$signal replica_lost events.jsonl)" = 2 ] || fail "$point, $signal: not both were lost"
   done
   # The one that gives its state has the last one: back to the checkpoint.
-  struck state_send-$signal "$(STEP=3 process 0 state_send $signal)$(again 1)" replicas.min_replicas=2
+  struck state_send-$signal "$(STEP=3 process 0 state_send $signal)$(again 1)" $awaited
   [ "$(of state_send-$signal void_from ledger.jsonl)" = 1 ] || fail "state_send, $signal: no step is void"
   echo "ok $signal at each point of a step"
 done
 
-struck mpirun "$(process 1 passes KILL); rank = -1"
-struck mpirun-stops "$(process 1 passes STOP); rank = -1"
-struck short-stop "$(process 1 passes STOP); stop_s = 0.3"
+struck mpirun "$(process 1 passes KILL); rank = -1" $alone
+wait $patience || fail "an mpirun that stops"
+struck short-stop "$(process 1 passes STOP); stop_s = 0.6" replicas.dead_ms=1200
 [ "$(of short-stop replica_lost events.jsonl)" = 0 ] || fail "a replica is lost that stood still for half of dead_ms"
-echo "ok an mpirun; a short stop evicts nobody"
+echo "ok an mpirun that dies, or stops; a short stop evicts nobody"
 
 # Steps of 0.1 s, for what takes time.
 slow='\n[[inject]]; kind = "link_delay"; replicas = [0, 1]; delay_ms = 10'
-struck short-partition 'kind = "partition"; replicas = [0, 1]; seconds = 0.3; from_step = 5'
+struck short-partition 'kind = "partition"; replicas = [0, 1]; seconds = 0.6; from_step = 5' replicas.dead_ms=1200
 [ "$(of short-partition replica_lost events.jsonl)" = 0 ] || fail "a replica is lost over a partition of half of dead_ms"
 struck partition 'kind = "partition"; replicas = [1, 0]; seconds = 3; from_step = 5'
 [ "$(of partition replica_lost events.jsonl)" -ge 1 ] || fail "neither of two is lost that do not hear each other"

@@ -18,6 +18,7 @@ refuses() {
   echo "ok $pattern"
 }
 
+hasten_failures
 sed 's/train_steps/train_stepz/' $deck >unknown.toml
 refuses 2 2 'unknown.toml:[0-9]+:[0-9]+: .*train_stepz.*train_steps' unknown.toml
 refuses 2 2 'command line: run.train_steps: .*integer' $deck run.train_steps=many

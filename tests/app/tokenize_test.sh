@@ -30,6 +30,7 @@ refuses() {  # STATUS TEXT ARGUMENTS…: fails with this status and says this, o
 }
 same() { cmp "$1" "$2" || fail "$1 and $2 differ"; }
 
+hasten_failures
 touch out.log err.log before.list
 small_vocabulary
 gpt2="--tokenizer gpt2 --vocab vocab"
