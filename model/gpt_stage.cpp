@@ -69,9 +69,9 @@ StageMemory StageMemory::plan(const GptConfig& config, const StageSpan& span, in
   return {slot.used(), scratch.used()};
 }
 
-// What is there already in that size stays; what is not goes before its successor comes.
-void GptStage::provide(std::unique_ptr<kernels::Buffer>& memory, std::size_t bytes, MemoryKind kind) {
-  if (memory && memory->bytes() == bytes) return;
+// What is too small goes before its successor comes.
+void GptStage::provide(Memory& memory, std::size_t bytes, MemoryKind kind) {
+  if (memory && memory->bytes() >= bytes) return;
   memory.reset();
   memory = device_.allocate(bytes, kind);
 }
@@ -79,8 +79,9 @@ void GptStage::provide(std::unique_ptr<kernels::Buffer>& memory, std::size_t byt
 void GptStage::allocate(MicrobatchShape shape, int slots, int microbatches) {
   const StageMemory plan = StageMemory::plan(config_, span_, tensor_group_.size(), shape);
   provide(scratch_.memory, plan.scratch_bytes);
+  slot_bytes_ = plan.slot_bytes;
   slots_.resize(static_cast<std::size_t>(slots));
-  for (Slot& entry : slots_) provide(entry.memory, plan.slot_bytes);
+  for (Slot& entry : slots_) provide(entry.memory, slot_bytes_);
 
   const std::int64_t rows = shape.rows() * microbatches;
   const DType sums = kernels::accumulation_of(config_.compute_dtype);
@@ -91,6 +92,16 @@ void GptStage::allocate(MicrobatchShape shape, int slots, int microbatches) {
   provide(loss_memory_, loss_bytes);
   provide(loss_staging_, loss_bytes, MemoryKind::pinned_host);
   set_shape(shape);
+}
+
+void GptStage::share_memory(const GptStage& other) {
+  scratch_.memory = other.scratch_.memory;
+  slots_.clear();
+  for (const Slot& entry : other.slots_) slots_.emplace_back().memory = entry.memory;
+  batch_memory_ = other.batch_memory_;
+  batch_staging_ = other.batch_staging_;
+  loss_memory_ = other.loss_memory_;
+  loss_staging_ = other.loss_staging_;
 }
 
 void GptStage::set_shape(MicrobatchShape shape) {
@@ -148,9 +159,8 @@ Tensor GptStage::input(int index) { return embedding_ ? Tensor{} : slot(index).b
 Tensor GptStage::output(int index) { return head_ ? Tensor{} : slot(index).boundary.back(); }
 
 Tensor GptStage::contents(int index) {
-  kernels::Buffer& memory = *slot(index).memory;
-  return memory.tensor(DType::i32,
-                       {static_cast<std::int64_t>(memory.bytes() / kernels::bytes_of(DType::i32))});
+  return slot(index).memory->tensor(DType::i32,
+                                    {static_cast<std::int64_t>(slot_bytes_ / kernels::bytes_of(DType::i32))});
 }
 
 Tensor GptStage::batch_part(const Tensor& batch, int microbatch) const {

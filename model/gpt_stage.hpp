@@ -37,9 +37,12 @@ class GptStage : public OffloadableStage {
   /// Flat buffers laid out as parameters() says; gradients may be absent (then only forward
   /// passes may run).
   void bind(const kernels::Tensor& weights, const kernels::Tensor& gradients);
-  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`. Slots
-  /// that an earlier call has given the same shape keep their memory.
+  /// Memory for `slots` live microbatches of `shape` and for a batch of up to `microbatches`. What is
+  /// there already and large enough stays.
   void allocate(MicrobatchShape shape, int slots, int microbatches);
+  /// The next allocate() has the memory of `other`, a stage of the same device, to choose from. Only one
+  /// of the two may have passes under way, or results that are still wanted.
+  void share_memory(const GptStage& other);
   /// The same memory seen as microbatches of another shape, no larger than the allocated one.
   void set_shape(MicrobatchShape shape);
 
@@ -63,8 +66,9 @@ class GptStage : public OffloadableStage {
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 
  private:
+  using Memory = std::shared_ptr<kernels::Buffer>;
   struct Slot {
-    std::unique_ptr<kernels::Buffer> memory;
+    Memory memory;
     std::vector<kernels::Tensor> boundary;  // [blocks + 1] of [rows, H]
     std::vector<BlockActivations> blocks;
     HeadActivations head;
@@ -73,7 +77,7 @@ class GptStage : public OffloadableStage {
   static Slot take_slot(Arena& arena, const GptConfig& config, const StageSpan& span, int tensor_size,
                         MicrobatchShape shape);
   struct Scratch {
-    std::unique_ptr<kernels::Buffer> memory;
+    Memory memory;
     BlockScratch block;
     HeadScratch head;
   };
@@ -81,8 +85,7 @@ class GptStage : public OffloadableStage {
                               MicrobatchShape shape);
   friend struct StageMemory;
 
-  void provide(std::unique_ptr<kernels::Buffer>& memory, std::size_t bytes,
-               kernels::MemoryKind kind = kernels::MemoryKind::device);
+  void provide(Memory& memory, std::size_t bytes, kernels::MemoryKind kind = kernels::MemoryKind::device);
   void head_input(Slot& slot);
   void head_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
   void block_weight(std::size_t block, Slot& slot, bool accumulate, const GradientsReady& ready);
@@ -101,9 +104,10 @@ class GptStage : public OffloadableStage {
   std::optional<LanguageHead> head_;
 
   MicrobatchShape shape_;
+  std::size_t slot_bytes_ = 0;  // of a slot's memory: those in use
   std::vector<Slot> slots_;
   Scratch scratch_;
-  std::unique_ptr<kernels::Buffer> batch_memory_, batch_staging_, loss_memory_, loss_staging_;
+  Memory batch_memory_, batch_staging_, loss_memory_, loss_staging_;
   std::unique_ptr<kernels::Event> batch_copied_;  // to the device
   kernels::Tensor inputs_, targets_;              // i32 [microbatches · rows] each
   kernels::Tensor losses_;                        // [microbatches · rows], accumulation type

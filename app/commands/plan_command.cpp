@@ -18,6 +18,7 @@
 #include "kernels/emulated_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
+#include "parallel/replica/swap_memory.hpp"
 #include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "resilience/mitigation/candidates.hpp"

@@ -1,5 +1,7 @@
 #include "app/training/grid_swap.hpp"
 
+#include <algorithm>
+
 #include "app/training/initial_weights.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "resilience/swap/emulated_move.hpp"
@@ -10,6 +12,18 @@ namespace tenax::app {
 using kernels::Deadline;
 using resilience::MoveRoads;
 using resilience::PlaceChange;
+
+namespace {
+
+// Whether a rank has come to the data group that `rank` is in now. The members that were there before have all weights,
+// and get the same bits again.
+bool gets_new_member(const parallel::ProcessGrid& from, const parallel::ProcessGrid& to, int rank) {
+  const std::vector<int> group = to.group(parallel::GroupKind::data, rank);
+  return std::any_of(group.begin(), group.end(),
+                     [&](int member) { return PlaceChange(from, to, member).moves(); });
+}
+
+}  // namespace
 
 GridSwap::Outcome GridSwap::run(const std::vector<int>& rank_of_position) {
   const double begin_s = kernels::steady_now_s();
@@ -30,16 +44,18 @@ std::uint64_t move_model_state(parallel::Replica& from, parallel::Replica& to, c
                                int rank, const MoveRoads& roads) {
   auto& old_model = dynamic_cast<parallel::GptReplica&>(from);
   auto& new_model = dynamic_cast<parallel::GptReplica&>(to);
-  const resilience::StateSlices old_state(state_ranges(old_model.mirror()));
-  const resilience::StateSlices new_state(state_ranges(new_model.mirror()));
+  const PlaceChange change(from.grid(), to.grid(), rank);
   const std::uint64_t bytes = resilience::move_state(control, [&] {
-    old_model.mirror().fetch(Deadline::after_s(roads.deadline_s));
-    return std::make_unique<resilience::SliceMove>(PlaceChange(from.grid(), to.grid(), rank), old_state,
-                                                   new_state, roads);
+    from.stream().synchronize(
+        Deadline::after_s(roads.deadline_s));  // both have some of their memory in common
+    if (change.moves()) old_model.mirror().fetch(Deadline::after_s(roads.deadline_s));
+    return std::make_unique<resilience::SliceMove>(change, state_ranges(old_model.mirror()),
+                                                   state_ranges(new_model.mirror()), roads);
   });
   control.agree([&] {
-    new_model.mirror().store(Deadline::after_s(roads.deadline_s));
-    new_model.state().publish_weights(Deadline::after_s(roads.deadline_s));
+    if (change.moves()) new_model.mirror().store(Deadline::after_s(roads.deadline_s));
+    if (gets_new_member(from.grid(), to.grid(), rank))
+      new_model.state().publish_weights(Deadline::after_s(roads.deadline_s));
   });
   return bytes;
 }

@@ -179,9 +179,10 @@ void Mitigator::receive(double patience_s) {
 
 void Mitigator::act(std::int64_t step) {
   comm::ControlGroup& control = parts_.replica.control();
-  const double begin_s = steady_now_s();
   const resilience::Action action = resilience::action_of_text(
       control.broadcast(decided_ ? resilience::to_text(*decided_) : std::string(), 0));
+  control.all_gather({});  // who is early waits for the end of others' steps, which no action costs
+  const double begin_s = steady_now_s();
   const GridSwap::Outcome outcome = apply(action.placement);
   std::array<double, 2> most = {steady_now_s() - begin_s, static_cast<double>(outcome.bytes)};
   control.all_reduce_max(most);

@@ -13,6 +13,7 @@
 #include "comm/nccl/nccl_world.hpp"
 #include "comm/transport/listening_interfaces.hpp"
 #include "kernels/host.hpp"
+#include "parallel/replica/swap_memory.hpp"
 
 namespace tenax::app {
 

@@ -123,9 +123,11 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
                                                   const parallel::PipelineContext& context) {
   const parallel::EmulatedReplica::Options options{
       .load = emulated_load(rank_.deck()), .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms};
-  parallel::SwappableReplica replica(layout, context, [&](const parallel::ProcessGrid& grid) {
-    return std::make_unique<parallel::EmulatedReplica>(layout, grid, context, *machine.emulated(), options);
-  });
+  parallel::SwappableReplica replica(layout, context,
+                                     [&](const parallel::ProcessGrid& grid, const parallel::Replica*) {
+                                       return std::make_unique<parallel::EmulatedReplica>(
+                                           layout, grid, context, *machine.emulated(), options);
+                                     });
   state.open_directory();
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
@@ -139,11 +141,13 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
 TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& machine,
                                                const parallel::Layout& layout,
                                                const parallel::PipelineContext& context) {
-  parallel::SwappableReplica replica(layout, context, [&](const parallel::ProcessGrid& grid) {
-    return std::make_unique<parallel::GptReplica>(
-        layout, grid, context,
-        parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph});
-  });
+  parallel::SwappableReplica replica(
+      layout, context, [&](const parallel::ProcessGrid& grid, const parallel::Replica* before) {
+        return std::make_unique<parallel::GptReplica>(
+            layout, grid, context,
+            parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph,
+                                          .before = dynamic_cast<const parallel::GptReplica*>(before)});
+      });
   const auto model = [&]() -> parallel::GptReplica& {
     return dynamic_cast<parallel::GptReplica&>(replica.current());
   };

@@ -3,6 +3,8 @@
 #include <array>
 #include <numeric>
 
+#include "parallel/replica/swap_memory.hpp"
+
 namespace tenax::parallel {
 
 using kernels::Deadline;
@@ -21,10 +23,13 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
         layout_.memory_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].workspace);
     stage_ =
         std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, context.device, *stream_);
+    if (options.before) stage_->share_memory(*options.before->stage_);
     state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
                                              *layout_.optimizer, *data_group_, *embedding_group_,
-                                             context.device, *stream_, sum_memory_of(layout_));
-    mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_);
+                                             context.device, *stream_, sum_memory_of(layout_),
+                                             state_memory(options.before, context.device));
+    mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_,
+                                            stays(options.before) ? options.before->mirror_.get() : nullptr);
     stage_->bind(state_->weights(), state_->gradients());
     reducer_ = std::make_unique<GradientReducer>(state_->shards(), state_->gradients(), *data_group_,
                                                  *stream_, [this](int bucket) { tell_of(bucket); });
@@ -36,6 +41,19 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
       },
       [this](const PipelineRunner::Row& row) { announce(row); });
   if (options.captures_graph && context.device.can_capture()) graph_.emplace(*stream_);
+}
+
+// Host memory takes no room before it is written to: a rank asks for what the largest stage needs at once, to have it in any
+// place.
+StateBuffers GptReplica::state_memory(const GptReplica* before, kernels::Device& device) const {
+  if (stays(before)) return before->state_->buffers();
+  const auto stage = static_cast<std::size_t>(coordinates_.pipeline);
+  if (before) return before->state_->buffers_for(layout_.memory_of_stage[stage].state);
+  if (!device.is_host_memory() || layout_.grid.pipeline == 1 || layout_.has_peers) return {};
+  const StateMemory largest = largest_state(layout_);
+  return {.weights = device.allocate(largest.weights),
+          .gradients = device.allocate(largest.gradients),
+          .optimizer = nullptr};
 }
 
 // Activations that the device has no room for wait on the host.

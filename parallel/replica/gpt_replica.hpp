@@ -19,6 +19,11 @@ class GptReplica final : public Replica {
  public:
   struct Options {
     bool captures_graph = false;  ///< a step becomes one launch, where the device can and this rank is alone
+    /// This rank's replica in the grid before; may be null. It goes as soon as the new one has its state,
+    /// or stays, and the new one goes. A rank that keeps its place has the same memory in both: weights,
+    /// gradients, optimizer, mirror, activations. One that moves has new memory for what the old replica
+    /// would miss, and of the rest what is large enough.
+    const GptReplica* before = nullptr;
   };
   /// Collective. What `context` refers to must outlive the replica. Throws comm::AgreedError where a
   /// rank has no memory for its state, Error(rank) on a rank that has none for its activations.
@@ -44,6 +49,8 @@ class GptReplica final : public Replica {
   double evaluate(const StepBatch& batch) override;
 
  private:
+  bool stays(const GptReplica* before) const { return before && before->coordinates_ == coordinates_; }
+  StateBuffers state_memory(const GptReplica* before, kernels::Device& device) const;
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
   void run_passes(int microbatches, ScheduleObserver* observer);

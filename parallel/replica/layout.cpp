@@ -233,17 +233,4 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
   return layout;
 }
 
-std::optional<std::size_t> swap_bytes(const Layout& layout, const MemoryRoom& room) {
-  if (!layout.has_data) return 0;
-  std::size_t device = 0, host = 0, all = 0;  // of whichever stage takes most
-  for (const RankMemory& memory : layout.memory_of_stage) {
-    const std::size_t pinned = memory.host_activations + memory.host_state;
-    device = std::max(device, memory.total());
-    host = std::max(host, pinned);
-    all = std::max(all, memory.total() + pinned);
-  }
-  if (2 * device > room.device || 2 * host > room.host) return {};
-  return all;
-}
-
 }  // namespace tenax::parallel

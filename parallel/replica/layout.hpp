@@ -136,9 +136,4 @@ PipelineSchedule plan_schedule(const Layout& layout, int microbatches);
 /// no machine can fulfil, Error(rank) for one that this room cannot.
 Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room);
 
-/// The most that a rank takes beside what it has while ranks change places, bytes: all that the
-/// replica of its next place needs, before the old one goes. Absent where `room` (as plan_layout()
-/// had it) has no place for both.
-std::optional<std::size_t> swap_bytes(const Layout& layout, const MemoryRoom& room);
-
 }  // namespace tenax::parallel

@@ -16,9 +16,11 @@ namespace tenax::parallel {
 /// to a group do not. For replicas without peers: what on_piece_ready() was told is lost.
 class SwappableReplica final : public Replica {
  public:
-  using Build = std::function<std::unique_ptr<Replica>(const ProcessGrid& grid)>;
-  /// Gives `to` the state that its place in the new grid had in the old one, wherever that is.
-  /// Collective over `control`. Throws comm::AgreedError where a rank fails.
+  /// `before`: the replica of the grid in force, which stays so where any rank fails; null for the first
+  /// grid. The new one may share its memory, as long as the old one can go on.
+  using Build = std::function<std::unique_ptr<Replica>(const ProcessGrid& grid, const Replica* before)>;
+  /// Gives `to` the state that its place in the new grid had in the old one, wherever that is, and
+  /// leaves `from` able to go on. Collective over `control`. Throws comm::AgreedError where a rank fails.
   using Move = std::function<void(Replica& from, Replica& to, comm::ControlGroup& control)>;
 
   /// Collective: builds the replica of the first grid. What `context` refers to outlives this.

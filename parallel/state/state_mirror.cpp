@@ -16,13 +16,14 @@ auto saved_of(Owned& owned) {
 
 }  // namespace
 
-StateMirror::StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream)
+StateMirror::StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream,
+                         const StateMirror* before)
     : state_(state), kernels_(device.kernels()), stream_(stream), owned_(state.owned()) {
   if (device.is_host_memory()) return;
   std::size_t bytes = 0;
   for (const OwnedState& owned : owned_)
     for (const Tensor* tensor : saved_of(owned)) bytes += tensor->bytes();
-  memory_ = device.allocate(bytes, kernels::MemoryKind::pinned_host);
+  memory_ = before ? before->memory_ : device.allocate(bytes, kernels::MemoryKind::pinned_host);
   std::size_t used = 0;
   for (OwnedState& owned : owned_)
     for (Tensor* tensor : saved_of(owned)) {

@@ -13,8 +13,10 @@ namespace tenax::parallel {
 /// and moments in pinned memory, which fetch() and store() keep in step with the device.
 class StateMirror {
  public:
-  /// All must outlive the mirror. Reserves the host's memory: throws Error(rank).
-  StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream);
+  /// All must outlive the mirror. Reserves the host's memory: throws Error(rank). `before`: the mirror of
+  /// the same state in an older grid, whose copy this one shares; may be null.
+  StateMirror(TrainingState& state, kernels::Device& device, kernels::Stream& stream,
+              const StateMirror* before = nullptr);
 
   /// What a copy takes of the host's memory, at most.
   static std::size_t plan_bytes(const ShardMap& shards, kernels::DType compute_dtype,
@@ -38,7 +40,7 @@ class StateMirror {
   TrainingState& state_;
   kernels::Kernels& kernels_;
   kernels::Stream& stream_;
-  std::unique_ptr<kernels::Buffer> memory_;
+  std::shared_ptr<kernels::Buffer> memory_;
   std::vector<OwnedState> owned_;
 };
 

@@ -17,7 +17,18 @@ constexpr std::int64_t kBucketBytes = 8 << 20;
 
 bool has_separate_master(DType compute) { return compute != kernels::accumulation_of(compute); }
 
+std::shared_ptr<kernels::Buffer> given_or_new(const std::shared_ptr<kernels::Buffer>& given,
+                                              kernels::Device& device, std::size_t bytes) {
+  assert(!given || given->bytes() >= bytes);
+  return given ? given : device.allocate(bytes);
+}
+
 }  // namespace
+
+StateReuse plan_reuse(const StateMemory& has, const StateMemory& needs) {
+  if (has.gradients >= needs.weights && has.weights >= needs.gradients) return StateReuse::both;
+  return has.gradients >= needs.gradients ? StateReuse::gradients : StateReuse::nothing;
+}
 
 ShardMap TrainingState::plan_shards(const model::ParameterTable& table, DType compute_dtype, int data_size) {
   std::vector<ShardRow> rows;
@@ -45,7 +56,8 @@ StateMemory TrainingState::plan_memory(const ShardMap& shards, DType compute_dty
 
 TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, const Optimizer& optimizer,
                              comm::Communicator& data_group, comm::Communicator& embedding_group,
-                             kernels::Device& device, kernels::Stream& stream, SumMemory sum_memory)
+                             kernels::Device& device, kernels::Stream& stream, SumMemory sum_memory,
+                             const StateBuffers& given)
     : table_(table),
       optimizer_(optimizer),
       data_group_(data_group),
@@ -58,13 +70,15 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   const std::int64_t whole = shards_.padded_size(), shard = shards_.shard_size();
   const std::size_t shard_bytes = static_cast<std::size_t>(shard) * bytes_of(sums);
   const StateMemory memory = plan_memory(shards_, compute_dtype, optimizer);
-  weight_memory_ = device.allocate(memory.weights);
-  gradient_memory_ = allocate_pieces(device, sum_memory, static_cast<std::size_t>(whole) * bytes_of(sums));
-  optimizer_memory_ = device.allocate(memory.optimizer);
+  weight_memory_ = given_or_new(given.weights, device, memory.weights);
+  gradient_memory_ = sum_memory == SumMemory::in_place
+                         ? given_or_new(given.gradients, device, memory.gradients)
+                         : allocate_pieces(device, memory.gradients);
+  optimizer_memory_ = given_or_new(given.optimizer, device, memory.optimizer);
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
   if (sum_memory == SumMemory::apart) {
-    sum_memory_ = allocate_pieces(device, sum_memory, shard_bytes);
+    sum_memory_ = allocate_pieces(device, shard_bytes);
     sum_shard_ = sum_memory_->tensor(sums, {shard});
   }
   for (std::size_t i = 0; i < optimizer.moments.size(); ++i)
@@ -79,13 +93,24 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   collect_stretches();
 }
 
-std::shared_ptr<kernels::Buffer> TrainingState::allocate_pieces(kernels::Device& device, SumMemory sum_memory,
-                                                                std::size_t bytes) {
-  if (sum_memory == SumMemory::in_place || !device.has_data() || !device.is_host_memory())
-    return device.allocate(bytes);
+std::shared_ptr<kernels::Buffer> TrainingState::allocate_pieces(kernels::Device& device, std::size_t bytes) {
+  if (!device.has_data() || !device.is_host_memory()) return device.allocate(bytes);
   auto memory = comm::SharedMemory::create(bytes);
   shared_memory_.push_back(memory);
   return memory;
+}
+
+StateBuffers TrainingState::buffers_for(const StateMemory& needs) const {
+  const StateMemory has = {weight_memory_->bytes(), gradient_memory_->bytes(), optimizer_memory_->bytes()};
+  switch (plan_reuse(has, needs)) {
+    case StateReuse::both:
+      return {.weights = gradient_memory_, .gradients = weight_memory_, .optimizer = nullptr};
+    case StateReuse::gradients:
+      return {.weights = nullptr, .gradients = gradient_memory_, .optimizer = nullptr};
+    case StateReuse::nothing:
+      break;
+  }
+  return {};
 }
 
 void TrainingState::collect_owned() {

@@ -33,6 +33,21 @@ struct StateMemory {
   std::size_t total() const { return weights + gradients + optimizer; }
 };
 
+/// What a rank that changes places uses again of the memory of its old state. Between steps gradients
+/// are of no use to anybody; all else must stay as it is while the old state may be needed.
+enum class StateReuse {
+  nothing,
+  gradients,  ///< for gradients
+  both        ///< that of the gradients for weights, and, from the next passes on, the other way round
+};
+/// How much fits.
+StateReuse plan_reuse(const StateMemory& has, const StateMemory& needs);
+
+/// The memory of a state. Two states may own it, of which one is in use.
+struct StateBuffers {
+  std::shared_ptr<kernels::Buffer> weights, gradients, optimizer;
+};
+
 /// Where norm and update find the sums of the owned gradients.
 enum class SumMemory {
   in_place,  ///< in the gradients
@@ -56,10 +71,13 @@ struct GradientPiece {
 /// wait: set_rule(), update_if_finite().
 class TrainingState {
  public:
-  /// Places the rows of `table`. All references must outlive the state.
+  /// Places the rows of `table`. All references must outlive the state. `given`: memory that is used
+  /// as it is, each of as many bytes as plan_memory() says or more; where null, and where SumMemory is
+  /// apart, new memory is allocated.
   TrainingState(model::ParameterTable& table, kernels::DType compute_dtype, const Optimizer& optimizer,
                 comm::Communicator& data_group, comm::Communicator& embedding_group, kernels::Device& device,
-                kernels::Stream& stream, SumMemory sum_memory = SumMemory::in_place);
+                kernels::Stream& stream, SumMemory sum_memory = SumMemory::in_place,
+                const StateBuffers& given = {});
 
   static ShardMap plan_shards(const model::ParameterTable& table, kernels::DType compute_dtype,
                               int data_size);
@@ -73,6 +91,9 @@ class TrainingState {
   kernels::Tensor gradients() const { return gradients_; }
   const std::vector<OwnedState>& owned() const { return owned_; }
   GradientPiece piece(int bucket) const;
+  StateBuffers buffers() const { return {weight_memory_, gradient_memory_, optimizer_memory_}; }
+  /// What is used again for a state of another place on this rank (plan_reuse()); the rest is null.
+  StateBuffers buffers_for(const StateMemory& needs) const;
   /// SumMemory::apart, in host memory: what all pieces lie in, which other replicas on this host may
   /// read. Else empty.
   const std::vector<std::shared_ptr<const comm::SharedMemory>>& shared_memory() const {
@@ -110,9 +131,8 @@ class TrainingState {
   void publish_weights(kernels::Deadline deadline);
 
  private:
-  /// For gradients and their sums.
-  std::shared_ptr<kernels::Buffer> allocate_pieces(kernels::Device& device, SumMemory sum_memory,
-                                                   std::size_t bytes);
+  /// For gradients and their sums, where these are apart.
+  std::shared_ptr<kernels::Buffer> allocate_pieces(kernels::Device& device, std::size_t bytes);
   void collect_owned();
   void collect_stretches();
   void apply_rule();
@@ -130,8 +150,8 @@ class TrainingState {
   kernels::Stream& stream_;
   ShardMap shards_;
   std::vector<std::shared_ptr<const comm::SharedMemory>> shared_memory_;
-  std::shared_ptr<kernels::Buffer> gradient_memory_, sum_memory_;
-  std::unique_ptr<kernels::Buffer> weight_memory_, optimizer_memory_, step_memory_, coefficient_memory_;
+  std::shared_ptr<kernels::Buffer> weight_memory_, gradient_memory_, sum_memory_, optimizer_memory_;
+  std::unique_ptr<kernels::Buffer> step_memory_, coefficient_memory_;
   kernels::Tensor weights_, gradients_, sum_shard_, master_shard_, coefficients_;  // sum_shard_: if apart
   std::vector<kernels::Tensor> moment_shards_;
   kernels::UpdateStep* step_;  // pinned

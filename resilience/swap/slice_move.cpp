@@ -1,15 +1,26 @@
 #include "resilience/swap/slice_move.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <string>
-#include <thread>
 
+#include "comm/transport/connection_attempt.hpp"
+#include "comm/worker.hpp"
+#include "io/checksum.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::resilience {
 
+// The rank that receives connects. Its purpose names the generation, so nothing of an older move comes.
+//
+//   slice: kind = kSlice, number = which, from 0; sequence = io's checksum of its bytes, which follow
+//
+// Both ends cut the same ranges of the same place into slices. The connection ends with the move.
+
+using kernels::Deadline;
+
 namespace {
+
+constexpr std::int32_t kSlice = 1;
 
 const comm::Peer& peer(const MoveRoads& roads, int rank) {
   return roads.peers[static_cast<std::size_t>(rank)];
@@ -20,45 +31,108 @@ std::string purpose(const PlaceChange& change, int destination) {
   return "swap." + std::to_string(change.generation) + "." + std::to_string(destination);
 }
 
-void copy(const StateSlices& from, const StateSlices& to) {
-  assert(from.bytes() == to.bytes());
-  std::vector<std::byte> memory(std::min(from.bytes(), StateSlices::kSliceBytes));
-  for (int slice = 0; slice < from.count(); ++slice) {
-    const auto bytes = std::span(memory).first(from.bytes_of(slice));
-    from.read(slice, bytes);
-    to.write(slice, bytes);
-  }
+[[noreturn]] void refuse_slice() {
+  throw kernels::Error(kernels::Scope::link, "a swap of ranks: a slice came late, damaged or out of turn");
 }
 
 }  // namespace
 
-// A slice is asked for by the generation: one of an older move is refused.
-SliceMove::SliceMove(const PlaceChange& change, const StateSlices& from, const StateSlices& to,
-                     const MoveRoads& roads)
-    : change_(change), server_(from, roads.transport, nobody_, roads.deadline_s) {
-  if (!change.moves()) {
-    copy(from, to);
-    return;
+SliceMove::SliceMove(const PlaceChange& change, const Ranges& from, const Ranges& to, const MoveRoads& roads)
+    : change_(change) {
+  if (!change.moves()) return;
+  progress_ = Progress::under_way;
+  sender_ = comm::start_prompt_thread([this, roads, slices = slices_of(from)] { send(slices, roads); });
+  receiver_ = comm::start_prompt_thread([this, roads, slices = slices_of(to)] { receive(slices, roads); });
+}
+
+SliceMove::~SliceMove() {
+  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto* connection : {&outgoing_, &incoming_})
+      if (*connection) (*connection)->shut_down();
   }
-  server_.open(change.generation);
-  server_.serve(peer(roads, change.destination), purpose(change, change.destination));
-  fetch_.emplace(to, roads.transport, std::vector<comm::Peer>{peer(roads, change.source)}, nobody_,
-                 StateFetch::Options{.done = change.generation,
-                                     .purpose = purpose(change, change.rank),
-                                     .deadline_s = roads.deadline_s});
+  for (std::thread* thread : {&sender_, &receiver_})
+    if (thread->joinable()) thread->join();
+}
+
+SliceMove::Slices SliceMove::slices_of(const Ranges& ranges) {
+  Slices slices;
+  for (const io::StateRange& range : ranges)
+    for (const io::StatePart& part : range.parts) {
+      auto rest = std::as_writable_bytes(std::span(part.data, static_cast<std::size_t>(range.count)));
+      while (!rest.empty()) {
+        slices.push_back(rest.first(std::min(rest.size(), kSliceBytes)));
+        rest = rest.subspan(slices.back().size());
+      }
+    }
+  return slices;
+}
+
+comm::Connection& SliceMove::keep(std::unique_ptr<comm::Connection>& place,
+                                  std::unique_ptr<comm::Connection> made) {
+  const std::lock_guard lock(mutex_);
+  place = std::move(made);
+  if (stopping_) place->shut_down();
+  return *place;
+}
+
+void SliceMove::end(Progress progress) {
+  const std::lock_guard lock(mutex_);
+  progress_ = progress;
+  ended_.notify_all();
+}
+
+// What goes wrong here, the rank at the other end tells of.
+void SliceMove::send(const Slices& slices, const MoveRoads& roads) try {
+  comm::ConnectionAttempt attempt(roads.transport, peer(roads, change_.destination),
+                                  purpose(change_, change_.destination), stopping_,
+                                  Deadline::after_s(roads.deadline_s));
+  comm::Connection& connection = keep(outgoing_, attempt.accept());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const std::span<const std::byte> bytes = slices[i];
+    connection.send({.kind = kSlice,
+                     .number = i,
+                     .sequence = io::checksum_of_bytes(bytes, 0),
+                     .bytes = bytes.size(),
+                     .payload_bytes = bytes.size()},
+                    bytes, Deadline::after_s(roads.deadline_s));
+  }
+} catch (const kernels::Error&) {
+  const std::lock_guard lock(mutex_);
+  if (outgoing_) outgoing_->shut_down();
+}
+
+void SliceMove::receive(const Slices& slices, const MoveRoads& roads) try {
+  comm::ConnectionAttempt attempt(roads.transport, peer(roads, change_.source),
+                                  purpose(change_, change_.rank), stopping_,
+                                  Deadline::after_s(roads.deadline_s));
+  comm::Connection& connection = keep(incoming_, attempt.connect());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const Deadline deadline = Deadline::after_s(roads.deadline_s);
+    const auto header = connection.receive(deadline);
+    const std::span<std::byte> bytes = slices[i];
+    const bool is_it =
+        header && header->kind == kSlice && header->number == i && header->payload_bytes == bytes.size();
+    if (!is_it) refuse_slice();
+    connection.receive_payload(bytes, deadline);
+    if (io::checksum_of_bytes(bytes, 0) != header->sequence) refuse_slice();
+    bytes_ += bytes.size();
+  }
+  end(Progress::complete);
+} catch (const kernels::Error&) {
+  end(Progress::failed);
 }
 
 bool SliceMove::goes_on(double seconds) {
-  const auto until = kernels::Deadline::after_s(seconds);
-  while (fetch_ && !fetch_->is_complete()) {
-    if (fetch_->has_failed())
-      throw kernels::Error(kernels::Scope::link, "a swap of ranks: the state of rank " +
-                                                     std::to_string(change_.source) +
-                                                     " did not come to rank " + std::to_string(change_.rank));
-    if (until.expired()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
+  std::unique_lock lock(mutex_);
+  ended_.wait_for(lock, std::chrono::duration<double>(seconds),
+                  [this] { return progress_ != Progress::under_way; });
+  if (progress_ == Progress::failed)
+    throw kernels::Error(kernels::Scope::link, "a swap of ranks: the state of rank " +
+                                                   std::to_string(change_.source) + " did not come to rank " +
+                                                   std::to_string(change_.rank));
+  return progress_ == Progress::under_way;
 }
 
 }  // namespace tenax::resilience

@@ -6,6 +6,7 @@
 #include "app/options.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
+#include "parallel/replica/swap_memory.hpp"
 
 namespace tenax::app {
 namespace {
@@ -172,16 +173,42 @@ TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_
   EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
 }
 
-TEST(Layout, a_swap_of_ranks_takes_what_the_next_replica_needs_where_there_is_room_for_it) {
-  const io::Deck two = deck(1, 2, 2);
-  const parallel::Layout layout = plan_layout(two, kFlopPerSecond, kPlenty);
-  const std::size_t most = std::max(layout.memory_of_stage[0].total(), layout.memory_of_stage[1].total());
-  EXPECT_EQ(parallel::swap_bytes(layout, kPlenty), most);
-  EXPECT_EQ(parallel::swap_bytes(layout, 2 * most), most);
-  EXPECT_EQ(parallel::swap_bytes(layout, 2 * most - 1), std::nullopt);
-  const parallel::Layout pinned = plan_layout(two, kFlopPerSecond, {kPlenty, kPlenty});
-  EXPECT_GT(parallel::swap_bytes(pinned, {kPlenty, kPlenty}), most);
-  EXPECT_EQ(parallel::swap_bytes(pinned, {kPlenty, pinned.memory_of_stage[0].host_state}), std::nullopt);
+/// What a rank takes besides when it goes to a place of its own stage.
+std::size_t new_for_same_stage(const parallel::RankMemory& memory) {
+  return memory.state.optimizer + memory.scratch + memory.workspace;
+}
+
+TEST(Layout, a_swap_of_ranks_takes_another_optimizer_state_and_what_the_rank_has_too_little_of) {
+  const parallel::Layout layout = plan_layout(deck(1, 2, 2), kFlopPerSecond, kPlenty);
+  const auto& stages = layout.memory_of_stage;
+  ASSERT_GT(stages[0].state.weights, stages[1].state.weights);
+  // Host memory grows in place; the last stage's slots, which hold logits, are larger than the first one's.
+  const std::size_t to_first =
+      new_for_same_stage(stages[0]) + 2 * (stages[0].state.weights - stages[1].state.weights) +
+      (stages[0].activations - stages[1].slots * (stages[0].activations / stages[0].slots));
+  const std::size_t to_last = new_for_same_stage(stages[1]) + stages[1].activations;
+  EXPECT_EQ(parallel::swap_bytes(layout, kPlenty), std::max(to_first, to_last));
+  const std::size_t room = std::max(stages[1].total() + to_first, stages[0].total() + to_last);
+  EXPECT_EQ(parallel::swap_bytes(layout, room), std::max(to_first, to_last));
+  EXPECT_EQ(parallel::swap_bytes(layout, room - 1), std::nullopt);
+}
+
+TEST(Layout, a_swap_of_ranks_on_gpus_takes_pinned_memory_and_all_of_a_larger_stage) {
+  const parallel::Layout layout = plan_layout(deck(1, 2, 2), kFlopPerSecond, {kPlenty, kPlenty});
+  const auto& stages = layout.memory_of_stage;
+  EXPECT_GT(parallel::swap_bytes(layout, {kPlenty, kPlenty}), stages[0].state.total() + stages[0].host_state);
+  EXPECT_EQ(parallel::swap_bytes(layout, {kPlenty, stages[0].host_state}), std::nullopt);
+  const parallel::Layout alone = plan_layout(deck(1, 1, 2), kFlopPerSecond, {kPlenty, kPlenty});
+  const parallel::RankMemory& stage = alone.memory_of_stage.front();
+  EXPECT_EQ(parallel::swap_bytes(alone, {kPlenty, kPlenty}), new_for_same_stage(stage) + stage.host_state);
+}
+
+TEST(Layout, a_swap_of_ranks_takes_weights_too_where_those_are_smaller_than_gradients) {
+  io::Deck bf16 = deck(1, 1, 2);
+  bf16.model.compute_dtype = io::ComputeDtype::bf16;
+  const parallel::Layout layout = plan_layout(bf16, kFlopPerSecond, kPlenty);
+  const parallel::RankMemory& stage = layout.memory_of_stage.front();
+  EXPECT_EQ(parallel::swap_bytes(layout, kPlenty), new_for_same_stage(stage) + stage.state.weights);
 }
 
 TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {

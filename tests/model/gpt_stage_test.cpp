@@ -169,6 +169,34 @@ TEST(GptStage, more_slots_leave_the_memory_of_those_that_are_there) {
   });
 }
 
+TEST(GptStage, has_the_memory_of_another_stage_where_that_is_large_enough) {
+  on_ranks(1, [](comm::World& world) {
+    Model before(world), after(world);
+    const auto batch = windows(1);
+    before.stage().set_batch(batch);
+    const double loss = before.loss();
+    GptStage& stage = after.stage();
+    stage.share_memory(before.stage());
+    stage.allocate(kShape, 3, 2);
+    for (const int slot : {0, 1}) EXPECT_EQ(stage.contents(slot).data, before.stage().contents(slot).data);
+    EXPECT_EQ(stage.contents(2).bytes(), stage.contents(0).bytes());
+    stage.set_batch(batch);
+    EXPECT_EQ(after.loss(), loss);
+
+    Model larger(world), smaller(world);
+    const MicrobatchShape more{kShape.sequences + 1, kShape.length};
+    larger.stage().share_memory(stage);
+    larger.stage().allocate(more, 1, 2);
+    EXPECT_NE(larger.stage().contents(0).data, stage.contents(0).data);
+    smaller.stage().share_memory(larger.stage());
+    smaller.stage().allocate(kShape, 2, 2);
+    EXPECT_EQ(smaller.stage().contents(0).data, larger.stage().contents(0).data);
+    EXPECT_EQ(smaller.stage().contents(0).bytes(), smaller.stage().contents(1).bytes());
+    smaller.stage().set_batch(batch);
+    EXPECT_EQ(smaller.loss(), loss);
+  });
+}
+
 TEST(GptStage, announces_every_row_once_during_the_last_weight_pass) {
   on_ranks(1, [](comm::World& world) {
     Model model(world);

@@ -16,7 +16,7 @@ deadline_s=$(sed -n 's/^deadline_s = //p' soak.toml)
 quiet_runs $steps
 
 has_event() { grep -q "\"event\": \"$2\"" "runs/$1/events.jsonl" 2>/dev/null; }
-# Address space of a rank: while places change, both the old and the new replica are in it.
+# Address space of a rank: while places change, the connections of both the old and the new replica are in it.
 pages_of() { local pages _; read -r pages _ 2>/dev/null <"/proc/$1/statm" && echo "$pages"; }
 
 # await_swap NAME: until the ranks have begun to; false if the run has ended.

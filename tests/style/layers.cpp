@@ -81,7 +81,7 @@ const std::vector<Room>& rooms() {
       {"resilience/mitigation", {"resilience/adaptation", "resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
-      {"resilience/swap", {"resilience/replicas"}},
+      {"resilience/swap", {}},
       {"resilience/faults", {"resilience/replicas"}},
       {"app", {}},
       {"app/machine", {"app"}},

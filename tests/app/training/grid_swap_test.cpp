@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -16,9 +15,9 @@
 #include "kernels/random.hpp"
 #include "parallel/replica/emulated_replica.hpp"
 #include "parallel/replica/gpt_replica.hpp"
-#include "resilience/swap/slice_move.hpp"
 #include "tests/comm/emulated/emulated_network.hpp"
 #include "tests/comm/thread_ranks.hpp"
+#include "tests/kernels/async/stand_in.hpp"
 
 namespace tenax::app {
 namespace {
@@ -57,53 +56,82 @@ Permutation swapped(int a, int b) {
 
 /// What a run leaves behind.
 struct Result {
-  std::vector<double> losses, norms;             // rank 0's, a step each
-  std::map<int, std::vector<float>> state;       // by position, master weights and moments
-  std::map<int, std::vector<float>> weights;     // by position, all that the stage reads
-  std::vector<GridSwap::Outcome> outcomes = {};  // by rank, of the last change
+  std::vector<double> losses, norms;              // rank 0's, a step each
+  std::map<int, std::vector<float>> state;        // by position, master weights and moments
+  std::map<int, std::vector<std::byte>> weights;  // by position, all that the stage reads
+  std::vector<GridSwap::Outcome> outcomes = {};   // by rank, of the last change
   bool operator==(const Result& other) const {
     return losses == other.losses && norms == other.norms && state == other.state && weights == other.weights;
   }
 };
 
+/// Where a rank has its state.
+struct Addresses {
+  const void *weights, *gradients, *moments;
+  bool operator==(const Addresses&) const = default;
+};
+
 /// Two steps before each change of places, and two after the last.
 struct Course {
+  using Hook = std::function<void(int rank, const parallel::ProcessGrid& grid)>;
   std::vector<Permutation> changes;  // an empty one: none
   comm::OnSend on_send = {};
-  std::function<void(int rank, const parallel::ProcessGrid& grid)> on_build = {};  // may throw
+  Hook on_build = {}, on_moved = {};  // may throw; on_moved: all has come, and nothing is decided
+  std::function<void(int rank, const Addresses& before, const Addresses& after)> on_change = {};
+  io::ComputeDtype dtype = io::ComputeDtype::fp32;
+  std::function<std::unique_ptr<kernels::Device>()> create_device = kernels::create_cpu_device;
 };
+
+io::Deck deck_of(const Course& course) {
+  io::Deck deck = small_deck();
+  deck.model.compute_dtype = course.dtype;
+  return deck;
+}
 
 class ModelRank {
  public:
   ModelRank(comm::World& world, comm::LocalNetwork& network, const Course& course)
       : world_(world),
         network_(network),
+        course_(course),
         layout_(plan_layout(deck_, 1e11, kPlenty)),
         context_{.options = pipeline_options(deck_),
                  .world = world,
                  .device = *device_,
                  .transport = nullptr,
                  .peers = network.peers()},
-        replica_(layout_, context_,
-                 [&](const parallel::ProcessGrid& grid) {
-                   auto built = std::make_unique<parallel::GptReplica>(layout_, grid, context_,
-                                                                       parallel::GptReplica::Options{});
-                   if (course.on_build) course.on_build(world_.rank(), grid);
-                   return built;
-                 }),
+        replica_(
+            layout_, context_,
+            [&](const parallel::ProcessGrid& grid, const parallel::Replica* before) {
+              auto built = std::make_unique<parallel::GptReplica>(
+                  layout_, grid, context_,
+                  parallel::GptReplica::Options{.before = dynamic_cast<const parallel::GptReplica*>(before)});
+              if (course_.on_build) course_.on_build(world_.rank(), grid);
+              return built;
+            }),
         swap_(replica_, [&](auto& from, auto& to, comm::ControlGroup& control) {
-          return move_model_state(
+          const std::uint64_t bytes = move_model_state(
               from, to, control, world_.rank(),
               {.transport = network_.transport(world_.rank()), .peers = network_.peers(), .deadline_s = 5});
+          control.agree([&] {
+            if (course_.on_moved) course_.on_moved(world_.rank(), to.grid());
+          });
+          return bytes;
         }) {
     initialise(model().mirror(), layout_.config, 1);
+    model().mirror().store(Deadline::after_s(kDeadline_s));
     model().state().publish_weights(Deadline::after_s(kDeadline_s));
   }
 
   void train(int steps) {
     for (int i = 0; i < steps; ++i) step();
   }
-  GridSwap::Outcome change(const Permutation& permutation) { return swap_.run(permutation); }
+  GridSwap::Outcome change(const Permutation& permutation) {
+    const Addresses before = addresses();
+    GridSwap::Outcome outcome = swap_.run(permutation);
+    if (course_.on_change) course_.on_change(world_.rank(), before, addresses());
+    return outcome;
+  }
   void leave(Result& result, std::mutex& mutex) {
     const std::lock_guard lock(mutex);
     if (world_.rank() == 0) {
@@ -112,16 +140,32 @@ class ModelRank {
     }
     const parallel::GridCoordinates at = replica_.coordinates();
     const int position = at.tensor + 2 * (at.data + 2 * at.pipeline);
+    model().mirror().fetch(Deadline::after_s(kDeadline_s));
     for (const io::StateRange& range : state_ranges(model().mirror()))
       for (const io::StatePart& part : range.parts)
         result.state[position].insert(result.state[position].end(), part.data, part.data + range.count);
-    const kernels::Tensor weights = model().state().weights();
-    result.weights[position].assign(weights.as<float>(), weights.as<float>() + weights.size());
+    const parallel::TrainingState& state = model().state();
+    for (int row = 0; row < static_cast<int>(state.table().rows().size()); ++row) {
+      const std::vector<std::byte> bytes = bytes_of(state.table().view(state.weights(), row));
+      result.weights[position].insert(result.weights[position].end(), bytes.begin(), bytes.end());
+    }
   }
   const parallel::ProcessGrid& grid() const { return replica_.grid(); }
 
  private:
   parallel::GptReplica& model() { return dynamic_cast<parallel::GptReplica&>(replica_.current()); }
+
+  Addresses addresses() {
+    parallel::TrainingState& state = model().state();
+    return {state.weights().data, state.gradients().data, state.owned().front().moments.front().data};
+  }
+  std::vector<std::byte> bytes_of(const kernels::Tensor& tensor) {
+    const auto memory = device_->allocate(tensor.bytes(), kernels::MemoryKind::pinned_host);
+    device_->kernels().copy(replica_.stream(), tensor, memory->tensor(tensor.dtype, tensor.shape));
+    replica_.stream().synchronize(Deadline::after_s(kDeadline_s));
+    const auto* const begin = static_cast<const std::byte*>(memory->data());
+    return {begin, begin + tensor.bytes()};
+  }
 
   // As TrainingLoop does it.
   void step() {
@@ -155,8 +199,9 @@ class ModelRank {
 
   comm::World& world_;
   comm::LocalNetwork& network_;
-  const io::Deck deck_ = small_deck();
-  const std::unique_ptr<kernels::Device> device_ = kernels::create_cpu_device();
+  const Course& course_;
+  const io::Deck deck_ = deck_of(course_);
+  const std::unique_ptr<kernels::Device> device_ = course_.create_device();
   const parallel::Layout layout_;
   const parallel::PipelineContext context_;
   parallel::SwappableReplica replica_;
@@ -244,44 +289,52 @@ TEST(GridSwap, a_swap_whose_state_does_not_come_leaves_the_old_places_and_anothe
     EXPECT_EQ(outcome.refusal, "a swap of ranks: the state of rank 4 did not come to rank 0");
 }
 
+TEST(GridSwap, a_swap_that_is_refused_when_all_has_come_leaves_weights_and_state_as_they_were) {
+  for (const io::ComputeDtype dtype : {io::ComputeDtype::fp32, io::ComputeDtype::bf16}) {
+    const Result quiet = run({.changes = std::vector<Permutation>(2), .dtype = dtype});
+    const Result result =
+        run({.changes = {kIdentity, swapped(1, 2)},
+             .on_moved =
+                 [](int rank, const parallel::ProcessGrid& grid) {
+                   if (rank == 5 && grid.generation() == 2)
+                     throw kernels::Error(kernels::Scope::rank, "rank 5 thinks better of it");
+                 },
+             .on_change = [](int rank, const Addresses& before,
+                             const Addresses& after) { EXPECT_TRUE(before == after) << rank; },
+             .dtype = dtype});
+    EXPECT_TRUE(result == quiet);
+    for (const GridSwap::Outcome& outcome : result.outcomes)
+      EXPECT_EQ(outcome.refusal, "rank 5 thinks better of it");
+  }
+}
+
+TEST(GridSwap, a_rank_that_stays_keeps_its_memory_and_one_that_moves_what_the_old_place_can_spare) {
+  const auto check = [](int rank, const Addresses& before, const Addresses& after) {
+    const bool moves = rank / 2 == 1 || rank / 2 == 2;
+    EXPECT_EQ(after.weights, moves ? before.gradients : before.weights);
+    EXPECT_EQ(after.gradients, moves ? before.weights : before.gradients);
+    EXPECT_EQ(after.moments != before.moments, moves);
+  };
+  EXPECT_TRUE(run({.changes = {swapped(1, 2), kIdentity}, .on_change = check}) == undisturbed());
+}
+
+TEST(GridSwap, master_weights_apart_from_the_weights_move_without_a_changed_bit) {
+  const io::ComputeDtype bf16 = io::ComputeDtype::bf16;
+  EXPECT_TRUE(run({.changes = {swapped(0, 3), swapped(1, 2)}, .dtype = bf16}) ==
+              run({.changes = std::vector<Permutation>(2), .dtype = bf16}));
+}
+
+TEST(GridSwap, ranks_of_an_asynchronous_device_swap_without_a_changed_bit) {
+  const auto stand_in = [] { return kernels::test::create_stand_in({.jitter_us = 200}); };
+  const auto on_stand_in = [&](const std::vector<Permutation>& changes) {
+    return run({.changes = changes, .create_device = stand_in});
+  };
+  EXPECT_TRUE(on_stand_in({swapped(1, 2), swapped(0, 3)}) == on_stand_in(std::vector<Permutation>(2)));
+}
+
 TEST(GridSwap, what_is_no_permutation_is_refused) {
   const Result result = run({.changes = {{0, 0, 2, 3, 4, 5, 6, 7}, kIdentity}});
   EXPECT_TRUE(result == undisturbed());
-}
-
-TEST(GridSwap, state_of_an_older_generation_is_not_taken) {
-  const parallel::ProcessGrid first({.tensor = 1, .pipeline = 1, .data = 2});
-  const auto swapped_in = [&](int generation) {
-    return parallel::ProcessGrid(first.shape(), {1, 0}, generation);
-  };
-  for (const int other : {1, 2}) {
-    comm::LocalNetwork network(2);
-    std::vector<std::vector<float>> old_state(2, std::vector<float>(10, 3)),
-        new_state(2, std::vector<float>(10));
-    std::atomic<int> refused = 0;
-    comm::run_ranks(2, kDeadline_s, [&](comm::World& world) {
-      const auto rank = static_cast<std::size_t>(world.rank());
-      const auto slices = [&](std::vector<float>& memory) {
-        return resilience::StateSlices(
-            {{.name = "w", .layout = {}, .count = 10, .parts = {{"/model", memory.data()}}}});
-      };
-      const resilience::StateSlices from = slices(old_state[rank]), to = slices(new_state[rank]);
-      const int generation = world.rank() == 0 ? 1 : other;
-      const auto control = world.control_group();
-      resilience::SliceMove move(
-          {first, swapped_in(generation), world.rank()}, from, to,
-          {.transport = network.transport(world.rank()), .peers = network.peers(), .deadline_s = 2});
-      try {
-        while (move.goes_on(0.1)) {
-        }
-      } catch (const kernels::Error&) {
-        ++refused;
-      }
-      control->all_gather({});
-    });
-    EXPECT_EQ(refused, other == 1 ? 0 : 2);
-    for (const std::vector<float>& state : new_state) EXPECT_EQ(state.front(), other == 1 ? 3 : 0);
-  }
 }
 
 /// What emulated ranks sent, by purpose.
@@ -319,10 +372,12 @@ TEST(GridSwap, emulated_ranks_send_the_state_over_their_links_and_go_on_over_lin
                                             .device = *device,
                                             .transport = &network.transport(world.rank()),
                                             .peers = network.peers()};
-    parallel::SwappableReplica replica(layout, context, [&](const parallel::ProcessGrid& grid) {
-      return std::make_unique<parallel::EmulatedReplica>(
-          layout, grid, context, *device, parallel::EmulatedReplica::Options{.load = emulated_load(deck)});
-    });
+    parallel::SwappableReplica replica(layout, context,
+                                       [&](const parallel::ProcessGrid& grid, const parallel::Replica*) {
+                                         return std::make_unique<parallel::EmulatedReplica>(
+                                             layout, grid, context, *device,
+                                             parallel::EmulatedReplica::Options{.load = emulated_load(deck)});
+                                       });
     GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
       return move_emulated_state(from, to, control, context, kStateBytes,
                                  {.transport = network.transport(world.rank()), .peers = network.peers()});

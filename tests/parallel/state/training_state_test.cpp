@@ -177,6 +177,47 @@ TEST(Optimizers, make_the_state_as_large_as_their_moments) {
   EXPECT_EQ(bytes(DType::bf16, "lion") * 3, bytes(DType::bf16, "adamw") * 2) << "with the masters";
 }
 
+TEST(StateReuse, is_of_gradients_and_of_weights_where_those_have_room_for_gradients) {
+  const StateMemory fp32 = {.weights = 400, .gradients = 400, .optimizer = 80};
+  const StateMemory bf16 = {.weights = 200, .gradients = 400, .optimizer = 120};
+  const auto larger = [](StateMemory memory) {
+    memory.weights += 1;
+    memory.gradients += 1;
+    return memory;
+  };
+  EXPECT_EQ(plan_reuse(fp32, fp32), StateReuse::both);
+  EXPECT_EQ(plan_reuse(larger(fp32), fp32), StateReuse::both);
+  EXPECT_EQ(plan_reuse(fp32, larger(fp32)), StateReuse::nothing);
+  EXPECT_EQ(plan_reuse(bf16, bf16), StateReuse::gradients);
+  EXPECT_EQ(plan_reuse(bf16, larger(bf16)), StateReuse::nothing);
+}
+
+TEST(StateReuse, gives_another_state_of_the_rank_what_is_planned_and_the_same_place_everything) {
+  on_ranks(1, [](comm::World& world) {
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      Rank rank(world, compute);
+      const StateBuffers has = rank.state.buffers();
+      const auto state_with = [&](const StateBuffers& given) {
+        const TrainingState state(rank.table, compute, optimizer_of_name("adamw"), *rank.data, *rank.alone,
+                                  *rank.device, *rank.stream, SumMemory::in_place, given);
+        EXPECT_EQ(state.weights().data, state.buffers().weights->data());
+        EXPECT_EQ(state.gradients().data, state.buffers().gradients->data());
+        return state.buffers();
+      };
+      const StateBuffers same = state_with(has);
+      EXPECT_EQ(same.weights, has.weights);
+      EXPECT_EQ(same.gradients, has.gradients);
+      EXPECT_EQ(same.optimizer, has.optimizer);
+      const StateBuffers next = state_with(rank.state.buffers_for(
+          TrainingState::plan_memory(rank.state.shards(), compute, optimizer_of_name("adamw"))));
+      EXPECT_NE(next.weights, has.weights);
+      EXPECT_EQ(next.weights == has.gradients, compute == DType::f32);
+      EXPECT_EQ(next.gradients, compute == DType::f32 ? has.weights : has.gradients);
+      EXPECT_NE(next.optimizer, has.optimizer);
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, TrainingStateOn, testing::Values(1, 2, 3, 4));
 
 }  // namespace
