@@ -82,8 +82,9 @@ std::optional<Change> RunLengthDetector::drift() {
   const std::int64_t place = std::max({run.begin(), level_begin_, recent_.oldest()});
   if (off < threshold_ + kDriftDoubt * run.noise() || off_of_run < threshold_) return {};
   if (recent_.count() - place < kAfter) return {};
-  return tell(place, *reference, median_of(recent_.values_from(place)),
-              posterior_.since(level_begin_ + kApart));
+  const double level = median_of(recent_.values_from(place));
+  if (side * (level - *reference) < threshold_) return {};  // it would be told again and again
+  return tell(place, *reference, level, posterior_.since(level_begin_ + kApart));
 }
 
 std::optional<Change> RunLengthDetector::slow_after_own_action() {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
+#include <random>
 #include <vector>
 
 namespace tenax::resilience {
@@ -191,6 +194,24 @@ TEST(IterationTracker, after_the_way_back_healthy_iterations_are_no_change) {
   run.own_action(ExpectedLevel::healthy);
   run.iterate(60, 1.02);
   EXPECT_EQ(run.told().size(), 1U);
+}
+
+// Ranks that share cores: iterations vary by 12 %, and become a little longer at times.
+TEST(IterationTracker, of_noisy_iterations_no_change_is_told_twice) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(0, 0.12);
+    IterationTracker tracker(make_run_length_detector({}), {});
+    std::optional<Change> last;
+    for (int i = 0; i < 600; ++i) {
+      const auto change = tracker.add(i, (i / 100 % 2 == 0 ? 1 : 1.09) * std::exp(noise(random)));
+      if (!change) continue;
+      const bool is_told =
+          last && last->iteration == change->iteration && last->is_onset() == change->is_onset();
+      EXPECT_FALSE(is_told) << "seed " << seed << ", iteration " << i;
+      last = change;
+    }
+  }
 }
 
 TEST(IterationTracker, after_an_own_action_that_cures_a_fault_the_next_one_is_told) {
