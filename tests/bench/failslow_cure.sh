@@ -110,7 +110,7 @@ swapped() {
 }
 # The delays make iterations 1.6, 1.7 and 1.9 times as long where nothing is done, as in Greyhound's table.
 do_swap() {
-  local count none reached limits=(0 1.3 1.3 1.7) wanted=(0 1.6 1.7 1.9) delays=(0 15 16.3 22.5)
+  local count none reached limits=(0 1.3 1.3 1.7) wanted=(0 1.6 1.7 1.9) delays=(0 15 18.2 24)
   for count in 1 2 3; do
     swapped 4 $count ${delays[count]}
     meets cure.swap_fault_off "$(off "$none" "${wanted[count]}")" "$count slow links"
