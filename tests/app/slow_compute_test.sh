@@ -33,18 +33,18 @@ is_slow() {
 
 must_train 2 emulated.toml run.name=data $(layout 1 1 2) device.gradient_bytes=1000 $fault inject.0.factor=3
 is_slow data
-must_train 2 emulated.toml run.name=tensor $(layout 2 1 1) $fault inject.0.factor=3
+must_train 2 emulated.toml run.name=tensor $(layout 2 1 1) batch.global_batch_size=4 $fault inject.0.factor=3
 is_slow tensor
 
 # The run itself says so, and when it is over: of all changes that it tells, the two near the steps of the fault.
-must_train 2 emulated.toml run.name=told $(layout 1 1 2) device.gradient_bytes=1000 inject.0.kind=slow_compute inject.0.rank=1 \
-  inject.0.from_step=40 inject.0.to_step=70 inject.0.factor=3 run.train_steps=100
+must_train 2 emulated.toml run.name=told $(layout 1 1 2) batch.global_batch_size=4 device.gradient_bytes=1000 \
+  inject.0.kind=slow_compute inject.0.rank=1 inject.0.from_step=40 inject.0.to_step=60 inject.0.factor=3 run.train_steps=80
 changes() { sed -n "s/.*\"event\": \"$1\", \"iteration\": \([0-9]*\),.*/\1/p" runs/told/events.jsonl; }
 near() { awk -v at="$1" '$1 >= at - 2 && $1 <= at + 2 { found = 1 } END { exit !found }'; }
 changes onset | near 40 || fail "no onset at step 40: $(cat runs/told/events.jsonl)"
-changes relief | near 70 || fail "no relief at step 70: $(cat runs/told/events.jsonl)"
+changes relief | near 60 || fail "no relief at step 60: $(cat runs/told/events.jsonl)"
 grep -q '"reason": "completed", "tracking_share": [0-9]' runs/told/events.jsonl || fail "the end does not tell what tracking took"
-must_train 2 emulated.toml run.name=untold $(layout 1 1 2) device.gradient_bytes=1000 detect.enabled=false run.train_steps=30
+must_train 2 emulated.toml run.name=untold $(layout 1 1 2) device.gradient_bytes=1000 batch.global_batch_size=4 detect.enabled=false run.train_steps=30
 ! grep -q "onset\|tracking_share" runs/untold/events.jsonl || fail "it tracks though it must not"
 echo "ok onset and relief"
 
