@@ -36,6 +36,13 @@ struct MessageHeader {
 class PolledStream;
 class SharedMemoryArea;
 
+/// Whether a connection to the same address would go another, better way than the present one.
+enum class BetterWay {
+  none,
+  later,  ///< there is one, but it does not work now, or is left alone for a while
+  now     ///< it is worth an attempt
+};
+
 /// Thread rule: one thread sends while another receives; shut_down(), check() and area() from any
 /// thread.
 class Connection {
@@ -65,6 +72,16 @@ class Connection {
   /// on).
   virtual const std::string& address() const = 0;
   virtual std::string describe() const = 0;  ///< "tcp 10.0.0.1:4000 - 10.0.0.2:3000", for errors
+  /// How its messages travel, as events say it: the kind of its address, "tcp", and for RDMA the
+  /// ports too.
+  virtual std::string way() const { return address().substr(0, address().find(':')); }
+  /// Of a broken connection: the word of the event `reroute` for it, "port_down", …; empty where nothing
+  /// is known.
+  virtual std::string break_reason() const { return {}; }
+  /// Of an open connection.
+  virtual BetterWay better_way() const { return BetterWay::none; }
+  /// The next connection that this end makes for the same purpose goes a better way, or is refused.
+  virtual void demand_better() {}
 };
 
 /// A rank as others reach it. Its addresses are tried in their order. Each ends in the random

@@ -4,12 +4,20 @@
 // comm/verbs/absent.cpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tenax::comm {
+
+class Identity;
+class Listener;
+class PendingConnections;
+struct TransportOptions;
 
 /// Whether libibverbs was compiled in. Without it a host has no ports.
 bool has_verbs();
@@ -48,6 +56,40 @@ struct VerbsPort {
 /// All ports of this host. Where `options` names some, for any rank, the others are not usable.
 /// Throws Error(rank) for a pattern that names none.
 std::vector<VerbsPort> verbs_ports(const VerbsPortOptions& options);
+
+/// What has become of a port.
+struct VerbsPortChange {
+  std::string port;    ///< "mlx5_0:1"
+  std::string state;   ///< "down", "up"; "lost", "found": with its device
+  std::string reason;  ///< why it cannot be used; empty where it can
+};
+
+/// How a rank uses RDMA.
+struct VerbsSettings {
+  VerbsPortOptions ports;
+  int local_rank = 0;          ///< this process's number among the job's on its host, from 0
+  bool has_other_ways = true;  ///< peers can be reached without RDMA too
+  std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
+  double silence_s = 1;                           ///< what is not acknowledged for so long has failed
+  int service_level = 0, traffic_class = 0;
+  /// Called on a thread of the rank's ports, one change after the other.
+  std::function<void(const VerbsPortChange&)> on_port_change = {};
+};
+
+/// A rank's RDMA ports, watched as long as it lives. It outlives the transport that listens by it, and
+/// that one's connections. Thread rule: any thread.
+class VerbsRank {
+ public:
+  virtual ~VerbsRank() = default;
+  /// The ports that the settings want, as they are now.
+  virtual std::vector<VerbsPort> ports() const = 0;
+  /// TransportOptions::create_verbs_listener.
+  virtual std::function<std::unique_ptr<Listener>(const TransportOptions&, Identity me, PendingConnections&)>
+  listener() const = 0;
+};
+
+/// Throws Error(rank) for a pattern that names no port, and without libibverbs.
+std::unique_ptr<VerbsRank> create_verbs_rank(const VerbsSettings& settings);
 
 /// How much memory this process may lock, and so register; nothing = any amount.
 std::optional<std::int64_t> locked_memory_bytes();

@@ -29,8 +29,6 @@ namespace {
 
 using kernels::Scope;
 
-/// Enough that a delegate never waits for one while acknowledgements travel, at two link delays each way.
-constexpr int kBuffersPerDelegate = 8;
 /// For the first connection, where a link is closed at once.
 constexpr double kFarewell_s = 2;
 

@@ -23,6 +23,10 @@
 
 namespace tenax::comm {
 
+/// Where messages are copied out of the device: enough that a delegate never waits for one while
+/// acknowledgements travel, at two link delays each way.
+inline constexpr int kBuffersPerDelegate = 8;
+
 struct DelegateOptions {
   int delegates = 4;       ///< per direction; each has a thread, a queue and a connection; ≥ 1
   double deadline_s = 60;  ///< for a peer that neither takes nor gives anything

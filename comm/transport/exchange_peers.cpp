@@ -38,16 +38,21 @@ bool is_loopback(const std::string& address) {
   return place.starts_with("127.") || place.starts_with("[::1]");
 }
 
+/// A rank without RDMA devices would only try them in vain.
+bool is_rdma(const std::string& address) { return address.starts_with("verbs:"); }
+
 }  // namespace
 
 std::vector<Peer> exchange_peers(comm::ControlGroup& control, const Transport& transport, int world_rank,
                                  const std::string& host) {
+  const std::vector<std::string> own = transport.addresses();
+  const bool has_rdma = std::any_of(own.begin(), own.end(), is_rdma);
   std::vector<Peer> peers;
-  for (const std::string& text : control.all_gather(write({world_rank, host, transport.addresses()}))) {
+  for (const std::string& text : control.all_gather(write({world_rank, host, own}))) {
     Card card = read(text);
     std::erase_if(card.addresses, [&](const std::string& address) {
       if (is_shared_memory_address(address)) return !is_reachable_in_shared_memory(address);
-      return card.host != host && is_loopback(address);
+      return (is_rdma(address) && !has_rdma) || (card.host != host && is_loopback(address));
     });
     peers.push_back({card.world_rank, describe_rank(card.world_rank, card.host), std::move(card.addresses)});
   }

@@ -2,6 +2,7 @@
 // and nowhere else.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct NetworkAddress {
   std::string text;       ///< "10.0.0.5", "fd00::2"
   bool is_ipv6 = false;
   bool is_loopback = false;
+  std::uint64_t network = 0;  ///< equal for addresses of one subnet: the first 64 bits that it shares
 };
 
 /// Addresses of the interfaces that are up: IPv4 before IPv6, loopback last; without IPv6's

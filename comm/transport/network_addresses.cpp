@@ -1,6 +1,7 @@
 #include "comm/transport/listening_interfaces.hpp"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <system_error>
@@ -22,15 +24,38 @@ namespace {
 using kernels::Error;
 using kernels::Scope;
 
+/// The bytes that an address begins with, as far as its mask goes.
+template <class Address>
+std::uint64_t network_of(const Address& address, const Address& mask) {
+  constexpr std::size_t kBytes = std::min(sizeof(Address), sizeof(std::uint64_t));
+  std::uint64_t own = 0, masked = 0;
+  std::memcpy(&own, &address, kBytes);
+  std::memcpy(&masked, &mask, kBytes);
+  return be64toh(own & masked);
+}
+
+template <class SocketAddress>
+const SocketAddress& as(const sockaddr* address) {
+  return *reinterpret_cast<const SocketAddress*>(address);
+}
+
+std::uint64_t network_of(const ifaddrs& entry) {
+  if (!entry.ifa_netmask) return 0;
+  if (entry.ifa_addr->sa_family == AF_INET)
+    return network_of(as<sockaddr_in>(entry.ifa_addr).sin_addr, as<sockaddr_in>(entry.ifa_netmask).sin_addr);
+  return network_of(as<sockaddr_in6>(entry.ifa_addr).sin6_addr,
+                    as<sockaddr_in6>(entry.ifa_netmask).sin6_addr);
+}
+
 /// False for what cannot be listened on: no IP address, or a link-local one.
 bool read_address(const ifaddrs& entry, NetworkAddress& address) {
   if (!entry.ifa_addr || (entry.ifa_flags & IFF_UP) == 0) return false;
   const void* bytes = nullptr;
   const int family = entry.ifa_addr->sa_family;
   if (family == AF_INET) {
-    bytes = &reinterpret_cast<const sockaddr_in*>(entry.ifa_addr)->sin_addr;
+    bytes = &as<sockaddr_in>(entry.ifa_addr).sin_addr;
   } else if (family == AF_INET6) {
-    const in6_addr& ipv6 = reinterpret_cast<const sockaddr_in6*>(entry.ifa_addr)->sin6_addr;
+    const in6_addr& ipv6 = as<sockaddr_in6>(entry.ifa_addr).sin6_addr;
     if (IN6_IS_ADDR_LINKLOCAL(&ipv6)) return false;
     bytes = &ipv6;
   } else {
@@ -38,7 +63,8 @@ bool read_address(const ifaddrs& entry, NetworkAddress& address) {
   }
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (!inet_ntop(family, bytes, text.data(), text.size())) return false;
-  address = {entry.ifa_name, text.data(), family == AF_INET6, (entry.ifa_flags & IFF_LOOPBACK) != 0};
+  address = {entry.ifa_name, text.data(), family == AF_INET6, (entry.ifa_flags & IFF_LOOPBACK) != 0,
+             network_of(entry)};
   return true;
 }
 

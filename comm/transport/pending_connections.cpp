@@ -34,8 +34,10 @@ bool PendingConnections::has_room(Identity from, const std::string& purpose) {
 void PendingConnections::add(Identity from, const std::string& purpose,
                              std::unique_ptr<Connection> connection) {
   Waiting newest{std::move(connection), kernels::Deadline::after_s(kPatience_s)};
+  const Key key(from, purpose);
+  accepted_->end(key);  // before anybody accepts the newest
   // What it replaces ends without the lock.
-  change_and_notify(mutex_, added_, [&] { std::swap(waiting_[Key(from, purpose)], newest); });
+  change_and_notify(mutex_, added_, [&] { std::swap(waiting_[key], newest); });
 }
 
 std::unique_ptr<Connection> PendingConnections::take(Identity from, const std::string& purpose,
@@ -45,7 +47,7 @@ std::unique_ptr<Connection> PendingConnections::take(Identity from, const std::s
   if (!added_.wait_until(lock, deadline.when(), [&] { return waiting_.contains(key); })) return nullptr;
   std::unique_ptr<Connection> connection = std::move(waiting_[key].connection);
   waiting_.erase(key);
-  return connection;
+  return accepted_->hold(key, std::move(connection));
 }
 
 void PendingConnections::drop_closed() {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "comm/connection.hpp"
-#include "comm/transport/connection_request.hpp"
+#include "comm/transport/accepted_connections.hpp"
 
 namespace tenax::comm {
 
@@ -24,13 +24,14 @@ class PendingConnections {
   static constexpr std::size_t kMostWaiting = 16;
 
   bool has_room(Identity from, const std::string& purpose);
-  /// Replaces a connection for the same purpose, which its maker has closed.
+  /// Replaces a connection for the same purpose, which its maker has closed, or is going to. If this
+  /// rank has accepted that, it is shut down.
   void add(Identity from, const std::string& purpose, std::unique_ptr<Connection> connection);
   /// Null if the deadline came first.
   std::unique_ptr<Connection> take(Identity from, const std::string& purpose, kernels::Deadline deadline);
 
  private:
-  using Key = std::pair<Identity, std::string>;
+  using Key = AcceptedConnections::Key;
   struct Waiting {
     std::unique_ptr<Connection> connection;
     kernels::Deadline stays_until = kernels::Deadline::after_s(0);  ///< even if its other end is closed
@@ -41,6 +42,7 @@ class PendingConnections {
   std::mutex mutex_;
   std::condition_variable added_;
   std::map<Key, Waiting> waiting_;
+  const std::shared_ptr<AcceptedConnections> accepted_ = std::make_shared<AcceptedConnections>();
 };
 
 }  // namespace tenax::comm

@@ -33,11 +33,44 @@ BreakReason reason_of(int status) {
 
 }  // namespace
 
+const char* name_of(BreakReason reason) {
+  switch (reason) {
+    case BreakReason::port_down:
+      return "port_down";
+    case BreakReason::peer_port_down:
+      return "peer_port_down";
+    case BreakReason::device_lost:
+      return "device_lost";
+    case BreakReason::no_answer:
+      return "no_answer";
+    case BreakReason::peer_gone:
+      return "peer_gone";
+    case BreakReason::own_fault:
+      break;
+  }
+  return "own_fault";
+}
+
+const char* sentence_of(BreakReason reason) {
+  switch (reason) {
+    case BreakReason::port_down:
+      return "the port carries nothing";
+    case BreakReason::peer_port_down:
+      return "the port at the other end is down";
+    case BreakReason::device_lost:
+      return "the device has failed";
+    case BreakReason::no_answer:
+      return "nothing sent this way is acknowledged";
+    case BreakReason::peer_gone:
+      return "the process at the other end has left";
+    case BreakReason::own_fault:
+      break;
+  }
+  return "the connection is broken";
+}
+
 std::string CompletionFault::sentence() const {
-  if (reason == BreakReason::no_answer) return "nothing sent this way is acknowledged (" + text + ")";
-  if (reason == BreakReason::port_down) return "the port carries nothing (" + text + ")";
-  if (reason == BreakReason::device_lost) return "the device has failed (" + text + ")";
-  return "the connection is broken (" + text + ")";
+  return std::string(sentence_of(reason.value_or(BreakReason::own_fault))) + " (" + text + ")";
 }
 
 CompletionFault fault_of_status(int status) {

@@ -1,6 +1,7 @@
 // Why a connection over RDMA broke, and what a failed completion says of it.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,30 @@ enum class BreakReason {
   no_answer,       ///< nothing sent was acknowledged: this pair of ports is suspect
   peer_gone,       ///< the peer's process or host has ended
   own_fault,       ///< wrong keys, lengths or states, or no receive in time: of tenax, and of no port
+};
+
+/// As events say it: "port_down", …
+const char* name_of(BreakReason reason);
+/// For errors: "the port at the other end is down".
+const char* sentence_of(BreakReason reason);
+
+/// What ended a connection: the first reason counts. Thread rule: any thread.
+class BreakNote {
+ public:
+  /// Whether it was the first.
+  bool set(BreakReason reason) {
+    int none = kNone;
+    return reason_.compare_exchange_strong(none, static_cast<int>(reason));
+  }
+  /// Nothing: it is whole, or its own user has shut it down.
+  std::optional<BreakReason> get() const {
+    const int reason = reason_;
+    return reason == kNone ? std::nullopt : std::optional(static_cast<BreakReason>(reason));
+  }
+
+ private:
+  static constexpr int kNone = -1;
+  std::atomic<int> reason_{kNone};
 };
 
 struct CompletionFault {

@@ -12,12 +12,14 @@ constexpr double kGoodbye_s = 2;  // from a goodbye to the last of its frames
 
 }  // namespace
 
-IncomingRing::IncomingRing(const Port& port, RingSize size, PeerSocket& peer, double silence_s)
+IncomingRing::IncomingRing(const Port& port, RingSize size, PeerSocket& peer, BreakNote& note,
+                           RingWatch& watch, double silence_s)
     : peer_(peer),
+      watch_(watch),
       size_(size),
       ring_(port.device, size.bytes, RegisteredMemory::Access::remote_write),
       queue_pair_(port, {kCredits, size.frames()}),
-      wait_(queue_pair_, peer, silence_s) {}
+      wait_(queue_pair_, peer, note, silence_s) {}
 
 RemoteMemory IncomingRing::ring() const {
   return {reinterpret_cast<std::uint64_t>(ring_.memory().data()), ring_.registration().remote_key()};
@@ -53,7 +55,7 @@ bool IncomingRing::wait_for_frame(kernels::Deadline deadline) {
     take_completions();
     return !frames_.empty() || peer_.has_said_goodbye() || peer_.is_shut_down();
   };
-  if (!wait_.until(has_come_or_ends, deadline)) return false;
+  if (!wait_.until(has_come_or_ends, deadline, &watch_)) return false;
   if (frames_.empty()) wait_for_last_frames();
   return true;
 }
@@ -116,7 +118,7 @@ void IncomingRing::return_credit() {
 }
 
 void IncomingRing::refuse_frame() {
-  throw_link_error(peer_.where(), "what the other end has written is no message");
+  wait_.fail(BreakReason::own_fault, "what the other end has written is no message");
 }
 
 }  // namespace tenax::comm::verbs

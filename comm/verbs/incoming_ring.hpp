@@ -12,8 +12,9 @@ namespace tenax::comm::verbs {
 /// Thread rule: one thread; queue_pair().break_off() from any.
 class IncomingRing {
  public:
-  /// `peer` must outlive it. Throws Error(link), and Error(rank) where no memory can be registered.
-  IncomingRing(const Port& port, RingSize size, PeerSocket& peer, double silence_s);
+  /// References must outlive it. `watch`: is looked after while this waits. Throws Error(link), and Error(rank) where no memory can be registered.
+  IncomingRing(const Port& port, RingSize size, PeerSocket& peer, BreakNote& note, RingWatch& watch,
+               double silence_s);
 
   QueuePair& queue_pair() { return queue_pair_; }
   const QueuePair& queue_pair() const { return queue_pair_; }
@@ -38,6 +39,7 @@ class IncomingRing {
   [[noreturn]] void refuse_frame();
 
   PeerSocket& peer_;
+  RingWatch& watch_;
   const RingSize size_;
   RegisteredBuffer ring_;
   QueuePair queue_pair_;  // ends before the memory that the other end writes into

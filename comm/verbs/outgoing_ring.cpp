@@ -17,29 +17,49 @@ constexpr int kCreditReceives =
 }  // namespace
 
 OutgoingRing::OutgoingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer,
-                           double silence_s)
+                           BreakNote& note, double silence_s)
     : table_(memory),
       peer_(peer),
       size_(size),
       staging_(port.device, size.bytes, RegisteredMemory::Access::local),
       queue_pair_(port, {size.frames(), kCreditReceives}),
-      wait_(queue_pair_, peer, silence_s) {}
+      wait_(queue_pair_, peer, note, silence_s),
+      silence_s_(silence_s) {}
 
 void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> payload,
                         kernels::Deadline deadline) {
   assert(header.payload_bytes == payload.size());
+  const std::lock_guard lock(mutex_);
   if (is_broken_) throw_link_error(peer_.where(), "an earlier send has broken the connection");
   try {
     const std::optional<MemoryTable::Use> use = table_.find(queue_pair_.device(), payload);
     send_frames(header, payload, use, deadline);
-    if (use && !finish(deadline))
+    if (use && !wait_for_all(deadline))
       throw_link_error(peer_.where(), "the other end acknowledged nothing more before the deadline");
+    leave_to_watch();
   } catch (...) {
     is_broken_ = true;
     queue_pair_.break_off();
     queue_pair_.drain();
     throw;
   }
+}
+
+/// Failures of what is still under way wake the receiving thread; older events do not.
+void OutgoingRing::leave_to_watch() {
+  queue_pair_.consume_events();
+  if (!under_way_.empty()) queue_pair_.arm_for_failures();
+  take_completions();
+  if (queue_pair_.fault()) wait_.check();
+}
+
+kernels::Deadline OutgoingRing::look() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  is_watched_ = lock.owns_lock();
+  if (!is_watched_) return kernels::Deadline::after_s(silence_s_);
+  leave_to_watch();
+  wait_.check_progress();
+  return wait_.next_look(kernels::Deadline::after_s(2 * silence_s_));
 }
 
 void OutgoingRing::send_frames(const MessageHeader& header, std::span<const std::byte> payload,
@@ -107,12 +127,17 @@ void OutgoingRing::take_completions() {
     taken_ += std::uint64_t{credit.units} * kUnit;
     frames_taken_ += credit.frames;
     if (taken_ > position_ || frames_taken_ > frames_sent_)
-      throw_link_error(peer_.where(), "the other end has taken more than was sent");
+      wait_.fail(BreakReason::own_fault, "the other end has taken more than was sent");
     queue_pair_.post_receive();
   }
 }
 
 bool OutgoingRing::finish(kernels::Deadline deadline) {
+  const std::lock_guard lock(mutex_);
+  return wait_for_all(deadline);
+}
+
+bool OutgoingRing::wait_for_all(kernels::Deadline deadline) {
   const auto is_all_there = [this] {
     take_completions();
     return under_way_.empty();

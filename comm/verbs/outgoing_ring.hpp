@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <mutex>
 
 #include "comm/verbs/frame.hpp"
 #include "comm/verbs/memory_table.hpp"
@@ -9,12 +10,16 @@
 
 namespace tenax::comm::verbs {
 
-/// Thread rule: one thread; queue_pair().break_off() from any.
-class OutgoingRing {
+/// What is under way when a send has returned may fail while nobody sends: then the receiving thread
+/// looks after it (RingWatch).
+///
+/// Thread rule: one thread; queue_pair().break_off() from any, the RingWatch's calls from one other.
+class OutgoingRing final : public RingWatch {
  public:
   /// `memory` and `peer` must outlive it. Throws Error(link), and Error(rank) where no memory can be
   /// registered for a ring of `size`.
-  OutgoingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer, double silence_s);
+  OutgoingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer, BreakNote& note,
+               double silence_s);
 
   QueuePair& queue_pair() { return queue_pair_; }
   const QueuePair& queue_pair() const { return queue_pair_; }
@@ -31,7 +36,12 @@ class OutgoingRing {
   bool finish_quietly(kernels::Deadline deadline) noexcept;
   std::uint64_t frames() const { return frames_sent_; }
 
+  kernels::Deadline look() override;
+  int channel() const override { return is_watched_ ? queue_pair_.channel() : -1; }
+
  private:
+  bool wait_for_all(kernels::Deadline deadline);
+  void leave_to_watch();
   void send_frames(const MessageHeader& header, std::span<const std::byte> payload,
                    const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
   void post(std::span<const std::byte> head, std::span<const std::byte> piece,
@@ -52,6 +62,9 @@ class OutgoingRing {
   std::uint64_t frames_sent_ = 0, frames_taken_ = 0;
   std::deque<std::uint64_t> under_way_;  // where frames end that are not acknowledged yet
   bool is_broken_ = false;
+  std::mutex mutex_;         // held while a thread uses all above
+  bool is_watched_ = false;  // the other thread's: its last look found nobody sending
+  const double silence_s_;
 };
 
 }  // namespace tenax::comm::verbs

@@ -109,6 +109,22 @@ bool PathHealth::should_leave(const Path& present, double now_s) const {
   return !others.empty() && !is_suspect(others.front());
 }
 
+bool PathHealth::is_up(PathEnd end, const std::string& port) const {
+  return usable_at_s(end, port).has_value();
+}
+
+bool PathHealth::is_usable(PathEnd end, const std::string& port, double now_s) const {
+  const std::optional<double> at_s = usable_at_s(end, port);
+  return at_s && *at_s <= now_s;
+}
+
+std::vector<Path> PathHealth::resting(double now_s) const {
+  std::vector<Path> all;
+  for (const auto& [path, suspicion] : suspicions_)
+    if (suspicion.is_suspect && now_s < suspicion.test_at_s) all.push_back(path);
+  return all;
+}
+
 std::optional<double> PathHealth::next_change_s(double now_s) const {
   std::optional<double> next_s;
   for (const Path& path : paths_)

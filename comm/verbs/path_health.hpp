@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/retry_delay.hpp"
 #include "comm/verbs/break_reason.hpp"
-#include "comm/verbs/retry_delay.hpp"
 
 namespace tenax::comm::verbs {
 
@@ -60,6 +60,12 @@ class PathHealth {
   bool should_leave(const Path& present, double now_s) const;
   /// When candidates() next changes if nothing is seen until then.
   std::optional<double> next_change_s(double now_s) const;
+  bool is_up(PathEnd end, const std::string& port) const;
+  /// Whether a port at that end is up, and has been for as long as it has to wait.
+  bool is_usable(PathEnd end, const std::string& port, double now_s) const;
+  bool is_suspect(const Path& path) const;
+  /// Suspects whose time for a test has not come.
+  std::vector<Path> resting(double now_s) const;
   /// Verbs has ended for this peer: there are no candidates any more.
   bool ended() const { return ended_; }
 
@@ -81,7 +87,6 @@ class PathHealth {
   PortState& state_of(PathEnd end, const std::string& port) {
     return ports_[static_cast<std::size_t>(end)][port];
   }
-  bool is_suspect(const Path& path) const;
   /// From when on it may be used; nothing while it, or one of the path's ports, is down.
   std::optional<double> usable_at_s(PathEnd end, const std::string& port) const;
   std::optional<double> usable_at_s(const Path& path) const;

@@ -1,4 +1,4 @@
-// On the wire, once the handshake is over: a goodbye (8 bytes: the number of frames), then the end.
+// On the wire, once the handshake is over: notices (peer_notice.hpp); after a goodbye the end.
 #include "comm/verbs/peer_socket.hpp"
 
 #include <poll.h>
@@ -11,34 +11,48 @@
 
 namespace tenax::comm::verbs {
 
-PeerSocket::PeerSocket(std::string where)
-    : wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), where_(std::move(where)) {
+PeerSocket::PeerSocket(std::string where, OnNotice on_notice)
+    : wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      where_(std::move(where)),
+      on_notice_(std::move(on_notice)) {
   if (!wake_up_) throw_link_error(where_, "no eventfd", errno);
 }
 
 PeerSocket::State PeerSocket::look() {
-  const std::lock_guard lock(mutex_);
-  while (socket_ && state_ == State::open) {
-    auto* const bytes = reinterpret_cast<std::byte*>(&incoming_);
-    const ssize_t got =
-        recv(socket_.get(), bytes + incoming_bytes_, sizeof incoming_ - incoming_bytes_, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    if (got <= 0) {
-      state_ = State::gone;
-      break;
-    }
-    incoming_bytes_ += static_cast<std::size_t>(got);
-    if (incoming_bytes_ < sizeof incoming_) continue;
-    goodbye_frames_ = incoming_;
-    state_ = State::closing;
-  }
+  while (const std::optional<PeerNotice> notice = next_notice()) on_notice_(*notice);
   return state_;
 }
 
-void PeerSocket::say_goodbye(std::uint64_t frames) noexcept {
-  // Nobody is told where the other end has left already.
-  [[maybe_unused]] const ssize_t sent =
-      send(socket_.get(), &frames, sizeof frames, MSG_DONTWAIT | MSG_NOSIGNAL);
+/// Nothing: no more has come, or there will be none.
+std::optional<PeerNotice> PeerSocket::next_notice() {
+  const std::lock_guard lock(reading_);
+  while (socket_ && state_ == State::open && read_some()) {
+    if (incoming_bytes_ < incoming_.size()) continue;
+    incoming_bytes_ = 0;
+    const std::optional<PeerNotice> notice = PeerNotice::parse(incoming_);
+    if (notice && notice->kind != PeerNotice::Kind::goodbye) return notice;
+    if (notice) goodbye_frames_ = notice->frames;
+    state_ = notice ? State::closing : State::gone;  // whoever says what is no notice is not listened to
+  }
+  return std::nullopt;
+}
+
+bool PeerSocket::read_some() {
+  const ssize_t got = recv(socket_.get(), incoming_.data() + incoming_bytes_,
+                           incoming_.size() - incoming_bytes_, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) state_ = State::gone;
+  if (got > 0) incoming_bytes_ += static_cast<std::size_t>(got);
+  return got > 0;
+}
+
+/// Where the socket has no room for a few bytes the other end has stopped reading, and the connection with it.
+void PeerSocket::tell(const PeerNotice& notice) noexcept {
+  const PeerNotice::Bytes bytes = notice.bytes();
+  const std::lock_guard lock(telling_);
+  if (!socket_) return;
+  const ssize_t sent = send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent > 0 && sent < static_cast<ssize_t>(bytes.size())) shutdown(socket_.get(), SHUT_RDWR);
 }
 
 void PeerSocket::shut_down() noexcept {
@@ -49,9 +63,12 @@ void PeerSocket::shut_down() noexcept {
 }
 
 /// A socket that has said all is readable for ever: it is left out.
-void PeerSocket::sleep(int channel, kernels::Deadline deadline) const {
+void PeerSocket::sleep(int channel, int other_channel, kernels::Deadline deadline) const {
   const int socket = state_ == State::open ? socket_.get() : -1;
-  std::array<pollfd, 3> polled{pollfd{channel, POLLIN, 0}, {socket, POLLIN, 0}, {wake_up_.get(), POLLIN, 0}};
+  std::array<pollfd, 4> polled{pollfd{channel, POLLIN, 0},
+                               {other_channel, POLLIN, 0},
+                               {socket, POLLIN, 0},
+                               {wake_up_.get(), POLLIN, 0}};
   wait_for_sockets(polled, deadline);
 }
 

@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
 #include "comm/transport/socket.hpp"
+#include "comm/verbs/peer_notice.hpp"
 
 namespace tenax::comm::verbs {
 
@@ -19,9 +21,11 @@ class PeerSocket {
     closing,  ///< the other end has said goodbye: goodbye_frames() have been written, and no more will be
     gone      ///< without a goodbye
   };
+  /// What the other end says besides its goodbye; called by look(), without locks held.
+  using OnNotice = std::function<void(const PeerNotice&)>;
 
   /// Throws Error(link) where there is no descriptor to wake sleepers by.
-  explicit PeerSocket(std::string where);
+  PeerSocket(std::string where, OnNotice on_notice);
   /// When the handshake is over, before other threads use it. Until then the other end is there.
   void attach(FileDescriptor socket) { socket_ = std::move(socket); }
 
@@ -29,27 +33,31 @@ class PeerSocket {
   State look();
   bool has_said_goodbye() const { return state_ == State::closing; }
   std::uint64_t goodbye_frames() const { return goodbye_frames_; }
-  /// The other end's receiver may wait for that many frames.
-  void say_goodbye(std::uint64_t frames) noexcept;
+  /// Nobody is told where the other end has left already.
+  void tell(const PeerNotice& notice) noexcept;
 
   /// Wakes all sleepers, here and at the other end, now and for ever.
   void shut_down() noexcept;
   bool is_shut_down() const { return is_shut_down_; }
 
-  /// Sleeps until `channel` is readable, the other end says something or leaves, somebody shuts
-  /// down, or the deadline comes.
-  void sleep(int channel, kernels::Deadline deadline) const;
+  /// Sleeps until one of the two channels (-1: none) is readable, the other end says something or
+  /// leaves, somebody shuts down, or the deadline comes.
+  void sleep(int channel, int other_channel, kernels::Deadline deadline) const;
 
   const std::string& where() const { return where_; }
 
  private:
+  bool read_some();
+  std::optional<PeerNotice> next_notice();
+
   FileDescriptor socket_, wake_up_;
   const std::string where_;
-  std::mutex mutex_;  // held while the socket is read
+  const OnNotice on_notice_;
+  std::mutex reading_, telling_;
   std::atomic<State> state_{State::open};
   std::atomic<std::uint64_t> goodbye_frames_{0};
   std::atomic<bool> is_shut_down_{false};
-  std::uint64_t incoming_ = 0;  // a goodbye, of which the first incoming_bytes_ are here
+  PeerNotice::Bytes incoming_{};  // a notice, of which the first incoming_bytes_ are here
   std::size_t incoming_bytes_ = 0;
 };
 

@@ -22,13 +22,14 @@ struct Port {
   std::shared_ptr<Device> device;
   int number = 1;  ///< from 1, on its device
   LinkLayer link_layer = LinkLayer::ethernet;
-  int mtu_bytes = 1024;             ///< 256 … 4096: the path's largest packet
-  int lid = 0;                      ///< InfiniBand's address within a subnet; 0 on Ethernet
-  int gid_index = 0;                ///< of `gid`, in the port's table
-  Gid gid{};                        ///< RoCE: the IP address (IPv4 mapped into IPv6) that packets come from
-  double gbps = 0;                  ///< gigabits a second
-  int numa_node = -1;               ///< −1: not known
-  std::uint64_t subnet_prefix = 0;  ///< equal where no router is between two ports (InfiniBand)
+  int mtu_bytes = 1024;  ///< 256 … 4096: the path's largest packet
+  int lid = 0;           ///< InfiniBand's address within a subnet; 0 on Ethernet
+  int gid_index = 0;     ///< of `gid`, in the port's table
+  Gid gid{};             ///< RoCE: the IP address (IPv4 mapped into IPv6) that packets come from
+  double gbps = 0;       ///< gigabits a second
+  int numa_node = -1;    ///< −1: not known
+  std::uint64_t subnet_prefix =
+      0;  ///< equal where no router is between two ports: of InfiniBand's or IP's subnet
 
   std::string name() const { return device->name() + ":" + std::to_string(number); }  ///< "mlx5_0:1"
 };

@@ -74,17 +74,20 @@ std::optional<PortAddress> PortAddress::parse(const std::string& text) {
   return port;
 }
 
-std::optional<PortPair> choose_ports(const std::vector<PortAddress>& connecting,
-                                     const std::vector<PortAddress>& accepting, std::size_t turn) {
+std::vector<PortPair> port_pairs(const std::vector<PortAddress>& connecting,
+                                 const std::vector<PortAddress>& accepting, std::size_t turn) {
   std::vector<PortPair> near, far;
   for (const PortPair& pair : pairs_by_preference(connecting.size(), accepting.size())) {
     const PortAddress &one = connecting[pair.connecting], &other = accepting[pair.accepting];
     if (one.link_layer != other.link_layer) continue;
     (one.subnet_prefix == other.subnet_prefix ? near : far).push_back(pair);
   }
-  const std::vector<PortPair>& best = near.empty() ? far : near;
-  if (best.empty()) return std::nullopt;
-  return best[turn % best.size()];
+  for (std::vector<PortPair>* pairs : {&near, &far})
+    if (!pairs->empty())
+      std::rotate(pairs->begin(), pairs->begin() + static_cast<std::ptrdiff_t>(turn % pairs->size()),
+                  pairs->end());
+  near.insert(near.end(), far.begin(), far.end());
+  return near;
 }
 
 }  // namespace tenax::comm::verbs

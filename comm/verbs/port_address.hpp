@@ -34,11 +34,12 @@ struct PortPair {
   bool operator==(const PortPair&) const = default;
 };
 
-/// The `turn`-th choice (from 0, round and round) among the best pairs: of one link layer and one
-/// subnet, else of one link layer (a router is between them). Both lists come in the order of their
-/// ends' preference: among equals, pairs of ports that stand far ahead come first, and consecutive
-/// turns take different ports as long as there are any. Nothing where no pair fits.
-std::optional<PortPair> choose_ports(const std::vector<PortAddress>& connecting,
-                                     const std::vector<PortAddress>& accepting, std::size_t turn);
+/// All pairs that fit, in the order in which the `turn`-th connection (from 0) prefers them: those of
+/// one link layer and one subnet, then those of one link layer (a router is between them). Both
+/// lists come in the order of their ends' preference: among equals, pairs of ports that stand far
+/// ahead come first, and each turn begins with the next one, so that consecutive turns take
+/// different ports as long as there are any.
+std::vector<PortPair> port_pairs(const std::vector<PortAddress>& connecting,
+                                 const std::vector<PortAddress>& accepting, std::size_t turn);
 
 }  // namespace tenax::comm::verbs

@@ -1,6 +1,7 @@
+#include "comm/verbs/port_list.hpp"
+
 #include <arpa/inet.h>
 
-#include "comm/verbs.hpp"
 #include "comm/verbs/ports.hpp"
 
 namespace tenax::comm {
@@ -11,30 +12,34 @@ std::string gid_text(const verbs::Gid& gid) {
   return inet_ntop(AF_INET6, gid.data(), text.data(), text.size());
 }
 
-VerbsPort described(const verbs::PortStatus& status) {
+}  // namespace
+
+namespace verbs {
+
+VerbsPort described(const PortStatus& status) {
   VerbsPort port;
   port.name = status.name;
   port.state = status.state;
   port.obstacle = status.obstacle;
   if (!status.port.device) return port;
-  port.link_layer = status.port.link_layer == verbs::LinkLayer::infiniband ? "InfiniBand" : "Ethernet";
+  port.link_layer = status.port.link_layer == LinkLayer::infiniband ? "InfiniBand" : "Ethernet";
   port.mtu_bytes = status.port.mtu_bytes;
   port.gbps = status.port.gbps;
   port.numa_node = status.port.numa_node;
-  if (status.port.gid == verbs::Gid{}) return port;
+  if (status.port.gid == Gid{}) return port;
   port.gid_index = status.port.gid_index;
   port.gid = gid_text(status.port.gid);
   return port;
 }
 
-}  // namespace
+}  // namespace verbs
 
 bool has_verbs() { return true; }
 
 std::vector<VerbsPort> verbs_ports(const VerbsPortOptions& options) {
   const verbs::Ports ports(options, std::nullopt);
   std::vector<VerbsPort> described_ports;
-  for (const verbs::PortStatus& status : ports.all()) described_ports.push_back(described(status));
+  for (const verbs::PortStatus& status : ports.all()) described_ports.push_back(verbs::described(status));
   return described_ports;
 }
 

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <map>
 
+#include "comm/transport/listening_interfaces.hpp"
+#include "kernels/error.hpp"
+
 namespace tenax::comm::verbs {
 namespace {
 
@@ -60,6 +63,18 @@ std::uint64_t subnet_prefix(const std::vector<GidEntry>& table) {
   return be64toh(prefix);
 }
 
+/// Of the interface that has the address; 0 where none has.
+std::uint64_t network_of(const Gid& gid) {
+  const std::string text = ip_text(gid);
+  try {
+    for (const NetworkAddress& address : network_addresses({}))
+      if (address.text == text) return address.network;
+  } catch (const kernels::Error&) {
+    // Then any port is as near as any other.
+  }
+  return 0;
+}
+
 /// Fills in the addresses; returns what is in the way.
 std::string find_address(Port& port, int rows, const GidRules& rules) {
   const std::vector<GidEntry> table = gid_table(*port.device, port.number, rows);
@@ -68,6 +83,7 @@ std::string find_address(Port& port, int rows, const GidRules& rules) {
   if (!choice.entry) return choice.obstacle;
   port.gid_index = choice.entry->index;
   port.gid = choice.entry->gid;
+  if (port.link_layer == LinkLayer::ethernet) port.subnet_prefix = network_of(port.gid);
   return {};
 }
 

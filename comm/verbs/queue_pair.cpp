@@ -183,8 +183,13 @@ std::optional<Completion> QueuePair::next() {
 
 int QueuePair::channel() const { return channel_->fd; }
 
-void QueuePair::arm() {
-  if (const int error = ibv_req_notify_cq(queue_, 0); error != 0 && !fault_)
+void QueuePair::arm() { arm(0); }
+
+/// "Solicited" are messages that their sender marks so, which nobody does here, and all failures.
+void QueuePair::arm_for_failures() { arm(1); }
+
+void QueuePair::arm(int failures_alone) {
+  if (const int error = ibv_req_notify_cq(queue_, failures_alone); error != 0 && !fault_)
     fault_ = fault_of_call("ibv_req_notify_cq", error);
 }
 

@@ -88,6 +88,8 @@ class QueuePair {
   int channel() const;
   /// Look at next() once more after this: what had completed before is not told.
   void arm();
+  /// The same, but of failures alone.
+  void arm_for_failures();
   void consume_events();
 
   /// Nothing that was posted completes but flushed.
@@ -99,6 +101,7 @@ class QueuePair {
  private:
   void create(const Port& port, Depth depth);
   void initialize(const Port& port);
+  void arm(int failures_alone);
   void modify(ibv_qp_attr& attributes, int mask, const char* step);
   void post(ibv_send_wr& request);
   void destroy() noexcept;

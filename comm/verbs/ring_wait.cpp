@@ -1,5 +1,5 @@
-// What ends a connection, in the order in which it is told: this end, the other end, the device. A queue pair that the other
-// end took down with itself fails here too; that it left is the reason then.
+// What ends a connection, in the order in which it is told: this end, what somebody has noted (the other end among them), the
+// other end, the device. A queue pair that the other end took down with itself fails here too; that it left is the reason then.
 #include "comm/verbs/ring_wait.hpp"
 
 #include <algorithm>
@@ -7,15 +7,18 @@
 namespace tenax::comm::verbs {
 
 void RingWait::check() {
-  if (peer_.is_shut_down()) fail("shut down");
-  if (peer_.look() != PeerSocket::State::open) fail("the process at the other end has left");
-  if (queue_pair_.fault()) fail(queue_pair_.fault()->sentence());
+  if (peer_.is_shut_down()) throw_link_error(peer_.where(), "shut down");
+  const bool has_left = peer_.look() != PeerSocket::State::open;
+  const std::optional<CompletionFault>& fault = queue_pair_.fault();
+  if (const auto noted = note_.get(); noted && (has_left || fault)) fail(*noted, sentence_of(*noted));
+  if (has_left) fail(BreakReason::peer_gone, sentence_of(BreakReason::peer_gone));
+  if (fault) fail(fault->reason, fault->sentence());
 }
 
 /// A message that was just posted has had no chance yet.
 void RingWait::check_progress() const {
   if (queue_pair_.sends_under_way() > 0 && kernels::steady_now_s() > progress_s_ + 2 * silence_s_)
-    fail("nothing sent this way is acknowledged, and the device does not say why");
+    fail(BreakReason::no_answer, "nothing sent this way is acknowledged, and the device does not say why");
 }
 
 kernels::Deadline RingWait::next_look(kernels::Deadline deadline) const {
@@ -25,6 +28,9 @@ kernels::Deadline RingWait::next_look(kernels::Deadline deadline) const {
   return look.when() < deadline.when() ? look : deadline;
 }
 
-void RingWait::fail(const std::string& reason) const { throw_link_error(peer_.where(), reason); }
+void RingWait::fail(std::optional<BreakReason> reason, const std::string& sentence) const {
+  if (reason) note_.set(*reason);
+  throw_link_error(peer_.where(), sentence);
+}
 
 }  // namespace tenax::comm::verbs

@@ -1,9 +1,10 @@
-// VerbsConnection: a connection of two queue pairs, one for each direction. The sending and the
-// receiving thread share neither queue pair, completion queue nor lock.
+// VerbsConnection: a connection of two queue pairs, one for each direction, each with a completion
+// queue. While nobody sends, the receiving thread looks after the sending queue pair.
 #pragma once
 
 #include "comm/verbs/incoming_ring.hpp"
 #include "comm/verbs/outgoing_ring.hpp"
+#include "comm/verbs/path_book.hpp"
 
 namespace tenax::comm::verbs {
 
@@ -24,39 +25,67 @@ struct VerbsPath {
   PathSettings settings;
 };
 
-class VerbsConnection final : public Connection {
+/// Why it breaks is told to the other end and to the book: when one of its threads meets the failure,
+/// when the other end says so, or when the book has it leave its path.
+class VerbsConnection final : public Connection, public PathUser {
  public:
   /// `address`: what address() says. Throws Error(link), and Error(rank) where memory cannot be
   /// registered.
-  VerbsConnection(VerbsPath path, std::string address, std::shared_ptr<MemoryTable> memory);
+  VerbsConnection(VerbsPath path, std::string address, std::shared_ptr<MemoryTable> memory,
+                  std::shared_ptr<PathBook> book, PathSeat seat);
   ~VerbsConnection() override;
 
   EndAddress end() const;
   /// Once; before that nothing can be sent. Throws Error(link).
   void open(const EndAddress& other);
-  /// The handshake's socket (peer_socket.hpp).
-  void attach(FileDescriptor socket) { peer_.attach(std::move(socket)); }
+  /// The handshake's socket (peer_socket.hpp). From its next message on the book knows the connection.
+  void attach(FileDescriptor socket);
 
   void send(const MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override;
   /// Waits until all that was sent is in the other end's memory; false when the deadline came first.
   /// Throws as send() does. The sending thread's.
-  bool finish(kernels::Deadline deadline) { return outgoing_.finish(deadline); }
+  bool finish(kernels::Deadline deadline);
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override;
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void check() const override;
   void shut_down() noexcept override;
   const std::string& address() const override { return address_; }
   std::string describe() const override { return peer_.where(); }
+  std::string way() const override { return peer_.where(); }
+  std::string break_reason() const override;
+  BetterWay better_way() const override { return book_->better_way(*this); }
+
+  void demand_better() override { demands_better_ = true; }
+
+  const Path& path() const override { return names_; }
+  const PathSeat& seat() const override { return seat_; }
+  bool demands_better() const override { return demands_better_ && is_whole(); }
+  void leave(BreakReason reason) noexcept override;
+  void tell(const PeerNotice& notice) noexcept override { peer_.tell(notice); }
 
  private:
+  bool is_whole() const { return !note_.get() && !peer_.is_shut_down(); }
+  template <class Work>
+  auto reporting(Work work);
+  void begin();
+  void report() noexcept;
+  void hear(const PeerNotice& notice);
+  void break_off() noexcept;
+
   const VerbsPath path_;
+  const Path names_;
   const std::string address_;
   const std::shared_ptr<MemoryTable> memory_;
+  const std::shared_ptr<PathBook> book_;
+  const PathSeat seat_;
+  BreakNote note_;
   mutable PeerSocket peer_;
   OutgoingRing outgoing_;
   IncomingRing incoming_;
   bool is_open_ = false;
+  std::atomic<bool> is_attached_{false}, is_reported_{false}, demands_better_{false};
+  std::once_flag begun_;
 };
 
 }  // namespace tenax::comm::verbs

@@ -1,6 +1,9 @@
 // connecting                                         accepting
-//   bytes of its ring, its ports, one a line     ->
-//                                                <-     which of them, its own port, bytes of its ring; its end's address
+//   bytes of its ring, its ports, one a line,
+//   the paths that it leaves alone, the path
+//   that it wants a better one for, if there is  ->
+//                                                <-     places of the chosen ports in the lists of both, the connection's
+//                                                       turn; its end's address; bytes of its ring, ports, paths as above
 //   its end's address                            ->
 //                                                <-     "ready"
 //   a test message, over the queue pairs         ->
@@ -17,26 +20,38 @@
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr std::int32_t kTest = 0x7e57;  // a kind of message that no user of connections has
-constexpr double kLook_s = 0.01;        // from one look at the other end to the next
+constexpr std::int32_t kTest = 0x7e57;     // a kind of message that no user of connections has
+constexpr double kLook_s = 0.01;           // from one look at the other end to the next
+constexpr std::size_t kMostSuspects = 16;  // more do not fit into a message, and can be told later
+const std::string kSuspect = "suspect ", kPresent = "present ";
+
+std::string text_of(const Path& path) { return path.here + " " + path.there; }
 
 struct Offer {
   RingSize ring;
-  std::vector<PortAddress> ports;
+  PathClaims claims;
+  std::optional<Path> present = {};  // a better one is looked for
 
   std::string text() const {
     std::string text = std::to_string(ring.bytes);
-    for (const PortAddress& port : ports) text += "\n" + port.text();
+    for (const PortAddress& port : claims.ports) text += "\n" + port.text();
+    for (std::size_t i = 0; i < std::min(claims.suspects.size(), kMostSuspects); ++i)
+      text += "\n" + kSuspect + text_of(claims.suspects[i]);
+    if (present) text += "\n" + kPresent + text_of(*present);
     return text;
   }
 };
 
 struct Choice {
-  std::size_t port = 0;  // of the offer
-  Offer chosen;          // with one port
+  PortPair pair;
+  std::size_t turn = 0;
   EndAddress end;
+  Offer offer;
 
-  std::string text() const { return std::to_string(port) + "\n" + end.text() + "\n" + chosen.text(); }
+  std::string text() const {
+    return std::to_string(pair.connecting) + "\n" + std::to_string(pair.accepting) + "\n" +
+           std::to_string(turn) + "\n" + end.text() + "\n" + offer.text();
+  }
 };
 
 [[noreturn]] void refuse_words(const ProvenMessages& messages) {
@@ -53,16 +68,32 @@ std::uint64_t read_number(std::istream& lines, const ProvenMessages& messages) {
   return std::stoull(line);
 }
 
+Path read_path(const std::string& text, const ProvenMessages& messages) {
+  std::istringstream words(text);
+  Path path;
+  std::string rest;
+  if (!(words >> path.here >> path.there) || words >> rest) refuse_words(messages);
+  return path;
+}
+
+PortAddress read_port(const std::string& line, const ProvenMessages& messages) {
+  const auto port = PortAddress::parse(line);
+  if (!port) refuse_words(messages);
+  return *port;
+}
+
 Offer read_offer(std::istream& lines, const ProvenMessages& messages) {
   Offer offer;
   const std::uint64_t bytes = read_number(lines, messages);
   if (!RingSize::is_possible(bytes)) refuse_words(messages);
   offer.ring.bytes = bytes;
-  for (std::string line; std::getline(lines, line);) {
-    const auto port = PortAddress::parse(line);
-    if (!port) refuse_words(messages);
-    offer.ports.push_back(*port);
-  }
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(kSuspect))
+      offer.claims.suspects.push_back(read_path(line.substr(kSuspect.size()), messages));
+    else if (line.starts_with(kPresent))
+      offer.present = read_path(line.substr(kPresent.size()), messages);
+    else
+      offer.claims.ports.push_back(read_port(line, messages));
   return offer;
 }
 
@@ -75,13 +106,23 @@ EndAddress read_end(const std::string& text, const ProvenMessages& messages) {
 Choice read_choice(const std::string& text, std::size_t ports, const ProvenMessages& messages) {
   std::istringstream lines(text);
   Choice choice;
-  choice.port = read_number(lines, messages);
+  choice.pair.connecting = read_number(lines, messages);
+  choice.pair.accepting = read_number(lines, messages);
+  choice.turn = read_number(lines, messages);
   std::string end;
   std::getline(lines, end);
   choice.end = read_end(end, messages);
-  choice.chosen = read_offer(lines, messages);
-  if (choice.port >= ports || choice.chosen.ports.size() != 1) refuse_words(messages);
+  choice.offer = read_offer(lines, messages);
+  if (choice.pair.connecting >= ports || choice.pair.accepting >= choice.offer.claims.ports.size())
+    refuse_words(messages);
   return choice;
+}
+
+/// The port that the book's claim is about.
+const Port& port_of(const HandshakeEnd& end, const PortAddress& address) {
+  for (const Port& port : end.ports)
+    if (port.name() == address.name) return port;
+  throw_link_error("RDMA port " + address.name, "it has gone meanwhile");
 }
 
 std::vector<PortAddress> addresses_of(const std::vector<Port>& ports) {
@@ -96,29 +137,35 @@ std::string names_of(const std::vector<PortAddress>& ports) {
   return names.empty() ? "none" : names;
 }
 
-std::string no_pair(const std::vector<PortAddress>& theirs, const std::vector<PortAddress>& mine) {
-  return "no usable port of the connecting end (" + names_of(theirs) + ") reaches one of " + this_host() +
-         " (" + names_of(mine) + "); look at \"tenax ports\" on both hosts";
+std::string no_pair(const PathClaims& theirs, const PathClaims& mine, bool has_present) {
+  if (has_present) return "there is no better path now than the present one";
+  return "no usable port of the connecting end (" + names_of(theirs.ports) + ") reaches one of " +
+         this_host() + " (" + names_of(mine.ports) +
+         "), or each way failed a moment ago; look at \"tenax ports\" on both hosts";
+}
+
+[[noreturn]] void blame_path(const VerbsConnection& connection, PathBook& book, const std::string& what) {
+  book.broke(connection.seat().peer, connection.path(), BreakReason::no_answer);
+  throw_link_error(connection.describe(), what);
 }
 
 /// Returns when it has arrived; a path that fails is known at once.
-void send_test(VerbsConnection& connection, const ProvenMessages& messages) {
+void send_test(VerbsConnection& connection, PathBook& book, const ProvenMessages& messages) {
   MessageHeader header;
   header.kind = kTest;
   connection.send(header, {}, messages.deadline());
   if (!connection.finish(messages.deadline()))
-    throw_link_error(connection.describe(), "the test message was not acknowledged");
+    blame_path(connection, book, "the test message was not acknowledged");
 }
 
 /// The other end may have failed to send it.
-void expect_test(VerbsConnection& connection, ProvenMessages& messages) {
+void expect_test(VerbsConnection& connection, PathBook& book, ProvenMessages& messages) {
   for (;;) {
     const auto header = connection.receive(kernels::Deadline::after_s(kLook_s));
     if (header && header->kind == kTest) return;
     if (header) refuse_words(messages);
     messages.check();
-    if (messages.deadline().expired())
-      throw_link_error(connection.describe(), "no test message came over it");
+    if (messages.deadline().expired()) blame_path(connection, book, "no test message came over it");
   }
 }
 
@@ -137,18 +184,25 @@ auto or_refuse(ProvenMessages& messages, Step step) {
 
 std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const HandshakeEnd& end,
                                               const std::string& address) {
-  messages.send(Offer{end.ring, addresses_of(end.ports)}.text());
-  const Choice choice = read_choice(messages.receive(), end.ports.size(), messages);
+  const Offer mine{end.ring, end.book->claims(end.peer, addresses_of(end.ports)),
+                   end.book->present(end.peer, end.purpose)};
+  messages.send(mine.text());
+  const Choice choice = read_choice(messages.receive(), mine.claims.ports.size(), messages);
+  end.book->learn(end.peer, mine.claims, choice.offer.claims);
   auto connection = or_refuse(messages, [&] {
     return std::make_unique<VerbsConnection>(
-        VerbsPath{end.ports[choice.port], choice.chosen.ports[0], end.ring, choice.chosen.ring, end.settings},
-        address, end.memory);
+        VerbsPath{port_of(end, mine.claims.ports[choice.pair.connecting]),
+                  choice.offer.claims.ports[choice.pair.accepting], end.ring, choice.offer.ring,
+                  end.settings},
+        address, end.memory, end.book,
+        PathSeat{end.peer, ConnectionEnd::connecting, end.purpose, choice.turn});
   });
   messages.send(connection->end().text());
   connection->open(choice.end);
   messages.receive();
-  send_test(*connection, messages);
-  expect_test(*connection, messages);
+  send_test(*connection, *end.book, messages);
+  expect_test(*connection, *end.book, messages);
+  end.book->passed(connection->seat().peer, connection->path());
   return connection;
 }
 
@@ -156,23 +210,26 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
                                              const std::string& address, std::size_t turn) {
   std::istringstream lines(messages.receive());
   auto [connection, choice] = or_refuse(messages, [&] {
-    const Offer offer = read_offer(lines, messages);
-    const std::vector<PortAddress> mine = addresses_of(end.ports);
-    const auto pair = choose_ports(offer.ports, mine, turn);
-    if (!pair) throw_link_error(messages.where(), no_pair(offer.ports, mine));
-    auto made =
-        std::make_unique<VerbsConnection>(VerbsPath{end.ports[pair->accepting], offer.ports[pair->connecting],
-                                                    end.ring, offer.ring, end.settings},
-                                          address, end.memory);
-    Choice chosen{pair->connecting, {end.ring, {mine[pair->accepting]}}, made->end()};
+    const Offer theirs = read_offer(lines, messages);
+    const Offer mine{end.ring, end.book->claims(end.peer, addresses_of(end.ports))};
+    end.book->learn(end.peer, mine.claims, theirs.claims);
+    const auto pair = end.book->choose(end.peer, theirs.claims, mine.claims, turn, theirs.present);
+    if (!pair)
+      throw_link_error(messages.where(), no_pair(theirs.claims, mine.claims, theirs.present.has_value()));
+    auto made = std::make_unique<VerbsConnection>(
+        VerbsPath{port_of(end, mine.claims.ports[pair->accepting]), theirs.claims.ports[pair->connecting],
+                  end.ring, theirs.ring, end.settings},
+        address, end.memory, end.book, PathSeat{end.peer, ConnectionEnd::accepting, end.purpose, turn});
+    Choice chosen{*pair, turn, made->end(), mine};
     return std::pair(std::move(made), std::move(chosen));
   });
   messages.send(choice.text());
   const EndAddress other = read_end(messages.receive(), messages);
-  or_refuse(messages, [&] { connection->open(other); });
+  or_refuse(messages, [&, &made = *connection] { made.open(other); });
   messages.send("ready");
-  expect_test(*connection, messages);
-  send_test(*connection, messages);
+  expect_test(*connection, *end.book, messages);
+  send_test(*connection, *end.book, messages);
+  end.book->passed(connection->seat().peer, connection->path());
   return std::move(connection);
 }
 

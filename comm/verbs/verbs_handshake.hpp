@@ -17,13 +17,17 @@ struct HandshakeEnd {
   RingSize ring;
   PathSettings settings;
   std::shared_ptr<MemoryTable> memory;
+  std::shared_ptr<PathBook> book;
+  Identity peer;  ///< the other end
+  std::string purpose;
 };
 
-/// The connecting end's part; the messages' deadline is for all of it. The connection has carried a test message each way; it still needs its
-/// socket (VerbsConnection::attach). Throws Error(link) with the reason of either end.
+/// The connecting end's part; the messages' deadline is for all of it. The connection has carried a
+/// test message each way; it still needs its socket (VerbsConnection::attach). Throws Error(link)
+/// with the reason of either end.
 std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const HandshakeEnd& end,
                                               const std::string& address);
-/// The accepting end's, which chooses the ports. `turn`: choose_ports'.
+/// The accepting end's, which chooses the ports. `turn`: port_pairs'.
 std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const HandshakeEnd& end,
                                              const std::string& address, std::size_t turn);
 

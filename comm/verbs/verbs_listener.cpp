@@ -22,6 +22,14 @@ std::string verbs_address(const std::string& address) {
   return kPrefix + address.substr(std::string_view(kTcpPrefix).size());
 }
 
+/// The number that a purpose ends in; 0 where it ends in none.
+std::size_t number_of(const std::string& purpose) {
+  constexpr std::size_t kMostDigits = 6;
+  const std::size_t before = purpose.find_last_not_of("0123456789");
+  const std::string digits = purpose.substr(before == std::string::npos ? 0 : before + 1);
+  return digits.empty() || digits.size() > kMostDigits ? 0 : std::stoul(digits);
+}
+
 kernels::Deadline within_handshake(kernels::Deadline deadline) {
   const auto own = kernels::Deadline::after_s(kHandshake_s);
   return own.when() < deadline.when() ? own : deadline;
@@ -34,7 +42,7 @@ class VerbsListener final : public Listener {
       : verbs_(verbs),
         secret_(options.secret),
         pending_(pending),
-        turn_(verbs.first_turn),
+        book_(verbs.book ? verbs.book : std::make_shared<PathBook>(options.kind == TransportKind::automatic)),
         acceptor_(listen_on_interfaces(options.interfaces, me),
                   {secret_, me, IncomingHandshake::Expects::nothing, kMostHandshakes},
                   [this](AuthenticatedSocket peer) { accept_later(std::move(peer)); }) {}
@@ -56,15 +64,15 @@ class VerbsListener final : public Listener {
  private:
   void accept_later(AuthenticatedSocket peer);
   std::unique_ptr<Connection> accept(AuthenticatedSocket peer);
-  HandshakeEnd end(const std::vector<Port>& ports) const {
-    return {ports, {verbs_.ring_bytes}, verbs_.path, memory_};
+  HandshakeEnd end(const std::vector<Port>& ports, Identity peer, const std::string& purpose) const {
+    return {ports, {verbs_.ring_bytes}, verbs_.path, memory_, book_, peer, purpose};
   }
 
   const VerbsOptions verbs_;
   const JobSecret secret_;
   PendingConnections& pending_;
   const std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
-  std::atomic<std::size_t> turn_;
+  const std::shared_ptr<PathBook> book_;
   std::atomic<bool> is_over_{false};
   Worker
       accepting_;  // one handshake after the other: a peer that stops in the middle holds others up for 2 s
@@ -81,7 +89,7 @@ std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
       {secret_, request, where, deadline}, [&] { return connect_tcp(tcp_address(address), deadline); },
       [&](int proven, const Challenge& challenge) {
         ProvenMessages messages(proven, challenge, request, where, within_handshake(deadline));
-        connection = connect_over(messages, end(ports), address);
+        connection = connect_over(messages, end(ports, request.to, request.purpose), address);
       });
   connection->attach(std::move(socket));
   return connection;
@@ -107,7 +115,10 @@ std::unique_ptr<Connection> VerbsListener::accept(AuthenticatedSocket peer) {
   const std::vector<Port> ports = verbs_.ports();
   ProvenMessages messages(peer.socket.get(), *peer.challenge, peer.request, plain_address(address),
                           kernels::Deadline::after_s(kHandshake_s));
-  std::unique_ptr<VerbsConnection> connection = accept_over(messages, end(ports), address, turn_++);
+  const ConnectionRequest request = peer.request;
+  std::unique_ptr<VerbsConnection> connection =
+      accept_over(messages, end(ports, request.from, request.purpose), address,
+                  verbs_.first_turn + number_of(request.purpose));
   connection->attach(std::move(peer.socket));
   return connection;
 }

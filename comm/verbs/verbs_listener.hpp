@@ -1,4 +1,4 @@
-// The verbs transport's way in: the one header of comm/verbs that others include.
+// The sockets of connections over RDMA.
 #pragma once
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/transport/listener.hpp"
+#include "comm/verbs/path_book.hpp"
 #include "comm/verbs/port.hpp"
 #include "comm/verbs/queue_pair.hpp"
 
@@ -17,13 +18,15 @@ struct VerbsOptions {
   std::function<std::vector<Port>()> ports = {};
   std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
   PathSettings path = {};
-  std::size_t first_turn = 0;  ///< the host's ranks begin with different ports
+  std::size_t first_turn = 0;           ///< the host's ranks begin with different ports
+  std::shared_ptr<PathBook> book = {};  ///< that is told of changes of ports; null: they never change
 };
 
 /// Listens for handshakes by TCP, on the interfaces of `options`; a connection then goes over RDMA.
 /// Addresses are "verbs:HOST:PORT#IDENTITY". A handshake has 2 s, and those that peers begin come one
-/// after the other. `pending` must outlive the listener. Its registered
-/// memory is that of all its connections.
+/// after the other. Connections whose purposes end in consecutive numbers ("links/0.3") prefer
+/// different ports. `pending` must outlive the listener. Its registered memory is that of all its
+/// connections.
 std::unique_ptr<Listener> create_verbs_listener(const VerbsOptions& verbs, const TransportOptions& options,
                                                 Identity me, PendingConnections& pending);
 

@@ -54,6 +54,10 @@ class InjectedConnection final : public comm::Connection {
   void shut_down() noexcept override;
   const std::string& address() const override { return inner_->address(); }
   std::string describe() const override { return inner_->describe(); }
+  std::string way() const override { return inner_->way(); }
+  std::string break_reason() const override { return is_cut() ? "no_answer" : inner_->break_reason(); }
+  comm::BetterWay better_way() const override { return inner_->better_way(); }
+  void demand_better() override { inner_->demand_better(); }
 
   /// Breaks the connection at both ends if its path is down now.
   void cut_if_down();

@@ -31,6 +31,10 @@ class InjectedPeerConnection final : public comm::Connection {
   void shut_down() noexcept override;
   const std::string& address() const override { return inner_->address(); }
   std::string describe() const override { return inner_->describe(); }
+  std::string way() const override { return inner_->way(); }
+  std::string break_reason() const override { return inner_->break_reason(); }
+  comm::BetterWay better_way() const override { return inner_->better_way(); }
+  void demand_better() override { inner_->demand_better(); }
 
  private:
   using Clock = PeerFaults::Clock;

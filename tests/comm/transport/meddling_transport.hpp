@@ -76,6 +76,10 @@ class MeddlingTransport final : public Transport {
     void shut_down() noexcept override { inner_->shut_down(); }
     const std::string& address() const override { return inner_->address(); }
     std::string describe() const override { return inner_->describe(); }
+    std::string way() const override { return inner_->way(); }
+    std::string break_reason() const override { return inner_->break_reason(); }
+    BetterWay better_way() const override { return inner_->better_way(); }
+    void demand_better() override { inner_->demand_better(); }
 
    private:
     MeddlingTransport& owner_;

@@ -36,7 +36,7 @@ TEST_F(VerbsFaults, every_status_breaks_the_connection_and_is_told) {
       {IBV_WC_REM_OP_ERR, "the connection is broken"},
       {IBV_WC_RNR_RETRY_EXC_ERR, "the connection is broken"}};
   for (const auto& [status, sentence] : statuses) {
-    pair().connect();
+    new_pair().connect();
     RegisteredPayload payload(*pair().transports[0]);
     host.fail_next("fake0", status);
     const std::string message = error_of([&] { send(zero(), payload.bytes); });
@@ -55,6 +55,21 @@ TEST_F(VerbsFaults, a_path_that_loses_all_is_given_up_after_the_silence) {
   const std::string message = error_of([&] { send(zero(), payload.bytes); });
   EXPECT_NE(message.find("fake0:1 - fake1:1: nothing sent this way is acknowledged"), std::string::npos)
       << message;
+}
+
+/// The payload was copied: its send has returned, and nobody sends any more.
+TEST_F(VerbsFaults, what_fails_while_nobody_sends_is_told_to_who_receives) {
+  for (const bool says_so : {true, false}) {
+    new_pair().connect();
+    host.set_path("fake0", "fake1", {.delay_s = says_so ? 0 : 3600.0, .is_lossy = says_so});
+    send(zero(), std::vector<std::byte>(100));
+    const std::string message = error_of([&] { zero().receive(Deadline::after_s(20)); });
+    EXPECT_NE(message.find("nothing sent this way is acknowledged"), std::string::npos) << message;
+    EXPECT_EQ(zero().break_reason(), "no_answer");
+    EXPECT_NE(error_of([&] { one().receive(Deadline::after_s(20)); }), "no error") << "both ends learn of it";
+    EXPECT_EQ(one().break_reason(), "no_answer");
+    host.set_path("fake0", "fake1", {});
+  }
 }
 
 TEST_F(VerbsFaults, lost_acknowledgements_are_silence_too) {
@@ -152,6 +167,8 @@ TEST_F(VerbsFaults, a_path_that_carries_nothing_is_no_connection) {
   const std::string message = error_of([&] { pair().connect(); });
   EXPECT_NE(message.find("fake0:1 - fake1:1"), std::string::npos) << message;
   host.set_path("fake0", "fake1", {});
+  EXPECT_NE(error_of([&] { pair().connect(); }).find("failed a moment ago"), std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   pair().connect();
 }
 

@@ -42,6 +42,11 @@ class VerbsTest : public ::testing::Test {
                     verbs_transport(options_of("fake1", silence_s_)));
     return *pair_;
   }
+  /// Two others, who know nothing of what has failed before.
+  ConnectedPair& new_pair() {
+    pair_.reset();
+    return pair();
+  }
   Connection& zero() { return *pair().ends[0]; }
   Connection& one() { return *pair().ends[1]; }
   static void send(Connection& connection, std::span<const std::byte> payload, double deadline_s = 20) {

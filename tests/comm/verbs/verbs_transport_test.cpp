@@ -127,9 +127,9 @@ TEST_F(VerbsTransport, connections_take_a_devices_ports_in_turn) {
     return std::vector<Port>{fake_port(device, 1), fake_port(device, 2)};
   };
   ConnectedPair pair(verbs_transport(options_of("fake0")), verbs_transport(options));
-  pair.connect(0, "a");
+  pair.connect(0, "links/0");
   EXPECT_EQ(pair.ends[0]->describe(), "verbs fake0:1 - two:1");
-  pair.connect(0, "b");
+  pair.connect(0, "links/1");
   EXPECT_EQ(pair.ends[0]->describe(), "verbs fake0:1 - two:2");
 }
 

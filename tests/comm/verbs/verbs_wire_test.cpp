@@ -14,7 +14,7 @@ class VerbsWire : public VerbsTest {
   void SetUp() override {
     connection = std::make_unique<VerbsConnection>(
         VerbsPath{fake_port(one), PortAddress(fake_port(zero)), {kRing}, {kRing}, {}}, "verbs:here",
-        std::make_shared<MemoryTable>());
+        std::make_shared<MemoryTable>(), std::make_shared<PathBook>(false), PathSeat{});
     const EndAddress end = connection->end();
     connection->open(
         {outgoing.address(),

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tenax::comm::verbs {
+namespace tenax::comm {
 
 /// 1, 2, 4 … 60 s between one failure and the next attempt, for ever; from the beginning again once
 /// an attempt's success has held for 60 s. Pure: the clock is passed in, in seconds, and never goes
@@ -28,4 +28,4 @@ class RetryDelay {
   double first_s_, next_s_;
 };
 
-}  // namespace tenax::comm::verbs
+}  // namespace tenax::comm

@@ -1,0 +1,147 @@
+#include "comm/delegates/watched_transport.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
+#include "comm/delegates/channel_observer.hpp"
+#include "kernels/deadline.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::comm {
+
+using kernels::steady_now_s;
+
+/// The connections for one purpose, one after the other. Those before the newest have nothing to say.
+class WatchedTransport::Route {
+ public:
+  Route(int peer, OnReroute on_reroute) : peer_(peer), on_reroute_(std::move(on_reroute)) {}
+
+  bool is_open() {
+    const std::lock_guard lock(mutex_);
+    return state_ == State::open;
+  }
+  /// A new connection; returns its number. `replaces`: it was made while the one before was whole, which
+  /// the other end may have ended since.
+  int begin(const std::string& way, bool replaces) {
+    const std::lock_guard lock(mutex_);
+    if (replaces) reason_ = "healed";
+    if (state_ != State::closed) turn_to(way);
+    way_ = way;
+    state_ = State::open;
+    if (arrived_s_ == 0) arrived_s_ = steady_now_s();
+    return ++newest_;
+  }
+  void end(int number, bool is_broken, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (number != newest_ || state_ != State::open) return;
+    state_ = is_broken ? State::broken : State::closed;
+    reason_ = reason.empty() ? "peer_gone" : reason;
+  }
+  void count(const MessageHeader& header) {
+    if (header.kind != static_cast<std::int32_t>(MessageKind::data)) return;
+    const std::lock_guard lock(mutex_);
+    if (pending_ && header.sequence < sent_) ++pending_->resent;
+    sent_ = std::max(sent_, header.sequence + 1);
+  }
+  void arrive(int number) {
+    std::optional<Reroute> complete;
+    {
+      const std::lock_guard lock(mutex_);
+      if (number != newest_) return;
+      complete.swap(pending_);
+      if (complete) complete->seconds = steady_now_s() - arrived_s_;
+      arrived_s_ = steady_now_s();
+    }
+    if (complete) on_reroute_(*complete);
+  }
+
+ private:
+  enum class State { closed, open, broken };
+
+  /// Several ways may fail before a message comes: the first and the last are told.
+  void turn_to(const std::string& way) {
+    if (way == way_) return;
+    if (!pending_) pending_ = Reroute{.peer = peer_, .from = way_, .to = {}, .reason = reason_};
+    pending_->to = way;
+    if (pending_->from == way) pending_.reset();
+  }
+
+  const int peer_;
+  const OnReroute on_reroute_;
+  std::mutex mutex_;
+  int newest_ = 0;
+  State state_ = State::closed;
+  std::string way_, reason_;
+  double arrived_s_ = 0;
+  std::uint64_t sent_ = 0;
+  std::optional<Reroute> pending_;  // until a message has come over the new way
+};
+
+class WatchedTransport::Watched final : public Connection {
+ public:
+  Watched(std::shared_ptr<Route> route, std::unique_ptr<Connection> inner, bool replaces)
+      : route_(std::move(route)), inner_(std::move(inner)), number_(route_->begin(inner_->way(), replaces)) {}
+  ~Watched() override { end(false); }
+
+  void send(const MessageHeader& header, std::span<const std::byte> payload,
+            kernels::Deadline deadline) override {
+    route_->count(header);
+    noting_end([&] { inner_->send(header, payload, deadline); });
+  }
+  std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
+    const auto header = noting_end([&] { return inner_->receive(deadline); });
+    if (header) route_->arrive(number_);
+    return header;
+  }
+  void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
+    noting_end([&] { inner_->receive_payload(payload, deadline); });
+  }
+  void check() const override { inner_->check(); }
+  std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
+  PolledStream* stream() override { return inner_->stream(); }
+  void shut_down() noexcept override {
+    end(false);
+    inner_->shut_down();
+  }
+  const std::string& address() const override { return inner_->address(); }
+  std::string describe() const override { return inner_->describe(); }
+  std::string way() const override { return inner_->way(); }
+  std::string break_reason() const override { return inner_->break_reason(); }
+  BetterWay better_way() const override { return inner_->better_way(); }
+  void demand_better() override { inner_->demand_better(); }
+
+ private:
+  template <class Work>
+  std::invoke_result_t<Work> noting_end(Work work) {
+    try {
+      return work();
+    } catch (const kernels::Error&) {
+      end(true);
+      throw;
+    }
+  }
+  void end(bool is_broken) noexcept { route_->end(number_, is_broken, inner_->break_reason()); }
+
+  const std::shared_ptr<Route> route_;
+  const std::unique_ptr<Connection> inner_;
+  const int number_;
+};
+
+std::unique_ptr<Connection> WatchedTransport::connect(const Peer& peer, const std::string& address,
+                                                      const std::string& purpose,
+                                                      kernels::Deadline deadline) {
+  if (peer.replica >= 0) return inner_->connect(peer, address, purpose, deadline);
+  const std::shared_ptr<Route> route = route_to(peer.rank, purpose);
+  const bool replaces = route->is_open();
+  return std::make_unique<Watched>(route, inner_->connect(peer, address, purpose, deadline), replaces);
+}
+
+std::shared_ptr<WatchedTransport::Route> WatchedTransport::route_to(int peer, const std::string& purpose) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Route>& route = routes_[{peer, purpose}];
+  if (!route) route = std::make_shared<Route>(peer, on_reroute_);
+  return route;
+}
+
+}  // namespace tenax::comm

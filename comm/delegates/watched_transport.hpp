@@ -1,0 +1,58 @@
+// WatchedTransport: a transport that tells when a connection goes on over another way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "comm/connection.hpp"
+
+namespace tenax::comm {
+
+/// What was sent for one purpose goes another way than before.
+struct Reroute {
+  int peer = 0;          ///< world rank of the other end
+  std::string from, to;  ///< Connection::way()
+  /// Connection::break_reason(); "healed" where the first connection had not broken, but a better one
+  /// was made.
+  std::string reason;
+  double seconds = 0;  ///< from the last message that came the first way to the first one that came the other
+  std::uint64_t resent = 0;  ///< messages that this rank had sent before, until then
+};
+
+/// Between ranks of one replica, at the end that connects. Thread rule: any thread.
+class WatchedTransport final : public Transport {
+ public:
+  /// Called by the thread that receives the first message, without locks held.
+  using OnReroute = std::function<void(const Reroute&)>;
+
+  WatchedTransport(std::unique_ptr<Transport> inner, OnReroute on_reroute)
+      : inner_(std::move(inner)), on_reroute_(std::move(on_reroute)) {}
+
+  std::vector<std::string> addresses() const override { return inner_->addresses(); }
+  std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
+                                      const std::string& purpose, kernels::Deadline deadline) override;
+  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
+                                     kernels::Deadline deadline) override {
+    return inner_->accept(peer, purpose, deadline);
+  }
+  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
+    return inner_->register_memory(memory);
+  }
+
+ private:
+  class Route;
+  class Watched;
+  std::shared_ptr<Route> route_to(int peer, const std::string& purpose);
+
+  const std::unique_ptr<Transport> inner_;
+  const OnReroute on_reroute_;
+  std::mutex mutex_;
+  std::map<std::pair<int, std::string>, std::shared_ptr<Route>> routes_;
+};
+
+}  // namespace tenax::comm

@@ -1,0 +1,170 @@
+#include "comm/verbs/path_book.hpp"
+
+#include <algorithm>
+
+#include "kernels/deadline.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+using kernels::steady_now_s;
+
+auto find_port(const std::vector<PortAddress>& ports, const std::string& name) {
+  return std::find_if(ports.begin(), ports.end(), [&](const PortAddress& port) { return port.name == name; });
+}
+
+std::size_t place_of(const std::vector<PortAddress>& ports, const std::string& name) {
+  return static_cast<std::size_t>(find_port(ports, name) - ports.begin());
+}
+
+/// A port that comes back may have another address.
+void merge(std::vector<PortAddress>& known, const std::vector<PortAddress>& told) {
+  for (const PortAddress& port : told)
+    if (const std::size_t place = place_of(known, port.name); place < known.size())
+      known[place] = port;
+    else
+      known.push_back(port);
+}
+
+}  // namespace
+
+PathClaims PathBook::claims(Identity peer, const std::vector<PortAddress>& ports) {
+  const std::lock_guard lock(mutex_);
+  const PathHealth& health = ways_of_[peer].health;
+  PathClaims claims{ports, health.resting(steady_now_s())};
+  std::erase_if(claims.ports, [&](const PortAddress& port) {
+    return !health.is_usable(PathEnd::here, port.name, steady_now_s());
+  });
+  return claims;
+}
+
+void PathBook::learn(Identity peer, const PathClaims& mine, const PathClaims& theirs) {
+  const std::lock_guard lock(mutex_);
+  const double now_s = steady_now_s();
+  Ways& ways = ways_of_[peer];
+  merge(ways.mine, mine.ports);
+  merge(ways.theirs, theirs.ports);
+  for (const PortAddress& port : ways.theirs)
+    if (find_port(theirs.ports, port.name) != theirs.ports.end())
+      ways.health.port_up(PathEnd::there, port.name, now_s);
+    else
+      ways.health.port_down(PathEnd::there, port.name, now_s);
+  for (const Path& theirs_first : theirs.suspects)
+    if (const Path path{theirs_first.there, theirs_first.here}; !ways.health.is_suspect(path))
+      ways.health.broke(path, BreakReason::no_answer, now_s);
+}
+
+std::optional<PortPair> PathBook::choose(Identity peer, const PathClaims& connecting,
+                                         const PathClaims& accepting, std::size_t turn,
+                                         const std::optional<Path>& present) {
+  const std::lock_guard lock(mutex_);
+  const double now_s = steady_now_s();
+  Ways& ways = ways_of_[peer];
+  ways.health.set_paths(in_order(ways, {peer, ConnectionEnd::accepting, {}, turn}));
+  const std::vector<Path> paths = present ? ways.health.better_than({present->there, present->here}, now_s)
+                                          : ways.health.candidates(now_s);
+  for (const Path& path : paths) {
+    const PortPair pair{place_of(connecting.ports, path.there), place_of(accepting.ports, path.here)};
+    if (pair.connecting == connecting.ports.size() || pair.accepting == accepting.ports.size()) continue;
+    if (ways.health.is_suspect(path)) ways.health.broke(path, BreakReason::no_answer, now_s);
+    return pair;
+  }
+  return std::nullopt;
+}
+
+std::optional<Path> PathBook::present(Identity peer, const std::string& purpose) {
+  const std::lock_guard lock(mutex_);
+  for (const PathUser* user : users_)
+    if (user->seat().peer == peer && user->seat().purpose == purpose &&
+        user->seat().end == ConnectionEnd::connecting && user->demands_better())
+      return user->path();
+  return std::nullopt;
+}
+
+std::vector<Path> PathBook::in_order(const Ways& ways, const PathSeat& seat) {
+  const bool connects = seat.end == ConnectionEnd::connecting;
+  const std::vector<PortAddress>&connecting = connects ? ways.mine : ways.theirs,
+        &accepting = connects ? ways.theirs : ways.mine;
+  std::vector<Path> paths;
+  for (const PortPair& pair : port_pairs(connecting, accepting, seat.turn)) {
+    Path path{connecting[pair.connecting].name, accepting[pair.accepting].name};
+    if (!connects) std::swap(path.here, path.there);
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+void PathBook::passed(Identity peer, const Path& path) {
+  const std::lock_guard lock(mutex_);
+  ways_of_[peer].health.passed(path, steady_now_s());
+}
+
+/// Where nobody watches a port that carried nothing, nobody would say that it is up again: its path is tested instead.
+void PathBook::broke(Identity peer, const Path& path, BreakReason reason) {
+  const bool is_port = reason == BreakReason::port_down || reason == BreakReason::device_lost;
+  {
+    const std::lock_guard lock(mutex_);
+    const BreakReason known = is_port && !on_port_failure_ ? BreakReason::no_answer : reason;
+    ways_of_[peer].health.broke(path, known, steady_now_s());
+  }
+  if (is_port && on_port_failure_) on_port_failure_(path.here);
+}
+
+void PathBook::port_changed(const std::string& port, std::optional<BreakReason> reason) {
+  const std::lock_guard lock(mutex_);
+  const double now_s = steady_now_s();
+  for (auto& [peer, ways] : ways_of_)
+    if (reason)
+      ways.health.port_down(PathEnd::here, port, now_s);
+    else
+      ways.health.port_up(PathEnd::here, port, now_s);
+  const auto kind = reason ? PeerNotice::Kind::port_down : PeerNotice::Kind::port_up;
+  for (PathUser* user : users_) user->tell({.kind = kind, .port = port});
+  if (!reason) return;
+  for (PathUser* user : users_)
+    if (user->path().here == port) leave_if_down(*user, *reason, now_s);
+}
+
+void PathBook::heard(PathUser& user, const PeerNotice& notice) {
+  const std::lock_guard lock(mutex_);
+  const double now_s = steady_now_s();
+  PathHealth& health = ways_of_[user.seat().peer].health;
+  if (notice.kind == PeerNotice::Kind::port_up) health.port_up(PathEnd::there, notice.port, now_s);
+  if (notice.kind != PeerNotice::Kind::port_down) return;
+  health.port_down(PathEnd::there, notice.port, now_s);
+  if (user.path().there == notice.port) leave_if_down(user, BreakReason::peer_port_down, now_s);
+}
+
+/// Otherwise it lives as long as its queue pair.
+void PathBook::leave_if_down(PathUser& user, BreakReason reason, double now_s) {
+  Ways& ways = ways_of_[user.seat().peer];
+  ways.health.set_paths(in_order(ways, user.seat()));
+  if (has_other_ways_ || ways.health.should_leave(user.path(), now_s)) user.leave(reason);
+}
+
+/// What happened before it was added has its consequences now.
+void PathBook::add(PathUser& user) {
+  const std::lock_guard lock(mutex_);
+  const double now_s = steady_now_s();
+  users_.insert(&user);
+  const PathHealth& health = ways_of_[user.seat().peer].health;
+  if (!health.is_up(PathEnd::here, user.path().here)) leave_if_down(user, BreakReason::port_down, now_s);
+  if (!health.is_up(PathEnd::there, user.path().there))
+    leave_if_down(user, BreakReason::peer_port_down, now_s);
+}
+
+void PathBook::remove(PathUser& user) {
+  const std::lock_guard lock(mutex_);
+  users_.erase(&user);
+}
+
+BetterWay PathBook::better_way(const PathUser& user) {
+  const std::lock_guard lock(mutex_);
+  Ways& ways = ways_of_[user.seat().peer];
+  const std::vector<Path> paths = in_order(ways, user.seat());
+  if (paths.empty() || paths.front() == user.path()) return BetterWay::none;
+  ways.health.set_paths(paths);
+  return ways.health.better_than(user.path(), steady_now_s()).empty() ? BetterWay::later : BetterWay::now;
+}
+
+}  // namespace tenax::comm::verbs

@@ -1,0 +1,129 @@
+// Where the messages of a delegated link go when RDMA ports and paths fail and come back.
+#include <map>
+
+#include "comm/delegates/watched_transport.hpp"
+#include "comm/verbs.hpp"
+#include "tests/comm/delegates/delegated_link_fixture.hpp"
+#include "tests/comm/verbs/fake_verbs.hpp"
+
+namespace tenax::comm {
+namespace {
+
+/// Two ranks with a device of two ports each, and TCP; not shared memory, which they would prefer.
+class VerbsReroutes : public DelegatedLinkTest {
+ protected:
+  VerbsReroutes() {
+    for (const char* name : kDevices) host.add_device(name, {fake_verbs::FakePort{}, fake_verbs::FakePort{}});
+    options.delegates = 2;
+  }
+  ~VerbsReroutes() override { ends.clear(); }  // before the host
+  std::unique_ptr<Transport> network_of(std::size_t rank, TransportKind kind) override {
+    VerbsSettings settings;
+    settings.ports.patterns = {{kDevices[rank]}};
+    settings.has_other_ways = kind == TransportKind::automatic;
+    settings.silence_s = 0.3;
+    verbs[rank] = create_verbs_rank(settings);
+    auto transport = create_transport({.kind = kind,
+                                       .interfaces = {"127.0.0.1"},
+                                       .secret = one_job(),
+                                       .create_verbs_listener = verbs[rank]->listener()});
+    return std::make_unique<WatchedTransport>(std::move(transport), [this](const Reroute& reroute) {
+      const std::lock_guard lock(mutex_);
+      told_.push_back(reroute);
+    });
+  }
+  void make_links_over(TransportKind kind) {
+    make_ends(kind);
+    for (Peer& peer : peers)
+      std::erase_if(peer.addresses, [](const std::string& address) { return address.starts_with("shm:"); });
+    make_link(0);
+    make_link(1);
+    exchange_both_ways(200);
+  }
+  void set_port(int number, ibv_port_state state) {
+    fake_verbs::FakePort port;
+    port.state = state;
+    host.set_port(kDevices[0], number, port);
+    host.raise(kDevices[0], state == IBV_PORT_ACTIVE ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, number);
+  }
+  std::vector<Reroute> told() {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+  /// Goes on with messages until a way is taken to one that begins so.
+  void exchange_until_to(const std::string& way, const std::string& reason) {
+    const auto deadline = kernels::Deadline::after_s(30);
+    for (;;) {
+      exchange_both_ways(100);
+      for (const Reroute& reroute : told())
+        if (reroute.to.starts_with(way) && (reason.empty() || reroute.reason == reason)) return;
+      ASSERT_FALSE(deadline.expired()) << "nothing went on over " << way;
+    }
+  }
+
+  static constexpr const char* kDevices[] = {"fake0", "fake1"};
+  fake_verbs::Host host;
+  std::unique_ptr<VerbsRank> verbs[2];
+
+ private:
+  std::mutex mutex_;
+  std::vector<Reroute> told_;
+};
+
+TEST_F(VerbsReroutes, leave_a_port_that_goes_down_for_the_other_and_return) {
+  make_links_over(TransportKind::verbs);
+  EXPECT_TRUE(told().empty());
+  set_port(1, IBV_PORT_DOWN);
+  exchange_until_to("verbs fake0:2 - fake1:", "port_down");
+  set_port(1, IBV_PORT_ACTIVE);
+  exchange_until_to("verbs fake0:1 - fake1:1", "healed");
+}
+
+TEST_F(VerbsReroutes, go_over_tcp_while_no_port_is_left_and_return) {
+  make_links_over(TransportKind::automatic);
+  set_port(1, IBV_PORT_DOWN);
+  set_port(2, IBV_PORT_DOWN);
+  exchange_until_to("tcp", "");
+  set_port(1, IBV_PORT_ACTIVE);
+  exchange_until_to("verbs fake0:1 - fake1:", "healed");
+}
+
+/// Every status at either end, losses of messages and of acknowledgements alone, and late writes.
+TEST_F(VerbsReroutes, lose_double_and_reorder_nothing_when_paths_fail) {
+  make_links_over(TransportKind::automatic);
+  std::mt19937 random(4);
+  int faults = 0;
+  const auto fail_a_path = [&] {
+    const std::size_t from = random() % 2;
+    const auto fault = static_cast<int>(random() % 4);
+    if (fault == 0) host.set_path(kDevices[from], kDevices[1 - from], {.is_lossy = true});
+    if (fault == 1) host.set_path(kDevices[from], kDevices[1 - from], {.delay_s = 0.02});
+    if (fault > 1)
+      host.fail_next(kDevices[from], static_cast<ibv_wc_status>(1 + random() % IBV_WC_GENERAL_ERR));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+    host.set_path(kDevices[from], kDevices[1 - from], {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ++faults;
+  };
+  while (faults < 6) exchange_both_ways(2000, fail_a_path);
+}
+
+/// Nothing tells of it but the silence; the other pair goes on.
+TEST_F(VerbsReroutes, leave_a_path_that_is_silent) {
+  make_links_over(TransportKind::verbs);
+  host.set_path(kDevices[0], kDevices[1], {.is_lossy = true});
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  host.set_path(kDevices[0], kDevices[1], {});
+  exchange_both_ways(500);
+}
+
+TEST_F(VerbsReroutes, survive_a_device_that_is_removed_and_comes_back) {
+  make_links_over(TransportKind::automatic);
+  host.remove_device(kDevices[0]);
+  exchange_until_to("tcp", "device_lost");
+  host.add_device(kDevices[0], {fake_verbs::FakePort{}, fake_verbs::FakePort{}});
+  exchange_until_to("verbs fake0:", "healed");
+}
+
+}  // namespace
+}  // namespace tenax::comm
