@@ -1,6 +1,6 @@
 # Sets TENAX_HAVE_CUDA, and where it is true gives the targets tenax_cuda_options (how .cu files are compiled), tenax_cuda
-# (runtime, cuBLASLt, cuDNN, NVTX) and tenax_nccl. Nothing of it needs libcuda to start: a machine without a driver runs
-# the same executable on its CPU.
+# (runtime, cuDNN, NVTX, headers of cuBLASLt, which is loaded when it is used) and tenax_nccl. Nothing of it needs libcuda to
+# start: a machine without a driver runs the same executable on its CPU.
 set(TENAX_HAVE_CUDA OFF)
 if(TENAX_CUDA STREQUAL "OFF")
   return()
@@ -55,7 +55,7 @@ target_link_libraries(tenax_cuda_options INTERFACE tenax_cuda)
 add_library(tenax_cuda INTERFACE)
 target_include_directories(tenax_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${TENAX_CUDNN_INCLUDE_DIR}
   ${TENAX_CUBLASLT_INCLUDE_DIR})
-target_link_libraries(tenax_cuda INTERFACE ${TENAX_CUDNN_LIBRARY} ${TENAX_CUBLASLT_LIBRARY} CUDA::cudart_static)
+target_link_libraries(tenax_cuda INTERFACE ${TENAX_CUDNN_LIBRARY} CUDA::cudart_static)
 
 add_library(tenax_nccl INTERFACE)
 target_include_directories(tenax_nccl SYSTEM INTERFACE ${TENAX_NCCL_INCLUDE_DIR})
