@@ -1,6 +1,8 @@
 #include "app/training/training_run.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
@@ -141,12 +143,16 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
 TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& machine,
                                                const parallel::Layout& layout,
                                                const parallel::PipelineContext& context) {
+  const std::vector<resilience::Strategy> allowed = allowed_strategies(rank_.deck().mitigate);
+  const bool may_swap = machine.has_room_for_swap() && std::find(allowed.begin(), allowed.end(),
+                                                                 resilience::Strategy::swap) != allowed.end();
   parallel::SwappableReplica replica(
       layout, context, [&](const parallel::ProcessGrid& grid, const parallel::Replica* before) {
         return std::make_unique<parallel::GptReplica>(
             layout, grid, context,
             parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph,
-                                          .before = dynamic_cast<const parallel::GptReplica*>(before)});
+                                          .before = dynamic_cast<const parallel::GptReplica*>(before),
+                                          .keeps_spare = may_swap});
       });
   const auto model = [&]() -> parallel::GptReplica& {
     return dynamic_cast<parallel::GptReplica&>(replica.current());

@@ -1,6 +1,7 @@
 #include "parallel/replica/gpt_replica.hpp"
 
 #include <array>
+#include <cstring>
 #include <numeric>
 
 #include "parallel/replica/swap_memory.hpp"
@@ -27,7 +28,7 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
     state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
                                              *layout_.optimizer, *data_group_, *embedding_group_,
                                              context.device, *stream_, sum_memory_of(layout_),
-                                             state_memory(options.before, context.device));
+                                             state_memory(options, context.device));
     mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_,
                                             stays(options.before) ? options.before->mirror_.get() : nullptr);
     stage_->bind(state_->weights(), state_->gradients());
@@ -45,15 +46,23 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
 
 // Host memory takes no room before it is written to: a rank asks for what the largest stage needs at once, to have it in any
 // place.
-StateBuffers GptReplica::state_memory(const GptReplica* before, kernels::Device& device) const {
+StateBuffers GptReplica::state_memory(const Options& options, kernels::Device& device) const {
+  const GptReplica* const before = options.before;
   if (stays(before)) return before->state_->buffers();
   const auto stage = static_cast<std::size_t>(coordinates_.pipeline);
   if (before) return before->state_->buffers_for(layout_.memory_of_stage[stage].state);
-  if (!device.is_host_memory() || layout_.grid.pipeline == 1 || layout_.has_peers) return {};
+  if (layout_.grid.pipeline == 1 || layout_.has_peers) return {};
   const StateMemory largest = largest_state(layout_);
-  return {.weights = device.allocate(largest.weights),
-          .gradients = device.allocate(largest.gradients),
-          .optimizer = nullptr};
+  StateBuffers given;
+  if (options.keeps_spare) {
+    given.optimizer = device.allocate(largest.optimizer);
+    given.spare = device.allocate(largest.optimizer);
+    if (device.is_host_memory()) std::memset(given.spare->data(), 0, given.spare->bytes());
+  }
+  if (!device.is_host_memory()) return given;
+  given.weights = device.allocate(largest.weights);
+  given.gradients = device.allocate(largest.gradients);
+  return given;
 }
 
 // Activations that the device has no room for wait on the host.

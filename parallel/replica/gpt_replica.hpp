@@ -24,6 +24,9 @@ class GptReplica final : public Replica {
     /// gradients, optimizer, mirror, activations. One that moves has new memory for what the old replica
     /// would miss, and of the rest what is large enough.
     const GptReplica* before = nullptr;
+    /// A second optimizer state's memory is kept from the start on, for a change of places, which it makes
+    /// twice as fast: fresh pages have to be cleared.
+    bool keeps_spare = false;
   };
   /// Collective. What `context` refers to must outlive the replica. Throws comm::AgreedError where a
   /// rank has no memory for its state, Error(rank) on a rank that has none for its activations.
@@ -50,7 +53,7 @@ class GptReplica final : public Replica {
 
  private:
   bool stays(const GptReplica* before) const { return before && before->coordinates_ == coordinates_; }
-  StateBuffers state_memory(const GptReplica* before, kernels::Device& device) const;
+  StateBuffers state_memory(const Options& options, kernels::Device& device) const;
   model::PipelineStage& allocate(int slots, kernels::Device& device);
   void announce(const PipelineRunner::Row& row);
   void run_passes(int microbatches, ScheduleObserver* observer);

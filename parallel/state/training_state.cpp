@@ -75,6 +75,7 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
                          ? given_or_new(given.gradients, device, memory.gradients)
                          : allocate_pieces(device, memory.gradients);
   optimizer_memory_ = given_or_new(given.optimizer, device, memory.optimizer);
+  spare_memory_ = given.spare;
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
   if (sum_memory == SumMemory::apart) {
@@ -102,15 +103,18 @@ std::shared_ptr<kernels::Buffer> TrainingState::allocate_pieces(kernels::Device&
 
 StateBuffers TrainingState::buffers_for(const StateMemory& needs) const {
   const StateMemory has = {weight_memory_->bytes(), gradient_memory_->bytes(), optimizer_memory_->bytes()};
-  switch (plan_reuse(has, needs)) {
-    case StateReuse::both:
-      return {.weights = gradient_memory_, .gradients = weight_memory_, .optimizer = nullptr};
-    case StateReuse::gradients:
-      return {.weights = nullptr, .gradients = gradient_memory_, .optimizer = nullptr};
-    case StateReuse::nothing:
-      break;
+  StateBuffers given;
+  if (spare_memory_ && spare_memory_->bytes() >= needs.optimizer) {
+    given.optimizer = spare_memory_;
+    given.spare = optimizer_memory_;
   }
-  return {};
+  const StateReuse reuse = plan_reuse(has, needs);
+  if (reuse != StateReuse::nothing) given.gradients = gradient_memory_;
+  if (reuse == StateReuse::both) {
+    given.weights = gradient_memory_;
+    given.gradients = weight_memory_;
+  }
+  return given;
 }
 
 void TrainingState::collect_owned() {

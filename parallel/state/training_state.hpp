@@ -46,6 +46,7 @@ StateReuse plan_reuse(const StateMemory& has, const StateMemory& needs);
 /// The memory of a state. Two states may own it, of which one is in use.
 struct StateBuffers {
   std::shared_ptr<kernels::Buffer> weights, gradients, optimizer;
+  std::shared_ptr<kernels::Buffer> spare;  ///< for the optimizer's state of another place; may be null
 };
 
 /// Where norm and update find the sums of the owned gradients.
@@ -91,8 +92,12 @@ class TrainingState {
   kernels::Tensor gradients() const { return gradients_; }
   const std::vector<OwnedState>& owned() const { return owned_; }
   GradientPiece piece(int bucket) const;
-  StateBuffers buffers() const { return {weight_memory_, gradient_memory_, optimizer_memory_}; }
-  /// What is used again for a state of another place on this rank (plan_reuse()); the rest is null.
+  StateBuffers buffers() const {
+    return {weight_memory_, gradient_memory_, optimizer_memory_, spare_memory_};
+  }
+  /// What is used again for a state of another place on this rank (plan_reuse()): its optimizer's state
+  /// lies in the spare memory where that is large enough, and this one's memory is its spare. The rest
+  /// is null.
   StateBuffers buffers_for(const StateMemory& needs) const;
   /// SumMemory::apart, in host memory: what all pieces lie in, which other replicas on this host may
   /// read. Else empty.
@@ -150,7 +155,8 @@ class TrainingState {
   kernels::Stream& stream_;
   ShardMap shards_;
   std::vector<std::shared_ptr<const comm::SharedMemory>> shared_memory_;
-  std::shared_ptr<kernels::Buffer> weight_memory_, gradient_memory_, sum_memory_, optimizer_memory_;
+  std::shared_ptr<kernels::Buffer> weight_memory_, gradient_memory_, sum_memory_, optimizer_memory_,
+      spare_memory_;
   std::unique_ptr<kernels::Buffer> step_memory_, coefficient_memory_;
   kernels::Tensor weights_, gradients_, sum_shard_, master_shard_, coefficients_;  // sum_shard_: if apart
   std::vector<kernels::Tensor> moment_shards_;

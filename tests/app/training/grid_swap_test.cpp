@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 
@@ -80,6 +81,7 @@ struct Course {
   std::function<void(int rank, const Addresses& before, const Addresses& after)> on_change = {};
   io::ComputeDtype dtype = io::ComputeDtype::fp32;
   std::function<std::unique_ptr<kernels::Device>()> create_device = kernels::create_cpu_device;
+  bool keeps_spare = false;
 };
 
 io::Deck deck_of(const Course& course) {
@@ -105,7 +107,8 @@ class ModelRank {
             [&](const parallel::ProcessGrid& grid, const parallel::Replica* before) {
               auto built = std::make_unique<parallel::GptReplica>(
                   layout_, grid, context_,
-                  parallel::GptReplica::Options{.before = dynamic_cast<const parallel::GptReplica*>(before)});
+                  parallel::GptReplica::Options{.before = dynamic_cast<const parallel::GptReplica*>(before),
+                                                .keeps_spare = course_.keeps_spare});
               if (course_.on_build) course_.on_build(world_.rank(), grid);
               return built;
             }),
@@ -316,6 +319,21 @@ TEST(GridSwap, a_rank_that_stays_keeps_its_memory_and_one_that_moves_what_the_ol
     EXPECT_EQ(after.moments != before.moments, moves);
   };
   EXPECT_TRUE(run({.changes = {swapped(1, 2), kIdentity}, .on_change = check}) == undisturbed());
+}
+
+TEST(GridSwap, a_second_state_that_is_kept_takes_what_moves_and_then_what_moves_back) {
+  for (const io::ComputeDtype dtype : {io::ComputeDtype::fp32, io::ComputeDtype::bf16}) {
+    std::array<const void*, kRanks> at_first = {};
+    const auto check = [&](int rank, const Addresses& before, const Addresses& after) {
+      const void*& first = at_first[static_cast<std::size_t>(rank)];
+      EXPECT_TRUE(!first || after.moments == first);
+      first = before.moments;
+      EXPECT_EQ(after.moments != before.moments, rank / 2 == 1 || rank / 2 == 2);
+    };
+    const Result result =
+        run({.changes = {swapped(1, 2), kIdentity}, .on_change = check, .dtype = dtype, .keeps_spare = true});
+    EXPECT_TRUE(result == run({.changes = std::vector<Permutation>(2), .dtype = dtype}));
+  }
 }
 
 TEST(GridSwap, master_weights_apart_from_the_weights_move_without_a_changed_bit) {

@@ -218,6 +218,24 @@ TEST(StateReuse, gives_another_state_of_the_rank_what_is_planned_and_the_same_pl
   });
 }
 
+TEST(StateReuse, puts_the_optimizer_of_another_place_into_spare_memory_that_is_large_enough) {
+  on_ranks(1, [](comm::World& world) {
+    Rank rank(world, DType::f32);
+    const StateMemory needs =
+        TrainingState::plan_memory(rank.state.shards(), DType::f32, optimizer_of_name("adamw"));
+    for (const bool is_enough : {true, false}) {
+      StateBuffers given = rank.state.buffers();
+      given.spare = rank.device->allocate(is_enough ? needs.optimizer : needs.optimizer / 2);
+      const TrainingState state(rank.table, DType::f32, optimizer_of_name("adamw"), *rank.data, *rank.alone,
+                                *rank.device, *rank.stream, SumMemory::in_place, given);
+      const StateBuffers next = state.buffers_for(needs);
+      EXPECT_EQ(next.optimizer, is_enough ? given.spare : nullptr);
+      EXPECT_EQ(next.spare, is_enough ? given.optimizer : nullptr);
+      EXPECT_EQ(state.buffers().spare, given.spare);
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, TrainingStateOn, testing::Values(1, 2, 3, 4));
 
 }  // namespace
