@@ -54,12 +54,12 @@ StateBuffers GptReplica::state_memory(const Options& options, kernels::Device& d
   if (layout_.grid.pipeline == 1 || layout_.has_peers) return {};
   const StateMemory largest = largest_state(layout_);
   StateBuffers given;
-  if (options.keeps_spare) {
-    given.optimizer = device.allocate(largest.optimizer);
-    given.spare = device.allocate(largest.optimizer);
-    if (device.is_host_memory()) std::memset(given.spare->data(), 0, given.spare->bytes());
-  }
+  if (options.keeps_spare) given.spare = device.allocate(largest.optimizer);
   if (!device.is_host_memory()) return given;
+  if (given.spare) {
+    given.optimizer = device.allocate(largest.optimizer);
+    std::memset(given.spare->data(), 0, given.spare->bytes());
+  }
   given.weights = device.allocate(largest.weights);
   given.gradients = device.allocate(largest.gradients);
   return given;

@@ -24,8 +24,8 @@ class GptReplica final : public Replica {
     /// gradients, optimizer, mirror, activations. One that moves has new memory for what the old replica
     /// would miss, and of the rest what is large enough.
     const GptReplica* before = nullptr;
-    /// A second optimizer state's memory is kept from the start on, for a change of places, which it makes
-    /// twice as fast: fresh pages have to be cleared.
+    /// Memory for a second optimizer state is kept from the start on, for a change of places: to clear
+    /// fresh pages takes longer than the state takes to come.
     bool keeps_spare = false;
   };
   /// Collective. What `context` refers to must outlive the replica. Throws comm::AgreedError where a

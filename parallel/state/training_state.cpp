@@ -106,7 +106,7 @@ StateBuffers TrainingState::buffers_for(const StateMemory& needs) const {
   StateBuffers given;
   if (spare_memory_ && spare_memory_->bytes() >= needs.optimizer) {
     given.optimizer = spare_memory_;
-    given.spare = optimizer_memory_;
+    if (optimizer_memory_->bytes() >= spare_memory_->bytes()) given.spare = optimizer_memory_;
   }
   const StateReuse reuse = plan_reuse(has, needs);
   if (reuse != StateReuse::nothing) given.gradients = gradient_memory_;

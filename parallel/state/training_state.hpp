@@ -96,8 +96,8 @@ class TrainingState {
     return {weight_memory_, gradient_memory_, optimizer_memory_, spare_memory_};
   }
   /// What is used again for a state of another place on this rank (plan_reuse()): its optimizer's state
-  /// lies in the spare memory where that is large enough, and this one's memory is its spare. The rest
-  /// is null.
+  /// lies in the spare memory where that is large enough, and this one's memory is its spare where it is
+  /// as large. The rest is null.
   StateBuffers buffers_for(const StateMemory& needs) const;
   /// SumMemory::apart, in host memory: what all pieces lie in, which other replicas on this host may
   /// read. Else empty.
