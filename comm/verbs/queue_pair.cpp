@@ -181,6 +181,13 @@ std::optional<Completion> QueuePair::next() {
   return std::nullopt;
 }
 
+std::optional<BreakReason> QueuePair::failure_of_port() const {
+  ibv_port_attr attributes{};
+  if (ibv_query_port(device_->context(), static_cast<std::uint8_t>(port_.number), &attributes) != 0)
+    return BreakReason::device_lost;
+  return attributes.state == IBV_PORT_ACTIVE ? std::nullopt : std::optional(BreakReason::port_down);
+}
+
 int QueuePair::channel() const { return channel_->fd; }
 
 void QueuePair::arm() { arm(0); }

@@ -83,6 +83,8 @@ class QueuePair {
   int sends_under_way() const { return sends_under_way_; }
   /// Why it is broken, once next() has seen it. What was only flushed has no reason of its own.
   const std::optional<CompletionFault>& fault() const { return fault_; }
+  /// What its port says for itself: device_lost, port_down, or nothing (it is active).
+  std::optional<BreakReason> failure_of_port() const;
 
   /// For poll(): readable once something has completed after arm().
   int channel() const;

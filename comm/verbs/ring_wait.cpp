@@ -1,5 +1,6 @@
 // What ends a connection, in the order in which it is told: this end, what somebody has noted (the other end among them), the
-// other end, the device. A queue pair that the other end took down with itself fails here too; that it left is the reason then.
+// port whose device flushed what was under way without a word, the other end, the device. A queue pair that the other end took
+// down with itself fails here too; that it left is the reason then. A flush often comes sooner than the event that explains it.
 #include "comm/verbs/ring_wait.hpp"
 
 #include <algorithm>
@@ -11,6 +12,8 @@ void RingWait::check() {
   const bool has_left = peer_.look() != PeerSocket::State::open;
   const std::optional<CompletionFault>& fault = queue_pair_.fault();
   if (const auto noted = note_.get(); noted && (has_left || fault)) fail(*noted, sentence_of(*noted));
+  if (const auto of_port = fault && !fault->reason ? queue_pair_.failure_of_port() : std::nullopt)
+    fail(*of_port, sentence_of(*of_port));
   if (has_left) fail(BreakReason::peer_gone, sentence_of(BreakReason::peer_gone));
   if (fault) fail(fault->reason, fault->sentence());
 }

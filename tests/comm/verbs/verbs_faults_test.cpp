@@ -99,11 +99,15 @@ TEST_F(VerbsFaults, a_port_that_goes_down_breaks_its_connections) {
   EXPECT_NE(message.find("the port carries nothing"), std::string::npos) << message;
 }
 
+/// Nobody reads its events here: what it flushes is all there is to see.
 TEST_F(VerbsFaults, a_device_that_is_removed_breaks_its_connections) {
   pair().connect();
   host.remove_device("fake0");
   const std::string message = error_of([&] { send_messages(zero(), 1, 100); });
   EXPECT_NE(message.find("verbs fake0:1 - fake1:1: "), std::string::npos) << message;
+  EXPECT_EQ(zero().break_reason(), "device_lost") << message;
+  EXPECT_NE(error_of([&] { one().receive(Deadline::after_s(20)); }), "no error");
+  EXPECT_EQ(one().break_reason(), "peer_port_down");
   EXPECT_NE(error_of([&] { pair().connect(); }, kernels::Scope::rank).find("no such device"),
             std::string::npos);
 }

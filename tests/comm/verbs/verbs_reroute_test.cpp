@@ -50,6 +50,12 @@ class VerbsReroutes : public DelegatedLinkTest {
     const std::lock_guard lock(mutex_);
     return told_;
   }
+  std::string told_in_words() {
+    std::string words;
+    for (const Reroute& reroute : told())
+      words += "\n  " + reroute.from + " -> " + reroute.to + ": " + reroute.reason;
+    return words;
+  }
   /// Goes on with messages until a way is taken to one that begins so.
   void exchange_until_to(const std::string& way, const std::string& reason) {
     const auto deadline = kernels::Deadline::after_s(30);
@@ -57,7 +63,7 @@ class VerbsReroutes : public DelegatedLinkTest {
       exchange_both_ways(100);
       for (const Reroute& reroute : told())
         if (reroute.to.starts_with(way) && (reason.empty() || reroute.reason == reason)) return;
-      ASSERT_FALSE(deadline.expired()) << "nothing went on over " << way;
+      ASSERT_FALSE(deadline.expired()) << "nothing went on over " << way << "; told:" << told_in_words();
     }
   }
 
