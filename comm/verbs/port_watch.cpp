@@ -60,6 +60,20 @@ PortStatus lost(const PortStatus& before) {
 
 }  // namespace
 
+const char* name_of(PortChange::Kind kind) {
+  switch (kind) {
+    case PortChange::Kind::down:
+      return "down";
+    case PortChange::Kind::up:
+      return "up";
+    case PortChange::Kind::lost:
+      return "lost";
+    case PortChange::Kind::found:
+      break;
+  }
+  return "found";
+}
+
 PortWatch::PortWatch(const std::vector<PortStatus>& ports, VerbsPortOptions options, OnChange on_change,
                      double looks_s)
     : options_(std::move(options)),

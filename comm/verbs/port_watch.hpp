@@ -29,6 +29,9 @@ struct PortChange {
   PortStatus status;
 };
 
+/// "down", "up", "lost", "found".
+const char* name_of(PortChange::Kind kind);
+
 /// Reads the asynchronous events of devices and asks each port that they are about what it is like. A
 /// device that fails or goes is let go and looked for by its name. Every port is asked again with each
 /// look, though no event may have come.

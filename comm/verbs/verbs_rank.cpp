@@ -8,20 +8,6 @@ namespace tenax::comm {
 namespace verbs {
 namespace {
 
-const char* state_of(PortChange::Kind kind) {
-  switch (kind) {
-    case PortChange::Kind::down:
-      return "down";
-    case PortChange::Kind::up:
-      return "up";
-    case PortChange::Kind::lost:
-      return "lost";
-    case PortChange::Kind::found:
-      break;
-  }
-  return "found";
-}
-
 /// What ends connections over the port; nothing: it can be used.
 std::optional<BreakReason> reason_of(const PortChange& change) {
   if (change.kind == PortChange::Kind::lost) return BreakReason::device_lost;
@@ -62,7 +48,7 @@ class WatchedRank final : public VerbsRank {
   void take(const PortChange& change) {
     book_->port_changed(change.status.name, reason_of(change));
     if (settings_.on_port_change)
-      settings_.on_port_change({change.status.name, state_of(change.kind), change.status.obstacle});
+      settings_.on_port_change({change.status.name, name_of(change.kind), change.status.obstacle});
   }
 
   const VerbsSettings settings_;

@@ -13,20 +13,6 @@ namespace {
 
 using tenax::comm::verbs::PortChange;
 
-const char* name_of(PortChange::Kind kind) {
-  switch (kind) {
-    case PortChange::Kind::down:
-      return "down";
-    case PortChange::Kind::up:
-      return "up";
-    case PortChange::Kind::lost:
-      return "lost";
-    case PortChange::Kind::found:
-      break;
-  }
-  return "found";
-}
-
 /// "12.345 down rxe_a0:1 is DOWN", "13.210 up rxe_a0:1 10.77.0.1"; seconds of the system's uptime.
 void print(const PortChange& change) {
   const auto& status = change.status;
