@@ -2,15 +2,18 @@
 # microbatches are shared out because of a rank that becomes slow besides, and in the end the run leaves its host.
 source "$(dirname "$0")/failslow.sh"
 deck=$TENAX_SOURCE/tests/bench/failslow.toml
-slow_link='inject.0.kind=link_delay inject.0.ranks=[0,1] inject.0.delay_ms=20 inject.0.from_step=30'
+slow_link='inject.0.kind=link_delay inject.0.ranks=[0,1] inject.0.delay_ms=60 inject.0.from_step=30'
 
-# A slow link of a data group: no ring of two leaves it out, and other places do. They are taken back when tests say that it has healed.
+# A slow link of a data group: no ring of two leaves it out, and other places do. They are taken back when tests say that it has healed
+# and min_gain of the iterations since is more than a move costs. Beside other programs that is four times as much as alone, and each
+# iteration's votes take longer as long as anything is slow.
 other_places() {
-  must_train 4 $deck run.name=$1 $(layout 1 2 2) batch.global_batch_size=16 run.train_steps=140 device.forward_ms=3 \
-    device.backward_input_ms=3 device.backward_weight_ms=3 detect.probe_seconds=0.3 'mitigate.strategies=["swap"]' $slow_link inject.0.to_step=80
+  must_train 4 $deck run.name=$1 $(layout 1 2 2) batch.global_batch_size=16 run.train_steps=240 device.forward_ms=3 \
+    device.backward_input_ms=3 device.backward_weight_ms=3 detect.probe_seconds=0.3 \
+    'mitigate.strategies=["swap"]' mitigate.min_gain=0.1 $slow_link inject.0.to_step=80
   acts $1 mitigate swap '"rank_of_position": \[0, *3, *2, *1\]\|"rank_of_position": \[2, *1, *0, *3\]' && paid $1 &&
     acts $1 revert swap '"reason": "healed".*"rank_of_position": \[0, *1, *2, *3\]' && heals $1 '"ranks": \[0, *1\]' &&
-    awk -v h="$(median_ms $1 8 30)" -v n="$(median_ms $1 30 36)" -v c="$(median_ms $1 64 80)" 'BEGIN { exit !(n > 1.3 * h && c < 1.15 * h) }'
+    awk -v h="$(median_ms $1 8 30)" -v n="$(median_ms $1 30 36)" -v c="$(median_ms $1 64 80)" 'BEGIN { exit !(n > 1.8 * h && c < 1.5 * h) }'
 }
 found other_places
 
