@@ -19,6 +19,7 @@
 #include "parallel/layout/batch_plan.hpp"
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
+#include "parallel/replica/swap_memory.hpp"
 #include "parallel/state/optimizer.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
 #include "resilience/mitigation/strategy.hpp"
@@ -138,6 +139,11 @@ std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& 
                                                                  : Strategy::swap);
   if (section.restart == io::RestartElsewhere::exit) allowed.push_back(Strategy::restart);
   return allowed;
+}
+
+std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bool swap_fits) {
+  const bool may_swap = swap_fits && deck.mitigate.strategies.has(io::Mitigation::swap);
+  return may_swap ? parallel::spare_bytes(layout) : 0;
 }
 
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck) {

@@ -62,6 +62,9 @@ parallel::PipelineOptions pipeline_options(const io::Deck& deck);
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
 /// What the deck allows against what is slow.
 std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& section);
+/// What each rank keeps for a change of places from the start on, bytes: 0 where the deck allows none, or
+/// `swap_fits` (parallel::swap_bytes) says that there is no room for one.
+std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bool swap_fits);
 
 /// `learning_rate`: of this update, the `number`-th from 1. `tokens`: of the global batch.
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,

@@ -111,8 +111,23 @@ std::vector<std::string> possible_strategies(const io::Deck& deck, const paralle
   return names;
 }
 
+/// What a run takes beside what its layout tells, bytes.
+struct Besides {
+  std::optional<std::size_t> swap;  ///< of a rank, for a change of places; none: there is no room
+  std::size_t spare;                ///< of that, from the start on
+  std::size_t host;                 ///< of all ranks, of their hosts' memory, `spare` with it
+
+  Besides(const io::Deck& deck, const parallel::Layout& layout, const parallel::MemoryRoom& room,
+          const kernels::Device& device)
+      : swap(parallel::swap_bytes(layout, room)),
+        spare(spare_bytes(deck, layout, swap.has_value())),
+        host(host_bytes(layout, device)) {
+    if (device.is_host_memory()) host += spare * static_cast<std::size_t>(layout.grid.ranks());
+  }
+};
+
 std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
-                      double rate, std::optional<std::size_t> swap_bytes) {
+                      double rate, const Besides& besides) {
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::vector<io::JsonObject> stages;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) stages.push_back(stage_json(layout, s));
@@ -126,25 +141,30 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
-  plan.add("host_memory_bytes", static_cast<std::int64_t>(host_bytes(layout, *choice.device)));
-  plan.add_json("swap_bytes", swap_bytes ? std::to_string(*swap_bytes) : "null");
+  plan.add("host_memory_bytes", static_cast<std::int64_t>(besides.host));
+  plan.add_json("swap_bytes", besides.swap ? std::to_string(*besides.swap) : "null");
   plan.add("schedule", deck.pipeline.schedule.word())
       .add("schedule_of_stage", schedule_rows(layout.schedule));
   plan.add("predicted_iteration_ms", timeline.makespan_s * 1e3).add("bubble_rate", timeline.bubble_rate);
   plan.add("delay_tolerance_ms", tolerances_ms)
-      .add("strategies", possible_strategies(deck, layout, *choice.device, swap_bytes.has_value()));
+      .add("strategies", possible_strategies(deck, layout, *choice.device, besides.swap.has_value()));
   return plan.add("stages", stages).text();
 }
 
-std::string swap_text(std::optional<std::size_t> bytes) {
-  if (!bytes)
+std::string swap_text(const Besides& besides) {
+  if (!besides.swap)
     return "ranks cannot change places while the run goes on: there is no room for both states of a rank";
-  return "while ranks change places, each takes up to " + bytes_text(static_cast<double>(*bytes)) + " more";
+  const std::string takes = "while ranks change places, each takes up to " +
+                            bytes_text(static_cast<double>(*besides.swap - besides.spare)) + " more";
+  if (besides.spare == 0) return takes;
+  return takes + ", besides " + bytes_text(static_cast<double>(besides.spare)) +
+         " that it keeps for that from the start on";
 }
 
 void print_text(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice, double rate,
-                std::optional<std::size_t> swap_bytes) {
-  std::printf("%s\n", banner(deck, layout, *choice.device, rate * layout.grid.ranks()).c_str());
+                const Besides& besides) {
+  std::printf("%s\n",
+              banner(deck, layout, *choice.device, rate * layout.grid.ranks(), besides.spare).c_str());
   if (!choice.note.empty()) std::printf("note     %s\n", choice.note.c_str());
   if (const auto missing = missing_data(deck); !missing.empty())
     std::printf("note     not on this machine, which a plan does not need: %s%s\n", missing.front().c_str(),
@@ -165,12 +185,12 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
                 bytes_text(t.pipeline).c_str(), bytes_text(t.data).c_str(),
                 deck.parallel.replicas > 1 ? (", " + bytes_text(t.replica)).c_str() : "");
   }
-  if (const std::size_t all = host_bytes(layout, *choice.device); all > 0)
+  if (besides.host > 0)
     std::printf("\nall ranks%s take %s of host memory; %s are available here\n",
                 deck.parallel.replicas > 1 ? " of a replica" : "",
-                bytes_text(static_cast<double>(all)).c_str(),
+                bytes_text(static_cast<double>(besides.host)).c_str(),
                 bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
-  if (layout.has_data && layout.grid.ranks() > 1) std::printf("%s\n", swap_text(swap_bytes).c_str());
+  if (layout.has_data && layout.grid.ranks() > 1) std::printf("%s\n", swap_text(besides).c_str());
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::printf(
       "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
@@ -183,7 +203,7 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
     std::printf("link %zu-%zu tolerates a delay of %.4g ms at 1%% loss\n", link, link + 1,
                 1e3 * tolerances[link]);
   std::string strategies;
-  for (const std::string& name : possible_strategies(deck, layout, *choice.device, swap_bytes.has_value()))
+  for (const std::string& name : possible_strategies(deck, layout, *choice.device, besides.swap.has_value()))
     strategies += (strategies.empty() ? "" : ", ") + name;
   std::printf("against what becomes slow: %s\n", strategies.empty() ? "nothing" : strategies.c_str());
   if (layout.grid.pipeline > 1) std::printf("\n%s", parallel::draw_gantt(layout.schedule, timeline).c_str());
@@ -230,11 +250,11 @@ int plan_command(const std::vector<std::string>& arguments) {
   const double rate =
       device.has_data() ? measure_matmul_rate(device, gpt_config(deck.model).compute_dtype) : 0;
   const parallel::Layout layout = plan_layout(deck, rate, room);
-  const std::optional<std::size_t> swap = parallel::swap_bytes(layout, room);
+  const Besides besides(deck, layout, room, device);
   if (line.has("json"))
-    std::printf("%s\n", plan_json(deck, layout, choice, rate, swap).c_str());
+    std::printf("%s\n", plan_json(deck, layout, choice, rate, besides).c_str());
   else
-    print_text(deck, layout, choice, rate, swap);
+    print_text(deck, layout, choice, rate, besides);
   return 0;
 }
 

@@ -93,7 +93,7 @@ std::string emulated_lines(const io::Deck& deck, const parallel::Layout& layout,
 }  // namespace
 
 std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
-                   double machine_flop_per_second) {
+                   double machine_flop_per_second, std::size_t spare) {
   const model::GptConfig& c = layout.config;
   const auto largest = std::max_element(layout.memory_of_stage.begin(), layout.memory_of_stage.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
@@ -109,13 +109,14 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
   if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
   text +=
       format("memory   up to %s a rank: weights %s, gradients %s, optimizer %s, activations %s, scratch %s",
-             bytes_text(static_cast<double>(largest->total())).c_str(),
+             bytes_text(static_cast<double>(largest->total() + spare)).c_str(),
              bytes_text(static_cast<double>(largest->state.weights)).c_str(),
              bytes_text(static_cast<double>(largest->state.gradients)).c_str(),
              bytes_text(static_cast<double>(largest->state.optimizer)).c_str(),
              bytes_text(static_cast<double>(largest->activations)).c_str(),
              bytes_text(static_cast<double>(largest->scratch)).c_str());
   if (largest->workspace > 0) text += ", workspace " + bytes_text(static_cast<double>(largest->workspace));
+  if (spare > 0) text += ", kept for a change of places " + bytes_text(static_cast<double>(spare));
   text += "\n";
   if (largest->host_state > 0)
     text += format("         and %s of host memory that checkpoints are written from\n",

@@ -9,9 +9,10 @@
 
 namespace tenax::app {
 
-/// Model, parameters, layout, memory per rank, back end: a few lines of at most 80 columns.
+/// Model, parameters, layout, memory per rank, back end: a few lines of at most 80 columns. `spare`: what
+/// each rank keeps for a change of places, bytes.
 std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
-                   double machine_flop_per_second);
+                   double machine_flop_per_second, std::size_t spare);
 
 /// Where the files are, and a sample if the model writes text.
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);

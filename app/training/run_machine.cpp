@@ -101,6 +101,7 @@ parallel::Layout RunMachine::plan_layout() {
   rank_.control().agree(
       [&] { layout = parallel::plan_layout(request, flop_per_second_ / rank_.world().size(), room); });
   has_room_for_swap_ = layout.grid.ranks() > 1 && parallel::swap_bytes(layout, room).has_value();
+  spare_bytes_ = app::spare_bytes(rank_.deck(), layout, has_room_for_swap_);
   return layout;
 }
 

@@ -33,6 +33,8 @@ class RunMachine {
   parallel::Layout plan_layout();
   /// Equal on all ranks, after plan_layout(): ranks may change places (parallel::swap_bytes).
   bool has_room_for_swap() const { return has_room_for_swap_; }
+  /// What each rank keeps for that, bytes.
+  std::size_t spare_bytes() const { return spare_bytes_; }
   /// Says on the console what a person should know of the machine, and refuses a layout that the
   /// hosts have no memory for.
   void check(const parallel::Layout& layout);
@@ -96,6 +98,7 @@ class RunMachine {
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;
   bool has_room_for_swap_ = false;
+  std::size_t spare_bytes_ = 0;
   double flop_per_second_ = 0;
   std::unique_ptr<resilience::DeviceProbe> probe_;  // of device_
 };

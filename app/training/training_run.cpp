@@ -1,8 +1,6 @@
 #include "app/training/training_run.hpp"
 
-#include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
@@ -49,7 +47,8 @@ TrainingRun::Epilogue TrainingRun::train() {
   if (state.is_finished()) return already_finished(state.steps());
   RunMachine machine(rank_);
   const parallel::Layout layout = machine.plan_layout();
-  rank_.console().say(banner(rank_.deck(), layout, machine.device(), machine.flop_per_second()));
+  rank_.console().say(
+      banner(rank_.deck(), layout, machine.device(), machine.flop_per_second(), machine.spare_bytes()));
   machine.check(layout);
   state.check_disk();
   const parallel::PipelineContext context = machine.create_context(layout);
@@ -62,7 +61,8 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   RunState state = RunState::of_replica(rank_);
   RunMachine machine(rank_);
   const parallel::Layout layout = machine.plan_layout();
-  rank_.console().say(banner(rank_.deck(), layout, machine.device(), machine.flop_per_second()));
+  rank_.console().say(
+      banner(rank_.deck(), layout, machine.device(), machine.flop_per_second(), machine.spare_bytes()));
   machine.check(layout);
   const parallel::PipelineContext context = machine.create_context(layout);
   if (machine.emulated()) {
@@ -143,16 +143,13 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
 TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& machine,
                                                const parallel::Layout& layout,
                                                const parallel::PipelineContext& context) {
-  const std::vector<resilience::Strategy> allowed = allowed_strategies(rank_.deck().mitigate);
-  const bool may_swap = machine.has_room_for_swap() && std::find(allowed.begin(), allowed.end(),
-                                                                 resilience::Strategy::swap) != allowed.end();
   parallel::SwappableReplica replica(
       layout, context, [&](const parallel::ProcessGrid& grid, const parallel::Replica* before) {
         return std::make_unique<parallel::GptReplica>(
             layout, grid, context,
             parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph,
                                           .before = dynamic_cast<const parallel::GptReplica*>(before),
-                                          .keeps_spare = may_swap});
+                                          .keeps_spare = machine.spare_bytes() > 0});
       });
   const auto model = [&]() -> parallel::GptReplica& {
     return dynamic_cast<parallel::GptReplica&>(replica.current());

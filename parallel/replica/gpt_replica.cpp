@@ -54,7 +54,7 @@ StateBuffers GptReplica::state_memory(const Options& options, kernels::Device& d
   if (layout_.grid.pipeline == 1 || layout_.has_peers) return {};
   const StateMemory largest = largest_state(layout_);
   StateBuffers given;
-  if (options.keeps_spare) given.spare = device.allocate(largest.optimizer);
+  if (options.keeps_spare) given.spare = device.allocate(spare_bytes(layout_));
   if (!device.is_host_memory()) return given;
   if (given.spare) {
     given.optimizer = device.allocate(largest.optimizer);

@@ -10,7 +10,9 @@ std::size_t excess(std::size_t needs, std::size_t has) { return needs > has ? ne
 /// Bytes that the state of stage `next` takes on a rank that has that of stage `now`. Host memory is
 /// asked for in the size of the largest stage, and taken as far as it is written to.
 std::size_t new_state(const Layout& layout, bool is_host_memory, std::size_t now, std::size_t next) {
-  const StateMemory &has = layout.memory_of_stage[now].state, &needs = layout.memory_of_stage[next].state;
+  const StateMemory& has = layout.memory_of_stage[now].state;
+  StateMemory needs = layout.memory_of_stage[next].state;
+  needs.optimizer = std::max(needs.optimizer, spare_bytes(layout));
   switch (plan_reuse(is_host_memory ? largest_state(layout) : has, needs)) {
     case StateReuse::both:
       return needs.optimizer + excess(needs.weights, has.gradients) + excess(needs.gradients, has.weights);
@@ -52,6 +54,11 @@ StateMemory largest_state(const Layout& layout) {
     largest.optimizer = std::max(largest.optimizer, memory.state.optimizer);
   }
   return largest;
+}
+
+std::size_t spare_bytes(const Layout& layout) {
+  const bool is_kept = layout.has_data && layout.grid.pipeline > 1 && !layout.has_peers;
+  return is_kept ? largest_state(layout).optimizer : 0;
 }
 
 std::optional<std::size_t> swap_bytes(const Layout& layout, const MemoryRoom& room) {

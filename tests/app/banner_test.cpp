@@ -10,7 +10,7 @@
 namespace tenax::app {
 namespace {
 
-std::string banner_of(int tensor, int pipeline, int data, int replicas = 1) {
+std::string banner_of(int tensor, int pipeline, int data, int replicas = 1, std::size_t spare = 0) {
   io::Deck deck;
   deck.run.name = "a-run";
   deck.model.num_layers = 96;
@@ -24,7 +24,7 @@ std::string banner_of(int tensor, int pipeline, int data, int replicas = 1) {
   constexpr double kFlopPerSecond = 1e15;
   constexpr std::size_t kPlenty = std::size_t{1} << 50;
   return banner(deck, plan_layout(deck, kFlopPerSecond, kPlenty), *kernels::create_cpu_device(),
-                kFlopPerSecond);
+                kFlopPerSecond, spare);
 }
 
 TEST(Banner, fits_into_80_columns_and_breaks_no_word) {
@@ -38,6 +38,15 @@ TEST(Banner, fits_into_80_columns_and_breaks_no_word) {
     EXPECT_NE(words.find("96 layers, 96 heads, width 12288, T 2048, vocabulary 50257: "), std::string::npos);
     EXPECT_NE(words.find(" a rank: weights "), std::string::npos);
   }
+}
+
+TEST(Banner, counts_what_ranks_keep_for_a_change_of_places) {
+  constexpr std::size_t kTib = std::size_t{1} << 40;
+  const std::string without = banner_of(1, 2, 4), with = banner_of(1, 2, 4, 1, kTib);
+  const auto up_to = [](const std::string& text) { return std::stod(text.substr(text.find("up to ") + 6)); };
+  EXPECT_EQ(without.find("change of places"), std::string::npos);
+  EXPECT_NE(with.find("change of places"), std::string::npos);
+  EXPECT_NEAR(up_to(with), up_to(without) + 1, 0.01) << with;
 }
 
 TEST(Banner, says_what_share_each_replica_has_and_how_gradients_travel) {

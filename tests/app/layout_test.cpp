@@ -186,11 +186,30 @@ TEST(Layout, a_swap_of_ranks_takes_another_optimizer_state_and_what_the_rank_has
   const std::size_t to_first =
       new_for_same_stage(stages[0]) + 2 * (stages[0].state.weights - stages[1].state.weights) +
       (stages[0].activations - stages[1].slots * (stages[0].activations / stages[0].slots));
-  const std::size_t to_last = new_for_same_stage(stages[1]) + stages[1].activations;
+  // The first stage's optimizer state, for which there is room in any place, is larger as well.
+  const std::size_t to_last = new_for_same_stage(stages[1]) + stages[1].activations +
+                              stages[0].state.optimizer - stages[1].state.optimizer;
   EXPECT_EQ(parallel::swap_bytes(layout, kPlenty), std::max(to_first, to_last));
   const std::size_t room = std::max(stages[1].total() + to_first, stages[0].total() + to_last);
   EXPECT_EQ(parallel::swap_bytes(layout, room), std::max(to_first, to_last));
   EXPECT_EQ(parallel::swap_bytes(layout, room - 1), std::nullopt);
+}
+
+TEST(Layout, memory_for_a_swap_is_kept_where_the_deck_allows_one_and_it_fits) {
+  const auto kept = [](const io::Deck& deck, bool swap_fits = true) {
+    return spare_bytes(deck, plan_layout(deck, kFlopPerSecond, kPlenty), swap_fits);
+  };
+  io::Deck pipeline = deck(1, 2, 2);
+  const parallel::Layout layout = plan_layout(pipeline, kFlopPerSecond, kPlenty);
+  EXPECT_EQ(kept(pipeline), layout.memory_of_stage[0].state.optimizer);
+  EXPECT_LT(kept(pipeline), parallel::swap_bytes(layout, kPlenty));
+  EXPECT_EQ(kept(pipeline, false), 0U);
+  EXPECT_EQ(kept(deck(2, 1, 2)), 0U);
+  pipeline.mitigate.strategies = {io::Mitigation::ring};
+  EXPECT_EQ(kept(pipeline), 0U);
+  io::Deck replicas = deck(1, 2, 2);
+  replicas.parallel.replicas = 2;
+  EXPECT_EQ(kept(replicas), 0U);
 }
 
 TEST(Layout, a_swap_of_ranks_on_gpus_takes_pinned_memory_and_all_of_a_larger_stage) {
