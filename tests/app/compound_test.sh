@@ -5,8 +5,8 @@ deck=$TENAX_SOURCE/tests/bench/failslow.toml
 slow_link='inject.0.kind=link_delay inject.0.ranks=[0,1] inject.0.delay_ms=60 inject.0.from_step=30'
 
 # A slow link of a data group: no ring of two leaves it out, and other places do. They are taken back when tests say that it has healed
-# and min_gain of the iterations since is more than a move costs. Beside other programs that is four times as much as alone, and each
-# iteration's votes take longer as long as anything is slow.
+# and min_gain of the iterations since is more than a move costs. Beside other programs that is ten times as much as alone, and each
+# iteration takes longer while anything is slow, as delays are measured in all.
 other_places() {
   must_train 4 $deck run.name=$1 $(layout 1 2 2) batch.global_batch_size=16 run.train_steps=240 device.forward_ms=3 \
     device.backward_input_ms=3 device.backward_weight_ms=3 detect.probe_seconds=0.3 \
