@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "io/text.hpp"
+#include "io/whole_file.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
@@ -85,6 +87,18 @@ ParsedJson parse_json(std::string_view text) {
   Builder builder(text);
   json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).take();
+}
+
+json read_json(const std::filesystem::path& file, const std::string& advice) {
+  const auto refuse = [&](const std::string& why) {
+    throw kernels::Error(kernels::Scope::rank, file.string() + ": " + why);
+  };
+  std::string text;
+  if (const auto failure = read_text_file(file, text))
+    refuse("cannot be read: " + failure.message() + advice);
+  ParsedJson parsed = parse_json(text);
+  if (!parsed.fault.empty()) refuse(parsed.fault);
+  return std::move(parsed.value);
 }
 
 std::string shown(const json& value) { return excerpt(value.dump(), 100); }

@@ -17,6 +17,8 @@ struct ParsedJson {
 
 /// Objects and lists may nest 64 levels deep, and an object may hold a name once.
 ParsedJson parse_json(std::string_view text);
+/// The whole of a file. Throws kernels::Error(rank): "NAME: cannot be read: REASON`advice`", or what is wrong in it.
+nlohmann::json read_json(const std::filesystem::path& file, const std::string& advice = "");
 /// `value` as a message may show it: as JSON, cut if it is long.
 std::string shown(const nlohmann::json& value);
 /// The string under `name` in `object`; empty if there is none.

@@ -12,6 +12,9 @@
 
 namespace tenax::model {
 
+/// For tokens to get to the device or back, behind whatever it has to do before.
+inline constexpr double kTokenCopyDeadline_s = 600;
+
 /// `windows` [sequences, length + 1] → inputs and targets [sequences, length]: of each window of tokens the first `length`
 /// are inputs, the last `length` their targets.
 void split_windows(std::span<const std::int32_t> windows, std::int64_t length, std::int32_t* inputs,

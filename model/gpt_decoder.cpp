@@ -8,11 +8,7 @@ using kernels::DType;
 using kernels::MemoryKind;
 using kernels::Tensor;
 
-namespace {
-
-constexpr double kCopyDeadline_s = 600;
-
-}  // namespace
+namespace {}  // namespace
 
 GptDecoder::GptDecoder(const GptConfig& config, comm::Communicator& alone, kernels::Device& device,
                        kernels::Stream& stream)
@@ -57,7 +53,7 @@ void GptDecoder::append(std::int32_t token) {
 void GptDecoder::read(std::span<const std::int32_t> tokens) {
   const auto rows = static_cast<std::int64_t>(tokens.size());
   assert(rows > 0 && length_ + rows <= gpt_.config.seq_length);
-  tokens_copied_->wait(kernels::Deadline::after_s(kCopyDeadline_s));
+  tokens_copied_->wait(kernels::Deadline::after_s(kTokenCopyDeadline_s));
   const Tensor staging = token_staging_->tensor(DType::i32, {1, rows}),
                on_device = tokens_->tensor(DType::i32, {1, rows});
   std::copy(tokens.begin(), tokens.end(), staging.as<std::int32_t>());

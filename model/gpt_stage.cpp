@@ -12,7 +12,6 @@ using kernels::Tensor;
 namespace {
 
 /// Work of a whole step may stand before the copy of its tokens.
-constexpr double kCopyDeadline_s = 600;
 
 }  // namespace
 
@@ -131,7 +130,7 @@ void GptStage::set_batch(std::span<const std::int32_t> windows) {
   microbatches_ = static_cast<int>(sequences / shape_.sequences);
   const std::int64_t rows = sequences * length;
   batch_copied_->wait(
-      kernels::Deadline::after_s(kCopyDeadline_s));  // the batch before may still be on its way
+      kernels::Deadline::after_s(kTokenCopyDeadline_s));  // the batch before may still be on its way
   const Tensor staging = batch_staging_->tensor(DType::i32, {2, rows});
   auto* inputs = staging.as<std::int32_t>();
   split_windows(windows, length, inputs, inputs + rows);

@@ -17,7 +17,7 @@ using kernels::Tensor;
 
 namespace {
 
-constexpr double kDeadline_s = 600;
+constexpr double kModelDeadline_s = 600;
 constexpr std::int64_t kPieceElements = std::int64_t{8} << 20;
 
 DeviceChoice device_of(const ModelOptions& options) {
@@ -52,7 +52,7 @@ ModelOptions ModelOptions::of(const CommandLine& line) {
 }
 
 CheckpointModel::CheckpointModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
-    : worlds_(comm::create_thread_worlds(1, {kDeadline_s})),
+    : worlds_(comm::create_thread_worlds(1, {kModelDeadline_s})),
       control_(worlds_.front()->control_group()),
       reader_(*control_, checkpoint),
       choice_(device_of(options)),
@@ -100,7 +100,7 @@ void CheckpointModel::read_weights(const model::ParameterTable& table, const Ten
       reader_.read({&range, 1});
       if (is_straight) continue;
       device().kernels().cast(*stream_, read, piece);
-      stream_->synchronize(kernels::Deadline::after_s(kDeadline_s));
+      stream_->synchronize(kernels::Deadline::after_s(kModelDeadline_s));
     }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using model::MicrobatchShape;
 
-constexpr double kDeadline_s = 3600;  // of one batch
+constexpr double kBatchDeadline_s = 3600;  // of one batch
 
 /// Which windows a text is scored in: batches of `largest`, and last the tokens that make no whole window.
 struct WindowPlan {
@@ -77,7 +77,7 @@ class Scoring {
       const MicrobatchShape shape = plan_.shape(index);
       read(plan_.begin(index), shape, windows);
       scores_[static_cast<std::size_t>(index)] = {
-          scorer.score(windows, shape, kernels::Deadline::after_s(kDeadline_s)),
+          scorer.score(windows, shape, kernels::Deadline::after_s(kBatchDeadline_s)),
           count_bytes(windows, shape.length, options_.bytes_of_token)};
       tokens_done_ += shape.rows();
       after_batch();

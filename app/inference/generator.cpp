@@ -13,7 +13,7 @@ namespace tenax::app {
 
 namespace {
 
-constexpr double kDeadline_s = 600;
+constexpr double kTokenDeadline_s = 600;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::span<const float> Generator::advance(const std::vector<std::int32_t>& token
 }
 
 std::span<const float> Generator::logits() {
-  const std::span<const float> found = decoder_.logits(kernels::Deadline::after_s(kDeadline_s));
+  const std::span<const float> found = decoder_.logits(kernels::Deadline::after_s(kTokenDeadline_s));
   if (std::all_of(found.begin(), found.end(), [](float logit) { return std::isfinite(logit); })) return found;
   throw kernels::Error(
       kernels::Scope::rank,

@@ -5,12 +5,13 @@
 namespace tenax::comm {
 namespace {
 
-constexpr std::size_t kPage = SharedMemoryArea::kPage;
-
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + SharedMemoryArea::kPage - 1) / SharedMemoryArea::kPage * SharedMemoryArea::kPage;
+}
 
 bool are_pages_within(std::size_t offset, std::size_t bytes, std::size_t begin, std::size_t end) {
-  return offset % kPage == 0 && bytes > 0 && offset >= begin && offset <= end && bytes <= end - offset;
+  return offset % SharedMemoryArea::kPage == 0 && bytes > 0 && offset >= begin && offset <= end &&
+         bytes <= end - offset;
 }
 
 }  // namespace
@@ -21,7 +22,7 @@ BufferMapper::BufferMapper(kernels::Device& device, std::shared_ptr<SharedMemory
       area_(std::move(area)),
       directory_(directory),
       begin_(begin),
-      half_((SharedMemoryArea::kBytes - begin) / 2 / kPage * kPage),
+      half_((SharedMemoryArea::kBytes - begin) / 2 / SharedMemoryArea::kPage * SharedMemoryArea::kPage),
       next_offset_(begin + static_cast<std::size_t>(directory.this_end()) * half_),
       end_offset_(next_offset_ + half_) {}
 

@@ -20,8 +20,7 @@ void blaming(int replica, Deadline deadline, Work work) {
     work();
   } catch (const Error& error) {
     if (error.scope() != Scope::link) throw;
-    using Cause = FtarFailure::Cause;
-    throw FtarError({.cause = deadline.expired() ? Cause::timeout : Cause::peer,
+    throw FtarError({.cause = deadline.expired() ? FtarFailure::Cause::timeout : FtarFailure::Cause::peer,
                      .peer = replica,
                      .sentence = error.what()});
   }

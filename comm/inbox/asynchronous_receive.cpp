@@ -3,15 +3,12 @@
 #include <utility>
 
 #include "comm/failure.hpp"
+#include "comm/inbox/copy_in.hpp"
 #include "comm/pieces.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
-namespace {
-
-constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its copies is broken
-
-}  // namespace
+namespace {}  // namespace
 
 AsynchronousReceive::~AsynchronousReceive() {
   if (is_done_) return;

@@ -8,7 +8,6 @@
 namespace tenax::comm {
 namespace {
 
-constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its copies is broken
 constexpr std::uint32_t kFarthest = std::numeric_limits<std::int32_t>::max();  // has_come_to
 
 }  // namespace

@@ -18,6 +18,9 @@
 
 namespace tenax::comm {
 
+/// A device that takes longer to end its copies is broken.
+inline constexpr double kCopyDeadline_s = 60;
+
 /// Thread rule: as each function says.
 class CopyIn {
  public:

@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "comm/failure.hpp"
+#include "comm/inbox/copy_in.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
-namespace {
-
-constexpr double kCopyDeadline_s = 60;  // a device that takes longer to copy a message is broken
-
-}  // namespace
+namespace {}  // namespace
 
 Inbox::State::State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
                     bool emulate_copies, SharedBufferPool* shared_buffers)

@@ -16,7 +16,6 @@ namespace tenax::comm {
 namespace {
 
 // Nobody can take pages away from under another process.
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 }  // namespace
 
@@ -29,7 +28,7 @@ std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
   if (!memory) fail(errno);
   const std::size_t taken = std::max<std::size_t>(bytes, 1);
   if (const int code = posix_fallocate(memory.get(), 0, static_cast<off_t>(taken)); code != 0) fail(code);
-  if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) fail(errno);
+  if (fcntl(memory.get(), F_ADD_SEALS, kSharedMemorySeals) != 0) fail(errno);
   void* const data = mmap(nullptr, taken, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (data == MAP_FAILED) fail(errno);
   return std::shared_ptr<SharedMemory>(new SharedMemory(std::move(memory), data, bytes));
@@ -38,7 +37,7 @@ std::shared_ptr<SharedMemory> SharedMemory::create(std::size_t bytes) {
 std::shared_ptr<const SharedMemory> SharedMemory::map(FileDescriptor descriptor, const std::string& where) {
   struct stat status {};
   if (fstat(descriptor.get(), &status) != 0 || status.st_size <= 0 ||
-      (fcntl(descriptor.get(), F_GET_SEALS) & kSeals) != kSeals)
+      (fcntl(descriptor.get(), F_GET_SEALS) & kSharedMemorySeals) != kSharedMemorySeals)
     throw_link_error(where, "what came along is no memory that can be shared");
   const auto bytes = static_cast<std::size_t>(status.st_size);
   void* const data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor.get(), 0);

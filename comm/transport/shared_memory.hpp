@@ -1,6 +1,8 @@
 // SharedMemory: host memory that other processes of this host may map.
 #pragma once
 
+#include <fcntl.h>
+
 #include <memory>
 #include <string>
 
@@ -8,6 +10,9 @@
 #include "kernels/device.hpp"
 
 namespace tenax::comm {
+
+/// Of memory that processes share: neither shorter nor longer once it is made.
+inline constexpr int kSharedMemorySeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 /// An open file without a name: it is gone with the last process that has it, however that ends.
 /// Thread rule: any thread.

@@ -16,6 +16,7 @@
 #include "comm/transport/connection_request.hpp"
 #include "comm/transport/descriptor_passing.hpp"
 #include "comm/transport/ring.hpp"
+#include "comm/transport/shared_memory.hpp"
 #include "comm/transport/shared_memory_area.hpp"
 
 namespace tenax::comm {
@@ -27,7 +28,6 @@ constexpr std::size_t kBytes = 2 * kStride;
 // Behind the rings, without pages until somebody asks for them.
 constexpr std::size_t kWhole = kBytes + SharedMemoryArea::kBytes;
 // Nobody can take pages away from under the other process.
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 std::shared_ptr<std::byte> map_rings(const FileDescriptor& memory, const std::string& where) {
   std::shared_ptr<std::byte> rings = map_shared(memory, 0, kBytes);
@@ -38,7 +38,7 @@ std::shared_ptr<std::byte> map_rings(const FileDescriptor& memory, const std::st
 bool is_as_created(const FileDescriptor& memory) {
   struct stat status {};
   return fstat(memory.get(), &status) == 0 && status.st_size == static_cast<off_t>(kWhole) &&
-         (fcntl(memory.get(), F_GET_SEALS) & kSeals) == kSeals;
+         (fcntl(memory.get(), F_GET_SEALS) & kSharedMemorySeals) == kSharedMemorySeals;
 }
 
 class SharedMemoryConnection final : public Connection, public PolledStream {
@@ -185,7 +185,7 @@ FileDescriptor create_connection_memory(const std::string& where) {
   if (code != 0) throw_link_error(where, "no shared memory for a connection", code);
   if (ftruncate(memory.get(), static_cast<off_t>(kWhole)) != 0)
     throw_link_error(where, "cannot size shared memory", errno);
-  if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0)
+  if (fcntl(memory.get(), F_ADD_SEALS, kSharedMemorySeals) != 0)
     throw_link_error(where, "cannot seal shared memory", errno);
   return memory;
 }

@@ -25,8 +25,8 @@ namespace tenax::comm {
 namespace {
 
 constexpr const char* kPrefix = "shm:";
-constexpr int kBacklog = 256;
-constexpr std::size_t kMostHandshakes = 8;  // up to two descriptors each
+constexpr int kWaitingConnections = 256;
+constexpr std::size_t kMostMemoryHandshakes = 8;  // up to two descriptors each
 constexpr time_t kPatience_s = 2;
 
 struct UnixAddress {
@@ -62,7 +62,8 @@ std::vector<ListeningSocket> listen_as(Identity me) {
   const std::string name = random_name();
   const UnixAddress address = abstract(name);
   FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket || bind(socket.get(), address.get(), address.bytes) != 0 || listen(socket.get(), kBacklog) != 0)
+  if (!socket || bind(socket.get(), address.get(), address.bytes) != 0 ||
+      listen(socket.get(), kWaitingConnections) != 0)
     throw kernels::Error(kernels::Scope::rank, "cannot listen for processes of " + this_host() + " (" +
                                                    std::strerror(errno) + "); use comm.transport = \"tcp\"");
   std::vector<ListeningSocket> sockets;
@@ -87,7 +88,7 @@ class SharedMemoryListener final : public Listener {
   SharedMemoryListener(const TransportOptions& options, Identity me, PendingConnections& pending)
       : secret_(options.secret),
         acceptor_(
-            listen_as(me), {secret_, me, IncomingHandshake::Expects::memory, kMostHandshakes},
+            listen_as(me), {secret_, me, IncomingHandshake::Expects::memory, kMostMemoryHandshakes},
             [&pending](AuthenticatedSocket peer) { admit(std::move(peer), accept_connection, pending); }) {}
 
   std::vector<std::string> addresses() const override { return {acceptor_.sockets().front().address}; }

@@ -7,7 +7,8 @@
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr std::size_t kPage = 4096, kLeastRing = std::size_t{64} << 10, kMostRing = std::size_t{64} << 20;
+constexpr std::size_t kBytesOfPage = 4096, kLeastRing = std::size_t{64} << 10,
+                      kMostRing = std::size_t{64} << 20;
 
 /// Copies a header's fields in their order, one way or the other.
 template <class Header, class Copy>
@@ -46,10 +47,12 @@ std::optional<MessageHeader> decode(std::span<const std::byte, kHeaderBytes> byt
   return is_sound ? std::optional(header) : std::nullopt;
 }
 
-int RingSize::frames() const { return static_cast<int>(std::clamp<std::size_t>(bytes / kPage, 64, 2048)); }
+int RingSize::frames() const {
+  return static_cast<int>(std::clamp<std::size_t>(bytes / kBytesOfPage, 64, 2048));
+}
 
 bool RingSize::is_possible(std::uint64_t bytes) {
-  return bytes >= kLeastRing && bytes <= kMostRing && bytes % kPage == 0;
+  return bytes >= kLeastRing && bytes <= kMostRing && bytes % kBytesOfPage == 0;
 }
 
 }  // namespace tenax::comm::verbs

@@ -11,11 +11,13 @@
 namespace tenax::io {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw kernels::Error(kernels::Scope::rank, what); }
+[[noreturn]] void refuse_checkpoint(const std::string& what) {
+  throw kernels::Error(kernels::Scope::rank, what);
+}
 
 void check_range(const char* name, std::int64_t value, Range range) {
   const std::string complaint = range.complaint(static_cast<double>(value), std::to_string(value));
-  if (!complaint.empty()) fail("its attribute " + (name + complaint));
+  if (!complaint.empty()) refuse_checkpoint("its attribute " + (name + complaint));
 }
 
 void check_sizes(const ModelSizes& sizes) {
@@ -27,8 +29,8 @@ void check_sizes(const ModelSizes& sizes) {
     check_range(name, sizes.*member, range);
   }
   if (sizes.hidden_size % sizes.num_attention_heads != 0)
-    fail("its attribute num_attention_heads = " + std::to_string(sizes.num_attention_heads) +
-         " does not divide hidden_size = " + std::to_string(sizes.hidden_size));
+    refuse_checkpoint("its attribute num_attention_heads = " + std::to_string(sizes.num_attention_heads) +
+                      " does not divide hidden_size = " + std::to_string(sizes.hidden_size));
 }
 
 /// That each of its datasets lies between the seal and the end of the file.
@@ -37,24 +39,25 @@ void check_places(const StoredParameter& stored, std::int64_t file_bytes) {
   const bool inside = std::all_of(stored.parts.begin(), stored.parts.end(), [&](const StoredPart& part) {
     return part.offset >= kSealBytes && bytes <= file_bytes && part.offset <= file_bytes - bytes;
   });
-  if (!inside) fail("its tensor " + stored.name + " does not lie within it");
+  if (!inside) refuse_checkpoint("its tensor " + stored.name + " does not lie within it");
 }
 
 void check_tensors(const CheckpointInfo& info) {
   constexpr std::size_t kOutsideOfLayers = 4, kInALayer = 12;
   const std::size_t expected = kOutsideOfLayers + kInALayer * static_cast<std::size_t>(info.model.num_layers);
   if (info.parameters.size() != expected)
-    fail("it has " + std::to_string(info.parameters.size()) + " tensors, but its attribute num_layers = " +
-         std::to_string(info.model.num_layers) + " makes them " + std::to_string(expected));
+    refuse_checkpoint("it has " + std::to_string(info.parameters.size()) +
+                      " tensors, but its attribute num_layers = " + std::to_string(info.model.num_layers) +
+                      " makes them " + std::to_string(expected));
   std::unordered_map<std::string, const StoredParameter*> of_name;
   for (const StoredParameter& stored : info.parameters) of_name[stored.name] = &stored;
   for (const NamedShape& parameter : gpt2_parameters(info.model)) {
     const auto found = of_name.find(parameter.name);
-    if (found == of_name.end()) fail("its tensor " + parameter.name + " is missing");
+    if (found == of_name.end()) refuse_checkpoint("its tensor " + parameter.name + " is missing");
     const StoredParameter& stored = *found->second;
     if (stored.shape != parameter.shape)
-      fail("its tensor " + parameter.name + " has the shape " + stored.shape.to_string() +
-           ", but its attributes make that " + parameter.shape.to_string());
+      refuse_checkpoint("its tensor " + parameter.name + " has the shape " + stored.shape.to_string() +
+                        ", but its attributes make that " + parameter.shape.to_string());
     check_places(stored, info.file_bytes);
   }
 }
@@ -66,7 +69,7 @@ void check_contents(const CheckpointInfo& info) {
   assert(steps != nullptr);
   check_range("step", info.step, {0, steps->range.high, false, false});
   if (info.next_sample && *info.next_sample < 0)
-    fail("its attribute next_sample = " + std::to_string(*info.next_sample) + " is negative");
+    refuse_checkpoint("its attribute next_sample = " + std::to_string(*info.next_sample) + " is negative");
   check_sizes(info.model);
   check_tensors(info);
 }

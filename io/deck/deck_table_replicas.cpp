@@ -4,106 +4,106 @@
 namespace tenax::io {
 namespace {
 
-using S = ReplicasSection;
+using R = ReplicasSection;
 
-void add_batch(Rows<S>& replicas) {
-  replicas("batch", &S::batch,
+void add_batch(Rows<R>& replicas) {
+  replicas("batch", &R::batch,
            "keep = survivors compute a lost replica's samples, and every step has the global batch; shrink = "
            "a step has the samples of the replicas that contribute.");
   replicas(
-      "lr_intervention", &S::lr_intervention,
+      "lr_intervention", &R::lr_intervention,
       "shrink: the learning rate of a step with fewer replicas, times contributing/total (linear) or its "
       "root (sqrt).");
-  replicas("min_replicas", &S::min_replicas, "With fewer alive training waits; at most parallel.replicas.")
+  replicas("min_replicas", &R::min_replicas, "With fewer alive training waits; at most parallel.replicas.")
       .within({1, 1024, false, false});
 }
 
-void add_launch(Rows<S>& replicas) {
-  replicas("launcher", &S::launcher,
+void add_launch(Rows<R>& replicas) {
+  replicas("launcher", &R::launcher,
            "What starts a replica's ranks; auto = srun in an allocation of Slurm, else mpirun.");
-  replicas("hosts", &S::hosts,
+  replicas("hosts", &R::hosts,
            "\"NAME\" or \"NAME:SLOTS\", cut in order into replicas; those left over are spares; none = this "
            "machine, or the allocation.")
       .example("[\"node1:8\", \"node2:8\"]");
-  replicas("remote_shell", &S::remote_shell,
+  replicas("remote_shell", &R::remote_shell,
            "Command that starts another on a host: COMMAND HOST ARGUMENTS.");
-  replicas("restart_limit", &S::restart_limit,
+  replicas("restart_limit", &R::restart_limit,
            "Starts in a row without a committed step before a replica is given up; 0 = never.")
       .within(kCount);
-  replicas("restart_delay_s", &S::restart_delay_s,
+  replicas("restart_delay_s", &R::restart_delay_s,
            "Before a lost replica starts again; from the second start in a row without a committed step at "
            "least 1, 2, 4, ... 60.")
       .at_least(0)
       .in("seconds");
 }
 
-void add_membership(Rows<S>& replicas) {
-  replicas("heartbeat_ms", &S::heartbeat_ms, "Time between two signs of life of a rank.")
+void add_membership(Rows<R>& replicas) {
+  replicas("heartbeat_ms", &R::heartbeat_ms, "Time between two signs of life of a rank.")
       .within({10, 10000, false, false})
       .in("ms");
-  replicas("dead_ms", &S::dead_ms,
+  replicas("dead_ms", &R::dead_ms,
            "Silence after which a replica is lost; at least three times heartbeat_ms.")
       .within(kSize)
       .in("ms");
-  replicas("join_wait_ms", &S::join_wait_ms,
+  replicas("join_wait_ms", &R::join_wait_ms,
            "The longest that members wait at a step's end for one that still fetches state.")
       .within(kCount)
       .in("ms");
-  replicas("service_wait_s", &S::service_wait_s,
+  replicas("service_wait_s", &R::service_wait_s,
            "How long a replica whose membership must change waits for the service, before a checkpoint and "
            "the end.")
       .above(0)
       .in("seconds");
-  replicas("listen", &S::listen,
+  replicas("listen", &R::listen,
            "Where the membership service listens, ADDRESS:PORT; by default a free port of comm.interfaces, "
            "loopback where all is on one host.")
       .example("\"10.0.0.5:4000\"");
 }
 
-void add_exchange(Rows<S>& replicas) {
-  replicas("wire_dtype", &S::wire_dtype, "Type of gradients between replicas; sums are fp32.");
-  replicas("chunk_kib", &S::chunk_kib,
+void add_exchange(Rows<R>& replicas) {
+  replicas("wire_dtype", &R::wire_dtype, "Type of gradients between replicas; sums are fp32.");
+  replicas("chunk_kib", &R::chunk_kib,
            "Piece in which gradients go from replica to replica, at least 4; 0 = 8192 on a GPU, elsewhere "
            "measured.")
       .within({0, 65536, false, false})
       .in("KiB");
-  replicas("chunks_in_flight", &S::chunks_in_flight, "Pieces under way at once.")
+  replicas("chunks_in_flight", &R::chunks_in_flight, "Pieces under way at once.")
       .within({1, 64, false, false});
-  replicas("connections", &S::connections, "Connections to a neighbour in the ring of replicas.")
+  replicas("connections", &R::connections, "Connections to a neighbour in the ring of replicas.")
       .within({1, 16, false, false});
 }
 
-void add_later(Rows<S>& replicas) {
+void add_later(Rows<R>& replicas) {
   const std::string no_spares = "it starts a lost replica anew",
                     one_net = "state takes the ranks' interfaces",
                     one_store = "membership is recorded in a file of the run directory",
                     no_culprits = "it finds no culprits and no corrupt state";
-  replicas("zones", &S::zones, "One name a host, aligned with hosts.")
+  replicas("zones", &R::zones, "One name a host, aligned with hosts.")
       .example("[\"rack1\", \"rack2\"]")
       .comes_later(no_spares);
-  replicas("warm_spares", &S::warm_spares, "Replicas that wait ready to step in; at most the spares.")
+  replicas("warm_spares", &R::warm_spares, "Replicas that wait ready to step in; at most the spares.")
       .within(kCount)
       .comes_later(no_spares);
-  replicas("state_interfaces", &S::state_interfaces,
+  replicas("state_interfaces", &R::state_interfaces,
            "Network interfaces on which a replica catches up; none = comm.interfaces.")
       .example("[\"eth1\"]")
       .comes_later(one_net);
-  replicas("state_gbps", &S::state_gbps, "Limit of catching up; 0 = none.")
+  replicas("state_gbps", &R::state_gbps, "Limit of catching up; 0 = none.")
       .at_least(0)
       .in("Gbit/s")
       .comes_later(one_net);
-  replicas("store", &S::store,
+  replicas("store", &R::store,
            "Where membership is recorded: file, or etcd://HOST:PORT[,...]/PREFIX, or etcds:// with TLS.")
       .comes_later(one_store);
-  replicas("store_user", &S::store_user, "User of the store.").example("\"tenax\"").comes_later(one_store);
-  replicas("store_ca", &S::store_ca, "File of the authority that signed the store's certificate.")
+  replicas("store_user", &R::store_user, "User of the store.").example("\"tenax\"").comes_later(one_store);
+  replicas("store_ca", &R::store_ca, "File of the authority that signed the store's certificate.")
       .example("\"ca.pem\"")
       .comes_later(one_store);
-  replicas("hang_factor", &S::hang_factor,
+  replicas("hang_factor", &R::hang_factor,
            "Steps without progress of a rank before it counts as hanging, at least 1 s.")
       .above(1)
       .comes_later(no_culprits);
-  replicas("digest_steps", &S::digest_steps,
+  replicas("digest_steps", &R::digest_steps,
            "The whole state is compared once in so many commits; 0 = never.")
       .within({0, 1024, false, false})
       .comes_later(no_culprits);
@@ -112,7 +112,7 @@ void add_later(Rows<S>& replicas) {
 }  // namespace
 
 void add_replicas_rows(Keys& keys) {
-  Rows<S> replicas(keys, "replicas", &Deck::replicas);
+  Rows<R> replicas(keys, "replicas", &Deck::replicas);
   add_batch(replicas);
   add_launch(replicas);
   add_membership(replicas);

@@ -12,7 +12,9 @@ namespace {
 
 using Member = LedgerEpoch::Member;
 
-[[noreturn]] void fail(const std::string& sentence) { throw kernels::Error(kernels::Scope::rank, sentence); }
+[[noreturn]] void refuse_ledger(const std::string& sentence) {
+  throw kernels::Error(kernels::Scope::rank, sentence);
+}
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
@@ -37,15 +39,15 @@ void check_tiles(const LedgerCommit& commit) {
   std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::int64_t next = commit.first_sample;
   for (const LedgerCommit::Part& part : parts) {
-    if (part.count < 1) fail("a part of replica " + text(part.replica) + " has no samples");
+    if (part.count < 1) refuse_ledger("a part of replica " + text(part.replica) + " has no samples");
     if (part.first != next)
-      fail("its parts do not tile its samples: sample " + text(std::min(next, part.first)) +
-           (part.first > next ? " is in none" : " is in two"));
+      refuse_ledger("its parts do not tile its samples: sample " + text(std::min(next, part.first)) +
+                    (part.first > next ? " is in none" : " is in two"));
     next = part.first + part.count;
   }
   if (next != commit.first_sample + commit.samples)
-    fail("its parts have " + text(next - commit.first_sample) +
-         " samples, but samples = " + text(commit.samples));
+    refuse_ledger("its parts have " + text(next - commit.first_sample) +
+                  " samples, but samples = " + text(commit.samples));
 }
 
 }  // namespace
@@ -56,12 +58,12 @@ void LedgerAudit::take(const LedgerRecord& record) {
 
 void LedgerAudit::take(const LedgerEpoch& epoch) {
   const std::int64_t number = epoch_ ? epoch_->epoch + 1 : 1;
-  if (epoch.epoch != number) fail("epoch " + text(epoch.epoch) + " should be epoch " + text(number));
+  if (epoch.epoch != number) refuse_ledger("epoch " + text(epoch.epoch) + " should be epoch " + text(number));
   if (!epoch_) first_step_ = epoch.from_step;
   if (!epoch_ && first_step_ == 0) next_sample_ = 0;
   if (epoch.from_step > next_step())
-    fail("epoch " + text(number) + " begins with step " + text(epoch.from_step) + ", but step " +
-         text(next_step()) + " is the next");
+    refuse_ledger("epoch " + text(number) + " begins with step " + text(epoch.from_step) + ", but step " +
+                  text(next_step()) + " is the next");
   check_members(epoch);
   check_reason(epoch);
   epoch_ = epoch;
@@ -72,7 +74,8 @@ void LedgerAudit::check_members(const LedgerEpoch& epoch) {
   std::set<std::int64_t> replicas;
   for (const Member& member : epoch.members) {
     if (!replicas.insert(member.replica).second)
-      fail("replica " + text(member.replica) + " is a member of epoch " + text(epoch.epoch) + " twice");
+      refuse_ledger("replica " + text(member.replica) + " is a member of epoch " + text(epoch.epoch) +
+                    " twice");
     const auto known = std::find_if(known_.begin(), known_.end(),
                                     [&](const Member& other) { return other.replica == member.replica; });
     if (known == known_.end()) {
@@ -80,8 +83,8 @@ void LedgerAudit::check_members(const LedgerEpoch& epoch) {
       continue;
     }
     if (member.incarnation < known->incarnation)
-      fail("replica " + text(member.replica) + " is a member with incarnation " + text(member.incarnation) +
-           ", after incarnation " + text(known->incarnation));
+      refuse_ledger("replica " + text(member.replica) + " is a member with incarnation " +
+                    text(member.incarnation) + ", after incarnation " + text(known->incarnation));
     *known = member;
   }
 }
@@ -91,29 +94,30 @@ void LedgerAudit::check_reason(const LedgerEpoch& epoch) {
   const std::vector<std::int64_t> gone = missing(before, epoch.members);
   joiners_ = missing(epoch.members, before);
   if (epoch.reason == "leave" && gone.empty())
-    fail("epoch " + text(epoch.epoch) + " has reason \"" + epoch.reason +
-         "\", but all members of the one before");
+    refuse_ledger("epoch " + text(epoch.epoch) + " has reason \"" + epoch.reason +
+                  "\", but all members of the one before");
   if (epoch.reason == "join" && joiners_.empty())
-    fail("epoch " + text(epoch.epoch) + " has reason \"join\", but no new member");
+    refuse_ledger("epoch " + text(epoch.epoch) + " has reason \"join\", but no new member");
   if (!epoch_ && epoch.reason != "start")
-    fail("the first epoch has reason \"" + epoch.reason + "\" instead of \"start\"");
+    refuse_ledger("the first epoch has reason \"" + epoch.reason + "\" instead of \"start\"");
   if (epoch.reason == "lost") replicas_lost_ += static_cast<std::int64_t>(gone.size());
   if (epoch.reason == "start") joiners_.clear();  // all begin with the same state
 }
 
 void LedgerAudit::take(const LedgerCommit& commit) {
-  if (!epoch_) fail("step " + text(commit.step) + " is committed before the first epoch");
+  if (!epoch_) refuse_ledger("step " + text(commit.step) + " is committed before the first epoch");
   if (commit.epoch != epoch_->epoch)
-    fail("step " + text(commit.step) + " is committed in epoch " + text(commit.epoch) + ", but epoch " +
-         text(epoch_->epoch) + " is the last one");
+    refuse_ledger("step " + text(commit.step) + " is committed in epoch " + text(commit.epoch) +
+                  ", but epoch " + text(epoch_->epoch) + " is the last one");
   if (commit.epoch < least_epoch_of_commit_)
-    fail("step " + text(commit.step) + " is committed in epoch " + text(commit.epoch) +
-         " after a void line of epoch " + text(least_epoch_of_commit_));
+    refuse_ledger("step " + text(commit.step) + " is committed in epoch " + text(commit.epoch) +
+                  " after a void line of epoch " + text(least_epoch_of_commit_));
   if (commit.step != next_step())
-    fail("step " + text(commit.step) + " is committed, but step " + text(next_step()) + " is the next");
+    refuse_ledger("step " + text(commit.step) + " is committed, but step " + text(next_step()) +
+                  " is the next");
   if (next_sample_ && commit.first_sample != *next_sample_)
-    fail("step " + text(commit.step) + " begins with sample " + text(commit.first_sample) + ", but sample " +
-         text(*next_sample_) + " is the next");
+    refuse_ledger("step " + text(commit.step) + " begins with sample " + text(commit.first_sample) +
+                  ", but sample " + text(*next_sample_) + " is the next");
   check_tiles(commit);
   check_owners(commit);
   joiners_.clear();
@@ -124,11 +128,11 @@ void LedgerAudit::take(const LedgerCommit& commit) {
 void LedgerAudit::check_owners(const LedgerCommit& commit) const {
   for (const LedgerCommit::Part& part : commit.parts) {
     if (!is_member(part.replica))
-      fail("step " + text(commit.step) + " has samples of replica " + text(part.replica) +
-           ", which is no member of epoch " + text(commit.epoch));
+      refuse_ledger("step " + text(commit.step) + " has samples of replica " + text(part.replica) +
+                    ", which is no member of epoch " + text(commit.epoch));
     if (has_just_joined(part.replica))
-      fail("step " + text(commit.step) + " has samples of replica " + text(part.replica) +
-           ", which joined with that step");
+      refuse_ledger("step " + text(commit.step) + " has samples of replica " + text(part.replica) +
+                    ", which joined with that step");
   }
 }
 
@@ -146,11 +150,11 @@ void LedgerAudit::take(const LedgerVoid& what) {
   least_epoch_of_commit_ = what.epoch;
   const std::int64_t last = epoch_ ? epoch_->epoch : 0;
   if (what.epoch != last && what.epoch != last + 1)
-    fail("a void line of epoch " + text(what.epoch) + " stands after epoch " + text(last));
+    refuse_ledger("a void line of epoch " + text(what.epoch) + " stands after epoch " + text(last));
   if (!epoch_) return;  // of a run before this ledger
   if (what.void_from > next_step())
-    fail("steps are void from step " + text(what.void_from) + ", but step " + text(next_step()) +
-         " is the next");
+    refuse_ledger("steps are void from step " + text(what.void_from) + ", but step " + text(next_step()) +
+                  " is the next");
   if (what.void_from < first_step_) {  // back to a state that is older than this ledger
     first_step_ = what.void_from;
     next_sample_.reset();

@@ -19,7 +19,9 @@ using nlohmann::json;
 constexpr std::int64_t kMost = std::int64_t{1} << 53;  // numbers are added; JSON's readers know none beyond
 constexpr std::array kReasons = {"start", "lost", "join", "leave"};
 
-[[noreturn]] void fail(const std::string& sentence) { throw kernels::Error(kernels::Scope::rank, sentence); }
+[[noreturn]] void refuse_record(const std::string& sentence) {
+  throw kernels::Error(kernels::Scope::rank, sentence);
+}
 
 /// "[[0, 16, 8], [1, 24, 8]]": a list of what `text_of` makes of each.
 template <class Item, class Text>
@@ -69,7 +71,7 @@ class Members {
   bool has(const char* name) const { return object_.contains(name); }
   const json& take(const char* name) {
     const auto found = object_.find(name);
-    if (found == object_.end()) fail(std::string("it has no ") + name);
+    if (found == object_.end()) refuse_record(std::string("it has no ") + name);
     taken_.insert(name);
     return *found;
   }
@@ -86,7 +88,7 @@ class Members {
     try {
       return parse_checksum(digits);
     } catch (const kernels::Error&) {
-      fail(std::string(name) + " = " + json_string(digits) + " is not 16 hexadecimal digits");
+      refuse_record(std::string(name) + " = " + json_string(digits) + " is not 16 hexadecimal digits");
     }
   }
   /// A list of lists of `length` values each.
@@ -101,7 +103,7 @@ class Members {
   }
   void expect_no_more() const {
     for (const auto& [name, value] : object_.items())
-      if (!taken_.contains(name)) fail("it has " + json_string(name) + ", which no such line has");
+      if (!taken_.contains(name)) refuse_record("it has " + json_string(name) + ", which no such line has");
   }
 
   static std::int64_t whole_in(const json& value, const char* name) {
@@ -120,7 +122,7 @@ class Members {
     return value.get<double>();
   }
   [[noreturn]] static void wrong(const json& value, const char* name, const std::string& right) {
-    fail(std::string(name) + " = " + shown(value) + " is not " + right);
+    refuse_record(std::string(name) + " = " + shown(value) + " is not " + right);
   }
 
   const json& object_;
@@ -152,7 +154,7 @@ LedgerEpoch epoch_in(Members& members) {
                              Members::text_in(member[2], "members")});
   epoch.reason = members.text("reason");
   if (std::find(kReasons.begin(), kReasons.end(), epoch.reason) == kReasons.end())
-    fail("reason = " + json_string(epoch.reason) + " is none of start, lost, join, leave");
+    refuse_record("reason = " + json_string(epoch.reason) + " is none of start, lost, join, leave");
   return epoch;
 }
 
@@ -178,8 +180,8 @@ std::string chain_text(std::string_view line) {
 
 LedgerLine parse_ledger_line(std::string_view line) {
   const ParsedJson parsed = parse_json(line);
-  if (!parsed.fault.empty()) fail("it " + parsed.fault);
-  if (!parsed.value.is_object()) fail("it is no JSON object");
+  if (!parsed.fault.empty()) refuse_record("it " + parsed.fault);
+  if (!parsed.value.is_object()) refuse_record("it is no JSON object");
   Members members(parsed.value);
   LedgerLine result;
   result.record.time_s = members.number("time");

@@ -8,7 +8,6 @@
 
 #include "io/json_parse.hpp"
 #include "io/text.hpp"
-#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -20,21 +19,13 @@ using Path = std::filesystem::path;
 constexpr std::int64_t kMostStages = 65'536, kMostMicrobatches = 1'000'000, kMostOps = 50'000'000;
 constexpr double kLongest_ms = 1e9;
 
-[[noreturn]] void refuse(const Path& file, const std::string& why) {
+[[noreturn]] void refuse_schedule(const Path& file, const std::string& why) {
   throw kernels::Error(kernels::Scope::rank, file.string() + ": " + why);
-}
-
-json parse_file(const Path& file) {
-  std::string text;
-  if (const auto failure = read_text_file(file, text)) refuse(file, "cannot be read: " + failure.message());
-  ParsedJson parsed = parse_json(text);
-  if (!parsed.fault.empty()) refuse(file, parsed.fault);
-  return std::move(parsed.value);
 }
 
 const json& member(const json& object, const char* name, const Path& file) {
   const auto found = object.find(name);
-  if (found == object.end()) refuse(file, std::string("\"") + name + "\" is missing");
+  if (found == object.end()) refuse_schedule(file, std::string("\"") + name + "\" is missing");
   return *found;
 }
 
@@ -42,16 +33,16 @@ std::int64_t count_in(const json& object, const char* name, std::int64_t most, c
   const json& value = member(object, name, file);
   if (!value.is_number_integer() || value.get<double>() < 1 ||
       value.get<double>() > static_cast<double>(most))
-    refuse(file, std::string("\"") + name + "\" must be an integer from 1 to " + std::to_string(most) +
-                     ", not " + shown(value));
+    refuse_schedule(file, std::string("\"") + name + "\" must be an integer from 1 to " +
+                              std::to_string(most) + ", not " + shown(value));
   return value.get<std::int64_t>();
 }
 
 const json& array_in(const json& object, const char* name, int length, const Path& file) {
   const json& array = member(object, name, file);
   if (!array.is_array() || array.size() != static_cast<std::size_t>(length))
-    refuse(file, std::string("\"") + name + "\" must be a list of " + std::to_string(length) +
-                     (array.is_array() ? ", not of " + std::to_string(array.size()) : ""));
+    refuse_schedule(file, std::string("\"") + name + "\" must be a list of " + std::to_string(length) +
+                              (array.is_array() ? ", not of " + std::to_string(array.size()) : ""));
   return array;
 }
 
@@ -60,7 +51,8 @@ std::vector<double> times_in(const json& object, const char* name, int length, c
   for (const json& entry : array_in(object, name, length, file)) {
     const double time = entry.is_number() ? entry.get<double>() : -1;
     if (!(time >= 0 && time <= kLongest_ms))
-      refuse(file, std::string("\"") + name + "\" must hold milliseconds from 0 to 1e9, not " + shown(entry));
+      refuse_schedule(
+          file, std::string("\"") + name + "\" must hold milliseconds from 0 to 1e9, not " + shown(entry));
     times.push_back(time);
   }
   return times;
@@ -73,7 +65,7 @@ std::vector<int> limit_in(const json& object, int stages, const Path& file) {
   for (const json& entry : array_in(object, "activation_limit", stages, file)) {
     const double value = entry.is_number() ? entry.get<double>() : -1;
     if (!(value >= 1 && value <= 1e9) || value != std::floor(value))
-      refuse(file, "\"activation_limit\" must hold integers of at least 1, not " + shown(entry));
+      refuse_schedule(file, "\"activation_limit\" must hold integers of at least 1, not " + shown(entry));
     limit.push_back(static_cast<int>(value));
   }
   return limit;
@@ -83,7 +75,8 @@ double share_in(const json& object, const Path& file) {
   const auto found = object.find("weight_share");
   if (found == object.end() || found->is_null()) return 0;
   const double share = found->is_number() ? found->get<double>() : -1;
-  if (!(share >= 0 && share <= 1)) refuse(file, "\"weight_share\" must be from 0 to 1, not " + shown(*found));
+  if (!(share >= 0 && share <= 1))
+    refuse_schedule(file, "\"weight_share\" must be from 0 to 1, not " + shown(*found));
   return share;
 }
 
@@ -94,13 +87,14 @@ void check_members(const json& object, const Path& file) {
       "backward_weight", "link_delay",   "activation_limit", "weight_share"};
   for (const auto& [name, value] : object.items())
     if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
-      refuse(file, "\"" + excerpt(name) + "\" is not a member of an instance");
+      refuse_schedule(file, "\"" + excerpt(name) + "\" is not a member of an instance");
 }
 
 ScheduleFileOp op_of(const json& entry, std::size_t stage, const Path& file) {
   const auto wrong = [&] {
-    refuse(file, "stage " + std::to_string(stage) +
-                     ": an op must be [\"F\", \"B\", \"W\" or \"BW\", microbatch], not " + shown(entry));
+    refuse_schedule(file, "stage " + std::to_string(stage) +
+                              ": an op must be [\"F\", \"B\", \"W\" or \"BW\", microbatch], not " +
+                              shown(entry));
   };
   if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number_integer())
     wrong();
@@ -113,14 +107,14 @@ ScheduleFileOp op_of(const json& entry, std::size_t stage, const Path& file) {
 }  // namespace
 
 InstanceFile read_instance(const Path& file) {
-  const json object = parse_file(file);
-  if (!object.is_object()) refuse(file, "an instance is one JSON object");
+  const json object = read_json(file);
+  if (!object.is_object()) refuse_schedule(file, "an instance is one JSON object");
   check_members(object, file);
   InstanceFile instance;
   instance.stages = static_cast<int>(count_in(object, "stages", kMostStages, file));
   instance.microbatches = static_cast<int>(count_in(object, "microbatches", kMostMicrobatches, file));
   if (3 * std::int64_t{instance.stages} * instance.microbatches > kMostOps)
-    refuse(file, "more than " + std::to_string(kMostOps) + " passes are too many to plan");
+    refuse_schedule(file, "more than " + std::to_string(kMostOps) + " passes are too many to plan");
   instance.forward_ms = times_in(object, "forward", instance.stages, file);
   instance.backward_input_ms = times_in(object, "backward_input", instance.stages, file);
   instance.backward_weight_ms = times_in(object, "backward_weight", instance.stages, file);
@@ -131,15 +125,15 @@ InstanceFile read_instance(const Path& file) {
 }
 
 std::vector<std::vector<ScheduleFileOp>> read_schedule(const Path& file) {
-  const json object = parse_file(file);
-  if (!object.is_object()) refuse(file, "a schedule is one JSON object");
+  const json object = read_json(file);
+  if (!object.is_object()) refuse_schedule(file, "a schedule is one JSON object");
   const json& stages = member(object, "stages", file);
-  if (!stages.is_array()) refuse(file, "\"stages\" must be a list of {\"ops\": […]}, one per stage");
+  if (!stages.is_array()) refuse_schedule(file, "\"stages\" must be a list of {\"ops\": […]}, one per stage");
   std::vector<std::vector<ScheduleFileOp>> schedule;
   for (const json& stage : stages) {
     const std::size_t number = schedule.size();
     if (!stage.is_object() || !stage.contains("ops") || !stage["ops"].is_array())
-      refuse(file, "stage " + std::to_string(number) + " must be an object with a list \"ops\"");
+      refuse_schedule(file, "stage " + std::to_string(number) + " must be an object with a list \"ops\"");
     auto& ops = schedule.emplace_back();
     for (const json& entry : stage["ops"]) ops.push_back(op_of(entry, number, file));
   }
@@ -164,7 +158,7 @@ void write_text_file(const Path& file, const std::string& text) {
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
   stream << text;
   stream.close();
-  if (!stream) refuse(file, "cannot be written: is there such a directory, and room in it?");
+  if (!stream) refuse_schedule(file, "cannot be written: is there such a directory, and room in it?");
 }
 
 }  // namespace tenax::io

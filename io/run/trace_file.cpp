@@ -5,7 +5,6 @@
 #include <map>
 
 #include "io/json_parse.hpp"
-#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -14,19 +13,8 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
+[[noreturn]] void refuse_trace(const fs::path& file, const std::string& why) {
   throw kernels::Error(kernels::Scope::rank, file.string() + ": " + why);
-}
-
-json parse_file(const fs::path& file) {
-  std::string text;
-  if (const auto failure = read_text_file(file, text))
-    refuse(file,
-           "cannot be read: " + failure.message() +
-               "; a run writes it after its tenth step, or every run.profile_interval steps, and at its end");
-  ParsedJson parsed = parse_json(text);
-  if (!parsed.fault.empty()) refuse(file, parsed.fault);
-  return std::move(parsed.value);
 }
 
 void add_event(std::map<int, TraceRank>& ranks, const json& event) {
@@ -63,12 +51,13 @@ TraceFile trace_of(std::map<int, TraceRank> rank_of_number, std::int64_t step) {
 
 TraceFile read_trace(const fs::path& file) {
   try {
-    const json object = parse_file(file);
+    const json object = read_json(
+        file, "; a run writes it after its tenth step, or every run.profile_interval steps, and at its end");
     std::map<int, TraceRank> ranks;
     for (const json& event : object.at("traceEvents")) add_event(ranks, event);
     return trace_of(std::move(ranks), object.at("otherData").at("step"));
   } catch (const json::exception&) {  // a member is missing, or of another type
-    refuse(file, "is not a trace of this version of tenax");
+    refuse_trace(file, "is not a trace of this version of tenax");
   }
 }
 

@@ -17,10 +17,6 @@ namespace {
 constexpr std::int32_t kMagicUint16 = 20240520, kMagicUint32 = 20240801;
 constexpr std::int64_t kHeaderBytes = 1024;
 
-[[noreturn]] void fail(const TokenBytes& file, const std::string& what) {
-  throw kernels::Error(kernels::Scope::rank, "token file " + file.path().string() + ": " + what);
-}
-
 struct LlmcHeader {
   std::int32_t magic = 0, version = 0, tokens = 0;
   bool is_one() const { return magic == kMagicUint16 || magic == kMagicUint32; }
@@ -36,10 +32,10 @@ LlmcHeader read_header(const TokenBytes& file) {
 TokenBin llmc_bin(const TokenBytes& file, const LlmcHeader& header) {
   const std::int64_t width = header.magic == kMagicUint16 ? 2 : 4, tokens = header.tokens;
   if (tokens <= 0 || file.size() != kHeaderBytes + tokens * width)
-    fail(file, "its llm.c header (magic " + std::to_string(header.magic) + ") promises " +
-                   std::to_string(tokens) + " tokens of " + std::to_string(width) +
-                   " bytes behind 1024, but the file has " + std::to_string(file.size()) +
-                   " bytes: it is damaged or cut short; write it again");
+    refuse_tokens(file.path(), "its llm.c header (magic " + std::to_string(header.magic) + ") promises " +
+                                   std::to_string(tokens) + " tokens of " + std::to_string(width) +
+                                   " bytes behind 1024, but the file has " + std::to_string(file.size()) +
+                                   " bytes: it is damaged or cut short; write it again");
   return {{static_cast<std::size_t>(width), tokens, tokens, {kHeaderBytes}},
           "llm.c's, uint" + std::to_string(8 * width) + ", version " + std::to_string(header.version)};
 }
@@ -58,13 +54,14 @@ bool looks_like_int32(const TokenBytes& file) {
 TokenBin raw_bin(const TokenBytes& file) {
   constexpr std::int64_t kWidth = 2;
   if (file.size() % kWidth != 0)
-    fail(file,
-         "truncated: its " + std::to_string(file.size()) + " bytes are not a whole number of 2-byte tokens");
+    refuse_tokens(file.path(), "truncated: its " + std::to_string(file.size()) +
+                                   " bytes are not a whole number of 2-byte tokens");
   if (looks_like_int32(file))
-    fail(file,
-         "every second of its uint16 is 0, so its tokens are int32: put Megatron's .idx beside it, or write "
-         "it as "
-         "uint16 (numpy.fromfile(FILE, '<i4').astype('<u2').tofile(NEW))");
+    refuse_tokens(
+        file.path(),
+        "every second of its uint16 is 0, so its tokens are int32: put Megatron's .idx beside it, or write "
+        "it as "
+        "uint16 (numpy.fromfile(FILE, '<i4').astype('<u2').tofile(NEW))");
   return {{kWidth, file.size() / kWidth, file.size() / kWidth, {0}}, "raw little-endian uint16"};
 }
 

@@ -6,22 +6,19 @@
 #include "kernels/error.hpp"
 
 namespace tenax::io {
-namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& file, const std::string& what) {
+void refuse_tokens(const std::filesystem::path& file, const std::string& what) {
   throw kernels::Error(kernels::Scope::rank, "token file " + file.string() + ": " + what);
 }
 
-}  // namespace
-
 TokenBytes::TokenBytes(const std::filesystem::path& file) : path_(file), file_(open()), size_(file_->size()) {
-  if (size_ == 0) fail(path_, "the file is empty");
+  if (size_ == 0) refuse_tokens(path_, "the file is empty");
 }
 
 PosixFile TokenBytes::open() const {
   std::error_code failure;
   const int descriptor = open_regular_file(path_, failure);
-  if (failure) fail(path_, "cannot open: " + reason(failure));
+  if (failure) refuse_tokens(path_, "cannot open: " + reason(failure));
   return PosixFile::adopt(descriptor, path_);
 }
 
@@ -29,13 +26,13 @@ void TokenBytes::read(std::span<std::byte> out, std::int64_t offset) const {
   if (!file_) {
     file_.emplace(open());
     if (file_->size() != size_)
-      fail(path_, "it had " + std::to_string(size_) + " bytes when it was first opened and has " +
-                      std::to_string(file_->size()) + " now: somebody has changed it meanwhile");
+      refuse_tokens(path_, "it had " + std::to_string(size_) + " bytes when it was first opened and has " +
+                               std::to_string(file_->size()) + " now: somebody has changed it meanwhile");
   }
   try {
     file_->read(out, offset);
   } catch (const kernels::Error& error) {
-    fail(path_, error.what());
+    refuse_tokens(path_, error.what());
   }
 }
 

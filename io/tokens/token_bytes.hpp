@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "io/posix_file.hpp"
 
 namespace tenax::io {
+
+/// Throws kernels::Error(rank): "token file NAME: what".
+[[noreturn]] void refuse_tokens(const std::filesystem::path& file, const std::string& what);
 
 /// Not a memory map: a file that is cut short meanwhile is an error and not a SIGBUS, and only
 /// files in use are open. Errors are kernels::Error(rank) and begin "token file NAME: ".

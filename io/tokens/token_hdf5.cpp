@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
-  throw kernels::Error(kernels::Scope::rank, "token file " + file.string() + ": " + what);
-}
-
 class TokenFileReader {
  public:
   explicit TokenFileReader(const fs::path& path) : path_(path), file_(open(path)) {}
@@ -25,8 +21,9 @@ class TokenFileReader {
   TokenFileInfo info() const {
     const std::int64_t version = read_integer_attribute(file_, "format_version");
     if (version < 1 || version > kTokenFormatVersion)
-      fail(path_, "its format version " + std::to_string(version) + " is not one this tenax knows (1 to " +
-                      std::to_string(kTokenFormatVersion) + "): tokenize again, or use a newer tenax");
+      refuse_tokens(path_, "its format version " + std::to_string(version) +
+                               " is not one this tenax knows (1 to " + std::to_string(kTokenFormatVersion) +
+                               "): tokenize again, or use a newer tenax");
     if (version == 1) check_heaps();
     const auto text = [&](const char* name) {
       return read_text_attribute(file_, name, version == 1 ? TextLength::any : TextLength::fixed);
@@ -66,7 +63,7 @@ class TokenFileReader {
   static Hdf5Id open(const fs::path& path) {
     PosixFile::open_to_read(path);  // the system's reason, where there is one, says more than HDF5's
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, create_file_access());
-    if (file < 0) fail(path, "it is not a whole HDF5 file");
+    if (file < 0) refuse_tokens(path, "it is not a whole HDF5 file");
     return {file, H5Fclose};
   }
 
@@ -82,17 +79,19 @@ class TokenFileReader {
     std::int64_t at = 0;
     for (const std::int64_t begin : begins) {
       const std::int64_t end = std::clamp(begin, at, file.size());
-      if (end - at > kMostBetween) fail(path_, "damaged: its tokens are not where they should be");
+      if (end - at > kMostBetween) refuse_tokens(path_, "damaged: its tokens are not where they should be");
       std::vector<std::byte> part(static_cast<std::size_t>(end - at));
       file.read(part, at);
-      if (!has_sound_heaps(part)) fail(path_, "damaged: the heap that holds its texts contradicts itself");
+      if (!has_sound_heaps(part))
+        refuse_tokens(path_, "damaged: the heap that holds its texts contradicts itself");
       at = std::min(file.size(), end + piece_bytes);
     }
   }
 
   Hdf5Id open_dataset(const char* name) const {
     const hid_t dataset = H5Dopen2(file_, name, H5P_DEFAULT);
-    if (dataset < 0) fail(path_, std::string("there is no ") + name + ": it is not a file of tenax tokenize");
+    if (dataset < 0)
+      refuse_tokens(path_, std::string("there is no ") + name + ": it is not a file of tenax tokenize");
     return {dataset, H5Dclose};
   }
 
@@ -101,7 +100,8 @@ class TokenFileReader {
     TokenPieces size;
     if (H5Tequal(type, H5T_STD_U16LE) > 0) size.bytes_per_token = 2;
     if (H5Tequal(type, H5T_STD_U32LE) > 0) size.bytes_per_token = 4;
-    if (size.bytes_per_token == 0) fail(path_, "/tokens is neither uint16 nor uint32, little-endian");
+    if (size.bytes_per_token == 0)
+      refuse_tokens(path_, "/tokens is neither uint16 nor uint32, little-endian");
     size.tokens = length_of(dataset);
     return size;
   }
@@ -109,21 +109,23 @@ class TokenFileReader {
   std::int64_t length_of(hid_t dataset) const {
     const Hdf5Id space(TENAX_HDF5(H5Dget_space(dataset)), H5Sclose);
     hsize_t length = 0;
-    if (H5Sget_simple_extent_ndims(space) != 1) fail(path_, "a dataset of it is not one-dimensional");
+    if (H5Sget_simple_extent_ndims(space) != 1)
+      refuse_tokens(path_, "a dataset of it is not one-dimensional");
     TENAX_HDF5(H5Sget_simple_extent_dims(space, &length, nullptr));
     return static_cast<std::int64_t>(length);
   }
 
   void locate_whole(hid_t dataset, TokenPieces& pieces) const {
     const haddr_t offset = H5Dget_offset(dataset);
-    if (offset == HADDR_UNDEF) fail(path_, "/tokens is not stored in the file as it is");
+    if (offset == HADDR_UNDEF) refuse_tokens(path_, "/tokens is not stored in the file as it is");
     pieces.piece_tokens = std::max<std::int64_t>(pieces.tokens, 1);
     pieces.offsets = {static_cast<std::int64_t>(offset)};
   }
 
   void locate_chunks(hid_t dataset, hid_t creation, TokenPieces& pieces) const {
     if (H5Pget_nfilters(creation) != 0)
-      fail(path_, "/tokens is compressed, which training cannot read in place: write it without filters");
+      refuse_tokens(path_,
+                    "/tokens is compressed, which training cannot read in place: write it without filters");
     hsize_t chunk = 0;
     TENAX_HDF5(H5Pget_chunk(creation, 1, &chunk));
     pieces.piece_tokens = static_cast<std::int64_t>(chunk);
@@ -132,7 +134,7 @@ class TokenFileReader {
       hsize_t bytes = 0;
       unsigned filters = 0;
       TENAX_HDF5(H5Dget_chunk_info_by_coord(dataset, &first, &filters, &offset, &bytes));
-      if (offset == HADDR_UNDEF) fail(path_, "/tokens has a hole at token " + std::to_string(first));
+      if (offset == HADDR_UNDEF) refuse_tokens(path_, "/tokens has a hole at token " + std::to_string(first));
       pieces.offsets.push_back(static_cast<std::int64_t>(offset));
     }
   }
@@ -144,7 +146,7 @@ class TokenFileReader {
     const haddr_t offset = H5Dget_offset(dataset);
     const bool is_whole = offset != HADDR_UNDEF && H5Tequal(type, H5T_STD_U64LE) > 0 &&
                           length_of(dataset) == (pieces.tokens + kCheckedTokens - 1) / kCheckedTokens;
-    if (!is_whole) fail(path_, "/checksums does not belong to its tokens");
+    if (!is_whole) refuse_tokens(path_, "/checksums does not belong to its tokens");
     pieces.checksums_at = static_cast<std::int64_t>(offset);
   }
 
@@ -161,12 +163,12 @@ auto read_file(const fs::path& file, const Read& read) {
   } catch (const kernels::Error& error) {
     const std::string what = error.what();
     if (what.find(file.string()) != std::string::npos) throw;
-    fail(file, what);
+    refuse_tokens(file, what);
   }
 }
 
 void require(bool holds, const fs::path& file, const char* what) {
-  if (!holds) fail(file, what);
+  if (!holds) refuse_tokens(file, what);
 }
 
 /// Of the bytes [begin, end) of /tokens, the first of which is at `offset` in the file.
@@ -239,7 +241,7 @@ std::vector<std::string> read_token_vocabulary(const fs::path& file) {
     std::vector<std::string> vocabulary;
     std::size_t at = 0;
     for (const std::uint16_t length : reader.read<std::uint16_t>("/vocabulary/lengths", H5T_NATIVE_UINT16)) {
-      if (length > bytes.size() - at) fail(file, "/vocabulary/bytes is shorter than its lengths");
+      if (length > bytes.size() - at) refuse_tokens(file, "/vocabulary/bytes is shorter than its lengths");
       vocabulary.emplace_back(bytes.data() + at, length);
       at += length;
     }

@@ -11,7 +11,7 @@
 
 namespace tenax::resilience {
 namespace {
-constexpr std::int64_t kRoundBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kReadBytes = std::int64_t{256} << 20;
 }
 
 CheckpointReader::CheckpointReader(comm::ControlGroup& group, std::filesystem::path file)
@@ -29,7 +29,7 @@ void CheckpointReader::verify() {
   io::ByteRange rest = io::share_of_file(seal, group_.rank(), group_.size());
   std::uint64_t mine = 0;
   comm::agree_in_rounds(group_, [&] {
-    const std::int64_t end = std::min(rest.begin + kRoundBytes, rest.end);
+    const std::int64_t end = std::min(rest.begin + kReadBytes, rest.end);
     mine += io::checksum_of_file(file_, {rest.begin, end});
     rest.begin = end;
     return rest.begin < rest.end;
@@ -42,7 +42,7 @@ void CheckpointReader::verify() {
 void CheckpointReader::read(std::span<const io::StateRange> ranges) {
   std::optional<io::RangeReader> reader;
   group_.agree([&] { reader.emplace(file_, info_, ranges); });
-  comm::agree_in_rounds(group_, [&] { return reader->read_some(kRoundBytes); });
+  comm::agree_in_rounds(group_, [&] { return reader->read_some(kReadBytes); });
 }
 
 io::CheckpointInfo restore_checkpoint(comm::ControlGroup& group, const std::filesystem::path& file,

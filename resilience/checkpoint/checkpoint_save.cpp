@@ -15,7 +15,7 @@ namespace tenax::resilience {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::int64_t kRoundBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kWriteBytes = std::int64_t{64} << 20;
 
 class Save {
  public:
@@ -79,7 +79,7 @@ class Save {
   std::uint64_t write() {
     std::optional<io::RangeWriter> writer;
     group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
-    comm::agree_in_rounds(group_, [&] { return writer->write_some(kRoundBytes); });
+    comm::agree_in_rounds(group_, [&] { return writer->write_some(kWriteBytes); });
     std::uint64_t sum = 0;
     for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
       sum += io::parse_checksum(part);

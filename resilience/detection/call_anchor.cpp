@@ -10,7 +10,7 @@ namespace tenax::resilience {
 namespace {
 
 constexpr std::size_t kFewest = 8;
-constexpr double kUsualShare = 0.875, kLeastShare = 0.5, kLeastShareWithin = 0.75;
+constexpr double kUsualShare = 0.875;
 
 using Places = std::vector<std::size_t>;
 

@@ -11,7 +11,6 @@
 namespace tenax::resilience {
 namespace {
 
-constexpr double kLeastShare = 0.5, kLeastShareWithin = 0.75;
 // An evaluation every 20 iterations may spoil one of them.
 constexpr std::size_t kFewestPeriodsBetween = 19;
 

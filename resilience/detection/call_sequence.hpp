@@ -12,6 +12,9 @@
 
 namespace tenax::resilience {
 
+/// What is taken for iterations holds at least this share of a log's calls, and this share of those from its first to its last.
+inline constexpr double kLeastShare = 0.5, kLeastShareWithin = 0.75;
+
 /// Calls that count as the same.
 struct CallSymbol {
   std::int64_t bytes = 0;  ///< the most that one of them has

@@ -49,5 +49,7 @@ class SlidingMedian {
 
 /// Of at least one value, as above.
 double median_of(std::span<const double> values);
+/// Of at least one value; of two in the middle the lesser.
+double lower_median_of(std::vector<double> values);
 
 }  // namespace tenax::resilience

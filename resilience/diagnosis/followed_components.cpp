@@ -10,9 +10,6 @@ using parallel::ProcessGrid;
 
 namespace {
 
-/// Within this share of its healthy value a part is healthy.
-constexpr double kHealed = 1.1;
-
 bool is_within(const Component& link, const SuspectGroup& group) {
   const auto has = [&](int rank) {
     return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();

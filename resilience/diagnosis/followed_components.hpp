@@ -14,6 +14,9 @@
 
 namespace tenax::resilience {
 
+/// Within this share of its healthy value a part, or an iteration, is healthy.
+inline constexpr double kHealed = 1.1;
+
 /// A component is as fast again as it was.
 struct Healed {
   Component component;  ///< its factor now

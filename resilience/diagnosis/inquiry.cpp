@@ -14,8 +14,6 @@ constexpr std::size_t kMostIterations = 160;
 constexpr int kMostProfiles = 8;
 /// What is followed is a median of so many iterations.
 constexpr std::int64_t kFollowed = 8;
-/// Within this share of its healthy value an iteration is healthy.
-constexpr double kHealed = 1.1;
 
 bool are_same(const Suspects& a, const Suspects& b) {
   return std::equal(a.components.begin(), a.components.end(), b.components.begin(), b.components.end(),

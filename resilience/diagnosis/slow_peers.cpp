@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resilience/detection/sorted_values.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -9,12 +11,6 @@ namespace {
 constexpr std::size_t kLooks = 24, kSlowLooks = 20;
 constexpr std::size_t kHealedLooks = 8, kHealedSlowLooks = 1;
 constexpr std::size_t kLeastHealthy = 16, kMostHealthy = 64;
-
-double lower_median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 
@@ -47,10 +43,10 @@ std::optional<double> SlowPeers::expected_s(const Figure& figure, const std::vec
   std::vector<double> seconds;
   for (const Figure& other : figures)
     if (other.part != figure.part && other.work == figure.work) seconds.push_back(other.seconds);
-  if (!seconds.empty()) return lower_median(std::move(seconds));
+  if (!seconds.empty()) return lower_median_of(std::move(seconds));
   const std::deque<double>& past_s = states_.at(figure.part).healthy_s;
   if (figures.size() > 1 || past_s.size() < kLeastHealthy) return {};
-  return lower_median({past_s.begin(), past_s.end()});
+  return lower_median_of({past_s.begin(), past_s.end()});
 }
 
 std::optional<SlowPeers::Change> SlowPeers::judge(const Part& part, State& state) {
@@ -78,7 +74,7 @@ double SlowPeers::median_ratio(const std::deque<Look>& looks, std::size_t last) 
   std::vector<double> ratios;
   for (auto look = looks.rbegin(); look != looks.rend() && ratios.size() < last; ++look)
     ratios.push_back(look->ratio);
-  return lower_median(std::move(ratios));
+  return lower_median_of(std::move(ratios));
 }
 
 }  // namespace tenax::resilience

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "parallel/planner/schedule_planner.hpp"
+#include "resilience/detection/sorted_values.hpp"
 #include "resilience/diagnosis/part_figure.hpp"
 #include "resilience/diagnosis/transfer_figures.hpp"
 #include "resilience/mitigation/topology_swap.hpp"
@@ -18,11 +19,8 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+double median_or_zero(std::vector<double> values) {
+  return values.empty() ? 0 : lower_median_of(std::move(values));
 }
 
 double sum(const StageCosts& costs) {
@@ -80,10 +78,11 @@ void IterationForecast::measure_stages() {
       (kind == GroupKind::tensor ? tensor : data)[at(grid.coordinates_of(figure.ranks.front()).pipeline)]
           .push_back(known(figure.seconds) / (kind == GroupKind::tensor ? even() : 1));
   for (std::size_t stage = 0; stage < compute.size(); ++stage) {
-    const double planned_s = sum(picture_.layout->costs.stages[stage]), measured_s = median(compute[stage]);
+    const double planned_s = sum(picture_.layout->costs.stages[stage]),
+                 measured_s = median_or_zero(compute[stage]);
     stage_scale_.push_back(planned_s > 0 && measured_s > 0 ? measured_s / planned_s : 1);
-    tensor_s_.push_back(median(tensor[stage]));
-    stage_data_s_.push_back(median(data[stage]));
+    tensor_s_.push_back(median_or_zero(tensor[stage]));
+    stage_data_s_.push_back(median_or_zero(data[stage]));
   }
 }
 

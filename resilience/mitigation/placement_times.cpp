@@ -22,7 +22,7 @@ Slowest slowest_of(const std::vector<double>& seconds) {
   return {longest_s, static_cast<int>(std::count_if(seconds.begin(), seconds.end(), is_longest))};
 }
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t index_of(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -40,8 +40,8 @@ PlacementTimes::PlacementTimes(parallel::GridShape shape, GridTimes times, std::
       times_(std::move(times)),
       group_of_place_(std::move(group_of_place)),
       is_suspect_(group_of_place_.size(), false),
-      known_data_groups_s_(at(shape.pipeline)) {
-  for (const int group : suspects) is_suspect_.at(at(group)) = true;
+      known_data_groups_s_(index_of(shape.pipeline)) {
+  for (const int group : suspects) is_suspect_.at(index_of(group)) = true;
   for (int data = 0; data < shape.data; ++data) pipelines_s_.push_back(pipeline_s(data));
   for (int stage = 0; stage < shape.pipeline; ++stage) data_groups_s_.push_back(data_s(stage));
 }
@@ -56,28 +56,28 @@ PlacementTimes::Score PlacementTimes::score_with(int place, int other) {
   const std::vector<double> pipelines_s = pipelines_s_, data_groups_s = data_groups_s_;
   exchange(place, other);
   const Score score = this->score();
-  std::swap(group_of_place_[at(place)], group_of_place_[at(other)]);
+  std::swap(group_of_place_[index_of(place)], group_of_place_[index_of(other)]);
   pipelines_s_ = pipelines_s;
   data_groups_s_ = data_groups_s;
   return score;
 }
 
 void PlacementTimes::exchange(int place, int other) {
-  std::swap(group_of_place_[at(place)], group_of_place_[at(other)]);
+  std::swap(group_of_place_[index_of(place)], group_of_place_[index_of(other)]);
   measure(place);
   measure(other);
 }
 
 void PlacementTimes::measure(int place) {
   const int data = place % shape_.data, stage = place / shape_.data;
-  pipelines_s_[at(data)] = pipeline_s(data);
-  data_groups_s_[at(stage)] = data_s(stage);
+  pipelines_s_[index_of(data)] = pipeline_s(data);
+  data_groups_s_[index_of(stage)] = data_s(stage);
 }
 
 double PlacementTimes::pipeline_s(int data) {
   Groups groups;
   for (int stage = 0; stage < shape_.pipeline; ++stage)
-    groups.push_back(group_of_place_[at(data + shape_.data * stage)]);
+    groups.push_back(group_of_place_[index_of(data + shape_.data * stage)]);
   const auto [known, is_new] = known_pipelines_s_.try_emplace(arrangement(groups));
   if (is_new) known->second = times_.pipeline_s(groups);
   return known->second;
@@ -86,7 +86,7 @@ double PlacementTimes::pipeline_s(int data) {
 double PlacementTimes::data_s(int stage) {
   const auto first = group_of_place_.begin() + shape_.data * stage;
   const Groups groups(first, first + shape_.data);
-  const auto [known, is_new] = known_data_groups_s_[at(stage)].try_emplace(arrangement(groups));
+  const auto [known, is_new] = known_data_groups_s_[index_of(stage)].try_emplace(arrangement(groups));
   if (is_new) known->second = times_.data_s(stage, groups);
   return known->second;
 }
@@ -94,7 +94,7 @@ double PlacementTimes::data_s(int stage) {
 PlacementTimes::Groups PlacementTimes::arrangement(const Groups& groups) const {
   Groups arrangement = groups;
   for (int& group : arrangement)
-    if (!is_suspect_[at(group)]) group = kHealthy;
+    if (!is_suspect_[index_of(group)]) group = kHealthy;
   return arrangement;
 }
 
