@@ -8,6 +8,8 @@ run_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libtrilinos-kokko
               hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev libssl-dev)
 test_packages=(libgtest-dev libbenchmark-dev clang-format-14 dpkg-dev file)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || test_packages+=(chromium-headless-shell)
+# What a guest on soft RDMA is made of, and what measures it (tests/verbs).
+[ "${TENAX_GUEST:-}" = off ] || test_packages+=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 perftest)
 command -v srun >/dev/null || test_packages+=(slurmctld slurmd slurm-client munge)  # a site's own Slurm stays alone
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

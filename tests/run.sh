@@ -3,6 +3,14 @@
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../app/setup.sh"
 
+# Debian's kernel for the tests on soft RDMA; without one they are skipped, or fail with TENAX_GUEST=required.
+prepare_guest() {
+  local guest=$tenax_build/guest
+  [ "${TENAX_GUEST:-}" != off ] || return 0
+  mkdir -p "$guest"
+  bash "$tenax_root/tests/verbs/kernel.sh" "$guest" 2>"$guest/obstacle" || say "no tests on soft RDMA: $(cat "$guest/obstacle")"
+}
+
 prepare() {
   ensure_packages "${run_packages[@]}" "${test_packages[@]}"
   # In a build that starts here, as in CI, warnings are errors, assertions are on and libraries are compiled
@@ -12,6 +20,7 @@ prepare() {
   [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON -DTENAX_ASSERTIONS=ON -DTENAX_UNITY=ON)
   configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON "${fresh[@]}"
   build_target all
+  prepare_guest
 }
 
 with_build_lock prepare
