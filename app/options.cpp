@@ -179,7 +179,7 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
 }
 
 comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device) {
-  constexpr std::size_t kBytesPerKib = 1024, kGpuKib = 8192;  // as the paper's (ft-hsdp, 4.2)
+  constexpr std::size_t kGpuKib = 8192;  // as the paper's (ft-hsdp, 4.2)
   comm::FtarOptions options;
   if (deck.replicas.chunk_kib > 0)
     options.chunk_bytes = static_cast<std::size_t>(deck.replicas.chunk_kib) * kBytesPerKib;
@@ -203,7 +203,7 @@ comm::TransportKind transport_kind(io::TransportKind kind) {
       return comm::TransportKind::tcp;
     case io::TransportKind::shared_memory:
       return comm::TransportKind::shared_memory;
-    case io::TransportKind::verbs:  // refused with the deck, as long as there is none
+    case io::TransportKind::verbs:
       return comm::TransportKind::verbs;
     case io::TransportKind::automatic:
       break;
@@ -221,6 +221,16 @@ comm::VerbsPortOptions verbs_port_options(const io::Deck& deck) {
         {device.name, static_cast<int>(device.port), static_cast<int>(device.local_rank)});
   }
   return options;
+}
+
+comm::VerbsSettings verbs_settings(const io::Deck& deck) {
+  const io::VerbsSection& section = deck.verbs;
+  return {.ports = verbs_port_options(deck),
+          .has_other_ways = deck.comm.transport != io::TransportKind::verbs,
+          .ring_bytes = static_cast<std::size_t>(section.ring_kib) * kBytesPerKib,
+          .silence_s = kSecondsPerMs * static_cast<double>(section.silence_ms),
+          .service_level = static_cast<int>(section.service_level),
+          .traffic_class = static_cast<int>(section.traffic_class)};
 }
 
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {

@@ -24,6 +24,7 @@ struct UpdateRule;
 namespace tenax::comm {
 struct FtarOptions;
 struct VerbsPortOptions;
+struct VerbsSettings;
 enum class TransportKind;
 }  // namespace tenax::comm
 namespace tenax::model {
@@ -72,6 +73,8 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
 
 comm::TransportKind transport_kind(io::TransportKind kind);
 comm::VerbsPortOptions verbs_port_options(const io::Deck& deck);
+/// For a rank, whose number on its host is still to be filled in.
+comm::VerbsSettings verbs_settings(const io::Deck& deck);
 /// How replicas exchange their sums, which lie on such a device.
 comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);

@@ -1,12 +1,14 @@
 // Numbers as people read them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace tenax::app {
 
 inline constexpr double kMsPerSecond = 1e3, kSecondsPerMs = 1e-3;
+inline constexpr std::size_t kBytesPerKib = 1024;
 
 std::string bytes_text(double bytes);       ///< "1.50 GiB"
 std::string count_text(double count);       ///< "124.4 M"

@@ -9,6 +9,7 @@
 #include "app/machine/device_choice.hpp"
 #include "app/machine/host_check.hpp"
 #include "app/machine/machine_rate.hpp"
+#include "app/machine/registered_bytes.hpp"
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/units.hpp"
@@ -142,6 +143,7 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
   plan.add("host_memory_bytes", static_cast<std::int64_t>(besides.host));
+  plan.add("registered_bytes", registered_bytes(deck, layout, *choice.device));
   plan.add_json("swap_bytes", besides.swap ? std::to_string(*besides.swap) : "null");
   plan.add("schedule", deck.pipeline.schedule.word())
       .add("schedule_of_stage", schedule_rows(layout.schedule));

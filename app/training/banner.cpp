@@ -31,13 +31,6 @@ std::string folded(std::string line) {
   return lines + line;
 }
 
-std::string folded_lines(const std::string& text) {
-  std::string all;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + folded(line);
-  return all;
-}
-
 std::string grid_text(const parallel::GridShape& grid) {
   return format("tensor %d x pipeline %d x data %d", grid.tensor, grid.pipeline, grid.data);
 }
@@ -91,6 +84,13 @@ std::string emulated_lines(const io::Deck& deck, const parallel::Layout& layout,
 }
 
 }  // namespace
+
+std::string folded_lines(const std::string& text) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + folded(line);
+  return all;
+}
 
 std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
                    double machine_flop_per_second, std::size_t spare) {

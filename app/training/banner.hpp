@@ -14,6 +14,9 @@ namespace tenax::app {
 std::string banner(const io::Deck& deck, const parallel::Layout& layout, const kernels::Device& device,
                    double machine_flop_per_second, std::size_t spare);
 
+/// Each line in lines of at most 80 columns, where blanks allow.
+std::string folded_lines(const std::string& text);
+
 /// Where the files are, and a sample if the model writes text.
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
 

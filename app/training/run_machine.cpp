@@ -4,20 +4,19 @@
 #include <utility>
 
 #include "app/fault_options.hpp"
-#include "app/launch/replica_command.hpp"
 #include "app/machine/device_choice.hpp"
 #include "app/machine/host_check.hpp"
 #include "app/machine/machine_rate.hpp"
 #include "app/options.hpp"
+#include "app/training/banner.hpp"
 #include "app/units.hpp"
 #include "comm/nccl/nccl_world.hpp"
-#include "comm/transport/listening_interfaces.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/swap_memory.hpp"
 
 namespace tenax::app {
 
-RunMachine::RunMachine(RunRank& rank) : rank_(rank) {
+RunMachine::RunMachine(RunRank& rank) : rank_(rank), run_transport_(rank) {
   find_compute_faults();
   create_device();
   if (emulated_) return;
@@ -76,16 +75,6 @@ void RunMachine::measure() {
   flop_per_second_ = sum[0];
 }
 
-// Replicas on hosts of their own are reached on any of these.
-std::vector<std::string> job_interfaces(RunRank& rank) {
-  const io::Deck& deck = rank.deck();
-  const bool is_given = !deck.comm.interfaces.empty() ||
-                        deck.comm.transport == io::TransportKind::shared_memory ||
-                        (rank.seat() && spans_hosts(deck));
-  if (is_given) return deck.comm.interfaces;
-  return comm::interfaces_of_job(rank.control(), comm::host_network(rank.world().host()));
-}
-
 parallel::Layout RunMachine::plan_layout() {
   available_bytes_ = kernels::available_memory_bytes();
   parallel::MemoryRoom room = memory_room(*device_, ranks_sharing_device_, rank_.world().ranks_on_host(),
@@ -142,7 +131,10 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
     if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
-  if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) create_transport();
+  if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) {
+    create_transport();
+    rank_.console().say(folded_lines(run_transport_.text()->line()));
+  }
   comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
   return {.options = pipeline_options(deck),
           .world = world,
@@ -177,21 +169,14 @@ comm::MessageConnector RunMachine::message_connector() const {
 }
 
 void RunMachine::create_transport() {
-  const io::CommSection& section = rank_.deck().comm;
+  transport_ = run_transport_.create();
   comm::World& world = rank_.world();
-  comm::ControlGroup& control = rank_.control();
-  const auto secret =
-      rank_.seat() ? comm::JobSecret::parse(rank_.seat()->secret) : comm::JobSecret::share(control);
-  const std::vector<std::string> interfaces = job_interfaces(rank_);
-  control.agree([&] {
-    transport_ = comm::create_transport({.kind = transport_kind(section.transport),
-                                         .interfaces = interfaces,
-                                         .deadline_s = section.deadline_s,
-                                         .secret = secret});
+  rank_.control().agree([&] {
     if (injector_) transport_ = injector_->wrap(std::move(transport_), world.rank());
     inject_into_replica();
   });
-  peers_ = comm::exchange_peers(control, *transport_, world.rank(), world.host());
+  transport_ = run_transport_.watch(std::move(transport_));
+  peers_ = comm::exchange_peers(rank_.control(), *transport_, world.rank(), world.host());
 }
 
 }  // namespace tenax::app

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/training/run_rank.hpp"
+#include "app/training/run_transport.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/emulated_device.hpp"
 #include "parallel/replica/layout.hpp"
@@ -18,9 +19,6 @@
 #include "resilience/faults/replica_fault_injector.hpp"
 
 namespace tenax::app {
-
-/// Collective: the interfaces that a run's ranks listen on (comm::TransportOptions::interfaces).
-std::vector<std::string> job_interfaces(RunRank& rank);
 
 /// Every call is collective but the getters, and throws comm::AgreedError for what one
 /// rank cannot do.
@@ -56,6 +54,9 @@ class RunMachine {
   /// Null where ranks have nothing to say to each other but over MPI. In a replica never null once
   /// there is a context.
   comm::Transport* transport() { return transport_.get(); }
+  /// What that goes over; nothing without one.
+  const std::optional<TransportText>& transport_text() const { return run_transport_.text(); }
+  PathNews& path_news() { return run_transport_.news(); }
   /// Null unless that is the device.
   kernels::EmulatedDevice* emulated() const { return emulated_; }
   /// Null where the deck does not slow this rank down.
@@ -94,6 +95,7 @@ class RunMachine {
   resilience::StepPoints nobody_;
   std::unique_ptr<resilience::ReplicaFaultInjector>
       replica_injector_;  // in a replica whose deck injects faults
+  RunTransport run_transport_;
   std::unique_ptr<comm::Transport> transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;

@@ -129,7 +129,7 @@ void RunState::initialise(parallel::GptReplica& replica, TrainingData& data) {
     data.compare({weights, "", ""});
 }
 
-void RunState::open_directory() {
+void RunState::open_directory(const std::optional<TransportText>& transport) {
   rank_.on_first([&] {
     const io::Deck& deck = rank_.deck();
     Console& console = rank_.console();
@@ -142,6 +142,7 @@ void RunState::open_directory() {
     io::write_resolved_deck(deck);
     io::JsonObject details;
     details.add("ranks", rank_.world().size()).add("name", deck.run.name);
+    if (transport) details.add("transport", transport->json());
     if (!start_.checkpoint) return rank_.write_event("start", 0, details);
     const std::string file = start_.checkpoint->file().string();
     details.add("checkpoint", file).add("passed_over", names_of(start_.passed_over));

@@ -11,6 +11,7 @@
 #include "app/training/run_start.hpp"
 #include "app/training/training_data.hpp"
 #include "app/training/training_loop.hpp"
+#include "app/training/transport_text.hpp"
 #include "io/run/run_lock.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
 
@@ -44,8 +45,8 @@ class RunState {
   /// Reads files, writes none. Compares the weights' tokenizer with that of `data`.
   void load(parallel::GptReplica& replica, TrainingData& data);
   /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
-  /// first event.
-  void open_directory();
+  /// first event. `transport`: what ranks connect over; nothing where they do not.
+  void open_directory(const std::optional<TransportText>& transport = {});
   /// In a replica: fills its state with that of the newest checkpoint, or by the deck where there is
   /// none. Stores it.
   RestoredState restore(parallel::GptReplica& replica, TrainingData& data);

@@ -28,6 +28,7 @@ enum Field {
   validates,
   acts,
   probes,
+  path_news,
   kFields
 };
 
@@ -55,6 +56,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[validates] = count(ballot.order.validates);
   sums[acts] = count(ballot.acts);
   sums[probes] = count(ballot.order.probes);
+  sums[path_news] = count(ballot.has_path_news);
   return sums;
 }
 
@@ -97,7 +99,8 @@ StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double 
                 .has_state = sums[no_state] == 0,
                 .exchange_s = sums[exchange_s],
                 .order = order_of(sums),
-                .acts = sums[acts] > 0};
+                .acts = sums[acts] > 0,
+                .has_path_news = sums[path_news] > 0};
   vote.finite = !has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
   return vote;
 }

@@ -24,6 +24,7 @@ struct StepBallot {
   double exchange_s = 0;                ///< ReplicaSession::take_exchange_s
   resilience::InquiryOrder order = {};  ///< rank 0's; elsewhere as it is made
   bool acts = false;                    ///< rank 0's: something is done about what is slow
+  bool has_path_news = false;           ///< PathNews::any
 };
 
 enum class Verdict {
@@ -49,7 +50,8 @@ struct StepVote {
   double exchange_s = 0;                                    ///< of all ranks together
   bool updates = true;  ///< false: the replica is behind, and there is nothing to update
   resilience::InquiryOrder order;
-  bool acts = false;  ///< at this step's end all ranks carry out an action of rank 0
+  bool acts = false;           ///< at this step's end all ranks carry out an action of rank 0
+  bool has_path_news = false;  ///< some rank
 };
 
 /// Collective over the replica's ranks. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums

@@ -148,6 +148,8 @@ Verdict TrainingLoop::step() {
           .iteration_seconds = iteration_s,
           .is_masked = own_action || checkpoints_.writing_since_s() || peers_.is_exceptional()},
          {.begin_s = begin_s, .own_action = own_action});
+  if (vote.has_path_news)
+    parts_.path_news.write(replica.control(), step_ - 1, [this](auto... event) { observed(event...); });
   if (vote.updates && validation_.is_due(step_)) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);
@@ -249,7 +251,8 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
                     .path_failed = pipeline.links().path_failed(),
                     .has_adaptation_events = parts_.adaptation && parts_.adaptation->has_events(),
                     .order = watch_.order(),
-                    .acts = mitigator_.acts()};
+                    .acts = mitigator_.acts(),
+                    .has_path_news = parts_.path_news.any()};
   peers_.fill(ballot);
   std::vector<double> reports = watch_.report();
   StepVote vote = count_votes(parts_.replica, ballot, static_cast<double>(peers_.step_tokens()),

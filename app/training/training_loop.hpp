@@ -18,6 +18,7 @@
 #include "app/training/loop_peers.hpp"
 #include "app/training/loop_validation.hpp"
 #include "app/training/mitigator.hpp"
+#include "app/training/path_news.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_batches.hpp"
 #include "app/training/step_lines.hpp"
@@ -59,6 +60,7 @@ struct TrainingParts {
   std::filesystem::path records_directory = {};          ///< with peers: where this replica writes
   RankPlace place;
   kernels::Device& device;
+  PathNews& path_news;
   StopSignals& signals;
   Console& console;
   double machine_flop_per_second;  ///< matrix products on all ranks together: measured, or the highest seen

@@ -130,7 +130,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
                                        return std::make_unique<parallel::EmulatedReplica>(
                                            layout, grid, context, *machine.emulated(), options);
                                      });
-  state.open_directory();
+  state.open_directory(machine.transport_text());
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
     return move_emulated_state(from, to, control, context, bytes, roads(machine));
@@ -157,7 +157,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   TrainingData data(rank_);
   data.open();
   state.load(model(), data);
-  state.open_directory();
+  state.open_directory(machine.transport_text());
   const auto checkpoints = state.create_checkpoints(model(), data, build_);
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     return move_model_state(from, to, control, context.world.rank(), roads(machine));
@@ -189,6 +189,7 @@ TrainingParts TrainingRun::parts_of(parallel::Replica& replica, const parallel::
           .lock = state.lock(),
           .place = {.host = rank_.world().host(), .device = label_of(machine.device())},
           .device = machine.device(),
+          .path_news = machine.path_news(),
           .signals = signals_,
           .console = rank_.console(),
           .machine_flop_per_second = machine.flop_per_second(),

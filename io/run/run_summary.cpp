@@ -105,7 +105,7 @@ std::string counted_events(const fs::path& directory) {
   for (const char* name : {"checkpoint_failed", "skip", "repeat", "void", "wait"})
     text += counted(name, times(name, false));
   for (const char* name : {"straggler", "reschedule", "onset", "relief", "validation", "fail_slow", "healed",
-                           "mitigate", "revert"})
+                           "mitigate", "revert", "port", "reroute"})
     text += counted(name, times(name, true));
   return text;
 }

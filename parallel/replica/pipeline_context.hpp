@@ -13,6 +13,9 @@ namespace tenax::parallel {
 /// the host), or over the own path until a link is slow or breaks.
 enum class PathChoice { automatic, direct_only, delegated_only };
 
+/// Delegates of a link and direction, where neither the deck nor the planner says.
+inline constexpr int kDefaultDelegates = 4;
+
 struct PipelineOptions {
   PathChoice paths = PathChoice::automatic;
   double deadline_s = 60;  ///< for a neighbour's message

@@ -12,7 +12,6 @@ using comm::Path;
 
 namespace {
 
-constexpr int kDefaultDelegates = 4;
 /// How long a direct path that is tried again may take for a small message, and later for any: less than at first, as what
 /// failed once is given up sooner.
 constexpr double kProbe_s = 5;

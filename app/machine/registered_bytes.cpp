@@ -1,0 +1,39 @@
+#include "app/machine/registered_bytes.hpp"
+
+#include <algorithm>
+
+#include "app/options.hpp"
+#include "comm/delegates/delegated_link.hpp"
+#include "comm/verbs.hpp"
+#include "io/deck/deck.hpp"
+#include "parallel/replica/pipeline_context.hpp"
+
+namespace tenax::app {
+namespace {
+
+bool may_use_verbs(const io::Deck& deck) {
+  return deck.comm.transport == io::TransportKind::verbs ||
+         deck.comm.transport == io::TransportKind::automatic;
+}
+
+std::int64_t message_bytes(const parallel::Layout& layout) {
+  return layout.microbatch.rows() * layout.config.hidden_size *
+         static_cast<std::int64_t>(kernels::bytes_of(layout.config.compute_dtype));
+}
+
+}  // namespace
+
+std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
+                              const kernels::Device& device) {
+  if (!may_use_verbs(deck) || deck.pipeline.p2p == io::P2p::direct) return 0;
+  const std::int64_t neighbours = std::min(layout.grid.pipeline - 1, 2);
+  const int sockets = pipeline_options(deck).sockets_per_link;
+  const std::int64_t delegates = neighbours * (sockets > 0 ? sockets : parallel::kDefaultDelegates);
+  const auto ring = static_cast<std::int64_t>(verbs_settings(deck).ring_bytes);
+  // A delegate at either end of each direction has a connection: a ring to receive into, and one to send from.
+  const std::int64_t rings = delegates * 2 * 2 * ring;
+  const bool has_buffers = device.has_data() && !device.is_host_memory();
+  return rings + (has_buffers ? delegates * comm::kBuffersPerDelegate * message_bytes(layout) : 0);
+}
+
+}  // namespace tenax::app

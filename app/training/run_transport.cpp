@@ -1,0 +1,80 @@
+#include "app/training/run_transport.hpp"
+
+#include "app/launch/replica_command.hpp"
+#include "app/options.hpp"
+#include "comm/failure.hpp"
+#include "comm/transport/listening_interfaces.hpp"
+
+namespace tenax::app {
+namespace {
+
+using kernels::Error;
+using kernels::Scope;
+
+}  // namespace
+
+// Replicas on hosts of their own are reached on any of these.
+std::vector<std::string> job_interfaces(RunRank& rank) {
+  const io::Deck& deck = rank.deck();
+  const bool is_given = !deck.comm.interfaces.empty() ||
+                        deck.comm.transport == io::TransportKind::shared_memory ||
+                        (rank.seat() && spans_hosts(deck));
+  if (is_given) return deck.comm.interfaces;
+  return comm::interfaces_of_job(rank.control(), comm::host_network(rank.world().host()));
+}
+
+std::unique_ptr<comm::Transport> RunTransport::create() {
+  const io::CommSection& section = rank_.deck().comm;
+  comm::ControlGroup& control = rank_.control();
+  const auto secret =
+      rank_.seat() ? comm::JobSecret::parse(rank_.seat()->secret) : comm::JobSecret::share(control);
+  const std::vector<std::string> interfaces = job_interfaces(rank_);
+  std::unique_ptr<comm::Transport> transport;
+  control.agree([&] {
+    open_ports();
+    comm::TransportOptions options{.kind = transport_kind(section.transport),
+                                   .interfaces = interfaces,
+                                   .deadline_s = section.deadline_s,
+                                   .secret = secret};
+    if (verbs_ && !verbs_->ports().empty()) options.create_verbs_listener = verbs_->listener();
+    transport = comm::create_transport(options);
+  });
+  const int rank = rank_.world().rank();
+  const auto ports = verbs_ ? std::optional(verbs_->ports()) : std::nullopt;
+  const std::string own = RankPorts::of(rank, rank_.world().host(), ports ? &*ports : nullptr).text();
+  std::vector<RankPorts> ranks;
+  for (const std::string& text : control.all_gather(own)) ranks.push_back(RankPorts::parse(text));
+  text_.emplace(transport_kind(section.transport), std::move(ranks));
+  return transport;
+}
+
+std::unique_ptr<comm::Transport> RunTransport::watch(std::unique_ptr<comm::Transport> transport) {
+  return std::make_unique<comm::WatchedTransport>(
+      std::move(transport), [this](const comm::Reroute& reroute) { news_.take(reroute); });
+}
+
+// Where others will do, a rank without libibverbs has none.
+void RunTransport::open_ports() {
+  const comm::TransportKind kind = transport_kind(rank_.deck().comm.transport);
+  const bool must = kind == comm::TransportKind::verbs;
+  if (!must && (kind != comm::TransportKind::automatic || !comm::has_verbs())) return;
+  comm::VerbsSettings settings = verbs_settings(rank_.deck());
+  settings.local_rank = rank_.world().rank_on_host();
+  settings.on_port_change = [this](const comm::VerbsPortChange& change) { news_.take(change); };
+  if (comm::has_verbs()) verbs_ = comm::create_verbs_rank(settings);
+  if (must) refuse_without_ports();
+}
+
+void RunTransport::refuse_without_ports() const {
+  const std::vector<comm::VerbsPort> ports = verbs_ ? verbs_->ports() : std::vector<comm::VerbsPort>{};
+  const RankPorts own = RankPorts::of(rank_.world().rank(), rank_.world().host(), verbs_ ? &ports : nullptr);
+  if (!own.usable.empty()) return;
+  const std::string asked = "comm.transport = \"verbs\": " + own.name();
+  if (!verbs_) throw Error(Scope::rank, asked + ": " + comm::kNoVerbs);
+  if (ports.empty())
+    throw Error(Scope::rank, asked + " has no RDMA device (tenax ports); use \"auto\" or \"tcp\"");
+  throw Error(Scope::rank, asked + " has no port that can be used: " + own.obstacle +
+                               "; bring one up, or use \"auto\" or \"tcp\"");
+}
+
+}  // namespace tenax::app

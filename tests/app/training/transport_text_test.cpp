@@ -1,0 +1,66 @@
+#include "app/training/transport_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::app {
+namespace {
+
+using comm::TransportKind;
+
+comm::VerbsPort port(const std::string& name, int mtu_bytes, const std::string& obstacle = {}) {
+  comm::VerbsPort port;
+  port.name = name;
+  port.link_layer = "Ethernet";
+  port.mtu_bytes = mtu_bytes;
+  port.obstacle = obstacle;
+  return port;
+}
+
+RankPorts ports_of(int rank, const std::string& host, const std::vector<comm::VerbsPort>& ports) {
+  return RankPorts::of(rank, host, &ports);
+}
+
+const RankPorts kOne = ports_of(0, "a", {port("mlx5_0:1", 4096), port("mlx5_1:1", 1024)}),
+                kOther = ports_of(1, "b", {port("mlx5_0:1", 4096)}),
+                kDown = ports_of(3, "c", {port("mlx5_0:1", 4096, "is DOWN")}), kNone = ports_of(2, "b", {});
+
+TEST(TransportText, names_the_ports_of_all_ranks) {
+  const TransportText text(TransportKind::automatic, {kOne, kOther});
+  EXPECT_EQ(text.line(),
+            "comm     verbs over mlx5_0:1, mlx5_1:1 (RoCE v2, MTU 1024); shared memory within hosts");
+  EXPECT_EQ(text.json().text(), R"({"kind": "verbs", "ports": ["mlx5_0:1", "mlx5_1:1"], "reason": null})");
+}
+
+TEST(TransportText, says_why_there_is_no_rdma_the_first_reason_first) {
+  const TransportText down(TransportKind::automatic, {kDown, kNone});
+  EXPECT_EQ(down.line(), "comm     tcp (no verbs: rank 3 (c): mlx5_0:1 is DOWN); shared memory within hosts");
+  EXPECT_EQ(down.json().text(), R"({"kind": "tcp", "ports": [], "reason": "rank 3 (c): mlx5_0:1 is DOWN"})");
+  const TransportText none(TransportKind::automatic, {kNone, kDown});
+  EXPECT_EQ(none.line(),
+            "comm     tcp (no verbs: rank 2 (b): it has no RDMA device); shared memory within hosts");
+  const TransportText without(TransportKind::automatic, {RankPorts::of(0, "a", nullptr), kOther});
+  EXPECT_NE(without.line().find("built without verbs"), std::string::npos);
+}
+
+TEST(TransportText, counts_the_pairs_that_go_over_tcp) {
+  EXPECT_EQ(TransportText(TransportKind::automatic, {kOne, kOther, kNone, kDown}).line(),
+            "comm     verbs over mlx5_0:1, mlx5_1:1 (RoCE v2, MTU 1024); tcp between 4 pairs (rank 0 (a) - "
+            "rank 2 (b): it has no RDMA device); shared memory within hosts");
+}
+
+TEST(TransportText, is_short_where_all_go_one_way) {
+  EXPECT_EQ(TransportText(TransportKind::tcp, {kOne}).line(), "comm     tcp");
+  EXPECT_EQ(TransportText(TransportKind::shared_memory, {kOne}).line(), "comm     shared memory");
+  EXPECT_EQ(TransportText(TransportKind::automatic, {kOther, kNone}).line(),
+            "comm     shared memory within hosts");
+  EXPECT_EQ(TransportText(TransportKind::verbs, {kOther}).line(),
+            "comm     verbs over mlx5_0:1 (RoCE v2, MTU 4096)");
+}
+
+TEST(TransportText, survives_the_way_to_other_ranks) {
+  for (const RankPorts& ports : {kOne, kDown, kNone})
+    EXPECT_EQ(RankPorts::parse(ports.text()).text(), ports.text());
+}
+
+}  // namespace
+}  // namespace tenax::app
