@@ -21,9 +21,6 @@ inline constexpr Range kFraction{0, 1, false, true};
 
 using Keys = std::vector<DeckKey>;
 
-/// Why comm.transport = "verbs" and [verbs] come later.
-inline constexpr const char* kNoVerbs = "it has no RDMA transport";
-
 /// Adds the rows of one section. `part` finds the section's struct in a Deck.
 template <class Section>
 class Rows {

@@ -36,8 +36,8 @@ void add_links(Rows<Entry>& inject) {
       .in("ms");
   delay("packet_bytes", &Entry::packet_bytes, "size of such a packet.").at_least(0).in("bytes");
   inject("path", &Entry::path,
-         "link_down: \"direct\" (cut in the middle of from_step), or an address of either end (down from its "
-         "beginning).")
+         "link_down: \"direct\" (cut in the middle of from_step), or an address of either end, or \"tcp\", "
+         "\"shm\" or \"verbs\" (down from its beginning).")
       .of_kinds({"link_down"})
       .example("\"direct\"");
 }

@@ -41,9 +41,8 @@ void add_comm(Keys& keys) {
   using S = CommSection;
   Rows<S> comm(keys, "comm", &Deck::comm);
   comm("transport", &S::transport,
-       "What carries delegated messages and gradients between replicas; auto = shared memory within a host "
-       "and TCP beyond.")
-      .comes_later(kNoVerbs, {"verbs"});
+       "What carries delegated messages and gradients between replicas; auto = shared memory within a host, "
+       "beyond it RDMA where both ends have a port, else TCP.");
   comm("deadline_s", &S::deadline_s, "Longest wait for a peer before the run fails.").above(0).in("seconds");
   comm(
       "interfaces", &S::interfaces,

@@ -188,9 +188,6 @@ std::vector<Mistake> keys_of_later_versions() {
       {kSmallDeck,
        {"replicas.store=etcd://h:1/p"},
        "command line: replicas.store: replicas.store = \"etcd://h:1/p\"" + refused},
-      {kSmallDeck,
-       {"comm.transport=verbs"},
-       "command line: comm.transport: comm.transport = \"verbs\"" + refused},
   };
 }
 

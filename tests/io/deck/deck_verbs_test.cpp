@@ -1,4 +1,4 @@
-// RDMA in decks: known, checked, and refused as long as there is no transport for it.
+// RDMA in decks.
 #include <tuple>
 
 #include "io/deck/verbs_device.hpp"
@@ -70,15 +70,15 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"verbs.devices=[a, b, a]", "verbs.devices: verbs.devices names \"a\" twice"},
         Refusal{"verbs.device=a", "verbs.device: unknown key verbs.device; did you mean verbs.devices?"}));
 
-TEST(VerbsDeck, is_refused_in_a_run_as_long_as_there_is_no_transport) {
-  const std::string refused = " is not supported by this version of tenax: it has no RDMA transport";
-  expect_refused({with("[verbs]\nsilence_ms = 500\n"), {}, "DECK:16:1: verbs.silence_ms = 500" + refused});
+TEST(VerbsDeck, is_a_runs_transport_but_not_between_replicas) {
+  const TemporaryFolder folder;
+  const Deck deck = read_deck(folder.write("d.toml", with("[verbs]\nsilence_ms = 500\n")),
+                              {"comm.transport=verbs", "verbs.devices=[mlx5_0]"});
+  EXPECT_EQ(deck.comm.transport, TransportKind::verbs);
+  EXPECT_EQ(deck.verbs.silence_ms, 500);
   expect_refused({kSmallDeck,
-                  {"verbs.devices=[mlx5_0]"},
-                  "command line: verbs.devices: verbs.devices = [\"mlx5_0\"]" + refused});
-  expect_refused({kSmallDeck,
-                  {"verbs.gpu_direct=off"},
-                  "command line: verbs.gpu_direct: verbs.gpu_direct = \"off\"" + refused});
+                  {"comm.transport=verbs", "parallel.replicas=2", "batch.global_batch_size=8"},
+                  "command line: comm.transport: comm.transport = \"verbs\" does not carry gradients"});
 }
 
 TEST(VerbsDeck, may_state_defaults_and_comes_back_the_same) {
