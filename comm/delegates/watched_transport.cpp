@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "comm/delegates/channel_observer.hpp"
+#include "comm/forwarding_connection.hpp"
 #include "kernels/deadline.hpp"
 #include "kernels/error.hpp"
 
@@ -78,38 +79,31 @@ class WatchedTransport::Route {
   std::optional<Reroute> pending_;  // until a message has come over the new way
 };
 
-class WatchedTransport::Watched final : public Connection {
+class WatchedTransport::Watched final : public ForwardingConnection {
  public:
   Watched(std::shared_ptr<Route> route, std::unique_ptr<Connection> inner, bool replaces)
-      : route_(std::move(route)), inner_(std::move(inner)), number_(route_->begin(inner_->way(), replaces)) {}
+      : ForwardingConnection(std::move(inner)),
+        route_(std::move(route)),
+        number_(route_->begin(way(), replaces)) {}
   ~Watched() override { end(false); }
 
   void send(const MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override {
     route_->count(header);
-    noting_end([&] { inner_->send(header, payload, deadline); });
+    noting_end([&] { inner().send(header, payload, deadline); });
   }
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
-    const auto header = noting_end([&] { return inner_->receive(deadline); });
+    const auto header = noting_end([&] { return inner().receive(deadline); });
     if (header) route_->arrive(number_);
     return header;
   }
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
-    noting_end([&] { inner_->receive_payload(payload, deadline); });
+    noting_end([&] { inner().receive_payload(payload, deadline); });
   }
-  void check() const override { inner_->check(); }
-  std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
-  PolledStream* stream() override { return inner_->stream(); }
   void shut_down() noexcept override {
     end(false);
-    inner_->shut_down();
+    inner().shut_down();
   }
-  const std::string& address() const override { return inner_->address(); }
-  std::string describe() const override { return inner_->describe(); }
-  std::string way() const override { return inner_->way(); }
-  std::string break_reason() const override { return inner_->break_reason(); }
-  BetterWay better_way() const override { return inner_->better_way(); }
-  void demand_better() override { inner_->demand_better(); }
 
  private:
   template <class Work>
@@ -121,10 +115,9 @@ class WatchedTransport::Watched final : public Connection {
       throw;
     }
   }
-  void end(bool is_broken) noexcept { route_->end(number_, is_broken, inner_->break_reason()); }
+  void end(bool is_broken) noexcept { route_->end(number_, is_broken, break_reason()); }
 
   const std::shared_ptr<Route> route_;
-  const std::unique_ptr<Connection> inner_;
   const int number_;
 };
 

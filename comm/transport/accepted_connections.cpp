@@ -1,11 +1,13 @@
 #include "comm/transport/accepted_connections.hpp"
 
+#include "comm/forwarding_connection.hpp"
+
 namespace tenax::comm {
 
-class AcceptedConnections::Held final : public Connection {
+class AcceptedConnections::Held final : public ForwardingConnection {
  public:
   Held(std::shared_ptr<AcceptedConnections> all, Key key, std::unique_ptr<Connection> inner)
-      : all_(std::move(all)), key_(std::move(key)), inner_(std::move(inner)) {
+      : ForwardingConnection(std::move(inner)), all_(std::move(all)), key_(std::move(key)) {
     const std::lock_guard lock(all_->mutex_);
     all_->held_[key_] = this;
   }
@@ -15,31 +17,9 @@ class AcceptedConnections::Held final : public Connection {
       all_->held_.erase(found);
   }
 
-  void send(const MessageHeader& header, std::span<const std::byte> payload,
-            kernels::Deadline deadline) override {
-    inner_->send(header, payload, deadline);
-  }
-  std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
-    return inner_->receive(deadline);
-  }
-  void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
-    inner_->receive_payload(payload, deadline);
-  }
-  void check() const override { inner_->check(); }
-  std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
-  PolledStream* stream() override { return inner_->stream(); }
-  void shut_down() noexcept override { inner_->shut_down(); }
-  const std::string& address() const override { return inner_->address(); }
-  std::string describe() const override { return inner_->describe(); }
-  std::string way() const override { return inner_->way(); }
-  std::string break_reason() const override { return inner_->break_reason(); }
-  BetterWay better_way() const override { return inner_->better_way(); }
-  void demand_better() override { inner_->demand_better(); }
-
  private:
   const std::shared_ptr<AcceptedConnections> all_;
   const Key key_;
-  const std::unique_ptr<Connection> inner_;
 };
 
 std::unique_ptr<Connection> AcceptedConnections::hold(const Key& key,

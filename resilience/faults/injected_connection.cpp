@@ -34,7 +34,7 @@ void ConnectionRegistry::cut_what_is_down() {
 // faults.
 InjectedConnection::InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use,
                                        LinkFaults& faults, ConnectionRegistry& registry)
-    : inner_(std::move(inner)), use_(use), faults_(faults), registry_(registry) {
+    : ForwardingConnection(std::move(inner)), use_(use), faults_(faults), registry_(registry) {
   registry_.add(*this);
   cut_if_down();
 }
@@ -51,7 +51,7 @@ void InjectedConnection::send(const comm::MessageHeader& header, std::span<const
     stamped.started_s = std::chrono::duration<double>(now.time_since_epoch()).count();
   hold(now + faults_.delay(use_.rank, use_.peer, header.bytes, now), deadline);
   try {
-    inner_->send(stamped, payload, deadline);
+    inner().send(stamped, payload, deadline);
   } catch (const Error&) {
     throw_if_cut();
     throw;
@@ -62,7 +62,7 @@ void InjectedConnection::send(const comm::MessageHeader& header, std::span<const
 std::optional<comm::MessageHeader> InjectedConnection::receive(Deadline deadline) {
   check_path();
   try {
-    const auto header = inner_->receive(deadline);
+    const auto header = inner().receive(deadline);
     if (header && header->payload_bytes == 0) count(LinkFaults::Passed::received);
     return header;
   } catch (const Error&) {
@@ -74,7 +74,7 @@ std::optional<comm::MessageHeader> InjectedConnection::receive(Deadline deadline
 void InjectedConnection::receive_payload(std::span<std::byte> payload, Deadline deadline) {
   check_path();
   try {
-    inner_->receive_payload(payload, deadline);
+    inner().receive_payload(payload, deadline);
   } catch (const Error&) {
     throw_if_cut();
     throw;
@@ -83,7 +83,7 @@ void InjectedConnection::receive_payload(std::span<std::byte> payload, Deadline 
 }
 
 void InjectedConnection::shut_down() noexcept {
-  inner_->shut_down();
+  inner().shut_down();
   comm::change_and_notify(mutex_, ended_, [this] { is_shut_ = true; });
 }
 
@@ -95,7 +95,7 @@ void InjectedConnection::count(LinkFaults::Passed how) {
 }
 
 void InjectedConnection::cut_if_down() {
-  if (!faults_.is_down(use_.rank, use_.peer, {use_.direct, inner_->address()})) return;
+  if (!faults_.is_down(use_.rank, use_.peer, {use_.direct, inner().address()})) return;
   {
     const std::lock_guard lock(mutex_);
     is_cut_ = true;

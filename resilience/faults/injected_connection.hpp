@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "comm/connection.hpp"
+#include "comm/forwarding_connection.hpp"
 #include "resilience/faults/link_faults.hpp"
 
 namespace tenax::resilience {
@@ -33,7 +33,7 @@ struct ConnectionUse {
   bool direct = false;     ///< the pipeline's direct path
 };
 
-class InjectedConnection final : public comm::Connection {
+class InjectedConnection final : public comm::ForwardingConnection {
  public:
   /// `faults` and `registry` must outlive it.
   InjectedConnection(std::unique_ptr<comm::Connection> inner, ConnectionUse use, LinkFaults& faults,
@@ -48,16 +48,11 @@ class InjectedConnection final : public comm::Connection {
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void check() const override {
     throw_if_cut();
-    inner_->check();
+    inner().check();
   }
-  std::shared_ptr<comm::SharedMemoryArea> area() override { return inner_->area(); }
+  comm::PolledStream* stream() override { return nullptr; }
   void shut_down() noexcept override;
-  const std::string& address() const override { return inner_->address(); }
-  std::string describe() const override { return inner_->describe(); }
-  std::string way() const override { return inner_->way(); }
-  std::string break_reason() const override { return is_cut() ? "no_answer" : inner_->break_reason(); }
-  comm::BetterWay better_way() const override { return inner_->better_way(); }
-  void demand_better() override { inner_->demand_better(); }
+  std::string break_reason() const override { return is_cut() ? "no_answer" : inner().break_reason(); }
 
   /// Breaks the connection at both ends if its path is down now.
   void cut_if_down();
@@ -70,7 +65,6 @@ class InjectedConnection final : public comm::Connection {
   void throw_if_cut() const;
   void count(LinkFaults::Passed how);
 
-  const std::unique_ptr<comm::Connection> inner_;
   const ConnectionUse use_;
   LinkFaults& faults_;
   ConnectionRegistry& registry_;

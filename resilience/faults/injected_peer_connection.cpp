@@ -16,29 +16,29 @@ void InjectedPeerConnection::send(const comm::MessageHeader& header, std::span<c
                                   Deadline deadline) {
   const auto release = Clock::now() + faults_.delay(peer_, sizeof header + payload.size());
   must_wait_until(std::max(release, faults_.light_at(peer_)), deadline);
-  inner_->send(header, payload, deadline);
+  inner().send(header, payload, deadline);
 }
 
 std::optional<comm::MessageHeader> InjectedPeerConnection::receive(Deadline deadline) {
   if (!waits_for_light(deadline)) return std::nullopt;
-  if (!arrived_) arrived_ = inner_->receive(deadline);
+  if (!arrived_) arrived_ = inner().receive(deadline);
   if (!waits_for_light(deadline)) return std::nullopt;
   return std::exchange(arrived_, std::nullopt);
 }
 
 void InjectedPeerConnection::receive_payload(std::span<std::byte> payload, Deadline deadline) {
   must_wait_until(faults_.light_at(peer_), deadline);
-  inner_->receive_payload(payload, deadline);
+  inner().receive_payload(payload, deadline);
 }
 
 comm::PolledStream* InjectedPeerConnection::stream() {
-  if (comm::PolledStream* const inner = stream_ ? nullptr : inner_->stream())
-    stream_.emplace(*inner, peer_, faults_);
+  if (comm::PolledStream* const whole = stream_ ? nullptr : inner().stream())
+    stream_.emplace(*whole, peer_, faults_);
   return stream_ ? &*stream_ : nullptr;
 }
 
 void InjectedPeerConnection::shut_down() noexcept {
-  inner_->shut_down();
+  inner().shut_down();
   comm::change_and_notify(mutex_, ended_, [this] { is_shut_ = true; });
 }
 

@@ -8,33 +8,28 @@
 #include <optional>
 #include <string>
 
-#include "comm/connection.hpp"
+#include "comm/forwarding_connection.hpp"
 #include "resilience/faults/injected_peer_stream.hpp"
 
 namespace tenax::resilience {
 
 /// Bytes are held back, at either end, and then go on. It shares no memory with its other end.
-class InjectedPeerConnection final : public comm::Connection {
+class InjectedPeerConnection final : public comm::ForwardingConnection {
  public:
   /// `faults` must outlive it.
   InjectedPeerConnection(std::unique_ptr<comm::Connection> inner, int peer, const PeerFaults& faults)
-      : inner_(std::move(inner)), peer_(peer), faults_(faults) {}
+      : ForwardingConnection(std::move(inner)), peer_(peer), faults_(faults) {}
 
   void send(const comm::MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override;
   std::optional<comm::MessageHeader> receive(kernels::Deadline deadline) override;
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void check() const override {
-    if (!faults_.is_dark(peer_)) inner_->check();
+    if (!faults_.is_dark(peer_)) inner().check();
   }
+  std::shared_ptr<comm::SharedMemoryArea> area() override { return nullptr; }
   comm::PolledStream* stream() override;
   void shut_down() noexcept override;
-  const std::string& address() const override { return inner_->address(); }
-  std::string describe() const override { return inner_->describe(); }
-  std::string way() const override { return inner_->way(); }
-  std::string break_reason() const override { return inner_->break_reason(); }
-  comm::BetterWay better_way() const override { return inner_->better_way(); }
-  void demand_better() override { inner_->demand_better(); }
 
  private:
   using Clock = PeerFaults::Clock;
@@ -43,7 +38,6 @@ class InjectedPeerConnection final : public comm::Connection {
   bool waits_for_light(kernels::Deadline deadline) { return waits_until(faults_.light_at(peer_), deadline); }
   void must_wait_until(Clock::time_point when, kernels::Deadline deadline);
 
-  const std::unique_ptr<comm::Connection> inner_;
   const int peer_;
   const PeerFaults& faults_;
   std::optional<InjectedPeerStream> stream_;

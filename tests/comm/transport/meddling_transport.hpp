@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "comm/connection.hpp"
+#include "comm/forwarding_connection.hpp"
 
 namespace tenax::comm {
 
@@ -51,39 +51,22 @@ class MeddlingTransport final : public Transport {
   }
 
  private:
-  class Meddled final : public Connection {
+  class Meddled final : public ForwardingConnection {
    public:
     Meddled(MeddlingTransport& owner, std::unique_ptr<Connection> inner)
-        : owner_(owner), inner_(std::move(inner)) {}
+        : ForwardingConnection(std::move(inner)), owner_(owner) {}
     ~Meddled() override {
       const std::lock_guard lock(owner_.mutex_);
-      owner_.open_.erase(inner_.get());
+      owner_.open_.erase(&inner());
     }
     void send(const MessageHeader& header, std::span<const std::byte> payload,
               kernels::Deadline deadline) override {
       if (owner_.on_send_) owner_.on_send_(header);
-      inner_->send(header, payload, deadline);
+      inner().send(header, payload, deadline);
     }
-    std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
-      return inner_->receive(deadline);
-    }
-    void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
-      inner_->receive_payload(payload, deadline);
-    }
-    void check() const override { inner_->check(); }
-    std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
-    PolledStream* stream() override { return inner_->stream(); }
-    void shut_down() noexcept override { inner_->shut_down(); }
-    const std::string& address() const override { return inner_->address(); }
-    std::string describe() const override { return inner_->describe(); }
-    std::string way() const override { return inner_->way(); }
-    std::string break_reason() const override { return inner_->break_reason(); }
-    BetterWay better_way() const override { return inner_->better_way(); }
-    void demand_better() override { inner_->demand_better(); }
 
    private:
     MeddlingTransport& owner_;
-    std::unique_ptr<Connection> inner_;
   };
 
   std::unique_ptr<Connection> meddle(std::unique_ptr<Connection> connection) {
