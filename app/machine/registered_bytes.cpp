@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/options.hpp"
+#include "app/units.hpp"
 #include "comm/delegates/delegated_link.hpp"
 #include "comm/verbs.hpp"
 #include "io/deck/deck.hpp"
@@ -34,6 +35,14 @@ std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layo
   const std::int64_t rings = delegates * 2 * 2 * ring;
   const bool has_buffers = device.has_data() && !device.is_host_memory();
   return rings + (has_buffers ? delegates * comm::kBuffersPerDelegate * message_bytes(layout) : 0);
+}
+
+std::string locked_memory_obstacle(std::int64_t registered_bytes, std::optional<std::int64_t> allowed) {
+  constexpr double kMib = 1 << 20;
+  if (!allowed || registered_bytes <= *allowed) return {};
+  return format("may lock %.1f MiB and needs %.1f MiB: raise \"ulimit -l\" ",
+                static_cast<double>(*allowed) / kMib, static_cast<double>(registered_bytes) / kMib) +
+         "(limits.conf; under Slurm PropagateResourceLimitsExcept=MEMLOCK), or lower verbs.ring_kib";
 }
 
 }  // namespace tenax::app

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "kernels/device.hpp"
 #include "parallel/replica/layout.hpp"
@@ -17,5 +19,9 @@ namespace tenax::app {
 /// comm.transport = "auto" as if all connections went over RDMA; 0 where none may.
 std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
                               const kernels::Device& device);
+
+/// Why a process cannot register so many bytes, and the cure; empty where it can. `allowed`:
+/// comm::locked_memory_bytes().
+std::string locked_memory_obstacle(std::int64_t registered_bytes, std::optional<std::int64_t> allowed);
 
 }  // namespace tenax::app

@@ -7,6 +7,7 @@
 #include "app/machine/device_choice.hpp"
 #include "app/machine/host_check.hpp"
 #include "app/machine/machine_rate.hpp"
+#include "app/machine/registered_bytes.hpp"
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/units.hpp"
@@ -132,6 +133,7 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
   if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) {
+    registered_bytes_ = registered_bytes(deck, layout, *device_);
     create_transport();
     rank_.console().say(folded_lines(run_transport_.text()->line()));
   }
@@ -169,7 +171,7 @@ comm::MessageConnector RunMachine::message_connector() const {
 }
 
 void RunMachine::create_transport() {
-  transport_ = run_transport_.create();
+  transport_ = run_transport_.create(registered_bytes_);
   comm::World& world = rank_.world();
   rank_.control().agree([&] {
     if (injector_) transport_ = injector_->wrap(std::move(transport_), world.rank());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -96,6 +97,7 @@ class RunMachine {
   std::unique_ptr<resilience::ReplicaFaultInjector>
       replica_injector_;  // in a replica whose deck injects faults
   RunTransport run_transport_;
+  std::int64_t registered_bytes_ = 0;  // of a layout's connections
   std::unique_ptr<comm::Transport> transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;

@@ -1,6 +1,7 @@
 #include "app/training/run_transport.hpp"
 
 #include "app/launch/replica_command.hpp"
+#include "app/machine/registered_bytes.hpp"
 #include "app/options.hpp"
 #include "comm/failure.hpp"
 #include "comm/transport/listening_interfaces.hpp"
@@ -23,7 +24,7 @@ std::vector<std::string> job_interfaces(RunRank& rank) {
   return comm::interfaces_of_job(rank.control(), comm::host_network(rank.world().host()));
 }
 
-std::unique_ptr<comm::Transport> RunTransport::create() {
+std::unique_ptr<comm::Transport> RunTransport::create(std::int64_t registered_bytes) {
   const io::CommSection& section = rank_.deck().comm;
   comm::ControlGroup& control = rank_.control();
   const auto secret =
@@ -31,19 +32,18 @@ std::unique_ptr<comm::Transport> RunTransport::create() {
   const std::vector<std::string> interfaces = job_interfaces(rank_);
   std::unique_ptr<comm::Transport> transport;
   control.agree([&] {
-    open_ports();
+    open_ports(registered_bytes);
     comm::TransportOptions options{.kind = transport_kind(section.transport),
                                    .interfaces = interfaces,
                                    .deadline_s = section.deadline_s,
                                    .secret = secret};
-    if (verbs_ && !verbs_->ports().empty()) options.create_verbs_listener = verbs_->listener();
+    if (verbs_ && lock_obstacle_.empty() && !verbs_->ports().empty())
+      options.create_verbs_listener = verbs_->listener();
     transport = comm::create_transport(options);
   });
-  const int rank = rank_.world().rank();
-  const auto ports = verbs_ ? std::optional(verbs_->ports()) : std::nullopt;
-  const std::string own = RankPorts::of(rank, rank_.world().host(), ports ? &*ports : nullptr).text();
   std::vector<RankPorts> ranks;
-  for (const std::string& text : control.all_gather(own)) ranks.push_back(RankPorts::parse(text));
+  for (const std::string& text : control.all_gather(own_ports().text()))
+    ranks.push_back(RankPorts::parse(text));
   text_.emplace(transport_kind(section.transport), std::move(ranks));
   return transport;
 }
@@ -54,25 +54,36 @@ std::unique_ptr<comm::Transport> RunTransport::watch(std::unique_ptr<comm::Trans
 }
 
 // Where others will do, a rank without libibverbs has none.
-void RunTransport::open_ports() {
+void RunTransport::open_ports(std::int64_t registered_bytes) {
   const comm::TransportKind kind = transport_kind(rank_.deck().comm.transport);
   const bool must = kind == comm::TransportKind::verbs;
   if (!must && (kind != comm::TransportKind::automatic || !comm::has_verbs())) return;
   comm::VerbsSettings settings = verbs_settings(rank_.deck());
   settings.local_rank = rank_.world().rank_on_host();
   settings.on_port_change = [this](const comm::VerbsPortChange& change) { news_.take(change); };
+  lock_obstacle_ = locked_memory_obstacle(registered_bytes, comm::locked_memory_bytes());
   if (comm::has_verbs()) verbs_ = comm::create_verbs_rank(settings);
   if (must) refuse_without_ports();
 }
 
+RankPorts RunTransport::own_ports() const {
+  const auto ports = verbs_ ? std::optional(verbs_->ports()) : std::nullopt;
+  RankPorts own = RankPorts::of(rank_.world().rank(), rank_.world().host(), ports ? &*ports : nullptr);
+  if (!own.usable.empty() && !lock_obstacle_.empty()) {
+    own.usable.clear();
+    own.obstacle = lock_obstacle_;
+  }
+  return own;
+}
+
 void RunTransport::refuse_without_ports() const {
-  const std::vector<comm::VerbsPort> ports = verbs_ ? verbs_->ports() : std::vector<comm::VerbsPort>{};
-  const RankPorts own = RankPorts::of(rank_.world().rank(), rank_.world().host(), verbs_ ? &ports : nullptr);
+  const RankPorts own = own_ports();
   if (!own.usable.empty()) return;
   const std::string asked = "comm.transport = \"verbs\": " + own.name();
   if (!verbs_) throw Error(Scope::rank, asked + ": " + comm::kNoVerbs);
-  if (ports.empty())
+  if (verbs_->ports().empty())
     throw Error(Scope::rank, asked + " has no RDMA device (tenax ports); use \"auto\" or \"tcp\"");
+  if (own.obstacle == lock_obstacle_) throw Error(Scope::rank, asked + " " + lock_obstacle_);
   throw Error(Scope::rank, asked + " has no port that can be used: " + own.obstacle +
                                "; bring one up, or use \"auto\" or \"tcp\"");
 }

@@ -1,6 +1,7 @@
 // RunTransport: what a rank of a run connects to others with, beside MPI.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,8 +23,9 @@ class RunTransport {
   /// `rank` must outlive it.
   explicit RunTransport(RunRank& rank) : rank_(rank), news_(rank.world().rank(), rank.world().host()) {}
 
-  /// Collective: a transport of the deck's kind. Throws comm::AgreedError for what some rank cannot do.
-  std::unique_ptr<comm::Transport> create();
+  /// Collective: a transport of the deck's kind. Throws comm::AgreedError for what some rank cannot do. A
+  /// rank that may not lock `registered_bytes` has no use for its RDMA ports.
+  std::unique_ptr<comm::Transport> create(std::int64_t registered_bytes);
   /// `transport`, whose connections' ways are told to news().
   std::unique_ptr<comm::Transport> watch(std::unique_ptr<comm::Transport> transport);
   /// Once there is one.
@@ -31,12 +33,14 @@ class RunTransport {
   PathNews& news() { return news_; }
 
  private:
-  void open_ports();
+  void open_ports(std::int64_t registered_bytes);
+  RankPorts own_ports() const;
   void refuse_without_ports() const;
 
   RunRank& rank_;
   PathNews news_;
   std::unique_ptr<comm::VerbsRank> verbs_;  // null where RDMA is not used
+  std::string lock_obstacle_;               // why what it needs cannot be registered; empty where it can
   std::optional<TransportText> text_;
 };
 
