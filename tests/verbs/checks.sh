@@ -3,13 +3,15 @@ set -eu
 cd "$(mktemp -d)"
 
 fail() { echo "FAILED: $*"; exit 1; }
+# With the seconds since the guest began.
+ok() { printf 'ok %6.1f s: %s\n' "$(cut -d ' ' -f 1 /proc/uptime)" "$*"; }
 
 # claim WHAT COMMAND …: the command succeeds.
 claim() {
   local what=$1
   shift
   "$@" >claim.log 2>&1 || { cat claim.log; fail "$what"; }
-  echo "ok $what"
+  ok "$what"
 }
 
 # link_up SIDE N: brings interface aN or bN up again, with the neighbour that it forgets when it goes down.
