@@ -13,9 +13,8 @@ prepare_guest() {
 
 prepare() {
   ensure_packages "${run_packages[@]}" "${test_packages[@]}"
-  # In a build that starts here, as in CI, warnings are errors, assertions are on and libraries are compiled
-  # by eights; a build of app/run.sh keeps its
-  # flags and objects.
+  # In a build that starts here, as in CI, warnings are errors, assertions are on and libraries are compiled by eights; a build of
+  # app/run.sh keeps its flags and objects.
   local fresh=()
   [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON -DTENAX_ASSERTIONS=ON -DTENAX_UNITY=ON)
   configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON "${fresh[@]}"
