@@ -78,7 +78,7 @@ const std::vector<Room>& rooms() {
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
       {"resilience/diagnosis", {"resilience/detection"}},
-      {"resilience/mitigation", {"resilience/adaptation", "resilience/diagnosis"}},
+      {"resilience/mitigation", {"resilience/adaptation", "resilience/detection", "resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/swap", {}},
