@@ -15,7 +15,7 @@ skips() {
 [ -e "$GUEST/kernel" ] && [ -e "$GUEST/initrd" ] ||
   skips "no kernel for a guest in $GUEST: $(cat "$GUEST/obstacle" 2>/dev/null || echo "tests/run.sh unpacks one")"
 
-export GUEST_CONSOLE=$PWD/console GUEST_SECONDS=${GUEST_SECONDS:-280}
+export GUEST_CONSOLE=$PWD/console GUEST_SECONDS=${GUEST_SECONDS:-880}
 bash "$here/guest.sh" "$GUEST" "bash '$here/$1'"
 status=$?
 [ $status = 0 ] || { echo "the guest's kernel said last:"; tail -n 15 "$GUEST_CONSOLE"; }
