@@ -7,6 +7,7 @@
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "parallel/replica/swap_memory.hpp"
+#include "tests/app/small_deck.hpp"
 
 namespace tenax::app {
 namespace {
@@ -14,22 +15,9 @@ namespace {
 constexpr double kFlopPerSecond = 1e11;
 constexpr std::size_t kPlenty = std::size_t{1} << 40;
 
-io::Deck deck(int tensor, int pipeline, int data) {
-  io::Deck result;
-  result.model.num_layers = 8;
-  result.model.hidden_size = 64;
-  result.model.num_attention_heads = 4;
-  result.model.ffn_hidden_size = 256;
-  result.model.seq_length = 32;
-  result.model.vocab_size = 500;
-  result.batch.global_batch_size = 24;
-  result.parallel = {tensor, pipeline, data, 1};
-  return result;
-}
-
 TEST(Layout, stages_hold_consecutive_blocks_and_every_parameter_once) {
   for (const int tensor : {1, 2}) {
-    const parallel::Layout layout = plan_layout(deck(tensor, 4, 1), kFlopPerSecond, kPlenty);
+    const parallel::Layout layout = plan_layout(small_deck(tensor, 4, 1), kFlopPerSecond, kPlenty);
     std::int64_t next = 0;
     for (const model::StageSpan& span : layout.spans) {
       EXPECT_EQ(span.first_layer, next);
@@ -38,14 +26,14 @@ TEST(Layout, stages_hold_consecutive_blocks_and_every_parameter_once) {
     EXPECT_EQ(next, 8);
     EXPECT_TRUE(layout.spans.front().has_embedding && layout.spans.back().has_head);
   }
-  const parallel::Layout alone = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const parallel::Layout alone = plan_layout(small_deck(1, 1, 1), kFlopPerSecond, kPlenty);
   const std::int64_t padding = (alone.config.padded_vocab_size(1) - 500) * 64;
   EXPECT_EQ(alone.parameters_of_stage.front(), alone.config.parameters() + padding);
 }
 
 TEST(Layout, the_optimizer_is_sharded_over_the_data_group) {
-  const parallel::Layout one = plan_layout(deck(1, 1, 1), kFlopPerSecond, kPlenty);
-  const parallel::Layout four = plan_layout(deck(1, 1, 4), kFlopPerSecond, kPlenty);
+  const parallel::Layout one = plan_layout(small_deck(1, 1, 1), kFlopPerSecond, kPlenty);
+  const parallel::Layout four = plan_layout(small_deck(1, 1, 4), kFlopPerSecond, kPlenty);
   const double ratio = static_cast<double>(one.memory_of_stage[0].state.optimizer) /
                        static_cast<double>(four.memory_of_stage[0].state.optimizer);
   EXPECT_NEAR(ratio, 4, 0.1);
@@ -56,7 +44,7 @@ TEST(Layout, the_optimizer_is_sharded_over_the_data_group) {
 
 // As NCCL's ring: each rank sends 2 (R - 1) / R of what it has.
 TEST(Layout, a_rank_sends_its_share_of_the_gradient_to_other_replicas_twice_but_for_its_own_part) {
-  io::Deck three = deck(1, 1, 2);
+  io::Deck three = small_deck(1, 1, 2);
   three.parallel.replicas = 3;
   const parallel::StepTraffic fp32 = plan_layout(three, kFlopPerSecond, kPlenty).traffic_of_stage[0];
   const double parameters =
@@ -64,15 +52,15 @@ TEST(Layout, a_rank_sends_its_share_of_the_gradient_to_other_replicas_twice_but_
   EXPECT_NEAR(fp32.replica, parameters / 2 * 4 * 2 * 2 / 3, parameters / 100);
   three.replicas.wire_dtype = io::ComputeDtype::bf16;
   EXPECT_EQ(plan_layout(three, kFlopPerSecond, kPlenty).traffic_of_stage[0].replica, fp32.replica / 2);
-  EXPECT_EQ(plan_layout(deck(1, 1, 2), kFlopPerSecond, kPlenty).traffic_of_stage[0].replica, 0);
+  EXPECT_EQ(plan_layout(small_deck(1, 1, 2), kFlopPerSecond, kPlenty).traffic_of_stage[0].replica, 0);
 }
 
 TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
-  io::Deck limited = deck(1, 4, 1);
+  io::Deck limited = small_deck(1, 4, 1);
   limited.pipeline.activation_limit = {3};
   for (const parallel::RankMemory& memory : plan_layout(limited, kFlopPerSecond, kPlenty).memory_of_stage)
     EXPECT_LE(memory.slots, 3);
-  io::Deck fixed = deck(1, 4, 1);
+  io::Deck fixed = small_deck(1, 4, 1);
   fixed.pipeline.schedule = io::Schedule::zero_bubble;
   fixed.pipeline.p2p = io::P2p::direct;
   const parallel::Layout roomy = plan_layout(fixed, kFlopPerSecond, kPlenty);
@@ -85,7 +73,7 @@ TEST(Layout, live_activations_stay_within_the_decks_limit_and_within_memory) {
 }
 
 TEST(Layout, an_adaptive_pipeline_takes_the_slack_that_memory_has_room_for) {
-  io::Deck adaptive = deck(1, 4, 1);
+  io::Deck adaptive = small_deck(1, 4, 1);
   adaptive.pipeline.p2p = io::P2p::direct;
   const parallel::Layout roomy = plan_layout(adaptive, kFlopPerSecond, kPlenty);
   EXPECT_EQ(roomy.memory_of_stage.front().slots, roomy.schedule.microbatches());
@@ -97,7 +85,7 @@ TEST(Layout, an_adaptive_pipeline_takes_the_slack_that_memory_has_room_for) {
 }
 
 TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machines) {
-  io::Deck gpipe = deck(1, 4, 1);
+  io::Deck gpipe = small_deck(1, 4, 1);
   gpipe.pipeline.schedule = io::Schedule::gpipe;
   const auto status = [](const io::Deck& d, std::size_t memory) {
     try {
@@ -114,7 +102,7 @@ TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machine
 }
 
 TEST(Layout, what_the_hosts_memory_does_not_hold_is_planned_and_can_be_summed_up) {
-  io::Deck gpipe = deck(1, 4, 1);
+  io::Deck gpipe = small_deck(1, 4, 1);
   gpipe.pipeline.schedule = io::Schedule::gpipe;
   parallel::MemoryRoom tight(1 << 20);
   tight.is_firm = false;
@@ -124,7 +112,7 @@ TEST(Layout, what_the_hosts_memory_does_not_hold_is_planned_and_can_be_summed_up
 }
 
 TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
-  io::Deck fixed = deck(2, 4, 1);
+  io::Deck fixed = small_deck(2, 4, 1);
   fixed.pipeline.schedule = io::Schedule::zero_bubble;
   fixed.pipeline.p2p = io::P2p::direct;
   constexpr std::size_t kWorkspace = std::size_t{1} << 20;
@@ -150,7 +138,7 @@ TEST(Layout, what_operations_need_of_the_device_is_counted_before_activations) {
 }
 
 TEST(Layout, messages_that_a_stage_keeps_are_scratch_where_direct_paths_can_be_left) {
-  io::Deck gpipe = deck(1, 3, 1);
+  io::Deck gpipe = small_deck(1, 3, 1);
   gpipe.pipeline.schedule = io::Schedule::gpipe;  // all stages hold all microbatches
   const parallel::Layout leaves = plan_layout(gpipe, kFlopPerSecond, kPlenty);
   gpipe.pipeline.p2p = io::P2p::direct;
@@ -163,14 +151,15 @@ TEST(Layout, messages_that_a_stage_keeps_are_scratch_where_direct_paths_can_be_l
 
 TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_are_written_from) {
   constexpr std::size_t kHost = std::size_t{1} << 24;
-  const parallel::Layout on_gpu = plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, kHost});
+  const parallel::Layout on_gpu = plan_layout(small_deck(1, 2, 1), kFlopPerSecond, {kPlenty, kHost});
   const parallel::RankMemory& memory = on_gpu.memory_of_stage.front();
   // fp32: the master weights are the weights, the moments as much again, twice.
   EXPECT_EQ(memory.host_state, memory.state.weights + memory.state.optimizer);
   EXPECT_EQ(on_gpu.slot_room_of_stage.front().host_bytes, kHost - memory.host_state);
-  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, {kPlenty, 1}).slot_room_of_stage.front().host_bytes,
-            0u);
-  EXPECT_EQ(plan_layout(deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
+  EXPECT_EQ(
+      plan_layout(small_deck(1, 2, 1), kFlopPerSecond, {kPlenty, 1}).slot_room_of_stage.front().host_bytes,
+      0u);
+  EXPECT_EQ(plan_layout(small_deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
 }
 
 /// What a rank takes besides when it goes to a place of its own stage.
@@ -179,7 +168,7 @@ std::size_t new_for_same_stage(const parallel::RankMemory& memory) {
 }
 
 TEST(Layout, a_swap_of_ranks_takes_another_optimizer_state_and_what_the_rank_has_too_little_of) {
-  const parallel::Layout layout = plan_layout(deck(1, 2, 2), kFlopPerSecond, kPlenty);
+  const parallel::Layout layout = plan_layout(small_deck(1, 2, 2), kFlopPerSecond, kPlenty);
   const auto& stages = layout.memory_of_stage;
   ASSERT_GT(stages[0].state.weights, stages[1].state.weights);
   // Host memory grows in place; the last stage's slots, which hold logits, are larger than the first one's.
@@ -199,31 +188,31 @@ TEST(Layout, memory_for_a_swap_is_kept_where_the_deck_allows_one_and_it_fits) {
   const auto kept = [](const io::Deck& deck, bool swap_fits = true) {
     return spare_bytes(deck, plan_layout(deck, kFlopPerSecond, kPlenty), swap_fits);
   };
-  io::Deck pipeline = deck(1, 2, 2);
+  io::Deck pipeline = small_deck(1, 2, 2);
   const parallel::Layout layout = plan_layout(pipeline, kFlopPerSecond, kPlenty);
   EXPECT_EQ(kept(pipeline), layout.memory_of_stage[0].state.optimizer);
   EXPECT_LT(kept(pipeline), parallel::swap_bytes(layout, kPlenty));
   EXPECT_EQ(kept(pipeline, false), 0U);
-  EXPECT_EQ(kept(deck(2, 1, 2)), 0U);
+  EXPECT_EQ(kept(small_deck(2, 1, 2)), 0U);
   pipeline.mitigate.strategies = {io::Mitigation::ring};
   EXPECT_EQ(kept(pipeline), 0U);
-  io::Deck replicas = deck(1, 2, 2);
+  io::Deck replicas = small_deck(1, 2, 2);
   replicas.parallel.replicas = 2;
   EXPECT_EQ(kept(replicas), 0U);
 }
 
 TEST(Layout, a_swap_of_ranks_on_gpus_takes_pinned_memory_and_all_of_a_larger_stage) {
-  const parallel::Layout layout = plan_layout(deck(1, 2, 2), kFlopPerSecond, {kPlenty, kPlenty});
+  const parallel::Layout layout = plan_layout(small_deck(1, 2, 2), kFlopPerSecond, {kPlenty, kPlenty});
   const auto& stages = layout.memory_of_stage;
   EXPECT_GT(parallel::swap_bytes(layout, {kPlenty, kPlenty}), stages[0].state.total() + stages[0].host_state);
   EXPECT_EQ(parallel::swap_bytes(layout, {kPlenty, stages[0].host_state}), std::nullopt);
-  const parallel::Layout alone = plan_layout(deck(1, 1, 2), kFlopPerSecond, {kPlenty, kPlenty});
+  const parallel::Layout alone = plan_layout(small_deck(1, 1, 2), kFlopPerSecond, {kPlenty, kPlenty});
   const parallel::RankMemory& stage = alone.memory_of_stage.front();
   EXPECT_EQ(parallel::swap_bytes(alone, {kPlenty, kPlenty}), new_for_same_stage(stage) + stage.host_state);
 }
 
 TEST(Layout, a_swap_of_ranks_takes_weights_too_where_those_are_smaller_than_gradients) {
-  io::Deck bf16 = deck(1, 1, 2);
+  io::Deck bf16 = small_deck(1, 1, 2);
   bf16.model.compute_dtype = io::ComputeDtype::bf16;
   const parallel::Layout layout = plan_layout(bf16, kFlopPerSecond, kPlenty);
   const parallel::RankMemory& stage = layout.memory_of_stage.front();
@@ -231,7 +220,7 @@ TEST(Layout, a_swap_of_ranks_takes_weights_too_where_those_are_smaller_than_grad
 }
 
 TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
-  io::Deck large = deck(1, 1, 1);
+  io::Deck large = small_deck(1, 1, 1);
   large.model.compute_dtype = io::ComputeDtype::bf16;
   large.model.hidden_size = 256;
   large.model.seq_length = 1024;
@@ -247,7 +236,7 @@ TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
 }
 
 TEST(Layout, the_matrices_that_test_a_device_count_before_activations) {
-  io::Deck watched = deck(1, 1, 1);
+  io::Deck watched = small_deck(1, 1, 1);
   parallel::MemoryRoom room = kPlenty;
   const parallel::RankMemory without = plan_layout(watched, kFlopPerSecond, room).memory_of_stage.front();
   room.probe_bytes = probe_bytes(watched, kernels::DeviceKind::cpu);

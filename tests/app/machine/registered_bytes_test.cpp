@@ -4,8 +4,8 @@
 
 #include "app/machine/device_choice.hpp"
 #include "app/options.hpp"
-#include "io/deck/deck.hpp"
 #include "kernels/device.hpp"
+#include "tests/app/small_deck.hpp"
 
 namespace tenax::app {
 namespace {
@@ -13,15 +13,7 @@ namespace {
 constexpr std::int64_t kMib = 1 << 20;
 
 std::int64_t bytes_of(int stages, io::TransportKind transport, io::P2p p2p = io::P2p::delegated) {
-  io::Deck deck;
-  deck.model.num_layers = 8;
-  deck.model.hidden_size = 64;
-  deck.model.num_attention_heads = 4;
-  deck.model.ffn_hidden_size = 256;
-  deck.model.seq_length = 32;
-  deck.model.vocab_size = 500;
-  deck.batch.global_batch_size = 24;
-  deck.parallel = {1, stages, 1, 1};
+  io::Deck deck = small_deck(1, stages, 1);
   deck.comm.transport = transport;
   deck.comm.sockets_per_link = 2;
   deck.pipeline.p2p = p2p;
