@@ -13,6 +13,23 @@
 
 namespace tenax::resilience {
 
+/// First starts of replicas.
+inline constexpr ReplicaId k0{0, 1}, k1{1, 1}, k2{2, 1};
+
+using Replicas = std::vector<int>;
+/// The members of an epoch, and those of them that lack its state.
+inline Replicas replicas_of(const Epoch& epoch) {
+  Replicas replicas;
+  for (const EpochMember& member : epoch.members) replicas.push_back(member.id.replica);
+  return replicas;
+}
+inline Replicas behind_in(const Epoch& epoch) {
+  Replicas replicas;
+  for (const EpochMember& member : epoch.members)
+    if (member.is_behind) replicas.push_back(member.id.replica);
+  return replicas;
+}
+
 /// Replica k talks over link 10 × incarnation + k. Steps have 2 samples a replica.
 class ServiceBench {
  public:

@@ -1,0 +1,90 @@
+// How a run ends, and with which checkpoint.
+#include "resilience/membership/membership_service.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/resilience/membership/service_bench.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+TEST(MembershipService, takes_nobody_for_lost_after_the_end) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.service().on_run_ended();
+  bench.pass(5, {});
+  EXPECT_EQ(bench.events<ReplicaLost>().size(), 0u);
+}
+
+TEST(MembershipService, stops_all_at_one_step_and_ends_once_its_checkpoint_is_saved) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.say(k1, StopWish{});
+  EXPECT_EQ(bench.last<Hold>(k0).step, 1);
+  bench.commit(k0, 0);
+  bench.report(k0, 1, 4);
+  EXPECT_EQ(bench.count<StopAt>(k0), 0u);
+  bench.report(k1, 1, 4);
+  EXPECT_EQ(bench.last<StopAt>(k1).done, 1);
+  EXPECT_EQ(bench.last<StopAt>(k1).writer, 0);
+  bench.say(k1, Saved{.done = 1});
+  EXPECT_FALSE(bench.service().has_ended());
+  bench.say(k0, Saved{.done = 1});
+  EXPECT_TRUE(bench.service().has_ended());
+  EXPECT_EQ(bench.count<Ended>(k0) + bench.count<Ended>(k1), 2u);
+  bench.close(k0);
+  bench.pass(3, {});
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty()) << "who exits is silent soon";
+}
+
+TEST(MembershipService, does_not_end_the_run_where_the_last_checkpoint_could_not_be_written) {
+  ServiceBench bench(1);
+  bench.start(1, 99);
+  bench.commit(k0, 99);
+  bench.report(k0, 100, 4);
+  bench.say(k0, Saved{.done = 100, .failure = "the disk is full"});
+  EXPECT_FALSE(bench.service().has_ended());
+  ASSERT_EQ(bench.events<CheckpointSaved>().size(), 1u);
+  EXPECT_TRUE(bench.events<CheckpointSaved>()[0].is_last);
+}
+
+TEST(MembershipService, stores_the_commits_of_a_checkpoint_for_good_before_it_counts) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.commit(k0, 0);
+  EXPECT_EQ(bench.stored_for_good, 1u) << "the epoch";
+  bench.say(k0, Saved{.done = 1});
+  EXPECT_EQ(bench.events<CheckpointSaved>().size(), 1u);
+  EXPECT_EQ(bench.stored_for_good, 2u);
+}
+
+TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_dies) {
+  ServiceBench bench(2);
+  bench.start(2, 99);
+  bench.commit(k0, 99);
+  EXPECT_EQ(bench.last<Hold>(k1).step, 100);
+  bench.report(k0, 100, 4);
+  bench.report(k1, 100, 4);
+  EXPECT_EQ(bench.last<StopAt>(k1).writer, 0);
+  bench.close(k0);
+  bench.report(k1, 100, 4);
+  EXPECT_EQ(bench.last<StopAt>(k1).writer, 1);
+  bench.say(k1, Saved{.done = 100});
+  EXPECT_TRUE(bench.service().has_ended());
+}
+
+TEST(MembershipService, lets_a_replica_leave_between_two_steps) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.say(k0, Leave{});
+  bench.commit(k0, 0);
+  bench.report(k0, 1, 4);
+  bench.report(k1, 1, 4);
+  EXPECT_EQ(bench.epoch().reason, EpochReason::leave);
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{1});
+  EXPECT_EQ(bench.count<Evicted>(k0), 1u);
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+}
+
+}  // namespace
+}  // namespace tenax::resilience

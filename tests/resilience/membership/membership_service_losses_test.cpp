@@ -1,0 +1,152 @@
+// Replicas that are lost, and from which state the others go on.
+#include "resilience/membership/membership_service.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/resilience/membership/service_bench.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+TEST(MembershipService, asks_each_survivor_once_and_folds_further_losses_into_the_change) {
+  ServiceBench bench(4);
+  bench.start(4);
+  bench.close(k2);
+  EXPECT_EQ(bench.count<Freeze>(k0), 1u);
+  bench.close({3, 1});
+  EXPECT_EQ(bench.count<Freeze>(k0), 1u);
+  bench.report(k0, 0, 8, {{0, 0, 2}});
+  EXPECT_EQ(bench.epoch().number, 1);
+  bench.report(k1, 0, 8, {{1, 2, 2}});
+  EXPECT_EQ(bench.epoch().number, 2);
+  EXPECT_EQ(bench.epoch().reason, EpochReason::lost);
+  EXPECT_EQ(replicas_of(bench.epoch()), (Replicas{0, 1}));
+  EXPECT_EQ(bench.epoch().parts, (std::vector<Part>{{0, 0, 2}, {1, 2, 2}, {0, 4, 2}, {1, 6, 2}}));
+}
+
+TEST(MembershipService, goes_on_from_the_highest_state_and_lets_the_others_fetch_it) {
+  ServiceBench bench(3);
+  bench.start(3);
+  bench.commit(k1, 0);
+  bench.close(k2);
+  bench.report(k0, 0, 6, {{0, 0, 2}});
+  bench.report(k1, 1, 6);
+  EXPECT_EQ(bench.epoch().from_step, 1);
+  EXPECT_EQ(behind_in(bench.epoch()), Replicas{0});
+  EXPECT_EQ(bench.epoch().writer, 1);
+  EXPECT_EQ(bench.epoch().parts, (std::vector<Part>{{1, 6, 6}}));
+}
+
+TEST(MembershipService, voids_the_steps_whose_last_holder_died) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.commit(k0, 0);
+  bench.close(k0);
+  bench.report(k1, 0, 4, {{1, 2, 2}});
+  ASSERT_EQ(bench.events<StepsVoided>().size(), 1u);
+  EXPECT_EQ(bench.events<StepsVoided>()[0].void_from, 0);
+  EXPECT_EQ(bench.epoch().from_step, 0);
+  EXPECT_EQ(bench.epoch().parts, (std::vector<Part>{{1, 0, 2}, {1, 2, 2}}));
+  ASSERT_EQ(bench.records.size(), 4u);
+  EXPECT_EQ(std::get<VoidRecord>(bench.records[2]).epoch, 1);
+}
+
+TEST(MembershipService, goes_back_to_the_checkpoint_when_all_have_died) {
+  ServiceBench bench(2);
+  bench.start(2, 5);
+  bench.commit(k0, 5);
+  bench.close(k0);
+  bench.close(k1);
+  bench.come({0, 2});
+  bench.say({0, 2}, Restored{5, 20});
+  EXPECT_EQ(bench.epoch().from_step, 5);
+  EXPECT_EQ(bench.epoch().reason, EpochReason::start);
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{0});
+  EXPECT_EQ(bench.events<StepsVoided>().size(), 1u);
+}
+
+TEST(MembershipService, loses_a_replica_that_is_silent_for_longer_than_the_dead_time) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.pass(0.9, {k0});
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+  bench.pass(0.3, {k0});
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::silent);
+  EXPECT_NEAR(bench.events<ReplicaLost>()[0].detect_s, 1.1, 0.11);
+  EXPECT_EQ(bench.count<Evicted>(k1), 1u);
+}
+
+TEST(MembershipService, loses_nobody_for_a_pause_of_its_own) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.pass(0.5, {k0, k1});
+  bench.now += 30;
+  bench.pass(0.8, {});
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+  bench.pass(0.4, {});
+  EXPECT_EQ(bench.events<ReplicaLost>().size(), 2u);
+}
+
+TEST(MembershipService, loses_a_member_that_does_not_answer_in_time_though_it_beats) {
+  ServiceBench bench(3);
+  bench.start(3);
+  bench.close(k2);
+  bench.report(k0, 0, 6);
+  bench.pass(1.2, {k0, k1});
+  EXPECT_EQ(bench.events<ReplicaLost>().back().id, k1);
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{0});
+}
+
+TEST(MembershipService, loses_the_replica_that_most_others_cannot_reach) {
+  ServiceBench bench(3);
+  bench.start(3);
+  bench.say(k1, Suspect{.epoch = 1, .replica = 0});
+  bench.say(k2, Suspect{.epoch = 1, .replica = 0});
+  bench.say(k0, Suspect{.epoch = 1, .replica = 2});
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+  bench.pass(0.4, {k0, k1, k2});
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].id, k0);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::connection);
+}
+
+TEST(MembershipService, blames_nobody_for_exchanges_that_fail_after_a_death) {
+  ServiceBench bench(3);
+  bench.start(3);
+  bench.say(k1, Suspect{.epoch = 1, .replica = 0});
+  bench.close(k2);
+  bench.report(k0, 0, 6);
+  bench.report(k1, 0, 6);
+  bench.pass(2, {k0, k1});
+  EXPECT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  EXPECT_EQ(bench.epoch().number, 2);
+}
+
+TEST(MembershipService, builds_the_epoch_anew_when_an_exchange_fails_and_nobody_is_named) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.say(k1, Suspect{.epoch = 1});
+  bench.pass(0.4, {k0, k1});
+  bench.report(k0, 0, 4);
+  bench.report(k1, 0, 4);
+  EXPECT_EQ(bench.epoch().number, 2);
+  EXPECT_EQ(replicas_of(bench.epoch()), (Replicas{0, 1}));
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty());
+}
+
+TEST(MembershipService, loses_the_replica_whose_gradients_differ) {
+  ServiceBench bench(3);
+  bench.start(3);
+  bench.commit(k1, 0, 99);
+  bench.commit(k0, 0, 7);
+  bench.commit(k2, 0, 7);
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].id, k1);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::diverged);
+}
+
+}  // namespace
+}  // namespace tenax::resilience
