@@ -1,32 +1,21 @@
-// Connections over soft RDMA, between the two devices of a guest's first link (guest_main.sh): rxe_a0 on the interface a0
-// and rxe_b0 on b0, which a cable joins.
+// Connections over soft RDMA, between the two devices of a guest's first link: rxe_a0 and rxe_b0
+// (guest_ports.hpp).
 #include <cstdlib>
-#include <filesystem>
+#include <fstream>
 
-#include "comm/verbs/ports.hpp"
 #include "tests/comm/transport/connection_checks.hpp"
-#include "tests/comm/verbs/verbs_transport.hpp"
+#include "tests/comm/transport/strangers.hpp"
+#include "tests/verbs/guest_ports.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
-
-VerbsOptions options_of(const std::string& device, double silence_s) {
-  VerbsOptions options;
-  options.ports = [device] {
-    return std::vector<Port>{
-        Ports({.patterns = {{device}}, .interfaces = {}}, std::nullopt).chosen().front().port};
-  };
-  options.path.silence_s = silence_s;
-  return options;
-}
 
 void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
 
 class SoftRdma : public ::testing::Test {
  protected:
   explicit SoftRdma(double silence_s = kPatience_s)
-      : pair(verbs_transport(options_of("rxe_a0", silence_s)),
-             verbs_transport(options_of("rxe_b0", silence_s))) {}
+      : pair(transport_over("rxe_a0", silence_s), transport_over("rxe_b0", silence_s)) {}
   void SetUp() override { pair.connect(); }
   Connection& zero() { return *pair.ends[0]; }
   Connection& one() { return *pair.ends[1]; }
@@ -62,15 +51,56 @@ TEST_F(SoftRdma, a_payload_may_change_when_its_send_has_returned) {
   EXPECT_EQ(received, before);
 }
 
-int open_descriptors() {
-  const auto all = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<int>(std::distance(begin(all), end(all)));
+/// Of this process, in KiB.
+std::int64_t resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmRSS:")) return std::atoll(line.c_str() + 6);
+  return 0;
 }
 
-TEST_F(SoftRdma, connections_leave_no_descriptor_behind) {
-  const int before = open_descriptors();
-  for (int i = 0; i < 50; ++i) pair.connect();
-  EXPECT_EQ(open_descriptors(), before);
+/// Queue pairs, completion queues, registrations: what the kernel counts of all devices.
+std::string rdma_resources() {
+  run("rdma resource show > resources");
+  std::ifstream file("resources");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// CONNECTIONS: how many (50).
+TEST_F(SoftRdma, connections_leave_nothing_behind) {
+  const char* wanted = std::getenv("CONNECTIONS");
+  const int connections = wanted ? std::atoi(wanted) : 50;
+  for (int i = 0; i < 10; ++i) pair.connect();
+  const std::size_t descriptors = open_descriptors();
+  const std::int64_t before_kib = resident_kib();
+  const std::string resources = rdma_resources();
+  for (int i = 0; i < connections; ++i) pair.connect();
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(rdma_resources(), resources);
+  EXPECT_LE(resident_kib(), before_kib + 4096) << "each connection has 4 MiB";
+}
+
+TEST_F(SoftRdma, refuses_another_jobs_secret) {
+  const auto stranger = transport_over("rxe_a0", kPatience_s, JobSecret::draw());
+  const std::string message = error_of(
+      [&] { stranger->connect(pair.peers[1], pair.peers[1].addresses[0], "test", Deadline::after_s(20)); });
+  EXPECT_NE(message.find("refused: "), std::string::npos) << message;
+  send_messages(zero(), 1, 3);
+  expect_messages(one(), 1, 3);
+}
+
+TEST_F(SoftRdma, keeps_no_peer_out_for_2000_strangers) {
+  const std::size_t before = open_descriptors();
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 2000; ++i) {
+    strangers.push_back(connect_to_loopback(port_of(pair.peers[1].addresses[0])));
+    ASSERT_TRUE(strangers.back());
+    if (i % 2 == 1) say(strangers.back(), std::as_bytes(std::span("tenax 2\n half a word")));
+  }
+  pair.connect();
+  send_messages(zero(), 1, 3);
+  expect_messages(one(), 1, 3);
+  EXPECT_LE(open_descriptors(), before + strangers.size() + 64);
 }
 
 class FailingSoftRdma : public SoftRdma {
@@ -95,6 +125,24 @@ TEST_F(FailingSoftRdma, a_path_that_loses_all_is_given_up) {
   const std::string message = error_of([&] { zero().send(header, payload, Deadline::after_s(60)); });
   run("tc qdisc del dev a0 root");
   EXPECT_NE(message.find("nothing sent this way is acknowledged"), std::string::npos) << message;
+}
+
+/// What was under way when its sender gave up arrives three seconds later.
+TEST_F(FailingSoftRdma, late_writes_reach_no_memory_that_was_given_back) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  run("tc qdisc add dev a0 root netem delay 3s limit 100000");
+  std::vector<std::byte> payload(kBytes, std::byte{1});
+  const auto registration = pair.transports[0]->register_memory(payload);
+  MessageHeader header;
+  header.payload_bytes = payload.size();
+  EXPECT_NE(error_of([&] { zero().send(header, payload, Deadline::after_s(60)); }), "no error");
+  pair.ends[0].reset();
+  pair.ends[1].reset();
+  const std::vector<std::vector<std::byte>> reused(32, std::vector<std::byte>(kBytes, std::byte{9}));
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  run("tc qdisc del dev a0 root");
+  for (const auto& bytes : reused) EXPECT_EQ(bytes, reused.front());
+  EXPECT_EQ(reused.front(), std::vector<std::byte>(kBytes, std::byte{9}));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace tenax::comm::verbs {
 inline constexpr double kPatience_s = 20;
 
 /// Its handshakes go over loopback. Both ends of a test are in one process.
-inline std::unique_ptr<Transport> verbs_transport(const VerbsOptions& options) {
+inline std::unique_ptr<Transport> verbs_transport(const VerbsOptions& options,
+                                                  const JobSecret& secret = one_job()) {
   const auto listener = [options](const TransportOptions& transport, Identity me,
                                   PendingConnections& pending) {
     return create_verbs_listener(options, transport, me, pending);
@@ -21,7 +22,7 @@ inline std::unique_ptr<Transport> verbs_transport(const VerbsOptions& options) {
   return create_transport({.kind = TransportKind::verbs,
                            .interfaces = {"127.0.0.1"},
                            .deadline_s = 20,
-                           .secret = one_job(),
+                           .secret = secret,
                            .create_verbs_listener = listener});
 }
 
