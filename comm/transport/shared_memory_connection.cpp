@@ -15,6 +15,7 @@
 #include "comm/polled_stream.hpp"
 #include "comm/transport/connection_request.hpp"
 #include "comm/transport/descriptor_passing.hpp"
+#include "comm/transport/message_wire.hpp"
 #include "comm/transport/ring.hpp"
 #include "comm/transport/shared_memory.hpp"
 #include "comm/transport/shared_memory_area.hpp"
@@ -57,8 +58,8 @@ class SharedMemoryConnection final : public Connection, public PolledStream {
   void send(const MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override {
     assert(header.payload_bytes == payload.size());
-    const std::span<const std::byte> head(reinterpret_cast<const std::byte*>(&header), sizeof header);
-    for (const std::span<const std::byte> part : {head, payload}) {
+    const HeaderBytes head = encode(header);
+    for (const std::span<const std::byte> part : {std::span<const std::byte>(head), payload}) {
       const Ring::Outcome outcome = out_.write(part, deadline, alive_);
       if (outcome == Ring::Outcome::over) throw_link_error(name_, lost());
       if (outcome == Ring::Outcome::deadline)
@@ -67,13 +68,12 @@ class SharedMemoryConnection final : public Connection, public PolledStream {
   }
 
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
-    MessageHeader header;
-    const Ring::Outcome outcome = in_.wait_for(sizeof header, deadline, alive_);
+    const Ring::Outcome outcome = in_.wait_for(kHeaderBytes, deadline, alive_);
     if (outcome == Ring::Outcome::over) throw_link_error(name_, lost());
     if (outcome == Ring::Outcome::deadline) return std::nullopt;
-    in_.read({reinterpret_cast<std::byte*>(&header), sizeof header}, deadline,
-             alive_);  // is there: does not wait
-    return header;
+    HeaderBytes header{};
+    in_.read(header, deadline, alive_);  // is there: does not wait
+    return decode_from(header, name_);
   }
 
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {

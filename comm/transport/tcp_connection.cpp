@@ -1,5 +1,4 @@
-// On the wire: a MessageHeader as it lies in memory (both ends are builds of one program for one kind of processor),
-// then its payload.
+// On the wire: a header (message_wire.hpp), then its payload.
 #include "comm/transport/connections.hpp"
 
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 
 #include "comm/polled_stream.hpp"
+#include "comm/transport/message_wire.hpp"
 #include "comm/transport/tcp_socket.hpp"
 
 namespace tenax::comm {
@@ -27,9 +27,10 @@ class TcpConnection final : public Connection, public PolledStream {
   void send(const MessageHeader& header, std::span<const std::byte> payload,
             kernels::Deadline deadline) override {
     assert(header.payload_bytes == payload.size());
-    MessageHeader copy = header;
-    std::array<iovec, 2> parts = {iovec{&copy, sizeof copy}, iovec{const_cast<std::byte*>(payload.data()),
-                                                                   payload.size()}};  // sendmsg only reads
+    HeaderBytes head = encode(header);
+    std::array<iovec, 2> parts = {
+        iovec{head.data(), head.size()},
+        iovec{const_cast<std::byte*>(payload.data()), payload.size()}};  // sendmsg only reads
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = payload.empty() ? 1 : 2;
@@ -37,15 +38,13 @@ class TcpConnection final : public Connection, public PolledStream {
   }
 
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
-    auto* const bytes = reinterpret_cast<std::byte*>(&incoming_);
-    while (incoming_bytes_ < sizeof incoming_) {
-      const std::size_t got =
-          receive_some({bytes + incoming_bytes_, sizeof incoming_ - incoming_bytes_}, deadline);
+    while (incoming_bytes_ < incoming_.size()) {
+      const std::size_t got = receive_some(std::span(incoming_).subspan(incoming_bytes_), deadline);
       if (got == 0) return std::nullopt;
       incoming_bytes_ += got;
     }
     incoming_bytes_ = 0;
-    return incoming_;
+    return decode_from(incoming_, name_);
   }
 
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
@@ -133,7 +132,7 @@ class TcpConnection final : public Connection, public PolledStream {
   FileDescriptor socket_;
   std::string address_, name_;
   std::atomic<bool> is_shut_down_{false};
-  MessageHeader incoming_;  // of which the first incoming_bytes_ are here
+  HeaderBytes incoming_{};  // a header, of which the first incoming_bytes_ are here
   std::size_t incoming_bytes_ = 0;
 };
 

@@ -2,26 +2,15 @@
 // and the beginning of its payload, and as many frames with more of it as it takes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 
-#include "comm/connection.hpp"
+#include "comm/transport/message_wire.hpp"
 
 namespace tenax::comm::verbs {
 
-inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kUnit = 64;                           ///< frames begin at multiples of it
 inline constexpr std::size_t kMostPiece = std::size_t{256} << 10;  ///< payload in a frame
-
-using HeaderBytes = std::array<std::byte, kHeaderBytes>;
-
-/// Numbers of fixed width in the order of MessageHeader, in the byte order that both ends share.
-HeaderBytes encode(const MessageHeader& header);
-/// Nothing where its times are no numbers. What else a header may say is its users' to check (inbox/message_check.hpp).
-std::optional<MessageHeader> decode(std::span<const std::byte, kHeaderBytes> bytes);
 
 /// How much of a ring a frame takes.
 constexpr std::size_t room_of(std::size_t frame_bytes) { return (frame_bytes + kUnit - 1) / kUnit * kUnit; }

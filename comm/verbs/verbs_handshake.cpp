@@ -209,6 +209,7 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
 std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const HandshakeEnd& end,
                                              const std::string& address, std::size_t turn) {
   std::istringstream lines(messages.receive());
+  messages.check();  // it may have waited for its turn for longer than its maker did
   auto [connection, choice] = or_refuse(messages, [&] {
     const Offer theirs = read_offer(lines, messages);
     const Offer mine{end.ring, end.book->claims(end.peer, addresses_of(end.ports))};

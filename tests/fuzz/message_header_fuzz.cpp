@@ -1,9 +1,10 @@
-// Messages as they come from another process: headers (72 bytes each) with their payloads, delivered to an inbox that expects
+// Messages as they come from another process: headers with their payloads, delivered to an inbox that expects
 // some of them. A payload may end anywhere. Memory follows what has come, not what was said.
 #include <cstring>
 
 #include "comm/inbox/inbox.hpp"
 #include "comm/inbox/message_check.hpp"
+#include "comm/transport/message_wire.hpp"
 #include "kernels/device.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
@@ -16,9 +17,11 @@ class Wire {
  public:
   explicit Wire(std::span<const std::byte> bytes) : rest_(bytes) {}
   bool next(comm::MessageHeader& header) {
-    if (rest_.size() < sizeof header) return false;
-    read(std::as_writable_bytes(std::span(&header, 1)));
-    return true;
+    if (rest_.size() < comm::kHeaderBytes) return false;
+    const auto decoded = comm::decode(rest_.first<comm::kHeaderBytes>());
+    header = decoded.value_or(comm::MessageHeader{});
+    rest_ = rest_.subspan(comm::kHeaderBytes);
+    return decoded.has_value();
   }
   void read(std::span<std::byte> memory) {
     require(memory.size() <= kMostPart, "a word of the sender does not make room for more");
@@ -32,7 +35,8 @@ class Wire {
 };
 
 std::string text_of(const comm::MessageHeader& header) {
-  return std::string(reinterpret_cast<const char*>(&header), sizeof header) +
+  const comm::HeaderBytes bytes = comm::encode(header);
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) +
          std::string(header.payload_bytes, 'p');
 }
 

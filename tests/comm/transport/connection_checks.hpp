@@ -149,6 +149,15 @@ inline void expect_connections_are_told_apart(ConnectedPair& pair) {
   EXPECT_NE(message.find("accepting rank 0 (here) for c: this rank waited"), std::string::npos) << message;
 }
 
+inline void expect_nonsense_is_refused(ConnectedPair& pair) {
+  pair.connect();
+  MessageHeader header;
+  header.late_s = -1;
+  pair.ends[0]->send(header, {}, Deadline::after_s(20));
+  const std::string message = error_of([&] { pair.ends[1]->receive(Deadline::after_s(20)); });
+  EXPECT_NE(message.find("is no message"), std::string::npos) << message;
+}
+
 /// An address that now leads to another process.
 inline void expect_strangers_are_refused(ConnectedPair& pair) {
   std::string address = pair.peers[1].addresses[0];

@@ -42,6 +42,7 @@ TEST_F(SharedMemoryTransport, what_was_sent_before_the_end_arrives) {
   expect_last_words_arrive(pair);
 }
 TEST_F(SharedMemoryTransport, tells_connections_apart_by_purpose) { expect_connections_are_told_apart(pair); }
+TEST_F(SharedMemoryTransport, refuses_a_header_that_no_end_sends) { expect_nonsense_is_refused(pair); }
 TEST_F(SharedMemoryTransport, refuses_strangers) { expect_strangers_are_refused(pair); }
 
 TEST_F(SharedMemoryTransport, says_that_a_process_has_left) {

@@ -44,6 +44,7 @@ TEST_F(TcpTransport, what_was_sent_before_the_end_arrives) {
   expect_last_words_arrive(pair);
 }
 TEST_F(TcpTransport, tells_connections_apart_by_purpose) { expect_connections_are_told_apart(pair); }
+TEST_F(TcpTransport, refuses_a_header_that_no_end_sends) { expect_nonsense_is_refused(pair); }
 TEST_F(TcpTransport, refuses_strangers) { expect_strangers_are_refused(pair); }
 
 TEST_F(TcpTransport, is_not_held_up_by_a_stranger_who_says_nothing) {

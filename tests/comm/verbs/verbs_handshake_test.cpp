@@ -1,0 +1,69 @@
+// An accepting end whose peer, played by hand, does not go on with the handshake.
+#include "comm/verbs/verbs_handshake.hpp"
+
+#include <sys/socket.h>
+
+#include "tests/comm/verbs/verbs_pair.hpp"
+
+namespace tenax::comm::verbs {
+namespace {
+
+class VerbsHandshake : public VerbsTest {
+ protected:
+  void SetUp() override {
+    int pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+    maker_socket = FileDescriptor(pair[0]);
+    socket = FileDescriptor(pair[1]);
+    maker.set_other_nonce(acceptor.nonce());
+    acceptor.set_other_nonce(maker.nonce());
+    ProvenMessages messages(maker_socket.get(), maker, request, "there", Deadline::after_s(5));
+    messages.send("65536\n" + PortAddress(fake_port(Device::open("fake0"))).text());
+  }
+  std::string refusal_of_acceptor(double deadline_s, kernels::Scope scope = kernels::Scope::link) {
+    const std::vector<Port> ports{fake_port(Device::open("fake1"))};
+    ProvenMessages messages(socket.get(), acceptor, request, "here", Deadline::after_s(deadline_s));
+    return error_of(
+        [&] {
+          accept_over(messages,
+                      {ports,
+                       {65536},
+                       {},
+                       std::make_shared<MemoryTable>(),
+                       std::make_shared<PathBook>(false),
+                       request.from,
+                       "purpose"},
+                      "verbs:here", 0);
+        },
+        scope);
+  }
+
+  FileDescriptor maker_socket, socket;
+  ConnectionRequest request{Identity::random(), Identity::random(), "purpose"};
+  Challenge maker{one_job(), ConnectionEnd::connecting}, acceptor{one_job(), ConnectionEnd::accepting};
+};
+
+/// The device would refuse its memory: it is not asked.
+TEST_F(VerbsHandshake, nothing_is_made_for_a_maker_that_has_given_up) {
+  host.allow_locked_memory(0);
+  maker_socket = {};
+  const std::string message = refusal_of_acceptor(5);
+  EXPECT_NE(message.find("here: the other end left in the middle of the handshake"), std::string::npos)
+      << message;
+}
+
+TEST_F(VerbsHandshake, a_maker_that_waits_is_told_why_nothing_can_be_made) {
+  host.allow_locked_memory(0);
+  const std::string message = refusal_of_acceptor(5, kernels::Scope::rank);
+  EXPECT_NE(message.find("this process may lock"), std::string::npos) << message;
+  ProvenMessages messages(maker_socket.get(), maker, request, "there", Deadline::after_s(5));
+  EXPECT_NE(error_of([&] { messages.receive(); }), "no error");
+}
+
+TEST_F(VerbsHandshake, a_maker_that_says_nothing_more_is_waited_for_until_the_deadline) {
+  const std::string message = refusal_of_acceptor(0.2);
+  EXPECT_NE(message.find("did not go on with the handshake"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace tenax::comm::verbs
