@@ -6,16 +6,16 @@ namespace tenax::comm {
 
 using kernels::Tensor;
 
-BucketExchange::BucketExchange(BucketName name, Tensors tensors, const RingShape& shape,
+BucketExchange::BucketExchange(BucketName name, Tensors tensors, std::unique_ptr<const ExchangePlan> plan,
                                std::shared_ptr<Outcome> outcome)
     : name_(name),
       tensors_(tensors),
-      plan_(tensors.in.size(), tensors.in.dtype, shape),
+      plan_(std::move(plan)),
       outcome_(std::move(outcome)),
-      columns_(static_cast<std::size_t>(plan_.columns())),
-      open_sends_(plan_.columns()),
-      open_receives_(plan_.columns()) {
-  for (int column = 0; column < plan_.columns(); ++column) {
+      columns_(static_cast<std::size_t>(plan_->columns())),
+      open_sends_(plan_->columns()),
+      open_receives_(plan_->columns()) {
+  for (int column = 0; column < plan_->columns(); ++column) {
     pass_empty_sends(column);
     pass_empty_receives(column);
   }
@@ -25,9 +25,9 @@ BucketExchange::BucketExchange(BucketName name, Tensors tensors, const RingShape
 std::optional<ChunkName> BucketExchange::next_to_send() const {
   std::optional<ChunkName> next;
   if (!is_granted_) return next;
-  for (int column = 0; column < plan_.columns(); ++column) {
+  for (int column = 0; column < plan_->columns(); ++column) {
     const auto [sent, received] = at(column);
-    const bool can_go = sent < plan_.turns() && (plan_.begins(sent) || received >= sent);
+    const bool can_go = sent < plan_->turns() && received >= plan_->received_before(sent);
     if (can_go && (!next || sent < next->turn)) next = ChunkName{sent, column};
   }
   return next;
@@ -40,7 +40,7 @@ void BucketExchange::count_sent(const ChunkName& chunk) {
 }
 
 std::optional<ChunkName> BucketExchange::next_to_receive(int column) const {
-  if (at(column).received == plan_.turns()) return std::nullopt;
+  if (at(column).received == plan_->turns()) return std::nullopt;
   return ChunkName{at(column).received, column};
 }
 
@@ -52,26 +52,27 @@ void BucketExchange::count_received(const ChunkName& chunk) {
 
 void BucketExchange::pass_empty_sends(int column) {
   std::int64_t& sent = at(column).sent;
-  while (sent < plan_.turns() && plan_.sent(sent, column).elements == 0) ++sent;
-  if (sent == plan_.turns()) --open_sends_;
+  while (sent < plan_->turns() && plan_->sent(sent, column).elements == 0) ++sent;
+  if (sent == plan_->turns()) --open_sends_;
 }
 
 void BucketExchange::pass_empty_receives(int column) {
   std::int64_t& received = at(column).received;
-  while (received < plan_.turns() && plan_.received(received, column).elements == 0) ++received;
-  if (received == plan_.turns()) --open_receives_;
+  while (received < plan_->turns() && plan_->received(received, column).elements == 0) ++received;
+  if (received == plan_->turns()) --open_receives_;
 }
 
 Tensor BucketExchange::source(const ChunkName& chunk) const {
-  return part(plan_.begins(chunk.turn) ? tensors_.in : tensors_.out, plan_.sent(chunk.turn, chunk.column));
+  return part(plan_->sends_own(chunk.turn) ? tensors_.in : tensors_.out,
+              plan_->sent(chunk.turn, chunk.column));
 }
 
 Tensor BucketExchange::own(const ChunkName& chunk) const {
-  return part(tensors_.in, plan_.received(chunk.turn, chunk.column));
+  return part(tensors_.in, plan_->received(chunk.turn, chunk.column));
 }
 
 Tensor BucketExchange::result(const ChunkName& chunk) const {
-  return part(tensors_.out, plan_.received(chunk.turn, chunk.column));
+  return part(tensors_.out, plan_->received(chunk.turn, chunk.column));
 }
 
 }  // namespace tenax::comm

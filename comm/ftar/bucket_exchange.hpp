@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "comm/ftar/exchange_plan.hpp"
 #include "comm/ftar/ftar_message.hpp"
 #include "comm/ftar/outcome.hpp"
-#include "comm/ftar/ring_plan.hpp"
+#include "kernels/tensor.hpp"
 
 namespace tenax::comm {
 
@@ -38,10 +39,11 @@ class BucketExchange {
   struct Tensors {
     kernels::Tensor in, out;  ///< of equal size; both without data on the emulated device
   };
-  BucketExchange(BucketName name, Tensors tensors, const RingShape& shape, std::shared_ptr<Outcome> outcome);
+  BucketExchange(BucketName name, Tensors tensors, std::unique_ptr<const ExchangePlan> plan,
+                 std::shared_ptr<Outcome> outcome);
 
   const BucketName& name() const { return name_; }
-  const RingPlan& plan() const { return plan_; }
+  const ExchangePlan& plan() const { return *plan_; }
   Outcome& outcome() { return *outcome_; }
   bool has_data() const { return static_cast<bool>(tensors_.in); }
   kernels::DType dtype() const { return tensors_.in.dtype; }
@@ -77,7 +79,7 @@ class BucketExchange {
   struct Column {
     std::int64_t sent = 0, received = 0;  ///< turns, those without elements included
   };
-  static kernels::Tensor part(const kernels::Tensor& tensor, const RingPlan::Place& place) {
+  static kernels::Tensor part(const kernels::Tensor& tensor, const ExchangePlan::Place& place) {
     return tensor.part(place.begin, {place.elements});
   }
   void pass_empty_sends(int column);
@@ -87,7 +89,7 @@ class BucketExchange {
 
   BucketName name_;
   Tensors tensors_;
-  RingPlan plan_;
+  std::unique_ptr<const ExchangePlan> plan_;
   std::shared_ptr<Outcome> outcome_;
   std::vector<Column> columns_;
   bool is_granted_ = false, is_acknowledged_ = false;

@@ -59,7 +59,7 @@ void ChunkReceiver::read_in_place(BucketExchange& exchange, const ChunkName& chu
 /// The next elements of the chunk.
 void ChunkReceiver::take(const void* values, ChunkForm form, std::int64_t count) {
   const Tensor result = exchange_->result(chunk_).part(taken_, {count});
-  const RingPlan& plan = exchange_->plan();
+  const ExchangePlan& plan = exchange_->plan();
   if (plan.adds(chunk_.turn))
     arithmetic_.add({.own = exchange_->own(chunk_).part(taken_, {count}),
                      .result = result,

@@ -4,6 +4,8 @@
 
 #include "comm/failure.hpp"
 #include "comm/ftar/ftar_worker.hpp"
+#include "comm/ftar/gather_plan.hpp"
+#include "comm/ftar/ring_plan.hpp"
 #include "comm/poll.hpp"
 
 namespace tenax::comm {
@@ -71,21 +73,20 @@ TransferPtr FtarGroup::start(const FtarBucket& bucket) {
     if (bucket.in) arithmetic_->copy(bucket.in.data, ChunkForm::as_is, bucket.out);
     return std::make_unique<DoneTransfer>();
   }
-  return start(bucket, shape_);
+  return start(bucket, std::make_unique<RingPlan>(bucket.in.size(), bucket.in.dtype, shape_));
 }
 
 TransferPtr FtarGroup::start_gather(const BucketName& name, const kernels::Tensor& parts) {
   assert(parts.dtype == kernels::DType::f64 && parts.size() % size_ == 0);
   if (parts.size() == 0 || size_ == 1) return std::make_unique<DoneTransfer>();
-  RingShape shape = shape_;
-  shape.gathers = true;
-  return start({.name = name, .in = parts, .out = parts}, shape);
+  return start({.name = name, .in = parts, .out = parts},
+               std::make_unique<GatherPlan>(parts.size(), parts.dtype, shape_));
 }
 
-TransferPtr FtarGroup::start(const FtarBucket& bucket, const RingShape& shape) {
+TransferPtr FtarGroup::start(const FtarBucket& bucket, std::unique_ptr<const ExchangePlan> plan) {
   auto outcome = std::make_shared<Outcome>();
   control_->add(std::make_unique<BucketExchange>(bucket.name, BucketExchange::Tensors{bucket.in, bucket.out},
-                                                 shape, outcome));
+                                                 std::move(plan), outcome));
   return std::make_unique<FtarTransfer>(control_, std::move(outcome), bucket.name);
 }
 

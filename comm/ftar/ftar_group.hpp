@@ -61,15 +61,15 @@ class FtarGroup {
   /// destroyed or cancelled before it is done, the group is aborted: a ring cannot leave one out.
   TransferPtr start(const FtarBucket& bucket);
   /// Begins to gather a few numbers of each replica: N equal parts, host memory, f64, of which the
-  /// one at this replica's index is final, and the others come. Takes N − 1 turns round the ring, a
-  /// sum twice as many. Else as start().
+  /// one at this replica's index is final, and the others come (GatherPlan): at most C chunks of S
+  /// bytes in all. Else as start().
   TransferPtr start_gather(const BucketName& name, const kernels::Tensor& parts);
   /// All that is under way fails within 10 ms; on return nothing writes or reads a bucket any more,
   /// here or on a neighbour.
   void abort();
 
  private:
-  TransferPtr start(const FtarBucket& bucket, const RingShape& shape);
+  TransferPtr start(const FtarBucket& bucket, std::unique_ptr<const ExchangePlan> plan);
 
   const int size_;
   const RingShape shape_;

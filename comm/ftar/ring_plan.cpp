@@ -15,21 +15,11 @@ std::int64_t whole_lines(std::int64_t elements) { return divide_up(elements, kLi
 
 // Partitions are about equal, so that none is a short rest, whose turns would take as long as a full one's.
 RingPlan::RingPlan(std::int64_t elements, kernels::DType dtype, const RingShape& shape)
-    : ranks_(shape.ranks),
-      index_(shape.index),
-      columns_(shape.chunks_in_flight),
-      gathers_(shape.gathers),
-      elements_(elements) {
+    : ranks_(shape.ranks), index_(shape.index), columns_(shape.chunks_in_flight), elements_(elements) {
   assert(ranks_ >= 2 && index_ >= 0 && index_ < ranks_ && columns_ >= 1 && elements_ > 0);
   const auto fitting = static_cast<std::int64_t>(shape.chunk_bytes / kernels::bytes_of(dtype));
   chunk_elements_ = std::max(kLine, fitting / kLine * kLine);
   const std::int64_t most = chunk_elements_ * columns_ * ranks_;
-  if (gathers_) {
-    assert(elements_ % ranks_ == 0 && elements_ <= most);
-    partition_elements_ = elements_;
-    partitions_ = 1;
-    return;
-  }
   const std::int64_t even = divide_up(elements_, divide_up(elements_, most));
   partition_elements_ = divide_up(even, kLine * ranks_) * kLine * ranks_;
   partitions_ = divide_up(elements_, partition_elements_);
@@ -49,8 +39,7 @@ RingPlan::Place RingPlan::place(std::int64_t turn, int column, int rank) const {
   const int portion = is_first_time_round ? rank - step : rank + 1 - (step - (ranks_ - 1));
   const std::int64_t first = partition * partition_elements_;
   const std::int64_t elements = std::min(partition_elements_, elements_ - first);
-  const std::int64_t portion_elements =
-      gathers_ ? elements / ranks_ : whole_lines(divide_up(elements, ranks_));
+  const std::int64_t portion_elements = whole_lines(divide_up(elements, ranks_));
   const std::int64_t length =
       whole_lines(divide_up(portion_elements, divide_up(portion_elements, chunk_elements_)));
   const std::int64_t portion_begin = std::min(elements, portion_elements * ((portion + 2 * ranks_) % ranks_));

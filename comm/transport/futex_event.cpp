@@ -10,7 +10,7 @@
 namespace tenax::comm {
 namespace {
 
-constexpr double kLook_s = 0.1;  // between two looks whether anybody will notify
+constexpr double kLongestSleep_s = 0.1;  // between two looks whether anybody will notify
 
 }  // namespace
 
@@ -27,7 +27,8 @@ void FutexEvent::sleep(std::uint32_t seen, kernels::Deadline deadline) {
   using std::chrono::nanoseconds;
   const auto left =
       std::chrono::duration_cast<nanoseconds>(deadline.when() - kernels::Deadline::Clock::now());
-  const std::int64_t ns = std::clamp<std::int64_t>(left.count(), 0, static_cast<std::int64_t>(kLook_s * 1e9));
+  const std::int64_t ns =
+      std::clamp<std::int64_t>(left.count(), 0, static_cast<std::int64_t>(kLongestSleep_s * 1e9));
   const timespec timeout{static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
   syscall(SYS_futex, &notifications_, FUTEX_WAIT, seen, &timeout, nullptr,
           0);  // however it ends, the caller looks again

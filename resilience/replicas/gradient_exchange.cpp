@@ -1,7 +1,6 @@
 #include "resilience/replicas/gradient_exchange.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace tenax::resilience {
 namespace {
@@ -65,22 +64,17 @@ bool GradientExchange::finish(kernels::Deadline deadline) {
   return !failure_;
 }
 
-bool GradientExchange::sum(std::span<double> numbers, kernels::Deadline deadline) {
-  const auto replicas = static_cast<std::size_t>(group_->size());
-  if (const std::size_t bytes = replicas * numbers.size_bytes(); !totals_ || totals_->bytes() < bytes)
+std::optional<std::vector<double>> GradientExchange::gather(std::span<const double> own,
+                                                            kernels::Deadline deadline) {
+  const std::size_t count = static_cast<std::size_t>(group_->size()) * own.size();
+  if (const std::size_t bytes = count * sizeof(double); !totals_ || totals_->bytes() < bytes)
     totals_ = (cpu_ ? *cpu_ : device_).allocate(bytes, kernels::MemoryKind::pinned_host);
-  const kernels::Tensor parts =
-      totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(replicas * numbers.size())});
-  const std::span<double> all(parts.as<double>(), replicas * numbers.size());
-  const auto of_replica = [&](std::size_t i) { return all.subspan(i * numbers.size(), numbers.size()); };
-  std::copy(numbers.begin(), numbers.end(), of_replica(static_cast<std::size_t>(group_->index())).begin());
+  const kernels::Tensor parts = totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(count)});
+  const std::span<double> all(parts.as<double>(), count);
+  std::copy(own.begin(), own.end(), all.begin() + group_->index() * static_cast<std::ptrdiff_t>(own.size()));
   const auto transfer = group_->start_gather({step_, kTotals}, parts);
-  if (!wait(*transfer, deadline)) return false;
-  std::fill(numbers.begin(), numbers.end(), 0.0);
-  for (std::size_t replica = 0; replica < replicas; ++replica)
-    std::transform(numbers.begin(), numbers.end(), of_replica(replica).begin(), numbers.begin(),
-                   std::plus<>());
-  return true;
+  if (!wait(*transfer, deadline)) return std::nullopt;
+  return std::vector<double>(all.begin(), all.end());
 }
 
 }  // namespace tenax::resilience

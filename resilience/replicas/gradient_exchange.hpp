@@ -31,8 +31,9 @@ class GradientExchange {
   /// Waits for the pieces. False where they did not come about, or not before the deadline:
   /// failure() says why. What broke this rank, or all, is thrown.
   bool finish(kernels::Deadline deadline);
-  /// Sums numbers over the replicas, in place; as finish().
-  bool sum(std::span<double> numbers, kernels::Deadline deadline);
+  /// The numbers of all replicas, those of one after the other's, in the order of the ring; each
+  /// gives as many. Nothing where finish() would say false.
+  std::optional<std::vector<double>> gather(std::span<const double> own, kernels::Deadline deadline);
   /// What the exchange took since it was asked last, of one bucket, on the way to the rank after; 0:
   /// not known.
   double take_transfer_s() { return group_->take_transfers().mean_s(); }

@@ -1,6 +1,7 @@
 #include "resilience/replicas/replica_session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -21,6 +22,24 @@ namespace {
 
 double unix_time_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// What each replica tells the others at the end of a step.
+enum VoteNumber : std::size_t { kLoss, kIsMasked, kIsWhole, kIteration, kExchange, kVoteNumbers };
+using VoteNumbers = std::array<double, kVoteNumbers>;
+
+/// Those of all members, in the order of the ring.
+void take_numbers(const std::vector<double>& numbers, const Epoch& epoch, StepOutcome& outcome,
+                  StepTotals& totals) {
+  const double* of_member = numbers.data();
+  for (const EpochMember& member : epoch.members) {
+    totals.loss += of_member[kLoss];
+    outcome.is_masked |= of_member[kIsMasked] > 0;
+    outcome.whole.push_back(of_member[kIsWhole] > 0 ? 1 : 0);
+    outcome.members.push_back({member.id.replica, of_member[kIteration], of_member[kExchange]});
+    outcome.iteration_s = std::max(outcome.iteration_s, of_member[kIteration]);
+    of_member += kVoteNumbers;
+  }
 }
 
 /// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
@@ -157,25 +176,16 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
   }
   if (!agreed.has_all_sums) return outcome;
   if (plan_.is_behind && agreed.has_state) leader_->on_fetched(plan_.step);
-  // Those of all, and then of each member.
-  std::vector<double> numbers = {agreed.loss, agreed.is_masked ? 1.0 : 0.0};
-  for (const EpochMember& member : epoch_.members) {
-    const bool is_me = member.id.replica == options_.replica;
-    numbers.push_back(is_me && leader_->is_whole() ? 1.0 : 0.0);
-    numbers.push_back(is_me && !plan_.is_behind ? agreed.iteration_s : 0.0);
-    numbers.push_back(is_me ? agreed.exchange_s : 0.0);
-  }
-  if (!exchange_.sum(numbers, exchange_deadline())) return outcome;
-  totals.loss = numbers[0];
+  VoteNumbers own{};
+  own[kLoss] = agreed.loss;
+  own[kIsMasked] = agreed.is_masked ? 1 : 0;
+  own[kIsWhole] = leader_->is_whole() ? 1 : 0;
+  own[kIteration] = plan_.is_behind ? 0 : agreed.iteration_s;
+  own[kExchange] = agreed.exchange_s;
+  const auto numbers = exchange_.gather(own, exchange_deadline());
+  if (!numbers) return outcome;
   outcome.has_all_sums = true;
-  outcome.is_masked = numbers[1] > 0;
-  std::size_t i = 2;
-  for (const EpochMember& member : epoch_.members) {
-    outcome.whole.push_back(numbers[i] > 0 ? 1 : 0);
-    outcome.members.push_back({member.id.replica, numbers[i + 1], numbers[i + 2]});
-    outcome.iteration_s = std::max(outcome.iteration_s, numbers[i + 1]);
-    i += 3;
-  }
+  take_numbers(*numbers, epoch_, outcome, totals);
   outcome.time = unix_time_now_s();
   outcome.loss = totals.loss / agreed.tokens;
   outcome.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/ftar/ftar_group.hpp"
+#include "comm/ftar/ring_plan.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/cpu/element.hpp"
 #include "tests/comm/one_job.hpp"

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "comm/ftar/gather_plan.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -39,7 +42,7 @@ TEST(RingPlan, a_rank_receives_what_the_one_before_it_sends_and_sends_it_on) {
           const auto got = plan.received(turn, column), sent = before.sent(turn, column);
           ASSERT_EQ(got.begin, sent.begin);
           ASSERT_EQ(got.elements, sent.elements);
-          const bool goes_on = turn + 1 < plan.turns() && !plan.begins(turn + 1);
+          const bool goes_on = turn + 1 < plan.turns() && !plan.sends_own(turn + 1);
           ASSERT_TRUE(!goes_on || plan.sent(turn + 1, column).begin == got.begin);
         }
     }
@@ -63,7 +66,7 @@ TEST(RingPlan, every_rank_ends_with_every_element_of_all_ranks_once) {
           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + elements);
                ++i) {
             const std::uint32_t come =
-                plan.begins(turn) ? 1U << sender : out[static_cast<std::size_t>(sender)][i];
+                plan.sends_own(turn) ? 1U << sender : out[static_cast<std::size_t>(sender)][i];
             ASSERT_EQ(plan.adds(turn) ? come & (1U << rank) : 0U, 0U) << "a value is added twice";
             const std::uint32_t mine = plan.adds(turn) ? come | 1U << rank : come;
             ASSERT_EQ(plan.adds(turn) && !plan.completes(turn), mine != (1U << c.ranks) - 1);
@@ -93,20 +96,71 @@ TEST(RingPlan, partitions_differ_by_no_more_than_rounding) {
   EXPECT_GT(plan.sent(8, 0).elements, 600);
 }
 
-TEST(RingPlan, gathers_every_ranks_portion_in_one_turn_less_than_there_are_ranks) {
-  constexpr int kRanks = 5, kElements = 7;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    const RingPlan plan(kRanks * kElements, DType::f64, {kRanks, rank, 4096, 3, true});
-    ASSERT_EQ(plan.turns(), kRanks - 1);
-    for (int turn = 0; turn < kRanks - 1; ++turn) {
-      EXPECT_EQ(plan.sent(turn, 0).begin, (rank - turn + kRanks) % kRanks * kElements);
-      EXPECT_EQ(plan.received(turn, 0).begin, (rank - 1 - turn + kRanks) % kRanks * kElements);
-      EXPECT_EQ(plan.received(turn, 0).elements, kElements);
-      EXPECT_EQ(plan.received(turn, 1).elements, 0);
-      EXPECT_FALSE(plan.adds(turn) || plan.completes(turn));
-      EXPECT_EQ(plan.begins(turn), turn == 0);
-    }
+/// Ranks that gather, as BucketExchange does: the values that each has, and how far its columns are.
+struct Gathering {
+  struct Column {
+    std::int64_t sent = 0, received = 0;
+  };
+  Gathering(int ranks, int rank, std::int64_t portion, int count)
+      : plan(ranks * portion, DType::f64, {ranks, rank, 4096, count}),
+        values(static_cast<std::size_t>(ranks * portion), -1),
+        columns(static_cast<std::size_t>(count)) {
+    std::fill_n(values.begin() + rank * portion, portion, rank);
+    for (int column = 0; column < count; ++column) pass_empty(column);
   }
+  Column& at(int column) { return columns[static_cast<std::size_t>(column)]; }
+  bool may_send(int column) {
+    return at(column).sent < 2 && at(column).received >= plan.received_before(at(column).sent);
+  }
+  void pass_empty(int column) {
+    Column& c = at(column);
+    while (c.sent < 2 && plan.sent(c.sent, column).elements == 0) ++c.sent;
+    while (c.received < 2 && plan.received(c.received, column).elements == 0) ++c.received;
+  }
+  GatherPlan plan;
+  std::vector<int> values;
+  std::vector<Column> columns;
+};
+
+void send(Gathering& from, Gathering& to, int column) {
+  const std::int64_t turn = from.at(column).sent++;
+  ASSERT_EQ(turn, to.at(column).received++) << "a turn comes before the one before it";
+  const auto [begin, elements] = from.plan.sent(turn, column);
+  ASSERT_EQ(begin, to.plan.received(turn, column).begin);
+  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(begin + elements); ++i) {
+    ASSERT_GE(from.values[i], 0) << "sent before it was there";
+    ASSERT_EQ(std::exchange(to.values[i], from.values[i]), -1) << "sent twice";
+  }
+  from.pass_empty(column);
+  to.pass_empty(column);
+}
+
+/// The chunks that it took.
+int gather(std::vector<Gathering>& ranks, int columns) {
+  int chunks = 0;
+  for (int before = -1; chunks != std::exchange(before, chunks);)
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      for (int column = 0; column < columns; ++column)
+        if (ranks[rank].may_send(column)) {
+          send(ranks[rank], ranks[(rank + 1) % ranks.size()], column);
+          ++chunks;
+        }
+  return chunks;
+}
+
+void expect_everywhere(int count, std::int64_t portion, int columns) {
+  std::vector<Gathering> ranks;
+  for (int rank = 0; rank < count; ++rank) ranks.emplace_back(count, rank, portion, columns);
+  EXPECT_LE(gather(ranks, columns), 2 * (count - 1) * columns);
+  for (const Gathering& rank : ranks)
+    for (std::size_t i = 0; i < rank.values.size(); ++i)
+      ASSERT_EQ(rank.values[i], static_cast<int>(i) / static_cast<int>(portion));
+}
+
+TEST(GatherPlan, brings_every_ranks_portion_to_all_ranks_once) {
+  for (const int ranks : {2, 3, 5, 12})
+    for (const std::int64_t portion : {1, 7})
+      for (const int columns : {1, 3}) expect_everywhere(ranks, portion, columns);
 }
 
 }  // namespace
