@@ -1,0 +1,96 @@
+# In a guest with two links: messages that rxe_a* and rxe_b* exchange (carry_messages.cpp) while one of the links fails and heals. To be
+# sourced after checks.sh.
+modprobe -a sch_ingress cls_u32 act_gact
+readonly silence_ms=500
+
+# carry MIB [auto]: begins; until carried.
+carry() {
+  rm -f orders
+  mkfifo orders
+  : >said.log
+  said=0
+  "$CARRY_MESSAGES" "$1" $silence_ms "$GUEST_LINKS" "${@:2}" <orders >said.log 2>&1 &
+  carrier=$!
+  exec 7>orders
+  hear 60 carrying
+  sleep 0.5
+}
+# hear SECONDS PATTERN …: within so much each is a line among those after what was heard before. The last one's is then $heard,
+# its time $heard_s.
+hear() {
+  local seconds=$1 pattern
+  for pattern in "${@:2}"; do
+    within "$seconds" is_said "$pattern" || { cat said.log; fail "nothing like '$pattern' in $seconds s"; }
+  done
+  said=$(wc -l <said.log)
+}
+is_said() {
+  heard=$(tail -n +$((said + 1)) said.log | grep -E -m 1 "^[0-9.]+ $1") && heard_s=${heard%% *}
+}
+# ask WORD: what carry_messages answers.
+ask() { echo "$1" >&7; hear 20 "$1 "; answer=${heard##* }; }
+# carried: all bytes were as they were sent.
+carried() {
+  exec 7>&-
+  wait $carrier || { cat said.log; fail "messages were not carried"; }
+}
+now_s() { cut -d ' ' -f 1 /proc/uptime; }
+
+lose_all() { local side; for side in "$@"; do tc qdisc add dev "$side" root netem loss 100%; done; }
+lose_nothing() { local side; for side in "$@"; do tc qdisc del dev "$side" root; done; }
+
+# What fails on the first link, and heals. The events that follow: moved KIND, returned KIND.
+fail_down_here() { ip link set a0 down; }
+heal_down_here() { link_up a 0; }
+fail_down_there() { ip link set b0 down; }
+heal_down_there() { link_up b 0; }
+fail_removed() { rdma link delete rxe_a0 & }  # which ends when all have let go of it
+heal_removed() { rdma link add rxe_a0 type rxe netdev a0; }
+fail_silent() { lose_all a0 b0; }
+heal_silent() { lose_nothing a0 b0; }
+fail_silent_one_way() { lose_all a0; }
+heal_silent_one_way() { lose_nothing a0; }
+# Acknowledgements are packets of UDP whose first byte, behind 28 of other headers, is 17.
+fail_unacknowledged() {
+  tc qdisc add dev b0 clsact
+  tc filter add dev b0 egress protocol ip u32 match ip protocol 17 0xff match u8 17 0xff at 28 action drop
+}
+heal_unacknowledged() { tc qdisc del dev b0 clsact; }
+fail_both_down() { ip link set a0 down; ip link set a1 down; }
+heal_both_down() { link_up a 0; link_up a 1; }
+
+first='verbs rxe_a0:1 - rxe_b0:1' second='verbs rxe_a1:1 - rxe_b1:1'
+moved() {
+  case $1 in
+    both_down) echo "reroute verbs .* -> tcp: (peer_)?port_down" ;;
+    removed) echo "reroute $first -> $second: (device_lost|(peer_)?port_down)" ;;
+    down_*) echo "reroute $first -> $second: (peer_)?port_down" ;;
+    *) echo "reroute $first -> $second: no_answer" ;;
+  esac
+}
+returned() {
+  case $1 in
+    both_down) echo "reroute tcp -> verbs .*: healed" ;;
+    *) echo "reroute $second -> $first: healed" ;;
+  esac
+}
+
+# endure KIND: it fails and heals; $gap: the longest wait for a message; $again: seconds from its healing until messages go
+# there as before; $resent: messages that were sent again.
+endure() {
+  local healed_s before
+  ask resent
+  before=$answer
+  ask gap
+  fail_$1
+  hear 20 "$(moved "$1")"
+  sleep 0.3
+  ask gap
+  gap=$answer
+  healed_s=$(now_s)
+  heal_$1
+  hear 30 "$(returned "$1")"
+  again=$(awk "BEGIN { printf \"%.2f\", $heard_s - $healed_s }")
+  ask resent
+  resent=$((answer - before))
+}

@@ -1,0 +1,33 @@
+# In a guest with two links: whatever fails on one, all messages arrive as they were sent, in their order.
+source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/carry.sh"
+
+for kinds in "down_here down_there silent" "unacknowledged silent_one_way removed"; do
+  carry 64
+  for kind in $kinds; do
+    endure "$kind"
+    [ $kind != unacknowledged ] || [ "$resent" -gt 0 ] || fail "nothing was sent again that had arrived"
+    ok "$kind: $gap s without a message, used again after $again s, $resent messages sent again"
+  done
+  carried
+  ok "$(tail -n 1 said.log)"
+done
+
+carry 64 auto
+endure both_down
+carried
+ok "both links down: TCP goes on, $gap s without a message, used again after $again s; $(tail -n 1 said.log)"
+
+# The adapters' retries bridge a short loss.
+carry 64
+ask made
+before=$answer
+{
+  echo qdisc add dev a0 root netem loss 100%
+  sleep 0.2
+  echo qdisc del dev a0 root
+} | tc -batch -
+sleep 1
+ask made
+carried
+claim "a short loss breaks no connection" [ "$answer" = "$before" ]
