@@ -154,6 +154,7 @@ do_hog() {
 with_build_lock prepare_bench
 export_mpi_environment
 warn_if_busy
+keep_awake
 early=0
 for part in "${parts[@]}"; do "do_$part"; done
 meets cure.bought_too_early "$early"

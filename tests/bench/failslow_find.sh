@@ -116,5 +116,6 @@ build() {
 with_build_lock build
 export_mpi_environment
 warn_if_busy
+keep_awake
 for part in "${parts[@]}"; do "do_$part"; done
 end_with_goals

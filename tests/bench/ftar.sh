@@ -43,6 +43,7 @@ with_build_lock build
 export_mpi_environment
 mkdir -p "$bench_work"
 warn_if_busy
+keep_awake
 for n in $ranks; do
   for way in $ways; do measure "$n" "$way"; done
 done

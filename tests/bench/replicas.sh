@@ -96,5 +96,6 @@ with_build_lock build
 export_mpi_environment
 mkdir -p "$bench_work"
 warn_if_busy
+keep_awake
 for part in $parts; do "do_$part"; done
 end_with_goals
