@@ -6,8 +6,8 @@ if(TENAX_CUDA STREQUAL "OFF")
   return()
 endif()
 
-set(tenax_cuda_missing "")
 include(CheckLanguage)
+include(TenaxParts)
 check_language(CUDA)
 if(CMAKE_CUDA_COMPILER)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
@@ -15,8 +15,6 @@ if(CMAKE_CUDA_COMPILER)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit)
-else()
-  list(APPEND tenax_cuda_missing "nvcc")
 endif()
 
 # cuDNN, NCCL and cuBLASLt of a site, of the toolkit's folder, or of Python wheels (which bring no unversioned .so).
@@ -27,20 +25,11 @@ find_library(TENAX_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBR
 find_path(TENAX_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} DOC "Directory that holds cublasLt.h")
 find_library(TENAX_CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 HINTS ${CUDAToolkit_LIBRARY_DIR}
   DOC "cuBLASLt")
-foreach(part CUDNN_INCLUDE_DIR CUDNN_LIBRARY NCCL_INCLUDE_DIR NCCL_LIBRARY CUBLASLT_INCLUDE_DIR CUBLASLT_LIBRARY)
-  if(NOT TENAX_${part})
-    list(APPEND tenax_cuda_missing TENAX_${part})
-  endif()
-endforeach()
-if(tenax_cuda_missing)
-  list(JOIN tenax_cuda_missing ", " tenax_cuda_missing)
-  if(TENAX_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "The CUDA back end needs what was not found: ${tenax_cuda_missing}")
-  endif()
-  message(STATUS "No CUDA back end: not found are ${tenax_cuda_missing}")
+tenax_have_parts(TENAX_HAVE_CUDA TENAX_CUDA "CUDA back end" CMAKE_CUDA_COMPILER TENAX_CUDNN_INCLUDE_DIR TENAX_CUDNN_LIBRARY
+  TENAX_NCCL_INCLUDE_DIR TENAX_NCCL_LIBRARY TENAX_CUBLASLT_INCLUDE_DIR TENAX_CUBLASLT_LIBRARY)
+if(NOT TENAX_HAVE_CUDA)
   return()
 endif()
-set(TENAX_HAVE_CUDA ON)
 message(STATUS "CUDA back end: ${CUDAToolkit_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES}")
 
 # CMake 3.25 knows no C++20 for this nvcc, and would give it CMAKE_CXX_STANDARD: it gets the option by hand.
