@@ -22,25 +22,30 @@ void expect_all_reduce(Communicator& communicator, kernels::Stream& stream, std:
       << "rank " << communicator.rank() << " of " << communicator.size() << ", " << elements << " elements";
 }
 
-/// A reduce-scatter under way, with what must come out of it.
+/// Starts Communicator's collective on a tensor of pieces, one for each rank.
+using StartCollective = TransferPtr (Communicator::*)(kernels::Stream& stream, const kernels::Tensor& tensor);
+
+/// A collective under way on this rank's contribution: `piece` elements for each rank.
 template <class T>
-class CheckedReduceScatter {
+class StartedCollective {
  public:
-  CheckedReduceScatter(Communicator& communicator, kernels::Stream& stream, std::int64_t piece, int seed)
+  StartedCollective(StartCollective start, Communicator& communicator, kernels::Stream& stream,
+                    std::int64_t piece, int seed)
       : communicator_(communicator),
         piece_(piece),
         seed_(seed),
         values_(contribution<T>(communicator.rank(), piece * communicator.size(), seed)),
-        transfer(communicator.start_reduce_scatter(stream, tensor_of(values_))) {}
-  void expect_result() const {
-    const std::vector<T> expected =
-        reduced<T>(communicator_.size(), piece_ * communicator_.size(), seed_, ReduceOp::sum);
-    const std::int64_t begin = piece_ * communicator_.rank();
+        transfer((communicator.*start)(stream, tensor_of(values_))) {}
+
+ protected:
+  /// That piece `index` is the one of `expected`.
+  void expect_piece(const std::vector<T>& expected, int index) const {
+    const std::int64_t begin = piece_ * index;
     EXPECT_EQ(first_difference(values_.data() + begin, expected.data() + begin, piece_), -1)
-        << "rank " << communicator_.rank() << " of " << communicator_.size() << ", pieces of " << piece_;
+        << "rank " << communicator_.rank() << " of " << communicator_.size() << ", piece " << index << " of "
+        << piece_ << " elements";
   }
 
- private:
   Communicator& communicator_;
   std::int64_t piece_;
   int seed_;
@@ -50,33 +55,30 @@ class CheckedReduceScatter {
   TransferPtr transfer;
 };
 
-/// An all-gather under way: piece p of all ranks must be rank p's contribution.
+/// This rank's piece must become the sum of all ranks'.
 template <class T>
-class CheckedAllGather {
+class CheckedReduceScatter : public StartedCollective<T> {
+ public:
+  CheckedReduceScatter(Communicator& communicator, kernels::Stream& stream, std::int64_t piece, int seed)
+      : StartedCollective<T>(&Communicator::start_reduce_scatter, communicator, stream, piece, seed) {}
+  void expect_result() const {
+    const int ranks = this->communicator_.size();
+    this->expect_piece(reduced<T>(ranks, this->piece_ * ranks, this->seed_, ReduceOp::sum),
+                       this->communicator_.rank());
+  }
+};
+
+/// Piece p of all ranks must become rank p's contribution.
+template <class T>
+class CheckedAllGather : public StartedCollective<T> {
  public:
   CheckedAllGather(Communicator& communicator, kernels::Stream& stream, std::int64_t piece, int seed)
-      : communicator_(communicator),
-        piece_(piece),
-        seed_(seed),
-        values_(contribution<T>(communicator.rank(), piece * communicator.size(), seed)),
-        transfer(communicator.start_all_gather(stream, tensor_of(values_))) {}
+      : StartedCollective<T>(&Communicator::start_all_gather, communicator, stream, piece, seed) {}
   void expect_result() const {
-    for (int from = 0; from < communicator_.size(); ++from) {
-      const std::vector<T> expected = contribution<T>(from, piece_ * communicator_.size(), seed_);
-      EXPECT_EQ(first_difference(values_.data() + piece_ * from, expected.data() + piece_ * from, piece_), -1)
-          << "rank " << communicator_.rank() << " of " << communicator_.size() << ", piece " << from << " of "
-          << piece_ << " elements";
-    }
+    const int ranks = this->communicator_.size();
+    for (int from = 0; from < ranks; ++from)
+      this->expect_piece(contribution<T>(from, this->piece_ * ranks, this->seed_), from);
   }
-
- private:
-  Communicator& communicator_;
-  std::int64_t piece_;
-  int seed_;
-  std::vector<T> values_;
-
- public:
-  TransferPtr transfer;
 };
 
 template <class T>

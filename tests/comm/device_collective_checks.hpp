@@ -30,27 +30,32 @@ void expect_device_all_reduce(const DeviceRank& rank, std::int64_t elements, int
                    described(group, elements));
 }
 
-/// A reduce-scatter under way.
+/// StartedCollective on a device's memory.
 template <class T>
-class DeviceReduceScatter {
+class StartedDeviceCollective {
  public:
-  DeviceReduceScatter(const DeviceRank& rank, std::int64_t piece, int seed)
+  StartedDeviceCollective(StartCollective start, const DeviceRank& rank, std::int64_t piece, int seed)
       : rank_(rank),
         piece_(piece),
         seed_(seed),
         values_(rank.device, rank.stream,
                 contribution<T>(rank.communicator.rank(), piece * rank.communicator.size(), seed)),
-        transfer(rank.communicator.start_reduce_scatter(rank.stream, values_.tensor())) {}
-  void expect_result() {
+        transfer((rank.communicator.*start)(rank.stream, values_.tensor())) {}
+
+ protected:
+  /// All pieces, once the collective is done.
+  std::vector<T> result() {
     transfer->order_before(rank_.stream, kernels::Deadline::after_s(60));
     values_.fetch(rank_.stream);
-    Communicator& group = rank_.communicator;
-    expect_same_bits(values_.values(rank_.stream),
-                     reduced<T>(group.size(), piece_ * group.size(), seed_, ReduceOp::sum),
-                     piece_ * group.rank(), piece_, described(group, piece_ * group.size()));
+    return values_.values(rank_.stream);
+  }
+  /// That piece `index` of `got` is the one of `expected`.
+  void expect_piece(const std::vector<T>& got, const std::vector<T>& expected, int index) const {
+    expect_same_bits(got, expected, piece_ * index, piece_,
+                     described(rank_.communicator, piece_ * rank_.communicator.size()) + ", piece " +
+                         std::to_string(index));
   }
 
- private:
   DeviceRank rank_;
   std::int64_t piece_;
   int seed_;
@@ -61,33 +66,29 @@ class DeviceReduceScatter {
 };
 
 template <class T>
-class DeviceAllGather {
+class DeviceReduceScatter : public StartedDeviceCollective<T> {
+ public:
+  DeviceReduceScatter(const DeviceRank& rank, std::int64_t piece, int seed)
+      : StartedDeviceCollective<T>(&Communicator::start_reduce_scatter, rank, piece, seed) {}
+  void expect_result() {
+    const Communicator& group = this->rank_.communicator;
+    this->expect_piece(this->result(),
+                       reduced<T>(group.size(), this->piece_ * group.size(), this->seed_, ReduceOp::sum),
+                       group.rank());
+  }
+};
+
+template <class T>
+class DeviceAllGather : public StartedDeviceCollective<T> {
  public:
   DeviceAllGather(const DeviceRank& rank, std::int64_t piece, int seed)
-      : rank_(rank),
-        piece_(piece),
-        seed_(seed),
-        values_(rank.device, rank.stream,
-                contribution<T>(rank.communicator.rank(), piece * rank.communicator.size(), seed)),
-        transfer(rank.communicator.start_all_gather(rank.stream, values_.tensor())) {}
+      : StartedDeviceCollective<T>(&Communicator::start_all_gather, rank, piece, seed) {}
   void expect_result() {
-    transfer->order_before(rank_.stream, kernels::Deadline::after_s(60));
-    values_.fetch(rank_.stream);
-    const std::vector<T> got = values_.values(rank_.stream);
-    const int ranks = rank_.communicator.size();
+    const std::vector<T> got = this->result();
+    const int ranks = this->rank_.communicator.size();
     for (int from = 0; from < ranks; ++from)
-      expect_same_bits(got, contribution<T>(from, piece_ * ranks, seed_), piece_ * from, piece_,
-                       described(rank_.communicator, piece_ * ranks) + ", piece " + std::to_string(from));
+      this->expect_piece(got, contribution<T>(from, this->piece_ * ranks, this->seed_), from);
   }
-
- private:
-  DeviceRank rank_;
-  std::int64_t piece_;
-  int seed_;
-  DeviceValues<T> values_;
-
- public:
-  TransferPtr transfer;
 };
 
 template <class T>
