@@ -2,9 +2,9 @@
 // blanks around it.
 #pragma once
 
-#include <charconv>
-#include <optional>
 #include <string_view>
+
+#include "kernels/number_text.hpp"
 
 namespace tenax::io {
 
@@ -17,13 +17,6 @@ std::string_view take_field(std::string_view& text);
 /// The first line of `text`, trimmed; `text` loses it and its end.
 std::string_view take_line(std::string_view& text);
 
-/// A number and nothing else.
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = code == std::errc{} && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
-}
+using kernels::number_of;
 
 }  // namespace tenax::io

@@ -5,6 +5,7 @@
 
 #include "app/units.hpp"
 #include "comm/failure.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::app {
 namespace {
@@ -61,10 +62,10 @@ RankPorts RankPorts::parse(const std::string& text) {
     return line;
   };
   RankPorts ports;
-  ports.rank = std::stoi(next());
+  ports.rank = kernels::sent_number<int>(next(), "its rank");
   ports.host = next();
   ports.link = next();
-  ports.mtu_bytes = std::stoi(next());
+  ports.mtu_bytes = kernels::sent_number<int>(next(), "the MTU of its ports");
   ports.obstacle = next();
   for (std::string line; std::getline(lines, line);) ports.usable.push_back(line);
   return ports;

@@ -5,6 +5,7 @@
 #include "comm/failure.hpp"
 #include "comm/transport/listener.hpp"
 #include "comm/transport/transports.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -26,7 +27,7 @@ Card read(const std::string& text) {
   Card card;
   std::string line;
   std::getline(lines, line);
-  card.world_rank = std::stoi(line);
+  card.world_rank = kernels::sent_number<int>(line, "its rank");
   std::getline(lines, card.host);
   while (std::getline(lines, line)) card.addresses.push_back(line);
   return card;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/poll.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -113,7 +114,7 @@ void LinkTests::keep_named(const Suspects& suspects) {
 double LinkTests::most(const std::function<double()>& work) {
   double most = 0;
   for (const std::string& answer : comm::agreed_answers(control_, [&] { return std::to_string(work()); }))
-    most = std::max(most, std::stod(answer));
+    most = std::max(most, kernels::sent_number<double>(answer, "the seconds of a test"));
   return most;
 }
 

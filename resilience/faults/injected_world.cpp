@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "comm/text_exchange.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -13,7 +14,7 @@ std::vector<int> members_of(comm::Endpoint& endpoint, int world_rank, double dea
   std::vector<int> members;
   for (const std::string& text : comm::exchange_texts(endpoint, std::to_string(world_rank),
                                                       "fault injection's exchange of ranks", deadline_s))
-    members.push_back(std::stoi(text));
+    members.push_back(kernels::sent_number<int>(text, "its rank"));
   return members;
 }
 

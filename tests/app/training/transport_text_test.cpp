@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/error.hpp"
+
 namespace tenax::app {
 namespace {
 
@@ -60,6 +62,13 @@ TEST(TransportText, is_short_where_all_go_one_way) {
 TEST(TransportText, survives_the_way_to_other_ranks) {
   for (const RankPorts& ports : {kOne, kDown, kNone})
     EXPECT_EQ(RankPorts::parse(ports.text()).text(), ports.text());
+}
+
+TEST(TransportText, of_a_rank_whose_text_is_garbled_is_refused) {
+  std::string text = kOne.text();
+  text.replace(0, 1, "x");
+  EXPECT_THROW(RankPorts::parse(text), kernels::Error);
+  EXPECT_THROW(RankPorts::parse(""), kernels::Error);
 }
 
 }  // namespace
