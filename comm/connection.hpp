@@ -58,6 +58,11 @@ class Connection {
   virtual std::optional<MessageHeader> receive(kernels::Deadline deadline) = 0;
   /// After receive(): exactly header.payload_bytes.
   virtual void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) = 0;
+  /// From now on the other end writes payloads of at least `least_bytes` (0: none) straight into the memory that
+  /// receive_payload() is given, where that is registered (Transport::register_memory) as the payload's own memory is.
+  /// Such a payload is not on its way before receive_payload() waits for it, and once that has returned or thrown nothing
+  /// of it lands any more. By default, and where a connection cannot do so: nothing. The receiving thread's.
+  virtual void offer(std::uint64_t least_bytes) { static_cast<void>(least_bytes); }
   /// Throws as receive() would, where a broken connection is known at once. For a thread that waits
   /// for the peer in another way.
   virtual void check() const {}

@@ -25,6 +25,7 @@ class ForwardingConnection : public Connection {
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
     inner_->receive_payload(payload, deadline);
   }
+  void offer(std::uint64_t least_bytes) override { inner_->offer(least_bytes); }
   void check() const override { inner_->check(); }
   std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
   PolledStream* stream() override { return inner_->stream(); }

@@ -40,7 +40,8 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
         device_(device),
         copies_out_(!device.has_data() || !device.is_host_memory()),
         shared_buffers_(device, parties_.connects() ? 0 : 1),
-        inbox_(device, signal_, me.name, peer.name, true, &shared_buffers_),
+        inbox_(device, signal_, me.name, peer.name, true, &shared_buffers_,
+               device.is_asynchronous() ? &transport : nullptr),
         acknowledger_(parties_, [this] { return all(incoming_); }),
         copier_(make_copier(options)) {
     assert(me.rank != peer.rank);
@@ -167,7 +168,8 @@ void ThreadedDelegatedLink::set_delegates(int delegates) {
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
     outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
-    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, shared_buffers_, *this));
+    incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, shared_buffers_,
+                                                          device_.is_asynchronous(), *this));
   }
   delegates_ = delegates;
   turn_ = 0;

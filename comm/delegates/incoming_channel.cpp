@@ -9,14 +9,17 @@ namespace tenax::comm {
 namespace {
 
 constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has an end so that none is without
+constexpr std::uint64_t kLeastOffered = std::uint64_t{64}
+                                        << 10;  // bytes; less is copied before a question is answered
 
 }  // namespace
 
 IncomingChannel::IncomingChannel(const LinkParties& parties, int index, Inbox& inbox,
-                                 SharedBufferPool& shared_buffers, ChannelObserver& observer)
+                                 SharedBufferPool& shared_buffers, bool offers, ChannelObserver& observer)
     : parties_(parties),
       inbox_(inbox),
       shared_buffers_(shared_buffers),
+      offers_(offers),
       observer_(observer),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.peer.rank) + "." + std::to_string(index)) {
@@ -41,6 +44,7 @@ void IncomingChannel::set_connection(std::shared_ptr<Connection> connection) {
 void IncomingChannel::run() {
   try {
     while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
+      if (offers_) connection->offer(kLeastOffered);
       set_connection(connection);
       if (reconnector_.made() > 1) observer_.on_arrival();  // the last acknowledgement may be lost
       read(*connection);

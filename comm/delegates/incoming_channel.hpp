@@ -18,9 +18,10 @@ namespace tenax::comm {
 /// Thread rule: any thread; but one at a time sends on connection().
 class IncomingChannel {
  public:
-  /// All references must outlive the channel. `shared_buffers`: the inbox's.
+  /// All references must outlive the channel. `shared_buffers`: the inbox's. `offers`: the
+  /// inbox's host buffers are registered, and offered to the peer (Connection::offer).
   IncomingChannel(const LinkParties& parties, int index, Inbox& inbox, SharedBufferPool& shared_buffers,
-                  ChannelObserver& observer);
+                  bool offers, ChannelObserver& observer);
   ~IncomingChannel() { end(); }
   IncomingChannel(const IncomingChannel&) = delete;
   IncomingChannel& operator=(const IncomingChannel&) = delete;
@@ -50,6 +51,7 @@ class IncomingChannel {
   const LinkParties& parties_;
   Inbox& inbox_;
   SharedBufferPool& shared_buffers_;
+  const bool offers_;
   ChannelObserver& observer_;
   Reconnector reconnector_;
   std::atomic<std::uint64_t> arrived_{0};

@@ -55,9 +55,9 @@ class InboxReceive final : public Transfer {
 };
 
 Inbox::Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer, bool emulate_copies,
-             SharedBufferPool* shared_buffers)
+             SharedBufferPool* shared_buffers, Transport* transport)
     : state_(std::make_shared<State>(device, signal, std::move(me), std::move(peer), emulate_copies,
-                                     shared_buffers)) {}
+                                     shared_buffers, transport)) {}
 
 Inbox::~Inbox() { state_->close(); }
 

@@ -34,9 +34,11 @@ class Inbox {
   /// `device` gives pinned host memory and copies. `signal` is notified when a receive becomes
   /// done. Both must outlive the inbox, as must `shared_buffers`: the link's, on asynchronous
   /// devices. `me`, `peer`: for errors. `emulate_copies`: on a device without data each message
-  /// costs a copy (Kernels::copy).
+  /// costs a copy (Kernels::copy). `transport`: has the host buffers registered that messages are read into; it must
+  /// outlive the inbox (null: none does).
   Inbox(kernels::Device& device, Signal& signal, std::string me, std::string peer,
-        bool emulate_copies = false, SharedBufferPool* shared_buffers = nullptr);
+        bool emulate_copies = false, SharedBufferPool* shared_buffers = nullptr,
+        Transport* transport = nullptr);
   /// Nobody delivers any more. Receives that are not done throw.
   ~Inbox();
   Inbox(const Inbox&) = delete;

@@ -13,14 +13,14 @@ namespace tenax::comm {
 namespace {}  // namespace
 
 Inbox::State::State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
-                    bool emulate_copies, SharedBufferPool* shared_buffers)
+                    bool emulate_copies, SharedBufferPool* shared_buffers, Transport* transport)
     : signal(its_signal),
       me(std::move(its_me)),
       peer(std::move(its_peer)),
       device(its_device),
       copy_in(device.is_asynchronous() ? std::make_unique<CopyIn>(device) : nullptr),
       copies(!copy_in && (device.has_data() ? !device.is_host_memory() : emulate_copies)),
-      buffers(device, shared_buffers),
+      buffers(device, shared_buffers, transport),
       copier_(std::make_unique<Worker>()) {}
 
 /// What needs the device comes first, without the lock.

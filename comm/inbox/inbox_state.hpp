@@ -20,7 +20,7 @@ struct Inbox::State {
   using Phase = PostedReceive::Phase;
 
   State(kernels::Device& its_device, Signal& its_signal, std::string its_me, std::string its_peer,
-        bool emulate_copies, SharedBufferPool* shared_buffers);
+        bool emulate_copies, SharedBufferPool* shared_buffers, Transport* transport);
 
   PostedReceivePtr post(kernels::Stream* stream, const kernels::Tensor& tensor, Tag tag);
   void fail(const Failure& reason);

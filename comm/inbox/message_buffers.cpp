@@ -13,8 +13,8 @@ constexpr std::size_t kUnknown = std::size_t{1}
 
 }  // namespace
 
-MessageBuffers::MessageBuffers(kernels::Device& device, SharedBufferPool* shared)
-    : device_(device), shared_(shared), staging_(std::make_unique<HostStaging>(device)) {}
+MessageBuffers::MessageBuffers(kernels::Device& device, SharedBufferPool* shared, Transport* transport)
+    : device_(device), shared_(shared), staging_(std::make_unique<HostStaging>(device, transport)) {}
 
 HostBuffer MessageBuffers::take(Tag tag, std::uint64_t number, std::size_t bytes) {
   HostBuffer buffer;

@@ -16,8 +16,9 @@ namespace tenax::comm {
 /// Thread rule: any thread, but as each function says.
 class MessageBuffers {
  public:
-  /// `shared`: of the link, on asynchronous devices, else null. Both must outlive it.
-  MessageBuffers(kernels::Device& device, SharedBufferPool* shared);
+  /// `shared`: of the link, on asynchronous devices, else null. `transport`: has the host buffers registered (null: none
+  /// does). All must outlive it.
+  MessageBuffers(kernels::Device& device, SharedBufferPool* shared, Transport* transport);
 
   /// Posting thread, of an asynchronous device: memory for a receive that is posted, shared with
   /// the sender where that can be.

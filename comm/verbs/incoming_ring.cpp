@@ -1,24 +1,32 @@
 #include "comm/verbs/incoming_ring.hpp"
 
+#include <infiniband/verbs.h>
+
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "comm/poll.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr int kCredits = 16;      // under way
+constexpr int kCredits = 16;  // under way
+constexpr int kAnswers = 2;   // the same; the earlier one has been read
+constexpr std::size_t kAnswerPage = 4096;
 constexpr double kGoodbye_s = 2;  // from a goodbye to the last of its frames
 
 }  // namespace
 
-IncomingRing::IncomingRing(const Port& port, RingSize size, PeerSocket& peer, BreakNote& note,
-                           RingWatch& watch, double silence_s)
-    : peer_(peer),
+IncomingRing::IncomingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer,
+                           BreakNote& note, RingWatch& watch, double silence_s)
+    : table_(memory),
+      peer_(peer),
       watch_(watch),
       size_(size),
       ring_(port.device, size.bytes, RegisteredMemory::Access::remote_write),
-      queue_pair_(port, {kCredits, size.frames()}),
+      answer_(port.device, kAnswerPage, RegisteredMemory::Access::local),
+      queue_pair_(port, {kCredits + kAnswers, size.frames()}),
       wait_(queue_pair_, peer, note, silence_s) {}
 
 RemoteMemory IncomingRing::ring() const {
@@ -27,26 +35,73 @@ RemoteMemory IncomingRing::ring() const {
 
 std::optional<MessageHeader> IncomingRing::receive(kernels::Deadline deadline) {
   if (!wait_for_frame(deadline)) return std::nullopt;
-  const Frame& frame = frames_.front();
-  if (!frame.begins_message || read_ != 0) refuse_frame();
+  const Frame frame = frames_.front();
+  if (!frame.mark.begins_message || read_ != 0) refuse_frame();
   const auto header = decode(ring_.memory().subspan(frame.place).first<kHeaderBytes>());
   if (!header) refuse_frame();
+  if (frame.mark.is_offered && (header->payload_bytes == 0 || frame.mark.bytes != kHeaderBytes))
+    refuse_frame();
+  asked_bytes_ = frame.mark.is_offered ? header->payload_bytes : 0;
   take_out(kHeaderBytes);
   return header;
 }
 
 void IncomingRing::receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) {
+  if (asked_bytes_ > 0 && !payload.empty() && receive_offered(payload, deadline)) return;
   while (!payload.empty()) {
-    if (!wait_for_frame(deadline))
-      throw_link_error(peer_.where(), "a message stopped half-way and did not go on before the deadline");
-    const Frame& frame = frames_.front();
-    if (frame.begins_message && read_ == 0) refuse_frame();
-    const std::size_t count = std::min(payload.size(), frame.bytes - read_);
+    const Frame& frame = frame_of_payload(deadline);
+    if (frame.mark.is_offered && !frame.mark.begins_message) refuse_frame();
+    const std::size_t count = std::min(payload.size(), frame.mark.bytes - read_);
     const auto from = ring_.memory().subspan(frame.place + read_, count);
     std::copy(from.begin(), from.end(), payload.begin());
     payload = payload.subspan(count);
     take_out(count);
   }
+}
+
+/// False: the payload comes through the ring. A payload that is asked for in parts does.
+bool IncomingRing::receive_offered(std::span<std::byte> payload, kernels::Deadline deadline) {
+  const bool is_whole = std::exchange(asked_bytes_, 0) == payload.size();
+  const auto use = is_whole
+                       ? table_.find(queue_pair_.device(), payload, RegisteredMemory::Access::remote_write)
+                       : std::nullopt;
+  if (!use) {
+    answer({});
+    return false;
+  }
+  try {
+    answer({reinterpret_cast<std::uint64_t>(payload.data()), payload.size(), use->remote_key()});
+    wait_for_offered(payload.size(), deadline);
+  } catch (...) {
+    queue_pair_.end();  // what is still on its way lands nowhere
+    throw;
+  }
+  return true;
+}
+
+void IncomingRing::answer(const OfferedMemory& offered) {
+  std::memcpy(answer_.memory().data(), &offered, sizeof offered);
+  const ibv_sge part{reinterpret_cast<std::uint64_t>(answer_.memory().data()), sizeof offered,
+                     answer_.registration().local_key()};
+  if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
+  queue_pair_.post_write({&part, 1}, answers_, kAnswer);
+}
+
+void IncomingRing::wait_for_offered(std::size_t bytes, kernels::Deadline deadline) {
+  while (bytes > 0) {
+    const FrameMark mark = frame_of_payload(deadline).mark;
+    if (!mark.is_offered || mark.bytes > bytes) refuse_frame();
+    bytes -= mark.bytes;
+    release_frame();
+  }
+}
+
+/// Not one that begins another message.
+const IncomingRing::Frame& IncomingRing::frame_of_payload(kernels::Deadline deadline) {
+  if (!wait_for_frame(deadline))
+    throw_link_error(peer_.where(), "a message stopped half-way and did not go on before the deadline");
+  if (frames_.front().mark.begins_message && read_ == 0) refuse_frame();
+  return frames_.front();
 }
 
 bool IncomingRing::wait_for_frame(kernels::Deadline deadline) {
@@ -80,24 +135,25 @@ void IncomingRing::take_completions() {
 
 /// Where it lies follows from those before it.
 void IncomingRing::add_frame(FrameMark mark, std::uint32_t written) {
-  const Frame frame{position_ % size_.bytes, mark.bytes, mark.begins_message};
-  const std::size_t room = room_of(frame.bytes), least = mark.begins_message ? kHeaderBytes : 1;
-  const bool is_possible = mark.bytes == written && frame.bytes >= least &&
-                           frame.place + room <= size_.bytes && room <= size_.bytes - occupied_;
+  const bool is_in_ring = mark.begins_message || !mark.is_offered;
+  const Frame frame{position_ % size_.bytes, is_in_ring ? room_of(mark.bytes) : 0, mark};
+  const std::size_t least = mark.begins_message ? kHeaderBytes : 1;
+  const bool is_possible = mark.bytes == written && mark.bytes >= least &&
+                           frame.place + frame.room <= size_.bytes && frame.room <= size_.bytes - occupied_;
   if (!is_possible) refuse_frame();
   frames_.push_back(frame);
-  position_ += room;
-  occupied_ += room;
+  position_ += frame.room;
+  occupied_ += frame.room;
   ++frames_come_;
 }
 
 void IncomingRing::take_out(std::size_t bytes) {
   read_ += bytes;
-  if (read_ == frames_.front().bytes) release_frame();
+  if (read_ == frames_.front().mark.bytes) release_frame();
 }
 
 void IncomingRing::release_frame() {
-  const std::size_t room = room_of(frames_.front().bytes);
+  const std::size_t room = frames_.front().room;
   frames_.pop_front();
   read_ = 0;
   occupied_ -= room;

@@ -12,13 +12,16 @@ namespace tenax::comm::verbs {
 /// Thread rule: one thread; queue_pair().break_off() from any.
 class IncomingRing {
  public:
-  /// References must outlive it. `watch`: is looked after while this waits. Throws Error(link), and Error(rank) where no memory can be registered.
-  IncomingRing(const Port& port, RingSize size, PeerSocket& peer, BreakNote& note, RingWatch& watch,
-               double silence_s);
+  /// References must outlive it. `memory`: that payloads may be offered. `watch`: is looked after while this waits. Throws
+  /// Error(link), and Error(rank) where no memory can be registered.
+  IncomingRing(const Port& port, RingSize size, MemoryTable& memory, PeerSocket& peer, BreakNote& note,
+               RingWatch& watch, double silence_s);
 
   QueuePair& queue_pair() { return queue_pair_; }
   const QueuePair& queue_pair() const { return queue_pair_; }
   RemoteMemory ring() const;  ///< as the other end addresses it
+  /// The queue pair is connected, and the other end reads answers there.
+  void open(RemoteMemory answers) { answers_ = answers; }
 
   /// As Connection's.
   std::optional<MessageHeader> receive(kernels::Deadline deadline);
@@ -26,9 +29,13 @@ class IncomingRing {
 
  private:
   struct Frame {
-    std::size_t place = 0, bytes = 0;
-    bool begins_message = false;
+    std::size_t place = 0, room = 0;  // in the ring
+    FrameMark mark;
   };
+  bool receive_offered(std::span<std::byte> payload, kernels::Deadline deadline);
+  void answer(const OfferedMemory& offered);
+  void wait_for_offered(std::size_t bytes, kernels::Deadline deadline);
+  const Frame& frame_of_payload(kernels::Deadline deadline);
   bool wait_for_frame(kernels::Deadline deadline);
   void take_completions();
   void add_frame(FrameMark mark, std::uint32_t written);
@@ -38,18 +45,22 @@ class IncomingRing {
   void wait_for_last_frames();
   [[noreturn]] void refuse_frame();
 
+  MemoryTable& table_;
   PeerSocket& peer_;
   RingWatch& watch_;
   const RingSize size_;
   RegisteredBuffer ring_;
-  QueuePair queue_pair_;  // ends before the memory that the other end writes into
+  RegisteredBuffer answer_;  // leaves from its beginning
+  QueuePair queue_pair_;     // ends before the memory that the other end writes into
   RingWait wait_;
+  RemoteMemory answers_;
   std::deque<Frame> frames_;    // that have come
   std::size_t read_ = 0;        // bytes of the first of them
   std::uint64_t position_ = 0;  // where the next frame begins, counted from the connection's beginning
   std::uint64_t frames_come_ = 0;
-  std::size_t occupied_ = 0;  // bytes of the ring
-  Credit credit_;             // to be returned
+  std::size_t occupied_ = 0;       // bytes of the ring
+  Credit credit_;                  // to be returned
+  std::uint64_t asked_bytes_ = 0;  // of a payload that waits for an answer
 };
 
 }  // namespace tenax::comm::verbs

@@ -65,7 +65,8 @@ void RegisteredBuffer::Free::operator()(std::byte* pages) const { std::free(page
 
 struct MemoryTable::Entry {
   std::span<std::byte> memory;
-  std::map<std::shared_ptr<Device>, std::unique_ptr<RegisteredMemory>> of_device;  // null: it cannot
+  std::map<std::pair<std::shared_ptr<Device>, RegisteredMemory::Access>, std::unique_ptr<RegisteredMemory>>
+      of_device;  // null: it cannot
   int uses = 0;
 };
 
@@ -95,22 +96,22 @@ std::unique_ptr<MemoryRegistration> MemoryTable::add(std::span<std::byte> memory
 }
 
 std::optional<MemoryTable::Use> MemoryTable::find(const std::shared_ptr<Device>& device,
-                                                  std::span<const std::byte> memory) {
+                                                  std::span<const std::byte> memory,
+                                                  RegisteredMemory::Access access) {
   const std::lock_guard lock(mutex_);
   auto after = entries_.upper_bound(memory.data());
   if (memory.empty() || after == entries_.begin()) return std::nullopt;
   const std::shared_ptr<Entry>& entry = std::prev(after)->second;
   if (memory.data() + memory.size() > entry->memory.data() + entry->memory.size()) return std::nullopt;
-  const auto [known, is_new] = entry->of_device.try_emplace(device);
+  const auto [known, is_new] = entry->of_device.try_emplace({device, access});
   if (is_new) try {
-      known->second =
-          std::make_unique<RegisteredMemory>(device, entry->memory, RegisteredMemory::Access::local);
+      known->second = std::make_unique<RegisteredMemory>(device, entry->memory, access);
     } catch (const kernels::Error&) {
       // It goes through the connections' own rings.
     }
   if (!known->second) return std::nullopt;
   ++entry->uses;
-  return Use(*this, entry, known->second->local_key());
+  return Use(*this, entry, *known->second);
 }
 
 void MemoryTable::remove(const std::shared_ptr<Entry>& entry) {

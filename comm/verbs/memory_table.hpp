@@ -51,7 +51,7 @@ class RegisteredBuffer {
 };
 
 /// Nothing is registered behind malloc's back: users name memory and say when it ends. It gets its
-/// key for a device when it is first sent from there, so that devices that come later have one too.
+/// keys for a device when it is first used there, so that devices that come later have one too.
 ///
 /// Thread rule: any thread. It outlives what it gives.
 class MemoryTable {
@@ -61,23 +61,27 @@ class MemoryTable {
   /// While it lives, the memory stays registered.
   class Use {
    public:
-    Use(MemoryTable& table, std::shared_ptr<Entry> entry, std::uint32_t key)
-        : table_(&table), entry_(std::move(entry)), key_(key) {}
+    Use(MemoryTable& table, std::shared_ptr<Entry> entry, const RegisteredMemory& memory)
+        : table_(&table), entry_(std::move(entry)), memory_(&memory) {}
     Use(Use&&) = default;
     Use& operator=(Use&&) = delete;
     ~Use();
-    std::uint32_t local_key() const { return key_; }
+    std::uint32_t local_key() const { return memory_->local_key(); }
+    /// Of memory that was found for `remote_write`.
+    std::uint32_t remote_key() const { return memory_->remote_key(); }
 
    private:
     MemoryTable* table_;
     std::shared_ptr<Entry> entry_;
-    std::uint32_t key_;
+    const RegisteredMemory* memory_;
   };
 
-  /// When the registration ends it waits for the memory's uses, which end with their send.
+  /// When the registration ends it waits for the memory's uses, which end with their message.
   std::unique_ptr<MemoryRegistration> add(std::span<std::byte> memory);
-  /// Nothing where `memory` is not within one registration, or the device cannot register it.
-  std::optional<Use> find(const std::shared_ptr<Device>& device, std::span<const std::byte> memory);
+  /// Nothing where `memory` is not within one registration, or the device cannot register it. A key for `remote_write`
+  /// opens the whole registration, for as long as it lives.
+  std::optional<Use> find(const std::shared_ptr<Device>& device, std::span<const std::byte> memory,
+                          RegisteredMemory::Access access = RegisteredMemory::Access::local);
 
  private:
   class Registration;

@@ -12,7 +12,8 @@ namespace tenax::comm::verbs {
 namespace {
 
 constexpr int kCreditReceives =
-    16;  // credits come by the quarter ring and the quarter of its frames: 8 at most
+    16;  // credits come by the quarter ring and the quarter of its frames: 8 at most; and an answer
+constexpr std::size_t kAnswerPage = 4096;
 
 }  // namespace
 
@@ -21,10 +22,15 @@ OutgoingRing::OutgoingRing(const Port& port, RingSize size, MemoryTable& memory,
     : table_(memory),
       peer_(peer),
       size_(size),
+      answers_(port.device, kAnswerPage, RegisteredMemory::Access::remote_write),
       staging_(port.device, size.bytes, RegisteredMemory::Access::local),
       queue_pair_(port, {size.frames(), kCreditReceives}),
       wait_(queue_pair_, peer, note, silence_s),
       silence_s_(silence_s) {}
+
+RemoteMemory OutgoingRing::answers() const {
+  return {reinterpret_cast<std::uint64_t>(answers_.memory().data()), answers_.registration().remote_key()};
+}
 
 void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> payload,
                         kernels::Deadline deadline) {
@@ -33,7 +39,11 @@ void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> 
   if (is_broken_) throw_link_error(peer_.where(), "an earlier send has broken the connection");
   try {
     const std::optional<MemoryTable::Use> use = table_.find(queue_pair_.device(), payload);
-    send_frames(header, payload, use, deadline);
+    const HeaderBytes head = encode(header);
+    if (use && is_offered(payload.size()))
+      send_as_answered(head, payload, use, deadline);
+    else
+      send_frames(head, payload, use, deadline);
     if (use && !wait_for_all(deadline))
       throw_link_error(peer_.where(), "the other end acknowledged nothing more before the deadline");
     leave_to_watch();
@@ -62,10 +72,51 @@ kernels::Deadline OutgoingRing::look() {
   return wait_.next_look(kernels::Deadline::after_s(2 * silence_s_));
 }
 
-void OutgoingRing::send_frames(const MessageHeader& header, std::span<const std::byte> payload,
+bool OutgoingRing::is_offered(std::size_t bytes) const {
+  const std::uint64_t least = least_offered_;
+  return least > 0 && bytes >= least;
+}
+
+/// The other end says where it receives the payload when it does.
+void OutgoingRing::send_as_answered(std::span<const std::byte> head, std::span<const std::byte> payload,
+                                    const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline) {
+  wait_for_room(deadline);
+  is_asking_ = true;
+  post(head, {}, use);
+  const OfferedMemory there = wait_for_answer(payload.size(), deadline);
+  if (there.bytes > 0)
+    write_there(there, payload, *use, deadline);
+  else
+    send_frames({}, payload, use, deadline);
+}
+
+OfferedMemory OutgoingRing::wait_for_answer(std::size_t bytes, kernels::Deadline deadline) {
+  const auto is_answered = [this] {
+    take_completions();
+    return !is_asking_;
+  };
+  if (!wait_.until(is_answered, deadline))
+    throw_link_error(peer_.where(), "the other end did not take the message before the deadline");
+  if (answer_.bytes != 0 && answer_.bytes != bytes)
+    wait_.fail(BreakReason::own_fault, "the other end offers other memory than was asked for");
+  return answer_;
+}
+
+/// Nothing else lies at its place in the ring: frames are counted alone.
+void OutgoingRing::write_there(OfferedMemory there, std::span<const std::byte> payload,
+                               const MemoryTable::Use& use, kernels::Deadline deadline) {
+  while (!payload.empty()) {
+    wait_for_room(deadline);
+    const auto bytes = static_cast<std::uint32_t>(std::min(payload.size(), kMostPiece));
+    const ibv_sge part{reinterpret_cast<std::uint64_t>(payload.data()), bytes, use.local_key()};
+    post_frame({&part, 1}, {there.address, there.key}, {.bytes = bytes, .is_offered = true});
+    there.address += bytes;
+    payload = payload.subspan(bytes);
+  }
+}
+
+void OutgoingRing::send_frames(std::span<const std::byte> head, std::span<const std::byte> payload,
                                const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline) {
-  const HeaderBytes bytes = encode(header);
-  std::span<const std::byte> head = bytes;
   do {
     const std::size_t room = wait_for_room(deadline);
     const std::size_t count = std::min({payload.size(), room - head.size(), kMostPiece});
@@ -90,12 +141,16 @@ void OutgoingRing::post(std::span<const std::byte> head, std::span<const std::by
   if (use && !piece.empty())
     parts[count++] = {reinterpret_cast<std::uint64_t>(piece.data()), static_cast<std::uint32_t>(piece.size()),
                       use->local_key()};
-  if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
   position_ += room_of(bytes);
+  post_frame(std::span(parts).first(count), {ring_.address + place, ring_.key},
+             {static_cast<std::uint32_t>(bytes), !head.empty(), is_asking_});
+}
+
+void OutgoingRing::post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark) {
+  if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
   under_way_.push_back(position_);
   ++frames_sent_;
-  queue_pair_.post_write(std::span(parts).first(count), {ring_.address + place, ring_.key},
-                         FrameMark{static_cast<std::uint32_t>(bytes), !head.empty()}.value());
+  queue_pair_.post_write(parts, to, mark.value());
 }
 
 std::size_t OutgoingRing::wait_for_room(kernels::Deadline deadline) {
@@ -123,13 +178,26 @@ void OutgoingRing::take_completions() {
       under_way_.pop_front();
       continue;
     }
-    const Credit credit = Credit::of(done->immediate);
-    taken_ += std::uint64_t{credit.units} * kUnit;
-    frames_taken_ += credit.frames;
-    if (taken_ > position_ || frames_taken_ > frames_sent_)
-      wait_.fail(BreakReason::own_fault, "the other end has taken more than was sent");
+    if (done->immediate == kAnswer)
+      take_answer(done->bytes);
+    else
+      take_credit(Credit::of(done->immediate));
     queue_pair_.post_receive();
   }
+}
+
+void OutgoingRing::take_credit(Credit credit) {
+  taken_ += std::uint64_t{credit.units} * kUnit;
+  frames_taken_ += credit.frames;
+  if (taken_ > position_ || frames_taken_ > frames_sent_)
+    wait_.fail(BreakReason::own_fault, "the other end has taken more than was sent");
+}
+
+void OutgoingRing::take_answer(std::uint32_t bytes) {
+  if (!is_asking_ || bytes != sizeof answer_)
+    wait_.fail(BreakReason::own_fault, "the other end answers what was not asked");
+  std::memcpy(&answer_, answers_.memory().data(), sizeof answer_);
+  is_asking_ = false;
 }
 
 bool OutgoingRing::finish(kernels::Deadline deadline) {

@@ -1,6 +1,7 @@
 // OutgoingRing: the sending half of a connection. It writes frames into the ring at the other end.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -25,6 +26,10 @@ class OutgoingRing final : public RingWatch {
   const QueuePair& queue_pair() const { return queue_pair_; }
   /// The queue pair is connected, and the other end's ring of `size` lies there.
   void open(RemoteMemory ring) { ring_ = ring; }
+  /// Where the other end writes its answers (OfferedMemory).
+  RemoteMemory answers() const;
+  /// The other end offers memory for registered payloads of at least so many bytes (0: for none). Any thread.
+  void expect_offers(std::uint64_t least_bytes) { least_offered_ = least_bytes; }
 
   /// Returns when the payload may change: it has been copied, or, where it is registered, has been
   /// acknowledged. Throws Error(link) when the connection is broken or the deadline comes; nothing
@@ -42,17 +47,27 @@ class OutgoingRing final : public RingWatch {
  private:
   bool wait_for_all(kernels::Deadline deadline);
   void leave_to_watch();
-  void send_frames(const MessageHeader& header, std::span<const std::byte> payload,
+  bool is_offered(std::size_t bytes) const;
+  void send_frames(std::span<const std::byte> head, std::span<const std::byte> payload,
                    const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
+  void send_as_answered(std::span<const std::byte> head, std::span<const std::byte> payload,
+                        const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
+  void write_there(OfferedMemory there, std::span<const std::byte> payload, const MemoryTable::Use& use,
+                   kernels::Deadline deadline);
+  OfferedMemory wait_for_answer(std::size_t bytes, kernels::Deadline deadline);
   void post(std::span<const std::byte> head, std::span<const std::byte> piece,
             const std::optional<MemoryTable::Use>& use);
+  void post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark);
   std::size_t wait_for_room(kernels::Deadline deadline);
   std::size_t room() const;
   void take_completions();
+  void take_credit(Credit credit);
+  void take_answer(std::uint32_t bytes);
 
   MemoryTable& table_;
   PeerSocket& peer_;
   const RingSize size_;
+  RegisteredBuffer answers_;  // the other end writes one at its beginning
   RegisteredBuffer staging_;  // what lies at a place of the ring leaves from the same place here
   QueuePair queue_pair_;
   RingWait wait_;
@@ -62,6 +77,9 @@ class OutgoingRing final : public RingWatch {
   std::uint64_t frames_sent_ = 0, frames_taken_ = 0;
   std::deque<std::uint64_t> under_way_;  // where frames end that are not acknowledged yet
   bool is_broken_ = false;
+  bool is_asking_ = false;  // a header has been sent whose payload waits for an answer, and
+  OfferedMemory answer_;    // when it has come, this
+  std::atomic<std::uint64_t> least_offered_{0};
   std::mutex mutex_;         // held while a thread uses all above
   bool is_watched_ = false;  // the other thread's: its last look found nobody sending
   const double silence_s_;

@@ -31,7 +31,7 @@ std::optional<PeerNotice> PeerSocket::next_notice() {
     incoming_bytes_ = 0;
     const std::optional<PeerNotice> notice = PeerNotice::parse(incoming_);
     if (notice && notice->kind != PeerNotice::Kind::goodbye) return notice;
-    if (notice) goodbye_frames_ = notice->frames;
+    if (notice) goodbye_frames_ = notice->count;
     state_ = notice ? State::closing : State::gone;  // whoever says what is no notice is not listened to
   }
   return std::nullopt;

@@ -219,18 +219,20 @@ void QueuePair::drain() noexcept {
     }
     return sends_under_way_ == 0;
   };
-  if (poll_until(is_drained, kernels::Deadline::after_s(kDrain_s))) return;
+  if (!poll_until(is_drained, kernels::Deadline::after_s(kDrain_s))) end();
+}
+
+void QueuePair::end() noexcept {
+  if (!fault_) fault_ = CompletionFault{std::nullopt, "ended"};
   const std::lock_guard lock(mutex_);
-  ibv_destroy_qp(pair_);
+  if (pair_) ibv_destroy_qp(pair_);
   pair_ = nullptr;
 }
 
 void QueuePair::destroy() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (pair_) ibv_destroy_qp(pair_);
+  end();
   if (queue_) ibv_destroy_cq(queue_);
   if (channel_) ibv_destroy_comp_channel(channel_);
-  pair_ = nullptr;
 }
 
 void QueuePair::refuse(const std::string& what, int error_number) const {

@@ -99,6 +99,8 @@ class QueuePair {
   /// After break_off(): waits until no message is under way: memory they were sent from may change.
   /// It does not take long; where a device does not answer, the queue pair is destroyed instead.
   void drain() noexcept;
+  /// The other end writes nothing here any more, not even what it had sent before. fault() is set.
+  void end() noexcept;
 
  private:
   void create(const Port& port, Depth depth);

@@ -22,7 +22,8 @@ BreakReason seen_from_here(BreakReason theirs) {
 std::string EndAddress::text() const {
   std::ostringstream text;
   text << outgoing.number << ' ' << outgoing.first_packet << ' ' << incoming.number << ' '
-       << incoming.first_packet << ' ' << ring.address << ' ' << ring.key;
+       << incoming.first_packet << ' ' << ring.address << ' ' << ring.key << ' ' << answers.address << ' '
+       << answers.key;
   return text.str();
 }
 
@@ -31,7 +32,7 @@ std::optional<EndAddress> EndAddress::parse(const std::string& text) {
   EndAddress end;
   std::string rest;
   words >> end.outgoing.number >> end.outgoing.first_packet >> end.incoming.number >>
-      end.incoming.first_packet >> end.ring.address >> end.ring.key;
+      end.incoming.first_packet >> end.ring.address >> end.ring.key >> end.answers.address >> end.answers.key;
   const bool is_end = words && !(words >> rest);
   for (const QueuePairAddress& pair : {end.outgoing, end.incoming})
     if (pair.number > kMost24Bits || pair.first_packet > kMost24Bits) return std::nullopt;
@@ -49,24 +50,26 @@ VerbsConnection::VerbsConnection(VerbsPath path, std::string address, std::share
       peer_("verbs " + names_.here + " - " + names_.there,
             [this](const PeerNotice& notice) { hear(notice); }),
       outgoing_(path_.here, path_.ring_there, *memory_, peer_, note_, path_.settings.silence_s),
-      incoming_(path_.here, path_.ring_here, peer_, note_, outgoing_, path_.settings.silence_s) {}
+      incoming_(path_.here, path_.ring_here, *memory_, peer_, note_, outgoing_, path_.settings.silence_s) {}
 
 /// What was sent arrives first, unless somebody shut the connection down or the path is broken.
 VerbsConnection::~VerbsConnection() {
   book_->remove(*this);
   if (is_open_ && is_whole() && outgoing_.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
-    peer_.tell({.kind = PeerNotice::Kind::goodbye, .frames = outgoing_.frames()});
+    peer_.tell({.kind = PeerNotice::Kind::goodbye, .count = outgoing_.frames()});
   shut_down();
 }
 
 EndAddress VerbsConnection::end() const {
-  return {outgoing_.queue_pair().address(), incoming_.queue_pair().address(), incoming_.ring()};
+  return {outgoing_.queue_pair().address(), incoming_.queue_pair().address(), incoming_.ring(),
+          outgoing_.answers()};
 }
 
 void VerbsConnection::open(const EndAddress& other) {
   outgoing_.queue_pair().connect(path_.there, other.incoming, path_.settings);
   incoming_.queue_pair().connect(path_.there, other.outgoing, path_.settings);
   outgoing_.open(other.ring);
+  incoming_.open(other.answers);
   is_open_ = true;
 }
 
@@ -101,6 +104,7 @@ void VerbsConnection::report() noexcept {
 
 /// Of the other end's own port it has told before; of this end's the kernel tells.
 void VerbsConnection::hear(const PeerNotice& notice) {
+  if (notice.kind == PeerNotice::Kind::offers) return outgoing_.expect_offers(notice.count);
   if (notice.kind != PeerNotice::Kind::broken) return book_->heard(*this, notice);
   const BreakReason reason = seen_from_here(notice.reason);
   if (!note_.set(reason)) return;
@@ -137,6 +141,10 @@ std::optional<MessageHeader> VerbsConnection::receive(kernels::Deadline deadline
 
 void VerbsConnection::receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) {
   reporting([&] { incoming_.receive_payload(payload, deadline); });
+}
+
+void VerbsConnection::offer(std::uint64_t least_bytes) {
+  peer_.tell({.kind = PeerNotice::Kind::offers, .count = least_bytes});
 }
 
 void VerbsConnection::check() const {

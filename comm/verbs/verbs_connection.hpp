@@ -11,7 +11,7 @@ namespace tenax::comm::verbs {
 /// What one end tells the other of its queue pairs and its ring.
 struct EndAddress {
   QueuePairAddress outgoing, incoming;
-  RemoteMemory ring;
+  RemoteMemory ring, answers;
   std::string text() const;  ///< one line
   /// Nothing where it is no end's.
   static std::optional<EndAddress> parse(const std::string& text);
@@ -48,6 +48,7 @@ class VerbsConnection final : public Connection, public PathUser {
   bool finish(kernels::Deadline deadline);
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override;
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
+  void offer(std::uint64_t least_bytes) override;
   void check() const override;
   void shut_down() noexcept override;
   const std::string& address() const override { return address_; }

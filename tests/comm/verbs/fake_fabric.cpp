@@ -234,6 +234,7 @@ ibv_wc_status Fabric::write(const Operation& operation, const FakeQp& to) {
                           is_within(part, IBV_ACCESS_REMOTE_WRITE, to.base.pd);
   if (!is_allowed) return IBV_WC_REM_ACCESS_ERR;
   std::memcpy(memory_of(part), operation.bytes.data(), operation.bytes.size());
+  writes.emplace_back(part.addr, part.length);
   return IBV_WC_SUCCESS;
 }
 

@@ -114,6 +114,7 @@ Host::~Host() {
   fabric().devices.clear();
   fabric().paths.clear();
   fabric().ghosts.clear();
+  fabric().writes.clear();
   fabric().most_locked_bytes = SIZE_MAX;
 }
 
@@ -177,6 +178,15 @@ void Host::allow_locked_memory(std::size_t bytes) {
 int Host::objects() {
   const std::lock_guard lock(fabric().mutex);
   return fabric().objects;
+}
+
+std::size_t Host::written(std::span<const std::byte> memory) {
+  const std::lock_guard lock(fabric().mutex);
+  const auto begin = reinterpret_cast<std::uint64_t>(memory.data());
+  std::size_t bytes = 0;
+  for (const auto& [address, count] : fabric().writes)
+    if (address >= begin && address < begin + memory.size()) bytes += count;
+  return bytes;
 }
 
 int Host::ghosts() {

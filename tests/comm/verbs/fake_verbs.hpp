@@ -13,7 +13,9 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,8 @@ class Host {
 
   /// Contexts, protection domains, memory regions, channels, completion queues and queue pairs.
   int objects();
+  /// Bytes of messages that were written into that memory so far.
+  std::size_t written(std::span<const std::byte> memory);
   /// Messages that are still under way though their queue pairs broke.
   int ghosts();
 };

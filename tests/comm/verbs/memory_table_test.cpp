@@ -41,6 +41,15 @@ TEST_F(RegisteredTable, has_a_key_for_each_device_from_its_first_use) {
   EXPECT_FALSE(table.find(zero, part(0, 10)));
 }
 
+TEST_F(RegisteredTable, what_others_may_write_has_a_key_of_its_own) {
+  const int before = host.objects();
+  const auto registration = table.add(memory);
+  const auto local = table.find(zero, part(0, 10));
+  const auto remote = table.find(zero, part(0, 10), RegisteredMemory::Access::remote_write);
+  EXPECT_NE(local->local_key(), remote->remote_key());
+  EXPECT_EQ(host.objects(), before + 2);
+}
+
 TEST_F(RegisteredTable, a_registration_ends_after_its_uses) {
   auto registration = table.add(memory);
   std::optional<MemoryTable::Use> use = table.find(zero, part(0, 10));

@@ -161,7 +161,7 @@ TEST_F(PathBookTest, reports_ports_that_carry_nothing_where_somebody_watches_the
 
 TEST(PeerNotice, means_after_the_way_what_it_meant_before) {
   const PeerNotice notice{.kind = PeerNotice::Kind::broken,
-                          .frames = 7,
+                          .count = 7,
                           .port = std::string(PeerNotice::kMostPort, 'p'),
                           .reason = BreakReason::own_fault};
   const auto come = PeerNotice::parse(notice.bytes());
