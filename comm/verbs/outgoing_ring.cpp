@@ -72,7 +72,9 @@ kernels::Deadline OutgoingRing::look() {
   return wait_.next_look(kernels::Deadline::after_s(2 * silence_s_));
 }
 
-bool OutgoingRing::is_offered(std::size_t bytes) const {
+/// What the other end has told counts from the next message on, also where no send has waited since.
+bool OutgoingRing::is_offered(std::size_t bytes) {
+  peer_.look();
   const std::uint64_t least = least_offered_;
   return least > 0 && bytes >= least;
 }

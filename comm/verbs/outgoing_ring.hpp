@@ -47,7 +47,7 @@ class OutgoingRing final : public RingWatch {
  private:
   bool wait_for_all(kernels::Deadline deadline);
   void leave_to_watch();
-  bool is_offered(std::size_t bytes) const;
+  bool is_offered(std::size_t bytes);
   void send_frames(std::span<const std::byte> head, std::span<const std::byte> payload,
                    const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
   void send_as_answered(std::span<const std::byte> head, std::span<const std::byte> payload,

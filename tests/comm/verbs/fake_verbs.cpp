@@ -180,6 +180,11 @@ int Host::objects() {
   return fabric().objects;
 }
 
+std::uint32_t Host::made() {
+  const std::lock_guard lock(fabric().mutex);
+  return fabric().last_number;
+}
+
 std::size_t Host::written(std::span<const std::byte> memory) {
   const std::lock_guard lock(fabric().mutex);
   const auto begin = reinterpret_cast<std::uint64_t>(memory.data());

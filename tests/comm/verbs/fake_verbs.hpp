@@ -75,6 +75,8 @@ class Host {
 
   /// Contexts, protection domains, memory regions, channels, completion queues and queue pairs.
   int objects();
+  /// Memory regions and queue pairs that were made so far.
+  std::uint32_t made();
   /// Bytes of messages that were written into that memory so far.
   std::size_t written(std::span<const std::byte> memory);
   /// Messages that are still under way though their queue pairs broke.

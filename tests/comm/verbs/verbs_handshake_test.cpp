@@ -43,13 +43,13 @@ class VerbsHandshake : public VerbsTest {
   Challenge maker{one_job(), ConnectionEnd::connecting}, acceptor{one_job(), ConnectionEnd::accepting};
 };
 
-/// The device would refuse its memory: it is not asked.
 TEST_F(VerbsHandshake, nothing_is_made_for_a_maker_that_has_given_up) {
-  host.allow_locked_memory(0);
+  const std::uint32_t made = host.made();
   maker_socket = {};
   const std::string message = refusal_of_acceptor(5);
   EXPECT_NE(message.find("here: the other end left in the middle of the handshake"), std::string::npos)
       << message;
+  EXPECT_EQ(host.made(), made);
 }
 
 TEST_F(VerbsHandshake, a_maker_that_waits_is_told_why_nothing_can_be_made) {
