@@ -61,8 +61,8 @@ class FtarGroup {
   /// destroyed or cancelled before it is done, the group is aborted: a ring cannot leave one out.
   TransferPtr start(const FtarBucket& bucket);
   /// Begins to gather a few numbers of each replica: N equal parts, host memory, f64, of which the
-  /// one at this replica's index is final, and the others come (GatherPlan): at most C chunks of S
-  /// bytes in all. Else as start().
+  /// one at this replica's index is final, and the others come (GatherPlan). Else as
+  /// start().
   TransferPtr start_gather(const BucketName& name, const kernels::Tensor& parts);
   /// All that is under way fails within 10 ms; on return nothing writes or reads a bucket any more,
   /// here or on a neighbour.

@@ -6,14 +6,11 @@
 namespace tenax::comm {
 
 GatherPlan::GatherPlan(std::int64_t elements, kernels::DType dtype, const RingShape& shape)
-    : ranks_(shape.ranks),
-      index_(shape.index),
-      columns_(shape.chunks_in_flight),
-      portion_elements_(elements / shape.ranks) {
-  assert(ranks_ >= 2 && index_ >= 0 && index_ < ranks_ && columns_ >= 1);
-  assert(elements > 0 && elements % ranks_ == 0);
-  const std::size_t chunk_elements = shape.chunk_bytes / kernels::bytes_of(dtype);
-  assert(static_cast<std::size_t>(elements) <= chunk_elements * static_cast<std::size_t>(columns_));
+    : ranks_(shape.ranks), index_(shape.index), portion_elements_(elements / shape.ranks) {
+  assert(ranks_ >= 2 && index_ >= 0 && index_ < ranks_ && elements > 0 && elements % ranks_ == 0);
+  const auto chunk_elements = static_cast<std::int64_t>(shape.chunk_bytes / kernels::bytes_of(dtype));
+  assert(chunk_elements > 0);
+  columns_ = static_cast<int>((elements + chunk_elements - 1) / chunk_elements);
 }
 
 /// What `rank` sends. A column has the same elements in both turns: what it sends on is what it has received.

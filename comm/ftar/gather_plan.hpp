@@ -17,7 +17,7 @@ namespace tenax::comm {
 /// where they share some, as each chunk wakes a thread.
 class GatherPlan final : public ExchangePlan {
  public:
-  /// `elements`: of all portions, at most C chunks of S bytes.
+  /// `elements`: of all portions. There are as many columns as chunks of S bytes hold them: as a rule one.
   GatherPlan(std::int64_t elements, kernels::DType dtype, const RingShape& shape);
 
   int columns() const override { return columns_; }
@@ -36,7 +36,7 @@ class GatherPlan final : public ExchangePlan {
  private:
   Place place(std::int64_t turn, int column, int rank) const;
 
-  int ranks_, index_, columns_;
+  int ranks_, index_, columns_ = 1;
   std::int64_t portion_elements_;
 };
 

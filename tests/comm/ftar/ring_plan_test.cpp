@@ -101,12 +101,12 @@ struct Gathering {
   struct Column {
     std::int64_t sent = 0, received = 0;
   };
-  Gathering(int ranks, int rank, std::int64_t portion, int count)
-      : plan(ranks * portion, DType::f64, {ranks, rank, 4096, count}),
+  Gathering(int ranks, int rank, std::int64_t portion, std::size_t chunk_bytes)
+      : plan(ranks * portion, DType::f64, {ranks, rank, chunk_bytes, 4}),
         values(static_cast<std::size_t>(ranks * portion), -1),
-        columns(static_cast<std::size_t>(count)) {
+        columns(static_cast<std::size_t>(plan.columns())) {
     std::fill_n(values.begin() + rank * portion, portion, rank);
-    for (int column = 0; column < count; ++column) pass_empty(column);
+    for (int column = 0; column < plan.columns(); ++column) pass_empty(column);
   }
   Column& at(int column) { return columns[static_cast<std::size_t>(column)]; }
   bool may_send(int column) {
@@ -136,11 +136,11 @@ void send(Gathering& from, Gathering& to, int column) {
 }
 
 /// The chunks that it took.
-int gather(std::vector<Gathering>& ranks, int columns) {
+int gather(std::vector<Gathering>& ranks) {
   int chunks = 0;
   for (int before = -1; chunks != std::exchange(before, chunks);)
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-      for (int column = 0; column < columns; ++column)
+      for (int column = 0; column < ranks[rank].plan.columns(); ++column)
         if (ranks[rank].may_send(column)) {
           send(ranks[rank], ranks[(rank + 1) % ranks.size()], column);
           ++chunks;
@@ -148,10 +148,13 @@ int gather(std::vector<Gathering>& ranks, int columns) {
   return chunks;
 }
 
-void expect_everywhere(int count, std::int64_t portion, int columns) {
+void expect_everywhere(int count, std::int64_t portion, std::size_t chunk_bytes) {
   std::vector<Gathering> ranks;
-  for (int rank = 0; rank < count; ++rank) ranks.emplace_back(count, rank, portion, columns);
-  EXPECT_LE(gather(ranks, columns), 2 * (count - 1) * columns);
+  for (int rank = 0; rank < count; ++rank) ranks.emplace_back(count, rank, portion, chunk_bytes);
+  const std::int64_t chunk_elements = static_cast<std::int64_t>(chunk_bytes / 8);
+  const int columns = ranks[0].plan.columns();
+  EXPECT_EQ(columns, (count * portion + chunk_elements - 1) / chunk_elements);
+  EXPECT_LE(gather(ranks), 2 * (count - 1) * columns);
   for (const Gathering& rank : ranks)
     for (std::size_t i = 0; i < rank.values.size(); ++i)
       ASSERT_EQ(rank.values[i], static_cast<int>(i) / static_cast<int>(portion));
@@ -160,7 +163,7 @@ void expect_everywhere(int count, std::int64_t portion, int columns) {
 TEST(GatherPlan, brings_every_ranks_portion_to_all_ranks_once) {
   for (const int ranks : {2, 3, 5, 12})
     for (const std::int64_t portion : {1, 7})
-      for (const int columns : {1, 3}) expect_everywhere(ranks, portion, columns);
+      for (const std::size_t chunk_bytes : {64, 4096}) expect_everywhere(ranks, portion, chunk_bytes);
 }
 
 }  // namespace
