@@ -78,36 +78,38 @@ void LoopPeers::conclude_round(const StepRound& round) {
   if (round.adds) replica_.add_kept_sums();
 }
 
-void LoopPeers::wait_for_sums() {
-  const double since_s = steady_now_s();
-  lacks_sums_ = session_ && !session_->wait_for_pieces();
-  waited_s_ = steady_now_s() - since_s;
-  exchange_s_ = session_ ? session_->take_exchange_s() : 0;
+void LoopPeers::wait_for_sums(bool is_masked) {
+  if (!session_) return;
+  double loss = replica_.loss() + rounds_.earlier_loss();
+  replica_.sum_over_ranks(std::span(&loss, 1));
+  before_sums_s_ = steady_now_s() - begin_s_;
+  lacks_sums_ = !session_->wait_for_pieces({.loss = loss,
+                                            .iteration_s = before_sums_s_ + after_sums_s_,
+                                            .exchange_s = agreed_exchange_s_,
+                                            .is_masked = is_masked || is_exceptional()});
+  has_sums_s_ = steady_now_s();
+  own_exchange_s_ = session_->take_exchange_s();
 }
 
 void LoopPeers::fill(StepBallot& ballot) const {
-  ballot.sums.loss += rounds_.earlier_loss();
   ballot.lacks_sums = lacks_sums_;
-  ballot.exchange_s = exchange_s_;
+  ballot.exchange_s = own_exchange_s_;
   ballot.lacks_state = session_ && session_->lacks_state();
 }
 
 // A signal asks for the end of the whole run, which comes as an order.
-void LoopPeers::conclude(StepVote& vote, double learning_rate, bool is_masked) {
+void LoopPeers::conclude(StepVote& vote, double learning_rate) {
   if (!session_) return;
   if (vote.signalled) session_->ask_stop();
+  agreed_exchange_s_ = vote.exchange_s;
   const auto tokens = static_cast<double>(step_tokens());
-  before_vote_s_ = steady_now_s() - begin_s_ - waited_s_;
+  const double since_s = steady_now_s();
   const resilience::StepTotals totals = session_->conclude({.has_all_sums = vote.has_all_sums,
                                                             .has_state = vote.has_state,
-                                                            .loss = vote.loss_sum,
                                                             .tokens = tokens,
                                                             .squares = vote.squares,
-                                                            .learning_rate = learning_rate,
-                                                            .iteration_s = before_vote_s_ + after_vote_s_,
-                                                            .exchange_s = vote.exchange_s,
-                                                            .is_masked = is_masked || is_exceptional()});
-  voted_s_ = steady_now_s();
+                                                            .learning_rate = learning_rate});
+  waited_s_ = steady_now_s() - since_s;
   vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
   vote.updates = totals.updates;
   vote.loss = totals.loss / tokens;
@@ -116,8 +118,8 @@ void LoopPeers::conclude(StepVote& vote, double learning_rate, bool is_masked) {
 
 double LoopPeers::finish_iteration(double begin_s, double end_s) {
   if (!session_) return end_s - begin_s;
-  after_vote_s_ = end_s - voted_s_;
-  return before_vote_s_ + after_vote_s_;
+  after_sums_s_ = end_s - has_sums_s_ - waited_s_;
+  return before_sums_s_ + after_sums_s_;
 }
 
 std::int64_t LoopPeers::step_tokens() const {

@@ -40,14 +40,14 @@ class LoopPeers {
   /// replicas hear of their sums.
   bool must_repeat_passes();
   void conclude_round(const StepRound& round);
-  /// The sums over all replicas, as far as they come about.
-  void wait_for_sums();
+  /// The sums over all replicas, as far as they come about. `is_masked`: something else than training
+  /// takes part of this step.
+  void wait_for_sums(bool is_masked);
 
   /// Fills in what this rank says of the others. Not collective.
   void fill(StepBallot& ballot) const;
-  /// Changes what the replica's vote says into what all replicas' says. `is_masked`: something else
-  /// than training takes part of this step.
-  void conclude(StepVote& vote, double learning_rate, bool is_masked);
+  /// Changes what the replica's vote says into what all replicas' says.
+  void conclude(StepVote& vote, double learning_rate);
 
   /// How long the step took that began and ended at these times, without waiting for others.
   double finish_iteration(double begin_s, double end_s);
@@ -76,13 +76,14 @@ class LoopPeers {
   bool announces_ = false;  // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;
   bool is_usual_ = true;
-  bool is_first_ = false;     // step of an epoch
-  double begin_s_ = 0;        // of the step
-  double waited_s_ = 0;       // in it, for other replicas
-  double exchange_s_ = 0;     // ReplicaSession::take_exchange_s
-  double before_vote_s_ = 0;  // what it took until all others had to say that they have their sums
-  double voted_s_ = 0;        // when they had
-  double after_vote_s_ = 0;   // what the last step took from there on
+  bool is_first_ = false;         // step of an epoch
+  double begin_s_ = 0;            // of the step
+  double before_sums_s_ = 0;      // what it took until it waited for the sums over replicas
+  double has_sums_s_ = 0;         // when it had them
+  double waited_s_ = 0;           // for other replicas since then
+  double after_sums_s_ = 0;       // what the last step took from there on, without that
+  double own_exchange_s_ = 0;     // ReplicaSession::take_exchange_s
+  double agreed_exchange_s_ = 0;  // the same in the last step, of all ranks
 };
 
 }  // namespace tenax::app

@@ -85,7 +85,6 @@ StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double 
   replica.sum_over_ranks(sums);
   std::copy(sums.begin() + kFields, sums.end(), riders.begin());
   StepVote vote{.verdict = verdict_of(sums),
-                .loss_sum = sums[loss],
                 .loss = sums[loss] / tokens,
                 .grad_norm = std::sqrt(sums[squares]) / tokens,
                 .squares = sums[squares],

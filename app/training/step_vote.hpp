@@ -38,7 +38,6 @@ enum class Verdict {
 /// Equal on every rank.
 struct StepVote {
   Verdict verdict = Verdict::go_on;
-  double loss_sum = 0;   ///< over the tokens of this replica
   double loss = 0;       ///< mean cross entropy over the global batch, nats; NaN where there is no data
   double grad_norm = 0;  ///< global, before clipping; NaN where there is no data
   double squares = 0;    ///< Σ g² that the norm is of: of the sums over the batch's tokens

@@ -228,7 +228,7 @@ void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::Updat
 void TrainingLoop::sum_over_replicas() {
   if (!peers_.exist()) return;
   const HostPhase phase(observation_.profile(), "sum over replicas");
-  peers_.wait_for_sums();
+  peers_.wait_for_sums(checkpoints_.writing_since_s().has_value());
 }
 
 // Waits for the passes.
@@ -261,7 +261,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   watch_.agree(step_, vote, reports);
   pipeline.report();
   observation_.take_pass_times();
-  peers_.conclude(vote, learning_rate(), checkpoints_.writing_since_s().has_value());
+  peers_.conclude(vote, learning_rate());
   return vote;
 }
 

@@ -1,6 +1,7 @@
 #include "resilience/replicas/gradient_exchange.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace tenax::resilience {
 namespace {
@@ -23,14 +24,19 @@ GradientExchange::GradientExchange(comm::Transport& transport, kernels::Device& 
 }
 
 void GradientExchange::set_ring(comm::FtarRing ring) {
-  pieces_.clear();
+  give_up();
   group_.reset();
   failure_.reset();
   group_ = std::make_unique<comm::FtarGroup>(std::move(ring), transport_, device_, options_);
 }
 
-void GradientExchange::begin_step(std::int64_t step) {
+void GradientExchange::give_up() {
   pieces_.clear();
+  gathering_.reset();
+}
+
+void GradientExchange::begin_step(std::int64_t step) {
+  give_up();
   failure_.reset();
   step_ = step;
 }
@@ -64,17 +70,28 @@ bool GradientExchange::finish(kernels::Deadline deadline) {
   return !failure_;
 }
 
-std::optional<std::vector<double>> GradientExchange::gather(std::span<const double> own,
-                                                            kernels::Deadline deadline) {
-  const std::size_t count = static_cast<std::size_t>(group_->size()) * own.size();
+kernels::Tensor GradientExchange::totals(std::size_t of_each) {
+  const std::size_t count = static_cast<std::size_t>(group_->size()) * of_each;
   if (const std::size_t bytes = count * sizeof(double); !totals_ || totals_->bytes() < bytes)
     totals_ = (cpu_ ? *cpu_ : device_).allocate(bytes, kernels::MemoryKind::pinned_host);
-  const kernels::Tensor parts = totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(count)});
-  const std::span<double> all(parts.as<double>(), count);
-  std::copy(own.begin(), own.end(), all.begin() + group_->index() * static_cast<std::ptrdiff_t>(own.size()));
-  const auto transfer = group_->start_gather({step_, kTotals}, parts);
-  if (!wait(*transfer, deadline)) return std::nullopt;
-  return std::vector<double>(all.begin(), all.end());
+  return totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(count)});
+}
+
+void GradientExchange::start_gather(std::span<const double> own) {
+  assert(!gathering_);
+  gathered_ = own.size();
+  const kernels::Tensor parts = totals(gathered_);
+  std::copy(own.begin(), own.end(),
+            parts.as<double>() + static_cast<std::size_t>(group_->index()) * own.size());
+  gathering_ = group_->start_gather({step_, kTotals}, parts);
+}
+
+std::optional<std::vector<double>> GradientExchange::finish_gather(kernels::Deadline deadline) {
+  const bool is_there = wait(*gathering_, deadline);
+  gathering_.reset();
+  if (!is_there) return std::nullopt;
+  const kernels::Tensor parts = totals(gathered_);
+  return std::vector<double>(parts.as<double>(), parts.as<double>() + parts.size());
 }
 
 }  // namespace tenax::resilience

@@ -31,9 +31,12 @@ class GradientExchange {
   /// Waits for the pieces. False where they did not come about, or not before the deadline:
   /// failure() says why. What broke this rank, or all, is thrown.
   bool finish(kernels::Deadline deadline);
-  /// The numbers of all replicas, those of one after the other's, in the order of the ring; each
-  /// gives as many. Nothing where finish() would say false.
-  std::optional<std::vector<double>> gather(std::span<const double> own, kernels::Deadline deadline);
+  /// Begins to gather a few numbers of each replica, beside what is under way; each gives as many.
+  /// Once in an epoch and step.
+  void start_gather(std::span<const double> own);
+  /// The numbers of all replicas, those of one after the other's, in the order of the ring. Nothing
+  /// where finish() would say false.
+  std::optional<std::vector<double>> finish_gather(kernels::Deadline deadline);
   /// What the exchange took since it was asked last, of one bucket, on the way to the rank after; 0:
   /// not known.
   double take_transfer_s() { return group_->take_transfers().mean_s(); }
@@ -42,6 +45,9 @@ class GradientExchange {
 
  private:
   bool wait(comm::Transfer& transfer, kernels::Deadline deadline);
+  void give_up();
+  /// Of all replicas.
+  kernels::Tensor totals(std::size_t of_each);
   void note(const comm::FtarFailure& failure);
 
   comm::Transport& transport_;
@@ -50,10 +56,13 @@ class GradientExchange {
   comm::FtarOptions options_;
   std::vector<std::unique_ptr<comm::MemoryRegistration>> registrations_;  // of options_.memory
   std::int64_t step_ = 0;
+  std::size_t gathered_ = 0;  // numbers of each replica
   std::unique_ptr<comm::FtarGroup> group_;
-  std::vector<comm::TransferPtr> pieces_;  // under way; after group_, which they end with
   std::optional<comm::FtarFailure> failure_;
-  std::unique_ptr<kernels::Buffer> totals_;  // of all replicas; given away by no transfer that is not over
+  std::unique_ptr<kernels::Buffer> totals_;  // of all replicas
+  // Under way; after group_ and totals_, as they end with the one and write the other.
+  comm::TransferPtr gathering_;
+  std::vector<comm::TransferPtr> pieces_;
 };
 
 }  // namespace tenax::resilience

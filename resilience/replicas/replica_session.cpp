@@ -24,7 +24,7 @@ double unix_time_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// What each replica tells the others at the end of a step.
+/// What each replica tells the others in a step.
 enum VoteNumber : std::size_t { kLoss, kIsMasked, kIsWhole, kIteration, kExchange, kVoteNumbers };
 using VoteNumbers = std::array<double, kVoteNumbers>;
 
@@ -153,9 +153,23 @@ void ReplicaSession::before_update() {
   has_updated_ = true;
 }
 
-bool ReplicaSession::wait_for_pieces() {
+// The leader's.
+void ReplicaSession::tell_others() {
+  VoteNumbers numbers{};
+  numbers[kLoss] = own_.loss;
+  numbers[kIsMasked] = own_.is_masked ? 1 : 0;
+  numbers[kIsWhole] = leader_->is_whole() ? 1 : 0;
+  numbers[kIteration] = plan_.is_behind ? 0 : own_.iteration_s;
+  numbers[kExchange] = own_.exchange_s;
+  exchange_.start_gather(numbers);
+}
+
+// Whether a replica that is behind will hold the state is known only when it has been waited for.
+bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
+  own_ = own;
   points_.reach(StepPoint::exchange, plan_.step);
   if (leader_) may_vote_ = leader_->begin_vote();
+  if (leader_ && may_vote_ && !plan_.is_behind) tell_others();
   const bool has_sums = exchange_.finish(exchange_deadline());
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
@@ -175,14 +189,11 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
       outcome.suspect = epoch_.members[index].id.replica;
   }
   if (!agreed.has_all_sums) return outcome;
-  if (plan_.is_behind && agreed.has_state) leader_->on_fetched(plan_.step);
-  VoteNumbers own{};
-  own[kLoss] = agreed.loss;
-  own[kIsMasked] = agreed.is_masked ? 1 : 0;
-  own[kIsWhole] = leader_->is_whole() ? 1 : 0;
-  own[kIteration] = plan_.is_behind ? 0 : agreed.iteration_s;
-  own[kExchange] = agreed.exchange_s;
-  const auto numbers = exchange_.gather(own, exchange_deadline());
+  if (plan_.is_behind) {
+    if (agreed.has_state) leader_->on_fetched(plan_.step);
+    tell_others();
+  }
+  const auto numbers = exchange_.finish_gather(exchange_deadline());
   if (!numbers) return outcome;
   outcome.has_all_sums = true;
   take_numbers(*numbers, epoch_, outcome, totals);

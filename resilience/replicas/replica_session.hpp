@@ -36,6 +36,14 @@ struct StepTotals {
   double loss = 0;           ///< summed over tokens
 };
 
+/// What a replica tells the others of itself in a step. Equal on all its ranks.
+struct OwnShare {
+  double loss = 0;         ///< of its samples, summed over tokens
+  double iteration_s = 0;  ///< what a step takes it, its waiting for others apart
+  double exchange_s = 0;   ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
+  bool is_masked = false;  ///< something else than training took part of that time
+};
+
 /// One step is: begin(), start() for each piece, wait_for_pieces(), conclude(); then an update, if
 /// totals say so, between before_update() and the next begin().
 ///
@@ -60,9 +68,11 @@ class ReplicaSession {
   void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
     exchange_.start(stream, bucket, piece);
   }
-  /// Waits for the pieces, and where the replica is behind, for its state. False: this rank lacks
-  /// some sum.
-  bool wait_for_pieces();
+  /// All pieces have been started. Waits for them, and where the replica is behind, for its state.
+  /// False: this rank lacks some sum. What the replica tells the others goes round beside the last
+  /// pieces; that it has all sums is not among it. A member that the service asks says so itself: where
+  /// some have them and others lack them, the step counts, and these fetch the state.
+  bool wait_for_pieces(const OwnShare& own);
   /// What the exchange of the step's pieces took on the way to the replica after this one, of one
   /// piece (comm::LinkTransfers). Asked once, after wait_for_pieces().
   double take_exchange_s() { return exchange_.take_transfer_s(); }
@@ -72,13 +82,9 @@ class ReplicaSession {
   /// What all ranks of the replica have agreed on.
   struct Agreed {
     bool has_all_sums = false, has_state = false;  ///< on every rank
-    double loss = 0;                               ///< of this replica's samples, summed over tokens
     double tokens = 0;                             ///< of the step, over all replicas
     double squares = 0;                            ///< Σ g² of the sums over replicas
     double learning_rate = 0;
-    double iteration_s = 0;  ///< what the step takes this replica, its waiting for others apart
-    double exchange_s = 0;   ///< take_exchange_s(), summed over the ranks
-    bool is_masked = false;  ///< something else than training took part of that time
   };
   /// Collective: the end of a step.
   StepTotals conclude(const Agreed& agreed);
@@ -98,6 +104,7 @@ class ReplicaSession {
   void take_epoch(const Epoch& epoch);
   void begin_state(const MemberPlan& plan);
   bool is_somebody_behind(const MemberPlan& plan) const;
+  void tell_others();
   StepOutcome vote(const Agreed& agreed, StepTotals& totals);
   void end_fetch();
   void finish_join();
@@ -117,6 +124,7 @@ class ReplicaSession {
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;
+  OwnShare own_;              // in the step
   bool may_vote_ = true;      // the leader's
   bool has_updated_ = false;  // in the last step
   GradientExchange exchange_;
