@@ -67,6 +67,13 @@ void MembershipMember::on_time(double now) {
 
 std::vector<MemberMessage> MembershipMember::take_messages() { return std::exchange(outbox_, {}); }
 
+bool MembershipMember::has_urgent_messages() const {
+  const bool is_writer = epoch_ && epoch_->writer == options_.id.replica;
+  return std::any_of(outbox_.begin(), outbox_.end(), [&](const MemberMessage& message) {
+    return is_writer || !std::holds_alternative<Commit>(message);
+  });
+}
+
 MemberPlan MembershipMember::plan() const {
   if (end_) return *end_;
   if (restores_) return {.action = Action::restore};

@@ -38,6 +38,9 @@ class MembershipMember {
   /// At least once a heartbeat.
   void on_time(double now);
   std::vector<MemberMessage> take_messages();
+  /// False: take_messages() may wait for the next heartbeat. It has nothing but commits, which the
+  /// epoch's writer sends too.
+  bool has_urgent_messages() const;
 
   // Training.
   MemberPlan plan() const;

@@ -153,8 +153,13 @@ void ReplicaLeader::on_fetched(std::int64_t step) {
   with_member([&](MembershipMember& member) { member.on_fetched(step); });
 }
 
+// A commit that the writer sends too leaves with the next heartbeat: here the replicas still take the step, and wait for
+// their processors.
 bool ReplicaLeader::on_vote(const StepOutcome& outcome) {
-  return with_member([&](MembershipMember& member) { return member.on_vote(outcome); });
+  const std::lock_guard lock(mutex_);
+  const bool updates = member_.on_vote(outcome);
+  if (member_.has_urgent_messages()) flush();
+  return updates;
 }
 
 void ReplicaLeader::on_restored(std::int64_t done, std::int64_t next_sample) {

@@ -67,6 +67,23 @@ TEST(MembershipMember, trains_step_after_step_without_a_message) {
   }
 }
 
+TEST(MembershipMember, lets_only_commits_wait_that_the_writer_sends_too) {
+  for (const int writer : {0, 1}) {
+    Member member;
+    Epoch epoch = epoch_of(1, 0);
+    epoch.writer = writer;
+    member.hear(NewEpoch{epoch});
+    member.step(complete());
+    EXPECT_EQ(member.has_urgent_messages(), writer == 0);
+    member.on_validated({.done = 1, .loss = 3});
+    EXPECT_TRUE(member.has_urgent_messages());
+    EXPECT_EQ(member.take_messages().size(), 2U);
+    EXPECT_FALSE(member.has_urgent_messages());
+    member.step(kLost);
+    EXPECT_TRUE(member.has_urgent_messages()) << "the survivors wait for its word";
+  }
+}
+
 TEST(MembershipMember, tells_of_a_validation_until_it_is_recorded) {
   Member member;
   member.hear(NewEpoch{epoch_of(1, 0)});
