@@ -83,6 +83,9 @@ class Connection {
   /// Of a broken connection: the word of the event `reroute` for it, "port_down", …; empty where nothing
   /// is known.
   virtual std::string break_reason() const { return {}; }
+  /// Of a broken connection: its way failed, or its other end has made another one in its place. The process at
+  /// the other end may live, and be reached by another connection.
+  virtual bool has_lost_its_way() const { return false; }
   /// Of an open connection.
   virtual BetterWay better_way() const { return BetterWay::none; }
   /// The next connection that this end makes for the same purpose goes a better way, or is refused.

@@ -34,6 +34,7 @@ class ForwardingConnection : public Connection {
   std::string describe() const override { return inner_->describe(); }
   std::string way() const override { return inner_->way(); }
   std::string break_reason() const override { return inner_->break_reason(); }
+  bool has_lost_its_way() const override { return inner_->has_lost_its_way(); }
   BetterWay better_way() const override { return inner_->better_way(); }
   void demand_better() override { inner_->demand_better(); }
 

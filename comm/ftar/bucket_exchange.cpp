@@ -50,6 +50,15 @@ void BucketExchange::count_received(const ChunkName& chunk) {
   pass_empty_receives(chunk.column);
 }
 
+bool BucketExchange::send_again(int column, std::int64_t received) {
+  if (column < 0 || column >= plan_->columns() || received < 0 || received > at(column).sent) return false;
+  if (received == at(column).sent) return true;
+  if (at(column).sent == plan_->turns()) ++open_sends_;
+  at(column).sent = received;
+  pass_empty_sends(column);
+  return true;
+}
+
 void BucketExchange::pass_empty_sends(int column) {
   std::int64_t& sent = at(column).sent;
   while (sent < plan_->turns() && plan_->sent(sent, column).elements == 0) ++sent;

@@ -66,6 +66,11 @@ class BucketExchange {
   /// The only chunk of the column that may come next; nothing after the last.
   std::optional<ChunkName> next_to_receive(int column) const;
   void count_received(const ChunkName& chunk);
+  /// So many turns of the column have been received, or had no elements.
+  std::int64_t received(int column) const { return at(column).received; }
+  /// The rank after has so many turns of the column, and lacks those that were sent later: they are next to
+  /// be sent. False: it cannot have so many, or there is no such column.
+  bool send_again(int column, std::int64_t received);
 
   bool has_received_all() const { return open_receives_ == 0; }
   bool is_done() const { return has_received_all() && is_acknowledged_; }

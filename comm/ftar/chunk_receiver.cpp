@@ -19,7 +19,10 @@ void ChunkReceiver::begin(BucketExchange& exchange, const ChunkName& chunk) {
   filled_ = 0;
 }
 
-bool ChunkReceiver::advance() { return is_direct() ? receive_in_place() : receive_by_buffer(); }
+bool ChunkReceiver::advance() {
+  if (is_direct()) return receive_in_place();
+  return take_where_it_lies() || receive_by_buffer();
+}
 
 bool ChunkReceiver::is_direct() const {
   return arithmetic_.is_host_memory() && !exchange_->plan().adds(chunk_.turn) &&
@@ -34,17 +37,35 @@ bool ChunkReceiver::receive_in_place() {
   return count > 0;
 }
 
+/// Of an element.
+std::size_t ChunkReceiver::width() const {
+  const Tensor result = exchange_->result(chunk_);
+  return wire_bytes(wire_, result) / static_cast<std::size_t>(elements_);
+}
+
+/// False: no whole element is there, or none that a processor may read.
+bool ChunkReceiver::take_where_it_lies() {
+  if (filled_ > 0 || !arithmetic_.is_host_memory()) return false;
+  const std::span<const std::byte> come = stream_.peek_payload();
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(come.data()) % width() == 0;
+  const auto count = std::min(elements_ - taken_, static_cast<std::int64_t>(come.size() / width()));
+  if (count == 0 || !is_aligned) return false;
+  const std::size_t bytes = static_cast<std::size_t>(count) * width();
+  take(come.data(), has_bf16(exchange_->result(chunk_)) ? ChunkForm::bf16 : ChunkForm::as_is, count);
+  stream_.take_payload(bytes);
+  return true;
+}
+
 bool ChunkReceiver::receive_by_buffer() {
   if (!buffer_) buffer_ = arithmetic_.allocate(kBufferBytes);
   const Tensor result = exchange_->result(chunk_);
-  const std::size_t width = wire_bytes(wire_, result) / static_cast<std::size_t>(elements_);
-  const std::size_t wanted = std::min(kBufferBytes, static_cast<std::size_t>(elements_ - taken_) * width);
+  const std::size_t wanted = std::min(kBufferBytes, static_cast<std::size_t>(elements_ - taken_) * width());
   auto* const bytes = static_cast<std::byte*>(buffer_->data());
   const std::size_t count = stream_.receive_payload({bytes + filled_, wanted - filled_});
   filled_ += count;
   if (filled_ == wanted) {
     take(bytes, has_bf16(result) ? ChunkForm::bf16 : ChunkForm::as_is,
-         static_cast<std::int64_t>(wanted / width));
+         static_cast<std::int64_t>(wanted / width()));
     filled_ = 0;
   }
   return count > 0;

@@ -10,8 +10,9 @@
 
 namespace tenax::comm {
 
-/// Of one stream; one chunk at a time. What is added comes through a small buffer that stays in the
-/// processor's cache; complete sums are received where they belong. Thread rule: one thread.
+/// Of one stream; one chunk at a time. What is added is read where the connection has put it, or comes
+/// through a small buffer that stays in the processor's cache; complete sums are received where they
+/// belong. Thread rule: one thread.
 class ChunkReceiver {
  public:
   /// Both must outlive it.
@@ -36,7 +37,9 @@ class ChunkReceiver {
   bool has_bf16(const kernels::Tensor& values) const { return is_rounded_on(wire_, values.dtype); }
   bool is_direct() const;
   bool receive_in_place();
+  bool take_where_it_lies();
   bool receive_by_buffer();
+  std::size_t width() const;
   void take(const void* values, ChunkForm form, std::int64_t count);
 
   FtarStream& stream_;

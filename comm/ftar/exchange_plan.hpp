@@ -12,6 +12,9 @@ struct RingShape {
   int ranks = 1, index = 0;
   std::size_t chunk_bytes = 0;  ///< S, at most so many in a chunk
   int chunks_in_flight = 1;     ///< C
+
+  int before() const { return (index + ranks - 1) % ranks; }
+  int after() const { return (index + 1) % ranks; }
 };
 
 /// A bucket's elements travel in columns; each column passes its turns in order, whatever the others

@@ -10,7 +10,7 @@
 #include "comm/ftar/ftar_control.hpp"
 #include "comm/ftar/ftar_error.hpp"
 #include "comm/ftar/ftar_options.hpp"
-#include "comm/ftar/ring_connections.hpp"
+#include "comm/ftar/ring_connector.hpp"
 #include "comm/transfer.hpp"
 
 namespace tenax::comm {

@@ -13,6 +13,8 @@ struct FtarMessage {
     grant = 1,  ///< to the rank before: this bucket has begun here, send its chunks
     chunk,      ///< to the rank after
     ack,        ///< to the rank before: all chunks of the bucket have been taken; none is read again
+    has,        ///< to the rank before, first of all on a connection: so many turns of a column have come
+    complete,   ///< to the rank before: that was all it has (ProgressReport)
     alive,      ///< to either: a sign of life
     ends,       ///< to either: the exchange is over; `bucket` = index of the replica at fault, or -1
   };
@@ -21,8 +23,8 @@ struct FtarMessage {
   Kind kind = Kind::grant;
   std::int32_t bucket = 0;
   std::int64_t step = 0;
-  std::int64_t turn = 0;            ///< chunk; in a grant the bucket's elements
-  std::int32_t column = 0;          ///< chunk; in a grant the dtype
+  std::int64_t turn = 0;            ///< chunk, has; in a grant the bucket's elements
+  std::int32_t column = 0;          ///< chunk, has; in a grant the dtype
   std::int32_t region = kNoRegion;  ///< chunk: where it lies in the sender's memory
   std::uint64_t offset = 0;         ///< chunk: there; in a grant a checksum of the options
   std::uint64_t payload_bytes = 0;  ///< that follow

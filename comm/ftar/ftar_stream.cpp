@@ -69,13 +69,24 @@ bool FtarStream::write_alive() {
 
 std::size_t FtarStream::read(std::span<std::byte> memory) {
   const std::size_t count = stream_.read_some(memory);
-  if (count > 0) heard_s_ = kernels::steady_now_s();
+  if (count > 0) note_heard();
   return count;
+}
+
+void FtarStream::take_payload(std::size_t bytes) {
+  stream_.take(bytes);
+  note_heard();
+}
+
+void FtarStream::note_heard() {
+  heard_s_ = kernels::steady_now_s();
+  has_heard_ = true;
 }
 
 void FtarStream::end_with(const FtarMessage& message) {
   post(message);
   flush();
+  stream_.finish();
   connection_->shut_down();
 }
 
@@ -92,12 +103,6 @@ std::optional<FtarMessage> FtarStream::receive() {
   if (incoming_bytes_ < sizeof incoming_) return std::nullopt;
   incoming_bytes_ = 0;
   return incoming_;
-}
-
-std::optional<pollfd> FtarStream::prepare_to_sleep() {
-  const std::optional<short> events = stream_.events_to_poll(is_alive_due() || may_write());
-  if (!events) return std::nullopt;
-  return pollfd{stream_.socket(), *events, 0};
 }
 
 std::optional<double> FtarStream::waits_until_s() const {

@@ -1,8 +1,6 @@
 // FtarStream: FtarMessages and chunks over one connection, without blocking.
 #pragma once
 
-#include <poll.h>
-
 #include <deque>
 #include <memory>
 #include <optional>
@@ -35,6 +33,8 @@ class FtarStream {
   void post_alive() { wants_alive_ = !is_deaf_; }
   /// When something came last, steady clock.
   double heard_s() const { return heard_s_; }
+  /// Whether anything came.
+  bool has_heard() const { return has_heard_; }
   /// This rank did not listen for so long.
   void forgive(double pause_s) { heard_s_ += pause_s; }
   /// Writes what there is room for; true if anything but signs of life moved. Once the other end takes nothing more,
@@ -43,7 +43,7 @@ class FtarStream {
   /// Messages that wait to be written.
   std::size_t queued() const { return queue_.size(); }
   /// Writes what is queued and this as the last message, as far as there is room now; then shuts the
-  /// connection down at both ends.
+  /// connection down at both ends. Payloads are read no more.
   void end_with(const FtarMessage& message);
   /// A buffer of a message that has been written; null: allocate one.
   std::unique_ptr<kernels::Buffer> spare_buffer();
@@ -53,8 +53,14 @@ class FtarStream {
   /// After a message with a payload: some of it; 0: nothing is there now.
   std::size_t receive_payload(std::span<std::byte> memory) { return read(memory); }
 
-  /// To be polled before the thread sleeps; nothing: there is something to do now.
-  std::optional<pollfd> prepare_to_sleep();
+  /// The same, where it lies; none where it can only be received. It has been used by take_payload().
+  std::span<const std::byte> peek_payload() { return stream_.peek(); }
+  void take_payload(std::size_t bytes);
+
+  /// Adds what is to be polled before the thread sleeps. False: there is something to do now.
+  bool prepare_to_sleep(std::vector<pollfd>& polled) {
+    return stream_.prepare_to_sleep(is_alive_due() || may_write(), polled);
+  }
   /// When the next message may leave, where that is later.
   std::optional<double> waits_until_s() const;
 
@@ -66,6 +72,7 @@ class FtarStream {
   bool is_alive_due() const { return alive_written_ > 0 || (wants_alive_ && written_ == 0); }
   bool write_alive();
   std::size_t read(std::span<std::byte> memory);
+  void note_heard();
 
   std::unique_ptr<Connection> connection_;
   PolledStream& stream_;
@@ -75,6 +82,7 @@ class FtarStream {
   bool wants_alive_ = false;
   std::size_t alive_written_ = 0;  // of a sign of life
   double heard_s_ = kernels::steady_now_s();
+  bool has_heard_ = false;
   std::vector<std::unique_ptr<kernels::Buffer>> spare_;
   FtarMessage incoming_;  // of which incoming_bytes_ are here
   std::size_t incoming_bytes_ = 0;

@@ -36,10 +36,10 @@ timespec timespec_of(double seconds) {
 FtarWorker::FtarWorker(FtarRing ring, Transport& transport, FtarOptions options,
                        std::unique_ptr<ChunkArithmetic> arithmetic, std::shared_ptr<FtarControl> control)
     : ring_(std::move(ring)),
-      transport_(transport),
       options_(std::move(options)),
       arithmetic_(std::move(arithmetic)),
-      control_(std::move(control)) {
+      control_(std::move(control)),
+      connector_(ring_, transport, is_connecting_over_) {
   thread_ = start_prompt_thread([this] { run(); });
 }
 
@@ -69,11 +69,11 @@ void FtarWorker::connect() {
   const Deadline deadline = Deadline::after_s(options_.deadline_s);
   const Deadline reach = Deadline::after_s(reach_s());
   connecting_ = std::async(std::launch::async, [this, reach, deadline] {
-    return connect_ring(ring_, transport_, options_.connections, is_connecting_over_, reach, deadline);
+    return connector_.connect(options_.connections, reach, deadline);
   });
   while (connecting_.wait_for(kLook) != std::future_status::ready) throw_if_over();
   looked_s_ = steady_now_s();
-  exchange_.emplace(settings(), connecting_.get(), OwnRegions(options_.memory), *arithmetic_);
+  exchange_.emplace(settings(), connecting_.get(), connector_, OwnRegions(options_.memory), *arithmetic_);
 }
 
 // A transport answers even while its rank computes. This rank may have been stopped too.
@@ -91,6 +91,7 @@ RingExchange::Settings FtarWorker::settings() const {
                                   .wire = options_.wire,
                                   .link_gbps = options_.link_gbps,
                                   .names = {},
+                                  .replace_s = reach_s(),
                                   .checksum = 0};
   for (const Peer& peer : ring_.peers) settings.names.push_back(peer.name);
   for (const std::uint64_t value :
@@ -170,7 +171,7 @@ void FtarWorker::sleep() {
   const double next_s = exchange_->next_departure_s();
   const timespec limit =
       timespec_of(next_s > 0 ? std::clamp(next_s - steady_now_s(), 0.0, kLook_s) : kLook_s);
-  const bool is_idle = exchange_->is_idle() && next_s == 0;
+  const bool is_idle = exchange_->is_idle() && !exchange_->is_being_replaced() && next_s == 0;
   const timespec until_told = timespec_of(options_.alive_s);
   const timespec* const idle_limit = options_.dead_s > 0 ? &until_told : nullptr;
   ppoll(polled.data(), polled.size(), is_idle ? idle_limit : &limit, nullptr);

@@ -37,11 +37,11 @@ class FtarWorker {
   RingExchange::Settings settings() const;
 
   const FtarRing ring_;
-  Transport& transport_;
   const FtarOptions options_;
   const std::unique_ptr<ChunkArithmetic> arithmetic_;
   const std::shared_ptr<FtarControl> control_;
   std::atomic<bool> is_connecting_over_{false};
+  const RingConnector connector_;
   std::future<RingConnections> connecting_;  // its destructor waits
   std::optional<RingExchange> exchange_;
   double looked_s_ = 0, told_s_ = 0;  // at the neighbours; when they were told that this rank lives

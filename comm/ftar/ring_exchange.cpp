@@ -6,6 +6,7 @@
 namespace tenax::comm {
 namespace {
 
+using kernels::Deadline;
 using kernels::Error;
 using kernels::Scope;
 using kernels::Tensor;
@@ -22,35 +23,48 @@ BucketName name_in(const FtarMessage& message) { return {message.step, message.b
 
 }  // namespace
 
-RingExchange::RingExchange(Settings settings, RingConnections connections, OwnRegions regions,
-                           ChunkArithmetic& arithmetic)
+RingExchange::RingExchange(Settings settings, RingConnections connections, const RingConnector& connector,
+                           OwnRegions regions, ChunkArithmetic& arithmetic)
     : settings_(std::move(settings)),
+      arithmetic_(arithmetic),
       sender_({.wire = settings_.wire,
                .chunk_bytes = settings_.shape.chunk_bytes,
                .link_gbps = settings_.link_gbps},
-              arithmetic) {
-  const RingShape& shape = settings_.shape;
-  before_.index = (shape.index + shape.ranks - 1) % shape.ranks;
-  after_.index = (shape.index + 1) % shape.ranks;
-  for (auto& connection : connections.before)
-    before_.streams.push_back(std::make_unique<Stream>(std::move(connection)));
-  for (auto& connection : connections.after)
-    after_.streams.push_back(std::make_unique<Stream>(std::move(connection)));
-  for (const auto& stream : before_.streams)
-    receivers_.emplace_back(stream->messages, arithmetic, settings_.wire);
-  regions_before_.emplace(before_.first().bytes(), name_of(before_.index));
-  sender_.share(std::move(regions), after_.first().bytes());
+              arithmetic),
+      before_(RingNeighbour::Side::before, settings_.shape.before(), name_of(settings_.shape.before()),
+              std::move(connections.before),
+              [this, &connector](int number, double longest_s) {
+                return connector.replace_before(number, within(longest_s));
+              }),
+      after_(RingNeighbour::Side::after, settings_.shape.after(), name_of(settings_.shape.after()),
+             std::move(connections.after), [this, &connector](int number, double longest_s) {
+               return connector.replace_after(number, within(longest_s));
+             }) {
+  for (int i = 0; i < before_.streams(); ++i) begin_before(i);
+  for (int i = 0; i < after_.streams(); ++i) begin_after(i);
+  sender_.share(std::move(regions), after_.stream(0).messages->bytes());
 }
+
+Deadline RingExchange::within(double longest_s) const {
+  return Deadline::after_s(std::min(longest_s, settings_.replace_s));
+}
+
+/// With the connection that the stream has now, first or not: its maker may have made several.
+void RingExchange::begin_before(int stream) {
+  FtarStream& messages = *before_.stream(stream).messages;
+  before_.stream(stream).receiver.emplace(messages, arithmetic_, settings_.wire);
+  if (stream == 0) regions_before_.emplace(messages.bytes(), before_.name());
+  for (const FtarMessage& message : ProgressReport::of(buckets_, before_.place(stream), settings_.checksum))
+    messages.post(message);
+}
+
+void RingExchange::begin_after(int stream) { after_.stream(stream).report.emplace(after_.place(stream)); }
 
 void RingExchange::add(std::unique_ptr<BucketExchange> bucket) {
   assert(!find(bucket->name()) && "a bucket of a step is started once");
   buckets_.push_back(std::move(bucket));
   BucketExchange& added = *buckets_.back();
-  FtarMessage grant = message_about(Kind::grant, added.name());
-  grant.turn = added.elements();
-  grant.column = static_cast<std::int32_t>(added.dtype());
-  grant.offset = settings_.checksum;
-  before_.first().post(grant);
+  before_.post(grant_of(added, settings_.checksum));
   if (const auto early = early_grants_.find(added.name()); early != early_grants_.end()) {
     match(added, early->second);
     early_grants_.erase(early);
@@ -71,60 +85,40 @@ void RingExchange::complete_if_done(BucketExchange& bucket) {
 }
 
 bool RingExchange::advance() {
-  bool has_moved = for_each_stream(after_, [this](std::size_t i) { return serve_after(i); });
-  has_moved |= for_each_stream(before_, [this](std::size_t i) { return serve_before(i); });
+  bool has_moved = after_.take_replacements([this](int i) { begin_after(i); });
+  has_moved |= before_.take_replacements([this](int i) { begin_before(i); });
+  has_moved |= after_.for_each([this](int i) { return serve_after(i); });
+  has_moved |= before_.for_each([this](int i) { return serve_before(i); });
   has_moved |= send_chunks();
-  for (Neighbour* neighbour : {&before_, &after_})
-    has_moved |=
-        for_each_stream(*neighbour, [&](std::size_t i) { return neighbour->streams[i]->messages.flush(); });
+  has_moved |= before_.flush();
+  has_moved |= after_.flush();
+  throw_if_lost();
   return has_moved;
 }
 
-/// Its errors are the neighbour's loss. Who has all that it needs may leave before this rank has: a replica that
-/// changes epochs does.
-template <class Work>
-bool RingExchange::for_each_stream(Neighbour& neighbour, Work work) {
-  bool has_moved = false;
-  for (std::size_t i = 0; i < neighbour.streams.size() && !neighbour.loss; ++i) try {
-      if (!neighbour.streams[i]->has_ended) has_moved |= work(i);
-    } catch (const FtarError&) {
-      throw;
-    } catch (const Error& error) {
-      if (error.scope() != Scope::link) throw;
-      neighbour.loss = {.cause = Cause::peer,
-                        .peer = neighbour.index,
-                        .sentence = "exchange with " + name_of(neighbour.index) + ": " + error.what()};
-      has_moved = true;
-    }
-  if (neighbour.loss && needs(neighbour)) throw FtarError(*neighbour.loss);
-  return has_moved;
+/// Who has all that it needs may leave before this rank has: a replica that changes epochs does.
+void RingExchange::throw_if_lost() const {
+  for (const RingNeighbour* neighbour : {&before_, &after_})
+    if (neighbour->loss() && needs(*neighbour)) throw FtarError(*neighbour->loss());
 }
 
-bool RingExchange::needs(const Neighbour& neighbour) const {
+bool RingExchange::needs(const RingNeighbour& neighbour) const {
   return std::any_of(buckets_.begin(), buckets_.end(), [&](const auto& bucket) {
     return &neighbour == &before_ ? !bucket->has_received_all() : !bucket->is_acknowledged();
   });
 }
 
-/// On each of its streams: what it sent before on another one may come later.
-void RingExchange::end(Neighbour& neighbour, Stream& stream, const FtarMessage& message) {
-  stream.has_ended = true;
-  if (!std::all_of(neighbour.streams.begin(), neighbour.streams.end(),
-                   [](const auto& other) { return other->has_ended; }))
-    return;
+void RingExchange::end(RingNeighbour& neighbour, int stream, const FtarMessage& message) {
   const bool knows = message.bucket >= 0 && message.bucket < settings_.shape.ranks;
-  const int at_fault = knows ? message.bucket : neighbour.index;
-  neighbour.loss = {.cause = Cause::peer,
-                    .peer = at_fault,
-                    .sentence = name_of(neighbour.index) + " has ended the exchange" +
-                                (at_fault == neighbour.index ? "" : " because of " + name_of(at_fault))};
+  const int at_fault = knows ? message.bucket : neighbour.index();
+  neighbour.end(stream, at_fault, name_of(at_fault));
 }
 
 void RingExchange::fail(const FtarFailure& failure) {
   FtarMessage ends = message_about(Kind::ends, {});
   ends.bucket = failure.peer;
-  for (Neighbour* neighbour : {&before_, &after_})
-    for (const auto& stream : neighbour->streams) stream->messages.end_with(ends);
+  before_.end_with(ends);
+  after_.end_with(ends);
   // From here on neighbours take nothing more from this rank's memory (take_chunk).
   FtarFailure each = failure;
   for (const auto& bucket : std::exchange(buckets_, {})) {
@@ -134,116 +128,116 @@ void RingExchange::fail(const FtarFailure& failure) {
 }
 
 bool RingExchange::prepare_to_sleep(std::vector<pollfd>& polled) {
-  for (Neighbour* neighbour : {&before_, &after_}) {
-    if (neighbour->loss) continue;
-    for (const auto& stream : neighbour->streams) {
-      if (stream->has_ended) continue;
-      const std::optional<pollfd> entry = stream->messages.prepare_to_sleep();
-      if (!entry) return false;
-      polled.push_back(*entry);
-    }
-  }
-  return true;
+  return before_.prepare_to_sleep(polled) && after_.prepare_to_sleep(polled);
 }
 
 double RingExchange::next_departure_s() const {
-  double next_s = 0;
-  for (const Neighbour* neighbour : {&before_, &after_})
-    for (const auto& stream : neighbour->streams)
-      if (const auto until_s = stream->messages.waits_until_s();
-          until_s && (next_s == 0 || *until_s < next_s))
-        next_s = *until_s;
-  return next_s;
+  const double before_s = before_.next_departure_s(), after_s = after_.next_departure_s();
+  return before_s == 0 || after_s == 0 ? std::max(before_s, after_s) : std::min(before_s, after_s);
 }
 
 void RingExchange::tell_alive() {
-  for (Neighbour* neighbour : {&before_, &after_})
-    for (const auto& stream : neighbour->streams)
-      if (!neighbour->loss && !stream->has_ended) stream->messages.post_alive();
+  before_.tell_alive();
+  after_.tell_alive();
 }
 
 std::optional<int> RingExchange::silent_replica(double dead_s) const {
   const double since_s = kernels::steady_now_s() - dead_s;
-  for (const Neighbour* neighbour : {&before_, &after_}) {
-    const auto& streams = neighbour->streams;
-    const bool is_silent = std::all_of(streams.begin(), streams.end(), [&](const auto& stream) {
-      return stream->messages.heard_s() < since_s;
-    });
-    if (is_silent && needs(*neighbour)) return neighbour->index;
-  }
+  for (const RingNeighbour* neighbour : {&before_, &after_})
+    if (neighbour->is_silent_since(since_s) && needs(*neighbour)) return neighbour->index();
   return std::nullopt;
 }
 
 void RingExchange::forgive(double pause_s) {
-  for (Neighbour* neighbour : {&before_, &after_})
-    for (const auto& stream : neighbour->streams) stream->messages.forgive(pause_s);
+  before_.forgive(pause_s);
+  after_.forgive(pause_s);
 }
 
 int RingExchange::awaited_replica() const {
   const BucketExchange& oldest = *buckets_.front();
-  return oldest.is_granted() && !oldest.has_received_all() ? before_.index : after_.index;
+  return oldest.is_granted() && !oldest.has_received_all() ? before_.index() : after_.index();
 }
 
-bool RingExchange::serve_before(std::size_t stream) {
-  ChunkReceiver& receiver = receivers_[stream];
+bool RingExchange::serve_before(int stream) {
+  ChunkReceiver& receiver = *before_.stream(stream).receiver;
   if (receiver.is_busy()) {
     const bool has_moved = receiver.advance();
-    if (receiver.is_complete()) finish_chunk(stream, receiver.finish(), receiver.chunk());
+    if (receiver.is_complete()) finish_chunk(receiver.finish(), receiver.chunk());
     return has_moved;
   }
-  const std::optional<FtarMessage> message = before_.streams[stream]->messages.receive();
+  const std::optional<FtarMessage> message = before_.stream(stream).messages->receive();
   if (!message) return false;
   if (message->kind == Kind::chunk)
     take_chunk(stream, *message);
   else if (message->kind == Kind::ends)
-    end(before_, *before_.streams[stream], *message);
+    end(before_, stream, *message);
   else if (message->kind != Kind::alive)
     throw_nonsense("another message than a chunk");
   return message->kind != Kind::alive;
 }
 
-void RingExchange::take_chunk(std::size_t stream, const FtarMessage& message) {
+void RingExchange::take_chunk(int stream, const FtarMessage& message) {
   BucketExchange* const bucket = find(name_in(message));
   const ChunkName chunk{message.turn, message.column};
   const bool is_next = bucket && chunk.column >= 0 && chunk.column < bucket->plan().columns() &&
-                       static_cast<std::size_t>(chunk.column) % receivers_.size() == stream &&
+                       before_.place(stream).carries(chunk.column) &&
                        bucket->next_to_receive(chunk.column) == chunk;
   if (!is_next) throw_nonsense("a chunk out of turn");
   const Tensor result = bucket->result(chunk);
-  ChunkReceiver& receiver = receivers_[stream];
+  ChunkReceiver& receiver = *before_.stream(stream).receiver;
   if (message.region != FtarMessage::kNoRegion && bucket->has_data() && message.payload_bytes == 0) {
     const std::byte* values = regions_before_->at({message.region, message.offset}, result.bytes());
     receiver.read_in_place(*bucket, chunk, values);
     receiver.finish();
     // A rank ends its connections before it lets go of its memory: while they stand, what was read was whole.
-    before_.streams[stream]->messages.connection().check();
-    return finish_chunk(stream, *bucket, chunk);
+    before_.stream(stream).messages->connection().check();
+    return finish_chunk(*bucket, chunk);
   }
   if (message.payload_bytes != (bucket->has_data() ? wire_bytes(settings_.wire, result) : 0))
     throw_nonsense("a chunk of another size");
   if (bucket->has_data()) return receiver.begin(*bucket, chunk);
-  finish_chunk(stream, *bucket, chunk);
+  finish_chunk(*bucket, chunk);
 }
 
-void RingExchange::finish_chunk(std::size_t stream, BucketExchange& bucket, const ChunkName& chunk) {
+void RingExchange::finish_chunk(BucketExchange& bucket, const ChunkName& chunk) {
   bucket.count_received(chunk);
   if (!bucket.has_received_all()) return;
-  before_.streams[stream]->messages.post(message_about(Kind::ack, bucket.name()));
+  before_.post(message_about(Kind::ack, bucket.name()));
   complete_if_done(bucket);
 }
 
-bool RingExchange::serve_after(std::size_t stream) {
-  const std::optional<FtarMessage> message = after_.streams[stream]->messages.receive();
+bool RingExchange::serve_after(int stream) {
+  const std::optional<FtarMessage> message = after_.stream(stream).messages->receive();
   if (!message) return false;
-  if (message->kind == Kind::ends)
-    end(after_, *after_.streams[stream], *message);
-  else if (message->kind == Kind::grant)
-    take_grant(*message);
-  else if (message->kind == Kind::ack)
-    take_acknowledgement(*message);
-  else if (message->kind != Kind::alive)
-    throw_nonsense("another message than a grant or an acknowledgement");
-  return message->kind != Kind::alive;
+  switch (message->kind) {
+    case Kind::ends:
+      end(after_, stream, *message);
+      break;
+    case Kind::grant:
+      take_grant(*message);
+      break;
+    case Kind::ack:
+      take_acknowledgement(*message);
+      break;
+    case Kind::has:
+    case Kind::complete:
+      take_report(stream, *message);
+      break;
+    case Kind::alive:
+      return false;
+    default:
+      throw_nonsense("another message than a grant or an acknowledgement");
+  }
+  return true;
+}
+
+void RingExchange::take_report(int stream, const FtarMessage& message) {
+  std::optional<ProgressReport>& report = after_.stream(stream).report;
+  if (!report) throw_nonsense("a report that nobody waits for");
+  if (message.kind == Kind::has) return report->take(message);
+  if (!report->apply(buckets_)) throw_nonsense("a report of what it has not got");
+  report.reset();
+  for (std::size_t i = buckets_.size(); i-- > 0;) complete_if_done(*buckets_[i]);
 }
 
 void RingExchange::take_grant(const FtarMessage& message) {
@@ -257,8 +251,8 @@ void RingExchange::match(BucketExchange& bucket, const FtarMessage& grant) const
       grant.offset != settings_.checksum)
     throw FtarError(
         {.cause = Cause::fatal,
-         .peer = after_.index,
-         .sentence = name_of(after_.index) +
+         .peer = after_.index(),
+         .sentence = after_.name() +
                      " exchanges another bucket or with other options; start all replicas with one deck"});
   bucket.grant();
 }
@@ -272,10 +266,12 @@ void RingExchange::take_acknowledgement(const FtarMessage& message) {
   complete_if_done(*bucket);
 }
 
+/// Not while a stream is replaced: its chunks would be lost. It does not take long.
 bool RingExchange::send_chunks() {
   bool has_sent = false;
+  if (!after_.is_whole()) return has_sent;
   for (const auto& bucket : buckets_)
-    while (chunks_in_flight() < settings_.shape.chunks_in_flight) {
+    while (after_.queued() < static_cast<std::size_t>(settings_.shape.chunks_in_flight)) {
       const std::optional<ChunkName> chunk = bucket->next_to_send();
       if (!chunk) break;
       send(*bucket, *chunk);
@@ -285,17 +281,10 @@ bool RingExchange::send_chunks() {
 }
 
 void RingExchange::send(BucketExchange& bucket, const ChunkName& chunk) {
-  FtarStream& stream =
-      after_.streams[static_cast<std::size_t>(chunk.column) % after_.streams.size()]->messages;
+  FtarStream& stream = *after_.stream(chunk.column % after_.streams()).messages;
   stream.post(sender_.outgoing(bucket, chunk, stream));
   bucket.count_sent(chunk);
   if (bucket.has_sent_all()) bucket.left(kernels::steady_now_s());
-}
-
-int RingExchange::chunks_in_flight() const {
-  std::size_t waiting = 0;
-  for (const auto& stream : after_.streams) waiting += stream->messages.queued();
-  return static_cast<int>(waiting);
 }
 
 }  // namespace tenax::comm

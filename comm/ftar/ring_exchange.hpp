@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/ftar/chunk_receiver.hpp"
 #include "comm/ftar/chunk_sender.hpp"
 #include "comm/ftar/link_transfers.hpp"
-#include "comm/ftar/ring_connections.hpp"
+#include "comm/ftar/ring_connector.hpp"
+#include "comm/ftar/ring_neighbour.hpp"
 
 namespace tenax::comm {
 
@@ -25,11 +25,13 @@ class RingExchange {
     WireType wire = WireType::fp32;
     double link_gbps = 0;            ///< emulated device: bandwidth to the rank after; 0: no limit
     std::vector<std::string> names;  ///< of the replicas, by index
+    double replace_s = 60;           ///< for another connection in place of a broken one
     std::uint64_t checksum = 0;      ///< of what must be equal on all replicas
   };
-  /// `arithmetic` must outlive it. Throws Error(link).
-  RingExchange(Settings settings, RingConnections connections, OwnRegions regions,
-               ChunkArithmetic& arithmetic);
+  /// References must outlive it. `connector` replaces connections that lose their way, each until
+  /// settings.replace_s have passed. Throws Error(link).
+  RingExchange(Settings settings, RingConnections connections, const RingConnector& connector,
+               OwnRegions regions, ChunkArithmetic& arithmetic);
 
   /// Its outcome is completed when all sums are in `out`, and nobody reads this rank's memory any
   /// more. Throws FtarError where neighbours disagree about the bucket, which is then still there.
@@ -39,6 +41,8 @@ class RingExchange {
   /// then still there.
   bool advance();
   bool is_idle() const { return buckets_.empty(); }
+  /// A connection is being replaced: nothing tells a thread that sleeps when there is another.
+  bool is_being_replaced() const { return !before_.is_whole() || !after_.is_whole(); }
   /// How many outcomes are over since it was asked last.
   int take_completed() { return std::exchange(completed_, 0); }
 
@@ -64,41 +68,30 @@ class RingExchange {
   void fail(const FtarFailure& failure);
 
  private:
-  struct Stream {
-    explicit Stream(std::unique_ptr<Connection> connection) : messages(std::move(connection)) {}
-    FtarStream messages;
-    bool has_ended = false;  ///< the neighbour has said that nothing more comes
-  };
-  struct Neighbour {
-    int index = 0;
-    std::vector<std::unique_ptr<Stream>> streams;
-    std::optional<FtarFailure> loss;
-    FtarStream& first() { return streams.front()->messages; }
-  };
-
-  template <class Work>
-  bool for_each_stream(Neighbour& neighbour, Work work);
-  void lose(Neighbour& neighbour, FtarFailure failure);
-  bool needs(const Neighbour& neighbour) const;
-  bool serve_before(std::size_t stream);
-  bool serve_after(std::size_t stream);
-  void take_chunk(std::size_t stream, const FtarMessage& message);
-  void finish_chunk(std::size_t stream, BucketExchange& bucket, const ChunkName& chunk);
+  bool needs(const RingNeighbour& neighbour) const;
+  void throw_if_lost() const;
+  kernels::Deadline within(double longest_s) const;
+  void begin_before(int stream);
+  void begin_after(int stream);
+  bool serve_before(int stream);
+  bool serve_after(int stream);
+  void take_chunk(int stream, const FtarMessage& message);
+  void finish_chunk(BucketExchange& bucket, const ChunkName& chunk);
   void take_grant(const FtarMessage& message);
   void take_acknowledgement(const FtarMessage& message);
-  void end(Neighbour& neighbour, Stream& stream, const FtarMessage& message);
+  void take_report(int stream, const FtarMessage& message);
+  void end(RingNeighbour& neighbour, int stream, const FtarMessage& message);
   void match(BucketExchange& bucket, const FtarMessage& grant) const;
   bool send_chunks();
   void send(BucketExchange& bucket, const ChunkName& chunk);
-  int chunks_in_flight() const;
   void complete_if_done(BucketExchange& bucket);
   BucketExchange* find(const BucketName& name);
   const std::string& name_of(int index) const { return settings_.names[static_cast<std::size_t>(index)]; }
 
   Settings settings_;
+  ChunkArithmetic& arithmetic_;
   ChunkSender sender_;
-  Neighbour before_, after_;
-  std::vector<ChunkReceiver> receivers_;  // one for each stream from before
+  RingNeighbour before_, after_;
   std::optional<NeighbourRegions> regions_before_;
   std::vector<std::unique_ptr<BucketExchange>> buckets_;  // in the order of their start
   std::map<BucketName, FtarMessage> early_grants_;        // of buckets that have not begun here

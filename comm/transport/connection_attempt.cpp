@@ -18,23 +18,25 @@ constexpr double kFirstAttempt_s = 0.1, kLongestAttempt_s = 1, kLook_s = 0.005;
 
 std::unique_ptr<Connection> ConnectionAttempt::connect() {
   for (double attempt_s = kFirstAttempt_s;; attempt_s = std::min(2 * attempt_s, kLongestAttempt_s)) {
-    const Deadline attempt = until(attempt_s);
-    try {
-      return connect_once(attempt);
-    } catch (const Error&) {
-      if (!attempt.expired()) throw;
-    }
+    if (auto connection = connect_once(attempt_s)) return connection;
     throw_if_over();
   }
 }
 
-// Throws what the last address did.
-std::unique_ptr<Connection> ConnectionAttempt::connect_once(Deadline attempt) {
-  for (const std::string& address : peer_.addresses) try {
+// Throws what the last address did; null where one used up its time.
+std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
+  bool was_too_short = false;
+  for (const std::string& address : peer_.addresses) {
+    const Deadline attempt = until(attempt_s);
+    try {
       return transport_.connect(peer_, address, purpose_, attempt);
     } catch (const Error&) {
-      if (&address == &peer_.addresses.back()) throw;
+      was_too_short |= attempt.expired();
+      if (&address != &peer_.addresses.back()) continue;
+      if (was_too_short) return nullptr;
+      throw;
     }
+  }
   throw Error(Scope::link, peer_.name + " offers no address to connect to; set comm.interfaces");
 }
 

@@ -21,15 +21,15 @@ class ConnectionAttempt {
         is_over_(is_over),
         deadline_(deadline) {}
 
-  /// Tries all addresses of the peer. One that used up its time is tried again with more of it: the
-  /// peer may be far away, or stopped. One that failed before is not: nobody listens there. Throws
+  /// Tries all addresses of the peer, each with a time of its own. Where one used it up, all are tried
+  /// again with more of it: the peer may be far away, or stopped. Else nobody listens there. Throws
   /// Error(link) then, and when the deadline comes or `is_over` is set: a second after that at most.
   std::unique_ptr<Connection> connect();
   /// Throws Error(link) when the deadline comes or `is_over` is set: soon after.
   std::unique_ptr<Connection> accept();
 
  private:
-  std::unique_ptr<Connection> connect_once(kernels::Deadline attempt);
+  std::unique_ptr<Connection> connect_once(double attempt_s);
   kernels::Deadline until(double seconds) const;
   void throw_if_over() const;
 

@@ -98,7 +98,7 @@ class SharedMemoryConnection final : public Connection, public PolledStream {
   std::size_t write_some(std::span<const std::byte> head, std::span<const std::byte> tail) override;
   std::size_t read_some(std::span<std::byte> bytes) override;
   int socket() const override { return socket_.get(); }
-  std::optional<short> events_to_poll(bool wants_room) override;
+  bool prepare_to_sleep(bool wants_room, std::vector<pollfd>& polled) override;
   bool carries_descriptors() const override { return true; }
   void send_descriptor(int descriptor) override { comm::send_descriptor(socket_.get(), name_, descriptor); }
   int receive_descriptor() override;
@@ -148,11 +148,11 @@ std::size_t SharedMemoryConnection::read_some(std::span<std::byte> bytes) {
   return taken;
 }
 
-std::optional<short> SharedMemoryConnection::events_to_poll(bool wants_room) {
+bool SharedMemoryConnection::prepare_to_sleep(bool wants_room, std::vector<pollfd>& polled) {
   answer_rings();
-  if (is_hung_up_ || !in_.may_sleep_reading() || (wants_room && !out_.may_sleep_writing()))
-    return std::nullopt;
-  return POLLIN;
+  if (is_hung_up_ || !in_.may_sleep_reading() || (wants_room && !out_.may_sleep_writing())) return false;
+  polled.push_back({socket_.get(), POLLIN, 0});
+  return true;
 }
 
 int SharedMemoryConnection::receive_descriptor() {

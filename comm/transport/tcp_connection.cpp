@@ -17,6 +17,12 @@
 namespace tenax::comm {
 namespace {
 
+/// A process that ends closes or resets its connections.
+bool tells_of_the_way(int error_number) {
+  return error_number == ETIMEDOUT || error_number == EHOSTUNREACH || error_number == ENETUNREACH ||
+         error_number == ENETDOWN;
+}
+
 class TcpConnection final : public Connection, public PolledStream {
  public:
   TcpConnection(FileDescriptor socket, std::string address, double silence_s)
@@ -60,7 +66,7 @@ class TcpConnection final : public Connection, public PolledStream {
     char next = 0;
     const ssize_t seen = recv(socket_.get(), &next, 1, MSG_DONTWAIT | MSG_PEEK);
     if (seen == 0) throw_link_error(name_, lost());
-    if (seen < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+    if (seen < 0 && errno != EAGAIN && errno != EINTR) throw_lost(errno);
   }
   void shut_down() noexcept override {
     is_shut_down_ = true;
@@ -75,22 +81,24 @@ class TcpConnection final : public Connection, public PolledStream {
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) throw_lost(errno);
     return sent < 0 ? 0 : static_cast<std::size_t>(sent);
   }
   std::size_t read_some(std::span<std::byte> bytes) override {
     const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got == 0 && !bytes.empty()) throw_link_error(name_, lost());
-    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_link_error(name_, lost(), errno);
+    if (got < 0 && errno != EAGAIN && errno != EINTR) throw_lost(errno);
     return got < 0 ? 0 : static_cast<std::size_t>(got);
   }
   int socket() const override { return socket_.get(); }
-  std::optional<short> events_to_poll(bool wants_room) override {
-    return static_cast<short>(wants_room ? POLLIN | POLLOUT : POLLIN);
+  bool prepare_to_sleep(bool wants_room, std::vector<pollfd>& polled) override {
+    polled.push_back({socket_.get(), static_cast<short>(wants_room ? POLLIN | POLLOUT : POLLIN), 0});
+    return true;
   }
 
   const std::string& address() const override { return address_; }
   std::string describe() const override { return name_; }
+  bool has_lost_its_way() const override { return has_lost_its_way_; }
 
  private:
   std::size_t send_some(const msghdr& message, kernels::Deadline deadline) {
@@ -98,7 +106,7 @@ class TcpConnection final : public Connection, public PolledStream {
       const ssize_t sent = sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent >= 0) return static_cast<std::size_t>(sent);
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) throw_link_error(name_, lost(), errno);
+      if (errno != EAGAIN) throw_lost(errno);
       if (!wait_for_socket(socket_.get(), POLLOUT, deadline))
         throw_link_error(name_, "the other end took nothing more before the deadline");
     }
@@ -111,7 +119,7 @@ class TcpConnection final : public Connection, public PolledStream {
       if (got > 0) return static_cast<std::size_t>(got);
       if (got == 0) throw_link_error(name_, lost());
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) throw_link_error(name_, lost(), errno);
+      if (errno != EAGAIN) throw_lost(errno);
       if (!wait_for_socket(socket_.get(), POLLIN, deadline)) return 0;
     }
   }
@@ -127,11 +135,16 @@ class TcpConnection final : public Connection, public PolledStream {
     message.msg_iov->iov_len -= bytes;
   }
 
+  [[noreturn]] void throw_lost(int error_number) const {
+    if (tells_of_the_way(error_number)) has_lost_its_way_ = true;
+    throw_link_error(name_, lost(), error_number);
+  }
   std::string lost() const { return is_shut_down_ ? "shut down" : "the connection is lost"; }
 
   FileDescriptor socket_;
   std::string address_, name_;
   std::atomic<bool> is_shut_down_{false};
+  mutable std::atomic<bool> has_lost_its_way_{false};
   HeaderBytes incoming_{};  // a header, of which the first incoming_bytes_ are here
   std::size_t incoming_bytes_ = 0;
 };

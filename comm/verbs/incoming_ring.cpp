@@ -125,6 +125,26 @@ void IncomingRing::wait_for_last_frames() {
   if (frames_.empty()) wait_.check();
 }
 
+std::span<const std::byte> IncomingRing::peek() {
+  if (frames_.empty()) take_completions();
+  if (frames_.empty()) return {};
+  const Frame& frame = frames_.front();
+  if (frame.mark.begins_message || frame.mark.is_offered) refuse_frame();
+  return ring_.memory().subspan(frame.place + read_, frame.mark.bytes - read_);
+}
+
+/// Frames that a goodbye promises are told of at any moment.
+void IncomingRing::check_known() {
+  if (!peer_.has_said_goodbye() || frames_come_ >= peer_.goodbye_frames()) wait_.check_known();
+}
+
+bool IncomingRing::may_sleep() {
+  queue_pair_.consume_events();
+  queue_pair_.arm();
+  take_completions();
+  return frames_.empty() && !queue_pair_.fault();
+}
+
 void IncomingRing::take_completions() {
   while (const std::optional<Completion> done = queue_pair_.next()) {
     wait_.note_progress();

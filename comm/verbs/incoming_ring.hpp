@@ -27,6 +27,14 @@ class IncomingRing {
   std::optional<MessageHeader> receive(kernels::Deadline deadline);
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline);
 
+  /// As PolledStream's; after take(), others may come. Throws Error(link) where what has come is no part of a stream.
+  std::span<const std::byte> peek();
+  void take(std::size_t bytes) { take_out(bytes); }
+  /// Throws Error(link) where the connection is known to be broken, or no more is going to come.
+  void check_known();
+  /// The queue pair's channel is going to tell of what comes. False: there is something to do now.
+  bool may_sleep();
+
  private:
   struct Frame {
     std::size_t place = 0, room = 0;  // in the ring

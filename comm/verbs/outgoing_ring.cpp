@@ -36,8 +36,7 @@ void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> 
                         kernels::Deadline deadline) {
   assert(header.payload_bytes == payload.size());
   const std::lock_guard lock(mutex_);
-  if (is_broken_) throw_link_error(peer_.where(), "an earlier send has broken the connection");
-  try {
+  or_break([&] {
     const std::optional<MemoryTable::Use> use = table_.find(queue_pair_.device(), payload);
     const HeaderBytes head = encode(header);
     if (use && is_offered(payload.size()))
@@ -47,12 +46,65 @@ void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> 
     if (use && !wait_for_all(deadline))
       throw_link_error(peer_.where(), "the other end acknowledged nothing more before the deadline");
     leave_to_watch();
+  });
+}
+
+template <class Work>
+std::invoke_result_t<Work> OutgoingRing::or_break(Work work) {
+  if (is_broken_) throw_link_error(peer_.where(), "an earlier send has broken the connection");
+  try {
+    return work();
   } catch (...) {
-    is_broken_ = true;
-    queue_pair_.break_off();
-    queue_pair_.drain();
+    give_up();
     throw;
   }
+}
+
+void OutgoingRing::give_up() noexcept {
+  is_broken_ = true;
+  queue_pair_.break_off();
+  queue_pair_.drain();
+  under_way_.clear();
+}
+
+std::size_t OutgoingRing::write_some(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  check_known();
+  return or_break([&] {
+    std::size_t written = 0;
+    while (written < head.size() + tail.size() && room() > 0) {
+      const std::size_t of_head = std::min(written, head.size());
+      written += post_piece(head.subspan(of_head), tail.subspan(written - of_head));
+    }
+    return written;
+  });
+}
+
+/// A frame with as much as goes into one; there is room. Registered memory is in use until it is acknowledged.
+std::size_t OutgoingRing::post_piece(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  head = head.first(std::min(head.size(), room()));
+  tail = tail.first(std::min({tail.size(), room() - head.size(), kMostPiece}));
+  std::optional<MemoryTable::Use> use = tail.empty() ? std::nullopt : table_.find(queue_pair_.device(), tail);
+  post(head, tail, use, false);
+  if (use) under_way_.back().use.emplace(std::move(*use));
+  return head.size() + tail.size();
+}
+
+void OutgoingRing::check_known() {
+  or_break([this] {
+    take_completions();
+    wait_.check_known();
+  });
+}
+
+bool OutgoingRing::may_sleep(bool wants_room) {
+  if (is_broken_) return false;
+  queue_pair_.consume_events();
+  if (wants_room)
+    queue_pair_.arm();
+  else
+    queue_pair_.arm_for_failures();
+  take_completions();
+  return !queue_pair_.fault() && !(wants_room && room() > 0);
 }
 
 /// Failures of what is still under way wake the receiving thread; older events do not.
@@ -84,7 +136,7 @@ void OutgoingRing::send_as_answered(std::span<const std::byte> head, std::span<c
                                     const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline) {
   wait_for_room(deadline);
   is_asking_ = true;
-  post(head, {}, use);
+  post(head, {}, use, true);
   const OfferedMemory there = wait_for_answer(payload.size(), deadline);
   if (there.bytes > 0)
     write_there(there, payload, *use, deadline);
@@ -122,7 +174,7 @@ void OutgoingRing::send_frames(std::span<const std::byte> head, std::span<const 
   do {
     const std::size_t room = wait_for_room(deadline);
     const std::size_t count = std::min({payload.size(), room - head.size(), kMostPiece});
-    post(head, payload.first(count), use);
+    post(head, payload.first(count), use, !head.empty());
     payload = payload.subspan(count);
     head = {};
   } while (!payload.empty());
@@ -130,7 +182,7 @@ void OutgoingRing::send_frames(std::span<const std::byte> head, std::span<const 
 
 /// The head is always copied; it is as long as the least room there is.
 void OutgoingRing::post(std::span<const std::byte> head, std::span<const std::byte> piece,
-                        const std::optional<MemoryTable::Use>& use) {
+                        const std::optional<MemoryTable::Use>& use, bool begins_message) {
   const std::size_t place = position_ % size_.bytes, bytes = head.size() + piece.size();
   std::byte* const staged = staging_.memory().data() + place;
   std::copy(head.begin(), head.end(), staged);
@@ -145,12 +197,12 @@ void OutgoingRing::post(std::span<const std::byte> head, std::span<const std::by
                       use->local_key()};
   position_ += room_of(bytes);
   post_frame(std::span(parts).first(count), {ring_.address + place, ring_.key},
-             {static_cast<std::uint32_t>(bytes), !head.empty(), is_asking_});
+             {static_cast<std::uint32_t>(bytes), begins_message, is_asking_});
 }
 
 void OutgoingRing::post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark) {
   if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
-  under_way_.push_back(position_);
+  under_way_.push_back({position_});
   ++frames_sent_;
   queue_pair_.post_write(parts, to, mark.value());
 }
@@ -176,7 +228,7 @@ void OutgoingRing::take_completions() {
   while (const std::optional<Completion> done = queue_pair_.next()) {
     wait_.note_progress();
     if (!done->is_receive) {
-      acknowledged_ = under_way_.front();
+      acknowledged_ = under_way_.front().end;
       under_way_.pop_front();
       continue;
     }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <type_traits>
 
 #include "comm/verbs/frame.hpp"
 #include "comm/verbs/memory_table.hpp"
@@ -12,7 +13,7 @@
 namespace tenax::comm::verbs {
 
 /// What is under way when a send has returned may fail while nobody sends: then the receiving thread
-/// looks after it (RingWatch).
+/// looks after it (RingWatch). Or it is a stream's half, which one thread polls; then that sees to it.
 ///
 /// Thread rule: one thread; queue_pair().break_off() from any, the RingWatch's calls from one other.
 class OutgoingRing final : public RingWatch {
@@ -35,16 +36,27 @@ class OutgoingRing final : public RingWatch {
   /// acknowledged. Throws Error(link) when the connection is broken or the deadline comes; nothing
   /// reads the payload then, and nothing can be sent any more.
   void send(const MessageHeader& header, std::span<const std::byte> payload, kernels::Deadline deadline);
+  /// As PolledStream's, without a look at the other end. Throws as send() does.
+  std::size_t write_some(std::span<const std::byte> head, std::span<const std::byte> tail);
+  /// Throws as send() does where the connection is known to be broken.
+  void check_known();
+  /// The queue pair's channel is going to tell of failures (and, where it `wants_room`, of that). False: there is
+  /// something to do now.
+  bool may_sleep(bool wants_room);
   /// Waits until all that was sent is in the other end's memory; false when the deadline came first.
   bool finish(kernels::Deadline deadline);
   /// False too where the connection is broken.
   bool finish_quietly(kernels::Deadline deadline) noexcept;
+  /// Nothing is sent any more, or read from memory that is being sent.
+  void give_up() noexcept;
   std::uint64_t frames() const { return frames_sent_; }
 
   kernels::Deadline look() override;
   int channel() const override { return is_watched_ ? queue_pair_.channel() : -1; }
 
  private:
+  template <class Work>
+  std::invoke_result_t<Work> or_break(Work work);
   bool wait_for_all(kernels::Deadline deadline);
   void leave_to_watch();
   bool is_offered(std::size_t bytes);
@@ -55,8 +67,9 @@ class OutgoingRing final : public RingWatch {
   void write_there(OfferedMemory there, std::span<const std::byte> payload, const MemoryTable::Use& use,
                    kernels::Deadline deadline);
   OfferedMemory wait_for_answer(std::size_t bytes, kernels::Deadline deadline);
+  std::size_t post_piece(std::span<const std::byte> head, std::span<const std::byte> tail);
   void post(std::span<const std::byte> head, std::span<const std::byte> piece,
-            const std::optional<MemoryTable::Use>& use);
+            const std::optional<MemoryTable::Use>& use, bool begins_message);
   void post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark);
   std::size_t wait_for_room(kernels::Deadline deadline);
   std::size_t room() const;
@@ -69,13 +82,19 @@ class OutgoingRing final : public RingWatch {
   const RingSize size_;
   RegisteredBuffer answers_;  // the other end writes one at its beginning
   RegisteredBuffer staging_;  // what lies at a place of the ring leaves from the same place here
+  /// A frame that is not acknowledged yet.
+  struct UnderWay {
+    std::uint64_t end;  // where it ends
+    std::optional<MemoryTable::Use> use =
+        {};  // of the memory that it is read from, if no sender waits for it
+  };
+  std::deque<UnderWay> under_way_;  // ends after the queue pair, which may be reading
   QueuePair queue_pair_;
   RingWait wait_;
   RemoteMemory ring_;
   // Positions count bytes from the connection's beginning; the place in the ring is the remainder.
   std::uint64_t position_ = 0, taken_ = 0, acknowledged_ = 0;
   std::uint64_t frames_sent_ = 0, frames_taken_ = 0;
-  std::deque<std::uint64_t> under_way_;  // where frames end that are not acknowledged yet
   bool is_broken_ = false;
   bool is_asking_ = false;  // a header has been sent whose payload waits for an answer, and
   OfferedMemory answer_;    // when it has come, this

@@ -1,12 +1,10 @@
 // On the wire, once the handshake is over: notices (peer_notice.hpp); after a goodbye the end.
 #include "comm/verbs/peer_socket.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 
 namespace tenax::comm::verbs {
@@ -62,14 +60,16 @@ void PeerSocket::shut_down() noexcept {
   shutdown(socket_.get(), SHUT_RDWR);
 }
 
-/// A socket that has said all is readable for ever: it is left out.
 void PeerSocket::sleep(int channel, int other_channel, kernels::Deadline deadline) const {
-  const int socket = state_ == State::open ? socket_.get() : -1;
-  std::array<pollfd, 4> polled{pollfd{channel, POLLIN, 0},
-                               {other_channel, POLLIN, 0},
-                               {socket, POLLIN, 0},
-                               {wake_up_.get(), POLLIN, 0}};
+  std::vector<pollfd> polled{{channel, POLLIN, 0}, {other_channel, POLLIN, 0}};
+  add_to(polled);
   wait_for_sockets(polled, deadline);
+}
+
+/// A socket that has said all is readable for ever: it is left out.
+void PeerSocket::add_to(std::vector<pollfd>& polled) const {
+  if (state_ == State::open) polled.push_back({socket_.get(), POLLIN, 0});
+  polled.push_back({wake_up_.get(), POLLIN, 0});
 }
 
 }  // namespace tenax::comm::verbs

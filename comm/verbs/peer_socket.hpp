@@ -2,11 +2,14 @@
 // learns nothing of the other end's death; the socket does.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "comm/transport/socket.hpp"
 #include "comm/verbs/peer_notice.hpp"
@@ -31,6 +34,8 @@ class PeerSocket {
 
   /// Reads what has come.
   State look();
+  /// As the last look found it.
+  State state() const { return state_; }
   bool has_said_goodbye() const { return state_ == State::closing; }
   std::uint64_t goodbye_frames() const { return goodbye_frames_; }
   /// Nobody is told where the other end has left already.
@@ -43,7 +48,10 @@ class PeerSocket {
   /// Sleeps until one of the two channels (-1: none) is readable, the other end says something or
   /// leaves, somebody shuts down, or the deadline comes.
   void sleep(int channel, int other_channel, kernels::Deadline deadline) const;
+  /// What to poll besides for the other end's words and for a shut-down.
+  void add_to(std::vector<pollfd>& polled) const;
 
+  int socket() const { return socket_.get(); }
   const std::string& where() const { return where_; }
 
  private:

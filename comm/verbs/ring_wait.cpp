@@ -18,6 +18,13 @@ void RingWait::check() {
   if (fault) fail(fault->reason, fault->sentence());
 }
 
+void RingWait::check_known() {
+  const bool may_be_over =
+      queue_pair_.fault() || peer_.state() != PeerSocket::State::open || peer_.is_shut_down();
+  if (may_be_over) check();
+  check_progress();
+}
+
 /// A message that was just posted has had no chance yet.
 void RingWait::check_progress() const {
   if (queue_pair_.sends_under_way() > 0 && kernels::steady_now_s() > progress_s_ + 2 * silence_s_)

@@ -36,6 +36,8 @@ class RingWait {
   void note_progress() { progress_s_ = kernels::steady_now_s(); }
   /// Throws Error(link) where the connection is broken, or was shut down.
   void check();
+  /// The same at little cost: as the last look at the other end found it, and what has completed.
+  void check_known();
   /// Throws Error(link) where what is under way has made no progress for too long.
   void check_progress() const;
   /// When to look at it again at the latest.

@@ -50,7 +50,8 @@ VerbsConnection::VerbsConnection(VerbsPath path, std::string address, std::share
       peer_("verbs " + names_.here + " - " + names_.there,
             [this](const PeerNotice& notice) { hear(notice); }),
       outgoing_(path_.here, path_.ring_there, *memory_, peer_, note_, path_.settings.silence_s),
-      incoming_(path_.here, path_.ring_here, *memory_, peer_, note_, outgoing_, path_.settings.silence_s) {}
+      incoming_(path_.here, path_.ring_here, *memory_, peer_, note_, outgoing_, path_.settings.silence_s),
+      stream_({outgoing_, incoming_, peer_, [this] { begin(); }, [this] { fail_stream(); }}) {}
 
 /// What was sent arrives first, unless somebody shut the connection down or the path is broken.
 VerbsConnection::~VerbsConnection() {
@@ -102,6 +103,12 @@ void VerbsConnection::report() noexcept {
   book_->broke(seat_.peer, names_, *reason);
 }
 
+/// Its thread both sends and receives: neither goes on alone.
+void VerbsConnection::fail_stream() noexcept {
+  report();
+  break_off();
+}
+
 /// Of the other end's own port it has told before; of this end's the kernel tells.
 void VerbsConnection::hear(const PeerNotice& notice) {
   if (notice.kind == PeerNotice::Kind::offers) return outgoing_.expect_offers(notice.count);
@@ -124,6 +131,11 @@ void VerbsConnection::leave(BreakReason reason) noexcept {
 std::string VerbsConnection::break_reason() const {
   const std::optional<BreakReason> reason = note_.get();
   return reason ? name_of(*reason) : "";
+}
+
+bool VerbsConnection::has_lost_its_way() const {
+  const std::optional<BreakReason> reason = note_.get();
+  return reason && *reason != BreakReason::peer_gone;
 }
 
 void VerbsConnection::send(const MessageHeader& header, std::span<const std::byte> payload,

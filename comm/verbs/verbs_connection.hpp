@@ -5,6 +5,7 @@
 #include "comm/verbs/incoming_ring.hpp"
 #include "comm/verbs/outgoing_ring.hpp"
 #include "comm/verbs/path_book.hpp"
+#include "comm/verbs/verbs_stream.hpp"
 
 namespace tenax::comm::verbs {
 
@@ -50,11 +51,13 @@ class VerbsConnection final : public Connection, public PathUser {
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void offer(std::uint64_t least_bytes) override;
   void check() const override;
+  PolledStream* stream() override { return &stream_; }
   void shut_down() noexcept override;
   const std::string& address() const override { return address_; }
   std::string describe() const override { return peer_.where(); }
   std::string way() const override { return peer_.where(); }
   std::string break_reason() const override;
+  bool has_lost_its_way() const override;
   BetterWay better_way() const override { return book_->better_way(*this); }
 
   void demand_better() override { demands_better_ = true; }
@@ -71,6 +74,7 @@ class VerbsConnection final : public Connection, public PathUser {
   auto reporting(Work work);
   void begin();
   void report() noexcept;
+  void fail_stream() noexcept;
   void hear(const PeerNotice& notice);
   void break_off() noexcept;
 
@@ -84,6 +88,7 @@ class VerbsConnection final : public Connection, public PathUser {
   mutable PeerSocket peer_;
   OutgoingRing outgoing_;
   IncomingRing incoming_;
+  VerbsStream stream_;
   bool is_open_ = false;
   std::atomic<bool> is_attached_{false}, is_reported_{false}, demands_better_{false};
   std::once_flag begun_;

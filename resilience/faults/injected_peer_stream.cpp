@@ -20,12 +20,13 @@ std::size_t InjectedPeerStream::read_some(std::span<std::byte> bytes) {
   return faults_.is_dark(peer_) ? 0 : inner_.read_some(bytes);
 }
 
-// poll() passes over a negative one: in the dark not even the end of the connection is seen.
-int InjectedPeerStream::socket() const { return faults_.is_dark(peer_) ? -1 : inner_.socket(); }
+std::span<const std::byte> InjectedPeerStream::peek() {
+  return faults_.is_dark(peer_) ? std::span<const std::byte>() : inner_.peek();
+}
 
-std::optional<short> InjectedPeerStream::events_to_poll(bool wants_room) {
-  if (faults_.is_dark(peer_)) return short{0};
-  return inner_.events_to_poll(wants_room && Clock::now() >= release_);
+// In the dark not even the end of the connection is seen.
+bool InjectedPeerStream::prepare_to_sleep(bool wants_room, std::vector<pollfd>& polled) {
+  return faults_.is_dark(peer_) || inner_.prepare_to_sleep(wants_room && Clock::now() >= release_, polled);
 }
 
 double InjectedPeerStream::held_until_s() const {

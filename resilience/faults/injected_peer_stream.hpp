@@ -17,8 +17,11 @@ class InjectedPeerStream final : public comm::PolledStream {
 
   std::size_t write_some(std::span<const std::byte> head, std::span<const std::byte> tail) override;
   std::size_t read_some(std::span<std::byte> bytes) override;
-  int socket() const override;
-  std::optional<short> events_to_poll(bool wants_room) override;
+  std::span<const std::byte> peek() override;
+  void take(std::size_t bytes) override { inner_.take(bytes); }
+  int socket() const override { return inner_.socket(); }
+  bool prepare_to_sleep(bool wants_room, std::vector<pollfd>& polled) override;
+  void finish() override { inner_.finish(); }
   double held_until_s() const override;
 
  private:

@@ -227,8 +227,9 @@ TEST_P(FtarFailures, a_neighbour_that_gives_no_sign_of_life_is_given_up_before_t
   std::atomic<bool> is_over{false};
   FtarRanks::run(replicas.all(), [&](int i) {
     if (i == 1) {  // it is connected, and then nothing comes from it
-      const RingConnections silent = connect_ring(replicas.ring(1, 1, replicas.all()), replicas.transport(1),
-                                                  1, is_over, soon(), soon());
+      const FtarRing ring = replicas.ring(1, 1, replicas.all());
+      const RingConnections silent =
+          RingConnector(ring, replicas.transport(1), is_over).connect(1, soon(), soon());
       while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       return;
     }

@@ -24,12 +24,24 @@ inline Deadline soon() { return Deadline::after_s(60); }
 /// The transports of so many replicas.
 class FtarRanks {
  public:
-  explicit FtarRanks(int ranks, TransportKind kind = TransportKind::tcp) {
+  using Make = std::function<std::unique_ptr<Transport>(int replica)>;
+
+  explicit FtarRanks(int ranks, TransportKind kind = TransportKind::tcp)
+      : FtarRanks(ranks, [kind](int) {
+          return create_transport(
+              {.kind = kind, .interfaces = {"lo"}, .deadline_s = 20, .secret = one_job()});
+        }) {}
+  FtarRanks(int ranks, const Make& make) {
     for (int i = 0; i < ranks; ++i) {
-      transports_.push_back(
-          create_transport({.kind = kind, .interfaces = {"lo"}, .deadline_s = 20, .secret = one_job()}));
+      transports_.push_back(make(i));
       peers_.push_back({i, "replica " + std::to_string(i), transports_.back()->addresses()});
     }
+  }
+  /// Nobody is reached at addresses that begin so.
+  void forget_addresses(std::string_view beginning) {
+    for (Peer& peer : peers_)
+      std::erase_if(peer.addresses,
+                    [&](const std::string& address) { return address.starts_with(beginning); });
   }
   int size() const { return static_cast<int>(peers_.size()); }
   Transport& transport(int index) { return *transports_[static_cast<std::size_t>(index)]; }
@@ -119,6 +131,33 @@ std::vector<T> sum_of(const std::vector<std::vector<T>>& values, DType dtype, co
 template <class T>
 kernels::Tensor tensor_of(std::vector<T>& values, DType dtype) {
   return {values.data(), dtype, {static_cast<std::int64_t>(values.size())}};
+}
+
+/// Sums step by step until `is_enough`; each is what TCP carries. `is_registered`: the buckets lie in memory
+/// that leaves without a copy.
+inline void expect_sums_until(FtarRanks& replicas, const FtarOptions& options, bool is_registered,
+                              const std::function<bool(std::int64_t step)>& is_enough) {
+  constexpr std::int64_t kElements = 40009;
+  std::vector<std::vector<float>> values;
+  for (int i = 0; i < replicas.size(); ++i) values.push_back(values_of<float>(i, kElements));
+  const std::vector<float> expected = sum_of(values, DType::f32, options);
+  constexpr std::int64_t kMostSteps = 1 << 30;
+  std::atomic<std::int64_t> last_step = kMostSteps;
+  FtarRanks::run(replicas.all(), [&](int i) {
+    std::vector<float> in = values[static_cast<std::size_t>(i)], out(in.size());
+    std::vector<std::unique_ptr<MemoryRegistration>> registrations;
+    for (std::vector<float>* memory : {&in, &out})
+      if (is_registered)
+        registrations.push_back(
+            replicas.transport(i).register_memory(std::as_writable_bytes(std::span(*memory))));
+    const auto group = replicas.group(1, i, replicas.all(), options);
+    for (std::int64_t step = 0; step <= last_step; ++step) {
+      std::fill(out.begin(), out.end(), 0.0F);
+      group->start({{step, 0}, tensor_of(in, DType::f32), tensor_of(out, DType::f32)})->wait(soon());
+      ASSERT_EQ(out, expected) << "step " << step;
+      if (i == 0 && last_step == kMostSteps && is_enough(step)) last_step = step + 1;  // nobody is further
+    }
+  });
 }
 
 /// What a wait complained about.

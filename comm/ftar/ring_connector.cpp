@@ -1,0 +1,76 @@
+#include "comm/ftar/ring_connector.hpp"
+
+#include <string>
+#include <thread>
+
+#include "comm/ftar/ftar_error.hpp"
+#include "comm/transport/connection_attempt.hpp"
+
+namespace tenax::comm {
+namespace {
+
+using kernels::Deadline;
+using kernels::Error;
+using kernels::Scope;
+
+constexpr auto kPause = std::chrono::milliseconds(20);  // before a peer that refused is asked again
+
+/// What goes wrong in `work` is that replica's fault.
+template <class Work>
+auto blaming(int replica, Deadline deadline, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.scope() != Scope::link) throw;
+    throw FtarError({.cause = deadline.expired() ? FtarFailure::Cause::timeout : FtarFailure::Cause::peer,
+                     .peer = replica,
+                     .sentence = error.what()});
+  }
+}
+
+}  // namespace
+
+RingConnections RingConnector::connect(int connections, Deadline reach, Deadline deadline) const {
+  RingConnections made;
+  for (int i = 0; i < connections; ++i) made.after.push_back(make(i, reach));
+  for (int i = 0; i < connections; ++i) made.before.push_back(accept(i, deadline));
+  return made;
+}
+
+std::future<std::unique_ptr<Connection>> RingConnector::replace_after(int number, Deadline deadline) const {
+  return std::async(std::launch::async, [this, number, deadline] { return make_again(number, deadline); });
+}
+
+std::future<std::unique_ptr<Connection>> RingConnector::replace_before(int number, Deadline deadline) const {
+  return std::async(std::launch::async, [this, number, deadline] { return accept(number, deadline); });
+}
+
+std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline) const {
+  const Peer& peer = ring_.peers[static_cast<std::size_t>(ring_.after())];
+  return blaming(ring_.after(), deadline, [&] {
+    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline).connect();
+  });
+}
+
+std::unique_ptr<Connection> RingConnector::make_again(int number, Deadline deadline) const {
+  for (;;) try {
+      return make(number, deadline);
+    } catch (const FtarError&) {
+      if (is_over_ || deadline.expired()) throw;
+      std::this_thread::sleep_for(kPause);
+    }
+}
+
+std::unique_ptr<Connection> RingConnector::accept(int number, Deadline deadline) const {
+  const Peer& peer = ring_.peers[static_cast<std::size_t>(ring_.before())];
+  return blaming(ring_.before(), deadline, [&] {
+    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline).accept();
+  });
+}
+
+std::string RingConnector::purpose(int number) const {
+  return std::string(kFtarPurpose) + std::to_string(ring_.epoch) + "." + std::to_string(ring_.rank) + "." +
+         std::to_string(number);
+}
+
+}  // namespace tenax::comm

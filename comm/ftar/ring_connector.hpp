@@ -1,0 +1,63 @@
+// RingConnector: how a rank and its neighbours in the ring of replicas are connected, at first and again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "comm/connection.hpp"
+
+namespace tenax::comm {
+
+/// The purposes of its connections (Transport::connect) begin with this. Epoch, rank and number
+/// follow: a connection of another epoch is never taken for one of this.
+inline constexpr std::string_view kFtarPurpose = "ftar.";
+
+/// The ranks of equal number in the replicas of an epoch. Each sends to the next one.
+struct FtarRing {
+  std::int64_t epoch = 0;
+  int rank = 0;             ///< in each replica
+  int index = 0;            ///< this replica's, of `peers`
+  std::vector<Peer> peers;  ///< by replica, in ring order
+
+  int size() const { return static_cast<int>(peers.size()); }
+  int before() const { return (index + size() - 1) % size(); }
+  int after() const { return (index + 1) % size(); }
+};
+
+struct RingConnections {
+  std::vector<std::unique_ptr<Connection>> before, after;
+};
+
+/// Connections to the rank after are made, those of the rank before accepted: all ranks may do so at
+/// once, as peers' transports answer in threads of their own. Thread rule: any thread.
+class RingConnector {
+ public:
+  /// All must outlive it. Attempts end within a second after `is_over` is set (ConnectionAttempt).
+  RingConnector(const FtarRing& ring, Transport& transport, const std::atomic<bool>& is_over)
+      : ring_(ring), transport_(transport), is_over_(is_over) {}
+
+  /// So many with each neighbour. Throws FtarError where a peer cannot be reached until `reach`, and
+  /// when the deadline comes or `is_over` is set.
+  RingConnections connect(int connections, kernels::Deadline reach, kernels::Deadline deadline) const;
+  /// In place of a connection that has lost its way, in a thread of its own: the connection of that
+  /// number with the rank after, or before. A peer that refuses may be finding out about its ways:
+  /// it is asked again. Throws FtarError when the deadline comes or `is_over` is set.
+  std::future<std::unique_ptr<Connection>> replace_after(int number, kernels::Deadline deadline) const;
+  std::future<std::unique_ptr<Connection>> replace_before(int number, kernels::Deadline deadline) const;
+
+ private:
+  std::unique_ptr<Connection> make(int number, kernels::Deadline deadline) const;
+  std::unique_ptr<Connection> make_again(int number, kernels::Deadline deadline) const;
+  std::unique_ptr<Connection> accept(int number, kernels::Deadline deadline) const;
+  std::string purpose(int number) const;
+
+  const FtarRing& ring_;
+  Transport& transport_;
+  const std::atomic<bool>& is_over_;
+};
+
+}  // namespace tenax::comm

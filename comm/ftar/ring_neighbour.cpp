@@ -1,0 +1,109 @@
+#include "comm/ftar/ring_neighbour.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenax::comm {
+
+using kernels::Error;
+using Cause = FtarFailure::Cause;
+
+namespace {
+
+constexpr double kAnother_s =
+    2;  // a peer that gives an attempt up begins another at once (ConnectionAttempt)
+constexpr double kLongest_s = 3600;  // replace_s is less
+
+}  // namespace
+
+RingNeighbour::RingNeighbour(Side side, int index, std::string name, Connections connections, Replace replace)
+    : side_(side), index_(index), name_(std::move(name)), replace_(std::move(replace)) {
+  for (auto& connection : connections) {
+    streams_.emplace_back();
+    streams_.back().messages = std::make_unique<FtarStream>(std::move(connection));
+  }
+}
+
+/// In its handler. What the stream has under way is forgotten: the report tells what of it has come.
+void RingNeighbour::take_error(int number, const Error& error) {
+  if (error.scope() != kernels::Scope::link) throw;
+  Stream& broken = stream(number);
+  if (!broken.messages) return lose(error.what());
+  const bool has_lost_its_way = broken.messages->connection().has_lost_its_way();
+  const bool was_unused = side_ == Side::before && broken.is_unproven();
+  if (!has_lost_its_way && !was_unused) return lose(error.what());
+  if (!broken.is_unproven()) broken.heard_s = broken.messages->heard_s();
+  broken.receiver.reset();
+  broken.report.reset();
+  broken.messages.reset();
+  broken.replacement = replace_(number, has_lost_its_way ? kLongest_s : kAnother_s);
+}
+
+void RingNeighbour::lose(const std::string& why) {
+  loss_ = {.cause = Cause::peer, .peer = index_, .sentence = "exchange with " + name_ + ": " + why};
+}
+
+void RingNeighbour::end(int number, int at_fault, const std::string& name_at_fault) {
+  stream(number).has_ended = true;
+  if (!std::all_of(streams_.begin(), streams_.end(), [](const Stream& other) { return other.has_ended; }))
+    return;
+  loss_ = {.cause = Cause::peer,
+           .peer = at_fault,
+           .sentence = name_ + " has ended the exchange" +
+                       (at_fault == index_ ? "" : " because of " + name_at_fault)};
+}
+
+void RingNeighbour::end_with(const FtarMessage& message) {
+  for (Stream& each : streams_)
+    if (each.messages) each.messages->end_with(message);
+}
+
+bool RingNeighbour::is_whole() const {
+  return std::all_of(streams_.begin(), streams_.end(),
+                     [](const Stream& each) { return each.messages && !each.report; });
+}
+
+void RingNeighbour::post(const FtarMessage& message) {
+  if (streams_.front().messages) streams_.front().messages->post(message);
+}
+
+std::size_t RingNeighbour::queued() const {
+  std::size_t waiting = 0;
+  for (const Stream& each : streams_) waiting += each.messages ? each.messages->queued() : 0;
+  return waiting;
+}
+
+void RingNeighbour::tell_alive() {
+  for (Stream& each : streams_)
+    if (!loss_ && stands(each)) each.messages->post_alive();
+}
+
+bool RingNeighbour::is_silent_since(double time_s) const {
+  return std::all_of(streams_.begin(), streams_.end(), [&](const Stream& each) {
+    return (each.is_unproven() ? each.heard_s : each.messages->heard_s()) < time_s;
+  });
+}
+
+void RingNeighbour::forgive(double pause_s) {
+  for (Stream& each : streams_) {
+    if (each.messages) each.messages->forgive(pause_s);
+    each.heard_s += pause_s;
+  }
+}
+
+bool RingNeighbour::prepare_to_sleep(std::vector<pollfd>& polled) {
+  return loss_ || std::all_of(streams_.begin(), streams_.end(), [&](const Stream& each) {
+           return !stands(each) || each.messages->prepare_to_sleep(polled);
+         });
+}
+
+double RingNeighbour::next_departure_s() const {
+  double next_s = 0;
+  for (const Stream& each : streams_) {
+    const auto until_s = each.messages ? each.messages->waits_until_s() : std::nullopt;
+    if (until_s && (next_s == 0 || *until_s < next_s)) next_s = *until_s;
+  }
+  return next_s;
+}
+
+}  // namespace tenax::comm
