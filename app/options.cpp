@@ -1,5 +1,6 @@
 #include "app/options.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -54,6 +55,15 @@ int most_microbatches(int even, int pipelines) {
 double of_stage_s(const std::vector<double>& times_ms, std::size_t stage) {
   if (times_ms.empty()) return 0;
   return times_ms[times_ms.size() == 1 ? 0 : stage] * kSecondsPerMs;
+}
+
+/// A path that is silent has been given up, at the latest, and another one taken.
+double longest_reroute_s(const io::Deck& deck, const std::vector<std::string>& addresses) {
+  constexpr double kAnother_s = 1;
+  const bool has_verbs = std::any_of(addresses.begin(), addresses.end(), [](const std::string& address) {
+    return address.starts_with("verbs:");
+  });
+  return has_verbs ? 2 * verbs_settings(deck).silence_s + kAnother_s : 0;
 }
 
 }  // namespace
@@ -178,7 +188,8 @@ kernels::UpdateRule update_rule(const io::OptimizerSection& section, double lear
           .step = number};
 }
 
-comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device) {
+comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device,
+                                   const std::vector<std::string>& addresses) {
   constexpr std::size_t kGpuKib = 8192;  // as the paper's (ft-hsdp, 4.2)
   comm::FtarOptions options;
   if (deck.replicas.chunk_kib > 0)
@@ -192,7 +203,8 @@ comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind dev
   // Ranks of a replica wait in a group for one that waits for another replica: they must not give up first.
   options.deadline_s = deck.comm.deadline_s / 2;
   options.alive_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms);
-  options.dead_s = kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms);
+  options.dead_s = std::max(kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms),
+                            longest_reroute_s(deck, addresses));
   options.link_gbps = is_emulated(deck) ? deck.device.link_gbps : 0;
   return options;
 }

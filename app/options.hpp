@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tenax::io {
@@ -75,8 +76,9 @@ comm::TransportKind transport_kind(io::TransportKind kind);
 comm::VerbsPortOptions verbs_port_options(const io::Deck& deck);
 /// For a rank, whose number on its host is still to be filled in.
 comm::VerbsSettings verbs_settings(const io::Deck& deck);
-/// How replicas exchange their sums, which lie on such a device.
-comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device);
+/// How replicas exchange their sums, which lie on such a device, over a transport of these addresses.
+comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind device,
+                                   const std::vector<std::string>& addresses);
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index);
 kernels::EmulatedOptions emulated_device_options(const io::Deck& deck, int rank);
 /// What the emulated device takes instead of computing.

@@ -17,24 +17,38 @@ bool may_use_verbs(const io::Deck& deck) {
          deck.comm.transport == io::TransportKind::automatic;
 }
 
+/// A ring to receive into, and one to send from.
+std::int64_t connection_bytes(const io::Deck& deck) {
+  return 2 * static_cast<std::int64_t>(verbs_settings(deck).ring_bytes);
+}
+
+/// With the replicas before and after in the ring. What they exchange is registered too, where that is allowed.
+std::int64_t replicas_bytes(const io::Deck& deck) {
+  return deck.parallel.replicas > 1 ? 2 * deck.replicas.connections * connection_bytes(deck) : 0;
+}
+
 std::int64_t message_bytes(const parallel::Layout& layout) {
   return layout.microbatch.rows() * layout.config.hidden_size *
          static_cast<std::int64_t>(kernels::bytes_of(layout.config.compute_dtype));
+}
+
+std::int64_t delegates_bytes(const io::Deck& deck, const parallel::Layout& layout,
+                             const kernels::Device& device) {
+  if (deck.pipeline.p2p == io::P2p::direct) return 0;
+  const std::int64_t neighbours = std::min(layout.grid.pipeline - 1, 2);
+  const int sockets = pipeline_options(deck).sockets_per_link;
+  const std::int64_t delegates = neighbours * (sockets > 0 ? sockets : parallel::kDefaultDelegates);
+  // A delegate at either end of each direction has a connection.
+  const std::int64_t rings = delegates * 2 * connection_bytes(deck);
+  const bool has_buffers = device.has_data() && !device.is_host_memory();
+  return rings + (has_buffers ? delegates * comm::kBuffersPerDelegate * message_bytes(layout) : 0);
 }
 
 }  // namespace
 
 std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
                               const kernels::Device& device) {
-  if (!may_use_verbs(deck) || deck.pipeline.p2p == io::P2p::direct) return 0;
-  const std::int64_t neighbours = std::min(layout.grid.pipeline - 1, 2);
-  const int sockets = pipeline_options(deck).sockets_per_link;
-  const std::int64_t delegates = neighbours * (sockets > 0 ? sockets : parallel::kDefaultDelegates);
-  const auto ring = static_cast<std::int64_t>(verbs_settings(deck).ring_bytes);
-  // A delegate at either end of each direction has a connection: a ring to receive into, and one to send from.
-  const std::int64_t rings = delegates * 2 * 2 * ring;
-  const bool has_buffers = device.has_data() && !device.is_host_memory();
-  return rings + (has_buffers ? delegates * comm::kBuffersPerDelegate * message_bytes(layout) : 0);
+  return may_use_verbs(deck) ? delegates_bytes(deck, layout, device) + replicas_bytes(deck) : 0;
 }
 
 std::string locked_memory_obstacle(std::int64_t registered_bytes, std::optional<std::int64_t> allowed) {

@@ -14,8 +14,9 @@ struct Deck;
 
 namespace tenax::app {
 
-/// Bytes that the rank with most neighbours registers: the rings of its delegates' connections, and
-/// where the host cannot read the device's memory the buffers that messages are sent from. With
+/// Bytes that the rank with most neighbours registers: the rings of its delegates' connections and of
+/// those with other replicas, and where the host cannot read the device's memory the buffers that
+/// messages are sent from. With
 /// comm.transport = "auto" as if all connections went over RDMA; 0 where none may.
 std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
                               const kernels::Device& device);

@@ -19,13 +19,6 @@ std::string joined(const std::vector<std::string>& addresses) {
   return text;
 }
 
-/// Where a rank takes connections of other replicas: sums over them go over streams, which RDMA's are not.
-std::vector<std::string> addresses_for_replicas(const comm::Transport& transport) {
-  std::vector<std::string> addresses = transport.addresses();
-  std::erase_if(addresses, [](const std::string& address) { return address.starts_with("verbs:"); });
-  return addresses;
-}
-
 std::vector<std::string> parted(const std::string& text) {
   std::vector<std::string> addresses;
   std::istringstream stream(text);
@@ -92,7 +85,7 @@ resilience::MembershipMember::Options ReplicaLink::member_options(const comm::Tr
           .build = build.text(),
           .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
           .host = rank_.world().host(),
-          .addresses = rank_.control().all_gather(joined(addresses_for_replicas(transport))),
+          .addresses = rank_.control().all_gather(joined(transport.addresses())),
           .samples = sample_rules(deck),
           .train_steps = deck.run.train_steps,
           .heartbeat_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms),

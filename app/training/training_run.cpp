@@ -103,7 +103,8 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
                                                const parallel::PipelineContext& context,
                                                const ExchangedState& state) {
   const io::ReplicasSection& section = rank_.deck().replicas;
-  comm::FtarOptions exchange = exchange_options(rank_.deck(), machine.device().kind());
+  comm::FtarOptions exchange =
+      exchange_options(rank_.deck(), machine.device().kind(), machine.transport()->addresses());
   exchange.memory = state.gradients;
   rehearse(parts);
   ReplicaLink link(rank_, machine, build_);

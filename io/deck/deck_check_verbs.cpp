@@ -19,22 +19,12 @@ void check_devices(const VerbsSection& verbs, const Origins& origins) {
   }
 }
 
-/// What replicas say to each other goes over streams of bytes.
-void refuse_between_replicas(const Deck& deck, const Origins& origins) {
-  if (deck.comm.transport == TransportKind::verbs && deck.parallel.replicas > 1)
-    origins.fail(
-        {"comm.transport", "parallel.replicas"},
-        "comm.transport = \"verbs\" does not carry gradients between replicas; use \"auto\", which takes "
-        "RDMA within a replica, or \"tcp\"");
-}
-
 }  // namespace
 
 void check_verbs(const Deck& deck, const Origins& origins) {
   constexpr std::int64_t kPageKib = 4;
   const VerbsSection& verbs = deck.verbs;
   check_devices(verbs, origins);
-  refuse_between_replicas(deck, origins);
   if (verbs.ring_kib % kPageKib != 0)
     origins.fail({"verbs.ring_kib"}, "verbs.ring_kib = " + std::to_string(verbs.ring_kib) +
                                          " is not a multiple of " + std::to_string(kPageKib) +

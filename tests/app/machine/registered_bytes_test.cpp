@@ -28,6 +28,16 @@ TEST(RegisteredBytes, are_rings_for_each_delegate_of_either_neighbour_and_direct
   EXPECT_EQ(bytes_of(4, io::TransportKind::automatic), 2 * 2 * 2 * 2 * kMib);
 }
 
+TEST(RegisteredBytes, are_rings_for_each_connection_with_other_replicas) {
+  io::Deck deck = small_deck(1, 1, 1);
+  deck.comm.transport = io::TransportKind::verbs;
+  deck.parallel.replicas = 3;
+  deck.replicas.connections = 2;
+  deck.verbs.ring_kib = 1024;
+  const auto device = kernels::create_cpu_device();
+  EXPECT_EQ(registered_bytes(deck, plan_layout(deck, 1e11, std::size_t{1} << 40), *device), 2 * 2 * 2 * kMib);
+}
+
 TEST(RegisteredBytes, are_none_where_no_message_can_go_over_rdma) {
   EXPECT_EQ(bytes_of(1, io::TransportKind::verbs), 0);
   EXPECT_EQ(bytes_of(4, io::TransportKind::tcp), 0);

@@ -70,15 +70,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"verbs.devices=[a, b, a]", "verbs.devices: verbs.devices names \"a\" twice"},
         Refusal{"verbs.device=a", "verbs.device: unknown key verbs.device; did you mean verbs.devices?"}));
 
-TEST(VerbsDeck, is_a_runs_transport_but_not_between_replicas) {
+TEST(VerbsDeck, is_a_runs_transport_between_replicas_too) {
   const TemporaryFolder folder;
-  const Deck deck = read_deck(folder.write("d.toml", with("[verbs]\nsilence_ms = 500\n")),
-                              {"comm.transport=verbs", "verbs.devices=[mlx5_0]"});
+  const Deck deck = read_deck(
+      folder.write("d.toml", with("[verbs]\nsilence_ms = 500\n")),
+      {"comm.transport=verbs", "verbs.devices=[mlx5_0]", "parallel.replicas=2", "batch.global_batch_size=8"});
   EXPECT_EQ(deck.comm.transport, TransportKind::verbs);
   EXPECT_EQ(deck.verbs.silence_ms, 500);
-  expect_refused({kSmallDeck,
-                  {"comm.transport=verbs", "parallel.replicas=2", "batch.global_batch_size=8"},
-                  "command line: comm.transport: comm.transport = \"verbs\" does not carry gradients"});
 }
 
 TEST(VerbsDeck, may_state_defaults_and_comes_back_the_same) {
