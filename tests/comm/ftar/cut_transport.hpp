@@ -23,6 +23,8 @@ class Cuts {
     if (open_.empty()) return;
     auto victim = open_.begin();
     std::advance(victim, random() % open_.size());
+    ++cuts_[victim->first];
+    for (Cut* const end : victim->second) end->mark();
     for (Cut* const end : victim->second) end->cut();
   }
   /// Connections that were made, the accepted ones not counted.
@@ -30,11 +32,26 @@ class Cuts {
     const std::lock_guard lock(mutex_);
     return made_;
   }
-  std::unique_ptr<Connection> add(Key key, std::unique_ptr<Connection> connection, bool is_made) {
+  /// So far.
+  int of(const Key& key) {
     const std::lock_guard lock(mutex_);
-    made_ += is_made ? 1 : 0;
+    return cuts_[key];
+  }
+  /// One that was accepted.
+  std::unique_ptr<Connection> add(const Key& key, std::unique_ptr<Connection> connection) {
+    const std::lock_guard lock(mutex_);
     auto cut = std::make_unique<Cut>(*this, key, std::move(connection));
-    open_[std::move(key)].insert(cut.get());
+    open_[key].insert(cut.get());
+    return cut;
+  }
+  /// One that was made when there had been so many cuts: the other end may have been cut since.
+  std::unique_ptr<Connection> add_made(const Key& key, std::unique_ptr<Connection> connection,
+                                       int cuts_before) {
+    const std::lock_guard lock(mutex_);
+    ++made_;
+    auto cut = std::make_unique<Cut>(*this, key, std::move(connection));
+    open_[key].insert(cut.get());
+    if (cuts_[key] != cuts_before) cut->cut();
     return cut;
   }
 
@@ -49,8 +66,10 @@ class Cuts {
       open->second.erase(this);
       if (open->second.empty()) all_.open_.erase(open);
     }
+    /// Both ends, before either ends the other.
+    void mark() { is_cut_ = true; }
     void cut() {
-      is_cut_ = true;
+      mark();
       inner().shut_down();
     }
     bool has_lost_its_way() const override { return is_cut_ || inner().has_lost_its_way(); }
@@ -63,6 +82,7 @@ class Cuts {
 
   std::mutex mutex_;
   std::map<Key, std::set<Cut*>> open_;
+  std::map<Key, int> cuts_;
   int made_ = 0;
 };
 
@@ -74,11 +94,13 @@ class CutTransport final : public Transport {
   std::vector<std::string> addresses() const override { return inner_->addresses(); }
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, kernels::Deadline deadline) override {
-    return cuts_.add({rank_, peer.rank, purpose}, inner_->connect(peer, address, purpose, deadline), true);
+    const Cuts::Key key{rank_, peer.rank, purpose};
+    const int before = cuts_.of(key);
+    return cuts_.add_made(key, inner_->connect(peer, address, purpose, deadline), before);
   }
   std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                      kernels::Deadline deadline) override {
-    return cuts_.add({peer.rank, rank_, purpose}, inner_->accept(peer, purpose, deadline), false);
+    return cuts_.add({peer.rank, rank_, purpose}, inner_->accept(peer, purpose, deadline));
   }
 
  private:
