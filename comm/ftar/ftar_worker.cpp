@@ -17,8 +17,6 @@ using kernels::steady_now_s;
 using Cause = FtarFailure::Cause;
 
 constexpr double kLook_s = 0.005;  // between two looks whether the epoch is frozen
-// A neighbour on another core may answer sooner than a sleep would end. A yield leaves the core to whoever wants it.
-constexpr int kYields = 200;
 constexpr auto kLook = std::chrono::microseconds(5000);
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
@@ -104,7 +102,7 @@ RingExchange::Settings FtarWorker::settings() const {
 
 void FtarWorker::exchange() {
   double moved_s = steady_now_s();
-  for (int patience = 0;;) {
+  while (true) {
     throw_if_over();
     keep_alive();
     take_buckets();
@@ -112,15 +110,10 @@ void FtarWorker::exchange() {
     control_->add(exchange_->take_transfers());
     if (exchange_->take_completed() > 0) control_->notify();
     if (has_moved || exchange_->is_idle()) moved_s = steady_now_s();
-    if (has_moved) {
-      patience = kYields;
-    } else if (patience > 0) {
-      --patience;
-      std::this_thread::yield();
-    } else {
-      throw_if_nothing_moves(moved_s);
-      sleep();
-    }
+    if (has_moved) continue;
+    // At once: a thread that yields keeps its core from ranks that have something to do, as kernels since 6.6 pick it again.
+    throw_if_nothing_moves(moved_s);
+    sleep();
   }
 }
 
