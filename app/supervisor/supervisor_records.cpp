@@ -31,7 +31,7 @@ void SupervisorRecords::open_files(std::int64_t steps_done) {
       [this](std::int64_t step, const std::string& name, const JsonObject& details) {
         events_.write_of_step(step, name, {}, details);
       },
-      console_, false);
+      IterationWatch::Voice{.console = console_, .says_so = false});
   replicas_.emplace(deck_.detect, events_, console_);
 }
 

@@ -1,5 +1,6 @@
 #include "app/training/iteration_watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/units.hpp"
@@ -10,12 +11,13 @@ namespace tenax::app {
 using kernels::steady_now_s;
 using resilience::Change;
 
-IterationWatch::IterationWatch(const io::DetectSection& section, WriteEvent write, Console& console,
-                               bool says_so)
-    : write_(std::move(write)), console_(console), says_so_(says_so) {
+IterationWatch::IterationWatch(const io::DetectSection& section, WriteEvent write, const Voice& voice)
+    : write_(std::move(write)), voice_(voice) {
   if (!section.enabled) return;
   const resilience::DetectionOptions options{
-      .min_change = section.min_change, .hazard = section.hazard, .warmup = static_cast<int>(section.warmup)};
+      .min_change = voice.is_crowded ? std::max(section.min_change, kCrowdedChange) : section.min_change,
+      .hazard = section.hazard,
+      .warmup = static_cast<int>(section.warmup)};
   tracker_.emplace(resilience::make_run_length_detector(options), options);
 }
 
@@ -39,11 +41,11 @@ void IterationWatch::tell(const Change& change) {
              .add("probability", change.probability)
              .add("before_ms", before_ms)
              .add("after_ms", after_ms));
-  if (!says_so_) return;
-  console_.say(format("step %lld: iterations take %.4g ms since step %lld, and took %.4g ms before (%s)",
-                      static_cast<long long>(change.detected_at), after_ms,
-                      static_cast<long long>(change.iteration), before_ms,
-                      change.is_onset() ? "onset" : "relief"));
+  if (!voice_.says_so) return;
+  voice_.console.say(
+      format("step %lld: iterations take %.4g ms since step %lld, and took %.4g ms before (%s)",
+             static_cast<long long>(change.detected_at), after_ms, static_cast<long long>(change.iteration),
+             before_ms, change.is_onset() ? "onset" : "relief"));
 }
 
 }  // namespace tenax::app

@@ -18,11 +18,19 @@ namespace tenax::app {
 using WriteEvent =
     std::function<void(std::int64_t step, const std::string& name, const io::JsonObject& details)>;
 
+/// The least change of iterations that is told where ranks share cores, as a share of the level before. Alone on two
+/// cores, four ranks' levels have been seen to move by a third within a minute.
+inline constexpr double kCrowdedChange = 0.5;
+
 /// Rank 0's; elsewhere it would see what rank 0 sees. One thread.
 class IterationWatch {
  public:
-  /// `console` must outlive it. `says_so`: there too.
-  IterationWatch(const io::DetectSection& section, WriteEvent write, Console& console, bool says_so);
+  struct Voice {
+    Console& console;         ///< must outlive it
+    bool says_so = true;      ///< false: the console hears nothing
+    bool is_crowded = false;  ///< ranks share cores: what changes by less than kCrowdedChange is not told
+  };
+  IterationWatch(const io::DetectSection& section, WriteEvent write, const Voice& voice);
 
   /// The step that ends now. `own_action`: it ran under another schedule, path or placement than the
   /// one before, so a new level begins. What it tells is written, too.
@@ -35,8 +43,7 @@ class IterationWatch {
   void tell(const resilience::Change& change);
 
   WriteEvent write_;
-  Console& console_;
-  const bool says_so_;
+  Voice voice_;
   std::optional<resilience::IterationTracker> tracker_;  // none where the deck wants none
   double seconds_ = 0;
 };

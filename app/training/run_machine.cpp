@@ -10,6 +10,7 @@
 #include "app/machine/registered_bytes.hpp"
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
+#include "app/training/iteration_watch.hpp"
 #include "app/units.hpp"
 #include "comm/nccl/nccl_world.hpp"
 #include "kernels/host.hpp"
@@ -120,8 +121,9 @@ void RunMachine::compare_with_cores() {
   judges_times_ = !crowding.is_crowded();
   if (!judges_times_)
     rank_.console().say(
-        format("note     %d ranks on %d core%s: times are not judged, stragglers go to events.jsonl",
-               crowding.ranks, crowding.cores, crowding.cores == 1 ? "" : "s"));
+        format("note     %d ranks on %d core%s: times are not judged, stragglers and changes of %.0f %% go "
+               "to events.jsonl",
+               crowding.ranks, crowding.cores, crowding.cores == 1 ? "" : "s", 100 * kCrowdedChange));
 }
 
 parallel::PipelineContext RunMachine::create_context(const parallel::Layout& layout) {

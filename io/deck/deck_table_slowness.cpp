@@ -9,7 +9,8 @@ void add_detect(Keys& keys) {
   Rows<S> detect(keys, "detect", &Deck::detect);
   detect("enabled", &S::enabled, "Tell when iterations have become slower (onset) or fast again (relief).");
   detect("min_change", &S::min_change,
-         "The least change of the iteration time that is told, as a share of it.")
+         "The least change of the iteration time that is told, as a share of it; at least 0.5 where CPU "
+         "ranks share cores.")
       .within({0.03, 1, false, false});
   detect("hazard", &S::hazard, "How many iterations are expected from one change to the next.")
       .at_least(10)

@@ -47,6 +47,7 @@ do_neighbour() {
 }
 do_alone() {
   local run events=0
+  keep_awake
   for ((run = 1; run <= runs; ++run)); do
     quickstart harmless $run
     events=$((events + $(told told harmless)))
