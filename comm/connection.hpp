@@ -63,6 +63,9 @@ class Connection {
   /// Such a payload is not on its way before receive_payload() waits for it, and once that has returned or thrown nothing
   /// of it lands any more. By default, and where a connection cannot do so: nothing. The receiving thread's.
   virtual void offer(std::uint64_t least_bytes) { static_cast<void>(least_bytes); }
+  /// Bytes of payloads so far that no processor of this end has copied: its network card read or wrote them where they
+  /// lie. Any thread.
+  virtual std::uint64_t uncopied_bytes() const { return 0; }
   /// Throws as receive() would, where a broken connection is known at once. For a thread that waits
   /// for the peer in another way.
   virtual void check() const {}

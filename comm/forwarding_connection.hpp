@@ -26,6 +26,7 @@ class ForwardingConnection : public Connection {
     inner_->receive_payload(payload, deadline);
   }
   void offer(std::uint64_t least_bytes) override { inner_->offer(least_bytes); }
+  std::uint64_t uncopied_bytes() const override { return inner_->uncopied_bytes(); }
   void check() const override { inner_->check(); }
   std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
   PolledStream* stream() override { return inner_->stream(); }

@@ -42,8 +42,8 @@ class ChannelObserver {
   virtual void on_delivered(const OutgoingPtr& message) = 0;
   /// Incoming channels have messages to acknowledge, or a new connection on which to do so again.
   virtual void on_arrival() = 0;
-  /// A connection took so many bytes of a message.
-  virtual void on_sent(std::uint64_t payload_bytes) = 0;
+  /// A processor has copied so many bytes of a message into a connection, or out of one.
+  virtual void on_copied(std::uint64_t bytes) = 0;
   /// The link cannot go on.
   virtual void on_failure(const Failure& failure) = 0;
 };

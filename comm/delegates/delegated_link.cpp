@@ -57,14 +57,14 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   Signal* signal() override { return &signal_; }
   std::string describe() const override { return parties_.describe(); }
   void set_delegates(int delegates) override;
-  std::uint64_t copied_bytes() const override { return copied_sending_ + inbox_.copied_bytes(); }
+  std::uint64_t copied_bytes() const override { return copied_bytes_ + inbox_.copied_bytes(); }
 
  private:
   void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) override;
   void on_farewell() override;
   void on_delivered(const OutgoingPtr& message) override;
   void on_arrival() override { acknowledger_.notify(); }
-  void on_sent(std::uint64_t payload_bytes) override { copied_sending_ += payload_bytes; }
+  void on_copied(std::uint64_t bytes) override { copied_bytes_ += bytes; }
   void on_failure(const Failure& failure) override;
 
   std::unique_ptr<Copier> make_copier(const DelegateOptions& options);
@@ -92,7 +92,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   int delegates_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t undelivered_ = 0;
-  std::atomic<std::uint64_t> copied_sending_ = 0;
+  std::atomic<std::uint64_t> copied_bytes_ = 0;
 
   SharedBufferPool shared_buffers_;
   Inbox inbox_;

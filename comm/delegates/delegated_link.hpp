@@ -37,7 +37,8 @@ class DelegatedLink : public Link {
   /// Sets the number of delegates per direction, from the next message on. Both ends call it with
   /// the same number, while no transfer is under way. New connections are made at once.
   virtual void set_delegates(int delegates) = 0;
-  /// Bytes of messages that processors of this end copied into connections and out of them.
+  /// Bytes of messages that processors of this end copied: into connections, out of them, and from host memory to
+  /// host memory.
   virtual std::uint64_t copied_bytes() const = 0;
 };
 

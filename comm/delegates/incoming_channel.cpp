@@ -80,7 +80,9 @@ void IncomingChannel::deliver(Connection& connection, const MessageHeader& heade
 }
 
 void IncomingChannel::read_payload(Connection& connection, std::span<std::byte> memory) const {
+  const std::uint64_t uncopied_before = connection.uncopied_bytes();
   connection.receive_payload(memory, kernels::Deadline::after_s(parties_.deadline_s));
+  observer_.on_copied(memory.size() - (connection.uncopied_bytes() - uncopied_before));
 }
 
 /// The sender's device is writing: only a sender that is gone, or in trouble, does not get there.

@@ -95,9 +95,10 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
       header.shared_buffer = message.host_buffer.shared_id;
       header.payload_bytes = 0;
     }
+    const std::uint64_t uncopied_before = connection.uncopied_bytes();
     const bool is_sent = transmit_payload(connection, message, header);
     last_left_s_ = steady_now_s() - header.late_s;
-    observer_.on_sent(header.payload_bytes);
+    observer_.on_copied(header.payload_bytes - (connection.uncopied_bytes() - uncopied_before));
     return is_sent;
   } catch (const kernels::Error& error) {
     if (error.scope() != kernels::Scope::link) fail(failure_of(std::current_exception()));

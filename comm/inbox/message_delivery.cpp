@@ -73,7 +73,6 @@ void MessageDelivery::read(const Inbox::Read& read) {
     release();
     throw;
   }
-  state_.buffers.count_copied(header_.payload_bytes);
   arrive(std::move(message));
 }
 

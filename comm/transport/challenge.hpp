@@ -11,6 +11,9 @@
 
 namespace tenax::comm {
 
+/// What an end says of another one whose proof is wrong.
+inline constexpr char kNotOfThisJob[] = "refused: not of this job";
+
 /// One end's part of one connection; never used for a second one. Each end draws a nonce and sends
 /// it in clear. A proof is HMAC-SHA-256, under the secret, of the proving end, both nonces, and a
 /// claim: bytes that both ends know of the connection (its request, and what they said before). A proof that somebody

@@ -44,7 +44,7 @@ bool run_handshake(int socket, Handshake& handshake, const OutgoingHandshake& at
     if (!write_all(socket, handshake.take(message))) return false;
   }
   if (!handshake.is_proven())
-    throw_link_error(attempt.where, "refused: another process than the rank looked for answers there");
+    throw_link_error(attempt.where, std::string(kNotOfThisJob) + ", or not the process that was looked for");
   return true;
 }
 

@@ -46,13 +46,13 @@ std::string ProvenMessages::receive() {
   std::uint32_t length = 0;
   read(proof);
   read(std::as_writable_bytes(std::span(&length, 1)));
-  if (length < 1 || length > 1 + kMost) throw_link_error(where_, "refused: not of this job");
+  if (length < 1 || length > 1 + kMost) throw_link_error(where_, kNotOfThisJob);
   std::vector<std::byte> marked(length);
   read(marked);
   const auto begin = std::as_bytes(std::span(&length, 1));
   said_.insert(said_.end(), begin.begin(), begin.end());
   said_.insert(said_.end(), marked.begin(), marked.end());
-  if (!challenge_.is_proven(said_, proof)) throw_link_error(where_, "refused: not of this job");
+  if (!challenge_.is_proven(said_, proof)) throw_link_error(where_, kNotOfThisJob);
   const std::string text(reinterpret_cast<const char*>(marked.data()) + 1, marked.size() - 1);
   if (marked.front() == static_cast<std::byte>(kRefusal)) throw_link_error(where_, "refused: " + text);
   return text;

@@ -76,6 +76,7 @@ bool IncomingRing::receive_offered(std::span<std::byte> payload, kernels::Deadli
     queue_pair_.end();  // what is still on its way lands nowhere
     throw;
   }
+  uncopied_bytes_ += payload.size();
   return true;
 }
 

@@ -1,6 +1,7 @@
 // IncomingRing: the receiving half of a connection, and the ring that the other end writes into.
 #pragma once
 
+#include <atomic>
 #include <deque>
 
 #include "comm/verbs/frame.hpp"
@@ -26,6 +27,8 @@ class IncomingRing {
   /// As Connection's.
   std::optional<MessageHeader> receive(kernels::Deadline deadline);
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline);
+  /// Of payloads that were written where they are received. Any thread.
+  std::uint64_t uncopied_bytes() const { return uncopied_bytes_; }
 
   /// As PolledStream's; after take(), others may come. Throws Error(link) where what has come is no part of a stream.
   std::span<const std::byte> peek();
@@ -69,6 +72,7 @@ class IncomingRing {
   std::size_t occupied_ = 0;       // bytes of the ring
   Credit credit_;                  // to be returned
   std::uint64_t asked_bytes_ = 0;  // of a payload that waits for an answer
+  std::atomic<std::uint64_t> uncopied_bytes_{0};
 };
 
 }  // namespace tenax::comm::verbs

@@ -45,6 +45,7 @@ void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> 
       send_frames(head, payload, use, deadline);
     if (use && !wait_for_all(deadline))
       throw_link_error(peer_.where(), "the other end acknowledged nothing more before the deadline");
+    if (use) uncopied_bytes_ += payload.size();
     leave_to_watch();
   });
 }

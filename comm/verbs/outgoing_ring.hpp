@@ -50,6 +50,8 @@ class OutgoingRing final : public RingWatch {
   /// Nothing is sent any more, or read from memory that is being sent.
   void give_up() noexcept;
   std::uint64_t frames() const { return frames_sent_; }
+  /// Of payloads that send() had the device read where they lie. Any thread.
+  std::uint64_t uncopied_bytes() const { return uncopied_bytes_; }
 
   kernels::Deadline look() override;
   int channel() const override { return is_watched_ ? queue_pair_.channel() : -1; }
@@ -98,7 +100,7 @@ class OutgoingRing final : public RingWatch {
   bool is_broken_ = false;
   bool is_asking_ = false;  // a header has been sent whose payload waits for an answer, and
   OfferedMemory answer_;    // when it has come, this
-  std::atomic<std::uint64_t> least_offered_{0};
+  std::atomic<std::uint64_t> least_offered_{0}, uncopied_bytes_{0};
   std::mutex mutex_;         // held while a thread uses all above
   bool is_watched_ = false;  // the other thread's: its last look found nobody sending
   const double silence_s_;

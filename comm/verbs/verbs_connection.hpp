@@ -50,6 +50,9 @@ class VerbsConnection final : public Connection, public PathUser {
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override;
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void offer(std::uint64_t least_bytes) override;
+  std::uint64_t uncopied_bytes() const override {
+    return outgoing_.uncopied_bytes() + incoming_.uncopied_bytes();
+  }
   void check() const override;
   PolledStream* stream() override { return &stream_; }
   void shut_down() noexcept override;

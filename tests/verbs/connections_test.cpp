@@ -82,12 +82,7 @@ TEST_F(SoftRdma, connections_leave_nothing_behind) {
 }
 
 TEST_F(SoftRdma, refuses_another_jobs_secret) {
-  const auto stranger = transport_over("rxe_a0", kPatience_s, JobSecret::draw());
-  const std::string message = error_of(
-      [&] { stranger->connect(pair.peers[1], pair.peers[1].addresses[0], "test", Deadline::after_s(20)); });
-  EXPECT_NE(message.find("refused: "), std::string::npos) << message;
-  send_messages(zero(), 1, 3);
-  expect_messages(one(), 1, 3);
+  expect_another_job_is_refused(pair, *transport_over("rxe_a0", kPatience_s, JobSecret::draw()));
 }
 
 TEST_F(SoftRdma, keeps_no_peer_out_for_2000_strangers) {

@@ -76,7 +76,7 @@ TEST_F(MessageServers, carry_messages_of_the_most_length_both_ways) {
 
 TEST_F(MessageServers, refuse_who_does_not_know_the_secret_with_one_error) {
   const std::string error = error_of([&] { connect("stranger", JobSecret::draw()); });
-  EXPECT_NE(error.find("refused"), std::string::npos) << error;
+  EXPECT_NE(error.find("refused: not of this job"), std::string::npos) << error;
   EXPECT_TRUE(handler.heard().empty());
 }
 
@@ -196,7 +196,7 @@ TEST_F(MessageServers, are_not_taken_for_one_that_was_there_before) {
   const std::string error = error_of([&] {
     MessageClient({.secret = one_job(), .addresses = {address}, .purpose = "member", .deadline = soon()});
   });
-  EXPECT_NE(error.find("refused"), std::string::npos) << error;
+  EXPECT_NE(error.find("refused: not of this job"), std::string::npos) << error;
 }
 
 TEST_F(MessageServers, tell_the_time_once_for_each_wish) {

@@ -165,8 +165,21 @@ inline void expect_strangers_are_refused(ConnectedPair& pair) {
   const std::string message =
       error_of([&] { pair.transports[0]->connect(pair.peers[1], address, "test", Deadline::after_s(20)); });
   EXPECT_NE(message.find("connecting to rank 1 (here) for test"), std::string::npos) << message;
-  EXPECT_NE(message.find("refused"), std::string::npos) << message;
+  EXPECT_NE(message.find(": refused: not of this job"), std::string::npos) << message;
   pair.connect();  // nobody else is disturbed
+  send_messages(*pair.ends[0], 1, 1);
+  expect_messages(*pair.ends[1], 1, 1);
+}
+
+/// `other` is of a job that has another secret. Which end calls makes no difference.
+inline void expect_another_job_is_refused(ConnectedPair& pair, Transport& other) {
+  const Peer of_other{0, "rank 0 (there)", other.addresses()};
+  const auto refusal = [](Transport& caller, const Peer& called) {
+    return error_of([&] { caller.connect(called, called.addresses[0], "test", Deadline::after_s(20)); });
+  };
+  for (const std::string& message : {refusal(other, pair.peers[1]), refusal(*pair.transports[1], of_other)})
+    EXPECT_NE(message.find(": refused: not of this job"), std::string::npos) << message;
+  pair.connect();
   send_messages(*pair.ends[0], 1, 1);
   expect_messages(*pair.ends[1], 1, 1);
 }

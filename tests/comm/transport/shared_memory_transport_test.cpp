@@ -15,8 +15,8 @@ namespace {
 
 class SharedMemoryTransport : public ::testing::Test {
  protected:
-  static std::unique_ptr<Transport> shm() {
-    return create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = one_job()});
+  static std::unique_ptr<Transport> shm(const JobSecret& secret = one_job()) {
+    return create_transport({.kind = TransportKind::shared_memory, .interfaces = {}, .secret = secret});
   }
   ConnectedPair pair{shm(), shm()};
 };
@@ -44,6 +44,9 @@ TEST_F(SharedMemoryTransport, what_was_sent_before_the_end_arrives) {
 TEST_F(SharedMemoryTransport, tells_connections_apart_by_purpose) { expect_connections_are_told_apart(pair); }
 TEST_F(SharedMemoryTransport, refuses_a_header_that_no_end_sends) { expect_nonsense_is_refused(pair); }
 TEST_F(SharedMemoryTransport, refuses_strangers) { expect_strangers_are_refused(pair); }
+TEST_F(SharedMemoryTransport, refuses_another_jobs_secret) {
+  expect_another_job_is_refused(pair, *shm(JobSecret::draw()));
+}
 
 TEST_F(SharedMemoryTransport, says_that_a_process_has_left) {
   pair.transports[1].reset();

@@ -13,9 +13,10 @@
 namespace tenax::comm {
 namespace {
 
-std::unique_ptr<Transport> tcp(const std::vector<std::string>& interfaces = {"lo"}) {
+std::unique_ptr<Transport> tcp(const std::vector<std::string>& interfaces = {"lo"},
+                               const JobSecret& secret = one_job()) {
   return create_transport(
-      {.kind = TransportKind::tcp, .interfaces = interfaces, .deadline_s = 20, .secret = one_job()});
+      {.kind = TransportKind::tcp, .interfaces = interfaces, .deadline_s = 20, .secret = secret});
 }
 
 class TcpTransport : public ::testing::Test {
@@ -46,6 +47,9 @@ TEST_F(TcpTransport, what_was_sent_before_the_end_arrives) {
 TEST_F(TcpTransport, tells_connections_apart_by_purpose) { expect_connections_are_told_apart(pair); }
 TEST_F(TcpTransport, refuses_a_header_that_no_end_sends) { expect_nonsense_is_refused(pair); }
 TEST_F(TcpTransport, refuses_strangers) { expect_strangers_are_refused(pair); }
+TEST_F(TcpTransport, refuses_another_jobs_secret) {
+  expect_another_job_is_refused(pair, *tcp({"lo"}, JobSecret::draw()));
+}
 
 TEST_F(TcpTransport, is_not_held_up_by_a_stranger_who_says_nothing) {
   const std::string& address = pair.peers[1].addresses[0];  // "tcp:127.0.0.1:PORT#…"

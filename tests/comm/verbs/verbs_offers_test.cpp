@@ -224,8 +224,10 @@ TEST_F(VerbsOffers, delegates_offer_the_host_buffers_of_asynchronous_devices) {
     streams[1]->synchronize(patience());
     ASSERT_EQ(to.values(), values);
   }
-  EXPECT_GT(networks[1]->written(host), kBytes)
-      << "a new connection's first messages may come before its offer";
+  const std::size_t written = networks[1]->written(host);
+  EXPECT_GT(written, kBytes) << "a new connection's first messages may come before its offer";
+  EXPECT_EQ(links[0]->copied_bytes(), 0U) << "it leaves from where it lies";
+  EXPECT_EQ(links[1]->copied_bytes(), 20 * kBytes - written);
 }
 
 }  // namespace

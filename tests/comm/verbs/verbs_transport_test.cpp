@@ -36,6 +36,9 @@ TEST_F(VerbsTransport, what_was_sent_before_the_end_arrives_late) {
 TEST_F(VerbsTransport, tells_connections_apart_by_purpose) { expect_connections_are_told_apart(pair()); }
 TEST_F(VerbsTransport, refuses_a_header_that_no_end_sends) { expect_nonsense_is_refused(pair()); }
 TEST_F(VerbsTransport, refuses_strangers) { expect_strangers_are_refused(pair()); }
+TEST_F(VerbsTransport, refuses_another_jobs_secret) {
+  expect_another_job_is_refused(pair(), *verbs_transport(options_of("fake0"), JobSecret::draw()));
+}
 
 TEST_F(VerbsTransport, names_the_ports_at_both_ends) {
   pair().connect();
