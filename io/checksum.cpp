@@ -2,10 +2,10 @@
 
 #include <bit>
 #include <cassert>
-#include <charconv>
 #include <cstring>
 
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 #include "kernels/random.hpp"
 
 namespace tenax::io {
@@ -47,12 +47,10 @@ std::string checksum_text(std::uint64_t checksum) {
 }
 
 std::uint64_t parse_checksum(const std::string& text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (error != std::errc() || stop != end || text.size() != 16)
+  const auto value = kernels::number_of<std::uint64_t>(text, 16);
+  if (!value || text.size() != 16)
     throw kernels::Error(kernels::Scope::rank, "'" + text + "' is not a checksum of 16 hexadecimal digits");
-  return value;
+  return *value;
 }
 
 }  // namespace tenax::io

@@ -5,9 +5,10 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <span>
+
+#include "kernels/number_text.hpp"
 
 namespace tenax::io {
 namespace {
@@ -40,10 +41,8 @@ std::string temporary_prefix(const fs::path& target) {
 /// Whether `name` is `prefix` and the number of a process that there is no more.
 bool is_of_dead_process(const std::string& name, const std::string& prefix) {
   if (!name.starts_with(prefix)) return false;
-  pid_t process = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, process);
-  return error == std::errc() && stop == end && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+  const pid_t process = kernels::number_of<pid_t>(std::string_view(name).substr(prefix.size())).value_or(0);
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include "app/units.hpp"
 #include "kernels/host.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::app {
 
@@ -43,10 +44,11 @@ std::string text_of(const RankNeed& need) {
   return std::to_string(need.needs) + " " + std::to_string(need.available) + " " + need.host;
 }
 
-RankNeed need_of(const std::string& text) {
+RankNeed need_of(std::string_view text) {
   RankNeed need;
-  std::istringstream stream(text);
-  stream >> need.needs >> need.available >> need.host;
+  need.needs = kernels::sent_number<std::size_t>(kernels::take_word(text), "the memory that it needs");
+  need.available = kernels::sent_number<std::size_t>(kernels::take_word(text), "its host's memory");
+  need.host = text;
   return need;
 }
 
@@ -101,13 +103,12 @@ Crowding crowding_of(const std::vector<std::string>& texts) {
     std::set<int> cores;
   };
   std::map<std::string, Host> hosts;
-  for (const std::string& text : texts) {
-    std::istringstream words(text);
-    std::string name;
-    int usable = 0, own = 0;
-    words >> name >> usable;
-    Host& host = hosts[name];
-    for (int core = 0; words >> core; ++own) host.cores.insert(core);
+  for (std::string_view words : texts) {
+    Host& host = hosts[std::string(kernels::take_word(words))];
+    const int usable = kernels::sent_number<int>(kernels::take_word(words), "how many cores it may use");
+    int own = 0;
+    for (; !words.empty(); ++own)
+      host.cores.insert(kernels::sent_number<int>(kernels::take_word(words), "a core that it may use"));
     ++host.ranks;
     host.most = std::max(host.most, usable);
     host.is_limited = host.is_limited || usable != own;

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
-#include <tuple>
+#include <string_view>
 #include <utility>
 
 #include "io/json.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::app {
 namespace {
@@ -18,11 +19,12 @@ using comm::VerbsPortChange;
 constexpr char kTab = '\t';
 const std::string kPort = "port", kReroute = "reroute";
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  std::istringstream in(line);
-  for (std::string word; std::getline(in, word, kTab);) words.push_back(word);
-  return words;
+/// The next word of a line; empty where there is none.
+std::string take_text(std::string_view& line) { return std::string(kernels::take_word(line, kTab)); }
+
+template <class Number>
+Number take_number(std::string_view& line, const char* what) {
+  return kernels::sent_number<Number>(kernels::take_word(line, kTab), what);
 }
 
 /// What is one event.
@@ -41,11 +43,16 @@ class Told {
  public:
   Told(std::int64_t step, const WriteEvent& write) : step_(step), write_(write) {}
 
-  void add(const std::vector<std::string>& words) {
-    if (words.front() == kPort) return write_port(words);
-    Sums& sums = reroutes_[{{std::stoll(words[1]), std::stoll(words[2])}, words[3], words[4], words[5]}];
-    sums.seconds = std::max(sums.seconds, std::stod(words[6]));
-    sums.resent += std::stoll(words[7]);
+  /// Throws Error(rank) where no rank of ours has written the line.
+  void add(std::string_view line) {
+    const std::string kind = take_text(line);
+    const auto rank = take_number<std::int64_t>(line, "its rank");
+    if (kind == kPort) return write_port(rank, line);
+    const auto peer = take_number<std::int64_t>(line, "its peer's rank");
+    Routes routes{{rank, peer}, take_text(line), take_text(line), take_text(line)};
+    Sums& sums = reroutes_[std::move(routes)];
+    sums.seconds = std::max(sums.seconds, take_number<double>(line, "the seconds of a reroute"));
+    sums.resent += take_number<std::int64_t>(line, "the messages that it sent again");
     ++sums.connections;
   }
   void write_reroutes() const {
@@ -62,13 +69,12 @@ class Told {
   }
 
  private:
-  void write_port(const std::vector<std::string>& words) const {
+  void write_port(std::int64_t rank, std::string_view line) const {
     io::JsonObject details;
-    details.add("rank", std::int64_t{std::stoll(words[1])})
-        .add("host", words[2])
-        .add("port", words[3])
-        .add("state", words[4]);
-    words.size() > 5 ? details.add("reason", words[5]) : details.add_json("reason", "null");
+    details.add("rank", rank);
+    for (const char* const name : {"host", "port", "state"}) details.add(name, take_text(line));
+    const std::string reason = take_text(line);
+    reason.empty() ? details.add_json("reason", "null") : details.add("reason", reason);
     write_(step_, kPort, details);
   }
 
@@ -112,7 +118,7 @@ void PathNews::write(comm::ControlGroup& control, std::int64_t step, const Write
   Told told(step, write);
   for (const std::string& text : texts) {
     std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) told.add(words_of(line));
+    for (std::string line; std::getline(lines, line);) told.add(line);
   }
   told.write_reroutes();
 }

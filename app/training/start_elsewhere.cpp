@@ -1,7 +1,6 @@
 #include "app/training/start_elsewhere.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -9,6 +8,7 @@
 
 #include "io/posix_file.hpp"
 #include "io/whole_file.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::app {
 namespace {
@@ -18,7 +18,7 @@ constexpr const char* kExcludedFile = "exclude_hosts.txt";
 /// 0 where it is unset or no number.
 int number_in(const Environment& environment, const char* name) {
   const char* const value = environment(name);
-  return value ? std::atoi(value) : 0;
+  return value ? kernels::number_of<int>(value).value_or(0) : 0;
 }
 
 /// As Slurm calls it: without its domain.

@@ -18,6 +18,7 @@
 #include "comm/staged/staged.hpp"
 #include "comm/world.hpp"
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm {
 
@@ -224,14 +225,14 @@ bool launched_by_mpi() {
     if (std::getenv(mark) != nullptr) return true;
   const char* step = std::getenv("SLURM_STEP_ID");
   if (step == nullptr || std::getenv("SLURM_PROCID") == nullptr) return false;
-  constexpr unsigned long kFirstSpecialStep = 0xfffffff0UL;  // batch, external and interactive steps
-  return std::strtoul(step, nullptr, 10) < kFirstSpecialStep;
+  constexpr std::uint32_t kFirstSpecialStep = 0xfffffff0U;  // batch, external and interactive steps
+  return kernels::number_of<std::uint32_t>(step).value_or(kFirstSpecialStep) < kFirstSpecialStep;
 }
 
 int launched_rank() {
   if (!launched_by_mpi()) return -1;
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return static_cast<int>(std::strtol(rank, nullptr, 10));
+    if (const char* rank = std::getenv(name)) return kernels::number_of<int>(rank).value_or(-1);
   return -1;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "comm/transport/job_secret.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -28,7 +29,7 @@ std::optional<Identity> Identity::of_address(const std::string& address) {
   const std::string digits = address.substr(mark + 1);
   if (digits.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
   Identity identity;
-  identity.value_ = std::stoull(digits, nullptr, 16);
+  identity.value_ = kernels::number_of<std::uint64_t>(digits, 16).value();
   return identity;
 }
 

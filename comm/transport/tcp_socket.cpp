@@ -10,13 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <system_error>
 
 #include "comm/failure.hpp"
 #include "comm/transport/listening_interfaces.hpp"
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -31,12 +30,7 @@ struct SocketAddress {
 };
 
 /// A number that glibc does not cut to 16 bits.
-bool is_port(const std::string& text) {
-  unsigned number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && number <= UINT16_MAX;
-}
+bool is_port(const std::string& text) { return kernels::number_of<std::uint16_t>(text).has_value(); }
 
 SocketAddress resolve(const std::string& host, const std::string& port) {
   if (!is_port(port)) throw_link_error(host + ":" + port, "no port");

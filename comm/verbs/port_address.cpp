@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <sstream>
 
+#include "kernels/number_text.hpp"
+
 namespace tenax::comm::verbs {
 namespace {
 
 constexpr std::size_t kMostName = 80;
+constexpr const char *kInfiniBand = "infiniband", *kEthernet = "ethernet";
 
 std::string hexadecimal(const Gid& gid) {
   std::string text;
@@ -20,12 +23,20 @@ std::string hexadecimal(const Gid& gid) {
   return text;
 }
 
-bool read_gid(const std::string& text, Gid& gid) {
-  if (text.size() != 2 * gid.size() || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return false;
-  for (std::size_t i = 0; i < gid.size(); ++i)
-    gid[i] = static_cast<std::byte>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  return true;
+std::optional<Gid> gid_of(std::string_view text) {
+  Gid gid;
+  if (text.size() != 2 * gid.size()) return std::nullopt;
+  for (std::size_t i = 0; i < gid.size(); ++i) {
+    const auto byte = kernels::number_of<std::uint8_t>(text.substr(2 * i, 2), 16);
+    if (!byte) return std::nullopt;
+    gid[i] = static_cast<std::byte>(*byte);
+  }
+  return gid;
+}
+
+std::optional<LinkLayer> link_layer_of(std::string_view text) {
+  if (text == kInfiniBand) return LinkLayer::infiniband;
+  return text == kEthernet ? std::optional(LinkLayer::ethernet) : std::nullopt;
 }
 
 bool is_mtu(int bytes) {
@@ -56,21 +67,29 @@ PortAddress::PortAddress(const Port& port)
 
 std::string PortAddress::text() const {
   std::ostringstream text;
-  text << (link_layer == LinkLayer::infiniband ? "infiniband " : "ethernet ") << mtu_bytes << ' ' << lid
+  text << (link_layer == LinkLayer::infiniband ? kInfiniBand : kEthernet) << ' ' << mtu_bytes << ' ' << lid
        << ' ' << std::hex << subnet_prefix << ' ' << hexadecimal(gid) << ' ' << name;
   return text.str();
 }
 
-std::optional<PortAddress> PortAddress::parse(const std::string& text) {
-  std::istringstream words(text);
+std::optional<PortAddress> PortAddress::parse(std::string_view text) {
+  using kernels::number_of, kernels::take_word;
+  const auto layer = link_layer_of(take_word(text));
+  const auto mtu_bytes = number_of<int>(take_word(text));
+  const auto lid = number_of<std::uint16_t>(take_word(text));
+  const auto subnet_prefix = number_of<std::uint64_t>(take_word(text), 16);
+  const auto gid = gid_of(take_word(text));
+  const std::string name(text);
+  const bool has_name = !name.empty() && name.size() <= kMostName && name.find(' ') == std::string::npos;
+  if (!layer || !mtu_bytes || !is_mtu(*mtu_bytes) || !lid || !subnet_prefix || !gid || !has_name)
+    return std::nullopt;
   PortAddress port;
-  std::string layer, gid, rest;
-  words >> layer >> port.mtu_bytes >> port.lid >> std::hex >> port.subnet_prefix >> gid >> port.name;
-  const bool is_port = words && !(words >> rest) && (layer == "infiniband" || layer == "ethernet") &&
-                       is_mtu(port.mtu_bytes) && port.lid >= 0 && port.lid <= UINT16_MAX &&
-                       port.name.size() <= kMostName && read_gid(gid, port.gid);
-  if (!is_port) return std::nullopt;
-  port.link_layer = layer == "infiniband" ? LinkLayer::infiniband : LinkLayer::ethernet;
+  port.link_layer = *layer;
+  port.mtu_bytes = *mtu_bytes;
+  port.lid = *lid;
+  port.subnet_prefix = *subnet_prefix;
+  port.gid = *gid;
+  port.name = name;
   return port;
 }
 

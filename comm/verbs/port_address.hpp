@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/verbs/port.hpp"
@@ -20,7 +21,7 @@ struct PortAddress {
 
   explicit PortAddress(const Port& port);
   /// Of text(). Nothing where it is no port's.
-  static std::optional<PortAddress> parse(const std::string& text);
+  static std::optional<PortAddress> parse(std::string_view text);
   std::string text() const;  ///< one line
   bool operator==(const PortAddress&) const = default;
 

@@ -3,12 +3,21 @@
 #include <sstream>
 
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
 
 constexpr double kClosing_s = 1;  // for what was sent to arrive
 constexpr std::uint32_t kMost24Bits = 0xffffff;
+
+/// False where the next word of `text` is no Number.
+template <class Number>
+bool take(std::string_view& text, Number& number) {
+  const auto taken = kernels::number_of<Number>(kernels::take_word(text));
+  number = taken.value_or(0);
+  return taken.has_value();
+}
 
 /// What the other end says of itself, as this end sees it.
 BreakReason seen_from_here(BreakReason theirs) {
@@ -27,13 +36,12 @@ std::string EndAddress::text() const {
   return text.str();
 }
 
-std::optional<EndAddress> EndAddress::parse(const std::string& text) {
-  std::istringstream words(text);
+std::optional<EndAddress> EndAddress::parse(std::string_view text) {
   EndAddress end;
-  std::string rest;
-  words >> end.outgoing.number >> end.outgoing.first_packet >> end.incoming.number >>
-      end.incoming.first_packet >> end.ring.address >> end.ring.key >> end.answers.address >> end.answers.key;
-  const bool is_end = words && !(words >> rest);
+  const bool is_end = take(text, end.outgoing.number) && take(text, end.outgoing.first_packet) &&
+                      take(text, end.incoming.number) && take(text, end.incoming.first_packet) &&
+                      take(text, end.ring.address) && take(text, end.ring.key) &&
+                      take(text, end.answers.address) && take(text, end.answers.key) && text.empty();
   for (const QueuePairAddress& pair : {end.outgoing, end.incoming})
     if (pair.number > kMost24Bits || pair.first_packet > kMost24Bits) return std::nullopt;
   return is_end ? std::optional(end) : std::nullopt;

@@ -15,7 +15,7 @@ struct EndAddress {
   RemoteMemory ring, answers;
   std::string text() const;  ///< one line
   /// Nothing where it is no end's.
-  static std::optional<EndAddress> parse(const std::string& text);
+  static std::optional<EndAddress> parse(std::string_view text);
 };
 
 /// Where it runs, and how.

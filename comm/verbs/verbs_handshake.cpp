@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "comm/failure.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
@@ -63,9 +64,9 @@ struct Choice {
 std::uint64_t read_number(std::istream& lines, const ProvenMessages& messages) {
   std::string line;
   std::getline(lines, line);
-  if (line.empty() || line.size() > 18 || line.find_first_not_of("0123456789") != std::string::npos)
-    refuse_words(messages);
-  return std::stoull(line);
+  const auto number = kernels::number_of<std::uint64_t>(line);
+  if (!number) refuse_words(messages);
+  return *number;
 }
 
 Path read_path(const std::string& text, const ProvenMessages& messages) {

@@ -7,6 +7,7 @@
 #include "comm/transport/tcp_socket.hpp"
 #include "comm/verbs/verbs_handshake.hpp"
 #include "comm/worker.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
@@ -23,11 +24,9 @@ std::string verbs_address(const std::string& address) {
 }
 
 /// The number that a purpose ends in; 0 where it ends in none.
-std::size_t number_of(const std::string& purpose) {
-  constexpr std::size_t kMostDigits = 6;
+std::size_t last_number(std::string_view purpose) {
   const std::size_t before = purpose.find_last_not_of("0123456789");
-  const std::string digits = purpose.substr(before == std::string::npos ? 0 : before + 1);
-  return digits.empty() || digits.size() > kMostDigits ? 0 : std::stoul(digits);
+  return kernels::number_of<std::size_t>(purpose.substr(before + 1)).value_or(0);  // npos + 1 is 0
 }
 
 kernels::Deadline within_handshake(kernels::Deadline deadline) {
@@ -118,7 +117,7 @@ std::unique_ptr<Connection> VerbsListener::accept(AuthenticatedSocket peer) {
   const ConnectionRequest request = peer.request;
   std::unique_ptr<VerbsConnection> connection =
       accept_over(messages, end(ports, request.from, request.purpose), address,
-                  verbs_.first_turn + number_of(request.purpose));
+                  verbs_.first_turn + last_number(request.purpose));
   connection->attach(std::move(peer.socket));
   return connection;
 }

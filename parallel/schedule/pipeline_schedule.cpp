@@ -1,10 +1,10 @@
 #include "parallel/schedule/pipeline_schedule.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 #include "parallel/schedule/dependency_walk.hpp"
 
 namespace tenax::parallel {
@@ -95,11 +95,9 @@ std::optional<Pass> pass_of_code(std::string_view code) {
 std::optional<PipelineOp> op_of_text(std::string_view text) {
   const std::string_view code = text.substr(0, text.find_first_of("0123456789"));
   const std::optional<Pass> pass = pass_of_code(code);
-  const char* end = text.data() + text.size();
-  int microbatch = 0;
-  const auto result = std::from_chars(text.data() + code.size(), end, microbatch);
-  if (!pass || result.ec != std::errc{} || result.ptr != end) return {};
-  return PipelineOp{*pass, microbatch};
+  const auto microbatch = kernels::number_of<int>(text.substr(code.size()));
+  if (!pass || !microbatch) return {};
+  return PipelineOp{*pass, *microbatch};
 }
 
 int PipelineSchedule::microbatches() const {

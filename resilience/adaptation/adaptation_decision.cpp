@@ -6,11 +6,11 @@
 #include "resilience/adaptation/adaptation_decision.hpp"
 
 #include <array>
-#include <charconv>
 #include <sstream>
 
 #include "io/json.hpp"
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -49,10 +49,9 @@ class Words {
   }
   template <class Number>
   Number number(const std::string& word) const {
-    Number value{};
-    const auto result = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (result.ec != std::errc{} || result.ptr != word.data() + word.size()) refuse("'" + line_ + "'");
-    return value;
+    const auto value = kernels::number_of<Number>(word);
+    if (!value) refuse("'" + line_ + "'");
+    return *value;
   }
   template <class Number>
   Number next_number() {

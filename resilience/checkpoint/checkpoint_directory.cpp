@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -14,6 +13,7 @@
 
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -28,12 +28,8 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
   name.remove_prefix(kPrefix.size());
   name.remove_suffix(std::min(name.size(), kSuffix.size()));
-  std::int64_t step = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data(), end, step);
-  const bool digits = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (error != std::errc() || stop != end || !digits || name.size() < 6) return {};
-  return step;
+  const bool is_formed = name.size() >= 6 && !name.starts_with('-');
+  return is_formed ? kernels::number_of<std::int64_t>(name) : std::nullopt;
 }
 
 /// "WRITER" of "step-NNNNNN.h5.WRITER", if `name` is of that form.

@@ -1,8 +1,9 @@
 #include "resilience/mitigation/action.hpp"
 
-#include <cstddef>
 #include <sstream>
 #include <vector>
+
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -12,11 +13,13 @@ void write(std::ostream& out, const std::vector<int>& numbers) {
   for (const int number : numbers) out << ' ' << number;
 }
 
-std::vector<int> read(std::istream& in) {
-  std::size_t count = 0;
-  in >> count;
-  std::vector<int> numbers(in ? count : 0);
-  for (int& number : numbers) in >> number;
+int read_number(std::string_view& text) {
+  return kernels::sent_number<int>(kernels::take_word(text), "a number of an action");
+}
+
+std::vector<int> read(std::string_view& text) {
+  std::vector<int> numbers;
+  for (int count = read_number(text); count > 0; --count) numbers.push_back(read_number(text));
   return numbers;
 }
 
@@ -34,14 +37,14 @@ std::string to_text(const Action& action) {
   return out.str();
 }
 
-Action action_of_text(const std::string& text) {
-  std::istringstream in(text);
-  int strategy = 0;
-  in >> strategy;
-  Action action{.strategy = static_cast<Strategy>(strategy), .placement = {}};
-  action.placement.microbatches = read(in);
-  action.placement.group_of_place = read(in);
-  for (DataGroup group; in >> group.tensor >> group.stage;) action.placement.ring_order[group] = read(in);
+Action action_of_text(std::string_view text) {
+  Action action{.strategy = static_cast<Strategy>(read_number(text)), .placement = {}};
+  action.placement.microbatches = read(text);
+  action.placement.group_of_place = read(text);
+  while (!text.empty()) {
+    const int tensor = read_number(text), stage = read_number(text);
+    action.placement.ring_order[{tensor, stage}] = read(text);
+  }
   return action;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "resilience/mitigation/run_placement.hpp"
 #include "resilience/mitigation/strategy.hpp"
@@ -17,7 +18,7 @@ struct Action {
 
 /// One line of numbers, in which it is broadcast.
 std::string to_text(const Action& action);
-/// Of what to_text() returned.
-Action action_of_text(const std::string& text);
+/// Of what to_text() returned. Throws Error(rank) where it holds something that is no number.
+Action action_of_text(std::string_view text);
 
 }  // namespace tenax::resilience

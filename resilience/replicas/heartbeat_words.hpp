@@ -1,11 +1,12 @@
 // The words between a replica's ranks and its leader.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "kernels/number_text.hpp"
 
 namespace tenax::resilience {
 
@@ -19,11 +20,7 @@ inline std::string freeze_word(std::int64_t epoch) { return std::string(kFreeze)
 /// The number behind `head`; nothing if `text` is not made so.
 inline std::optional<std::int64_t> number_after(std::string_view head, std::string_view text) {
   if (!text.starts_with(head)) return {};
-  text.remove_prefix(head.size());
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return {};
-  return number;
+  return kernels::number_of<std::int64_t>(text.substr(head.size()));
 }
 
 /// −1 for any other word.

@@ -20,6 +20,21 @@ TEST(NumberText, fits_into_what_is_asked_for) {
   EXPECT_EQ(number_of<unsigned>("-1"), std::nullopt);
 }
 
+TEST(NumberText, may_have_another_base) {
+  EXPECT_EQ(number_of<std::uint8_t>("ff", 16), 255);
+  EXPECT_EQ(number_of<std::uint8_t>("fg", 16), std::nullopt);
+}
+
+TEST(NumberText, words_are_taken_one_by_one_until_there_is_none) {
+  std::string_view text = "one  three";
+  EXPECT_EQ(take_word(text), "one");
+  EXPECT_EQ(take_word(text), "");
+  EXPECT_EQ(take_word(text, 'r'), "th");
+  EXPECT_EQ(take_word(text), "ee");
+  EXPECT_EQ(take_word(text), "");
+  EXPECT_EQ(text, "");
+}
+
 TEST(NumberText, that_another_rank_has_garbled_is_told_with_its_meaning) {
   EXPECT_EQ(sent_number<int>("7", "its rank"), 7);
   try {

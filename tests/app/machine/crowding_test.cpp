@@ -33,5 +33,10 @@ TEST(Crowding, a_rank_tells_of_cores_that_it_may_use) {
   EXPECT_FALSE(crowding_of({cores_text("here")}).is_crowded());
 }
 
+TEST(Crowding, what_a_rank_has_garbled_is_no_number_of_cores) {
+  for (const char* const text : {"a", "a two 0 1", "a 2 0 one", "a 2 0  1"})
+    EXPECT_THROW(crowding_of({text}), kernels::Error) << text;
+}
+
 }  // namespace
 }  // namespace tenax::app

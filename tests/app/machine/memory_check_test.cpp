@@ -27,6 +27,13 @@ TEST(MemoryCheck, names_the_host_that_lacks_memory_for_its_ranks_together) {
       << refusal;
 }
 
+TEST(MemoryCheck, does_not_count_what_another_rank_has_garbled) {
+  const auto worlds = comm::create_thread_worlds(2, {});
+  std::thread other([&] { worlds[1]->control_group()->all_gather("much 100 a"); });
+  EXPECT_THROW(check_memory(*worlds[0]->control_group(), {"a", 1, 100}), kernels::Error);
+  other.join();
+}
+
 TEST(MemoryCheck, refuses_on_all_ranks_alike) {
   auto worlds = comm::create_thread_worlds(2, {5});
   std::vector<std::string> refusals(2);

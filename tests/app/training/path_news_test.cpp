@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "comm/world.hpp"
+#include "tests/comm/thread_ranks.hpp"
 
 namespace tenax::app {
 namespace {
@@ -49,6 +49,28 @@ TEST_F(PathNewsTest, count_connections_that_took_one_way_for_one_reason) {
             (std::vector<std::string>{
                 way + R"("reason": "no_answer", "seconds": 0.75, "resent": 4, "connections": 2})",
                 way + R"("reason": "port_down", "seconds": 0.5, "resent": 3, "connections": 1})"}));
+}
+
+TEST(PathNewsOfOthers, that_are_garbled_end_with_an_error_which_says_so) {
+  for (const auto& [line, sentence] :
+       {std::pair("reroute\tone\t2\ta\tb\thealed\t0.5\t3\n", "a rank sent 'one' as its rank"),
+        {"reroute\t1\t2\ta\tb\thealed\t0.5s\t3\n", "a rank sent '0.5s' as the seconds of a reroute"},
+        {"reroute\t1\t2\ta\tb\thealed\n", "a rank sent '' as the seconds of a reroute"},
+        {"port\n", "a rank sent '' as its rank"},
+        {"\n", "a rank sent '' as its rank"}})
+    comm::run_ranks(2, 20, [&](comm::World& world) {
+      const auto control = world.control_group();
+      if (world.rank() == 1) {
+        control->all_gather(line);
+        return;
+      }
+      try {
+        PathNews(0, "hostA").write(*control, 1, [](auto&&...) {});
+        ADD_FAILURE() << line;
+      } catch (const kernels::Error& error) {
+        EXPECT_NE(std::string(error.what()).find(sentence), std::string::npos) << error.what();
+      }
+    });
 }
 
 }  // namespace

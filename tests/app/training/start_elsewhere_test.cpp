@@ -27,7 +27,8 @@ TEST(SpareHosts, are_those_of_the_allocation_or_any_where_a_script_submits_again
   EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "1"}}), 0);
   EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "2"}}), 0);
   EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "5"}}), 3);
-  EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "many"}}), 0);
+  for (const char* const garbled : {"many", "5x", "99999999999"})
+    EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", garbled}}), 0);
   EXPECT_EQ(spare({{"SLURM_JOB_NUM_NODES", "2"}, {"TENAX_REQUEUE", "1"}}), std::numeric_limits<int>::max());
   EXPECT_EQ(spare({{"TENAX_REQUEUE", "0"}}), 0);
 }

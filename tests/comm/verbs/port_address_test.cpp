@@ -30,8 +30,11 @@ TEST_F(PortAddresses, no_other_text_is_a_port) {
     EXPECT_FALSE(PortAddress::parse(good.substr(0, cut)));
   EXPECT_FALSE(PortAddress::parse(good + " more"));
   EXPECT_FALSE(PortAddress::parse("tcp" + good));
-  for (const auto& [word, other] :
-       {std::pair("1024", "1023"), {"77", "65536"}, {"77", "-1"}, {"ffff", "ffgf"}}) {
+  for (const auto& [word, other] : {std::pair("1024", "1023"),
+                                    {"77", "65536"},
+                                    {"77", "-1"},
+                                    {"ffff", "ffgf"},
+                                    {"1024 77 0", "1024 77 -1"}}) {
     std::string bad = good;
     bad.replace(bad.find(word), std::string(word).size(), other);
     EXPECT_FALSE(PortAddress::parse(bad)) << bad;

@@ -258,6 +258,7 @@ TEST_F(VerbsWire, an_ends_text_means_the_end_it_was_written_of) {
   EXPECT_EQ(EndAddress::parse(text + " 1"), std::nullopt);
   EXPECT_EQ(EndAddress::parse("16777216 0 0 0 0 0 0 0"), std::nullopt);
   EXPECT_EQ(EndAddress::parse("1 2 3 4 5 6 7"), std::nullopt);
+  EXPECT_EQ(EndAddress::parse("1 2 3 4 -5 6 7 8"), std::nullopt);
   EXPECT_EQ(EndAddress::parse("1 2 3 4 5 99999999999 7 8"), std::nullopt);
 }
 
