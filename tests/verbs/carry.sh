@@ -3,7 +3,7 @@
 modprobe -a sch_ingress cls_u32 act_gact
 readonly silence_ms=500
 
-# carry MIB [auto]: begins; until carried.
+# carry MIB [auto]: begins; until carried. With auto there is TCP too.
 carry() {
   rm -f orders
   mkfifo orders
@@ -38,6 +38,21 @@ now_s() { cut -d ' ' -f 1 /proc/uptime; }
 
 lose_all() { local side; for side in "$@"; do tc qdisc add dev "$side" root netem loss 100%; done; }
 lose_nothing() { local side; for side in "$@"; do tc qdisc del dev "$side" root; done; }
+
+# bridge SECONDS: the first link loses all for so long; $made_again: connections that were made because of it.
+bridge() {
+  local before
+  ask made
+  before=$answer
+  {
+    echo qdisc add dev a0 root netem loss 100%
+    sleep "$1"
+    echo qdisc del dev a0 root
+  } | tc -batch -
+  sleep 1
+  ask made
+  made_again=$((answer - before))
+}
 
 # What fails on the first link, and heals. The events that follow: moved KIND, returned KIND.
 fail_down_here() { ip link set a0 down; }

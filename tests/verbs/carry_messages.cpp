@@ -8,7 +8,8 @@
 //   reroute FROM -> TO: REASON   as they go another way
 //   gap S                        for a line "gap" of its input: the longest time, since the line before, in which a
 //                                rank waited for its next message in their order
-//   made N, resent N             for a line "made" or "resent": connections, repeated messages so far
+//   made N, most N, resent N     for a line "made", "most" or "resent": connections so far, those in one connection's
+//                                place, repeated messages
 //   carried MIB MiB each way     at the end
 #include <algorithm>
 #include <array>
@@ -43,6 +44,7 @@ void carry(std::int64_t messages, const CarrySettings& settings) {
     if (order == "gap")
       say("gap " + std::to_string(std::max(ranks[0].longest_gap_s(), ranks[1].longest_gap_s())));
     if (order == "made") say("made " + std::to_string(ranks[0].connections()));
+    if (order == "most") say("most " + std::to_string(ranks[0].most_connections()));
     if (order == "resent") say("resent " + std::to_string(ranks[0].resent()));
   }
   const auto carried = numbers.end_after(messages);

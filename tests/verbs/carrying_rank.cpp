@@ -1,8 +1,11 @@
 #include "tests/verbs/carrying_rank.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 
@@ -47,22 +50,31 @@ class CarryingRank::CountingTransport final : public Transport {
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, Deadline deadline) override {
     auto connection = inner_->connect(peer, address, purpose, deadline);
-    ++made_;
+    const std::lock_guard lock(mutex_);
+    ++made_[purpose];
     return connection;
   }
   std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                      Deadline deadline) override {
     return inner_->accept(peer, purpose, deadline);
   }
-  int made() const { return made_; }
+  /// By purpose, how many this end has made.
+  std::map<std::string, int> made() const {
+    const std::lock_guard lock(mutex_);
+    return made_;
+  }
 
  private:
   const std::unique_ptr<Transport> inner_;
-  std::atomic<int> made_{0};
+  mutable std::mutex mutex_;
+  std::map<std::string, int> made_;
 };
 
 CarryingRank::CarryingRank(std::size_t number, const CarrySettings& settings, MessageNumbers& numbers)
-    : number_(number), numbers_(numbers), device_(kernels::create_cpu_device()) {
+    : number_(number),
+      delegates_(settings.delegates),
+      numbers_(numbers),
+      device_(kernels::create_cpu_device()) {
   VerbsSettings verbs;
   for (int link = 0; link < settings.links; ++link)
     verbs.ports.patterns.push_back({(number == 0 ? "rxe_a" : "rxe_b") + std::to_string(link)});
@@ -87,10 +99,20 @@ Peer CarryingRank::as_peer() const {
 }
 
 void CarryingRank::join(const Peer& peer) {
-  link_ = create_delegated_link("carry", as_peer(), peer, *transport_, *device_, {2, kPatience_s});
+  link_ = create_delegated_link("carry", as_peer(), peer, *transport_, *device_, {delegates_, kPatience_s});
 }
 
-int CarryingRank::connections() const { return transport_->made(); }
+int CarryingRank::connections() const {
+  int all = 0;
+  for (const auto& [purpose, made] : transport_->made()) all += made;
+  return all;
+}
+
+int CarryingRank::most_connections() const {
+  int most = 0;
+  for (const auto& [purpose, made] : transport_->made()) most = std::max(most, made);
+  return most;
+}
 
 void CarryingRank::take(const Reroute& reroute) {
   resent_ += reroute.resent;

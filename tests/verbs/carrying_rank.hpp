@@ -24,6 +24,7 @@ struct CarrySettings {
   double silence_s = 1;
   int links = 1;                ///< of the guest; rank 0 has the devices rxe_a0 …, rank 1 rxe_b0 …
   bool has_other_ways = false;  ///< TCP, though not shared memory
+  int delegates = 2;            ///< connections each way
 };
 
 /// A rank's end of the link. Its thread calls carry(), another one the others.
@@ -41,7 +42,8 @@ class CarryingRank {
   void leave() { link_.reset(); }
 
   double longest_gap_s() { return gaps_.take(); }
-  int connections() const;  ///< that it has made
+  int connections() const;       ///< that it has made
+  int most_connections() const;  ///< the same of the purpose for which it has made most
   std::uint64_t resent() const { return resent_; }
 
  private:
@@ -57,6 +59,7 @@ class CarryingRank {
   void finish_oldest();
 
   const std::size_t number_;
+  const int delegates_;
   MessageNumbers& numbers_;
   GapMeter gaps_;
   std::atomic<std::uint64_t> resent_{0};

@@ -1,5 +1,7 @@
 // Connections over soft RDMA, between the two devices of a guest's first link: rxe_a0 and rxe_b0
 // (guest_ports.hpp).
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
@@ -75,10 +77,14 @@ TEST_F(SoftRdma, connections_leave_nothing_behind) {
   const std::int64_t before_kib = resident_kib();
   const std::string resources = rdma_resources();
   for (int i = 0; i < connections; ++i) pair.connect();
+  const std::int64_t left_kib = resident_kib() - before_kib;
+  std::printf("%d connections left %lld KiB and %lld descriptors\n", connections,
+              static_cast<long long>(left_kib),
+              static_cast<long long>(open_descriptors()) - static_cast<long long>(descriptors));
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_EQ(rdma_resources(), resources);
   constexpr std::int64_t kOfOne_kib = 4096;
-  EXPECT_LE(resident_kib(), before_kib + 3 * kOfOne_kib) << "each connection has 4 MiB";
+  EXPECT_LE(left_kib, 3 * kOfOne_kib) << "each connection has 4 MiB";
 }
 
 TEST_F(SoftRdma, refuses_another_jobs_secret) {
@@ -126,6 +132,7 @@ TEST_F(FailingSoftRdma, a_path_that_loses_all_is_given_up) {
 /// What was under way when its sender gave up arrives three seconds later.
 TEST_F(FailingSoftRdma, late_writes_reach_no_memory_that_was_given_back) {
   constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const std::vector<std::byte> nines(kBytes, std::byte{9});
   run("tc qdisc add dev a0 root netem delay 3s limit 100000");
   std::vector<std::byte> payload(kBytes, std::byte{1});
   const auto registration = pair.transports[0]->register_memory(payload);
@@ -134,11 +141,13 @@ TEST_F(FailingSoftRdma, late_writes_reach_no_memory_that_was_given_back) {
   EXPECT_NE(error_of([&] { zero().send(header, payload, Deadline::after_s(60)); }), "no error");
   pair.ends[0].reset();
   pair.ends[1].reset();
-  const std::vector<std::vector<std::byte>> reused(32, std::vector<std::byte>(kBytes, std::byte{9}));
+  const std::vector<std::vector<std::byte>> reused(32, nines);
   std::this_thread::sleep_for(std::chrono::seconds(4));
   run("tc qdisc del dev a0 root");
-  for (const auto& bytes : reused) EXPECT_EQ(bytes, reused.front());
-  EXPECT_EQ(reused.front(), std::vector<std::byte>(kBytes, std::byte{9}));
+  const auto changed =
+      std::count_if(reused.begin(), reused.end(), [&](const auto& bytes) { return bytes != nines; });
+  std::printf("late writes changed %td of %zu MiB\n", changed, reused.size());
+  EXPECT_EQ(changed, 0);
 }
 
 }  // namespace

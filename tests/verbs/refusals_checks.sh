@@ -12,6 +12,12 @@ refused() {
 }
 ranks=(mpirun -q -n 4)
 
+# unprivileged COMMAND …: a user who may open the devices, as distributions let users, and lock 64 KiB.
+unprivileged() { setpriv --reuid 65534 --regid 65534 --clear-groups bash -c 'ulimit -l 64; exec "$@"' -- "$@"; }
+chmod a+rwx . /dev/infiniband/*
+overrides=('verbs.devices=[]')
+refused "64 KiB of locked memory" 'raise "ulimit -l" (limits.conf; under Slurm PropagateResourceLimitsExcept=MEMLOCK)' unprivileged "${ranks[@]}"
+
 overrides=('verbs.devices=["mlx5_0"]')
 refused "an unknown device" 'verbs.devices names mlx5_0, which guest does not have; there are rxe_a0:1' "${ranks[@]}"
 overrides=('verbs.devices=[]' verbs.gid_index=99)

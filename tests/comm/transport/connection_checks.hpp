@@ -8,30 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "comm/connection.hpp"
 #include "tests/comm/link_error.hpp"
+#include "tests/comm/transport/connected_pair.hpp"
 
 namespace tenax::comm {
 
 using kernels::Deadline;
-
-/// Two ranks' transports, and the connection that rank 0 makes to rank 1.
-struct ConnectedPair {
-  ConnectedPair(std::unique_ptr<Transport> zero, std::unique_ptr<Transport> one)
-      : transports{std::move(zero), std::move(one)},
-        peers{Peer{0, "rank 0 (here)", transports[0]->addresses()},
-              Peer{1, "rank 1 (here)", transports[1]->addresses()}} {}
-
-  void connect(std::size_t address = 0, const std::string& purpose = "test") {
-    const Deadline deadline = Deadline::after_s(20);
-    ends[0] = transports[0]->connect(peers[1], peers[1].addresses.at(address), purpose, deadline);
-    ends[1] = transports[1]->accept(peers[0], purpose, deadline);
-  }
-
-  std::unique_ptr<Transport> transports[2];
-  Peer peers[2];
-  std::unique_ptr<Connection> ends[2];
-};
 
 inline std::vector<std::byte> random_bytes(std::mt19937& random, std::size_t count) {
   std::vector<std::byte> bytes(count);
