@@ -59,11 +59,15 @@ std::string ProvenMessages::receive() {
 }
 
 void ProvenMessages::check() {
+  if (has_more()) receive();
+}
+
+bool ProvenMessages::has_more() const {
   char next = 0;
   const ssize_t seen = recv(socket_, &next, 1, MSG_DONTWAIT | MSG_PEEK);
-  if (seen > 0) receive();
   if (seen == 0 || (seen < 0 && errno != EAGAIN && errno != EINTR))
     throw_link_error(where_, "the other end left in the middle of the handshake", seen == 0 ? 0 : errno);
+  return seen > 0;
 }
 
 void ProvenMessages::write(std::span<const std::byte> bytes) {

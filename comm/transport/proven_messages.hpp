@@ -31,6 +31,8 @@ class ProvenMessages {
   std::string receive();
   /// Throws Error(link) where the other end has left, or refuses instead of going on in silence.
   void check();
+  /// Whether the other end has said something more, perhaps what is no text. Throws Error(link) where it has left.
+  bool has_more() const;
   /// Instead of a text: the other end's receive() throws with the reason.
   void refuse(const std::string& reason);
 

@@ -1,10 +1,13 @@
 #include "comm/verbs/outgoing_ring.hpp"
 
 #include <infiniband/verbs.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "kernels/error.hpp"
 
@@ -14,6 +17,7 @@ namespace {
 constexpr int kCreditReceives =
     16;  // credits come by the quarter ring and the quarter of its frames: 8 at most; and an answer
 constexpr std::size_t kAnswerPage = 4096;
+constexpr double kRest_s = 60;  // from one look to the next while nothing is sent
 
 }  // namespace
 
@@ -26,7 +30,10 @@ OutgoingRing::OutgoingRing(const Port& port, RingSize size, MemoryTable& memory,
       staging_(port.device, size.bytes, RegisteredMemory::Access::local),
       queue_pair_(port, {size.frames(), kCreditReceives}),
       wait_(queue_pair_, peer, note, silence_s),
-      silence_s_(silence_s) {}
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      silence_s_(silence_s) {
+  if (!wake_) throw_link_error(peer.where(), "no eventfd", errno);
+}
 
 RemoteMemory OutgoingRing::answers() const {
   return {reinterpret_cast<std::uint64_t>(answers_.memory().data()), answers_.registration().remote_key()};
@@ -47,6 +54,7 @@ void OutgoingRing::send(const MessageHeader& header, std::span<const std::byte> 
       throw_link_error(peer_.where(), "the other end acknowledged nothing more before the deadline");
     if (use) uncopied_bytes_ += payload.size();
     leave_to_watch();
+    if (watch_rests_ && !under_way_.empty()) wake_watch();
   });
 }
 
@@ -111,18 +119,34 @@ bool OutgoingRing::may_sleep(bool wants_room) {
 /// Failures of what is still under way wake the receiving thread; older events do not.
 void OutgoingRing::leave_to_watch() {
   queue_pair_.consume_events();
-  if (!under_way_.empty()) queue_pair_.arm_for_failures();
   take_completions();
+  if (!under_way_.empty()) {
+    queue_pair_.arm_for_failures();
+    take_completions();
+  }
   if (queue_pair_.fault()) wait_.check();
+}
+
+void OutgoingRing::wake_watch() {
+  watch_rests_ = false;
+  eventfd_write(wake_.get(), 1);
 }
 
 kernels::Deadline OutgoingRing::look() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   is_watched_ = lock.owns_lock();
   if (!is_watched_) return kernels::Deadline::after_s(silence_s_);
+  eventfd_t wakes = 0;
+  if (!watch_rests_) eventfd_read(wake_.get(), &wakes);
   leave_to_watch();
   wait_.check_progress();
-  return wait_.next_look(kernels::Deadline::after_s(2 * silence_s_));
+  watch_rests_ = under_way_.empty() && std::exchange(frames_looked_at_, frames_sent_) == frames_sent_;
+  return watch_rests_ ? kernels::Deadline::after_s(kRest_s)
+                      : wait_.next_look(kernels::Deadline::after_s(2 * silence_s_));
+}
+
+std::array<int, 2> OutgoingRing::channels() const {
+  return is_watched_ ? std::array{queue_pair_.channel(), wake_.get()} : std::array{-1, -1};
 }
 
 /// What the other end has told counts from the next message on, also where no send has waited since.

@@ -54,13 +54,14 @@ class OutgoingRing final : public RingWatch {
   std::uint64_t uncopied_bytes() const { return uncopied_bytes_; }
 
   kernels::Deadline look() override;
-  int channel() const override { return is_watched_ ? queue_pair_.channel() : -1; }
+  std::array<int, 2> channels() const override;
 
  private:
   template <class Work>
   std::invoke_result_t<Work> or_break(Work work);
   bool wait_for_all(kernels::Deadline deadline);
   void leave_to_watch();
+  void wake_watch();
   bool is_offered(std::size_t bytes);
   void send_frames(std::span<const std::byte> head, std::span<const std::byte> payload,
                    const std::optional<MemoryTable::Use>& use, kernels::Deadline deadline);
@@ -103,6 +104,10 @@ class OutgoingRing final : public RingWatch {
   std::atomic<std::uint64_t> least_offered_{0}, uncopied_bytes_{0};
   std::mutex mutex_;         // held while a thread uses all above
   bool is_watched_ = false;  // the other thread's: its last look found nobody sending
+  // The other thread rests while nothing is sent, until somebody sends and wakes it by the eventfd.
+  FileDescriptor wake_;
+  bool watch_rests_ = false;
+  std::uint64_t frames_looked_at_ = 0;  // that had been sent by the last look
   const double silence_s_;
 };
 

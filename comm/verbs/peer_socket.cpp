@@ -60,8 +60,9 @@ void PeerSocket::shut_down() noexcept {
   shutdown(socket_.get(), SHUT_RDWR);
 }
 
-void PeerSocket::sleep(int channel, int other_channel, kernels::Deadline deadline) const {
-  std::vector<pollfd> polled{{channel, POLLIN, 0}, {other_channel, POLLIN, 0}};
+void PeerSocket::sleep(std::initializer_list<int> channels, kernels::Deadline deadline) const {
+  std::vector<pollfd> polled;
+  for (const int channel : channels) polled.push_back({channel, POLLIN, 0});
   add_to(polled);
   wait_for_sockets(polled, deadline);
 }

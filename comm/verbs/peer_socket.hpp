@@ -45,9 +45,9 @@ class PeerSocket {
   void shut_down() noexcept;
   bool is_shut_down() const { return is_shut_down_; }
 
-  /// Sleeps until one of the two channels (-1: none) is readable, the other end says something or
+  /// Sleeps until one of the channels (-1: none) is readable, the other end says something or
   /// leaves, somebody shuts down, or the deadline comes.
-  void sleep(int channel, int other_channel, kernels::Deadline deadline) const;
+  void sleep(std::initializer_list<int> channels, kernels::Deadline deadline) const;
   /// What to poll besides for the other end's words and for a shut-down.
   void add_to(std::vector<pollfd>& polled) const;
 

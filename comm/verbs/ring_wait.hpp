@@ -2,6 +2,8 @@
 // the path.
 #pragma once
 
+#include <array>
+
 #include "comm/verbs/peer_socket.hpp"
 #include "comm/verbs/queue_pair.hpp"
 
@@ -14,7 +16,7 @@ class RingWatch {
   /// Returns when to look again at the latest. Throws as RingWait::check().
   virtual kernels::Deadline look() = 0;
   /// Readable: look now; -1: until the next look there is nothing to wait for.
-  virtual int channel() const = 0;
+  virtual std::array<int, 2> channels() const = 0;
 };
 
 /// Thread rule: the queue pair's thread. Its references must outlive it.
@@ -69,9 +71,11 @@ bool RingWait::until(Ready ready, kernels::Deadline deadline, RingWatch* watch) 
     check_progress();
     if (deadline.expired()) return false;
     const kernels::Deadline look = watch ? watch->look() : deadline;
-    peer_.sleep(queue_pair_.channel(), watch ? watch->channel() : -1,
+    const auto [first, second] = watch ? watch->channels() : std::array{-1, -1};
+    peer_.sleep({queue_pair_.channel(), first, second},
                 next_look(look.when() < deadline.when() ? look : deadline));
     queue_pair_.consume_events();
+    if (ready()) return true;
   }
 }
 

@@ -61,10 +61,10 @@ VerbsConnection::VerbsConnection(VerbsPath path, std::string address, std::share
       incoming_(path_.here, path_.ring_here, *memory_, peer_, note_, outgoing_, path_.settings.silence_s),
       stream_({outgoing_, incoming_, peer_, [this] { begin(); }, [this] { fail_stream(); }}) {}
 
-/// What was sent arrives first, unless somebody shut the connection down or the path is broken.
+/// What its user sent arrives first, unless somebody shut the connection down or the path is broken.
 VerbsConnection::~VerbsConnection() {
   book_->remove(*this);
-  if (is_open_ && is_whole() && outgoing_.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
+  if (is_attached_ && is_whole() && outgoing_.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
     peer_.tell({.kind = PeerNotice::Kind::goodbye, .count = outgoing_.frames()});
   shut_down();
 }
@@ -79,7 +79,6 @@ void VerbsConnection::open(const EndAddress& other) {
   incoming_.queue_pair().connect(path_.there, other.outgoing, path_.settings);
   outgoing_.open(other.ring);
   incoming_.open(other.answers);
-  is_open_ = true;
 }
 
 void VerbsConnection::attach(FileDescriptor socket) {

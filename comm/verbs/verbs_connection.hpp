@@ -92,7 +92,6 @@ class VerbsConnection final : public Connection, public PathUser {
   OutgoingRing outgoing_;
   IncomingRing incoming_;
   VerbsStream stream_;
-  bool is_open_ = false;
   std::atomic<bool> is_attached_{false}, is_reported_{false}, demands_better_{false};
   std::once_flag begun_;
 };

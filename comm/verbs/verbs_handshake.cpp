@@ -145,30 +145,59 @@ std::string no_pair(const PathClaims& theirs, const PathClaims& mine, bool has_p
          "), or each way failed a moment ago; look at \"tenax ports\" on both hosts";
 }
 
-[[noreturn]] void blame_path(const VerbsConnection& connection, PathBook& book, const std::string& what) {
-  book.broke(connection.seat().peer, connection.path(), BreakReason::no_answer);
-  throw_link_error(connection.describe(), what);
-}
+/// A new connection's first steps over its path. A path that has no route or answers nothing is to blame for that; not so
+/// where the other end leaves meanwhile, or where its turn came so late that hardly any time was left.
+class PathTest {
+ public:
+  /// References must outlive it.
+  PathTest(VerbsConnection& connection, PathBook& book, ProvenMessages& messages)
+      : connection_(connection), book_(book), messages_(messages) {}
 
-/// Returns when it has arrived; a path that fails is known at once.
-void send_test(VerbsConnection& connection, PathBook& book, const ProvenMessages& messages) {
-  MessageHeader header;
-  header.kind = kTest;
-  connection.send(header, {}, messages.deadline());
-  if (!connection.finish(messages.deadline()))
-    blame_path(connection, book, "the test message was not acknowledged");
-}
-
-/// The other end may have failed to send it.
-void expect_test(VerbsConnection& connection, PathBook& book, ProvenMessages& messages) {
-  for (;;) {
-    const auto header = connection.receive(kernels::Deadline::after_s(kLook_s));
-    if (header && header->kind == kTest) return;
-    if (header) refuse_words(messages);
-    messages.check();
-    if (messages.deadline().expired()) blame_path(connection, book, "no test message came over it");
+  void open(const EndAddress& other) {
+    try {
+      connection_.open(other);
+    } catch (const kernels::Error&) {
+      blame_path();
+      throw;
+    }
   }
-}
+  /// Returns when it has arrived; a path that fails is known at once. An accepting end's peer may use the connection as soon as
+  /// it has the message: what it says is not looked at.
+  void send() {
+    MessageHeader header;
+    header.kind = kTest;
+    connection_.send(header, {}, messages_.deadline());
+    while (!connection_.finish(kernels::Deadline::after_s(kLook_s))) {
+      messages_.has_more();
+      check_time("the test message was not acknowledged");
+    }
+  }
+  /// The other end may have failed to send it.
+  void expect() {
+    for (;;) {
+      const auto header = connection_.receive(kernels::Deadline::after_s(kLook_s));
+      if (header && header->kind == kTest) return;
+      if (header) refuse_words(messages_);
+      messages_.check();
+      check_time("no test message came over it");
+    }
+  }
+
+ private:
+  static constexpr double kFair_s = 1;
+
+  void blame_path() { book_.broke(connection_.seat().peer, connection_.path(), BreakReason::no_answer); }
+  void check_time(const std::string& what) {
+    if (!messages_.deadline().expired()) return;
+    if (kernels::steady_now_s() - began_s_ >= kFair_s) blame_path();
+    throw_link_error(connection_.describe(), what);
+  }
+
+  VerbsConnection& connection_;
+  PathBook& book_;
+  ProvenMessages& messages_;
+  const double began_s_ = kernels::steady_now_s();
+};
 
 /// What fails here is the other end's to know.
 template <class Step>
@@ -199,10 +228,11 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
         PathSeat{end.peer, ConnectionEnd::connecting, end.purpose, choice.turn});
   });
   messages.send(connection->end().text());
-  connection->open(choice.end);
+  PathTest test(*connection, *end.book, messages);
+  test.open(choice.end);
   messages.receive();
-  send_test(*connection, *end.book, messages);
-  expect_test(*connection, *end.book, messages);
+  test.send();
+  test.expect();
   end.book->passed(connection->seat().peer, connection->path());
   return connection;
 }
@@ -227,10 +257,11 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
   });
   messages.send(choice.text());
   const EndAddress other = read_end(messages.receive(), messages);
-  or_refuse(messages, [&, &made = *connection] { made.open(other); });
+  PathTest test(*connection, *end.book, messages);
+  or_refuse(messages, [&] { test.open(other); });
   messages.send("ready");
-  expect_test(*connection, *end.book, messages);
-  send_test(*connection, *end.book, messages);
+  test.expect();
+  test.send();
   end.book->passed(connection->seat().peer, connection->path());
   return std::move(connection);
 }

@@ -1,5 +1,6 @@
 #include "comm/verbs/verbs_listener.hpp"
 
+#include <array>
 #include <atomic>
 
 #include "comm/transport/acceptor.hpp"
@@ -73,8 +74,8 @@ class VerbsListener final : public Listener {
   const std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
   const std::shared_ptr<PathBook> book_;
   std::atomic<bool> is_over_{false};
-  Worker
-      accepting_;  // one handshake after the other: a peer that stops in the middle holds others up for 2 s
+  // By the purposes' numbers, one handshake after the other: a peer that stops in the middle holds others of them up for 2 s.
+  std::array<Worker, 4> accepting_;
   Acceptor acceptor_;
 };
 
@@ -97,7 +98,7 @@ std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
 /// The acceptor's thread goes on at once.
 void VerbsListener::accept_later(AuthenticatedSocket peer) {
   const auto waiting = std::make_shared<AuthenticatedSocket>(std::move(peer));
-  accepting_.add([this, waiting] {
+  accepting_[number_of(waiting->request.purpose) % accepting_.size()].add([this, waiting] {
     if (is_over_) return;
     try {
       admit(

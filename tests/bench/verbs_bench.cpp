@@ -3,7 +3,8 @@
 //   verbs_bench rate KIND MESSAGES       of 4 MiB, one way. KIND: ring, nothing is registered; registered, the sender's
 //                                        memory is; offered, the receiver's too, which offers it
 //   verbs_bench latency MESSAGES         of 64 bytes there and back: half of the median
-//   verbs_bench idle DELEGATES SECONDS   what a delegated link with so many connections each way costs while it is idle
+//   verbs_bench idle DELEGATES SECONDS   what an end of a delegated link with so many connections each way costs while
+//                                        it is idle, in processor time
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -98,7 +99,7 @@ double processor_s() {
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/// Two messages have gone over each connection before.
+/// Of one end: both are in this process, and alike. Two messages have gone over each connection before.
 void measure_idle(int delegates, double seconds) {
   const CarrySettings settings{.links = 1, .delegates = delegates};
   MessageNumbers numbers;
@@ -111,7 +112,7 @@ void measure_idle(int delegates, double seconds) {
   other.join();
   const double before_s = processor_s();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  std::printf("idle %.1f ms\n", 1e3 * (processor_s() - before_s));
+  std::printf("idle %.1f ms\n", 1e3 * (processor_s() - before_s) / 2);
   other = std::thread([&] { ranks[1].leave(); });
   ranks[0].leave();
   other.join();

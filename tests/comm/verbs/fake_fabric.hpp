@@ -101,6 +101,7 @@ class Fabric {
   std::vector<Ghost> ghosts;
   std::vector<std::pair<std::uint64_t, std::size_t>> writes;  // where, and how many bytes
   std::size_t locked_bytes = 0, most_locked_bytes = SIZE_MAX;
+  bool has_routes = true;
   std::uint32_t last_number = 16;
   int objects = 0;
 

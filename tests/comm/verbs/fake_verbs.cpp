@@ -116,6 +116,7 @@ Host::~Host() {
   fabric().ghosts.clear();
   fabric().writes.clear();
   fabric().most_locked_bytes = SIZE_MAX;
+  fabric().has_routes = true;
 }
 
 void Host::add_device(const std::string& name, std::vector<FakePort> ports) {
@@ -173,6 +174,11 @@ void Host::fail_next(const std::string& device, ibv_wc_status status) {
 void Host::allow_locked_memory(std::size_t bytes) {
   const std::lock_guard lock(fabric().mutex);
   fabric().most_locked_bytes = bytes;
+}
+
+void Host::allow_routes(bool allowed) {
+  const std::lock_guard lock(fabric().mutex);
+  fabric().has_routes = allowed;
 }
 
 int Host::objects() {
@@ -422,6 +428,7 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attributes, int mask) {
   }
   if (is_gone(base->context)) return ENODEV;
   if (attributes->qp_state != base->state + 1) return EINVAL;
+  if (attributes->qp_state == IBV_QPS_RTR && !fabric().has_routes) return ETIMEDOUT;
   ibv_qp_attr& known = queue_pair.attributes;
   if (mask & IBV_QP_PORT) known.port_num = attributes->port_num;
   if (mask & IBV_QP_ACCESS_FLAGS) known.qp_access_flags = attributes->qp_access_flags;

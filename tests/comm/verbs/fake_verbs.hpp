@@ -72,6 +72,8 @@ class Host {
   void fail_next(const std::string& device, ibv_wc_status status);
   /// Registering more than that fails with ENOMEM, as beyond "ulimit -l".
   void allow_locked_memory(std::size_t bytes);
+  /// Without them no queue pair can be connected: no route leads to the other port's address.
+  void allow_routes(bool allowed);
 
   /// Contexts, protection domains, memory regions, channels, completion queues and queue pairs.
   int objects();

@@ -72,6 +72,19 @@ TEST_F(VerbsFaults, what_fails_while_nobody_sends_is_told_to_who_receives) {
   }
 }
 
+/// By then the receiving thread looks once a minute.
+TEST_F(VerbsFaults, what_fails_after_a_rest_is_told_as_soon) {
+  pair().connect();
+  EXPECT_FALSE(zero().receive(Deadline::after_s(0.01)).has_value());
+  std::string message;
+  std::thread receiver([&] { message = error_of([&] { zero().receive(Deadline::after_s(20)); }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  host.set_path("fake0", "fake1", {.delay_s = 3600});
+  send(zero(), std::vector<std::byte>(100));
+  receiver.join();
+  EXPECT_NE(message.find("the device does not say why"), std::string::npos) << message;
+}
+
 TEST_F(VerbsFaults, lost_acknowledgements_are_silence_too) {
   pair().connect();
   RegisteredPayload payload(*pair().transports[0]);
@@ -174,6 +187,32 @@ TEST_F(VerbsFaults, a_path_that_carries_nothing_is_no_connection) {
   EXPECT_NE(error_of([&] { pair().connect(); }).find("failed a moment ago"), std::string::npos);
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   pair().connect();
+}
+
+TEST_F(VerbsFaults, ports_without_a_route_are_left_alone_as_silent_ones_are) {
+  host.allow_routes(false);
+  EXPECT_NE(error_of([&] { pair().connect(); }).find("cannot be connected"), std::string::npos);
+  host.allow_routes(true);
+  EXPECT_NE(error_of([&] { pair().connect(); }).find("failed a moment ago"), std::string::npos);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  pair().connect();
+}
+
+/// What the accepting end sends takes 5 s, which its silence_s would not allow either.
+TEST(VerbsHaste, blames_no_path_that_its_maker_has_no_time_to_test) {
+  fake_verbs::Host host;
+  host.add_device("fake0");
+  host.add_device("fake1");
+  ConnectedPair pair(verbs_transport(options_of("fake0", 1)), verbs_transport(options_of("fake1", 1)));
+  host.set_path("fake1", "fake0", {.delay_s = 5});
+  const std::string message = error_of([&] {
+    pair.transports[0]->connect(pair.peers[1], pair.peers[1].addresses[0], "test", Deadline::after_s(0.2));
+  });
+  EXPECT_NE(message.find("the test message was not acknowledged"), std::string::npos) << message;
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(1300));  // by now the accepting end would have found out
+  host.set_path("fake1", "fake0", {});
+  pair.connect();
 }
 
 }  // namespace
