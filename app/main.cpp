@@ -45,6 +45,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
   const tenax::app::Build build{TENAX_VERSION, tenax::app::build_commit()};
   const std::map<std::string, std::function<int(const Arguments&)>> commands = {
       {"audit", tenax::app::audit_command},
+      {"blame", tenax::app::blame_command},
       {"detect", tenax::app::detect_command},
       {"evaluate", tenax::app::evaluate_command},
       {"launch", [&](const Arguments& a) { return tenax::app::launch_command(a, build); }},

@@ -26,6 +26,7 @@ int join_command(const std::string& join_file, const Build& build);
 int launch_command(const std::vector<std::string>& arguments, const Build& build);
 
 int audit_command(const Arguments& arguments);
+int blame_command(const Arguments& arguments);
 /// A file that is wrong is told on stderr; the others are gone through, and the status is 1.
 int detect_command(const Arguments& arguments);
 int evaluate_command(const Arguments& arguments);

@@ -21,7 +21,7 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 14> kCommands = {{
+constexpr std::array<Entry, 15> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -133,13 +133,20 @@ constexpr std::array<Entry, 14> kCommands = {{
      "or done twice and that each sample was trained once, in order; else says the first contradiction,\n"
      "and exits with 1. --json: ok, steps and samples (those that count), voids, epochs, replicas_lost,\n"
      "contradiction.\n"},
+    {"blame", "tenax blame RUNDIR|DUMP.json [--json]",
+     "Names the ranks that are to blame that a run stood still, most likely first, at most three: of the "
+     "last hang\n"
+     "of a run, or of one that is given (replica-K/hang-N.json), which says what each rank did and waited "
+     "for.\n"
+     "--json: culprits = [{replica, rank, host, operation}], operation (what the others wait for),\n"
+     "waiting_ranks, seconds.\n"},
     {"trace", "tenax trace RUNDIR --csv",
      "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
      "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"
      "forward-send, forward-recv, backward-send, backward-recv. RUNDIR/trace.json opens in Perfetto.\n"},
 }};
 
-constexpr std::array<std::string_view, 3> kLater = {"blame", "replay", "simulate"};
+constexpr std::array<std::string_view, 2> kLater = {"replay", "simulate"};
 const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version", "--completion"};
 
 /// That of `names` which was probably meant; empty if none is near.

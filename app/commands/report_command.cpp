@@ -9,6 +9,8 @@
 #include "io/run/trace_file.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
+#include "resilience/blame/hang_file.hpp"
+#include "resilience/blame/hang_picture.hpp"
 
 namespace tenax::app {
 
@@ -24,6 +26,20 @@ std::string pipeline_of(const RunData& run) {
   }
 }
 
+/// Of a run that stood still: who waited for whom the last time.
+std::string hang_of(const RunData& run) {
+  const auto file = resilience::find_last_hang(run.directory);
+  if (!file) return {};
+  try {
+    const resilience::HangDump dump = resilience::read_hang(*file);
+    return "<h3>The last hang</h3>\n<figure>" +
+           resilience::draw_hang_svg(dump, resilience::find_culprits(dump)) + "</figure>\n";
+  } catch (const kernels::Error& error) {
+    print_notice(std::string("no hang is drawn: ") + error.what());
+    return {};
+  }
+}
+
 }  // namespace
 
 int report_command(const std::vector<std::string>& arguments) {
@@ -33,7 +49,7 @@ int report_command(const std::vector<std::string>& arguments) {
   std::vector<std::string> pipelines;
   for (const std::string& directory : line.positional()) {
     runs.push_back(load_run(directory));
-    pipelines.push_back(pipeline_of(runs.back()));
+    pipelines.push_back(pipeline_of(runs.back()) + hang_of(runs.back()));
   }
   tell_apart(runs);
   const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The goals (goals.sh) of what is measured without whole runs: the adaptive planner and the emulated device's clock.
+# The goals (goals.sh) of what is measured without whole runs: the adaptive planner, the emulated device's clock,
+# the culprits of large hangs.
 #
-#   bash tests/bench/check.sh [planner] [emulated]     (default: both)     status 1 when a goal is missed
+#   bash tests/bench/check.sh [planner] [emulated] [blame]     (default: all)     status 1 when a goal is missed
 #
 # Most of its time goes into proofs of optima.
 set -u
@@ -28,15 +29,24 @@ do_emulated() {
   say_and_keep emulated_timing 16 100 10
   meets emulated.mean_lateness_ms "$(value_of lateness mean)"
 }
+do_blame() {
+  local kind
+  say_and_keep blame_bench
+  for kind in stuck_pass stuck_host skipped_collective half_open stopped; do
+    meets blame.large_s "$(value_of $kind together)" $kind
+  done
+  ! grep -q WRONG "$bench_work/check.log" || meets blame.large_s inf "another rank is named first"
+}
 
 build_all() {
   configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
   build_target planner_bench
   build_target emulated_timing
+  build_target blame_bench
 }
 with_build_lock build_all
 mkdir -p "$bench_work"
-[ $# -gt 0 ] || set -- planner emulated
+[ $# -gt 0 ] || set -- planner emulated blame
 for word in "$@"; do
   warn_if_busy
   "do_$word"

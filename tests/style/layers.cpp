@@ -75,6 +75,7 @@ const std::vector<Room>& rooms() {
        {"parallel/schedule", "parallel/layout", "parallel/planner", "parallel/policies", "parallel/execution",
         "parallel/state"}},
       {"resilience/adaptation", {}},
+      {"resilience/blame", {}},
       {"resilience/checkpoint", {}},
       {"resilience/detection", {}},
       {"resilience/diagnosis", {"resilience/detection"}},
