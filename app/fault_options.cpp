@@ -113,6 +113,23 @@ std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int r
   return faults;
 }
 
+std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat) {
+  using Where = resilience::HangFault::Where;
+  std::vector<resilience::HangFault> faults;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const io::InjectEntry& entry = deck.inject[i];
+    if (entry.kind != io::FaultKind::hang || entry.replica != seat.replica || entry.rank != seat.rank)
+      continue;
+    const Where where = entry.where == io::HangPlace::pass              ? Where::pass
+                        : entry.where == io::HangPlace::skip_collective ? Where::collective
+                                                                        : Where::connection;
+    faults.push_back(
+        {.occasion = resilience::fault_occasion(static_cast<int>(i), window_of(entry), entry.repeat, seat),
+         .where = where});
+  }
+  return faults;
+}
+
 std::vector<ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck) {
   std::vector<ReplicaFaultRequest> requests;
   for (std::size_t i = 0; i < deck.inject.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "io/deck/deck.hpp"
 #include "resilience/faults/compute_faults.hpp"
+#include "resilience/faults/hang_faults.hpp"
 #include "resilience/faults/link_faults.hpp"
 #include "resilience/faults/replica_fault_injector.hpp"
 
@@ -16,6 +17,8 @@ std::vector<resilience::FaultRequest> link_fault_requests(const io::Deck& deck);
 std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
 /// Of the device of one rank. Throws Error(rank) for a trace that cannot be read.
 std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank);
+/// What makes one rank hang.
+std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat);
 /// Of processes, and of links that are dark.
 std::vector<resilience::ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck);
 

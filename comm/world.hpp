@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -41,6 +42,16 @@ class World {
   /// (comm/staged).
   virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                            kernels::Device& device) = 0;
+  /// What ranks of the world have made beside it, a group or an endpoint, for a world that watches what its ranks do;
+  /// others hand it back as it is. `name`: equal on all its ranks, and of no other one.
+  virtual std::unique_ptr<Communicator> watch(std::unique_ptr<Communicator> group, const std::string& name) {
+    static_cast<void>(name);
+    return group;
+  }
+  virtual std::unique_ptr<Endpoint> watch(std::unique_ptr<Endpoint> endpoint, const std::string& name) {
+    static_cast<void>(name);
+    return endpoint;
+  }
   /// A control group of all ranks, independent of every other one (each call makes a new one;
   /// collective).
   virtual std::unique_ptr<ControlGroup> control_group() = 0;
@@ -68,6 +79,12 @@ class ForwardingWorld : public World {
   }
   std::unique_ptr<Endpoint> control_endpoint(int color, int key) override {
     return inner_.control_endpoint(color, key);
+  }
+  std::unique_ptr<Communicator> watch(std::unique_ptr<Communicator> group, const std::string& name) override {
+    return inner_.watch(std::move(group), name);
+  }
+  std::unique_ptr<Endpoint> watch(std::unique_ptr<Endpoint> endpoint, const std::string& name) override {
+    return inner_.watch(std::move(endpoint), name);
   }
   std::unique_ptr<ControlGroup> control_group() override { return inner_.control_group(); }
   [[noreturn]] void abort(int status) override {

@@ -49,6 +49,14 @@ std::filesystem::path replica_directory(const std::filesystem::path& run_directo
   return run_directory / ("replica-" + std::to_string(replica));
 }
 
+std::string scratch_prefix(const std::string& run_id, int replica) {
+  return "tenax-" + run_id + "-" + std::to_string(replica) + "-";
+}
+
+std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation) {
+  return "/dev/shm/" + scratch_prefix(run_id, replica) + std::to_string(incarnation);
+}
+
 std::string checkpoint_writer(int replica, std::int64_t incarnation) {
   return "replica-" + std::to_string(replica) + "." + std::to_string(incarnation);
 }

@@ -16,20 +16,12 @@ namespace fs = std::filesystem;
 SupervisedReplica::SupervisedReplica(Options options, std::int64_t incarnation)
     : options_(std::move(options)), policy_(options_.restart), incarnation_(incarnation) {}
 
-// In memory, as Open MPI's segments would be; its name is this start's alone.
-fs::path SupervisedReplica::scratch() const {
-  return "/dev/shm/" + scratch_prefix() + std::to_string(incarnation_);
-}
-
-std::string SupervisedReplica::scratch_prefix() const {
-  return "tenax-" + options_.run_id + "-" + std::to_string(options_.replica) + "-";
-}
-
 // Of all incarnations: a supervisor that was killed has left what it would have removed.
 void SupervisedReplica::remove_scratch() const {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/dev/shm", ignored))
-    if (entry.path().filename().string().starts_with(scratch_prefix())) fs::remove_all(entry.path(), ignored);
+    if (entry.path().filename().string().starts_with(scratch_prefix(options_.run_id, number())))
+      fs::remove_all(entry.path(), ignored);
 }
 
 void SupervisedReplica::start(JoinFile join) {

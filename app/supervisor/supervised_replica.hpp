@@ -65,6 +65,10 @@ class SupervisedReplica {
   std::vector<std::string> hosts() const;
   /// Of what runs.
   LaunchFile::Replica launched() const;
+  /// Of the newest incarnation: its name is this start's alone.
+  std::filesystem::path scratch() const {
+    return scratch_directory(options_.run_id, options_.replica, incarnation_);
+  }
   std::filesystem::path directory() const {
     return replica_directory(options_.run_directory, options_.replica);
   }
@@ -73,8 +77,6 @@ class SupervisedReplica {
   void end_step();
   void write_join(JoinFile join) const;
   std::string last_words() const;
-  std::filesystem::path scratch() const;
-  std::string scratch_prefix() const;
 
   Options options_;
   RestartPolicy policy_;

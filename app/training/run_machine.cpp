@@ -15,11 +15,15 @@
 #include "comm/nccl/nccl_world.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/swap_memory.hpp"
+#include "resilience/recorder/recorded_device.hpp"
+#include "resilience/recorder/recorded_transport.hpp"
+#include "resilience/recorder/recorded_world.hpp"
 
 namespace tenax::app {
 
 RunMachine::RunMachine(RunRank& rank) : rank_(rank), run_transport_(rank) {
   find_compute_faults();
+  find_hang_faults();
   create_device();
   if (emulated_) return;
   use_nccl();
@@ -34,6 +38,17 @@ void RunMachine::find_compute_faults() {
   });
 }
 
+resilience::FaultSeat RunMachine::fault_seat() const {
+  return {
+      .replica = rank_.seat()->replica, .rank = rank_.world().rank(), .directory = rank_.records_directory()};
+}
+
+void RunMachine::find_hang_faults() {
+  if (!rank_.seat()) return;
+  auto faults = app::hang_faults(rank_.deck(), fault_seat());
+  if (!faults.empty()) hang_faults_ = std::make_unique<resilience::HangFaults>(std::move(faults));
+}
+
 void RunMachine::create_device() {
   const io::Deck& deck = rank_.deck();
   if (deck.device.kind != io::DeviceKind::emulated) {
@@ -41,6 +56,10 @@ void RunMachine::create_device() {
     device_ = std::move(choice.device);
     device_note_ = choice.note;
     ranks_sharing_device_ = choice.ranks_sharing;
+    const bool shows_passes = device_->kind() == kernels::DeviceKind::cpu;  // a GPU's ranges are launches
+    if (rank_.recorder() && shows_passes)
+      device_ = resilience::record_device(std::move(device_), *rank_.recorder());
+    if (hang_faults_) device_ = hang_faults_->wrap(std::move(device_));
     if (compute_faults_) device_ = compute_faults_->wrap(std::move(device_));
     return;
   }
@@ -50,6 +69,8 @@ void RunMachine::create_device() {
 void RunMachine::create_emulated_device() {
   auto emulated =
       kernels::create_emulated_device(emulated_device_options(rank_.deck(), rank_.world().rank()));
+  if (rank_.recorder()) emulated = resilience::record_device(std::move(emulated), *rank_.recorder());
+  if (hang_faults_) emulated = hang_faults_->wrap(std::move(emulated));
   if (compute_faults_) emulated = compute_faults_->wrap(std::move(emulated));
   emulated_ = emulated.get();
   device_ = std::move(emulated);
@@ -131,7 +152,7 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
   rank_.control().agree([&] {
     injector_ = resilience::create_fault_injector(
         link_fault_requests(deck), parallel::ProcessGrid(layout.grid), layout.schedule.microbatches());
-    if (injector_) injected_world_ = injector_->wrap(rank_.world(), {deck.comm.deadline_s});
+    if (injector_) injected_world_ = injector_->wrap(observed_world(), {deck.comm.deadline_s});
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
   if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) {
@@ -139,13 +160,34 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
     create_transport();
     rank_.console().say(folded_lines(run_transport_.text()->line()));
   }
-  comm::World& world = injected_world_ ? *injected_world_ : nccl_world_ ? *nccl_world_ : rank_.world();
+  comm::World& injected = injected_world_ ? *injected_world_ : observed_world();
+  if (hang_faults_) hanging_world_ = hang_faults_->wrap(injected, {deck.comm.deadline_s});
+  comm::World& world = hanging_world_ ? *hanging_world_ : injected;
   return {.options = pipeline_options(deck),
           .world = world,
           .device = *device_,
           .transport = transport_.get(),
           .peers = peers_,
           .uses_nccl = nccl_world_ != nullptr};
+}
+
+// What is injected comes on top of it.
+comm::World& RunMachine::observed_world() {
+  comm::World& inner = nccl_world_ ? *nccl_world_ : rank_.world();
+  if (!rank_.recorder()) return inner;
+  if (!recorded_world_)
+    recorded_world_ = std::make_unique<resilience::RecordedWorld>(
+        inner, *rank_.recorder(), comm::CommOptions{rank_.deck().comm.deadline_s});
+  return *recorded_world_;
+}
+
+resilience::StepPoints& RunMachine::step_points() {
+  resilience::StepPoints& processes = replica_injector_ ? *replica_injector_ : nobody_;
+  if (hang_faults_) hang_faults_->pass_on_to(processes);
+  resilience::StepPoints& injected = hang_faults_ ? *hang_faults_ : processes;
+  if (!rank_.recorder()) return injected;
+  if (!recorded_steps_) recorded_steps_.emplace(injected, *rank_.recorder());
+  return *recorded_steps_;
 }
 
 // One that some rank could not make is made anew by all.
@@ -158,10 +200,7 @@ void RunMachine::connect_ranks() {
 void RunMachine::inject_into_replica() {
   if (!rank_.seat() || rank_.deck().inject.empty()) return;
   replica_injector_ = std::make_unique<resilience::ReplicaFaultInjector>(
-      replica_fault_requests(rank_.deck()), peer_delays(rank_.deck()),
-      resilience::FaultSeat{.replica = rank_.seat()->replica,
-                            .rank = rank_.world().rank(),
-                            .directory = rank_.records_directory()});
+      replica_fault_requests(rank_.deck()), peer_delays(rank_.deck()), fault_seat());
   transport_ = replica_injector_->wrap(std::move(transport_));
 }
 
@@ -176,9 +215,12 @@ void RunMachine::create_transport() {
   transport_ = run_transport_.create(registered_bytes_);
   comm::World& world = rank_.world();
   rank_.control().agree([&] {
+    if (hang_faults_) transport_ = hang_faults_->wrap(std::move(transport_));
     if (injector_) transport_ = injector_->wrap(std::move(transport_), world.rank());
     inject_into_replica();
   });
+  if (rank_.recorder())
+    transport_ = std::make_unique<resilience::RecordedTransport>(std::move(transport_), *rank_.recorder());
   transport_ = run_transport_.watch(std::move(transport_));
   peers_ = comm::exchange_peers(rank_.control(), *transport_, world.rank(), world.host());
 }

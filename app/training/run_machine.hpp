@@ -17,7 +17,9 @@
 #include "resilience/diagnosis/device_probe.hpp"
 #include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/fault_injector.hpp"
+#include "resilience/faults/hang_faults.hpp"
 #include "resilience/faults/replica_fault_injector.hpp"
+#include "resilience/recorder/recorded_steps.hpp"
 
 namespace tenax::app {
 
@@ -65,7 +67,7 @@ class RunMachine {
   /// Null where the deck injects no faults.
   resilience::FaultInjector* injector() const { return injector_.get(); }
   /// What a replica comes to in a step is told here.
-  resilience::StepPoints& step_points() { return replica_injector_ ? *replica_injector_ : nobody_; }
+  resilience::StepPoints& step_points();
   /// How a replica reaches the membership service.
   comm::MessageConnector message_connector() const;
   /// The rate of matrix products of all ranks together; 0 for the emulated device.
@@ -76,26 +78,32 @@ class RunMachine {
  private:
   void create_device();
   void find_compute_faults();
+  void find_hang_faults();
+  resilience::FaultSeat fault_seat() const;
   void create_emulated_device();
   void use_nccl();
   void measure();
   void compare_with_cores();
+  comm::World& observed_world();
   void create_transport();
   void inject_into_replica();
 
   RunRank& rank_;
   std::unique_ptr<resilience::ComputeFaults> compute_faults_;
+  std::unique_ptr<resilience::HangFaults> hang_faults_;  // null where the deck does not make this rank hang
   std::unique_ptr<kernels::Device> device_;
   kernels::EmulatedDevice* emulated_ = nullptr;  // device_, where it is that
   std::string device_note_;
   int ranks_sharing_device_ = 1;
   std::unique_ptr<comm::World> nccl_world_;
   std::size_t available_bytes_ = 0;  // the host's memory that is free before the run takes any
+  std::unique_ptr<comm::World> recorded_world_;
   std::unique_ptr<resilience::FaultInjector> injector_;
-  std::unique_ptr<comm::World> injected_world_;
+  std::unique_ptr<comm::World> injected_world_, hanging_world_;
   resilience::StepPoints nobody_;
   std::unique_ptr<resilience::ReplicaFaultInjector>
       replica_injector_;  // in a replica whose deck injects faults
+  std::optional<resilience::RecordedSteps> recorded_steps_;
   RunTransport run_transport_;
   std::int64_t registered_bytes_ = 0;  // of a layout's connections
   std::unique_ptr<comm::Transport> transport_;

@@ -2,6 +2,7 @@
 
 #include "app/units.hpp"
 #include "io/run/run_files.hpp"
+#include "resilience/recorder/recorded_communicator.hpp"
 
 namespace tenax::app {
 
@@ -31,6 +32,21 @@ void RunRank::join(const std::filesystem::path& join_file) {
   seat_ = JoinFile::parse(control_->broadcast(seat, 0), join_file);
   set_deck(resolved);
   check_ranks();
+  start_recorder();
+}
+
+// Where the folder is not there, the supervisor is on another host, and nobody would read it.
+void RunRank::start_recorder() {
+  const auto folder = scratch_directory(seat_->run_id, seat_->replica, seat_->incarnation);
+  control_->agree([&] {
+    if (!std::filesystem::is_directory(folder)) return;
+    recorder_ = std::make_unique<resilience::Recorder>(
+        folder / resilience::recorder_name(world_.rank()),
+        resilience::Recorder::Seat{seat_->replica, world_.rank(), world_.host()});
+  });
+  if (recorder_)
+    control_ =
+        std::make_unique<resilience::RecordedControlGroup>(std::move(control_), "control@0", *recorder_);
 }
 
 // Rank 0's, for all.

@@ -13,6 +13,7 @@
 #include "app/launch/launch_files.hpp"
 #include "comm/world.hpp"
 #include "io/deck/deck.hpp"
+#include "resilience/recorder/recorder.hpp"
 
 namespace tenax::io {
 class JsonObject;
@@ -40,6 +41,9 @@ class RunRank {
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
 
+  /// Of a replica on its supervisor's host: what this rank does, for others to read; else null.
+  resilience::Recorder* recorder() const { return recorder_.get(); }
+
   const io::Deck& deck() const { return deck_; }
   comm::World& world() const { return world_; }
   comm::ControlGroup& control() const { return *control_; }
@@ -58,7 +62,10 @@ class RunRank {
   void set_deck(const std::string& resolved);
   void check_ranks() const;
 
+  void start_recorder();
+
   comm::World& world_;
+  std::unique_ptr<resilience::Recorder> recorder_;
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
   io::Deck deck_;

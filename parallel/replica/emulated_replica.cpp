@@ -30,12 +30,14 @@ std::unique_ptr<comm::Communicator> make_group(GroupKind kind, const PipelineCon
   options.depth = kManyMessages;
   options.link_gbps = link_gbps;
   options.deadline_s = deadline_s;
-  const auto make_links = [=, purpose = grid.connection_name(name, part.color),
-                           &transport = *context.transport,
+  const std::string purpose = grid.connection_name(name, part.color);
+  const auto make_links = [=, &transport = *context.transport,
                            &device = context.device](const std::vector<int>& neighbours) {
     return comm::create_emulated_direct_endpoint(purpose, group, me, neighbours, transport, device, options);
   };
-  return comm::create_emulated_ring_communicator(name, me, size, make_links, context.device, {deadline_s});
+  return context.world.watch(
+      comm::create_emulated_ring_communicator(name, me, size, make_links, context.device, {deadline_s}),
+      purpose);
 }
 
 }  // namespace

@@ -94,15 +94,18 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
   const GroupSplit part = grid_.split(GroupKind::pipeline, context_.world.rank());
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(neighbour_of(link));
+  const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
   if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
-    return make_real_direct(context_.world.split_endpoint(part.color, part.key), deadlines, neighbours);
+    return context_.world.watch(
+        make_real_direct(context_.world.split_endpoint(part.color, part.key), deadlines, neighbours), name);
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(context_.peers[static_cast<std::size_t>(rank)]);
   comm::DirectOptions options = context_.options.emulated;
   options.deadline_s = deadlines.message_s;
-  const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
-  return comm::create_emulated_direct_endpoint(name, group, stage_, neighbours, *context_.transport,
-                                               context_.device, options);
+  return context_.world.watch(
+      comm::create_emulated_direct_endpoint(name, group, stage_, neighbours, *context_.transport,
+                                            context_.device, options),
+      name);
 }
 
 std::unique_ptr<comm::Endpoint> PipelineLinks::make_real_direct(std::unique_ptr<comm::Endpoint> mpi,

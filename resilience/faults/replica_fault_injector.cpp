@@ -15,8 +15,7 @@ using Process = ReplicaFaultRequest::Process;
 using Dark = ReplicaFaultRequest::Dark;
 
 FaultOccasion occasion_of(const ReplicaFaultRequest& request, const FaultSeat& seat) {
-  const std::string name = "inject-" + std::to_string(request.entry) + ".rank-" + std::to_string(seat.rank);
-  return {request.window, request.repeats ? std::filesystem::path() : seat.directory / name};
+  return fault_occasion(request.entry, request.window, request.repeats, seat);
 }
 
 std::vector<Partition> partitions_of(const std::vector<ReplicaFaultRequest>& requests,
@@ -51,6 +50,11 @@ std::vector<ProcessFault> processes_of(const std::vector<ReplicaFaultRequest>& r
 }
 
 }  // namespace
+
+FaultOccasion fault_occasion(int entry, const FaultWindow& window, bool repeats, const FaultSeat& seat) {
+  const std::string name = "inject-" + std::to_string(entry) + ".rank-" + std::to_string(seat.rank);
+  return {window, repeats ? std::filesystem::path() : seat.directory / name};
+}
 
 ReplicaFaultInjector::ReplicaFaultInjector(const std::vector<ReplicaFaultRequest>& requests,
                                            std::vector<LinkFault> delays, const FaultSeat& seat)

@@ -44,6 +44,9 @@ struct FaultSeat {
   std::filesystem::path directory;  ///< of its replica in this run: what has come is marked there
 };
 
+/// When the deck's `entry`-th entry comes to that rank: once in the run, unless it repeats.
+FaultOccasion fault_occasion(int entry, const FaultWindow& window, bool repeats, const FaultSeat& seat);
+
 /// One per rank. Must outlive whatever it wrapped. Thread rule: `passes` is reached by one thread, the
 /// rank's; all else by any.
 class ReplicaFaultInjector final : public StepPoints {

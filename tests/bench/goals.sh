@@ -42,6 +42,7 @@ replicas.epochs_per_change         <= 1
 replicas.round_16_ms               <= 1      to 16 members and back
 replicas.round_1000_ms             <= 100
 blame.large_s                      <= 2      culprits of a hang of 32 768 ranks, its file read, one core (ft-hsdp: 5)
+recorder.percent                   <= 0.3    of a step
 failslow.cases_missed              <= 0      seeded faults that were not told, told late, or as another component
 failslow.cases_unhealed            <= 0      found, but healing was not told
 failslow.quiet_events              <= 0      told of runs without a fault

@@ -82,6 +82,7 @@ const std::vector<Room>& rooms() {
       {"resilience/mitigation", {"resilience/adaptation", "resilience/detection", "resilience/diagnosis"}},
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
+      {"resilience/recorder", {"resilience/blame", "resilience/replicas"}},
       {"resilience/swap", {}},
       {"resilience/faults", {"resilience/replicas"}},
       {"app", {}},

@@ -1,0 +1,47 @@
+// ForwardingDevice: what wraps a device does all as that one does, but for what it overrides.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/device.hpp"
+
+namespace tenax::kernels {
+
+/// `Interface`: Device, or a device that can do more. kernels() is left to the derived class.
+template <class Interface>
+class ForwardingDevice : public Interface {
+ public:
+  explicit ForwardingDevice(std::unique_ptr<Interface> inner) : inner_(std::move(inner)) {}
+
+  DeviceKind kind() const override { return inner_->kind(); }
+  std::string name() const override { return inner_->name(); }
+  std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
+  bool has_data() const override { return inner_->has_data(); }
+  bool is_host_memory() const override { return inner_->is_host_memory(); }
+  std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
+    return inner_->allocate(bytes, kind);
+  }
+  std::unique_ptr<Stream> create_stream() override { return inner_->create_stream(); }
+  std::unique_ptr<Event> create_event() override { return inner_->create_event(); }
+  bool is_asynchronous() const override { return inner_->is_asynchronous(); }
+  bool can_capture() const override { return inner_->can_capture(); }
+  std::unique_ptr<Flag> create_flag() override { return inner_->create_flag(); }
+  std::string bus_id() const override { return inner_->bus_id(); }
+  std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
+                                                  std::size_t bytes) override {
+    return inner_->register_host(std::move(memory), bytes);
+  }
+  std::size_t scratch_bytes(const StepShape& shape) const override { return inner_->scratch_bytes(shape); }
+  void push_range(const char* name) override { inner_->push_range(name); }
+  void pop_range() override { inner_->pop_range(); }
+
+ protected:
+  Interface& inner() { return *inner_; }
+
+ private:
+  const std::unique_ptr<Interface> inner_;
+};
+
+}  // namespace tenax::kernels

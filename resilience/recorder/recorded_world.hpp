@@ -1,0 +1,33 @@
+// RecordedWorld: the same ranks, of whose groups and links the recorder hears.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/world.hpp"
+#include "resilience/recorder/recorder.hpp"
+
+namespace tenax::resilience {
+
+/// What the inner world makes is wrapped, and so is what its ranks make beside it (World::watch). Endpoints are handed
+/// out as they are: whoever uses them for messages of training has them watched.
+class RecordedWorld final : public comm::ForwardingWorld {
+ public:
+  /// `world` and `recorder` must outlive it. `options`: those of `world`.
+  RecordedWorld(comm::World& world, Recorder& recorder, comm::CommOptions options)
+      : ForwardingWorld(world, options), recorder_(recorder) {}
+
+  std::unique_ptr<comm::Communicator> split_communicator(const std::string& name, int color, int key,
+                                                         kernels::Device& device) override;
+  std::unique_ptr<comm::ControlGroup> control_group() override;
+  std::unique_ptr<comm::Communicator> watch(std::unique_ptr<comm::Communicator> group,
+                                            const std::string& name) override;
+  std::unique_ptr<comm::Endpoint> watch(std::unique_ptr<comm::Endpoint> endpoint,
+                                        const std::string& name) override;
+
+ private:
+  Recorder& recorder_;
+  int groups_ = 0;  // made so far, by all ranks alike: they have names of their own
+};
+
+}  // namespace tenax::resilience
