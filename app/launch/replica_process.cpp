@@ -75,6 +75,11 @@ std::optional<ProcessId> identify_process(pid_t pid) {
   return ProcessId{pid, stat->start_time};
 }
 
+std::optional<char> process_state(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return stat ? std::optional(stat->state) : std::nullopt;
+}
+
 ProcessId this_process() { return identify_process(getpid()).value_or(ProcessId{getpid(), 0}); }
 
 ReplicaProcess ReplicaProcess::start(const Request& request) {

@@ -21,6 +21,8 @@ struct ProcessId {
 /// Nothing if there is no such process (any more).
 std::optional<ProcessId> identify_process(pid_t pid);
 ProcessId this_process();
+/// As /proc has it: 'R', 'S', 'T' = stopped, 'Z', …; nothing if there is no such process (any more).
+std::optional<char> process_state(pid_t pid);
 
 /// Outlives its supervisor: it has a session of its own, and its output goes to a file. Used by one
 /// thread. Destruction leaves the process as it is.

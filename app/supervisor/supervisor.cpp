@@ -117,6 +117,7 @@ void Supervisor::take_over() {
   for (const LaunchFile::Replica& known : living_) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(known.replica)];
     replica.adopt(known, join_file());
+    hangs_->follow(replica.number(), replica.scratch());
     server_->on_started({replica.number(), static_cast<int>(replica.incarnation())});
   }
   rank_.console().say(format("took over %d living replica%s", static_cast<int>(living_.size()),
@@ -148,6 +149,7 @@ void Supervisor::start_replicas() {
 
 void Supervisor::create_service(const comm::JobSecret& secret,
                                 const std::vector<resilience::Record>& stored) {
+  hangs_.emplace(hang_options(rank_.deck()));
   server_ = std::make_unique<resilience::MembershipServer>(
       service_options(rank_.deck(), build_, deck_, secret), *ledger_, stored,
       resilience::MembershipServer::Observer{
@@ -169,6 +171,7 @@ void Supervisor::start_replica(SupervisedReplica& replica) {
   if (const auto failed = unsaid_.extract(replica.number()))
     rank_.console().warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
   replica.start(join_file());
+  hangs_->follow(replica.number(), replica.scratch());
   write_launch_file();
   records_->event("replica_start", replica.number(),
                   JsonObject{}
@@ -195,6 +198,7 @@ bool Supervisor::advance(const Requests& requests) {
   take_news();
   if (const auto failure = server_->failure()) failure->raise();
   for (SupervisedReplica& replica : replicas_) watch(replica);
+  if (!stops_ && !server_->has_ended()) watch_for_hangs();
   check_first_starts();
   if (server_->has_ended() && !ended_at_s_) ended_at_s_ = steady_now_s();
   if (!has_all_ended()) return true;
@@ -219,7 +223,10 @@ void Supervisor::take_news() {
 void Supervisor::take(const SupervisorRecords::News& news) {
   const auto* record = std::get_if<resilience::Record>(&news);
   const auto* event = std::get_if<resilience::ServiceEvent>(&news);
-  if (record && std::holds_alternative<resilience::EpochRecord>(*record)) has_begun_ = true;
+  if (record && std::holds_alternative<resilience::EpochRecord>(*record)) {
+    has_begun_ = true;
+    hangs_->pause(steady_now_s());
+  }
   if (record)
     if (const auto* commit = std::get_if<resilience::CommitRecord>(record))
       for (const resilience::Part& part : commit->parts)
@@ -241,6 +248,7 @@ void Supervisor::take(const SupervisorRecords::News& news) {
     if (replica.incarnation() == lost->id.incarnation)
       replica.kill_at(steady_now_s() + (ends_itself ? kLastWords_s : 0));
     checkpoints_->forget(lost->id);
+    hangs_->pause(steady_now_s());
   }
 }
 
@@ -252,8 +260,18 @@ void Supervisor::watch(SupervisedReplica& replica) {
   if (ended_at_s_ && steady_now_s() - *ended_at_s_ > kGrace_s) replica.kill();
 }
 
+// The service loses it, and what is lost is killed and started again.
+void Supervisor::watch_for_hangs() {
+  const auto hang = hangs_->look(steady_now_s());
+  if (!hang) return;
+  SupervisedReplica& replica = replicas_[static_cast<std::size_t>(hang->replica)];
+  records_->hang(hang->replica, hang->dump, hang->blame);
+  server_->on_hang({replica.number(), static_cast<int>(replica.incarnation())}, hang->rank);
+}
+
 void Supervisor::bury(SupervisedReplica& replica, const SupervisedReplica::End& end) {
   write_launch_file();
+  hangs_->forget(replica.number());
   server_->on_exit({replica.number(), static_cast<int>(end.incarnation)});
   if (ended_at_s_ || server_->has_ended()) return;
   if (!has_begun_) first_failures_[replica.number()] = end;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/run_checkpoints.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
@@ -62,6 +63,7 @@ class Supervisor {
   void take_news();
   void take(const SupervisorRecords::News& news);
   void watch(SupervisedReplica& replica);
+  void watch_for_hangs();
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end);
   void check_first_starts();
   void adopt_deck(const JoinFile& join);
@@ -82,6 +84,7 @@ class Supervisor {
   std::optional<double> ended_at_s_;
   std::unique_ptr<SupervisorRecords> records_;
   std::optional<RunCheckpoints> checkpoints_;
+  std::optional<HangWatch> hangs_;
   std::unique_ptr<resilience::LedgerStore> ledger_;
   std::unique_ptr<resilience::MembershipServer> server_;  // last: its thread uses what is above
 };

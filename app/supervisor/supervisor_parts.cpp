@@ -51,6 +51,13 @@ resilience::MembershipServer::Options service_options(const io::Deck& deck, cons
           .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
 }
 
+HangWatch::Options hang_options(const io::Deck& deck) {
+  return {.hang_factor = deck.replicas.hang_factor,
+          .dead_s = kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms),
+          .ranks = static_cast<int>(deck.parallel.ranks()),
+          .is_near = !spans_hosts(deck)};
+}
+
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
                                                    const std::vector<resilience::Record>& ledger) {
   const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());

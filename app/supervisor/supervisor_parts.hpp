@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "comm/transport/job_secret.hpp"
 #include "io/deck/deck.hpp"
@@ -18,6 +19,8 @@ namespace tenax::app {
 resilience::MembershipServer::Options service_options(const io::Deck& deck, const Build& build,
                                                       const std::string& resolved_deck,
                                                       const comm::JobSecret& secret);
+
+HangWatch::Options hang_options(const io::Deck& deck);
 
 /// All of the run, none of which runs. Incarnations are numbered on from those in `ledger`.
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,

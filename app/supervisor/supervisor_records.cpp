@@ -4,9 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "app/launch/launch_files.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
 #include "io/run/metrics_lines.hpp"
+#include "resilience/blame/hang_record.hpp"
 
 namespace tenax::app {
 
@@ -38,6 +40,16 @@ void SupervisorRecords::open_files(std::int64_t steps_done) {
 void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
   steps_done_ = steps_done;
   events_.set_steps_done(steps_done);
+}
+
+void SupervisorRecords::hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame) {
+  resilience::record_hang(replica_directory(deck_.run.output_dir, replica), dump, blame);
+  events_.write("hang", replica, resilience::blame_json(dump, blame));
+  const resilience::Culprit& first = blame.culprits.front();
+  const resilience::HangDump::Rank& rank = dump.ranks[static_cast<std::size_t>(first.rank)];
+  console_.say(format("replica %d hangs after step %lld: rank %d on %s: %s", replica,
+                      static_cast<long long>(steps_done_), rank.rank, rank.host.c_str(),
+                      first.operation.c_str()));
 }
 
 void SupervisorRecords::hand_in(News news) {

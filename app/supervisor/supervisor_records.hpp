@@ -16,6 +16,7 @@
 #include "io/deck/deck.hpp"
 #include "io/run/run_files.hpp"
 #include "io/run/tensorboard_writer.hpp"
+#include "resilience/blame/culprits.hpp"
 #include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
@@ -41,6 +42,8 @@ class SupervisorRecords {
   }
   /// Written apart from the news, which do not know how old the replica is.
   void join(const resilience::ReplicaJoined& joined, double age_s) { events_.take(joined, age_s); }
+  /// Writes what stood still, and who is to blame, into the replica's folder.
+  void hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame);
   std::int64_t steps_done() const { return steps_done_; }
 
  private:

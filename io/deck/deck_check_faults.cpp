@@ -46,6 +46,7 @@ class FaultCheck {
     if (fault_.kind == FaultKind::slow_compute) check_compute();
     if (fault_.kind == FaultKind::process) check_process();
     if (fault_.kind == FaultKind::partition) check_partition();
+    if (fault_.kind == FaultKind::hang) check_hang();
     check_is_there();
   }
 
@@ -154,6 +155,23 @@ class FaultCheck {
       fail({"stop_s", "signal"}, shown("stop_s") + " needs " + name("signal") + " = \"STOP\"");
   }
 
+  void check_hang() const {
+    if (fault_.replica < 0) fail({"replica", "kind"}, "a hang needs " + name("replica") + " = 0 or more");
+    check_is_replica("replica", fault_.replica);
+    check_is_rank("replica", 0);
+    const ParallelSection& parallel = deck_.parallel;
+    if (fault_.where == HangPlace::skip_collective &&
+        parallel.tensor_parallel_size * parallel.data_parallel_size == 1)
+      fail({"where"}, shown("where") + " needs a tensor or data group of more than one rank");
+    if (fault_.where == HangPlace::connection &&
+        (deck_.device.kind != DeviceKind::emulated || parallel.ranks() == 1))
+      fail({"where"},
+           shown("where") +
+               " needs device.kind = \"emulated\" and several ranks: others' messages go over MPI or NCCL");
+    if (fault_.where == HangPlace::pass && deck_.device.kind == DeviceKind::cuda)
+      fail({"where"}, shown("where") + " needs device.kind = \"cpu\" or \"emulated\"");
+  }
+
   void check_partition() const {
     if (fault_.seconds == 0)
       fail({"seconds", "kind"}, "a partition needs " + name("seconds") + ", greater than 0");
@@ -168,8 +186,8 @@ class FaultCheck {
 
   /// What is right, and has no machinery yet.
   void check_is_there() const {
-    if (fault_.kind != FaultKind::hang && fault_.kind != FaultKind::bit_flip) return;
-    fail({"kind"}, not_supported(shown("kind"), "it does not look for culprits yet"));
+    if (fault_.kind != FaultKind::bit_flip) return;
+    fail({"kind"}, not_supported(shown("kind"), "it does not look for corrupt state yet"));
   }
 
   // The resolved deck says all of a fault's keys, so that "said" alone does not mean "meant".

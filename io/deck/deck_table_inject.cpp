@@ -94,7 +94,9 @@ void add_replicas(Rows<Entry>& inject) {
 }
 
 void add_culprits(Rows<Entry>& inject) {
-  inject("where", &Entry::where, "hang: what hangs; connection = one that is half open.").of_kinds({"hang"});
+  inject("where", &Entry::where,
+         "hang: what hangs; skip_collective = it leaves one out; connection = one that is half open.")
+      .of_kinds({"hang"});
   const auto flip = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
     return inject(name, member, "bit_flip: " + sentence).of_kinds({"bit_flip"});
   };
@@ -113,7 +115,7 @@ void add_inject_rows(Keys& keys) {
     assert(i < deck.inject.size());
     return deck.inject[i];
   });
-  inject("kind", &Entry::kind, "What goes wrong. Not in this version of tenax: hang, bit_flip.")
+  inject("kind", &Entry::kind, "What goes wrong. Not in this version of tenax: bit_flip.")
       .required("\"link_delay\"");
   inject("from_step", &Entry::from_step, "First step of the fault.").within(kCount);
   inject("to_step", &Entry::to_step, "First step without it again; 0 = none.").within(kCount);

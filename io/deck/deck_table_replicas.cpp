@@ -54,6 +54,10 @@ void add_membership(Rows<R>& replicas) {
            "the end.")
       .above(0)
       .in("seconds");
+  replicas(
+      "hang_factor", &R::hang_factor,
+      "Steps without progress of a rank before it counts as hanging, at least 1 s; its replica starts again.")
+      .above(1);
   replicas("listen", &R::listen,
            "Where the membership service listens, ADDRESS:PORT; by default a free port of comm.interfaces, "
            "loopback where all is on one host.")
@@ -77,7 +81,7 @@ void add_later(Rows<R>& replicas) {
   const std::string no_spares = "it starts a lost replica anew",
                     one_net = "state takes the ranks' interfaces",
                     one_store = "membership is recorded in a file of the run directory",
-                    no_culprits = "it finds no culprits and no corrupt state";
+                    no_digests = "it finds no corrupt state";
   replicas("zones", &R::zones, "One name a host, aligned with hosts.")
       .example("[\"rack1\", \"rack2\"]")
       .comes_later(no_spares);
@@ -99,14 +103,10 @@ void add_later(Rows<R>& replicas) {
   replicas("store_ca", &R::store_ca, "File of the authority that signed the store's certificate.")
       .example("\"ca.pem\"")
       .comes_later(one_store);
-  replicas("hang_factor", &R::hang_factor,
-           "Steps without progress of a rank before it counts as hanging, at least 1 s.")
-      .above(1)
-      .comes_later(no_culprits);
   replicas("digest_steps", &R::digest_steps,
            "The whole state is compared once in so many commits; 0 = never.")
       .within({0, 1024, false, false})
-      .comes_later(no_culprits);
+      .comes_later(no_digests);
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ void MembershipService::on_exit(ReplicaId id, double now) {
   decide(now);
 }
 
+void MembershipService::on_hang(ReplicaId id, int rank, double now) {
+  if (has_ended()) return;
+  state_.lose(id, LossReason::hang, now, rank);
+  decide(now);
+}
+
 void MembershipService::on_started(ReplicaId id, double now) {
   if (has_ended()) return;
   lose_members_before(id, now);

@@ -25,6 +25,8 @@ class MembershipService {
   void on_closed(PeerId peer, double now);
   /// A replica's processes have ended, whether or not it ever checked in.
   void on_exit(ReplicaId id, double now);
+  /// It lives, and its rank is to blame that nobody goes on.
+  void on_hang(ReplicaId id, int rank, double now);
   /// A process of this start runs: those of earlier ones have exited.
   void on_started(ReplicaId id, double now);
   /// A replica is not started again: nothing waits for it.

@@ -15,10 +15,11 @@
 namespace tenax::resilience {
 
 /// exit: its processes ended; silent: not heard of for too long; connection: its link closed, or
-/// others cannot reach it; diverged: its Σg² differs; given_up: it is not started again.
-enum class LossReason { exit, silent, connection, diverged, given_up };
+/// others cannot reach it; diverged: its Σg² differs; given_up: it is not started again; hang: a rank of it is to blame
+/// that the run stands still.
+enum class LossReason { exit, silent, connection, diverged, given_up, hang };
 constexpr const char* name_of(LossReason reason) {
-  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up"};
+  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up", "hang"};
   return kNames[static_cast<int>(reason)];
 }
 

@@ -22,6 +22,10 @@ void MembershipServer::on_exit(ReplicaId id) {
   run([&](double now) { service_.on_exit(id, now); });
 }
 
+void MembershipServer::on_hang(ReplicaId id, int rank) {
+  run([&](double now) { service_.on_hang(id, rank, now); });
+}
+
 void MembershipServer::on_started(ReplicaId id) {
   run([&](double now) { service_.on_started(id, now); });
 }

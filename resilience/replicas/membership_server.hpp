@@ -35,6 +35,7 @@ class MembershipServer : private comm::MessageHandler {
 
   std::vector<std::string> addresses() const { return server_.addresses(); }
   void on_exit(ReplicaId id);
+  void on_hang(ReplicaId id, int rank);
   void on_started(ReplicaId id);
   void on_given_up(int replica);
   void wish_stop();

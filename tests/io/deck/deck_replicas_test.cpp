@@ -129,9 +129,8 @@ std::vector<Mistake> mistakes_of_keys() {
 
 std::vector<Mistake> later_keys() {
   std::vector<Mistake> mistakes;
-  for (const char* given :
-       {"zones=[a, b]", "warm_spares=1", "state_interfaces=[eth1]", "state_gbps=1", "store=etcd://h:1/p",
-        "store_user=me", "store_ca=ca.pem", "hang_factor=2", "digest_steps=0"}) {
+  for (const char* given : {"zones=[a, b]", "warm_spares=1", "state_interfaces=[eth1]", "state_gbps=1",
+                            "store=etcd://h:1/p", "store_user=me", "store_ca=ca.pem", "digest_steps=0"}) {
     const std::string key = std::string(given).substr(0, std::string(given).find('='));
     mistakes.push_back({kReplicas,
                         {std::string("replicas.") + given},
@@ -198,10 +197,35 @@ std::vector<Mistake> later_faults() {
                    "DECK:18:1: inject.0.kind = \"" + name + "\"" + refused};
   };
   return {
-      kind("hang", "replica = 1\nrank = 0\nwhere = \"skip_collective\"\n"),
       kind("bit_flip",
            "replica = 1\nrank = 0\ntensor = \"wte.weight\"\npart = \"sum\"\nelement = 7\nbit = 31\n"),
   };
+}
+
+std::vector<Mistake> mistakes_of_hangs() {
+  const std::string hang = kFault + "kind = \"hang\"\n", there = hang + "replica = 1\nrank = 0\n";
+  return {
+      {hang + "rank = 0\n", {}, "DECK:18:1: a hang needs inject.0.replica = 0 or more"},
+      {hang + "replica = 2\n",
+       {},
+       "DECK:19:1: inject.0.replica = 2 is outside of the run: it has 2 replicas"},
+      {hang + "replica = 1\nrank = -1\n", {}, "DECK:20:1: inject.0.rank = -1 is outside of the replica"},
+      {there + "where = \"skip_collective\"\n",
+       {},
+       "DECK:21:1: inject.0.where = \"skip_collective\" needs a tensor or data group"},
+      {there + "where = \"connection\"\n",
+       {},
+       "DECK:21:1: inject.0.where = \"connection\" needs device.kind = \"emulated\" and several ranks"},
+  };
+}
+
+TEST(ReplicasDeck, takes_hangs) {
+  const std::string hang = kFault + "kind = \"hang\"\nreplica = 1\nrank = 0\nwhere = ";
+  EXPECT_NO_THROW(deck_of(hang + "\"pass\"\n"));
+  EXPECT_NO_THROW(deck_of(hang + "\"skip_collective\"\n", {"parallel.data_parallel_size=2"}));
+  EXPECT_NO_THROW(
+      deck_of(hang + "\"connection\"\n", {"parallel.data_parallel_size=2", "device.kind=emulated"}));
+  EXPECT_EQ(deck_of(kReplicas, {"replicas.hang_factor=2.5"}).replicas.hang_factor, 2.5);
 }
 
 TEST(ReplicasDeck, takes_faults_of_replicas) {
@@ -219,6 +243,7 @@ INSTANTIATE_TEST_SUITE_P(batches, ReplicasDeckMistakes, testing::ValuesIn(mistak
 INSTANTIATE_TEST_SUITE_P(keys, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_keys()));
 INSTANTIATE_TEST_SUITE_P(later, ReplicasDeckMistakes, testing::ValuesIn(later_keys()));
 INSTANTIATE_TEST_SUITE_P(faults, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_faults()));
+INSTANTIATE_TEST_SUITE_P(hangs, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_hangs()));
 INSTANTIATE_TEST_SUITE_P(later_faults, ReplicasDeckMistakes, testing::ValuesIn(later_faults()));
 
 }  // namespace

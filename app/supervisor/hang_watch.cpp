@@ -1,0 +1,164 @@
+#include "app/supervisor/hang_watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "app/launch/replica_process.hpp"
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+using resilience::HangDump;
+using resilience::ProcessState;
+using resilience::Recorder;
+using resilience::RecorderImage;
+
+namespace {
+
+constexpr double kSecondsPerNs = 1e-9;
+constexpr double kInterval_s = 0.1, kAgain_s = 0.5;  // between looks; after one in vain
+/// What nobody looks at for so long nobody waits for.
+constexpr auto kBetweenImages = std::chrono::milliseconds(30);
+constexpr double kLeast_s = 1;
+constexpr std::int64_t kFirstSteps = 3;  // take longer
+constexpr std::size_t kSteps = 16;
+/// A step's records, evaluation, checkpoint or adaptation may take as long as so many limits.
+constexpr double kBetweenSteps = 20;
+constexpr double kGrace_s = 1;
+
+bool is_between(Recorder::Phase phase) {
+  return phase == Recorder::Phase::between || phase == Recorder::Phase::starts;
+}
+
+ProcessState state_of_process(std::int64_t pid) {
+  const auto code = process_state(static_cast<pid_t>(pid));
+  if (!code || *code == 'Z' || *code == 'X') return ProcessState::gone;
+  return *code == 'T' || *code == 't' ? ProcessState::stopped : ProcessState::running;
+}
+
+}  // namespace
+
+void HangWatch::follow(int replica, const std::filesystem::path& scratch) {
+  followed_.erase(replica);
+  if (options_.is_near) followed_[replica].scratch = scratch;
+}
+
+void HangWatch::pause(double now_s) {
+  double longest_s = options_.dead_s;
+  for (const auto& [replica, followed] : followed_)
+    if (!followed.step_s.empty()) longest_s = std::max(longest_s, limit_s(followed));
+  quiet_until_s_ = std::max(quiet_until_s_, now_s + longest_s + kGrace_s);
+}
+
+// They come with the ranks.
+void HangWatch::open_recorders(Followed& followed) const {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    if (followed.recorders.contains(rank)) continue;
+    std::error_code none;
+    const auto file = followed.scratch / resilience::recorder_name(rank);
+    if (!std::filesystem::exists(file, none)) return;
+    try {
+      followed.recorders.emplace(rank, resilience::RecorderMap::open(file));
+    } catch (const kernels::Error&) {  // it is being made
+    }
+  }
+}
+
+// From the first rank: all begin a step together.
+void HangWatch::learn(Followed& followed) {
+  const auto first = followed.recorders.find(0);
+  if (first == followed.recorders.end()) return;
+  const std::int64_t steps = first->second->steps, begun_ns = first->second->step_begun_ns;
+  const std::int64_t more = steps - followed.steps;
+  if (more <= 0 || begun_ns <= followed.step_begun_ns) return;
+  if (followed.steps >= kFirstSteps) {
+    followed.step_s.push_back(kSecondsPerNs * static_cast<double>(begun_ns - followed.step_begun_ns) /
+                              static_cast<double>(more));
+    if (followed.step_s.size() > kSteps) followed.step_s.pop_front();
+  }
+  followed.steps = steps;
+  followed.step_begun_ns = begun_ns;
+}
+
+double HangWatch::limit_s(const Followed& followed) const {
+  if (followed.step_s.empty()) return std::numeric_limits<double>::infinity();
+  std::vector<double> step_s(followed.step_s.begin(), followed.step_s.end());
+  const auto middle = step_s.begin() + static_cast<std::ptrdiff_t>(step_s.size() / 2);
+  std::nth_element(step_s.begin(), middle, step_s.end());
+  return std::max(kLeast_s, options_.hang_factor * *middle);
+}
+
+bool HangWatch::stands(const Followed& followed, double now_s) const {
+  const double limit_s = this->limit_s(followed);
+  return std::any_of(followed.recorders.begin(), followed.recorders.end(), [&](const auto& recorder) {
+    const resilience::RecorderFile& file = *recorder.second;
+    const double stood_s = now_s - kSecondsPerNs * static_cast<double>(file.moved_ns);
+    return !is_between(static_cast<Recorder::Phase>(file.phase.load())) && stood_s > limit_s;
+  });
+}
+
+std::optional<HangWatch::Hang> HangWatch::look(double now_s) {
+  if (now_s < next_s_) return {};
+  next_s_ = now_s + kInterval_s;
+  bool some_stand = false;
+  for (auto& [replica, followed] : followed_) {
+    open_recorders(followed);
+    learn(followed);
+    some_stand = some_stand || stands(followed, now_s);
+  }
+  if (!some_stand || now_s < quiet_until_s_) return {};
+  auto hang = judge();
+  if (!hang) {
+    next_s_ = now_s + kAgain_s;
+    return {};
+  }
+  forget(hang->replica);
+  pause(now_s);
+  return hang;
+}
+
+std::vector<RecorderImage> HangWatch::images() const {
+  std::vector<RecorderImage> images;
+  for (const auto& [replica, followed] : followed_)
+    for (const auto& [rank, recorder] : followed.recorders) {
+      images.push_back(resilience::image_of(*recorder));
+      images.back().state = state_of_process(images.back().pid);
+    }
+  return images;
+}
+
+std::vector<HangDump::Rank> HangWatch::unread() const {
+  std::vector<HangDump::Rank> ranks;
+  for (const auto& [replica, followed] : followed_)
+    for (int rank = 0; rank < options_.ranks; ++rank)
+      if (!followed.recorders.contains(rank))
+        ranks.push_back(
+            {.replica = replica, .rank = rank, .host = {}, .state = ProcessState::unread, .open = {}});
+  return ranks;
+}
+
+// Who moves, or is between two steps, is not to blame; whose heart has stopped, the membership finds as soon.
+std::optional<HangWatch::Hang> HangWatch::judge() {
+  const auto before = images();
+  std::this_thread::sleep_for(kBetweenImages);
+  const auto now = images();
+  Hang hang{.dump = resilience::hang_dump(before, now, unread()), .blame = {}};
+  hang.blame = resilience::find_culprits(hang.dump);
+  if (hang.blame.culprits.empty()) return {};
+  const auto index = static_cast<std::size_t>(hang.blame.culprits.front().rank);
+  if (index >= now.size()) return {};
+  const HangDump::Rank& culprit = hang.dump.ranks[index];
+  const Followed& followed = followed_.at(culprit.replica);
+  const double limit_s = this->limit_s(followed) * (is_between(now[index].phase) ? kBetweenSteps : 1);
+  const bool is_missed_soon = culprit.state != ProcessState::running && limit_s + kGrace_s >= options_.dead_s;
+  if (followed.steps < kFirstSteps || culprit.stands_s < limit_s || is_missed_soon) return {};
+  hang.replica = culprit.replica;
+  hang.rank = culprit.rank;
+  hang.dump.replica = culprit.replica;
+  hang.dump.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return hang;
+}
+
+}  // namespace tenax::app
