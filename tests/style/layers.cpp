@@ -44,6 +44,7 @@ const std::vector<Room>& rooms() {
       {"comm/transport", {"comm"}},
       {"comm/messages", {"comm", "comm/transport"}},
       {"comm/verbs", {"comm", "comm/transport"}},
+      {"comm/http", {"comm"}},
       {"comm/collectives", {"comm"}},
       {"comm/staged", {"comm"}},
       {"comm/threads", {"comm", "comm/staged"}},
@@ -83,6 +84,7 @@ const std::vector<Room>& rooms() {
       {"resilience/membership", {}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/recorder", {"resilience/blame", "resilience/replicas"}},
+      {"resilience/etcd", {"resilience/membership", "resilience/replicas"}},
       {"resilience/swap", {}},
       {"resilience/faults", {"resilience/replicas"}},
       {"app", {}},
@@ -109,7 +111,8 @@ const std::vector<Home>& third_party_homes() {
   static const std::vector<Home> table = {
       {std::regex("Kokkos_.*|(oneapi/)?dnnl.*|mkl.*|cblas.*|cuda.*|cublas.*|cudnn.*|nvrtc.*|nvtx.*"),
        "kernels"},
-      {std::regex("mpi\\.h|nccl.*|infiniband/.*|rdma/.*|openssl/.*|sys/socket\\.h|sys/un\\.h|netinet/.*|arpa/"
+      {std::regex("mpi\\.h|curl/.*|nccl.*|infiniband/.*|rdma/.*|openssl/.*|sys/socket\\.h|sys/un\\.h|netinet/"
+                  ".*|arpa/"
                   ".*|netdb\\.h|"
                   "ifaddrs\\.h|net/.*"),
        "comm"},
@@ -165,7 +168,7 @@ std::string include_fault(const Room& layer, const std::string& path, const std:
 
 // A back end's own folder is the only place that may ask whether it is there.
 bool may_ask_for_back_ends(const std::string& path) {
-  static const std::regex homes("(kernels/(cpu|cuda)|comm/(mpi|nccl|verbs))/.*");
+  static const std::regex homes("(kernels/(cpu|cuda)|comm/(http|mpi|nccl|verbs))/.*");
   return std::regex_match(path, homes);
 }
 
@@ -180,7 +183,7 @@ std::string deck_fault(const Room& layer, const std::string& line) {
 std::string line_fault(const Room& layer, const std::string& path, const std::string& line) {
   static const std::regex include("\\s*#\\s*include\\s*([\"<])([^\">]+)[\">].*");
   static const std::regex condition(
-      "\\s*#\\s*(el)?if.*(CUDA|NCCL|VERBS|MPI|KOKKOS_ENABLE|DNNL|__has_include).*");
+      "\\s*#\\s*(el)?if.*(CUDA|NCCL|VERBS|CURL|MPI|KOKKOS_ENABLE|DNNL|__has_include).*");
   std::smatch match;
   if (std::regex_match(line, match, include)) return include_fault(layer, path, match[2], match[1] == "\"");
   if (std::regex_match(line, condition) && !may_ask_for_back_ends(path))

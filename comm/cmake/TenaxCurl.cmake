@@ -1,0 +1,17 @@
+# Sets TENAX_HAVE_CURL, and where it is true the target tenax_curl: libcurl, with TLS by OpenSSL as Debian builds it.
+set(TENAX_HAVE_CURL OFF)
+if(TENAX_CURL STREQUAL "OFF")
+  return()
+endif()
+include(TenaxParts)
+find_path(TENAX_CURL_INCLUDE_DIR curl/curl.h DOC "Directory that holds curl/curl.h")
+find_library(TENAX_CURL_LIBRARY curl DOC "libcurl")
+tenax_have_parts(TENAX_HAVE_CURL TENAX_CURL "HTTP (libcurl4-openssl-dev)" TENAX_CURL_INCLUDE_DIR TENAX_CURL_LIBRARY)
+if(NOT TENAX_HAVE_CURL)
+  return()
+endif()
+message(STATUS "HTTP: ${TENAX_CURL_LIBRARY}")
+
+add_library(tenax_curl INTERFACE)
+target_include_directories(tenax_curl SYSTEM INTERFACE ${TENAX_CURL_INCLUDE_DIR})
+target_link_libraries(tenax_curl INTERFACE ${TENAX_CURL_LIBRARY})
