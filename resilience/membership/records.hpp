@@ -65,9 +65,9 @@ using Record = std::variant<CommitRecord, EpochRecord, VoidRecord>;
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
-  /// Adds records in order. They outlive this process, but not yet the host. Throws
-  /// kernels::Error(job).
-  virtual void append(const std::vector<Record>& records) = 0;
+  /// Adds records in order. They outlive this process, but not yet the host. False: not yet; the
+  /// same records are to be handed in again, before any others. Throws kernels::Error(job).
+  virtual bool append(const std::vector<Record>& records) = 0;
   /// Returns when all that was appended outlives the host as well. Throws kernels::Error(job).
   virtual void sync() = 0;
   /// All that was stored before this object was made, in order. Called once.

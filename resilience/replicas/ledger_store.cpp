@@ -76,8 +76,9 @@ Record of_ledger(const io::LedgerRecord& record) {
 LedgerStore::LedgerStore(const std::filesystem::path& run_directory)
     : writer_(run_directory, [this](const io::LedgerRecord& line) { found_.push_back(of_ledger(line)); }) {}
 
-void LedgerStore::append(const std::vector<Record>& records) {
+bool LedgerStore::append(const std::vector<Record>& records) {
   for (const Record& record : records) writer_.append(to_ledger(record));
+  return true;
 }
 
 }  // namespace tenax::resilience

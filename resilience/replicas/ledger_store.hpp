@@ -15,11 +15,12 @@ class LedgerStore final : public RecordStore {
   /// Continues the run's ledger, or begins one. Throws kernels::Error(rank) for a broken one.
   explicit LedgerStore(const std::filesystem::path& run_directory);
 
-  void append(const std::vector<Record>& records) override;
+  bool append(const std::vector<Record>& records) override;
   void sync() override { writer_.sync(); }
   /// They are not kept after the first call.
   std::vector<Record> load() override { return std::move(found_); }
-  io::LineFile& file() { return writer_.file(); }
+  /// Nobody has taken the ledger away to continue it.
+  bool in_place() { return writer_.file().in_place(); }
 
  private:
   std::vector<Record> found_;  // by writer_, as it begins

@@ -81,7 +81,7 @@ void MembershipServer::on_time() {
   constexpr double kBetweenSyncs_s = 1;
   server_.run_at(Deadline::after_s(heartbeat_s_));
   run([&](double now) {
-    if (is_unsynced_ && now - synced_s_ >= kBetweenSyncs_s) sync();
+    if (is_unsynced_ && pending_.empty() && now - synced_s_ >= kBetweenSyncs_s) sync();
     service_.on_time(now);
   });
 }
@@ -91,16 +91,17 @@ void MembershipServer::run(const std::function<void(double now)>& work) {
   if (failure_) return;
   try {
     work(steady_now_s());
-    carry_out(service_.take());
+    pending_.push_back(service_.take());
+    while (!pending_.empty() && carry_out(pending_.front())) pending_.pop_front();
   } catch (...) {
     failure_ = comm::failure_of(std::current_exception());
   }
 }
 
-// Nobody hears of what is not stored.
-void MembershipServer::carry_out(const ServiceOutput& output) {
+// Nobody hears of what is not stored, nor of anything that comes after it.
+bool MembershipServer::carry_out(const ServiceOutput& output) {
   if (!output.records.empty()) {
-    store_.append(output.records);
+    if (!store_.append(output.records)) return false;
     is_unsynced_ = true;
     for (const Record& record : output.records) observer_.on_record(record);
   }
@@ -111,13 +112,15 @@ void MembershipServer::carry_out(const ServiceOutput& output) {
   }
   for (const PeerId peer : output.closed) server_.close(static_cast<comm::MessagePeerId>(peer));
   for (const ServiceEvent& event : output.events) observer_.on_event(event);
+  return true;
 }
 
+// The service means all that it has ever handed out.
 void MembershipServer::sync() {
   store_.sync();
   synced_s_ = steady_now_s();
-  is_unsynced_ = false;
-  service_.on_synced();
+  is_unsynced_ = pending_.size() > 1;
+  if (!is_unsynced_) service_.on_synced();
 }
 
 }  // namespace tenax::resilience

@@ -2,6 +2,7 @@
 // records.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -54,7 +55,8 @@ class MembershipServer : private comm::MessageHandler {
   void on_time() override;
   /// Lets the service work, then does what it wants done.
   void run(const std::function<void(double now)>& work);
-  void carry_out(const ServiceOutput& output);
+  /// False: the store does not take the records yet.
+  bool carry_out(const ServiceOutput& output);
   void sync();
 
   const double heartbeat_s_;
@@ -63,6 +65,7 @@ class MembershipServer : private comm::MessageHandler {
   mutable std::mutex mutex_;  // of what follows
   MembershipService service_;
   std::optional<comm::Failure> failure_;
+  std::deque<ServiceOutput> pending_;  // what the store does not take yet, and what came after it
   bool is_unsynced_ = false;
   double synced_s_ = 0;
   comm::MessageServer server_;  // last: its thread uses all the rest

@@ -81,9 +81,10 @@ void ReplicaLeader::run() {
 }
 
 void ReplicaLeader::connect() {
+  service_ = options_.find_service();
   std::shared_ptr<comm::MessageLink> link =
       options_.connect({.secret = options_.secret,
-                        .addresses = options_.find_service(),
+                        .addresses = service_,
                         .purpose = "replica." + std::to_string(options_.member.id.replica),
                         .deadline = Deadline::after_s(kConnect_s)});
   const std::lock_guard lock(mutex_);
@@ -96,10 +97,13 @@ void ReplicaLeader::connect() {
 }
 
 void ReplicaLeader::listen() {
+  double heard_s = steady_now_s();
   while (true) {
     const auto text = link_->receive(Deadline::after_s(options_.member.heartbeat_s));
     std::optional<ServiceMessage> message;
     if (text) message = parse_service_message(*text);
+    if (text) heard_s = steady_now_s();
+    leave_silent_service(heard_s);
     const auto silent = heartbeat_.silent_rank(options_.dead_s);
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
@@ -116,6 +120,14 @@ void ReplicaLeader::listen() {
     member_.on_time(steady_now_s());
     flush();
   }
+}
+
+// It answers each beat. A supervisor that has stopped, or is cut off, closes nothing.
+void ReplicaLeader::leave_silent_service(double& heard_s) const {
+  if (steady_now_s() - heard_s < options_.dead_s) return;
+  heard_s = steady_now_s();  // to ask again after as long
+  if (options_.find_service() != service_)
+    throw kernels::Error(kernels::Scope::link, "the membership service is elsewhere");
 }
 
 void ReplicaLeader::disconnect() {

@@ -17,7 +17,8 @@
 namespace tenax::resilience {
 
 /// A thread of its own talks to the service, from construction to destruction, and connects again
-/// where the link breaks: the service may have been started anew, at another address. A replica of
+/// where the link breaks, or where the service is silent and elsewhere by now: it may have been
+/// started anew, at another address. A replica of
 /// which a rank is silent leaves the service, and all its exchanges end. One that never finds the
 /// service ends within seconds.
 ///
@@ -59,6 +60,7 @@ class ReplicaLeader {
   void run();
   void connect();
   void listen();
+  void leave_silent_service(double& heard_s) const;
   void disconnect();
   void flush();
   void tell(const MemberMessage& message);
@@ -73,7 +75,8 @@ class ReplicaLeader {
   MembershipMember member_;
   std::shared_ptr<comm::MessageLink> link_;  // null while there is none
   bool stopping_ = false, has_connected_ = false;
-  std::string end_;  // why it is out of the run; empty: it is not
+  std::vector<std::string> service_;  // the link's addresses; the thread's
+  std::string end_;                   // why it is out of the run; empty: it is not
   kernels::Deadline first_link_;
   std::thread thread_;
 };
