@@ -55,13 +55,23 @@ void supervise(Supervisor& supervisor, SupervisorSignals& signals, const RunRank
     while (supervisor.advance(signals.take())) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } catch (const kernels::Error& error) {
     try {
-      if (supervisor.has_records())
+      if (supervisor.has_records() && !supervisor.is_deposed())
         record(io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
     } catch (const kernels::Error&) {  // the first error says more
     }
+    supervisor.release("failed", error.exit_status());
     throw;
   }
   record(io::JsonObject{}.add("reason", supervisor.end_reason()));
+  supervisor.release(supervisor.end_reason(), 0);
+}
+
+/// What a standby does where the run has ended without it.
+int end_with(const resilience::RunEnd& end, RunRank& rank) {
+  const std::string text = "the run ended on " + end.host + ": " + end.reason;
+  if (end.status != 0) throw kernels::Error(kernels::Scope::job, text + "; its messages are there");
+  rank.console().say(text);
+  return 0;
 }
 
 }  // namespace
@@ -76,8 +86,13 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
   const auto worlds = comm::create_thread_worlds(1, {kDeadline_s});
   RunRank rank(*worlds.front());
   rank.read_deck_of_replicas(arguments.front(), {arguments.begin() + 1, arguments.end()});
-  Supervisor supervisor(rank, build);
+  const auto standing = RunStanding::of(rank.deck());
+  if (standing)
+    if (const auto end = standing->take_charge([&] { return signals.take().stop; }, rank.console()))
+      return end_with(*end, rank);
+  Supervisor supervisor(rank, build, standing.get());
   if (supervisor.is_finished()) {
+    supervisor.release("completed", 0);
     rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
     return 0;
   }

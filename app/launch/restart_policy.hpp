@@ -17,6 +17,8 @@ class RestartPolicy {
   explicit RestartPolicy(Options options) : options_(options) {}
 
   void on_start() { ++starts_in_vain_; }
+  /// An earlier supervisor has counted them.
+  void continue_from(int starts_in_vain) { starts_in_vain_ = starts_in_vain; }
   /// It took part in a step that counts.
   void on_commit() { starts_in_vain_ = 0; }
   /// It died now. When it shall start again, in seconds from now; nothing: it is given up. What

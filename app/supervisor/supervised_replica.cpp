@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "comm/failure.hpp"
+#include "io/run/directory_lock.hpp"
+#include "kernels/deadline.hpp"
 
 namespace tenax::app {
 
@@ -59,10 +61,28 @@ bool SupervisedReplica::adopt(const LaunchFile::Replica& known, JoinFile join) {
   return true;
 }
 
+void SupervisedReplica::adopt_elsewhere(const LaunchFile::Replica& known, JoinFile join) {
+  constexpr double kPatience_s = 60;
+  elsewhere_ = known.process;
+  unheard_until_s_ = kernels::steady_now_s() + kPatience_s;
+  is_abandoned_ = false;
+  incarnation_ = known.incarnation;
+  policy_.on_start();
+  write_join(std::move(join));
+}
+
+void SupervisedReplica::continue_from(std::int64_t incarnation, int starts_in_vain) {
+  incarnation_ = std::max(incarnation_, incarnation);
+  policy_.continue_from(starts_in_vain);
+}
+
 std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
-  if (!process_ || !process_->end_status()) return {};
-  process_->kill_session();  // ranks that mpirun could not end: they are stopped
+  if (elsewhere_ ? !has_ended_elsewhere() : !process_ || !process_->end_status()) return {};
+  if (process_) process_->kill_session();  // ranks that mpirun could not end: they are stopped
   process_.reset();
+  if (elsewhere_) release_directory();
+  elsewhere_.reset();
+  unheard_until_s_.reset();
   remove_scratch();
   End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome"), .reason = {}};
   if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
@@ -77,7 +97,21 @@ void SupervisedReplica::end_step() {
   for (int i = 0; i < kLooks && !process_->end_status(); ++i) usleep(10000);
 }
 
+// From another host nobody can see whether its process lives: it is out of the run, and the next one is to begin.
+void SupervisedReplica::release_directory() const {
+  std::error_code ignored;
+  fs::remove(directory() / io::DirectoryLock::kFileName, ignored);
+}
+
+// One that is out of the run learns so from the membership service, and ends.
+bool SupervisedReplica::has_ended_elsewhere() const {
+  if (is_abandoned_) return true;
+  const auto outcome = Outcome::read(directory() / "outcome");
+  return outcome && outcome->incarnation == incarnation_;
+}
+
 void SupervisedReplica::kill() {
+  is_abandoned_ = elsewhere_.has_value();
   if (!process_) return;
   if (options_.command.method == LaunchMethod::srun) end_step();
   process_->kill_session();
@@ -111,7 +145,7 @@ std::vector<std::string> SupervisedReplica::hosts() const {
 LaunchFile::Replica SupervisedReplica::launched() const {
   return {.replica = options_.replica,
           .incarnation = incarnation_,
-          .process = {.host = comm::this_host(), .id = process_->id()}};
+          .process = elsewhere_ ? *elsewhere_ : LaunchFile::Process{comm::this_host(), process_->id()}};
 }
 
 }  // namespace tenax::app

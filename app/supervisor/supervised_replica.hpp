@@ -39,6 +39,9 @@ class SupervisedReplica {
   /// Takes over what an earlier supervisor has started, if it still runs, and tells it where the
   /// service is now.
   bool adopt(const LaunchFile::Replica& known, JoinFile join);
+  /// The same where its mpirun was started on another host: whether it still runs, only the membership
+  /// service hears. It has ended when it says so, or is killed.
+  void adopt_elsewhere(const LaunchFile::Replica& known, JoinFile join);
   /// Once for each incarnation, when its processes have ended; leaves nothing behind.
   std::optional<End> poll_end();
   /// Ends what is there, and all that it started.
@@ -47,16 +50,23 @@ class SupervisedReplica {
   void remove_scratch() const;
   /// Ends it then, if it has not ended by itself: it may still say why it does.
   void kill_at(double time_s) { dies_at_s_ = time_s; }
-  bool is_overdue(double now_s) const { return dies_at_s_ && now_s >= *dies_at_s_; }
+  bool is_overdue(double now_s) const {
+    return (dies_at_s_ && now_s >= *dies_at_s_) || (unheard_until_s_ && now_s >= *unheard_until_s_);
+  }
 
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);
   bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }
-  bool is_running() const { return process_.has_value(); }
+  bool is_running() const { return process_ || elsewhere_; }
   bool is_given_up() const { return given_up_; }
   /// Its newest start has completed no step.
   bool is_in_vain() const { return policy_.starts_in_vain() > 0; }
   void on_commit() { policy_.on_commit(); }
+  /// It is in an epoch.
+  void on_member() { unheard_until_s_.reset(); }
+  /// What an earlier supervisor has counted, of all starts up to this incarnation.
+  void continue_from(std::int64_t incarnation, int starts_in_vain);
+  int starts_in_vain() const { return policy_.starts_in_vain(); }
 
   int number() const { return options_.replica; }
   std::int64_t incarnation() const { return incarnation_; }
@@ -75,6 +85,8 @@ class SupervisedReplica {
 
  private:
   void end_step();
+  bool has_ended_elsewhere() const;
+  void release_directory() const;
   void write_join(JoinFile join) const;
   std::string last_words() const;
 
@@ -82,7 +94,10 @@ class SupervisedReplica {
   RestartPolicy policy_;
   std::int64_t incarnation_;
   std::optional<ReplicaProcess> process_;
-  std::uintmax_t log_bytes_ = 0;  // before this incarnation
+  std::optional<LaunchFile::Process> elsewhere_;  // where an earlier supervisor has started it
+  std::optional<double> unheard_until_s_;         // it may never have got that far
+  bool is_abandoned_ = false;                     // the one that runs elsewhere is out of the run
+  std::uintmax_t log_bytes_ = 0;                  // before this incarnation
   std::optional<double> starts_at_s_, dies_at_s_;
   bool given_up_ = false;
 };

@@ -7,12 +7,14 @@
 #include <sstream>
 #include <utility>
 
+#include "app/supervisor/replica_counts.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
 #include "app/units.hpp"
 #include "comm/failure.hpp"
 #include "io/checksum.hpp"
 #include "io/json.hpp"
 #include "io/run/metrics_lines.hpp"
+#include "io/run/seized_run.hpp"
 #include "io/whole_file.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
@@ -39,18 +41,22 @@ std::string random_id() {
   return io::checksum_text(std::bit_cast<std::uint64_t>(bytes));
 }
 
-// A resolved deck without what each supervisor has of its own.
+// A resolved deck without what each supervisor has of its own: it may reach etcd in another way.
 std::string of_replicas(const std::string& deck) {
   std::istringstream lines(deck);
   std::string text;
   for (std::string line; std::getline(lines, line);)
-    if (!line.starts_with("resume =") && !line.starts_with("max_minutes =")) text += line + "\n";
+    if (!line.starts_with("resume =") && !line.starts_with("max_minutes =") && !line.starts_with("store"))
+      text += line + "\n";
   return text;
 }
 
 }  // namespace
 
-Supervisor::Supervisor(RunRank& rank, const Build& build) : rank_(rank), build_(build) {
+Supervisor::Supervisor(RunRank& rank, const Build& build, RunStanding* standing)
+    : rank_(rank), build_(build), standing_(standing) {
+  const io::Deck& deck = rank.deck();
+  if (standing_ && standing_->takes_over()) io::seize_run(deck.run.output_dir, deck.checkpoint.dir);
   find_living();
   state_.reset(takes_over() ? new RunState(RunState::of_successor(rank)) : new RunState(rank));
 }
@@ -60,14 +66,24 @@ void Supervisor::find_living() {
   const fs::path run = rank_.deck().run.output_dir;
   const auto file = LaunchFile::read(run / "launch.json");
   if (!file) return;
-  for (const LaunchFile::Replica& replica : file->replicas)
-    if (replica.process.host == comm::this_host() && ReplicaProcess::adopt(replica.process.id))
+  const bool takes_over = standing_ && standing_->takes_over();
+  for (const LaunchFile::Replica& replica : file->replicas) {
+    const bool is_here = replica.process.host == comm::this_host();
+    if (is_here ? ReplicaProcess::adopt(replica.process.id).has_value() : takes_over)
       living_.push_back(replica);
+  }
 }
 
 Supervisor::~Supervisor() {
   server_.reset();
-  if (records_) clean_up();
+  if (records_ && !is_deposed()) clean_up();
+}
+
+void Supervisor::release(const std::string& reason, int status) {
+  if (etcd_)
+    etcd_->release({.host = comm::this_host(), .reason = reason, .status = status});
+  else if (standing_)
+    standing_->lease().release({.host = comm::this_host(), .reason = reason, .status = status});
 }
 
 void Supervisor::start() {
@@ -76,7 +92,14 @@ void Supervisor::start() {
   else
     begin_run();
   records_->event("launch", {}, JsonObject{}.add("adopted", static_cast<std::int64_t>(living_.size())));
+  if (standing_ && standing_->has_waited())
+    records_->event("standby", {}, JsonObject{}.add("took_over", standing_->takes_over()));
   start_replicas();
+}
+
+void Supervisor::open_store() {
+  ledger_ = std::make_unique<resilience::LedgerStore>(rank_.deck().run.output_dir);
+  if (standing_) etcd_ = std::make_unique<resilience::EtcdStore>(standing_->lease(), *ledger_);
 }
 
 void Supervisor::begin_run() {
@@ -86,12 +109,12 @@ void Supervisor::begin_run() {
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
   records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), state_->steps());
   checkpoints_.emplace(deck, *records_, rank_.console());
-  ledger_ = std::make_unique<resilience::LedgerStore>(deck.run.output_dir);
+  open_store();
   const auto secret = comm::JobSecret::draw();
   run_id_ = random_id();
   secret_ = secret.text();
   deck_ = io::to_toml(deck);
-  const auto stored = ledger_->load();
+  const auto stored = record_store().load();
   replicas_ = supervised_replicas(deck, run_id_, stored);
   create_service(secret, stored);
 }
@@ -105,8 +128,8 @@ void Supervisor::take_over() {
   run_id_ = join.run_id;
   secret_ = join.secret;
   has_begun_ = true;
-  ledger_ = std::make_unique<resilience::LedgerStore>(run);
-  const auto stored = ledger_->load();
+  open_store();
+  const auto stored = record_store().load();
   records_ = std::make_unique<SupervisorRecords>(deck, rank_.console(), io::recorded_metrics(run).steps);
   checkpoints_.emplace(deck, *records_, rank_.console());
   const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
@@ -114,14 +137,29 @@ void Supervisor::take_over() {
   for (const resilience::CommitRecord& commit : unrecorded.commits) records_->hand_in(commit);
   replicas_ = supervised_replicas(deck, run_id_, stored);
   create_service(comm::JobSecret::parse(secret_), stored);
-  for (const LaunchFile::Replica& known : living_) {
-    SupervisedReplica& replica = replicas_[static_cast<std::size_t>(known.replica)];
-    replica.adopt(known, join_file());
-    hangs_->follow(replica.number(), replica.scratch());
-    server_->on_started({replica.number(), static_cast<int>(replica.incarnation())});
-  }
+  for (const LaunchFile::Replica& known : living_) adopt(known);
+  continue_counts();
   rank_.console().say(format("took over %d living replica%s", static_cast<int>(living_.size()),
                              living_.size() == 1 ? "" : "s"));
+}
+
+void Supervisor::adopt(const LaunchFile::Replica& known) {
+  SupervisedReplica& replica = replicas_[static_cast<std::size_t>(known.replica)];
+  if (known.process.host == comm::this_host()) {
+    replica.adopt(known, join_file());
+    hangs_->follow(replica.number(), replica.scratch());
+  } else {
+    replica.adopt_elsewhere(known, join_file());
+  }
+  server_->on_started({replica.number(), static_cast<int>(replica.incarnation())});
+}
+
+void Supervisor::continue_counts() {
+  if (!etcd_) return;
+  for (const ReplicaCounts& counts : parse_counts(etcd_->stored_replicas()))
+    if (counts.replica >= 0 && static_cast<std::size_t>(counts.replica) < replicas_.size())
+      replicas_[static_cast<std::size_t>(counts.replica)].continue_from(counts.incarnation,
+                                                                        counts.starts_in_vain);
 }
 
 // Replicas of another program or deck could not go on with this supervisor. Nothing is touched yet.
@@ -151,10 +189,30 @@ void Supervisor::create_service(const comm::JobSecret& secret,
                                 const std::vector<resilience::Record>& stored) {
   hangs_.emplace(hang_options(rank_.deck()));
   server_ = std::make_unique<resilience::MembershipServer>(
-      service_options(rank_.deck(), build_, deck_, secret), *ledger_, stored,
+      service_options(rank_.deck(), build_, deck_, secret), record_store(), stored,
       resilience::MembershipServer::Observer{
           .on_record = [this](const resilience::Record& record) { records_->hand_in(record); },
           .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});
+  if (etcd_) etcd_->set_service(server_->addresses());
+}
+
+resilience::RecordStore& Supervisor::record_store() {
+  if (etcd_) return *etcd_;
+  return *ledger_;
+}
+
+// For the one that may come after this.
+void Supervisor::publish() {
+  if (!etcd_) return;
+  std::vector<ReplicaCounts> counts;
+  for (const SupervisedReplica& replica : replicas_)
+    counts.push_back({replica.number(), replica.incarnation(), replica.starts_in_vain()});
+  etcd_->set_replicas(counts_text(counts));
+  if (const auto notice = etcd_->take_notice()) rank_.console().warn(*notice);
+}
+
+void Supervisor::check_in_charge() {
+  if (etcd_) etcd_->check_in_charge();
 }
 
 JoinFile Supervisor::join_file() const {
@@ -192,11 +250,14 @@ void Supervisor::write_launch_file() const {
 }
 
 bool Supervisor::advance(const Requests& requests) {
+  check_in_charge();
   if (requests.end) throw Error(Scope::job, "ended at once, as asked");
   time_is_up_ = time_is_up_ || (!stops_ && time_is_up());
   if ((requests.stop || time_is_up_) && !std::exchange(stops_, true)) server_->wish_stop();
   take_news();
+  publish();
   if (const auto failure = server_->failure()) failure->raise();
+  check_in_charge();
   for (SupervisedReplica& replica : replicas_) watch(replica);
   if (!stops_ && !server_->has_ended()) watch_for_hangs();
   check_first_starts();
@@ -223,10 +284,13 @@ void Supervisor::take_news() {
 void Supervisor::take(const SupervisorRecords::News& news) {
   const auto* record = std::get_if<resilience::Record>(&news);
   const auto* event = std::get_if<resilience::ServiceEvent>(&news);
-  if (record && std::holds_alternative<resilience::EpochRecord>(*record)) {
-    has_begun_ = true;
-    hangs_->pause(steady_now_s());
-  }
+  if (record)
+    if (const auto* epoch = std::get_if<resilience::EpochRecord>(record)) {
+      has_begun_ = true;
+      hangs_->pause(steady_now_s());
+      for (const auto& member : epoch->members)
+        replicas_[static_cast<std::size_t>(member.id.replica)].on_member();
+    }
   if (record)
     if (const auto* commit = std::get_if<resilience::CommitRecord>(record))
       for (const resilience::Part& part : commit->parts)

@@ -10,10 +10,12 @@
 #include "app/build.hpp"
 #include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/run_checkpoints.hpp"
+#include "app/supervisor/run_standing.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
 #include "app/training/run_rank.hpp"
 #include "app/training/run_state.hpp"
+#include "resilience/etcd/etcd_store.hpp"
 #include "resilience/replicas/ledger_store.hpp"
 #include "resilience/replicas/membership_server.hpp"
 
@@ -29,7 +31,8 @@ class Supervisor {
   };
 
   /// Locks the run's directories and looks at what they hold. `rank`: alone in its world.
-  Supervisor(RunRank& rank, const Build& build);
+  /// `standing`: in charge, or null. All outlive it.
+  Supervisor(RunRank& rank, const Build& build, RunStanding* standing);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -41,6 +44,10 @@ class Supervisor {
   bool has_records() const { return records_ != nullptr; }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
+  /// Another supervisor has taken the run over: this one has touched nothing since.
+  bool is_deposed() const { return etcd_ && etcd_->is_deposed(); }
+  /// The run has ended, in order or not: other supervisors need not take it over.
+  void release(const std::string& reason, int status);
   /// Starts what is not running.
   void start();
   /// Replicas of a supervisor that has gone are there.
@@ -58,6 +65,12 @@ class Supervisor {
   void create_service(const comm::JobSecret& secret, const std::vector<resilience::Record>& stored);
   JoinFile join_file() const;
   void start_replica(SupervisedReplica& replica);
+  void open_store();
+  resilience::RecordStore& record_store();
+  void adopt(const LaunchFile::Replica& known);
+  void continue_counts();
+  void publish();
+  void check_in_charge();
   void write_launch_file() const;
   bool time_is_up() const;
   void take_news();
@@ -72,6 +85,7 @@ class Supervisor {
 
   RunRank& rank_;
   Build build_;
+  RunStanding* standing_;
   const double started_s_ = kernels::steady_now_s();
   std::unique_ptr<RunState> state_;
   std::string run_id_, secret_;
@@ -86,6 +100,7 @@ class Supervisor {
   std::optional<RunCheckpoints> checkpoints_;
   std::optional<HangWatch> hangs_;
   std::unique_ptr<resilience::LedgerStore> ledger_;
+  std::unique_ptr<resilience::EtcdStore> etcd_;           // null where records are in the ledger alone
   std::unique_ptr<resilience::MembershipServer> server_;  // last: its thread uses what is above
 };
 

@@ -1,9 +1,12 @@
 #include "app/training/replica_link.hpp"
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <sstream>
 #include <utility>
 
+#include "app/launch/store_link.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 
@@ -24,6 +27,23 @@ std::vector<std::string> parted(const std::string& text) {
   std::istringstream stream(text);
   for (std::string address; stream >> address;) addresses.push_back(address);
   return addresses;
+}
+
+/// etcd knows where the service is; so does the join file, which the supervisor in charge has written.
+std::function<std::vector<std::string>()> service_finder(const RunRank& rank) {
+  std::shared_ptr<StoreLink> store;
+  try {
+    store = StoreLink::of(rank.deck().replicas);
+  } catch (const kernels::Error&) {  // the password is not on every host
+  }
+  return [store, file = rank.join_file()] {
+    try {
+      if (store)
+        if (auto addresses = store->service(); !addresses.empty()) return addresses;
+    } catch (const kernels::Error&) {
+    }
+    return JoinFile::read(file).service;
+  };
 }
 
 }  // namespace
@@ -64,13 +84,12 @@ ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build)
   const std::vector<std::string> hosts = control.all_gather(rank.world().host());
   rank.on_first([&] {
     leader_.emplace(
-        resilience::ReplicaLeader::Options{
-            .member = options,
-            .secret = secret,
-            .find_service = [file = rank.join_file()] { return JoinFile::read(file).service; },
-            .connect = machine.message_connector(),
-            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
-            .hosts = hosts},
+        resilience::ReplicaLeader::Options{.member = options,
+                                           .secret = secret,
+                                           .find_service = service_finder(rank),
+                                           .connect = machine.message_connector(),
+                                           .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
+                                           .hosts = hosts},
         *heartbeat_of_all_);
   });
 }

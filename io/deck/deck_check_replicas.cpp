@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "io/json.hpp"
+#include "io/store_url.hpp"
 
 namespace tenax::io {
 namespace {
@@ -79,6 +80,18 @@ void check_places(const ReplicasSection& replicas, const Origins& origins) {
                                           " is not of the form ADDRESS:PORT, as \"10.0.0.5:4000\" would be");
 }
 
+void check_store(const ReplicasSection& replicas, const Origins& origins) {
+  const ParsedStoreUrl store = parse_store_url(replicas.store);
+  if (!store.fault.empty())
+    origins.fail({"replicas.store"}, "replicas.store = " + json_string(replicas.store) + " " + store.fault);
+  if (!replicas.store_user.empty() && !store.url.is_etcd)
+    origins.fail({"replicas.store_user", "replicas.store"},
+                 "replicas.store_user needs replicas.store = \"etcd://...\": a file has no users");
+  if (!replicas.store_ca.empty() && !store.url.has_tls)
+    origins.fail({"replicas.store_ca", "replicas.store"},
+                 "replicas.store_ca needs replicas.store = \"etcds://...\", with TLS");
+}
+
 void check_chunks(const ReplicasSection& replicas, const Origins& origins) {
   constexpr std::int64_t kLeastChunk_kib = 4;
   if (replicas.chunk_kib > 0 && replicas.chunk_kib < kLeastChunk_kib)
@@ -92,6 +105,7 @@ void check_replicas(const Deck& deck, const Origins& origins) {
   check_batch_kind(deck, origins);
   check_times(deck.replicas, origins);
   check_places(deck.replicas, origins);
+  check_store(deck.replicas, origins);
   check_chunks(deck.replicas, origins);
 }
 

@@ -79,9 +79,7 @@ void add_exchange(Rows<R>& replicas) {
 
 void add_later(Rows<R>& replicas) {
   const std::string no_spares = "it starts a lost replica anew",
-                    one_net = "state takes the ranks' interfaces",
-                    one_store = "membership is recorded in a file of the run directory",
-                    no_digests = "it finds no corrupt state";
+                    one_net = "state takes the ranks' interfaces", no_digests = "it finds no corrupt state";
   replicas("zones", &R::zones, "One name a host, aligned with hosts.")
       .example("[\"rack1\", \"rack2\"]")
       .comes_later(no_spares);
@@ -97,12 +95,13 @@ void add_later(Rows<R>& replicas) {
       .in("Gbit/s")
       .comes_later(one_net);
   replicas("store", &R::store,
-           "Where membership is recorded: file, or etcd://HOST:PORT[,...]/PREFIX, or etcds:// with TLS.")
-      .comes_later(one_store);
-  replicas("store_user", &R::store_user, "User of the store.").example("\"tenax\"").comes_later(one_store);
-  replicas("store_ca", &R::store_ca, "File of the authority that signed the store's certificate.")
-      .example("\"ca.pem\"")
-      .comes_later(one_store);
+           "Where membership is recorded: file, or etcd://HOST:PORT[,...]/PREFIX, or etcds:// with TLS.");
+  replicas("store_user", &R::store_user,
+           "User of etcd; the password in TENAX_STORE_PASSWORD, or the file TENAX_STORE_PASSWORD_FILE names.")
+      .example("\"tenax\"");
+  replicas("store_ca", &R::store_ca,
+           "File with the certificate that signed etcd's; none = those that the system trusts.")
+      .example("\"ca.pem\"");
   replicas("digest_steps", &R::digest_steps,
            "The whole state is compared once in so many commits; 0 = never.")
       .within({0, 1024, false, false})

@@ -186,8 +186,8 @@ std::vector<Mistake> keys_of_later_versions() {
   return {
       {with("[replicas]\nwarm_spares = 2\n"), {}, "DECK:16:1: replicas.warm_spares = 2" + refused},
       {kSmallDeck,
-       {"replicas.store=etcd://h:1/p"},
-       "command line: replicas.store: replicas.store = \"etcd://h:1/p\"" + refused},
+       {"replicas.digest_steps=2"},
+       "command line: replicas.digest_steps: replicas.digest_steps = 2" + refused},
   };
 }
 

@@ -129,14 +129,26 @@ std::vector<Mistake> mistakes_of_keys() {
 
 std::vector<Mistake> later_keys() {
   std::vector<Mistake> mistakes;
-  for (const char* given : {"zones=[a, b]", "warm_spares=1", "state_interfaces=[eth1]", "state_gbps=1",
-                            "store=etcd://h:1/p", "store_user=me", "store_ca=ca.pem", "digest_steps=0"}) {
+  for (const char* given :
+       {"zones=[a, b]", "warm_spares=1", "state_interfaces=[eth1]", "state_gbps=1", "digest_steps=0"}) {
     const std::string key = std::string(given).substr(0, std::string(given).find('='));
     mistakes.push_back({kReplicas,
                         {std::string("replicas.") + given},
                         "command line: replicas." + key + ": replicas." + key + " = "});
   }
   return mistakes;
+}
+
+std::vector<Mistake> mistakes_of_stores() {
+  return {{kReplicas,
+           {"replicas.store=etcd://h/p"},
+           "command line: replicas.store: replicas.store = \"etcd://h/p\" has \"h\", which is no HOST:PORT"},
+          {kReplicas,
+           {"replicas.store_user=me"},
+           "command line: replicas.store_user: replicas.store_user needs replicas.store = \"etcd://...\""},
+          {kReplicas,
+           {"replicas.store=etcd://h:1/p", "replicas.store_ca=ca.pem"},
+           "command line: replicas.store_ca: replicas.store_ca needs replicas.store = \"etcds://...\""}};
 }
 
 std::vector<Mistake> mistakes_of_faults() {
@@ -242,6 +254,7 @@ TEST_P(ReplicasDeckMistakes, is_one_message_with_its_place_and_status_2) { expec
 INSTANTIATE_TEST_SUITE_P(batches, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_batches()));
 INSTANTIATE_TEST_SUITE_P(keys, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_keys()));
 INSTANTIATE_TEST_SUITE_P(later, ReplicasDeckMistakes, testing::ValuesIn(later_keys()));
+INSTANTIATE_TEST_SUITE_P(stores, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_stores()));
 INSTANTIATE_TEST_SUITE_P(faults, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_faults()));
 INSTANTIATE_TEST_SUITE_P(hangs, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_hangs()));
 INSTANTIATE_TEST_SUITE_P(later_faults, ReplicasDeckMistakes, testing::ValuesIn(later_faults()));

@@ -1,0 +1,34 @@
+#include "app/supervisor/replica_counts.hpp"
+
+#include "io/json.hpp"
+#include "io/json_parse.hpp"
+
+namespace tenax::app {
+
+using io::JsonObject;
+
+std::string counts_text(const std::vector<ReplicaCounts>& counts) {
+  std::vector<JsonObject> list;
+  for (const ReplicaCounts& it : counts)
+    list.push_back(JsonObject{}
+                       .add("replica", it.replica)
+                       .add("incarnation", it.incarnation)
+                       .add("starts_in_vain", it.starts_in_vain));
+  return JsonObject{}.add("replicas", list).text();
+}
+
+std::vector<ReplicaCounts> parse_counts(const std::string& text) {
+  const io::ParsedJson parsed = io::parse_json(text);
+  std::vector<ReplicaCounts> counts;
+  try {
+    for (const auto& it : parsed.value.at("replicas"))
+      counts.push_back({.replica = it.at("replica").get<int>(),
+                        .incarnation = it.at("incarnation").get<std::int64_t>(),
+                        .starts_in_vain = it.at("starts_in_vain").get<int>()});
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+  return counts;
+}
+
+}  // namespace tenax::app
