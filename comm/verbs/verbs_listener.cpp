@@ -98,7 +98,7 @@ std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
 /// The acceptor's thread goes on at once.
 void VerbsListener::accept_later(AuthenticatedSocket peer) {
   const auto waiting = std::make_shared<AuthenticatedSocket>(std::move(peer));
-  accepting_[number_of(waiting->request.purpose) % accepting_.size()].add([this, waiting] {
+  accepting_[last_number(waiting->request.purpose) % accepting_.size()].add([this, waiting] {
     if (is_over_) return;
     try {
       admit(
