@@ -176,7 +176,7 @@ void OutgoingChannel::check(const Connection& connection, const MessageHeader& h
 
 /// Returns when the connection is broken.
 void OutgoingChannel::read(Connection& connection) {
-  const double look_s = std::clamp(parties_.deadline_s / 4, 0.05, 5.0);
+  const double look_s = std::clamp(parties_.deadline_s / 4, 0.05, 10.0);
   std::vector<std::uint64_t> arrived;
   try {
     for (;;) {

@@ -76,6 +76,7 @@ bool RingWait::until(Ready ready, kernels::Deadline deadline, RingWatch* watch) 
                 next_look(look.when() < deadline.when() ? look : deadline));
     queue_pair_.consume_events();
     if (ready()) return true;
+    if (deadline.expired()) return false;
   }
 }
 

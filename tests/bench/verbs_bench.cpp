@@ -99,7 +99,8 @@ double processor_s() {
          1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/// Of one end: both are in this process, and alike. Two messages have gone over each connection before.
+/// Of one end: both are in this process, and alike. Two messages have gone over each connection,
+/// some seconds before.
 void measure_idle(int delegates, double seconds) {
   const CarrySettings settings{.links = 1, .delegates = delegates};
   MessageNumbers numbers;
@@ -110,6 +111,7 @@ void measure_idle(int delegates, double seconds) {
   std::thread other([&] { ranks[1].carry(); });
   ranks[0].carry();
   other.join();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
   const double before_s = processor_s();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   std::printf("idle %.1f ms\n", 1e3 * (processor_s() - before_s) / 2);
