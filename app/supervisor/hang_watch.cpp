@@ -151,7 +151,8 @@ std::optional<HangWatch::Hang> HangWatch::judge() {
   if (index >= now.size()) return {};
   const HangDump::Rank& culprit = hang.dump.ranks[index];
   const Followed& followed = followed_.at(culprit.replica);
-  const double limit_s = this->limit_s(followed) * (is_between(now[index].phase) ? kBetweenSteps : 1);
+  double limit_s = this->limit_s(followed) * (is_between(now[index].phase) ? kBetweenSteps : 1);
+  if (hang.blame.culprits.front().is_guess) limit_s += options_.dead_s + options_.join_wait_s + kGrace_s;
   const bool is_missed_soon = culprit.state != ProcessState::running && limit_s + kGrace_s >= options_.dead_s;
   if (followed.steps < kFirstSteps || culprit.stands_s < limit_s || is_missed_soon) return {};
   hang.replica = culprit.replica;

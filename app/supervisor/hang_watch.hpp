@@ -17,9 +17,10 @@ class HangWatch {
  public:
   struct Options {
     double hang_factor = 3;
-    double dead_s = 1;    ///< a rank whose heart does not beat is lost after so long
-    int ranks = 1;        ///< of a replica
-    bool is_near = true;  ///< all ranks are on this host; else nothing is found
+    double dead_s = 1;       ///< a rank whose heart does not beat is lost after so long
+    double join_wait_s = 1;  ///< members may wait so long for one that fetches its state
+    int ranks = 1;           ///< of a replica
+    bool is_near = true;     ///< all ranks are on this host; else nothing is found
   };
   struct Hang {
     int replica = 0, rank = 0;  ///< most likely to blame

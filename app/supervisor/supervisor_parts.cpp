@@ -54,6 +54,7 @@ resilience::MembershipServer::Options service_options(const io::Deck& deck, cons
 HangWatch::Options hang_options(const io::Deck& deck) {
   return {.hang_factor = deck.replicas.hang_factor,
           .dead_s = kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms),
+          .join_wait_s = kSecondsPerMs * static_cast<double>(deck.replicas.join_wait_ms),
           .ranks = static_cast<int>(deck.parallel.ranks()),
           .is_near = !spans_hosts(deck)};
 }

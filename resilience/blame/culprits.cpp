@@ -113,7 +113,8 @@ class LeafSearch {
         if (is_named) continue;
         if (blame.culprits.size() == Blame::kMost) return blame;
         if (blame.culprits.empty()) describe(leaf, suspicion, blame);
-        blame.culprits.push_back({suspicion.rank, std::move(suspicion.operation), leaf.waiting});
+        blame.culprits.push_back(
+            {suspicion.rank, std::move(suspicion.operation), leaf.waiting, suspicion.is_guess});
       }
     return blame;
   }

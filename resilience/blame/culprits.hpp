@@ -12,6 +12,7 @@ struct Culprit {
   int rank = 0;           ///< index of HangDump::ranks
   std::string operation;  ///< what it does not come to, or what does not advance there
   int waiting_ranks = 0;  ///< that wait for it, or for one that does
+  bool is_guess = false;  ///< all wait for something that may come yet
 };
 
 struct Blame {

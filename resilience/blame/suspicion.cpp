@@ -94,8 +94,10 @@ std::vector<Suspicion> Suspicions::of_stalled(int point) const {
   if (!found.empty()) return found;
   for (const ChannelSeat& seat : channel_of(graph_.point(point)).seats)
     if (seat.finished <= graph_.point(point).number)
-      found.push_back({seat.rank, name_of_point(point) + " does not advance",
-                       dump_.ranks[static_cast<std::size_t>(seat.rank)].stands_s});
+      found.push_back({.rank = seat.rank,
+                       .operation = name_of_point(point) + " does not advance",
+                       .strength = dump_.ranks[static_cast<std::size_t>(seat.rank)].stands_s,
+                       .is_guess = true});
   return found;
 }
 
@@ -132,10 +134,13 @@ std::vector<Suspicion> Suspicions::of_lost_messages(int point) const {
     const ChannelSeat &sender = channel.seats[0], &receiver = channel.seats[1];
     if (!is_in[static_cast<std::size_t>(sender.rank)] || !is_in[static_cast<std::size_t>(receiver.rank)])
       continue;
+    const auto replica_of = [&](int rank) { return dump_.ranks[static_cast<std::size_t>(rank)].replica; };
+    const bool is_between =
+        replica_of(sender.rank) != replica_of(receiver.rank);  // which notice silence themselves
     const std::string lost = numbered(OperationKind::send, receiver.finished, channel.name);
     const auto count = static_cast<double>(sender.finished - receiver.finished);
-    found.push_back({sender.rank, lost + " has left and not arrived", kWaiting + count});
-    found.push_back({receiver.rank, lost + " has left and not arrived", count});
+    found.push_back({sender.rank, lost + " has left and not arrived", kWaiting + count, is_between});
+    found.push_back({receiver.rank, lost + " has left and not arrived", count, is_between});
   }
   return found;
 }

@@ -12,6 +12,7 @@ struct Suspicion {
   int rank = 0;
   std::string operation;  ///< as Culprit has it
   double strength = 0;    ///< among those of one leaf
+  bool is_guess = false;  ///< the leaf may be a wait that ends
 };
 
 /// Of a leaf: a strongly connected part of the graph that no edge leaves. Strongest first.

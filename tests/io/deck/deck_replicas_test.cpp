@@ -235,8 +235,9 @@ TEST(ReplicasDeck, takes_hangs) {
   const std::string hang = kFault + "kind = \"hang\"\nreplica = 1\nrank = 0\nwhere = ";
   EXPECT_NO_THROW(deck_of(hang + "\"pass\"\n"));
   EXPECT_NO_THROW(deck_of(hang + "\"skip_collective\"\n", {"parallel.data_parallel_size=2"}));
-  EXPECT_NO_THROW(
-      deck_of(hang + "\"connection\"\n", {"parallel.data_parallel_size=2", "device.kind=emulated"}));
+  EXPECT_NO_THROW(deck_of(hang + "\"connection\"\n",
+                          {"parallel.data_parallel_size=2", "device.kind=emulated", "device.forward_ms=1",
+                           "device.backward_input_ms=1", "device.backward_weight_ms=1"}));
   EXPECT_EQ(deck_of(kReplicas, {"replicas.hang_factor=2.5"}).replicas.hang_factor, 2.5);
 }
 

@@ -80,6 +80,14 @@ TEST(Culprits, are_the_one_whose_collective_is_another) {
   EXPECT_EQ(find_culprits(dump).culprits[0].rank, 2);
 }
 
+TEST(Culprits, are_a_guess_where_all_have_come_and_nothing_tells_them_apart) {
+  HangDump dump{.ranks = {}, .channels = {group({1, 1})}};
+  for (int i = 0; i < 2; ++i) dump.ranks.push_back(rank_in({stands_in(OperationKind::exchange, 0)}));
+  EXPECT_TRUE(find_culprits(dump).culprits.at(0).is_guess);
+  dump.ranks[1].open[0].kind = OperationKind::sum;
+  EXPECT_FALSE(find_culprits(dump).culprits.at(0).is_guess);
+}
+
 TEST(Culprits, are_not_the_rank_that_moves_while_another_stands_longer) {
   HangDump dump{
       .ranks = {rank_in({stands_in(OperationKind::all_reduce, 0)}), rank_in({kPass}), rank_in({kPass})},
