@@ -46,7 +46,7 @@ void HangWatch::follow(int replica, const std::filesystem::path& scratch) {
 }
 
 void HangWatch::pause(double now_s) {
-  double longest_s = options_.dead_s;
+  double longest_s = options_.join_wait_s;
   for (const auto& [replica, followed] : followed_)
     if (!followed.step_s.empty()) longest_s = std::max(longest_s, limit_s(followed));
   quiet_until_s_ = std::max(quiet_until_s_, now_s + longest_s + kGrace_s);

@@ -5,8 +5,9 @@
 namespace tenax::resilience {
 namespace {
 
+// "data@3#12" and "data.0.3" are data groups.
 std::string kind_of(const HangDump::Channel& channel) {
-  return channel.name.substr(0, channel.name.find('@'));
+  return channel.name.substr(0, channel.name.find_last_not_of("0123456789.@#") + 1);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace tenax::resilience {
 
-/// Groups are of one kind whose names are equal up to "@". It needs no step before, unlike PeriodCounts, but ranks whose
+/// Groups are of one kind whose names are equal up to the numbers at their ends. It needs no step before, unlike PeriodCounts, but ranks whose
 /// programs are alike.
 class PeerLag {
  public:

@@ -10,7 +10,7 @@ namespace tenax::resilience {
 namespace {
 
 // Evidence of one kind outweighs any amount of the next one.
-constexpr double kOmission = 1e15, kLag = 1e12, kWaiting = 1e6;
+constexpr double kOmission = 1e12, kWaiting = 1e6;
 
 std::string numbered(OperationKind kind, std::int64_t number, const std::string& channel) {
   return std::string(name_of(kind)) + " " + std::to_string(number) + " of " + channel;
@@ -146,8 +146,8 @@ std::vector<Suspicion> Suspicions::of_lost_messages(int point) const {
 }
 
 // Ranks that wait for each other do not agree on the order of operations. Who has left one out did one less than in the
-// step before, or, where that is not known, than the others that stand where it stands. Else: for whom most wait, and
-// have waited longest.
+// step before, and than the others that stand where it stands; steps are not all alike, and neither are programs, so
+// that both count. Else: for whom most wait, and have waited longest.
 std::vector<Suspicion> Suspicions::of_circle(const std::vector<int>& leaf) const {
   const PeerLag lag(dump_);
   std::vector<Suspicion> found;
@@ -159,8 +159,7 @@ std::vector<Suspicion> Suspicions::of_circle(const std::vector<int>& leaf) const
     for (const ChannelSeat& seat : channel_of(at).seats) {
       if (seat.started > at.number) continue;
       const auto missing = static_cast<double>(-std::min<std::int64_t>(change_of(seat), 0));
-      found.push_back(
-          {seat.rank, left_out, kOmission * missing + kLag * lag.of(seat.rank, at.channel) + waited});
+      found.push_back({seat.rank, left_out, kOmission * (missing + lag.of(seat.rank, at.channel)) + waited});
     }
   }
   return found;
