@@ -33,9 +33,11 @@ timeout -k 5 "${GUEST_SECONDS:-120}" qemu-system-x86_64 -machine q35 -accel tcg,
   -serial "file:$console" -virtfs "$(shared / host),readonly=on" -virtfs "$(shared "$job" job)" \
   </dev/null 2>"$job/qemu.errors" &
 machine=$!
+# What the command says is printed as it comes: whoever ends this script has heard why.
+tail -n +1 -s 0.1 -F --pid=$machine "$job/output" 2>/dev/null &
 wait $machine
 ended=$? machine=
-cat "$job/output" 2>/dev/null
+wait
 [ ! -s "$job/status" ] || exit "$(cat "$job/status")"
 echo "the guest ended without a status ($ended); it said last:"
 tail -n 20 "$job/qemu.errors" "$console"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the checks of FILE on soft RDMA, in a guest (guest.sh). Skipped, with the reason, where there is none; a failure with
-# TENAX_GUEST=required; TENAX_GUEST=off leaves it out.
+# Runs the checks of each FILE on soft RDMA, one after the other in one guest (guest.sh); the first that fails is the last.
+# Skipped, with the reason, where there is none; a failure with TENAX_GUEST=required; TENAX_GUEST=off leaves it out.
 #
-#   guest_test.sh FILE        GUEST: the directory of kernel.sh, which tests/run.sh calls
+#   guest_test.sh FILE …      GUEST: the directory of kernel.sh, which tests/run.sh calls
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -16,7 +16,7 @@ skips() {
   skips "no kernel for a guest in $GUEST: $(cat "$GUEST/obstacle" 2>/dev/null || echo "tests/run.sh unpacks one")"
 
 export GUEST_CONSOLE=$PWD/console GUEST_SECONDS=${GUEST_SECONDS:-880}
-bash "$here/guest.sh" "$GUEST" "bash '$here/$1'"
+bash "$here/guest.sh" "$GUEST" "for file in $*; do echo \"\$file:\"; bash '$here'/\$file || exit; done"
 status=$?
 [ $status = 0 ] || { echo "the guest's kernel said last:"; tail -n 15 "$GUEST_CONSOLE"; }
 exit $status
