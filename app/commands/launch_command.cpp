@@ -68,6 +68,7 @@ void supervise(Supervisor& supervisor, SupervisorSignals& signals, const RunRank
 
 /// What a standby does where the run has ended without it.
 int end_with(const resilience::RunEnd& end, RunRank& rank) {
+  if (end.host.empty()) return 0;  // told to wait no longer
   const std::string text = "the run ended on " + end.host + ": " + end.reason;
   if (end.status != 0) throw kernels::Error(kernels::Scope::job, text + "; its messages are there");
   rank.console().say(text);

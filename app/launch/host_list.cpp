@@ -27,31 +27,56 @@ HostSlots parse_host(const std::string& text) {
   return host;
 }
 
+bool has_zones(const std::vector<HostSlots>& hosts) {
+  return std::any_of(hosts.begin(), hosts.end(), [](const HostSlots& host) { return !host.zone.empty(); });
+}
+
+int slots_of_zone(const std::vector<HostSlots>& hosts, const std::string& zone) {
+  int slots = 0;
+  for (const HostSlots& host : hosts)
+    if (host.zone == zone) slots += host.slots;
+  return slots;
+}
+
+/// The first `ranks` of that zone, which has so many; they are free no more.
+std::vector<HostSlots> take_slots(std::vector<HostSlots>& free, const std::string& zone, int ranks) {
+  std::vector<HostSlots> taken;
+  int missing = ranks;
+  for (HostSlots& host : free) {
+    const int slots = host.zone == zone ? std::min(missing, host.slots) : 0;
+    if (slots == 0) continue;
+    taken.push_back({host.host, slots, zone});
+    host.slots -= slots;
+    missing -= slots;
+  }
+  std::erase_if(free, [](const HostSlots& host) { return host.slots == 0; });
+  return taken;
+}
+
 }  // namespace
 
-std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts) {
+std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts,
+                                   const std::vector<std::string>& zones) {
   std::vector<HostSlots> slots;
-  for (const std::string& host : hosts) slots.push_back(parse_host(host));
+  for (const std::string& host : hosts) {
+    slots.push_back(parse_host(host));
+    if (!zones.empty()) slots.back().zone = zones.at(slots.size() - 1);
+  }
   return slots;
 }
 
 HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks) {
   HostShare share{.replicas = {}, .spares = hosts};
-  auto next = share.spares.begin();
   for (int replica = 0; replica < replicas; ++replica) {
-    std::vector<HostSlots>& mine = share.replicas.emplace_back();
-    for (int missing = ranks; missing > 0;) {
-      if (next == share.spares.end())
-        throw Error(Scope::rank, format("replicas.hosts has too few slots: %d replicas of %d ranks need %d",
-                                        replicas, ranks, replicas * ranks));
-      const int taken = std::min(missing, next->slots);
-      mine.push_back({next->host, taken});
-      missing -= taken;
-      next->slots -= taken;
-      if (next->slots == 0) ++next;
-    }
+    const auto first = std::find_if(share.spares.begin(), share.spares.end(), [&](const HostSlots& host) {
+      return slots_of_zone(share.spares, host.zone) >= ranks;
+    });
+    if (first == share.spares.end())
+      throw Error(Scope::rank, format("replicas.hosts has too few slots%s: %d replicas of %d ranks need %d",
+                                      has_zones(hosts) ? " in its zones, each replica in one" : "", replicas,
+                                      ranks, replicas * ranks));
+    share.replicas.push_back(take_slots(share.spares, std::string(first->zone), ranks));
   }
-  share.spares.erase(share.spares.begin(), next);
   return share;
 }
 

@@ -10,6 +10,7 @@ namespace tenax::app {
 struct HostSlots {
   std::string host;
   int slots = 1;
+  std::string zone = {};  ///< replicas.zones; empty where there are none
   bool operator==(const HostSlots&) const = default;
 };
 
@@ -18,10 +19,12 @@ struct HostShare {
   std::vector<HostSlots> spares;                 ///< what is left over
 };
 
-/// "NAME" (one slot) or "NAME:SLOTS" each, as mpirun's --host has them. Throws Error(usage) for
-/// another text.
-std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts);
-/// Hands the slots out in order, `ranks` to each replica. Throws Error(rank) if there are too few.
+/// "NAME" (one slot) or "NAME:SLOTS" each, as mpirun's --host has them. `zones`: of each, or none.
+/// Throws Error(usage) for another text.
+std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts,
+                                   const std::vector<std::string>& zones = {});
+/// Hands the slots out in order, `ranks` to each replica, all of one zone: where a zone has too few
+/// left, they stay spares. Throws Error(rank) if there are too few.
 HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks);
 
 }  // namespace tenax::app

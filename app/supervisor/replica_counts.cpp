@@ -7,14 +7,14 @@ namespace tenax::app {
 
 using io::JsonObject;
 
-std::string counts_text(const std::vector<ReplicaCounts>& counts) {
+std::string counts_text(const std::vector<ReplicaCounts>& counts, const std::vector<std::string>& hosts_out) {
   std::vector<JsonObject> list;
   for (const ReplicaCounts& it : counts)
     list.push_back(JsonObject{}
                        .add("replica", it.replica)
                        .add("incarnation", it.incarnation)
                        .add("starts_in_vain", it.starts_in_vain));
-  return JsonObject{}.add("replicas", list).text();
+  return JsonObject{}.add("replicas", list).add("hosts_out", hosts_out).text();
 }
 
 std::vector<ReplicaCounts> parse_counts(const std::string& text) {
@@ -29,6 +29,15 @@ std::vector<ReplicaCounts> parse_counts(const std::string& text) {
     return {};
   }
   return counts;
+}
+
+std::vector<std::string> parse_hosts_out(const std::string& text) {
+  const io::ParsedJson parsed = io::parse_json(text);
+  try {
+    return parsed.value.at("hosts_out").get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
 }
 
 }  // namespace tenax::app

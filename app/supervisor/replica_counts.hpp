@@ -15,8 +15,10 @@ struct ReplicaCounts {
   bool operator==(const ReplicaCounts&) const = default;
 };
 
-std::string counts_text(const std::vector<ReplicaCounts>& counts);
+/// `hosts_out`: those set aside.
+std::string counts_text(const std::vector<ReplicaCounts>& counts, const std::vector<std::string>& hosts_out);
 /// What counts_text() wrote; nothing for anything else.
 std::vector<ReplicaCounts> parse_counts(const std::string& text);
+std::vector<std::string> parse_hosts_out(const std::string& text);
 
 }  // namespace tenax::app

@@ -58,7 +58,7 @@ std::optional<resilience::RunEnd> RunStanding::take_charge(const std::function<b
     }
     std::this_thread::sleep_for(kBetweenLooks);
   }
-  return resilience::RunEnd{.host = lease_.claim().host, .reason = "signal", .status = 0};
+  return resilience::RunEnd{};
 }
 
 RunStanding::Look RunStanding::look(Console& console) {

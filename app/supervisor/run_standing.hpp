@@ -21,8 +21,8 @@ class RunStanding {
   /// Null where records are in a file alone. Throws as StoreLink::of().
   static std::unique_ptr<RunStanding> of(const io::Deck& deck);
 
-  /// Returns nothing when this supervisor is in charge; else how the run ended while it waited, or
-  /// that `gives_up` said so. Throws Error(link) where etcd does not answer at first, Error(job) where
+  /// Returns nothing when this supervisor is in charge; else how the run ended while it waited, by no
+  /// host where `gives_up` said so. Throws Error(link) where etcd does not answer at first, Error(job) where
   /// it refuses or the keys are another run's.
   std::optional<resilience::RunEnd> take_charge(const std::function<bool()>& gives_up, Console& console);
 

@@ -54,6 +54,8 @@ class SupervisedReplica {
     return (dies_at_s_ && now_s >= *dies_at_s_) || (unheard_until_s_ && now_s >= *unheard_until_s_);
   }
 
+  /// It starts there the next time.
+  void move_to(const std::vector<HostSlots>& hosts) { options_.command.hosts = hosts; }
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);
   bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }

@@ -115,7 +115,8 @@ void Supervisor::begin_run() {
   secret_ = secret.text();
   deck_ = io::to_toml(deck);
   const auto stored = record_store().load();
-  replicas_ = supervised_replicas(deck, run_id_, stored);
+  hosts_ = host_pool(deck);
+  replicas_ = supervised_replicas(deck, run_id_, hosts_, stored);
   create_service(secret, stored);
 }
 
@@ -135,7 +136,8 @@ void Supervisor::take_over() {
   const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
   records_->continue_from(unrecorded.since_s);
   for (const resilience::CommitRecord& commit : unrecorded.commits) records_->hand_in(commit);
-  replicas_ = supervised_replicas(deck, run_id_, stored);
+  hosts_ = host_pool(deck);
+  replicas_ = supervised_replicas(deck, run_id_, hosts_, stored);
   create_service(comm::JobSecret::parse(secret_), stored);
   for (const LaunchFile::Replica& known : living_) adopt(known);
   continue_counts();
@@ -156,6 +158,9 @@ void Supervisor::adopt(const LaunchFile::Replica& known) {
 
 void Supervisor::continue_counts() {
   if (!etcd_) return;
+  for (const std::string& host : parse_hosts_out(etcd_->stored_replicas())) hosts_.continue_without(host);
+  for (SupervisedReplica& replica : replicas_)
+    if (hosts_.is_on_spare(replica.number())) place(replica);
   for (const ReplicaCounts& counts : parse_counts(etcd_->stored_replicas()))
     if (counts.replica >= 0 && static_cast<std::size_t>(counts.replica) < replicas_.size())
       replicas_[static_cast<std::size_t>(counts.replica)].continue_from(counts.incarnation,
@@ -189,7 +194,7 @@ void Supervisor::create_service(const comm::JobSecret& secret,
                                 const std::vector<resilience::Record>& stored) {
   hangs_.emplace(hang_options(rank_.deck()));
   server_ = std::make_unique<resilience::MembershipServer>(
-      service_options(rank_.deck(), build_, deck_, secret), record_store(), stored,
+      service_options(rank_.deck(), build_, deck_, hosts_, secret), record_store(), stored,
       resilience::MembershipServer::Observer{
           .on_record = [this](const resilience::Record& record) { records_->hand_in(record); },
           .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});
@@ -207,7 +212,7 @@ void Supervisor::publish() {
   std::vector<ReplicaCounts> counts;
   for (const SupervisedReplica& replica : replicas_)
     counts.push_back({replica.number(), replica.incarnation(), replica.starts_in_vain()});
-  etcd_->set_replicas(counts_text(counts));
+  etcd_->set_replicas(counts_text(counts, hosts_.set_aside()));
   if (const auto notice = etcd_->take_notice()) rank_.console().warn(*notice);
 }
 
@@ -235,7 +240,7 @@ void Supervisor::start_replica(SupervisedReplica& replica) {
                   JsonObject{}
                       .add("incarnation", replica.incarnation())
                       .add("hosts", replica.hosts())
-                      .add("spare", false));
+                      .add("spare", hosts_.is_on_spare(replica.number())));
 }
 
 void Supervisor::write_launch_file() const {
@@ -308,6 +313,7 @@ void Supervisor::take(const SupervisorRecords::News& news) {
   if (const auto* voided = std::get_if<resilience::StepsVoided>(event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<Lost>(event)) {
     SupervisedReplica& replica = replicas_[static_cast<std::size_t>(lost->id.replica)];
+    lost_hosts_[replica.number()] = lost->host;
     const bool ends_itself = lost->reason == resilience::LossReason::connection;
     if (replica.incarnation() == lost->id.incarnation)
       replica.kill_at(steady_now_s() + (ends_itself ? kLastWords_s : 0));
@@ -340,6 +346,7 @@ void Supervisor::bury(SupervisedReplica& replica, const SupervisedReplica::End& 
   if (ended_at_s_ || server_->has_ended()) return;
   if (!has_begun_) first_failures_[replica.number()] = end;
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
+  leave_host(replica);
   replica.plan_restart(steady_now_s());
   if (!replica.is_given_up()) return;
   server_->on_given_up(replica.number());
@@ -351,6 +358,23 @@ void Supervisor::bury(SupervisedReplica& replica, const SupervisedReplica::End& 
     throw Error(Scope::job,
                 "all replicas have failed too often without completing a step; the last one: " + end.reason);
   rank_.console().warn(format("replica %d is given up: %s", replica.number(), end.reason.c_str()));
+}
+
+void Supervisor::place(SupervisedReplica& replica) {
+  replica.move_to(hosts_.hosts_of(replica.number()));
+  server_->on_zone(replica.number(), hosts_.zone_of(replica.number()));
+}
+
+// A host that ends replicas again and again is worse than any other.
+void Supervisor::leave_host(SupervisedReplica& replica) {
+  if (hosts_.is_empty()) return;
+  const auto out = hosts_.on_death(replica.number(), lost_hosts_[replica.number()], steady_now_s());
+  place(replica);
+  if (!out) return;
+  records_->host_event("host_out", out->host, JsonObject{}.add("failures", out->failures));
+  rank_.console().warn(
+      format("host %s is set aside, where replicas died %d times in an hour: replica %d starts on %s",
+             out->host.c_str(), out->failures, replica.number(), replica.hosts().front().c_str()));
 }
 
 // What is wrong with the deck, the data or the machine is so for all of them.

@@ -70,6 +70,8 @@ class Supervisor {
   void adopt(const LaunchFile::Replica& known);
   void continue_counts();
   void publish();
+  void place(SupervisedReplica& replica);
+  void leave_host(SupervisedReplica& replica);
   void check_in_charge();
   void write_launch_file() const;
   bool time_is_up() const;
@@ -93,6 +95,8 @@ class Supervisor {
   std::vector<LaunchFile::Replica> living_;  // of an earlier supervisor
   std::vector<SupervisedReplica> replicas_;
   std::map<int, SupervisedReplica::End> first_failures_;  // before the first epoch, by replica
+  HostPool hosts_;                                        // empty where the deck names none
+  std::map<int, std::string> lost_hosts_;                 // on which a replica was lost last, by replica
   std::map<int, std::string> unsaid_;                     // why a replica failed, by replica
   bool has_begun_ = false, stops_ = false, time_is_up_ = false;
   std::optional<double> ended_at_s_;

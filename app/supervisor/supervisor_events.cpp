@@ -16,6 +16,12 @@ void SupervisorEvents::write(const std::string& name, std::optional<int> replica
   file_.write(event);
 }
 
+void SupervisorEvents::write_of_host(const std::string& host, const std::string& name,
+                                     const JsonObject& details) {
+  file_.write(
+      {.step = steps_done_, .name = name, .replica = {}, .rank = {}, .host = host, .details = details});
+}
+
 void SupervisorEvents::write_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,
                                      const JsonObject& details) {
   io::RunEvent event{.step = step, .name = name, .replica = {}, .rank = {}, .host = {}, .details = details};

@@ -35,9 +35,13 @@ std::map<int, int> newest_incarnations(const std::vector<resilience::Record>& le
 }  // namespace
 
 resilience::MembershipServer::Options service_options(const io::Deck& deck, const Build& build,
-                                                      const std::string& resolved_deck,
+                                                      const std::string& resolved_deck, const HostPool& pool,
                                                       const comm::JobSecret& secret) {
   const io::ReplicasSection& section = deck.replicas;
+  std::vector<std::string> zones;
+  for (int replica = 0; !section.zones.empty() && replica < static_cast<int>(deck.parallel.replicas);
+       ++replica)
+    zones.push_back(pool.zone_of(replica));
   const std::uint64_t checksum = io::checksum_of_bytes(std::as_bytes(std::span(resolved_deck)), 0);
   return {.membership = {.replicas = static_cast<int>(deck.parallel.replicas),
                          .min_replicas = static_cast<int>(section.min_replicas),
@@ -46,7 +50,8 @@ resilience::MembershipServer::Options service_options(const io::Deck& deck, cons
                          .samples = sample_rules(deck),
                          .train_steps = deck.run.train_steps,
                          .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
-                         .unix_time_of_zero = io::unix_time_s() - kernels::steady_now_s()},
+                         .unix_time_of_zero = io::unix_time_s() - kernels::steady_now_s(),
+                         .zones = zones},
           .messages = {.secret = secret, .listen = section.listen, .interfaces = service_interfaces(deck)},
           .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms)};
 }
@@ -59,23 +64,27 @@ HangWatch::Options hang_options(const io::Deck& deck) {
           .is_near = !spans_hosts(deck)};
 }
 
+HostPool host_pool(const io::Deck& deck) {
+  const auto hosts = parse_hosts(deck.replicas.hosts, deck.replicas.zones);
+  if (hosts.empty()) return {};
+  return {hosts, static_cast<int>(deck.parallel.replicas), static_cast<int>(deck.parallel.ranks())};
+}
+
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
+                                                   const HostPool& pool,
                                                    const std::vector<resilience::Record>& ledger) {
   const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());
   std::map<int, int> newest = newest_incarnations(ledger);
-  const auto hosts = parse_hosts(deck.replicas.hosts);
-  const HostShare share = hosts.empty() ? HostShare{} : share_hosts(hosts, count, ranks);
   std::vector<SupervisedReplica> replicas;
   for (int replica = 0; replica < count; ++replica) {
-    const ReplicaCommand command{
-        .method = launch_method(deck),
-        .ranks = ranks,
-        .hosts = hosts.empty() ? std::vector<HostSlots>{} : share.replicas[static_cast<std::size_t>(replica)],
-        .remote_shell = deck.replicas.remote_shell,
-        .program = fs::read_symlink("/proc/self/exe"),
-        .join_file = {},
-        .scratch = {},
-        .directory = fs::current_path()};
+    const ReplicaCommand command{.method = launch_method(deck),
+                                 .ranks = ranks,
+                                 .hosts = pool.is_empty() ? std::vector<HostSlots>{} : pool.hosts_of(replica),
+                                 .remote_shell = deck.replicas.remote_shell,
+                                 .program = fs::read_symlink("/proc/self/exe"),
+                                 .join_file = {},
+                                 .scratch = {},
+                                 .directory = fs::current_path()};
     replicas.emplace_back(
         SupervisedReplica::Options{.replica = replica,
                                    .run_directory = deck.run.output_dir,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/launch/host_pool.hpp"
 #include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "comm/transport/job_secret.hpp"
@@ -17,13 +18,16 @@ namespace tenax::app {
 
 /// Of the service. `resolved_deck`: the text that every replica reads.
 resilience::MembershipServer::Options service_options(const io::Deck& deck, const Build& build,
-                                                      const std::string& resolved_deck,
+                                                      const std::string& resolved_deck, const HostPool& pool,
                                                       const comm::JobSecret& secret);
 
 HangWatch::Options hang_options(const io::Deck& deck);
+/// The deck's hosts; empty where it names none. Throws Error(rank) for too few slots.
+HostPool host_pool(const io::Deck& deck);
 
 /// All of the run, none of which runs. Incarnations are numbered on from those in `ledger`.
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
+                                                   const HostPool& pool,
                                                    const std::vector<resilience::Record>& ledger);
 
 /// What the ledger has beyond the steps that metrics.jsonl has.

@@ -40,6 +40,9 @@ class SupervisorRecords {
   void event(const std::string& name, std::optional<int> replica, const io::JsonObject& details) {
     events_.write(name, replica, details);
   }
+  void host_event(const std::string& name, const std::string& host, const io::JsonObject& details) {
+    events_.write_of_host(host, name, details);
+  }
   /// Written apart from the news, which do not know how old the replica is.
   void join(const resilience::ReplicaJoined& joined, double age_s) { events_.take(joined, age_s); }
   /// Writes what stood still, and who is to blame, into the replica's folder.

@@ -72,6 +72,10 @@ void check_places(const ReplicasSection& replicas, const Origins& origins) {
     if (!is_host(host))
       origins.fail({"replicas.hosts"}, "replicas.hosts has " + json_string(host) +
                                            ", which is neither \"NAME\" nor \"NAME:SLOTS\"");
+  if (!replicas.zones.empty() && replicas.zones.size() != replicas.hosts.size())
+    origins.fail({"replicas.zones", "replicas.hosts"},
+                 "replicas.zones has " + std::to_string(replicas.zones.size()) + " names for " +
+                     std::to_string(replicas.hosts.size()) + " of replicas.hosts: it needs one for each");
   if (replicas.remote_shell.find_first_not_of(' ') == std::string::npos)
     origins.fail({"replicas.remote_shell"},
                  "replicas.remote_shell is empty: it must be a command, for example \"ssh\"");

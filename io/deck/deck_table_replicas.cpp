@@ -78,11 +78,13 @@ void add_exchange(Rows<R>& replicas) {
 }
 
 void add_later(Rows<R>& replicas) {
-  const std::string no_spares = "it starts a lost replica anew",
+  const std::string no_spares = "a spare host's replica is started when it is needed",
                     one_net = "state takes the ranks' interfaces", no_digests = "it finds no corrupt state";
-  replicas("zones", &R::zones, "One name a host, aligned with hosts.")
-      .example("[\"rack1\", \"rack2\"]")
-      .comes_later(no_spares);
+  replicas("zones", &R::zones,
+           "One name a host, aligned with hosts: a replica stays in one zone, and gradients cross from zone "
+           "to zone "
+           "as seldom as can be.")
+      .example("[\"rack1\", \"rack2\"]");
   replicas("warm_spares", &R::warm_spares, "Replicas that wait ready to step in; at most the spares.")
       .within(kCount)
       .comes_later(no_spares);
@@ -90,10 +92,10 @@ void add_later(Rows<R>& replicas) {
            "Network interfaces on which a replica catches up; none = comm.interfaces.")
       .example("[\"eth1\"]")
       .comes_later(one_net);
-  replicas("state_gbps", &R::state_gbps, "Limit of catching up; 0 = none.")
+  replicas("state_gbps", &R::state_gbps,
+           "The most that all ranks of a replica together fetch of a state they lack; 0 = no limit.")
       .at_least(0)
-      .in("Gbit/s")
-      .comes_later(one_net);
+      .in("Gbit/s");
   replicas("store", &R::store,
            "Where membership is recorded: file, or etcd://HOST:PORT[,...]/PREFIX, or etcds:// with TLS.");
   replicas("store_user", &R::store_user,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/error.hpp"
+#include "resilience/membership/zone_order.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -37,6 +38,17 @@ void add_joiners(MembershipState& state, Candidates& candidates) {
     if (!state.is_member(seat.id)) candidates.push_back(candidate_of(seat, {}, false));
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.member.id.replica < b.member.id.replica; });
+}
+
+/// So that the ring crosses from zone to zone as seldom as can be.
+void arrange(const std::vector<std::string>& zone_of_replica, Candidates& candidates) {
+  if (zone_of_replica.empty()) return;
+  std::vector<std::string> zones;
+  for (const Candidate& it : candidates)
+    zones.push_back(zone_of_replica.at(static_cast<std::size_t>(it.member.id.replica)));
+  Candidates arranged;
+  for (const std::size_t member : zone_order(zones)) arranged.push_back(candidates[member]);
+  candidates = std::move(arranged);
 }
 
 }  // namespace
@@ -147,6 +159,7 @@ void EpochDecider::settle(MembershipState& state, Candidates candidates, double 
   leave_out(state, candidates);
   if (!state.survivors().empty()) add_joiners(state, candidates);
   if (candidates.size() < static_cast<std::size_t>(state.options().min_replicas)) return await_members(now);
+  arrange(state.options().zones, candidates);
   begin(state, candidates, now);
 }
 

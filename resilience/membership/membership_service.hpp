@@ -32,6 +32,8 @@ class MembershipService {
   /// A replica is not started again: nothing waits for it.
   void on_given_up(int replica, double now);
   void on_stop_wish(double now);
+  /// A replica starts in another zone.
+  void on_zone(int replica, const std::string& zone) { state_.set_zone(replica, zone); }
   /// A replica has exited with status 0: an earlier service had ended the run. All who are there,
   /// or come, are told.
   void on_run_ended();

@@ -27,7 +27,8 @@ struct MembershipOptions {
   double suspect_s = 0.3;
   /// A service that starts again waits so long for the members of the last epoch.
   double recovery_s = 5;
-  double unix_time_of_zero = 0;  ///< UNIX seconds at `now` = 0
+  double unix_time_of_zero = 0;         ///< UNIX seconds at `now` = 0
+  std::vector<std::string> zones = {};  ///< of each replica; none: all are near each other
 };
 
 class MembershipState {
@@ -36,6 +37,10 @@ class MembershipState {
   MembershipState(MembershipOptions options, const std::vector<Record>& records);
 
   const MembershipOptions& options() const { return options_; }
+  /// From the next epoch on.
+  void set_zone(int replica, const std::string& zone) {
+    if (!options_.zones.empty()) options_.zones.at(static_cast<std::size_t>(replica)) = zone;
+  }
   Seats& seats() { return seats_; }
   const Seats& seats() const { return seats_; }
   const CommittedSteps& steps() const { return steps_; }

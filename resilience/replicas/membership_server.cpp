@@ -38,6 +38,10 @@ void MembershipServer::wish_stop() {
   run([&](double now) { service_.on_stop_wish(now); });
 }
 
+void MembershipServer::on_zone(int replica, const std::string& zone) {
+  run([&](double) { service_.on_zone(replica, zone); });
+}
+
 void MembershipServer::on_validation_recorded(std::int64_t done) {
   run([&](double) { service_.on_validation_recorded(done); });
 }

@@ -40,6 +40,7 @@ class MembershipServer : private comm::MessageHandler {
   void on_started(ReplicaId id);
   void on_given_up(int replica);
   void wish_stop();
+  void on_zone(int replica, const std::string& zone);
   void on_validation_recorded(std::int64_t done);
   void on_join_recorded(ReplicaId id, std::int64_t epoch);
   void on_observation_recorded(ReplicaId id, std::int64_t number);

@@ -1,4 +1,5 @@
-# Replicas on two hosts, which a stub of a remote shell plays: each mpirun is started on its own host, one dies and comes back.
+# Replicas on two hosts, which a stub of a remote shell plays: each mpirun is started on its own host, one dies and comes back,
+# and dies again: then on a spare host.
 source "$(dirname "$0")/launch.sh"
 
 cat >shell <<END
@@ -29,7 +30,10 @@ started_on() {
   [ "$all" = $3 ] && [ "$(grep -c "^$1 " calls)" = $3 ] || fail "replica $2 was started $all times on $1: $(cut -d' ' -f1 calls)"
 }
 started_on red 0 1
-started_on blue 1 4
-[ "$(grep '"replica_start"' runs/hosts/events.jsonl | grep -c '"hosts": \["blue"\]')" = 4 ] || fail "the events name other hosts"
+started_on blue 1 2
+started_on spare 1 2
+[ "$(grep '"replica_start"' runs/hosts/events.jsonl | grep -c '"hosts": \["blue"\], "spare": false')" = 2 ] || fail "the events name other hosts"
+[ "$(grep '"replica_start"' runs/hosts/events.jsonl | grep -c '"hosts": \["spare"\], "spare": true')" = 2 ] || fail "the events do not name the spare"
+[ "$(grep '"host_out"' runs/hosts/events.jsonl | grep -c '"host": "blue".*"failures": 2')" = 1 ] || fail "blue is not set aside"
 ! pgrep -f -- "--join $PWD/runs/" || fail "processes are left"
-echo "ok two hosts, three deaths on one of them"
+echo "ok two hosts: two deaths on one of them, after which a spare takes its place"

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/launch/host_list.hpp"
+#include "app/launch/host_pool.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
@@ -72,6 +73,72 @@ TEST(HostList, is_cut_into_replicas_in_order) {
   EXPECT_EQ(share.replicas[0], (std::vector<HostSlots>{{"a", 3}}));
   EXPECT_EQ(share.replicas[1], (std::vector<HostSlots>{{"b", 1}, {"c", 2}}));
   EXPECT_EQ(share.spares, (std::vector<HostSlots>{{"c", 2}, {"d", 1}}));
+}
+
+TEST(HostList, keeps_a_replica_in_one_zone) {
+  const auto hosts = parse_hosts({"a:3", "b:3", "c:1", "d:2"}, {"x", "y", "x", "y"});
+  const HostShare share = share_hosts(hosts, 2, 4);
+  EXPECT_EQ(share.replicas[0], (std::vector<HostSlots>{{"a", 3, "x"}, {"c", 1, "x"}}));
+  EXPECT_EQ(share.replicas[1], (std::vector<HostSlots>{{"b", 3, "y"}, {"d", 1, "y"}}));
+  EXPECT_EQ(share.spares, (std::vector<HostSlots>{{"d", 1, "y"}}));
+  EXPECT_THROW(share_hosts(hosts, 1, 6), Error);
+  EXPECT_NO_THROW(share_hosts(parse_hosts({"a:3", "b:3"}), 1, 6));
+}
+
+HostPool pool_of(const std::vector<std::string>& hosts, const std::vector<std::string>& zones, int replicas,
+                 int ranks) {
+  return {parse_hosts(hosts, zones), replicas, ranks};
+}
+
+TEST(HostPool, sets_a_host_aside_on_which_replicas_died_twice_in_an_hour) {
+  HostPool pool = pool_of({"a", "b", "spare"}, {}, 2, 1);
+  EXPECT_FALSE(pool.on_death(1, "b", 0));
+  EXPECT_FALSE(pool.on_death(1, "b", 3700)) << "the first one is forgotten";
+  const auto out = pool.on_death(1, "b", 3800);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->host, "b");
+  EXPECT_EQ(out->failures, 2);
+  EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"spare", 1}}));
+  EXPECT_TRUE(pool.is_on_spare(1));
+  EXPECT_FALSE(pool.is_on_spare(0));
+  EXPECT_EQ(pool.set_aside(), std::vector<std::string>{"b"});
+}
+
+TEST(HostPool, keeps_a_host_that_none_can_replace) {
+  HostPool pool = pool_of({"a:2", "b:2", "small"}, {}, 2, 2);
+  for (int death = 0; death < 5; ++death) EXPECT_FALSE(pool.on_death(0, "a", death));
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"a", 2}}));
+  EXPECT_TRUE(pool.set_aside().empty());
+}
+
+TEST(HostPool, counts_deaths_of_all_replicas_of_a_host_and_of_the_first_where_it_is_not_known) {
+  HostPool pool = pool_of({"a:2", "b:2", "c:2"}, {}, 2, 1);  // both on a
+  EXPECT_FALSE(pool.on_death(0, "", 0));
+  ASSERT_TRUE(pool.on_death(1, "elsewhere", 1));
+  EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"b", 1}}));
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"a", 1}})) << "it lives";
+  EXPECT_FALSE(pool.on_death(0, "", 2)) << "it is set aside already";
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"b", 1}}));
+  EXPECT_EQ(pool.set_aside().size(), 1u);
+}
+
+TEST(HostPool, looks_for_a_place_in_the_same_zone_first_and_never_in_two) {
+  HostPool pool = pool_of({"a:2", "x:1", "y:1", "z:2", "b:1", "c:1"}, {"1", "1", "2", "2", "1", "3"}, 1, 2);
+  pool.on_death(0, "a", 0);
+  ASSERT_TRUE(pool.on_death(0, "a", 1));
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"x", 1, "1"}, {"b", 1, "1"}}));
+  pool.on_death(0, "b", 2);
+  ASSERT_TRUE(pool.on_death(0, "b", 3));
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"y", 1, "2"}, {"z", 1, "2"}}));
+  EXPECT_EQ(pool.zone_of(0), "2");
+}
+
+TEST(HostPool, goes_on_without_what_an_earlier_supervisor_has_set_aside) {
+  HostPool pool = pool_of({"a", "b", "c"}, {}, 2, 1);
+  pool.continue_without("a");
+  pool.continue_without("unknown");
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"c", 1}}));
+  EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"b", 1}}));
 }
 
 TEST(HostList, refuses_too_few_slots_and_what_is_no_host) {

@@ -129,8 +129,7 @@ std::vector<Mistake> mistakes_of_keys() {
 
 std::vector<Mistake> later_keys() {
   std::vector<Mistake> mistakes;
-  for (const char* given :
-       {"zones=[a, b]", "warm_spares=1", "state_interfaces=[eth1]", "state_gbps=1", "digest_steps=0"}) {
+  for (const char* given : {"warm_spares=1", "state_interfaces=[eth1]", "digest_steps=0"}) {
     const std::string key = std::string(given).substr(0, std::string(given).find('='));
     mistakes.push_back({kReplicas,
                         {std::string("replicas.") + given},
@@ -141,6 +140,10 @@ std::vector<Mistake> later_keys() {
 
 std::vector<Mistake> mistakes_of_stores() {
   return {{kReplicas,
+           {"replicas.hosts=[a, b, c]", "replicas.zones=[x, y]"},
+           "command line: replicas.zones: replicas.zones has 2 names for 3 of replicas.hosts: it needs one "
+           "for each"},
+          {kReplicas,
            {"replicas.store=etcd://h/p"},
            "command line: replicas.store: replicas.store = \"etcd://h/p\" has \"h\", which is no HOST:PORT"},
           {kReplicas,

@@ -1,0 +1,86 @@
+#include "app/launch/host_pool.hpp"
+
+#include <algorithm>
+
+namespace tenax::app {
+namespace {
+
+constexpr double kMemory_s = 3600;
+constexpr int kMostDeaths = 1;  // of replicas on a host in that time
+
+bool has_host(const std::vector<HostSlots>& hosts, const std::string& name) {
+  return std::any_of(hosts.begin(), hosts.end(), [&](const HostSlots& it) { return it.host == name; });
+}
+
+}  // namespace
+
+HostPool::HostPool(const std::vector<HostSlots>& hosts, int replicas, int ranks)
+    : ranks_(ranks), hosts_(hosts), places_(share_hosts(hosts, replicas, ranks).replicas) {}
+
+std::optional<HostPool::HostOut> HostPool::on_death(int replica, const std::string& host, double now_s) {
+  if (is_empty()) return {};
+  const std::string where = has_host(hosts_of(replica), host) ? host : hosts_of(replica).front().host;
+  std::vector<double>& deaths = deaths_[where];
+  std::erase_if(deaths, [&](double time_s) { return now_s - time_s > kMemory_s; });
+  deaths.push_back(now_s);
+  const bool is_out = !is_usable(where);
+  if ((static_cast<int>(deaths.size()) <= kMostDeaths && !is_out) || !move(replica, where) || is_out)
+    return {};
+  set_aside_.push_back(where);
+  return HostOut{.host = where, .failures = static_cast<int>(deaths.size())};
+}
+
+void HostPool::continue_without(const std::string& host) {
+  if (!has_host(hosts_, host) || !is_usable(host)) return;
+  set_aside_.push_back(host);
+  for (int replica = 0; replica < static_cast<int>(places_.size()); ++replica)
+    if (has_host(hosts_of(replica), host)) move(replica, host);
+}
+
+bool HostPool::is_usable(const std::string& host) const {
+  return std::find(set_aside_.begin(), set_aside_.end(), host) == set_aside_.end();
+}
+
+int HostPool::free_slots(const HostSlots& host) const {
+  int slots = host.slots;
+  for (const auto& place : places_)
+    for (const HostSlots& taken : place)
+      if (taken.host == host.host) slots -= taken.slots;
+  return slots;
+}
+
+// Its other hosts are as good as any: their slots are free for it. Its own zone comes first.
+bool HostPool::move(int replica, const std::string& away_from) {
+  std::vector<HostSlots>& place = places_[static_cast<std::size_t>(replica)];
+  const std::vector<HostSlots> before = std::exchange(place, {});
+  std::vector<std::string> zones = {before.front().zone};
+  for (const HostSlots& host : hosts_) zones.push_back(host.zone);
+  const bool was_usable = is_usable(away_from);
+  if (was_usable) set_aside_.push_back(away_from);
+  for (const std::string& zone : zones) {
+    if (!place.empty()) break;
+    place = find_place(zone).value_or(std::vector<HostSlots>{});
+  }
+  if (was_usable) set_aside_.pop_back();
+  const bool has_moved = !place.empty();
+  if (has_moved)
+    moved_.insert(replica);
+  else
+    place = before;
+  return has_moved;
+}
+
+std::optional<std::vector<HostSlots>> HostPool::find_place(const std::string& zone) const {
+  std::vector<HostSlots> place;
+  int missing = ranks_;
+  for (const HostSlots& host : hosts_) {
+    const int slots = std::min(missing, free_slots(host));
+    if (host.zone != zone || slots <= 0 || !is_usable(host.host)) continue;
+    place.push_back({host.host, slots, zone});
+    missing -= slots;
+  }
+  if (missing > 0) return {};
+  return place;
+}
+
+}  // namespace tenax::app
