@@ -30,6 +30,12 @@ std::string label_of(const kernels::Device& device) {
   return "cpu";
 }
 
+// Of one rank.
+double state_bytes_per_s(const io::Deck& deck) {
+  constexpr double kBytesPerGbit = 1e9 / 8;
+  return deck.replicas.state_gbps * kBytesPerGbit / static_cast<double>(deck.parallel.ranks());
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(comm::World& world, StopSignals& signals, const Build& build)
@@ -115,7 +121,8 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
        .rank = rank_.world().rank(),
        .exchange = exchange,
        .join_wait_s = kSecondsPerMs * static_cast<double>(section.join_wait_ms),
-       .deadline_s = rank_.deck().comm.deadline_s});
+       .deadline_s = rank_.deck().comm.deadline_s,
+       .state_bytes_per_s = state_bytes_per_s(rank_.deck())});
   parts.peers = &session;
   parts.records_directory = rank_.records_directory();
   return run_loop(parts, context, 0);

@@ -116,9 +116,11 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
   std::vector<comm::Peer> holders;
   for (const int replica : plan.holders)
     if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(peer_of(*holder));
-  fetch_ = std::make_unique<StateFetch>(
-      *state_.slices, transport_, holders, points_,
-      StateFetch::Options{.done = plan.step, .purpose = state_purpose(), .deadline_s = options_.deadline_s});
+  fetch_ = std::make_unique<StateFetch>(*state_.slices, transport_, holders, points_,
+                                        StateFetch::Options{.done = plan.step,
+                                                            .purpose = state_purpose(),
+                                                            .deadline_s = options_.deadline_s,
+                                                            .bytes_per_s = options_.state_bytes_per_s});
 }
 
 // An epoch that the ranks know already travels by its number alone.

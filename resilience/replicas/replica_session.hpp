@@ -56,6 +56,7 @@ class ReplicaSession {
     comm::FtarOptions exchange;
     double join_wait_s = 1;
     double deadline_s = 60;
+    double state_bytes_per_s = 0;  ///< that a rank fetches at most; 0: no limit
   };
   /// `leader`: on rank 0, null elsewhere. All outlive the session.
   ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, kernels::Device& device,

@@ -90,11 +90,24 @@ bool StateFetch::ask(comm::Connection& connection, std::vector<int>& asked) {
   const std::optional<int> slice = next_slice(asked);
   if (!slice) return false;
   asked.push_back(*slice);
+  await_turn(slices_.bytes_of(*slice));
   const comm::MessageHeader request{.kind = kStateRequest,
                                     .number = static_cast<std::uint64_t>(*slice),
                                     .sequence = static_cast<std::uint64_t>(options_.done)};
   connection.send(request, {}, Deadline::after_s(options_.deadline_s));
   return true;
+}
+
+void StateFetch::await_turn(std::size_t bytes) {
+  if (options_.bytes_per_s <= 0) return;
+  double turn_s = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    turn_s = std::max(kernels::steady_now_s(), next_turn_s_);
+    next_turn_s_ = turn_s + static_cast<double>(bytes) / options_.bytes_per_s;
+  }
+  for (double now_s = kernels::steady_now_s(); !stopping_ && now_s < turn_s; now_s = kernels::steady_now_s())
+    kernels::sleep_until_s(std::min(turn_s, now_s + kLook_s));
 }
 
 // Who has nothing else to ask for asks for what another source has been asked for.

@@ -25,6 +25,7 @@ class StateFetch {
     std::int64_t done = 0;  ///< steps behind the state that is wanted
     std::string purpose;    ///< of the connections
     double deadline_s = 60;
+    double bytes_per_s = 0;  ///< of this rank, from all sources together; 0: no limit
   };
   /// Begins. `slices` are written; they, `transport` and `points` must outlive it.
   StateFetch(const StateSlices& slices, comm::Transport& transport, const std::vector<comm::Peer>& sources,
@@ -48,6 +49,7 @@ class StateFetch {
   comm::Connection& keep(std::unique_ptr<comm::Connection> connection);
   void fetch_from(const comm::Peer& source, std::vector<int>& asked);
   bool ask(comm::Connection& connection, std::vector<int>& asked);
+  void await_turn(std::size_t bytes);
   std::optional<int> next_slice(const std::vector<int>& asked);
   bool claim(int slice);
   bool take(comm::Connection& connection, std::vector<int>& asked, std::vector<std::byte>& memory);
@@ -58,7 +60,8 @@ class StateFetch {
   Options options_;
   enum class Progress : char { wanted, asked, here };
   std::mutex mutex_;
-  std::vector<Progress> progress_;                              // by slice
+  std::vector<Progress> progress_;  // by slice
+  double next_turn_s_ = 0;          // when the limit allows to ask for more, steady clock
   std::vector<std::unique_ptr<comm::Connection>> connections_;  // that there have been
   std::atomic<int> fetched_{0}, sources_left_, useful_sources_{0};
   std::atomic<std::uint64_t> bytes_{0};

@@ -9,11 +9,11 @@ class StateTransfer : public ::testing::Test {
   StateTransfer() {
     for (Source& source : sources_) source.server.open(kDone);
   }
-  std::unique_ptr<StateFetch> fetch(std::int64_t done = kDone) {
+  std::unique_ptr<StateFetch> fetch(std::int64_t done = kDone, double bytes_per_s = 0) {
     for (Source& source : sources_) source.server.serve(joiner_.peer, kPurpose);
     return std::make_unique<StateFetch>(joiner_.slices, *joiner_.transport,
                                         std::vector{sources_[0].peer, sources_[1].peer}, joiner_.nobody,
-                                        StateFetch::Options{done, kPurpose, 20});
+                                        StateFetch::Options{done, kPurpose, 20, bytes_per_s});
   }
   Source sources_[2] = {Source(0), Source(1)};
   Source joiner_{2};
@@ -28,6 +28,21 @@ TEST_F(StateTransfer, brings_all_of_it_from_several_sources) {
   EXPECT_EQ(fetch->bytes(), joiner_.slices.bytes());
   EXPECT_GE(sources_[0].server.served_bytes() + sources_[1].server.served_bytes() - joiner_.slices.bytes(),
             static_cast<std::uint64_t>(joiner_.slices.count()) * 8);  // checksums
+}
+
+TEST_F(StateTransfer, is_no_faster_than_its_limit) {
+  clear(joiner_.state);
+  constexpr double kBytesPerSecond = 40e6;
+  const double begin_s = kernels::steady_now_s();
+  const auto fetch = this->fetch(kDone, kBytesPerSecond);
+  wait_for(*fetch);
+  ASSERT_TRUE(fetch->is_complete());
+  std::size_t largest = 0;
+  for (int slice = 0; slice < joiner_.slices.count(); ++slice)
+    largest = std::max(largest, joiner_.slices.bytes_of(slice));
+  EXPECT_GE(kernels::steady_now_s() - begin_s,
+            static_cast<double>(joiner_.slices.bytes() - largest) / kBytesPerSecond);
+  EXPECT_EQ(joiner_.state.memory, sources_[0].state.memory);
 }
 
 TEST_F(StateTransfer, goes_on_with_another_source_when_one_dies) {
