@@ -31,6 +31,8 @@ std::vector<std::string> context_of(const DeckKey& key) {
   if (is_of("emulated"))
     return {"device.kind=emulated", "device.forward_ms=1", "device.backward_input_ms=1",
             "device.backward_weight_ms=1"};
+  if (key.name.starts_with("store_")) return {"replicas.store=etcds://host:2379/run"};
+  if (key.name == "zones") return {R"(replicas.hosts=["a", "b"])"};
   if (key.section != "inject") return {};
   std::vector<std::string> context = {"parallel.pipeline_parallel_size=2", "inject.0.kind=link_delay"};
   if (key.name != "ranks" && key.name != "replicas") context.emplace_back("inject.0.stages=[0, 1]");
