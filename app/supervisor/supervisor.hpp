@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/launch/host_pool.hpp"
 #include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/run_checkpoints.hpp"
 #include "app/supervisor/run_standing.hpp"
