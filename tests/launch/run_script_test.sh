@@ -30,7 +30,8 @@ trains_for_ever
 kill -KILL "$(pgrep -n -f "^[^ ]*/build/tenax .*run.output_dir=$directory ")"
 wait $script; status=$?
 expect_status 1 "a rank is killed"
-[ "$(cat stderr)" = "run.sh: a rank ended by signal 9 (KILL)" ] || fail "one line says so"
+# Open MPI says so too where another rank was just reading the dead one's memory.
+[ "$(grep -v '^\[.*\] Read -1, expected' stderr)" = "run.sh: a rank ended by signal 9 (KILL)" ] || fail "one line says so"
 rm -rf "$directory"
 
 # SIGTERM to the script: a checkpoint at the next step, then status 0.
