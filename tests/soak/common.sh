@@ -64,6 +64,9 @@ ended_within() {
   status=$?
 }
 
+# What others had left in shared memory when this script began is not ours.
+in_shared_memory() { ls -d "/dev/shm/${in_shm:-tenax}"* 2>/dev/null; }
+left_by_others=$(in_shared_memory)
 # nothing_left: no process of a run, nothing of ours in shared memory (whose names begin with `in_shm`) or among temporary files.
 nothing_left() {
   local attempt
@@ -72,7 +75,7 @@ nothing_left() {
     sleep 0.1
   done
   ! pgrep -f "$TENAX soak.toml" >/dev/null || { echo "processes are left: $(pgrep -af "$TENAX soak.toml")"; return 1; }
-  ! ls -d /dev/shm/${in_shm:-tenax}* 2>/dev/null || { echo "left in /dev/shm"; return 1; }
+  ! in_shared_memory | grep -vxF -e "$left_by_others" || { echo "left in /dev/shm"; return 1; }
   ! find "$TMPDIR" -name 'tenax*' | grep . || { echo "left among temporary files"; return 1; }
 }
 
