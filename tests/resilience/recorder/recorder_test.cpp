@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "kernels/deadline.hpp"
 #include "resilience/recorder/recorder_image.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 
@@ -100,7 +101,8 @@ TEST_F(RecorderTest, is_read_whole_while_threads_write) {
       }
     });
   int seen = 0;
-  for (int round = 0; round < 50; ++round)
+  const auto patience = kernels::Deadline::after_s(60);
+  for (int round = 0; (round < 50 || seen <= 1000) && !patience.expired(); ++round)
     for (const RecordedOperation& operation : image().operations) {
       ++seen;
       ASSERT_EQ(operation.bytes, 2 * operation.number);
