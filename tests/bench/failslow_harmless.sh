@@ -49,8 +49,9 @@ do_alone() {
   local run events=0
   keep_awake
   for ((run = 1; run <= runs; ++run)); do
-    quickstart harmless $run
-    events=$((events + $(told told harmless)))
+    quickstart alone-$run $run
+    say "alone, run $run: $(told told alone-$run) events (build/bench/alone-$run)"
+    events=$((events + $(told told alone-$run)))
   done
   meets harmless.alone_events $events "$runs runs of $steps steps"
 }
