@@ -14,8 +14,9 @@ RANDOM=${2:-1}
 shift $(($# < 3 ? $# : 3))
 last_too=${LAST:-0}
 percent=0.5  # that validation may be off
-# Steps that lack a lost replica's samples are other steps: the runs are compared at their ends, where the learning rate is small.
-# (At a constant one the validations of one run are 4 % apart.)
+# Steps that lack a lost replica's samples are other steps, and learn from fewer tokens: the quiet run then trains on as many tokens as
+# the struck one was given. They are compared at their ends, where the learning rate is small (at a constant one the validations of one
+# run are 4 % apart), and only worse is wrong: steps of fewer samples learn more from each.
 planned_steps=0
 case "$*" in *batch=shrink*) percent=1 planned_steps=$((minutes * 2000)) ;; esac
 enter_work blows
@@ -85,6 +86,12 @@ blow() {
   esac
 }
 
+# equal_steps: how many whole steps the samples make that the run was given.
+equal_steps() {
+  "$TENAX" audit runs/blows --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["samples"] // int(sys.argv[1]))' \
+    "$(sed -n 's/^global_batch_size *= *//p' quiet.toml)"
+}
+
 tally() {
   tallies[$1]=$((${tallies[$1]:-0} + 1))
   echo "$EPOCHREALTIME $1" >>blows.times
@@ -115,17 +122,20 @@ echo "$(ls runs/blows/replica-*/inject-*.rank-0 2>/dev/null | sed 's/.*inject-//
 steps=$(($(commits) / 1000 * 1000))
 [ $steps -le 10000 ] || steps=10000
 [ $steps -ge 1000 ] || steps=50
-[ $planned_steps = 0 ] || steps=$planned_steps
+if [ $planned_steps -gt 0 ]; then
+  steps=$(equal_steps)
+  alone+=(run.eval_interval=$steps)
+fi
 must_train 2 quiet.toml run.name=quiet "${alone[@]}" parallel.replicas=1 run.train_steps=$steps
-python3 - $steps $percent <<'PYTHON' || failed "it learnt something else than the quiet run, or stood too long"
+python3 - $steps $percent $planned_steps <<'PYTHON' || failed "it learnt something else than the quiet run, or stood too long"
 import glob, json, os, re, sys
 # Without a commit: 3 s and a step of the replicas left apart. While one blow is being answered the next may come.
 LONGEST_S, LONGEST_OF_SEVERAL_S = 3.1, 4.5
 LONGEST_PARTITION_S = 3
-steps, percent = int(sys.argv[1]), float(sys.argv[2])
+steps, percent, planned = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 def metrics(name): return [json.loads(line) for line in open(f"runs/{name}/metrics.jsonl")]
 def losses(name): return [line["loss"] for line in metrics(name) if "loss" in line][:50]
-def validated(name): return [line["validation_loss"] for line in metrics(name) if "validation_loss" in line and line["step"] == steps]
+def validated(name, step): return [line["validation_loss"] for line in metrics(name) if "validation_loss" in line and line["step"] == step]
 
 def blows():
     """When each began and ended, and what it was."""
@@ -150,9 +160,9 @@ for gap, since, step in gaps[:5]:
 worst = max(abs(a - b) for a, b in zip(losses("blows"), losses("quiet")))
 print(f"losses of the first 50 steps: at most {worst:.2g} off")
 if steps < 1000: raise SystemExit(worst > 1e-5 or stood_too_long)
-(ours,), (quiet,) = validated("blows"), validated("quiet")
-off = 100 * abs(ours - quiet) / quiet
-print(f"validation after {steps} steps: {ours:.5f}, quiet {quiet:.5f}: {off:.3f} % off")
-raise SystemExit(worst > 1e-5 or off > percent or stood_too_long)
+(ours,), (quiet,) = validated("blows", planned or steps), validated("quiet", steps)
+off = 100 * (ours - quiet) / quiet
+print(f"validation after {planned or steps} steps: {ours:.5f}, quiet after {steps}: {quiet:.5f}: {off:+.3f} %")
+raise SystemExit(worst > 1e-5 or (off if planned else abs(off)) > percent or stood_too_long)
 PYTHON
 finish "$minutes minutes of blows"
