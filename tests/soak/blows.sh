@@ -18,7 +18,7 @@ percent=0.5  # that validation may be off
 # the struck one was given. They are compared at their ends, where the learning rate is small (at a constant one the validations of one
 # run are 4 % apart), and only worse is wrong: steps of fewer samples learn more from each.
 planned_steps=0
-case "$*" in *batch=shrink*) percent=1 planned_steps=$((minutes * 2000)) ;; esac
+case "$*" in *batch=shrink*) percent=1 planned_steps=$((minutes * 4500)) ;; esac
 enter_work blows
 run=blows
 place=()
@@ -100,7 +100,7 @@ tally() {
 supervise
 await_commits 60  # the first steps are compared with a quiet run
 size() { stat -c %s runs/blows/ledger.jsonl; }
-end=$((SECONDS + minutes * 60)) last=$(size) seen=$SECONDS
+begin=$SECONDS end=$((SECONDS + minutes * 60)) last=$(size) seen=$SECONDS
 while [ $SECONDS -lt $end ]; do
   blow
   next=$((SECONDS + between))
@@ -112,6 +112,7 @@ while [ $SECONDS -lt $end ]; do
   done
   kill -0 $supervisor 2>/dev/null || break
 done
+minutes=$(((SECONDS - begin + 30) / 60))  # a run of planned steps may end first
 [ $planned_steps -gt 0 ] || kill -USR1 $supervisor
 end_run
 unset "${!SLURM_JOB@}"
