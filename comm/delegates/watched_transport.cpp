@@ -124,10 +124,10 @@ class WatchedTransport::Watched final : public ForwardingConnection {
 std::unique_ptr<Connection> WatchedTransport::connect(const Peer& peer, const std::string& address,
                                                       const std::string& purpose,
                                                       kernels::Deadline deadline) {
-  if (peer.replica >= 0) return inner_->connect(peer, address, purpose, deadline);
+  if (peer.replica >= 0) return inner().connect(peer, address, purpose, deadline);
   const std::shared_ptr<Route> route = route_to(peer.rank, purpose);
   const bool replaces = route->is_open();
-  return std::make_unique<Watched>(route, inner_->connect(peer, address, purpose, deadline), replaces);
+  return std::make_unique<Watched>(route, inner().connect(peer, address, purpose, deadline), replaces);
 }
 
 std::shared_ptr<WatchedTransport::Route> WatchedTransport::route_to(int peer, const std::string& purpose) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "comm/connection.hpp"
+#include "comm/forwarding_transport.hpp"
 
 namespace tenax::comm {
 
@@ -25,31 +25,22 @@ struct Reroute {
 };
 
 /// Between ranks of one replica, at the end that connects. Thread rule: any thread.
-class WatchedTransport final : public Transport {
+class WatchedTransport final : public ForwardingTransport {
  public:
   /// Called by the thread that receives the first message, without locks held.
   using OnReroute = std::function<void(const Reroute&)>;
 
   WatchedTransport(std::unique_ptr<Transport> inner, OnReroute on_reroute)
-      : inner_(std::move(inner)), on_reroute_(std::move(on_reroute)) {}
+      : ForwardingTransport(std::move(inner)), on_reroute_(std::move(on_reroute)) {}
 
-  std::vector<std::string> addresses() const override { return inner_->addresses(); }
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, kernels::Deadline deadline) override;
-  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
-                                     kernels::Deadline deadline) override {
-    return inner_->accept(peer, purpose, deadline);
-  }
-  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
-    return inner_->register_memory(memory);
-  }
 
  private:
   class Route;
   class Watched;
   std::shared_ptr<Route> route_to(int peer, const std::string& purpose);
 
-  const std::unique_ptr<Transport> inner_;
   const OnReroute on_reroute_;
   std::mutex mutex_;
   std::map<std::pair<int, std::string>, std::shared_ptr<Route>> routes_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/forwarding_connection.hpp"
+#include "comm/forwarding_transport.hpp"
 #include "comm/polled_stream.hpp"
 
 namespace tenax::resilience {
@@ -82,31 +83,19 @@ class HalfOpenConnection final : public comm::ForwardingConnection {
   std::atomic<bool> loses_{false};
 };
 
-class HalfOpenTransport final : public comm::Transport {
+class HalfOpenTransport final : public comm::ForwardingTransport {
  public:
   HalfOpenTransport(std::unique_ptr<comm::Transport> inner, HangFaults& faults)
-      : inner_(std::move(inner)), faults_(faults) {}
-  std::vector<std::string> addresses() const override { return inner_->addresses(); }
-  std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
-                                      const std::string& purpose, Deadline deadline) override {
-    return wrap(inner_->connect(peer, address, purpose, deadline), peer);
-  }
-  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
-                                     Deadline deadline) override {
-    return wrap(inner_->accept(peer, purpose, deadline), peer);
-  }
-  std::unique_ptr<comm::MemoryRegistration> register_memory(std::span<std::byte> memory) override {
-    return inner_->register_memory(memory);
-  }
+      : ForwardingTransport(std::move(inner)), faults_(faults) {}
 
  private:
   // Between replicas bytes are a stream, which notices by itself that nothing is heard.
-  std::unique_ptr<Connection> wrap(std::unique_ptr<Connection> connection, const Peer& peer) {
+  std::unique_ptr<Connection> wrap(std::unique_ptr<Connection> connection, const Peer& peer,
+                                   const std::string&) override {
     if (peer.replica >= 0) return connection;
     return std::make_unique<HalfOpenConnection>(std::move(connection), faults_);
   }
 
-  const std::unique_ptr<comm::Transport> inner_;
   HangFaults& faults_;
 };
 

@@ -14,13 +14,13 @@ using kernels::Deadline;
 std::unique_ptr<Connection> InjectedPeerTransport::connect(const Peer& peer, const std::string& address,
                                                            const std::string& purpose, Deadline deadline) {
   wait_for_light(peer, purpose, deadline);
-  return wrap(inner_->connect(peer, address, purpose, deadline), peer);
+  return ForwardingTransport::connect(peer, address, purpose, deadline);
 }
 
 std::unique_ptr<Connection> InjectedPeerTransport::accept(const Peer& peer, const std::string& purpose,
                                                           Deadline deadline) {
   wait_for_light(peer, purpose, deadline);
-  return wrap(inner_->accept(peer, purpose, deadline), peer);
+  return ForwardingTransport::accept(peer, purpose, deadline);
 }
 
 bool InjectedPeerTransport::spares(const Peer& peer) const {
@@ -35,7 +35,7 @@ void InjectedPeerTransport::wait_for_light(const Peer& peer, const std::string& 
 }
 
 std::unique_ptr<Connection> InjectedPeerTransport::wrap(std::unique_ptr<Connection> connection,
-                                                        const Peer& peer) const {
+                                                        const Peer& peer, const std::string&) {
   if (spares(peer)) return connection;
   return std::make_unique<InjectedPeerConnection>(std::move(connection), peer.replica, faults_);
 }

@@ -19,17 +19,17 @@ bool is_direct(const std::string& purpose) { return purpose.starts_with(comm::kD
 
 std::unique_ptr<Connection> InjectedTransport::connect(const Peer& peer, const std::string& address,
                                                        const std::string& purpose, Deadline deadline) {
-  if (spares(peer, purpose)) return inner_->connect(peer, address, purpose, deadline);
+  if (spares(peer, purpose)) return inner().connect(peer, address, purpose, deadline);
   throw_if_down(peer, {is_direct(purpose), address}, purpose);
-  return wrap(inner_->connect(peer, address, purpose, deadline), peer, purpose);
+  return inject(inner().connect(peer, address, purpose, deadline), peer, purpose);
 }
 
 std::unique_ptr<Connection> InjectedTransport::accept(const Peer& peer, const std::string& purpose,
                                                       Deadline deadline) {
-  if (spares(peer, purpose)) return inner_->accept(peer, purpose, deadline);
+  if (spares(peer, purpose)) return inner().accept(peer, purpose, deadline);
   for (;;) {
     throw_if_down(peer, {.direct = is_direct(purpose)}, purpose);
-    auto connection = wrap(inner_->accept(peer, purpose, deadline), peer, purpose);
+    auto connection = inject(inner().accept(peer, purpose, deadline), peer, purpose);
     if (!connection->is_cut()) return connection;
   }
 }
@@ -48,9 +48,9 @@ void InjectedTransport::throw_if_down(const Peer& peer, LinkFaults::Way way,
                                "\": the path is down (injected: see [[inject]])");
 }
 
-std::unique_ptr<InjectedConnection> InjectedTransport::wrap(std::unique_ptr<Connection> connection,
-                                                            const Peer& peer,
-                                                            const std::string& purpose) const {
+std::unique_ptr<InjectedConnection> InjectedTransport::inject(std::unique_ptr<Connection> connection,
+                                                              const Peer& peer,
+                                                              const std::string& purpose) const {
   const ConnectionUse use{.rank = rank_, .peer = peer.rank, .direct = is_direct(purpose)};
   return std::make_unique<InjectedConnection>(std::move(connection), use, faults_, registry_);
 }

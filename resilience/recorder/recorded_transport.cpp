@@ -8,21 +8,10 @@ namespace tenax::resilience {
 
 using comm::Connection;
 using comm::Peer;
-using kernels::Deadline;
-
-std::unique_ptr<Connection> RecordedTransport::connect(const Peer& peer, const std::string& address,
-                                                       const std::string& purpose, Deadline deadline) {
-  return wrap(inner_->connect(peer, address, purpose, deadline), peer, purpose);
-}
-
-std::unique_ptr<Connection> RecordedTransport::accept(const Peer& peer, const std::string& purpose,
-                                                      Deadline deadline) {
-  return wrap(inner_->accept(peer, purpose, deadline), peer, purpose);
-}
 
 // Those of training; others come and go with what is fetched or tested.
 std::unique_ptr<Connection> RecordedTransport::wrap(std::unique_ptr<Connection> connection, const Peer& peer,
-                                                    const std::string& purpose) const {
+                                                    const std::string& purpose) {
   const bool trains = purpose.starts_with(comm::kDirectPurpose) || purpose.starts_with("delegated") ||
                       purpose.starts_with(comm::kFtarPurpose);
   if (!trains) return connection;

@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "comm/forwarding_transport.hpp"
 #include "comm/transport/transports.hpp"
 #include "tests/comm/one_job.hpp"
 
@@ -43,20 +44,15 @@ void say(const std::string& words) {
   std::fflush(stdout);
 }
 
-class CarryingRank::CountingTransport final : public Transport {
+class CarryingRank::CountingTransport final : public ForwardingTransport {
  public:
-  explicit CountingTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
-  std::vector<std::string> addresses() const override { return inner_->addresses(); }
+  explicit CountingTransport(std::unique_ptr<Transport> inner) : ForwardingTransport(std::move(inner)) {}
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, Deadline deadline) override {
-    auto connection = inner_->connect(peer, address, purpose, deadline);
+    auto connection = inner().connect(peer, address, purpose, deadline);
     const std::lock_guard lock(mutex_);
     ++made_[purpose];
     return connection;
-  }
-  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
-                                     Deadline deadline) override {
-    return inner_->accept(peer, purpose, deadline);
   }
   /// By purpose, how many this end has made.
   std::map<std::string, int> made() const {
@@ -65,7 +61,6 @@ class CarryingRank::CountingTransport final : public Transport {
   }
 
  private:
-  const std::unique_ptr<Transport> inner_;
   mutable std::mutex mutex_;
   std::map<std::string, int> made_;
 };

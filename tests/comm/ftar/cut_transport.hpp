@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "comm/forwarding_connection.hpp"
+#include "comm/forwarding_transport.hpp"
 
 namespace tenax::comm {
 
@@ -86,25 +87,23 @@ class Cuts {
   int made_ = 0;
 };
 
-class CutTransport final : public Transport {
+class CutTransport final : public ForwardingTransport {
  public:
   CutTransport(std::unique_ptr<Transport> inner, int rank, Cuts& cuts)
-      : inner_(std::move(inner)), rank_(rank), cuts_(cuts) {}
+      : ForwardingTransport(std::move(inner)), rank_(rank), cuts_(cuts) {}
 
-  std::vector<std::string> addresses() const override { return inner_->addresses(); }
   std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
                                       const std::string& purpose, kernels::Deadline deadline) override {
     const Cuts::Key key{rank_, peer.rank, purpose};
     const int before = cuts_.of(key);
-    return cuts_.add_made(key, inner_->connect(peer, address, purpose, deadline), before);
+    return cuts_.add_made(key, inner().connect(peer, address, purpose, deadline), before);
   }
   std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
                                      kernels::Deadline deadline) override {
-    return cuts_.add({peer.rank, rank_, purpose}, inner_->accept(peer, purpose, deadline));
+    return cuts_.add({peer.rank, rank_, purpose}, inner().accept(peer, purpose, deadline));
   }
 
  private:
-  const std::unique_ptr<Transport> inner_;
   const int rank_;
   Cuts& cuts_;
 };

@@ -8,12 +8,13 @@
 #include <set>
 
 #include "comm/forwarding_connection.hpp"
+#include "comm/forwarding_transport.hpp"
 
 namespace tenax::comm {
 
-class MeddlingTransport final : public Transport {
+class MeddlingTransport final : public ForwardingTransport {
  public:
-  explicit MeddlingTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
+  explicit MeddlingTransport(std::unique_ptr<Transport> inner) : ForwardingTransport(std::move(inner)) {}
 
   /// Called in the sending thread before each message.
   void on_send(std::function<void(const MessageHeader&)> hook) { on_send_ = std::move(hook); }
@@ -37,19 +38,6 @@ class MeddlingTransport final : public Transport {
     return connections_;
   }
 
-  std::vector<std::string> addresses() const override { return inner_->addresses(); }
-  std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
-                                      const std::string& purpose, kernels::Deadline deadline) override {
-    return meddle(inner_->connect(peer, address, purpose, deadline));
-  }
-  std::unique_ptr<Connection> accept(const Peer& peer, const std::string& purpose,
-                                     kernels::Deadline deadline) override {
-    return meddle(inner_->accept(peer, purpose, deadline));
-  }
-  std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
-    return inner_->register_memory(memory);
-  }
-
  private:
   class Meddled final : public ForwardingConnection {
    public:
@@ -69,7 +57,8 @@ class MeddlingTransport final : public Transport {
     MeddlingTransport& owner_;
   };
 
-  std::unique_ptr<Connection> meddle(std::unique_ptr<Connection> connection) {
+  std::unique_ptr<Connection> wrap(std::unique_ptr<Connection> connection, const Peer&,
+                                   const std::string&) override {
     const std::lock_guard lock(mutex_);
     ++connections_;
     open_.insert(connection.get());
@@ -77,7 +66,6 @@ class MeddlingTransport final : public Transport {
     return std::make_unique<Meddled>(*this, std::move(connection));
   }
 
-  std::unique_ptr<Transport> inner_;
   std::function<void(const MessageHeader&)> on_send_;
   mutable std::mutex mutex_;
   std::set<Connection*> open_;
