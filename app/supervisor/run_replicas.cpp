@@ -1,0 +1,198 @@
+#include "app/supervisor/run_replicas.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "app/supervisor/replica_counts.hpp"
+#include "app/units.hpp"
+#include "comm/failure.hpp"
+#include "io/json.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+using io::JsonObject;
+using kernels::Error;
+using kernels::Scope;
+using resilience::ReplicaId;
+
+namespace {
+
+/// A replica that has been told to end, in order or because it is lost, has so long for it.
+constexpr double kGrace_s = 20;
+/// One whose link has closed is ending, most likely.
+constexpr double kLastWords_s = 1;
+
+ReplicaId newest(const SupervisedReplica& replica) {
+  return {replica.number(), static_cast<int>(replica.incarnation())};
+}
+
+}  // namespace
+
+RunReplicas::RunReplicas(std::vector<SupervisedReplica> replicas, HostPool hosts, JoinFile join,
+                         fs::path run_directory, Listeners listeners)
+    : replicas_(std::move(replicas)),
+      hosts_(std::move(hosts)),
+      join_(std::move(join)),
+      run_directory_(std::move(run_directory)),
+      to_(listeners),
+      first_starts_(replicas_.size()) {}
+
+void RunReplicas::adopt(const LaunchFile::Replica& known) {
+  SupervisedReplica& replica = at(known.replica);
+  first_starts_.on_begun();
+  if (known.process.host == comm::this_host()) {
+    replica.adopt(known, join_);
+    to_.hangs.follow(replica.number(), replica.scratch());
+  } else {
+    replica.adopt_elsewhere(known, join_);
+  }
+  to_.service.on_started(newest(replica));
+}
+
+void RunReplicas::continue_from(const std::string& published) {
+  for (const std::string& host : parse_hosts_out(published)) hosts_.continue_without(host);
+  for (SupervisedReplica& replica : replicas_)
+    if (hosts_.is_on_spare(replica.number())) place(replica);
+  for (const ReplicaCounts& counts : parse_counts(published))
+    if (counts.replica >= 0 && static_cast<std::size_t>(counts.replica) < replicas_.size())
+      at(counts.replica).continue_from(counts.incarnation, counts.starts_in_vain);
+}
+
+std::string RunReplicas::to_publish() const {
+  std::vector<ReplicaCounts> counts;
+  for (const SupervisedReplica& replica : replicas_)
+    counts.push_back({replica.number(), replica.incarnation(), replica.starts_in_vain()});
+  return counts_text(counts, hosts_.set_aside());
+}
+
+void RunReplicas::ignore_earlier() {
+  for (const SupervisedReplica& replica : replicas_)
+    if (!replica.is_running()) to_.records.ignore_up_to(newest(replica));
+}
+
+void RunReplicas::start() {
+  for (SupervisedReplica& replica : replicas_) {
+    if (replica.is_running()) continue;
+    if (replica.incarnation() > 0) to_.service.on_exit(newest(replica));
+    start(replica);
+  }
+  write_launch_file();
+}
+
+void RunReplicas::start(SupervisedReplica& replica) {
+  if (const auto failed = unsaid_.extract(replica.number()))
+    to_.console.warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
+  replica.start(join_);
+  to_.hangs.follow(replica.number(), replica.scratch());
+  write_launch_file();
+  to_.records.event("replica_start", replica.number(),
+                    JsonObject{}
+                        .add("incarnation", replica.incarnation())
+                        .add("hosts", replica.hosts())
+                        .add("spare", hosts_.is_on_spare(replica.number())));
+}
+
+void RunReplicas::write_launch_file() const {
+  LaunchFile file{
+      .supervisor = {.host = comm::this_host(), .id = this_process()}, .replicas = {}, .service = {}};
+  for (const SupervisedReplica& replica : replicas_)
+    if (replica.is_running()) file.replicas.push_back(replica.launched());
+  file.service = comm::plain_address(join_.service.front());
+  if (const std::size_t kind = file.service.find(':'); kind != std::string::npos)
+    file.service.erase(0, kind + 1);
+  file.write(run_directory_ / "launch.json");
+}
+
+void RunReplicas::watch(double now_s, bool may_start) {
+  for (SupervisedReplica& replica : replicas_) watch(replica, now_s, may_start);
+  if (const auto reason = first_starts_.shared_reason()) throw Error(Scope::job, *reason);
+  if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
+}
+
+void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start) {
+  if (replica.is_overdue(now_s)) replica.kill();
+  if (const auto end = replica.poll_end()) bury(replica, *end, now_s);
+  if (!ended_at_s_ && may_start && replica.is_due(now_s)) start(replica);
+  if (ended_at_s_ && now_s - *ended_at_s_ > kGrace_s) replica.kill();
+}
+
+void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s) {
+  write_launch_file();
+  to_.hangs.forget(replica.number());
+  to_.service.on_exit({replica.number(), static_cast<int>(end.incarnation)});
+  if (ended_at_s_ || to_.service.has_ended()) return;
+  first_starts_.on_failure(replica.number(), end);
+  if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
+  leave_host(replica, now_s);
+  replica.plan_restart(now_s);
+  if (replica.is_given_up()) give_up(replica, end.reason);
+}
+
+void RunReplicas::give_up(const SupervisedReplica& replica, const std::string& reason) {
+  to_.service.on_given_up(replica.number());
+  to_.records.event("replica_lost", replica.number(), JsonObject{}.add("reason", "given_up"));
+  unsaid_.erase(replica.number());
+  const bool are_all = std::all_of(replicas_.begin(), replicas_.end(),
+                                   [](const SupervisedReplica& other) { return other.is_given_up(); });
+  if (are_all)
+    throw Error(Scope::job,
+                "all replicas have failed too often without completing a step; the last one: " + reason);
+  to_.console.warn(format("replica %d is given up: %s", replica.number(), reason.c_str()));
+}
+
+void RunReplicas::place(SupervisedReplica& replica) {
+  replica.move_to(hosts_.hosts_of(replica.number()));
+  to_.service.on_zone(replica.number(), hosts_.zone_of(replica.number()));
+}
+
+// A host that ends replicas again and again is worse than any other.
+void RunReplicas::leave_host(SupervisedReplica& replica, double now_s) {
+  if (hosts_.is_empty()) return;
+  const auto out = hosts_.on_death(replica.number(), lost_hosts_[replica.number()], now_s);
+  place(replica);
+  if (!out) return;
+  to_.records.host_event("host_out", out->host, JsonObject{}.add("failures", out->failures));
+  to_.console.warn(
+      format("host %s is set aside, where replicas died %d times in an hour: replica %d starts on %s",
+             out->host.c_str(), out->failures, replica.number(), replica.hosts().front().c_str()));
+}
+
+void RunReplicas::on_epoch(const resilience::EpochRecord& epoch) {
+  first_starts_.on_begun();
+  join_.resume = "auto";
+  for (const auto& member : epoch.members) at(member.id.replica).on_member();
+}
+
+void RunReplicas::on_commit(const resilience::CommitRecord& commit) {
+  for (const resilience::Part& part : commit.parts) at(part.replica).on_commit();
+}
+
+void RunReplicas::on_lost(const resilience::ReplicaLost& lost, double now_s) {
+  SupervisedReplica& replica = at(lost.id.replica);
+  lost_hosts_[replica.number()] = lost.host;
+  const bool ends_itself = lost.reason == resilience::LossReason::connection;
+  if (replica.incarnation() == lost.id.incarnation) replica.kill_at(now_s + (ends_itself ? kLastWords_s : 0));
+}
+
+ReplicaId RunReplicas::id(int replica) const { return newest(at(replica)); }
+
+bool RunReplicas::have_ended() const {
+  return ended_at_s_ && std::none_of(replicas_.begin(), replicas_.end(),
+                                     [](const SupervisedReplica& replica) { return replica.is_running(); });
+}
+
+void RunReplicas::end() {
+  std::error_code ignored;
+  for (SupervisedReplica& replica : replicas_) {
+    replica.kill();
+    for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
+    if (!replica.is_running()) replica.remove_scratch();
+    fs::remove(replica.directory() / "join", ignored);
+  }
+}
+
+}  // namespace tenax::app

@@ -1,0 +1,81 @@
+// RunReplicas: all replicas of a run: starts, buries and places them, and starts them again.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "app/launch/host_pool.hpp"
+#include "app/supervisor/first_starts.hpp"
+#include "app/supervisor/hang_watch.hpp"
+#include "app/supervisor/supervised_replica.hpp"
+#include "app/supervisor/supervisor_records.hpp"
+#include "resilience/replicas/membership_server.hpp"
+
+namespace tenax::app {
+
+/// Used by one thread. Seconds are those of the steady clock.
+class RunReplicas {
+ public:
+  /// Who is told of what happens to replicas.
+  struct Listeners {
+    resilience::MembershipServer& service;
+    SupervisorRecords& records;
+    HangWatch& hangs;
+    Console& console;
+  };
+  /// None of `replicas` runs. `join`: what they are started with, but for the replica and its incarnation.
+  /// All listeners outlive it.
+  RunReplicas(std::vector<SupervisedReplica> replicas, HostPool hosts, JoinFile join,
+              std::filesystem::path run_directory, Listeners listeners);
+
+  /// An earlier supervisor has started it, and it lives.
+  void adopt(const LaunchFile::Replica& known);
+  /// What the last supervisor has published (RunStore).
+  void continue_from(const std::string& published);
+  std::string to_publish() const;
+  /// Incarnations up to the newest of each that does not run ended with an earlier start of the run.
+  void ignore_earlier();
+  /// All that do not run.
+  void start();
+  /// Some moments' work; `may_start`: those that are due start again. Throws kernels::Error(job) where none can
+  /// train.
+  void watch(double now_s, bool may_start);
+  /// The run is over, and nothing runs.
+  bool have_ended() const;
+  /// Ends all that runs, and leaves nothing behind.
+  void end();
+
+  void on_epoch(const resilience::EpochRecord& epoch);
+  void on_commit(const resilience::CommitRecord& commit);
+  void on_lost(const resilience::ReplicaLost& lost, double now_s);
+  /// Of the incarnation that runs.
+  resilience::ReplicaId id(int replica) const;
+  double age_s(int replica) const { return at(replica).age_s(); }
+
+ private:
+  SupervisedReplica& at(int replica) { return replicas_[static_cast<std::size_t>(replica)]; }
+  const SupervisedReplica& at(int replica) const { return replicas_[static_cast<std::size_t>(replica)]; }
+  void start(SupervisedReplica& replica);
+  void watch(SupervisedReplica& replica, double now_s, bool may_start);
+  void bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s);
+  void give_up(const SupervisedReplica& replica, const std::string& reason);
+  void place(SupervisedReplica& replica);
+  void leave_host(SupervisedReplica& replica, double now_s);
+  void write_launch_file() const;
+
+  std::vector<SupervisedReplica> replicas_;
+  HostPool hosts_;  // empty where the deck names none
+  JoinFile join_;
+  std::filesystem::path run_directory_;
+  Listeners to_;
+  FirstStarts first_starts_;
+  std::map<int, std::string> lost_hosts_;  // on which a replica was lost last, by replica
+  std::map<int, std::string> unsaid_;      // why a replica failed, by replica
+  std::optional<double> ended_at_s_;
+};
+
+}  // namespace tenax::app
