@@ -16,6 +16,7 @@
 #include "app/commands/help.hpp"
 #include "app/console.hpp"
 #include "app/stop_signals.hpp"
+#include "app/supervisor/recorder_reading.hpp"
 #include "comm/nccl.hpp"
 #include "comm/verbs.hpp"
 #include "comm/world.hpp"
@@ -89,6 +90,8 @@ int run(const Arguments& arguments) {
   if (first == "--help" || first == "-h") return print(tenax::app::general_help());
   if (first == "--join" && arguments.size() == 2)
     return tenax::app::join_command(arguments[1], {TENAX_VERSION, tenax::app::build_commit()});
+  if (first == "--recorders")
+    return tenax::app::print_recorders(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "help") return help(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "--deck-help") return print(tenax::io::deck_help());
   if (first == "--version") return print(version());

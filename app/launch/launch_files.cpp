@@ -19,6 +19,12 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t kMostBytes = 4 << 20;
+const std::filesystem::path kScratch = "/dev/shm";
+
+/// What the names of a replica's scratch directories begin with, whatever its incarnation.
+std::string scratch_prefix(const std::string& run_id, int replica) {
+  return "tenax-" + run_id + "-" + std::to_string(replica) + "-";
+}
 
 // An object, or null.
 json parse_object(const std::string& text) {
@@ -49,12 +55,17 @@ std::filesystem::path replica_directory(const std::filesystem::path& run_directo
   return run_directory / ("replica-" + std::to_string(replica));
 }
 
-std::string scratch_prefix(const std::string& run_id, int replica) {
-  return "tenax-" + run_id + "-" + std::to_string(replica) + "-";
+std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation) {
+  return kScratch / (scratch_prefix(run_id, replica) + std::to_string(incarnation));
 }
 
-std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation) {
-  return "/dev/shm/" + scratch_prefix(run_id, replica) + std::to_string(incarnation);
+void remove_scratch_directories(const std::string& run_id, int replica, std::optional<std::int64_t> kept) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(kScratch, ignored)) {
+    const bool is_kept = kept && entry.path() == scratch_directory(run_id, replica, *kept);
+    if (!is_kept && entry.path().filename().string().starts_with(scratch_prefix(run_id, replica)))
+      std::filesystem::remove_all(entry.path(), ignored);
+  }
 }
 
 std::string checkpoint_writer(int replica, std::int64_t incarnation) {

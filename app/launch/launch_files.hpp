@@ -14,10 +14,12 @@ namespace tenax::app {
 /// RUNDIR/replica-K.
 std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica);
 
-/// What the names of a replica's scratch directories begin with, whatever its incarnation.
-std::string scratch_prefix(const std::string& run_id, int replica);
 /// An incarnation's folder in the memory of its host, for Open MPI's files and the recorders of its ranks; it goes with the incarnation.
 std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation);
+
+/// Removes what incarnations of the replica have left there on this host, but for `kept`.
+void remove_scratch_directories(const std::string& run_id, int replica,
+                                std::optional<std::int64_t> kept = {});
 
 /// What a replica's checkpoints are called by until they have their place.
 std::string checkpoint_writer(int replica, std::int64_t incarnation);

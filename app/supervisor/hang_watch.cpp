@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <set>
 #include <thread>
+#include <utility>
 
-#include "app/launch/replica_process.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -14,6 +15,7 @@ using resilience::HangDump;
 using resilience::ProcessState;
 using resilience::Recorder;
 using resilience::RecorderImage;
+using resilience::RecorderImages;
 
 namespace {
 
@@ -27,22 +29,31 @@ constexpr std::size_t kSteps = 16;
 /// A step's records, evaluation, checkpoint or adaptation may take as long as so many limits.
 constexpr double kBetweenSteps = 20;
 constexpr double kGrace_s = 1;
+/// By a remote shell: at most, and before the next one.
+constexpr double kLongestReading_s = 10, kReadAgain_s = 2;
 
 bool is_between(Recorder::Phase phase) {
   return phase == Recorder::Phase::between || phase == Recorder::Phase::starts;
 }
 
-ProcessState state_of_process(std::int64_t pid) {
-  const auto code = process_state(static_cast<pid_t>(pid));
-  if (!code || *code == 'Z' || *code == 'X') return ProcessState::gone;
-  return *code == 'T' || *code == 't' ? ProcessState::stopped : ProcessState::running;
-}
-
 }  // namespace
 
-void HangWatch::follow(int replica, const std::filesystem::path& scratch) {
+void HangWatch::follow(int replica, const ReplicaCommand& command) {
   followed_.erase(replica);
-  if (options_.is_near) followed_[replica].scratch = scratch;
+  followed_[replica].command = command;
+}
+
+// On other hosts a step takes as long as from one commit to the next.
+void HangWatch::on_commit(double now_s) {
+  const double step_s = now_s - std::exchange(committed_s_, now_s);
+  if (options_.is_near) return;
+  for (auto& [replica, followed] : followed_)
+    if (++followed.steps > kFirstSteps) followed.add(step_s);
+}
+
+void HangWatch::Followed::add(double seconds) {
+  step_s.push_back(seconds);
+  if (step_s.size() > kSteps) step_s.pop_front();
 }
 
 void HangWatch::pause(double now_s) {
@@ -57,7 +68,7 @@ void HangWatch::open_recorders(Followed& followed) const {
   for (int rank = 0; rank < options_.ranks; ++rank) {
     if (followed.recorders.contains(rank)) continue;
     std::error_code none;
-    const auto file = followed.scratch / resilience::recorder_name(rank);
+    const auto file = followed.command.scratch / resilience::recorder_name(rank);
     if (!std::filesystem::exists(file, none)) return;
     try {
       followed.recorders.emplace(rank, resilience::RecorderMap::open(file));
@@ -73,11 +84,9 @@ void HangWatch::learn(Followed& followed) {
   const std::int64_t steps = first->second->steps, begun_ns = first->second->step_begun_ns;
   const std::int64_t more = steps - followed.steps;
   if (more <= 0 || begun_ns <= followed.step_begun_ns) return;
-  if (followed.steps >= kFirstSteps) {
-    followed.step_s.push_back(kSecondsPerNs * static_cast<double>(begun_ns - followed.step_begun_ns) /
-                              static_cast<double>(more));
-    if (followed.step_s.size() > kSteps) followed.step_s.pop_front();
-  }
+  if (followed.steps >= kFirstSteps)
+    followed.add(kSecondsPerNs * static_cast<double>(begun_ns - followed.step_begun_ns) /
+                 static_cast<double>(more));
   followed.steps = steps;
   followed.step_begun_ns = begun_ns;
 }
@@ -99,19 +108,29 @@ bool HangWatch::stands(const Followed& followed, double now_s) const {
   });
 }
 
-std::optional<HangWatch::Hang> HangWatch::look(double now_s) {
-  if (now_s < next_s_) return {};
-  next_s_ = now_s + kInterval_s;
+bool HangWatch::some_stand(double now_s) {
   bool some_stand = false;
   for (auto& [replica, followed] : followed_) {
+    if (!options_.is_near) {
+      some_stand = some_stand || (committed_s_ > 0 && now_s - committed_s_ > limit_s(followed));
+      continue;
+    }
     open_recorders(followed);
     learn(followed);
     some_stand = some_stand || stands(followed, now_s);
   }
-  if (!some_stand || now_s < quiet_until_s_) return {};
-  auto hang = judge();
+  return some_stand;
+}
+
+std::optional<HangWatch::Hang> HangWatch::look(double now_s) {
+  if (now_s < next_s_) return {};
+  next_s_ = now_s + kInterval_s;
+  if (!reading_ && (!some_stand(now_s) || now_s < quiet_until_s_)) return {};
+  const auto images = read(now_s);
+  if (!images) return {};
+  auto hang = judge(*images);
   if (!hang) {
-    next_s_ = now_s + kAgain_s;
+    next_s_ = now_s + (options_.is_near ? kAgain_s : kReadAgain_s);
     return {};
   }
   forget(hang->replica);
@@ -129,32 +148,64 @@ std::vector<RecorderImage> HangWatch::images() const {
   return images;
 }
 
-std::vector<HangDump::Rank> HangWatch::unread() const {
+std::optional<RecorderImages> HangWatch::read(double now_s) {
+  if (options_.is_near) {
+    RecorderImages images{.before = this->images(), .now = {}};
+    std::this_thread::sleep_for(kBetweenImages);
+    images.now = this->images();
+    return images;
+  }
+  if (!reading_) begin_reading(now_s);
+  if (!reading_ || !reading_->is_over(now_s)) return {};
+  RecorderImages images = reading_->images();
+  reading_.reset();
+  std::erase_if(images.now,
+                [this](const RecorderImage& image) { return !followed_.contains(image.replica); });
+  return images;
+}
+
+// Without a remote shell nothing is found, and the run goes on as without this watch.
+void HangWatch::begin_reading(double now_s) {
+  std::vector<ReplicaCommand> commands;
+  for (const auto& [replica, followed] : followed_) commands.push_back(followed.command);
+  try {
+    reading_.emplace(recorder_commands(commands), now_s + kLongestReading_s);
+  } catch (const kernels::Error&) {
+    next_s_ = now_s + kReadAgain_s;
+  }
+}
+
+std::vector<HangDump::Rank> HangWatch::unread(const std::vector<RecorderImage>& images) const {
+  std::set<std::pair<int, int>> known;
+  for (const RecorderImage& image : images) known.emplace(image.replica, image.rank);
   std::vector<HangDump::Rank> ranks;
   for (const auto& [replica, followed] : followed_)
     for (int rank = 0; rank < options_.ranks; ++rank)
-      if (!followed.recorders.contains(rank))
+      if (!known.contains({replica, rank}))
         ranks.push_back(
             {.replica = replica, .rank = rank, .host = {}, .state = ProcessState::unread, .open = {}});
   return ranks;
 }
 
+double HangWatch::limit_s(const Hang& hang, const RecorderImage& culprit) const {
+  const double limit_s =
+      this->limit_s(followed_.at(culprit.replica)) * (is_between(culprit.phase) ? kBetweenSteps : 1);
+  return limit_s +
+         (hang.blame.culprits.front().is_guess ? options_.dead_s + options_.join_wait_s + kGrace_s : 0);
+}
+
 // Who moves, or is between two steps, is not to blame; whose heart has stopped, the membership finds as soon.
-std::optional<HangWatch::Hang> HangWatch::judge() {
-  const auto before = images();
-  std::this_thread::sleep_for(kBetweenImages);
-  const auto now = images();
-  Hang hang{.dump = resilience::hang_dump(before, now, unread()), .blame = {}};
+std::optional<HangWatch::Hang> HangWatch::judge(const RecorderImages& images) const {
+  Hang hang{.dump = resilience::hang_dump(images.before, images.now, unread(images.now)), .blame = {}};
   hang.blame = resilience::find_culprits(hang.dump);
   if (hang.blame.culprits.empty()) return {};
   const auto index = static_cast<std::size_t>(hang.blame.culprits.front().rank);
-  if (index >= now.size()) return {};
+  if (index >= images.now.size()) return {};
   const HangDump::Rank& culprit = hang.dump.ranks[index];
-  const Followed& followed = followed_.at(culprit.replica);
-  double limit_s = this->limit_s(followed) * (is_between(now[index].phase) ? kBetweenSteps : 1);
-  if (hang.blame.culprits.front().is_guess) limit_s += options_.dead_s + options_.join_wait_s + kGrace_s;
+  const double limit_s = this->limit_s(hang, images.now[index]);
   const bool is_missed_soon = culprit.state != ProcessState::running && limit_s + kGrace_s >= options_.dead_s;
-  if (followed.steps < kFirstSteps || culprit.stands_s < limit_s || is_missed_soon) return {};
+  if (followed_.at(culprit.replica).steps < kFirstSteps || culprit.stands_s < limit_s || is_missed_soon)
+    return {};
   hang.replica = culprit.replica;
   hang.rank = culprit.rank;
   hang.dump.replica = culprit.replica;

@@ -46,10 +46,10 @@ void RunReplicas::adopt(const LaunchFile::Replica& known) {
   first_starts_.on_begun();
   if (known.process.host == comm::this_host()) {
     replica.adopt(known, join_);
-    to_.hangs.follow(replica.number(), replica.scratch());
   } else {
     replica.adopt_elsewhere(known, join_);
   }
+  to_.hangs.follow(replica.number(), replica.command());
   to_.service.on_started(newest(replica));
 }
 
@@ -87,7 +87,7 @@ void RunReplicas::start(SupervisedReplica& replica) {
   if (const auto failed = unsaid_.extract(replica.number()))
     to_.console.warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
   replica.start(join_);
-  to_.hangs.follow(replica.number(), replica.scratch());
+  to_.hangs.follow(replica.number(), replica.command());
   write_launch_file();
   to_.records.event("replica_start", replica.number(),
                     JsonObject{}

@@ -19,11 +19,13 @@ SupervisedReplica::SupervisedReplica(Options options, std::int64_t incarnation)
     : options_(std::move(options)), policy_(options_.restart), incarnation_(incarnation) {}
 
 // Of all incarnations: a supervisor that was killed has left what it would have removed.
-void SupervisedReplica::remove_scratch() const {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored))
-    if (entry.path().filename().string().starts_with(scratch_prefix(options_.run_id, number())))
-      fs::remove_all(entry.path(), ignored);
+void SupervisedReplica::remove_scratch() const { remove_scratch_directories(options_.run_id, number()); }
+
+ReplicaCommand SupervisedReplica::command() const {
+  ReplicaCommand command = options_.command;
+  command.join_file = directory() / "join";
+  command.scratch = scratch();
+  return command;
 }
 
 void SupervisedReplica::start(JoinFile join) {
@@ -38,9 +40,7 @@ void SupervisedReplica::start(JoinFile join) {
   log_bytes_ = fs::file_size(directory() / "log", ignored);
   if (ignored) log_bytes_ = 0;
   write_join(std::move(join));
-  ReplicaCommand command = options_.command;
-  command.join_file = directory() / "join";
-  command.scratch = scratch();
+  const ReplicaCommand command = this->command();
   process_.emplace(ReplicaProcess::start(
       {.words = command.words(), .environment = command.environment(), .log = directory() / "log"}));
 }

@@ -77,6 +77,8 @@ class SupervisedReplica {
   std::vector<std::string> hosts() const;
   /// Of what runs.
   LaunchFile::Replica launched() const;
+  /// As the newest incarnation was started.
+  ReplicaCommand command() const;
   /// Of the newest incarnation: its name is this start's alone.
   std::filesystem::path scratch() const {
     return scratch_directory(options_.run_id, options_.replica, incarnation_);

@@ -147,7 +147,10 @@ void Supervisor::take_news() {
 }
 
 void Supervisor::take(const resilience::Record& record) {
-  if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) replicas_->on_commit(*commit);
+  if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) {
+    replicas_->on_commit(*commit);
+    hangs_->on_commit(steady_now_s());
+  }
   const auto* epoch = std::get_if<resilience::EpochRecord>(&record);
   if (!epoch) return;
   hangs_->pause(steady_now_s());

@@ -35,18 +35,25 @@ void RunRank::join(const std::filesystem::path& join_file) {
   start_recorder();
 }
 
-// Where the folder is not there, the supervisor is on another host, and nobody would read it.
+// The folder goes with the last that is in it.
+RunRank::~RunRank() {
+  control_.reset();
+  recorder_.reset();
+  std::error_code in_use;
+  if (!scratch_.empty()) std::filesystem::remove(scratch_, in_use);
+}
+
+// What earlier incarnations have left goes: on other hosts than the supervisor's nobody else removes it.
 void RunRank::start_recorder() {
-  const auto folder = scratch_directory(seat_->run_id, seat_->replica, seat_->incarnation);
+  scratch_ = scratch_directory(seat_->run_id, seat_->replica, seat_->incarnation);
   control_->agree([&] {
-    if (!std::filesystem::is_directory(folder)) return;
+    remove_scratch_directories(seat_->run_id, seat_->replica, seat_->incarnation);
+    std::filesystem::create_directories(scratch_);
     recorder_ = std::make_unique<resilience::Recorder>(
-        folder / resilience::recorder_name(world_.rank()),
+        scratch_ / resilience::recorder_name(world_.rank()),
         resilience::Recorder::Seat{seat_->replica, world_.rank(), world_.host()});
   });
-  if (recorder_)
-    control_ =
-        std::make_unique<resilience::RecordedControlGroup>(std::move(control_), "control@0", *recorder_);
+  control_ = std::make_unique<resilience::RecordedControlGroup>(std::move(control_), "control@0", *recorder_);
 }
 
 // Rank 0's, for all.

@@ -26,6 +26,9 @@ class RunRank {
  public:
   /// `world` must outlive it.
   explicit RunRank(comm::World& world);
+  ~RunRank();
+  RunRank(const RunRank&) = delete;
+  RunRank& operator=(const RunRank&) = delete;
 
   /// Collective: rank 0 reads and checks the deck, then broadcasts it. Throws comm::AgreedError for
   /// a deck that is wrong, that asks for replicas, or for another number of ranks.
@@ -41,7 +44,7 @@ class RunRank {
   /// Settles data.tokenizer, which a deck may leave open. All ranks say the same.
   void set_tokenizer(const std::string& name) { deck_.data.tokenizer = name; }
 
-  /// Of a replica on its supervisor's host: what this rank does, for others to read; else null.
+  /// Of a replica of a supervised run: what this rank does, for others to read; else null.
   resilience::Recorder* recorder() const { return recorder_.get(); }
 
   const io::Deck& deck() const { return deck_; }
@@ -61,10 +64,10 @@ class RunRank {
   void check_supervisor() const;
   void set_deck(const std::string& resolved);
   void check_ranks() const;
-
   void start_recorder();
 
   comm::World& world_;
+  std::filesystem::path scratch_;  // of a replica of a supervised run
   std::unique_ptr<resilience::Recorder> recorder_;
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;

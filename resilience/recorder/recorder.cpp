@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <system_error>
 
 namespace tenax::resilience {
 namespace {
@@ -25,13 +26,18 @@ constexpr std::uint64_t whole_version(std::uint64_t ticket) { return 2 * ticket 
 }  // namespace
 
 Recorder::Recorder(const std::filesystem::path& file, const Seat& seat)
-    : seat_(seat), map_(RecorderMap::create(file)), file_(*map_) {
+    : seat_(seat), path_(file), map_(RecorderMap::create(file)), file_(*map_) {
   file_.replica = seat.replica;
   file_.rank = seat.rank;
   file_.pid = getpid();
   put_text(file_.host.data(), file_.host.size(), seat.host);
   file_.moved_ns = now_ns();
   file_.magic.store(RecorderFile::kMagic, memory_order_release);
+}
+
+Recorder::~Recorder() {
+  std::error_code gone;
+  std::filesystem::remove(path_, gone);
 }
 
 int Recorder::add_channel(const std::string& name, ChannelKind kind, int place, int size) {

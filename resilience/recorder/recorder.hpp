@@ -30,6 +30,10 @@ class Recorder {
 
   /// Throws kernels::Error(rank) where the file cannot be made.
   Recorder(const std::filesystem::path& file, const Seat& seat);
+  /// Removes the file; who has opened it reads on.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
 
   const Seat& seat() const { return seat_; }
   /// The channels of a name are the same one at all ranks; `place`: this rank's among `size`. −1, which all calls take,
@@ -56,6 +60,7 @@ class Recorder {
   RecorderChannel* channel_of(int channel);
 
   const Seat seat_;
+  const std::filesystem::path path_;
   RecorderMap map_;
   RecorderFile& file_;
   std::mutex mutex_;  // of the table of channels

@@ -15,6 +15,8 @@
 namespace tenax::resilience {
 namespace {
 
+const std::string kRecorderPrefix = "recorder-";
+
 [[noreturn]] void fail_recorder(const std::string& what, const std::filesystem::path& file, int error) {
   throw kernels::Error(kernels::Scope::rank, "the flight recorder " + file.string() + " cannot be " + what +
                                                  ": " + std::generic_category().message(error));
@@ -58,7 +60,9 @@ RecorderMap::~RecorderMap() {
   if (file_) munmap(file_, sizeof(RecorderFile));
 }
 
-std::string recorder_name(int rank) { return "recorder-" + std::to_string(rank); }
+bool is_recorder_name(const std::string& name) { return name.starts_with(kRecorderPrefix); }
+
+std::string recorder_name(int rank) { return kRecorderPrefix + std::to_string(rank); }
 
 void put_text(std::atomic<char>* letters, std::size_t size, const std::string& text) {
   for (std::size_t i = 0; i < size; ++i)

@@ -79,6 +79,7 @@ class RecorderMap {
 
 /// "recorder-R": that of a replica's rank.
 std::string recorder_name(int rank);
+bool is_recorder_name(const std::string& name);
 
 /// Text in atomic letters, cut to what fits; the rest is zero.
 void put_text(std::atomic<char>* letters, std::size_t size, const std::string& text);

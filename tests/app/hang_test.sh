@@ -38,3 +38,8 @@ echo "ok nobody hangs who does not"
 hangs pass 1 1 pass $(layout 2 1 2)
 hangs skip 0 2 skip_collective $(layout 2 1 2)
 hangs connection 1 0 connection $(layout 1 1 2)
+# Where ranks are on other hosts, a stub of a remote shell reads their recorders there.
+printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >shell
+chmod +x shell
+hangs elsewhere 1 2 pass $(layout 2 1 2) 'replicas.hosts=["red:4","blue:4"]' "replicas.remote_shell=$PWD/shell"
+[ -z "$(ls -d ${TMPDIR:-/tmp}/tenax-recorders-* 2>/dev/null)" ] || fail "what recorders held is left in ${TMPDIR:-/tmp}"

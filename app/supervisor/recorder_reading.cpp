@@ -1,0 +1,138 @@
+#include "app/supervisor/recorder_reading.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "kernels/error.hpp"
+#include "resilience/recorder/recorder_file.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+using resilience::ProcessState;
+using resilience::RecorderImage;
+
+namespace {
+
+/// What nobody looks at for so long nobody waits for.
+constexpr auto kBetweenImages = std::chrono::milliseconds(30);
+
+void print_images(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders)
+    for (const RecorderImage& image : images_in(folder))
+      std::printf("%s\n", resilience::image_text(image).c_str());
+}
+
+std::string reading_line(const ReplicaCommand& replica, const std::vector<std::string>& folders) {
+  std::string line = "exec env";
+  if (const char* value = std::getenv("LD_LIBRARY_PATH"))
+    line += " " + shell_quoted(std::string("LD_LIBRARY_PATH=") + value);
+  line += " " + shell_quoted(replica.program) + " --recorders";
+  for (const std::string& folder : folders) line += " " + shell_quoted(folder);
+  return line;
+}
+
+// On the nodes of the allocation, beside the steps that stand there.
+std::vector<std::string> reading_step(const ReplicaCommand& replica,
+                                      const std::vector<std::string>& folders) {
+  const char* const nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  std::vector<std::string> words = {"srun",    "--overlap",         "--mpi=none",    "--ntasks-per-node=1",
+                                    "--nodes", nodes ? nodes : "1", replica.program, "--recorders"};
+  words.insert(words.end(), folders.begin(), folders.end());
+  return words;
+}
+
+}  // namespace
+
+ProcessState state_of_process(std::int64_t pid) {
+  const auto code = process_state(static_cast<pid_t>(pid));
+  if (!code || *code == 'Z' || *code == 'X') return ProcessState::gone;
+  return *code == 'T' || *code == 't' ? ProcessState::stopped : ProcessState::running;
+}
+
+std::vector<RecorderImage> images_in(const fs::path& folder) {
+  std::vector<RecorderImage> images;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) {
+    if (!resilience::is_recorder_name(entry.path().filename())) continue;
+    try {
+      images.push_back(resilience::image_of(*resilience::RecorderMap::open(entry.path())));
+      images.back().state = state_of_process(images.back().pid);
+    } catch (const kernels::Error&) {  // it is being made
+    }
+  }
+  std::sort(images.begin(), images.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return images;
+}
+
+int print_recorders(const std::vector<std::string>& folders) {
+  print_images(folders);
+  std::this_thread::sleep_for(kBetweenImages);
+  print_images(folders);
+  return 0;
+}
+
+std::vector<std::vector<std::string>> recorder_commands(const std::vector<ReplicaCommand>& replicas) {
+  std::map<std::string, std::vector<std::string>> folders_of_host;
+  std::vector<std::string> folders;
+  for (const ReplicaCommand& replica : replicas) {
+    folders.push_back(replica.scratch);
+    for (const HostSlots& host : replica.hosts) folders_of_host[host.host].push_back(replica.scratch);
+  }
+  if (replicas.empty()) return {};
+  if (replicas.front().method == LaunchMethod::srun) return {reading_step(replicas.front(), folders)};
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& [host, of_host] : folders_of_host)
+    commands.push_back({replicas.front().remote_shell, host, reading_line(replicas.front(), of_host)});
+  return commands;
+}
+
+RecorderReading::RecorderReading(const std::vector<std::vector<std::string>>& commands, double deadline_s)
+    : deadline_s_(deadline_s) {
+  std::string pattern = (fs::temp_directory_path() / "tenax-recorders-XXXXXX").string();
+  if (!mkdtemp(pattern.data()))
+    throw kernels::Error(kernels::Scope::rank, "cannot make a folder for what recorders hold: " + pattern);
+  folder_ = pattern;
+  for (const auto& words : commands)
+    processes_.push_back(ReplicaProcess::start(
+        {.words = words, .environment = {}, .log = folder_ / std::to_string(processes_.size())}));
+}
+
+RecorderReading::~RecorderReading() {
+  for (ReplicaProcess& process : processes_)
+    if (!process.end_status()) process.kill_session();
+  std::error_code none;
+  fs::remove_all(folder_, none);
+}
+
+bool RecorderReading::is_over(double now_s) {
+  const bool have_ended = std::all_of(processes_.begin(), processes_.end(), [](ReplicaProcess& process) {
+    return process.end_status().has_value();
+  });
+  return have_ended || now_s > deadline_s_;
+}
+
+// Of each rank the first line is the earlier image. What is not an image a remote shell says besides.
+resilience::RecorderImages RecorderReading::images() const {
+  std::map<std::pair<int, int>, std::vector<RecorderImage>> images;
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    std::ifstream file(folder_ / std::to_string(i));
+    for (std::string line; std::getline(file, line);)
+      if (auto image = resilience::parse_image(line))
+        images[{image->replica, image->rank}].push_back(std::move(*image));
+  }
+  resilience::RecorderImages both;
+  for (auto& [seat, of_rank] : images) {
+    if (of_rank.size() != 2) continue;
+    both.before.push_back(std::move(of_rank.front()));
+    both.now.push_back(std::move(of_rank.back()));
+  }
+  return both;
+}
+
+}  // namespace tenax::app
