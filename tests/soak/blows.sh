@@ -62,7 +62,7 @@ partitions >>soak.toml
 overrides=(parallel.replicas=$replicas parallel.pipeline_parallel_size=2 optimizer.adam_eps=1e-4 run.train_steps=1000000
   model.vocab_size=256
   optimizer.lr_schedule=constant run.eval_interval=1000 checkpoint.interval=200 run.log_interval=100 "$@")
-[ $planned_steps = 0 ] || overrides+=(run.train_steps=$planned_steps run.eval_interval=$planned_steps optimizer.lr_schedule=cosine)
+[ $planned_steps = 0 ] || overrides+=(run.train_steps=$planned_steps run.eval_interval=$planned_steps run.eval_steps=100 optimizer.lr_schedule=cosine)
 alone=("${overrides[@]}")
 overrides+=("${place[@]}")
 
