@@ -82,6 +82,7 @@ const std::vector<Room>& rooms() {
       {"resilience/diagnosis", {"resilience/detection"}},
       {"resilience/mitigation", {"resilience/adaptation", "resilience/detection", "resilience/diagnosis"}},
       {"resilience/membership", {}},
+      {"resilience/effective_time", {"resilience/detection", "resilience/membership"}},
       {"resilience/replicas", {"resilience/membership"}},
       {"resilience/recorder", {"resilience/blame", "resilience/replicas"}},
       {"resilience/etcd", {"resilience/membership", "resilience/replicas"}},
