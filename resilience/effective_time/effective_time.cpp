@@ -54,6 +54,7 @@ void EffectiveTime::take(const ServiceEvent& event, double time_s) {
 }
 
 void EffectiveTime::add(const CommitRecord& commit) {
+  if (commit.step < open_.step) return;  // it is known
   const auto share_of_replica = shares(commit.parts);
   open_.has_commit = true;
   open_.end_s = std::max(open_.begin_s, commit.time);
@@ -141,7 +142,7 @@ void EffectiveTime::add(const StepValidated& event, double /*time_s*/) {
 }
 
 void EffectiveTime::add(const CheckpointSaved& saved, double time_s) {
-  if (saved.is_last) open_.saved_at_s = time_s;
+  if (saved.saved.bytes > 0) open_.saved_at_s = time_s;
   open_.saves |= open_.begin_s < time_s;
   const double begin_s = time_s - saved.saved.seconds;
   for (auto interval = done_.rbegin(); interval != done_.rend() && interval->end_s > begin_s; ++interval)
@@ -175,8 +176,8 @@ std::int64_t EffectiveTime::full_share() const {
 }
 
 // Where no step was undisturbed, all that follows the last epoch is what a step takes.
-StepWork EffectiveTime::work_of(const StepInterval& interval, const UsualStep& usual,
-                                std::int64_t full_share) const {
+UndisturbedStep EffectiveTime::work_of(const StepInterval& interval, const UsualStep& usual,
+                                       std::int64_t full_share) const {
   if (!interval.has_commit) return {};
   const IntervalMark* const epoch = interval.last_epoch();
   const double whole_s = interval.end_s - (epoch ? epoch->time_s : interval.begin_s);
@@ -187,11 +188,19 @@ StepWork EffectiveTime::work_of(const StepInterval& interval, const UsualStep& u
           .useful_s = std::min(usual_s, part * usual.seconds(full_share).value_or(whole_s))};
 }
 
-std::vector<TimeSpan> EffectiveTime::cut_interval(const StepInterval& interval, const StepWork& work) const {
+std::vector<TimeSpan> EffectiveTime::cut_interval(const StepInterval& interval,
+                                                  const UndisturbedStep& work) const {
   std::vector<TimeSpan> spans = cut(interval, work);
   for (const TimeSpan& window : windows_)
     if (window.begin_s < interval.end_s && window.end_s > interval.begin_s) spans = overlay(spans, window);
   return interval.is_void ? thrown_away(std::move(spans)) : spans;
+}
+
+TimeByCause EffectiveTime::of_step(std::int64_t step) const {
+  const auto found = std::find_if(done_.rbegin(), done_.rend(),
+                                  [&](const StepInterval& interval) { return interval.step == step; });
+  if (found == done_.rend()) return {};
+  return TimeByCause(cut_interval(*found, work_of(*found, usual_step(), full_share())));
 }
 
 std::vector<TimeSpan> EffectiveTime::spans(double end_s) const {

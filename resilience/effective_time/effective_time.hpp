@@ -13,7 +13,7 @@
 
 namespace tenax::resilience {
 
-/// It is given what the membership service puts out, in any order within a moment, and divides the
+/// It is given what the membership service puts out, in any order within a moment, each commit once or more, and divides the
 /// time between committed steps (interval_cut.hpp). A step counts for as many seconds as all replicas
 /// would take, undisturbed, for its samples: with some of them away a step is shorter of samples
 /// (`shrink`) or takes longer (`keep`), and the difference is `absent`. The time of steps that are void
@@ -37,6 +37,9 @@ class EffectiveTime {
   /// checkpoint has not been told, the step under way has no time of its own yet.
   std::vector<TimeSpan> spans(double end_s) const;
   TimeByCause until(double end_s) const { return TimeByCause(spans(end_s)); }
+  /// Of the time from the commit before the last step with that number to its own; nothing of a step that has none.
+  TimeByCause of_step(std::int64_t step) const;
+  double begin_s() const { return options_.begin_s; }
   /// Of what was taken last; the launch's at first.
   double last_s() const { return last_s_; }
 
@@ -60,8 +63,9 @@ class EffectiveTime {
   StepInterval* interval_of(std::int64_t step);
   UsualStep usual_step() const;
   std::int64_t full_share() const;
-  StepWork work_of(const StepInterval& interval, const UsualStep& usual, std::int64_t full_share) const;
-  std::vector<TimeSpan> cut_interval(const StepInterval& interval, const StepWork& work) const;
+  UndisturbedStep work_of(const StepInterval& interval, const UsualStep& usual,
+                          std::int64_t full_share) const;
+  std::vector<TimeSpan> cut_interval(const StepInterval& interval, const UndisturbedStep& work) const;
 
   Options options_;
   double last_s_;

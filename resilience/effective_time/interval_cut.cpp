@@ -29,7 +29,9 @@ class Cutter {
   std::vector<TimeSpan> spans_;
 };
 
-double useful_part(const StepWork& work) { return work.usual_s > 0 ? work.useful_s / work.usual_s : 1; }
+double useful_part(const UndisturbedStep& work) {
+  return work.usual_s > 0 ? work.useful_s / work.usual_s : 1;
+}
 
 /// Writes what `window` says over the spans.
 std::vector<TimeSpan> replace(const std::vector<TimeSpan>& spans, const TimeSpan& window) {
@@ -56,7 +58,7 @@ void finish(const StepInterval& interval, Cause cause, Cutter& cutter) {
   cutter.until(interval.end_s, interval.held_s > 0 ? Cause::join_wait : cause);
 }
 
-void cut_step(const StepInterval& interval, const StepWork& work, Cutter& cutter) {
+void cut_step(const StepInterval& interval, const UndisturbedStep& work, Cutter& cutter) {
   const Cause cause = cause_of_excess(interval);
   const double body_s = interval.end_s - cutter.at_s();
   const bool is_usual = cause == Cause::slow && body_s <= kSlow * work.usual_s;
@@ -89,7 +91,7 @@ void cut_stalls(const StepInterval& interval, Cutter& cutter) {
   finish(interval, cause, cutter);
 }
 
-std::vector<TimeSpan> cut_change(const StepInterval& interval, const StepWork& work, double begin_s) {
+std::vector<TimeSpan> cut_change(const StepInterval& interval, const UndisturbedStep& work, double begin_s) {
   Cutter cutter(begin_s);
   cut_stalls(interval, cutter);
   const double work_s = interval.is_kept ? begin_s : std::max(begin_s, interval.last_epoch()->time_s);
@@ -106,7 +108,7 @@ void cut_end(const StepInterval& interval, Cutter& cutter) {
 
 }  // namespace
 
-std::vector<TimeSpan> cut(const StepInterval& interval, const StepWork& work) {
+std::vector<TimeSpan> cut(const StepInterval& interval, const UndisturbedStep& work) {
   Cutter cutter(interval.begin_s);
   cutter.until(std::min(interval.begin_s + interval.evaluation_s, interval.end_s), Cause::evaluation);
   if (interval.last_epoch() && (interval.has_commit || interval.saved_at_s == 0)) {

@@ -10,7 +10,7 @@ namespace {
 using Cause = LostCause;
 using Kind = IntervalMark::Kind;
 
-constexpr StepWork kWork{.usual_s = 10, .useful_s = 10};
+constexpr UndisturbedStep kWork{.usual_s = 10, .useful_s = 10};
 
 StepInterval step_of(double seconds) { return {.begin_s = 100, .end_s = 100 + seconds, .has_commit = true}; }
 
@@ -22,7 +22,7 @@ IntervalMark epoch_at(double time_s, EpochReason reason) {
   return {.time_s = 100 + time_s, .kind = Kind::epoch, .reason = reason};
 }
 
-TimeByCause of(const StepInterval& interval, const StepWork& work = kWork) {
+TimeByCause of(const StepInterval& interval, const UndisturbedStep& work = kWork) {
   const std::vector<TimeSpan> spans = cut(interval, work);
   double at_s = interval.begin_s;
   for (const TimeSpan& span : spans) {
