@@ -242,7 +242,8 @@ comm::VerbsSettings verbs_settings(const io::Deck& deck) {
           .ring_bytes = static_cast<std::size_t>(section.ring_kib) * kBytesPerKib,
           .silence_s = kSecondsPerMs * static_cast<double>(section.silence_ms),
           .service_level = static_cast<int>(section.service_level),
-          .traffic_class = static_cast<int>(section.traffic_class)};
+          .traffic_class = static_cast<int>(section.traffic_class),
+          .gpu_direct = section.gpu_direct != io::GpuDirect::off};
 }
 
 kernels::CudaOptions cuda_options(const io::Deck& deck, int index) {

@@ -66,6 +66,12 @@ class Connection {
   /// Bytes of payloads so far that no processor of this end has copied: its network card read or wrote them where they
   /// lie. Any thread.
   virtual std::uint64_t uncopied_bytes() const { return 0; }
+  /// Whether this end can send payloads from `memory` of a device that the host cannot read
+  /// (Transport::register_device_memory). Any thread.
+  virtual bool can_read(std::span<const std::byte> memory) const {
+    static_cast<void>(memory);
+    return false;
+  }
   /// Throws as receive() would, where a broken connection is known at once. For a thread that waits
   /// for the peer in another way.
   virtual void check() const {}
@@ -129,6 +135,15 @@ class Transport {
   /// there is nothing to do (TCP, shared memory).
   virtual std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) {
     static_cast<void>(memory);
+    return nullptr;
+  }
+  /// The same for memory of a device that the host cannot read, to send from. `dma_buf`: a descriptor of it,
+  /// from its first byte on (kernels::Device::export_memory), which stays the caller's. Connections say what
+  /// they can do with it (Connection::can_read). Null: none of this transport's can.
+  virtual std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                                     int dma_buf) {
+    static_cast<void>(memory);
+    static_cast<void>(dma_buf);
     return nullptr;
   }
 };

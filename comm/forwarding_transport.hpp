@@ -27,6 +27,10 @@ class ForwardingTransport : public Transport {
   std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
     return inner_->register_memory(memory);
   }
+  std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                             int dma_buf) override {
+    return inner_->register_device_memory(memory, dma_buf);
+  }
 
  protected:
   Transport& inner() { return *inner_; }

@@ -28,13 +28,15 @@ std::optional<Item> take_best_fit(std::vector<Item>& free, std::size_t bytes, Si
   return taken;
 }
 
-/// Pinned host memory, and a stream on which its copies overlap with the device's other work.
+/// Pinned host memory, and a stream on which its copies overlap with the device's other work. Or memory of the
+/// device, from which alone connections send that can read it (DeviceStaging).
 struct HostBuffer {
   std::unique_ptr<kernels::Buffer> buffer;
   std::unique_ptr<MemoryRegistration> registration;  ///< of the buffer; null where there is none
   std::unique_ptr<kernels::Stream> stream;  ///< null on an asynchronous device, and in a shared buffer
   std::unique_ptr<kernels::Event> copied;   ///< passed when the last copy in or out has run
   std::uint64_t shared_id = 0;              ///< SharedBufferId::code; 0 = not shared
+  bool is_on_device = false;
   explicit operator bool() const { return buffer != nullptr; }
   std::span<std::byte> memory(std::size_t bytes) const {
     return {static_cast<std::byte*>(buffer->data()), bytes};

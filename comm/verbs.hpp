@@ -72,6 +72,7 @@ struct VerbsSettings {
   std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
   double silence_s = 1;                           ///< what is not acknowledged for so long has failed
   int service_level = 0, traffic_class = 0;
+  bool gpu_direct = true;  ///< device memory is registered where driver, kernel and adapter can; else none is
   /// Called on a thread of the rank's ports, one change after the other.
   std::function<void(const VerbsPortChange&)> on_port_change = {};
 };

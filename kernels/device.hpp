@@ -157,6 +157,12 @@ class Device {
   /// if they are not through in time, never.
   virtual std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                           std::size_t bytes);
+  /// Optional: a descriptor of this device memory (dmabuf) by which other devices of the host reach it, from its
+  /// first byte on; the caller's, who closes it. −1 where the device, its driver or the kernel cannot.
+  virtual int export_memory(const Buffer& buffer) {
+    static_cast<void>(buffer);
+    return -1;
+  }
   /// Optional: bytes of device memory that operations of these sizes need between their own
   /// kernels, for Stream::reserve_scratch(). Equal on all devices of a kind; 0 where they need none
   /// that counts.

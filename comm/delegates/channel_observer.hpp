@@ -40,6 +40,8 @@ class ChannelObserver {
   virtual void on_farewell() = 0;
   /// A message was acknowledged, and its memory is not read any more.
   virtual void on_delivered(const OutgoingPtr& message) = 0;
+  /// The connection cannot read the message's memory (Copier::bring_to_host).
+  virtual void on_host_needed(OutgoingMessage& message) = 0;
   /// Incoming channels have messages to acknowledge, or a new connection on which to do so again.
   virtual void on_arrival() = 0;
   /// A processor has copied so many bytes of a message into a connection, or out of one.

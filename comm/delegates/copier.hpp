@@ -28,6 +28,9 @@ class Copier {
   virtual void add(const OutgoingPtr& message) = 0;
   /// The message was delivered: its buffer is free for the next one.
   virtual void give_back(OutgoingMessage& message) = 0;
+  /// The connection cannot read the message's device memory: from now on its payload is in host memory. The
+  /// channel's thread, which waits for the copy. Throws Error(rank) where the device does not end it.
+  virtual void bring_to_host(OutgoingMessage& message) { static_cast<void>(message); }
   virtual void set_buffers(int buffers) = 0;
 };
 
@@ -40,10 +43,12 @@ std::unique_ptr<Copier> create_thread_copier(kernels::Device& device, Transport*
 /// For asynchronous devices. add() itself enqueues the copy: no other thread asks anything of the
 /// device. It takes a host buffer at once, so it never waits: all messages that a slow link has not
 /// carried yet are in pinned memory, at most those of one iteration. A message with a shared buffer
-/// is copied there, and may be sent with its first piece. `copied_before`: where the count of
-/// pieces begins, which wraps at 2^32.
+/// is copied there, and may be sent with its first piece. Where `is_read` says of some of the device's own
+/// memory that all connections can send from it, a message is copied there instead. `copied_before`: where
+/// the count of pieces begins, which wraps at 2^32.
 std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Transport* transport,
                                              SharedBufferPool& shared_buffers, Copier::Events events,
+                                             std::function<bool(std::span<const std::byte>)> is_read,
                                              std::uint32_t copied_before = 0);
 
 }  // namespace tenax::comm

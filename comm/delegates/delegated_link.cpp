@@ -63,11 +63,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
   void on_acknowledged(std::span<const std::uint64_t> arrived_of_channel) override;
   void on_farewell() override;
   void on_delivered(const OutgoingPtr& message) override;
+  void on_host_needed(OutgoingMessage& message) override { copier_->bring_to_host(message); }
   void on_arrival() override { acknowledger_.notify(); }
   void on_copied(std::uint64_t bytes) override { copied_bytes_ += bytes; }
   void on_failure(const Failure& failure) override;
 
   std::unique_ptr<Copier> make_copier(const DelegateOptions& options);
+  bool is_read(std::span<const std::byte> memory) const;
   void dispatch(const OutgoingPtr& message);
   void flush();
   void stop_channels();
@@ -121,9 +123,17 @@ std::unique_ptr<Copier> ThreadedDelegatedLink::make_copier(const DelegateOptions
                                  [this](const OutgoingPtr&) { signal_.notify(); },
                                  [this](const Failure& failure) { on_failure(failure); }};
   if (device_.is_asynchronous())
-    return create_stream_copier(device_, &parties_.transport, shared_buffers_, events);
+    return create_stream_copier(device_, &parties_.transport, shared_buffers_, events,
+                                [this](std::span<const std::byte> memory) { return is_read(memory); });
   return create_thread_copier(device_, &parties_.transport, kBuffersPerDelegate * options.delegates,
                               options.deadline_s, events);
+}
+
+/// By all that may be given the message.
+bool ThreadedDelegatedLink::is_read(std::span<const std::byte> memory) const {
+  const auto channels = all(outgoing_);
+  return std::all_of(channels.begin(), channels.end(),
+                     [&](OutgoingChannel* channel) { return channel->can_read(memory); });
 }
 
 TransferPtr ThreadedDelegatedLink::send(kernels::Stream& stream, const kernels::Tensor& tensor, Tag tag) {

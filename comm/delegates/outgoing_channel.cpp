@@ -63,6 +63,11 @@ void OutgoingChannel::acknowledge(std::uint64_t arrived) {
   for (const OutgoingPtr& message : delivered) observer_.on_delivered(message);
 }
 
+bool OutgoingChannel::can_read(std::span<const std::byte> memory) {
+  const std::lock_guard lock(mutex_);
+  return connection_ && connection_->can_read(memory);
+}
+
 void OutgoingChannel::run_sender() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -95,6 +100,8 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
       header.shared_buffer = message.host_buffer.shared_id;
       header.payload_bytes = 0;
     }
+    if (message.host_buffer.is_on_device && !connection.can_read(message.payload))
+      observer_.on_host_needed(message);
     const std::uint64_t uncopied_before = connection.uncopied_bytes();
     const bool is_sent = transmit_payload(connection, message, header);
     last_left_s_ = steady_now_s() - header.late_s;

@@ -26,6 +26,8 @@ class OutgoingChannel {
   /// The peer has the first `arrived` messages of this channel. Throws Error(link) if fewer were
   /// sent.
   void acknowledge(std::uint64_t arrived);
+  /// There is a connection, which can send from such memory of the device (Connection::can_read).
+  bool can_read(std::span<const std::byte> memory);
   /// Sends nothing more; does not wait for the threads.
   void stop() noexcept;
   /// stop(), and waits.

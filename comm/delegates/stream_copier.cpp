@@ -4,8 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 #include "comm/delegates/copier.hpp"
+#include "comm/device_staging.hpp"
 #include "comm/pieces.hpp"
 #include "comm/signal.hpp"
 #include "comm/worker.hpp"
@@ -20,12 +22,17 @@ constexpr double kCopyDeadline_s = 60;  // a device that takes longer to end its
 
 class StreamCopier final : public Copier {
  public:
+  using IsRead = std::function<bool(std::span<const std::byte>)>;
+
   StreamCopier(kernels::Device& device, Transport* transport, SharedBufferPool& shared_buffers, Events events,
-               std::uint32_t copied_before)
+               IsRead is_read, std::uint32_t copied_before)
       : device_(device),
         shared_buffers_(shared_buffers),
+        is_read_(std::move(is_read)),
         staging_(device, transport),
+        device_staging_(device, transport),
         stream_(device.create_stream()),
+        rescue_(device.create_stream()),
         copied_(device.create_flag()),
         enqueued_(copied_before),
         events_(std::move(events)) {
@@ -38,9 +45,11 @@ class StreamCopier final : public Copier {
   void stop() override;
   void add(const OutgoingPtr& message) override;
   void give_back(OutgoingMessage& message) override;
+  void bring_to_host(OutgoingMessage& message) override;
   void set_buffers(int) override {}
 
  private:
+  HostBuffer buffer_for(const OutgoingMessage& message);
   void copy_in_pieces(const kernels::Tensor& tensor, const kernels::Tensor& host);
   bool wait_until_copied(std::uint32_t number);
   void watch(const OutgoingPtr& message, std::uint32_t before, std::uint32_t pieces);
@@ -48,10 +57,14 @@ class StreamCopier final : public Copier {
 
   kernels::Device& device_;
   SharedBufferPool& shared_buffers_;
+  const IsRead is_read_;
   HostStaging staging_;
+  DeviceStaging device_staging_;
   std::unique_ptr<kernels::Stream> stream_;
-  std::unique_ptr<kernels::Flag> copied_;  // how many pieces have been copied
-  std::uint32_t enqueued_;                 // the sending thread's
+  std::mutex rescue_mutex_;
+  std::unique_ptr<kernels::Stream> rescue_;  // the channels'
+  std::unique_ptr<kernels::Flag> copied_;    // how many pieces have been copied
+  std::uint32_t enqueued_;                   // the sending thread's
   Events events_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -61,10 +74,9 @@ class StreamCopier final : public Copier {
 
 void StreamCopier::add(const OutgoingPtr& message) {
   const kernels::Tensor& tensor = message->tensor;
-  message->host_buffer = shared_buffers_.buffer_for(
-      shared_buffers_.outgoing(message->header.tag, message->header.number), tensor.bytes());
-  const std::uint32_t before = enqueued_, pieces = message->host_buffer ? pieces_of(tensor.bytes()) : 1;
-  if (!message->host_buffer) message->host_buffer = staging_.take(tensor.bytes());
+  message->host_buffer = buffer_for(*message);
+  const bool is_shared = message->host_buffer.shared_id != 0;
+  const std::uint32_t before = enqueued_, pieces = is_shared ? pieces_of(tensor.bytes()) : 1;
   message->copied = device_.create_event();
   message->begin_reading();  // until watch() has seen the copy
   const kernels::Tensor host{message->host_buffer.buffer->data(), tensor.dtype, tensor.shape};
@@ -77,6 +89,17 @@ void StreamCopier::add(const OutgoingPtr& message) {
   }
   stream_->record(*message->copied);
   watcher_->add([this, message, before, pieces] { watch(message, before, pieces); });
+}
+
+HostBuffer StreamCopier::buffer_for(const OutgoingMessage& message) {
+  const std::size_t bytes = message.tensor.bytes();
+  const auto place = shared_buffers_.outgoing(message.header.tag, message.header.number);
+  if (HostBuffer shared = shared_buffers_.buffer_for(place, bytes)) return shared;
+  if (std::optional<HostBuffer> on_device = device_staging_.take(bytes)) {
+    if (is_read_(on_device->memory(bytes))) return std::move(*on_device);
+    device_staging_.give_back(std::move(*on_device));
+  }
+  return staging_.take(bytes);
 }
 
 void StreamCopier::copy_in_pieces(const kernels::Tensor& tensor, const kernels::Tensor& host) {
@@ -109,9 +132,25 @@ bool StreamCopier::hand_on(const OutgoingPtr& message, std::uint32_t before, std
 
 void StreamCopier::give_back(OutgoingMessage& message) {
   HostBuffer host_buffer = std::move(message.host_buffer);
+  if (host_buffer.is_on_device) return device_staging_.give_back(std::move(host_buffer));
   if (host_buffer.shared_id == 0) return staging_.give_back(std::move(host_buffer));
   shared_buffers_.release_sent(shared_buffers_.outgoing(message.header.tag, message.header.number),
                                SharedBufferId::of_code(host_buffer.shared_id));
+}
+
+/// The one time that a thread of the network asks something of the device: its way has failed.
+void StreamCopier::bring_to_host(OutgoingMessage& message) {
+  const kernels::Tensor& tensor = message.tensor;
+  HostBuffer on_host = staging_.take(tensor.bytes());
+  {
+    const std::lock_guard lock(rescue_mutex_);
+    device_.kernels().copy(*rescue_, {message.host_buffer.buffer->data(), tensor.dtype, tensor.shape},
+                           {on_host.buffer->data(), tensor.dtype, tensor.shape});
+    rescue_->record(*on_host.copied);
+  }
+  on_host.copied->wait(kernels::Deadline::after_s(kCopyDeadline_s));
+  device_staging_.give_back(std::exchange(message.host_buffer, std::move(on_host)));
+  message.payload = message.host_buffer.memory(tensor.bytes());
 }
 
 /// False when the copier is being closed. The tensor is there when the ops before it have run, however late: the sender's
@@ -138,8 +177,10 @@ void StreamCopier::stop() {
 
 std::unique_ptr<Copier> create_stream_copier(kernels::Device& device, Transport* transport,
                                              SharedBufferPool& shared_buffers, Copier::Events events,
+                                             std::function<bool(std::span<const std::byte>)> is_read,
                                              std::uint32_t copied_before) {
-  return std::make_unique<StreamCopier>(device, transport, shared_buffers, std::move(events), copied_before);
+  return std::make_unique<StreamCopier>(device, transport, shared_buffers, std::move(events),
+                                        std::move(is_read), copied_before);
 }
 
 }  // namespace tenax::comm

@@ -28,6 +28,12 @@ class Listener {
     static_cast<void>(memory);
     return nullptr;
   }
+  virtual std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                                     int dma_buf) {
+    static_cast<void>(memory);
+    static_cast<void>(dma_buf);
+    return nullptr;
+  }
 };
 
 /// `pending` must outlive the listener.

@@ -77,6 +77,12 @@ class ListenerTransport final : public Transport {
       if (auto registration = listener->register_memory(memory)) return registration;
     return nullptr;
   }
+  std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                             int dma_buf) override {
+    for (const std::unique_ptr<Listener>& listener : listeners_)
+      if (auto registration = listener->register_device_memory(memory, dma_buf)) return registration;
+    return nullptr;
+  }
 
  private:
   Identity me_;

@@ -1,5 +1,6 @@
 #include "comm/verbs/memory_table.hpp"
 
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 
 #include <cassert>
@@ -9,6 +10,7 @@
 #include <new>
 
 #include "comm/failure.hpp"
+#include "comm/transport/socket.hpp"
 #include "comm/verbs.hpp"
 
 namespace tenax::comm::verbs {
@@ -43,12 +45,20 @@ std::byte* allocate_pages(std::size_t bytes) {
   return static_cast<std::byte*>(pages);
 }
 
+ibv_mr* register_on(const Device& device, std::span<std::byte> memory, RegisteredMemory::Access access,
+                    int dma_buf) {
+  const int rights =
+      access == RegisteredMemory::Access::local ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  if (dma_buf < 0) return ibv_reg_mr(device.protection_domain(), memory.data(), memory.size(), rights);
+  return ibv_reg_dmabuf_mr(device.protection_domain(), 0, memory.size(),
+                           reinterpret_cast<std::uint64_t>(memory.data()), dma_buf, rights);
+}
+
 }  // namespace
 
-RegisteredMemory::RegisteredMemory(std::shared_ptr<Device> device, std::span<std::byte> memory, Access access)
-    : device_(std::move(device)),
-      region_(ibv_reg_mr(device_->protection_domain(), memory.data(), memory.size(),
-                         access == Access::local ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)) {
+RegisteredMemory::RegisteredMemory(std::shared_ptr<Device> device, std::span<std::byte> memory, Access access,
+                                   int dma_buf)
+    : device_(std::move(device)), region_(register_on(*device_, memory, access, dma_buf)) {
   if (!region_) refuse(*device_, memory.size(), errno);
 }
 
@@ -65,6 +75,7 @@ void RegisteredBuffer::Free::operator()(std::byte* pages) const { std::free(page
 
 struct MemoryTable::Entry {
   std::span<std::byte> memory;
+  FileDescriptor dma_buf;  // nothing: the host's
   std::map<std::pair<std::shared_ptr<Device>, RegisteredMemory::Access>, std::unique_ptr<RegisteredMemory>>
       of_device;  // null: it cannot
   int uses = 0;
@@ -86,10 +97,14 @@ MemoryTable::Use::~Use() {
   if (--entry_->uses == 0) table_->released_.notify_all();
 }
 
-std::unique_ptr<MemoryRegistration> MemoryTable::add(std::span<std::byte> memory) {
+std::unique_ptr<MemoryRegistration> MemoryTable::add(std::span<std::byte> memory, int dma_buf) {
   if (memory.empty()) return nullptr;
   auto entry = std::make_shared<Entry>();
   entry->memory = memory;
+  if (dma_buf >= 0) {
+    entry->dma_buf = FileDescriptor(fcntl(dma_buf, F_DUPFD_CLOEXEC, 0));
+    if (!entry->dma_buf) return nullptr;
+  }
   const std::lock_guard lock(mutex_);
   entries_[memory.data()] = entry;
   return std::make_unique<Registration>(*this, std::move(entry));
@@ -105,7 +120,7 @@ std::optional<MemoryTable::Use> MemoryTable::find(const std::shared_ptr<Device>&
   if (memory.data() + memory.size() > entry->memory.data() + entry->memory.size()) return std::nullopt;
   const auto [known, is_new] = entry->of_device.try_emplace({device, access});
   if (is_new) try {
-      known->second = std::make_unique<RegisteredMemory>(device, entry->memory, access);
+      known->second = std::make_unique<RegisteredMemory>(device, entry->memory, access, entry->dma_buf.get());
     } catch (const kernels::Error&) {
       // It goes through the connections' own rings.
     }

@@ -20,9 +20,10 @@ namespace tenax::comm::verbs {
 class RegisteredMemory {
  public:
   enum class Access { local, remote_write };
-  /// Throws Error(rank) when this process may not lock so much memory (it says how much it may), or
-  /// the device takes none.
-  RegisteredMemory(std::shared_ptr<Device> device, std::span<std::byte> memory, Access access);
+  /// `dma_buf`: of memory that the host cannot read, from its first byte on; −1: it is the host's. Throws
+  /// Error(rank) when this process may not lock so much memory (it says how much it may), or the device takes none.
+  RegisteredMemory(std::shared_ptr<Device> device, std::span<std::byte> memory, Access access,
+                   int dma_buf = -1);
   ~RegisteredMemory();
   RegisteredMemory(const RegisteredMemory&) = delete;
   RegisteredMemory& operator=(const RegisteredMemory&) = delete;
@@ -76,8 +77,9 @@ class MemoryTable {
     const RegisteredMemory* memory_;
   };
 
-  /// When the registration ends it waits for the memory's uses, which end with their message.
-  std::unique_ptr<MemoryRegistration> add(std::span<std::byte> memory);
+  /// When the registration ends it waits for the memory's uses, which end with their message. `dma_buf`: as
+  /// Transport::register_device_memory's; −1: it is the host's memory.
+  std::unique_ptr<MemoryRegistration> add(std::span<std::byte> memory, int dma_buf = -1);
   /// Nothing where `memory` is not within one registration, or the device cannot register it. A key for `remote_write`
   /// opens the whole registration, for as long as it lives.
   std::optional<Use> find(const std::shared_ptr<Device>& device, std::span<const std::byte> memory,

@@ -53,6 +53,9 @@ class VerbsConnection final : public Connection, public PathUser {
   std::uint64_t uncopied_bytes() const override {
     return outgoing_.uncopied_bytes() + incoming_.uncopied_bytes();
   }
+  bool can_read(std::span<const std::byte> memory) const override {
+    return memory_->find(path_.here.device, memory).has_value();
+  }
   void check() const override;
   PolledStream* stream() override { return &stream_; }
   void shut_down() noexcept override;

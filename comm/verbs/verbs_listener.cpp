@@ -60,6 +60,10 @@ class VerbsListener final : public Listener {
   std::unique_ptr<MemoryRegistration> register_memory(std::span<std::byte> memory) override {
     return memory_->add(memory);
   }
+  std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                             int dma_buf) override {
+    return verbs_.gpu_direct ? memory_->add(memory, dma_buf) : nullptr;
+  }
 
  private:
   void accept_later(AuthenticatedSocket peer);

@@ -18,6 +18,7 @@ struct VerbsOptions {
   std::function<std::vector<Port>()> ports = {};
   std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
   PathSettings path = {};
+  bool gpu_direct = true;               ///< device memory is registered where that can be
   std::size_t first_turn = 0;           ///< the host's ranks begin with different ports
   std::shared_ptr<PathBook> book = {};  ///< that is told of changes of ports; null: they never change
 };

@@ -42,6 +42,7 @@ class WatchedRank final : public VerbsRank {
     return {.ports = [ports = ports_] { return ports->usable(); },
             .ring_bytes = settings_.ring_bytes,
             .path = {settings_.silence_s, settings_.service_level, settings_.traffic_class},
+            .gpu_direct = settings_.gpu_direct,
             .first_turn = static_cast<std::size_t>(settings_.local_rank),
             .book = book_};
   }

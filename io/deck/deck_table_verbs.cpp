@@ -29,8 +29,8 @@ void add_verbs_rows(Keys& keys) {
   verbs("traffic_class", &S::traffic_class, "Traffic class of packets; on RoCE 4 x DSCP.")
       .within({0, 255, false, false});
   verbs("gpu_direct", &S::gpu_direct,
-        "auto = adapters read and write a GPU's memory where driver, kernel and adapter can; off = messages "
-        "go through pinned host memory.");
+        "auto = adapters read a GPU's messages in its memory where driver, kernel and adapter can; off = "
+        "messages go through pinned host memory.");
 }
 
 }  // namespace tenax::io

@@ -76,6 +76,17 @@ class PinnedPages final : public HostRegistration {
 
 }  // namespace
 
+/// The driver takes whole pages alone: of a buffer that begins, or ends, within one it exports nothing.
+int export_memory(const CudaContext& context, const Buffer& buffer) {
+  context.make_current();
+  const auto call = context.driver().handle_of_range;
+  int descriptor = -1;
+  const bool is_exported =
+      call && call(&descriptor, reinterpret_cast<CUdeviceptr>(buffer.data()), buffer.bytes(),
+                   CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0) == CUDA_SUCCESS;
+  return is_exported ? descriptor : -1;
+}
+
 std::unique_ptr<HostRegistration> register_memory(std::shared_ptr<CudaContext> context,
                                                   std::shared_ptr<std::byte> memory, std::size_t bytes) {
   if (!context->pin(memory.get(), bytes)) return nullptr;

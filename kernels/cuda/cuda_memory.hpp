@@ -16,4 +16,7 @@ std::unique_ptr<Buffer> allocate_memory(std::shared_ptr<CudaContext> context, st
 std::unique_ptr<HostRegistration> register_memory(std::shared_ptr<CudaContext> context,
                                                   std::shared_ptr<std::byte> memory, std::size_t bytes);
 
+/// Device::export_memory.
+int export_memory(const CudaContext& context, const Buffer& buffer);
+
 }  // namespace tenax::kernels::cuda

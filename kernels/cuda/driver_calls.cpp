@@ -15,23 +15,31 @@ namespace {
 /// 11.7 brought the version of these calls that every device has, without asking for the driver's option.
 constexpr unsigned kInterfaceVersion = 11070;
 
+/// Null where the driver lacks it.
 template <class Function>
-Function find(const char* name) {
+Function find_if_there(const char* name) {
   void* address = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
   TENAX_CUDA_CHECK(
       cudaGetDriverEntryPointByVersion(name, &address, kInterfaceVersion, cudaEnableDefault, &found));
-  if (found != cudaDriverEntryPointSuccess || address == nullptr)
+  return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(address) : nullptr;
+}
+
+template <class Function>
+Function find(const char* name) {
+  const auto function = find_if_there<Function>(name);
+  if (!function)
     throw Error(Scope::rank, std::string("the NVIDIA driver of this machine has no ") + name +
                                  ": install a newer one, or set device.kind = \"cpu\"");
-  return reinterpret_cast<Function>(address);
+  return function;
 }
 
 }  // namespace
 
 DriverCalls find_driver_calls() {
   return {find<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32"),
-          find<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32")};
+          find<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32"),
+          find_if_there<PFN_cuMemGetHandleForAddressRange_v11070>("cuMemGetHandleForAddressRange")};
 }
 
 unsigned long long capture_of(cudaStream_t stream) {

@@ -16,9 +16,10 @@ namespace tenax::kernels::cuda {
 struct DriverCalls {
   PFN_cuStreamWriteValue32_v11070 write_value = nullptr;
   PFN_cuStreamWaitValue32_v11070 wait_value = nullptr;
+  PFN_cuMemGetHandleForAddressRange_v11070 handle_of_range = nullptr;  ///< null where the driver lacks it
 };
 
-/// Throws Error(rank) naming the function that the driver lacks.
+/// Throws Error(rank) naming the function that the driver lacks, where it is needed.
 DriverCalls find_driver_calls();
 
 /// The capture that `stream` takes part in, a number that no other capture of this process has; 0 for none.

@@ -88,7 +88,7 @@ TEST_F(Counts, messages_are_copied_out_beyond_the_last_count) {
                                    changed.notify_all();
                                  },
                                  [](const Failure& failure) { ADD_FAILURE() << failure.sentence; }};
-  const auto copier = create_stream_copier(*device, nullptr, shared_buffers, events, kLastCount - 1);
+  const auto copier = create_stream_copier(*device, nullptr, shared_buffers, events, nullptr, kLastCount - 1);
   std::vector<std::unique_ptr<DeviceFloats>> tensors;
   std::vector<OutgoingPtr> messages;
   const auto gate = device->create_flag();

@@ -23,8 +23,6 @@ bool is_write(const ibv_send_wr& request) {
 }
 bool needs_receive(const ibv_send_wr& request) { return request.opcode != IBV_WR_RDMA_WRITE; }
 
-std::byte* memory_of(const ibv_sge& part) { return reinterpret_cast<std::byte*>(part.addr); }
-
 /// InfiniBand: 4.096 us * 2^timeout, once and retry_cnt times more.
 Clock::duration patience_of(const ibv_qp_attr& attributes) {
   if (attributes.timeout == 0) return kNever;
@@ -200,6 +198,7 @@ bool Fabric::gather(Operation& operation) {
   for (const ibv_sge& part : operation.parts) {
     if (!is_within(part, 0, nullptr)) return false;
     operation.bytes.insert(operation.bytes.end(), memory_of(part), memory_of(part) + part.length);
+    if (regions.at(part.lkey)->mapped) read_by_descriptor += part.length;
   }
   operation.has_bytes = true;
   return true;
@@ -245,6 +244,13 @@ bool Fabric::is_within(const ibv_sge& part, int access, const ibv_pd* domain) {
   const auto begin = reinterpret_cast<std::uint64_t>(region.base.addr);
   return (region.access & access) == access && (!domain || region.base.pd == domain) && part.addr >= begin &&
          part.addr - begin <= region.base.length && part.length <= region.base.length - (part.addr - begin);
+}
+
+/// Of one that is within its region.
+std::byte* Fabric::memory_of(const ibv_sge& part) {
+  const FakeMr& region = *regions.at(part.lkey);
+  auto* const address = reinterpret_cast<std::byte*>(part.addr);
+  return region.mapped ? region.mapped + (address - static_cast<std::byte*>(region.base.addr)) : address;
 }
 
 void Fabric::complete(ibv_cq* queue, const ibv_wc& completion) {

@@ -45,6 +45,7 @@ struct FakeCq {
 struct FakeMr {
   ibv_mr base{};
   int access = 0;
+  std::byte* mapped = nullptr;  // of a dmabuf: what its addresses mean
 };
 
 /// A message, as posted.
@@ -100,8 +101,9 @@ class Fabric {
   std::map<std::pair<std::string, std::string>, Path> paths;
   std::vector<Ghost> ghosts;
   std::vector<std::pair<std::uint64_t, std::size_t>> writes;  // where, and how many bytes
+  std::size_t read_by_descriptor = 0;
   std::size_t locked_bytes = 0, most_locked_bytes = SIZE_MAX;
-  bool has_routes = true;
+  bool has_routes = true, takes_dma_bufs = true;
   std::uint32_t last_number = 16;
   int objects = 0;
 
@@ -122,6 +124,7 @@ class Fabric {
   ibv_wc_status take(const Operation& operation, FakeQp& to);
   ibv_wc_status write(const Operation& operation, const FakeQp& to);
   bool is_within(const ibv_sge& part, int access, const ibv_pd* domain);
+  std::byte* memory_of(const ibv_sge& part);
 
   std::condition_variable changed_;
   std::thread thread_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,7 +117,8 @@ Host::~Host() {
   fabric().ghosts.clear();
   fabric().writes.clear();
   fabric().most_locked_bytes = SIZE_MAX;
-  fabric().has_routes = true;
+  fabric().has_routes = fabric().takes_dma_bufs = true;
+  fabric().read_by_descriptor = 0;
 }
 
 void Host::add_device(const std::string& name, std::vector<FakePort> ports) {
@@ -176,6 +178,11 @@ void Host::allow_locked_memory(std::size_t bytes) {
   fabric().most_locked_bytes = bytes;
 }
 
+void Host::allow_dma_bufs(bool allowed) {
+  const std::lock_guard lock(fabric().mutex);
+  fabric().takes_dma_bufs = allowed;
+}
+
 void Host::allow_routes(bool allowed) {
   const std::lock_guard lock(fabric().mutex);
   fabric().has_routes = allowed;
@@ -198,6 +205,11 @@ std::size_t Host::written(std::span<const std::byte> memory) {
   for (const auto& [address, count] : fabric().writes)
     if (address >= begin && address < begin + memory.size()) bytes += count;
   return bytes;
+}
+
+std::size_t Host::read_by_descriptor() {
+  const std::lock_guard lock(fabric().mutex);
+  return fabric().read_by_descriptor;
 }
 
 int Host::ghosts() {
@@ -342,9 +354,26 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* address, std::size_t bytes, int access)
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* address, std::size_t bytes, std::uint64_t, unsigned access) {
   return ibv_reg_mr(domain, address, bytes, static_cast<int>(access));
 }
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, std::uint64_t offset, std::size_t bytes, std::uint64_t address,
+                          int descriptor, int access) {
+  {
+    const std::lock_guard lock(fabric().mutex);
+    errno = EOPNOTSUPP;
+    if (!fabric().takes_dma_bufs) return nullptr;
+  }
+  void* const mapped =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(offset));
+  if (mapped == MAP_FAILED) return nullptr;
+  ibv_mr* const region = ibv_reg_mr(domain, reinterpret_cast<void*>(address), bytes, access);
+  if (!region) return munmap(mapped, bytes), nullptr;
+  const std::lock_guard lock(fabric().mutex);
+  fabric().regions.at(region->lkey)->mapped = static_cast<std::byte*>(mapped);
+  return region;
+}
 int ibv_dereg_mr(ibv_mr* region) {
   {
     const std::lock_guard lock(fabric().mutex);
+    if (std::byte* const mapped = fabric().regions.at(region->lkey)->mapped) munmap(mapped, region->length);
     fabric().regions.erase(region->lkey);
     fabric().locked_bytes -= region->length;
   }

@@ -72,6 +72,8 @@ class Host {
   void fail_next(const std::string& device, ibv_wc_status status);
   /// Registering more than that fails with ENOMEM, as beyond "ulimit -l".
   void allow_locked_memory(std::size_t bytes);
+  /// Whether kernel and adapter register the memory of other devices; else EOPNOTSUPP, as rxe of Linux 6.1 says.
+  void allow_dma_bufs(bool allowed);
   /// Without them no queue pair can be connected: no route leads to the other port's address.
   void allow_routes(bool allowed);
 
@@ -81,6 +83,8 @@ class Host {
   std::uint32_t made();
   /// Bytes of messages that were written into that memory so far.
   std::size_t written(std::span<const std::byte> memory);
+  /// Bytes of messages that were read where a dmabuf led.
+  std::size_t read_by_descriptor();
   /// Messages that are still under way though their queue pairs broke.
   int ghosts();
 };

@@ -3,7 +3,9 @@
 
 #include <thread>
 
+#include "comm/transport/socket.hpp"
 #include "tests/comm/verbs/verbs_pair.hpp"
+#include "tests/kernels/async/stand_in.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
@@ -71,6 +73,32 @@ TEST_F(RegisteredTable, memory_that_cannot_be_locked_goes_unregistered) {
   EXPECT_FALSE(table.find(zero, part(0, 10)));
   host.allow_locked_memory(SIZE_MAX);
   EXPECT_TRUE(table.find(one, part(0, 10)));
+}
+
+/// At addresses where the host finds nothing.
+TEST_F(RegisteredTable, memory_of_another_device_is_reached_by_its_descriptor) {
+  const auto gpu = kernels::test::create_stand_in({.exports = true});
+  const auto buffer = gpu->allocate(8192);
+  const std::span<std::byte> there{static_cast<std::byte*>(buffer->data()), buffer->bytes()};
+  const int before = host.objects();
+  {
+    const FileDescriptor dma_buf(gpu->export_memory(*buffer));
+    auto registration = table.add(there, dma_buf.get());
+    ASSERT_TRUE(table.find(zero, there)) << "its descriptor is needed again";
+    ASSERT_TRUE(table.find(one, there.subspan(1000, 5000)));
+    EXPECT_EQ(host.objects(), before + 2);
+  }
+  EXPECT_EQ(host.objects(), before);
+}
+
+TEST_F(RegisteredTable, memory_of_another_device_that_cannot_be_registered_is_not_found) {
+  const auto gpu = kernels::test::create_stand_in({.exports = true});
+  const auto buffer = gpu->allocate(8192);
+  const std::span<std::byte> there{static_cast<std::byte*>(buffer->data()), buffer->bytes()};
+  const FileDescriptor dma_buf(gpu->export_memory(*buffer));
+  host.allow_dma_bufs(false);
+  const auto registration = table.add(there, dma_buf.get());
+  EXPECT_FALSE(table.find(zero, there));
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ class RegisteringTransport final : public Transport {
     registered_.push_back(memory);
     return inner_.register_memory(memory);
   }
+  std::unique_ptr<MemoryRegistration> register_device_memory(std::span<std::byte> memory,
+                                                             int dma_buf) override {
+    return inner_.register_device_memory(memory, dma_buf);
+  }
   /// Of messages that were written into it.
   std::size_t written(fake_verbs::Host& host) {
     const std::lock_guard lock(mutex_);

@@ -28,6 +28,9 @@ class StandIn final : public Device {
                                                   std::size_t bytes) override {
     return options_.registers ? memory_.register_host(std::move(memory), bytes) : nullptr;
   }
+  int export_memory(const Buffer& buffer) override {
+    return options_.exports ? memory_.export_memory(buffer) : -1;
+  }
   std::unique_ptr<Stream> create_stream() override;
   std::unique_ptr<Event> create_event() override { return std::make_unique<StandInEvent>(); }
   std::unique_ptr<Flag> create_flag() override { return std::make_unique<StandInFlag>(); }

@@ -21,6 +21,7 @@ struct StandInOptions {
   std::uint64_t seed = 1;
   std::size_t memory_bytes = 0;  ///< what the device says to have; 0 = the host's
   bool registers = true;         ///< whether register_host() works
+  bool exports = false;          ///< whether export_memory() works
 };
 
 /// kind() is cuda; all its ranks say to share one GPU.

@@ -5,12 +5,13 @@
 #include <iterator>
 
 #include "kernels/error.hpp"
+#include "tests/kernels/async/file_buffer.hpp"
 
 namespace tenax::kernels::test {
 
 class StandInBuffer final : public Buffer {
  public:
-  StandInBuffer(StandInMemory& owner, std::unique_ptr<Buffer> memory, void* address)
+  StandInBuffer(StandInMemory& owner, std::unique_ptr<FileBuffer> memory, void* address)
       : owner_(owner), memory_(std::move(memory)), address_(address) {}
   ~StandInBuffer() override {
     owner_.drain_();
@@ -21,10 +22,11 @@ class StandInBuffer final : public Buffer {
   StandInBuffer& operator=(const StandInBuffer&) = delete;
   void* data() const override { return address_; }
   std::size_t bytes() const override { return memory_->bytes(); }
+  const FileBuffer& memory() const { return *memory_; }
 
  private:
   StandInMemory& owner_;
-  std::unique_ptr<Buffer> memory_;
+  std::unique_ptr<FileBuffer> memory_;
   void* address_;
 };
 
@@ -77,12 +79,16 @@ std::unique_ptr<HostRegistration> StandInMemory::register_host(std::shared_ptr<s
 }
 
 std::unique_ptr<Buffer> StandInMemory::allocate(std::size_t bytes) {
-  auto memory = cpu_.allocate(bytes);
+  auto memory = std::make_unique<FileBuffer>(bytes);
   void* const address =
       mmap(nullptr, bytes + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) throw Error(Scope::rank, "stand-in: no address space");
   remember(address, bytes, memory->data());
   return std::make_unique<StandInBuffer>(*this, std::move(memory), address);
+}
+
+int StandInMemory::export_memory(const Buffer& buffer) {
+  return dynamic_cast<const StandInBuffer&>(buffer).memory().export_memory();
 }
 
 Tensor StandInMemory::behind(Tensor tensor) const {

@@ -19,6 +19,8 @@ class StandInMemory {
   std::unique_ptr<Buffer> allocate(std::size_t bytes);
   std::unique_ptr<Buffer> allocate_pinned(std::size_t bytes);
   std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory, std::size_t bytes);
+  /// Of a buffer from allocate().
+  static int export_memory(const Buffer& buffer);
   /// The tensor that the host may touch; pinned and registered memory is returned as it is. Any other throws Error(rank):
   /// a GPU cannot reach it, or the launching thread would wait for the copy.
   Tensor behind(Tensor tensor) const;
