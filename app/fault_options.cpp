@@ -1,9 +1,12 @@
 #include "app/fault_options.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <variant>
 
 #include "app/units.hpp"
+#include "io/hugging_face/gpt2_model.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::app {
 namespace {
@@ -128,6 +131,45 @@ std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resil
          .where = where});
   }
   return faults;
+}
+
+void check_bit_flips(const io::Deck& deck) {
+  const std::vector<io::NamedShape> parameters = io::gpt2_parameters(deck.model);
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const io::InjectEntry& entry = deck.inject[i];
+    if (entry.kind != io::FaultKind::bit_flip) continue;
+    const std::string name = "inject." + std::to_string(i);
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const io::NamedShape& it) { return it.name == entry.tensor; });
+    if (found == parameters.end())
+      throw kernels::Error(
+          kernels::Scope::usage,
+          name + ".tensor = \"" + entry.tensor + "\" is no parameter of the model, as \"wte.weight\" is");
+    if (entry.element >= found->shape.size())
+      throw kernels::Error(kernels::Scope::usage, name + ".element = " + std::to_string(entry.element) +
+                                                      " is outside of " + entry.tensor + ": it has " +
+                                                      std::to_string(found->shape.size()) +
+                                                      " elements, counted from 0");
+  }
+}
+
+std::vector<resilience::BitFlipRequest> bit_flip_requests(const io::Deck& deck,
+                                                          const resilience::FaultSeat& seat) {
+  std::vector<resilience::BitFlipRequest> requests;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const io::InjectEntry& entry = deck.inject[i];
+    if (entry.kind != io::FaultKind::bit_flip || entry.replica != seat.replica || entry.rank != seat.rank)
+      continue;
+    requests.push_back({.entry = static_cast<int>(i),
+                        .window = window_of(entry),
+                        .repeats = entry.repeat,
+                        .tensor = entry.tensor,
+                        .part = entry.part,
+                        .element = entry.element,
+                        .bit = entry.bit,
+                        .seed = static_cast<std::uint64_t>(deck.run.seed)});
+  }
+  return requests;
 }
 
 std::vector<ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck) {

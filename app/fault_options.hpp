@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "io/deck/deck.hpp"
+#include "resilience/faults/bit_flips.hpp"
 #include "resilience/faults/compute_faults.hpp"
 #include "resilience/faults/hang_faults.hpp"
 #include "resilience/faults/link_faults.hpp"
@@ -19,6 +20,11 @@ std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
 std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank);
 /// What makes one rank hang.
 std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat);
+/// Throws Error(usage) where the model does not have what a bit_flip is to strike.
+void check_bit_flips(const io::Deck& deck);
+/// Of the state and the gradients of one rank.
+std::vector<resilience::BitFlipRequest> bit_flip_requests(const io::Deck& deck,
+                                                          const resilience::FaultSeat& seat);
 /// Of processes, and of links that are dark.
 std::vector<resilience::ReplicaFaultRequest> replica_fault_requests(const io::Deck& deck);
 

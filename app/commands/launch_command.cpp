@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.hpp"
 #include "app/console.hpp"
+#include "app/fault_options.hpp"
 #include "app/supervisor/supervisor.hpp"
 #include "comm/world.hpp"
 #include "io/json.hpp"
@@ -87,6 +88,7 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
   const auto worlds = comm::create_thread_worlds(1, {kDeadline_s});
   RunRank rank(*worlds.front());
   rank.read_deck_of_replicas(arguments.front(), {arguments.begin() + 1, arguments.end()});
+  check_bit_flips(rank.deck());
   const auto standing = RunStanding::of(rank.deck());
   if (standing)
     if (const auto end = standing->take_charge([&] { return signals.take().stop; }, rank.console()))

@@ -17,15 +17,16 @@ bool has_host(const std::vector<HostSlots>& hosts, const std::string& name) {
 HostPool::HostPool(const std::vector<HostSlots>& hosts, int replicas, int ranks)
     : ranks_(ranks), hosts_(hosts), places_(share_hosts(hosts, replicas, ranks).replicas) {}
 
-std::optional<HostPool::HostOut> HostPool::on_death(int replica, const std::string& host, double now_s) {
+std::optional<HostPool::HostOut> HostPool::on_death(int replica, const std::string& host, double now_s,
+                                                    bool is_corrupt) {
   if (is_empty()) return {};
   const std::string where = has_host(hosts_of(replica), host) ? host : hosts_of(replica).front().host;
   std::vector<double>& deaths = deaths_[where];
   std::erase_if(deaths, [&](double time_s) { return now_s - time_s > kMemory_s; });
   deaths.push_back(now_s);
-  const bool is_out = !is_usable(where);
-  if ((static_cast<int>(deaths.size()) <= kMostDeaths && !is_out) || !move(replica, where) || is_out)
-    return {};
+  const bool is_out = !is_usable(where), is_often = static_cast<int>(deaths.size()) > kMostDeaths;
+  const bool leaves = is_out || is_often || is_corrupt;
+  if (!leaves || !move(replica, where) || is_out || !is_often) return {};
   set_aside_.push_back(where);
   return HostOut{.host = where, .failures = static_cast<int>(deaths.size())};
 }

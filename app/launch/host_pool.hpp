@@ -36,7 +36,9 @@ class HostPool {
   /// A replica died, on `host` if that is one of its own, else on its first. Where replicas died
   /// twice on that host in an hour, and others can take this one, the host is set aside: then returns
   /// it. The replica leaves a host that is set aside.
-  std::optional<HostOut> on_death(int replica, const std::string& host, double now_s);
+  /// `is_corrupt`: it computed wrongly there, and leaves the host where others can take it.
+  std::optional<HostOut> on_death(int replica, const std::string& host, double now_s,
+                                  bool is_corrupt = false);
   /// In the order in which they were.
   const std::vector<std::string>& set_aside() const { return set_aside_; }
   /// An earlier supervisor has set it aside. Replicas there start elsewhere, if others can take them.

@@ -33,6 +33,12 @@ void RunCheckpoints::take(const resilience::StepsVoided& voided) const {
     console_.warn("a checkpoint of steps that are void is kept as " + file.string());
 }
 
+void RunCheckpoints::take(const resilience::StateCorrupt& corrupt) const {
+  if (!corrupt.distrusts_checkpoints) return;
+  for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, corrupt.trusted))
+    console_.warn("a checkpoint that may be wrong is kept as " + file.string());
+}
+
 void RunCheckpoints::refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure) {
   const std::int64_t done = checkpoint.saved.done;
   const std::string file = resilience::checkpoint_name(deck_.checkpoint.dir, done).string();

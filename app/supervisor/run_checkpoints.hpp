@@ -21,6 +21,8 @@ class RunCheckpoints {
   void take(const resilience::CheckpointSaved& checkpoint);
   /// Sets those aside that hold steps which are void: trained again, these have another result.
   void take(const resilience::StepsVoided& voided) const;
+  /// Sets those aside that may hold a wrong state.
+  void take(const resilience::StateCorrupt& corrupt) const;
   /// Removes what this incarnation has begun or completed, but for what has its place.
   void forget(resilience::ReplicaId writer) const;
   /// The same for all writers: the run has ended.

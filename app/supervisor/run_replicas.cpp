@@ -152,7 +152,8 @@ void RunReplicas::place(SupervisedReplica& replica) {
 // A host that ends replicas again and again is worse than any other.
 void RunReplicas::leave_host(SupervisedReplica& replica, double now_s) {
   if (hosts_.is_empty()) return;
-  const auto out = hosts_.on_death(replica.number(), lost_hosts_[replica.number()], now_s);
+  const bool is_corrupt = corrupt_.erase(replica.number()) > 0;
+  const auto out = hosts_.on_death(replica.number(), lost_hosts_[replica.number()], now_s, is_corrupt);
   place(replica);
   if (!out) return;
   to_.records.host_event("host_out", out->host, JsonObject{}.add("failures", out->failures));
@@ -176,6 +177,11 @@ void RunReplicas::on_lost(const resilience::ReplicaLost& lost, double now_s) {
   lost_hosts_[replica.number()] = lost.host;
   const bool ends_itself = lost.reason == resilience::LossReason::connection;
   if (replica.incarnation() == lost.id.incarnation) replica.kill_at(now_s + (ends_itself ? kLastWords_s : 0));
+}
+
+void RunReplicas::on_corrupt(const resilience::StateCorrupt& corrupt) {
+  if (corrupt.is_tie) return;
+  for (const ReplicaId& id : corrupt.replicas) corrupt_.insert(id.replica);
 }
 
 ReplicaId RunReplicas::id(int replica) const { return newest(at(replica)); }

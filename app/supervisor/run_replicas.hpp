@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ class RunReplicas {
   void on_epoch(const resilience::EpochRecord& epoch);
   void on_commit(const resilience::CommitRecord& commit);
   void on_lost(const resilience::ReplicaLost& lost, double now_s);
+  /// The replicas that are wrong start elsewhere, where there is room.
+  void on_corrupt(const resilience::StateCorrupt& corrupt);
+  /// Of a rank of it; of rank −1 its first.
+  std::string host_of(int replica, int rank) const { return at(replica).host_of(rank); }
   /// Of the incarnation that runs.
   resilience::ReplicaId id(int replica) const;
   double age_s(int replica) const { return at(replica).age_s(); }
@@ -74,6 +79,7 @@ class RunReplicas {
   Listeners to_;
   FirstStarts first_starts_;
   std::map<int, std::string> lost_hosts_;  // on which a replica was lost last, by replica
+  std::set<int> corrupt_;                  // replicas whose state was wrong, until they are buried
   std::map<int, std::string> unsaid_;      // why a replica failed, by replica
   std::optional<double> ended_at_s_;
 };

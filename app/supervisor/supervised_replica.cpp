@@ -142,6 +142,12 @@ std::vector<std::string> SupervisedReplica::hosts() const {
   return names.empty() ? std::vector{comm::this_host()} : names;
 }
 
+std::string SupervisedReplica::host_of(int rank) const {
+  for (const HostSlots& host : options_.command.hosts)
+    if ((rank -= host.slots) < 0) return host.host;
+  return hosts().front();
+}
+
 LaunchFile::Replica SupervisedReplica::launched() const {
   return {.replica = options_.replica,
           .incarnation = incarnation_,

@@ -75,6 +75,8 @@ class SupervisedReplica {
   /// Seconds since the start of what runs; 0 where nothing does.
   double age_s() const { return process_ ? process_->age_s() : 0; }
   std::vector<std::string> hosts() const;
+  /// Of a rank, where ranks fill hosts in order; of −1 the first.
+  std::string host_of(int rank) const;
   /// Of what runs.
   LaunchFile::Replica launched() const;
   /// As the newest incarnation was started.

@@ -166,6 +166,12 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
     records_->join(*joined, replicas_->age_s(joined->id.replica));
     server_->on_join_recorded(joined->id, joined->joined.epoch);
   }
+  if (const auto* corrupt = std::get_if<resilience::StateCorrupt>(&event)) {
+    checkpoints_->take(*corrupt);
+    replicas_->on_corrupt(*corrupt);
+    records_->corrupt(*corrupt, corrupt_place(*corrupt, StatePlaces(rank_.deck())),
+                      [this](int replica, int rank) { return replicas_->host_of(replica, rank); });
+  }
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(&event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(&event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<resilience::ReplicaLost>(&event)) {

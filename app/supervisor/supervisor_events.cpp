@@ -16,6 +16,11 @@ void SupervisorEvents::write(const std::string& name, std::optional<int> replica
   file_.write(event);
 }
 
+void SupervisorEvents::write(io::RunEvent event) {
+  event.step = steps_done_;
+  file_.write(event);
+}
+
 void SupervisorEvents::write_of_host(const std::string& host, const std::string& name,
                                      const JsonObject& details) {
   file_.write(

@@ -23,6 +23,8 @@ class SupervisorEvents {
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
   void ignore_up_to(resilience::ReplicaId id) { earlier_.push_back(id); }
   void write(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
+  /// All but the step is the caller's.
+  void write(io::RunEvent event);
   void write_of_host(const std::string& host, const std::string& name, const io::JsonObject& details);
   /// What is known of step `step`.
   void write_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,

@@ -50,6 +50,7 @@ resilience::MembershipServer::Options service_options(const io::Deck& deck, cons
                          .samples = sample_rules(deck),
                          .train_steps = deck.run.train_steps,
                          .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
+                         .digest_steps = section.digest_steps,
                          .unix_time_of_zero = io::unix_time_s() - kernels::steady_now_s(),
                          .zones = zones},
           .messages = {.secret = secret, .listen = section.listen, .interfaces = service_interfaces(deck)},

@@ -52,6 +52,12 @@ void SupervisorRecords::hang(int replica, const resilience::HangDump& dump, cons
                       first.operation.c_str()));
 }
 
+void SupervisorRecords::corrupt(const resilience::StateCorrupt& corrupt, const CorruptPlace& place,
+                                const HostOfRank& host_of) {
+  for (const io::RunEvent& event : corrupt_events(corrupt, place, host_of)) events_.write(event);
+  console_.warn(corrupt_line(corrupt, place));
+}
+
 void SupervisorRecords::hand_in(News news) {
   const std::lock_guard lock(mutex_);
   news_.push_back(std::move(news));

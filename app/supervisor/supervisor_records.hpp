@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/console.hpp"
+#include "app/supervisor/corrupt_events.hpp"
 #include "app/supervisor/replica_watch.hpp"
 #include "app/supervisor/supervisor_events.hpp"
 #include "app/training/iteration_watch.hpp"
@@ -45,6 +46,8 @@ class SupervisorRecords {
   }
   /// Written apart from the news, which do not know how old the replica is.
   void join(const resilience::ReplicaJoined& joined, double age_s) { events_.take(joined, age_s); }
+  /// Likewise, of who knows where replicas are.
+  void corrupt(const resilience::StateCorrupt& corrupt, const CorruptPlace& place, const HostOfRank& host_of);
   /// Writes what stood still, and who is to blame, into the replica's folder.
   void hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame);
   std::int64_t steps_done() const { return steps_done_; }
@@ -55,7 +58,8 @@ class SupervisorRecords {
   void take(const resilience::VoidRecord& gone);
   void take(const resilience::StepValidated& validated);
   void take(const resilience::ReplicaObserved& observed);
-  /// join() and RunCheckpoints tell of these.
+  /// join(), corrupt() and RunCheckpoints tell of these.
+  void take(const resilience::StateCorrupt&) {}
   void take(const resilience::ReplicaJoined&) {}
   void take(const resilience::CheckpointSaved&) {}
   template <class Event>

@@ -1,6 +1,8 @@
 #include "app/training/loop_peers.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 
 #include "app/options.hpp"
@@ -10,11 +12,14 @@ namespace tenax::app {
 
 using kernels::steady_now_s;
 
-LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session)
-    : deck_(deck), replica_(replica), session_(session) {
+LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
+                     PeerState* state)
+    : deck_(deck), replica_(replica), session_(session), state_(state) {
   if (!session_) return;
   replica_.on_piece_ready([this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
-    if (announces_) session_->start(stream, bucket, piece);
+    if (!announces_) return;
+    if (state_) state_->on_own_piece(stream, piece);
+    session_->start(stream, bucket, piece);
   });
 }
 
@@ -22,7 +27,10 @@ const resilience::StepWork& LoopPeers::begin() {
   const std::int64_t epoch = work_.plan.epoch;
   work_ = session_->begin();
   is_first_ = work_.plan.epoch != epoch;
-  if (work_.plan.action == resilience::MemberPlan::Action::train && is_first_) plan_ahead();
+  if (work_.plan.action == resilience::MemberPlan::Action::train) {
+    if (is_first_) plan_ahead();
+    if (state_) state_->begin_step(work_.plan.step, !work_.plan.is_behind);
+  }
   begin_s_ = steady_now_s();
   return work_;
 }
@@ -78,15 +86,26 @@ void LoopPeers::conclude_round(const StepRound& round) {
   if (round.adds) replica_.add_kept_sums();
 }
 
+// The loss, and the digest of the state.
+resilience::OwnShare LoopPeers::sum_own_share() {
+  std::vector<double> sums = {replica_.loss() + rounds_.earlier_loss()};
+  std::optional<resilience::StateDigest> digest;
+  if (state_ && !work_.plan.is_behind) digest = state_->digest(work_.plan.step);
+  if (digest) std::ranges::copy(digest->addends(), std::back_inserter(sums));
+  replica_.sum_over_ranks(sums);
+  if (digest) digest = resilience::StateDigest::of_addends(std::span(sums).subspan(1));
+  return {.loss = sums[0], .digest = digest};
+}
+
 void LoopPeers::wait_for_sums(bool is_masked) {
   if (!session_) return;
-  double loss = replica_.loss() + rounds_.earlier_loss();
-  replica_.sum_over_ranks(std::span(&loss, 1));
+  resilience::OwnShare own = sum_own_share();
   before_sums_s_ = steady_now_s() - begin_s_;
-  lacks_sums_ = !session_->wait_for_pieces({.loss = loss,
-                                            .iteration_s = before_sums_s_ + after_sums_s_,
-                                            .exchange_s = agreed_exchange_s_,
-                                            .is_masked = is_masked || is_exceptional()});
+  own.iteration_s = before_sums_s_ + after_sums_s_;
+  own.exchange_s = agreed_exchange_s_;
+  own.is_masked = is_masked || is_exceptional();
+  lacks_sums_ = !session_->wait_for_pieces(own);
+  if (state_ && !lacks_sums_) state_->on_sums();
   has_sums_s_ = steady_now_s();
   own_exchange_s_ = session_->take_exchange_s();
 }
@@ -94,6 +113,7 @@ void LoopPeers::wait_for_sums(bool is_masked) {
 void LoopPeers::fill(StepBallot& ballot) const {
   ballot.lacks_sums = lacks_sums_;
   ballot.exchange_s = own_exchange_s_;
+  if (state_) ballot.placed_squares = state_->placed_squares();
   ballot.lacks_state = session_ && session_->lacks_state();
 }
 
@@ -108,6 +128,7 @@ void LoopPeers::conclude(StepVote& vote, double learning_rate) {
                                                             .has_state = vote.has_state,
                                                             .tokens = tokens,
                                                             .squares = vote.squares,
+                                                            .placed_squares = vote.placed_squares,
                                                             .learning_rate = learning_rate});
   waited_s_ = steady_now_s() - since_s;
   vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;

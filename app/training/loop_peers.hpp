@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/training/peer_state.hpp"
 #include "app/training/step_rounds.hpp"
 #include "app/training/step_vote.hpp"
 #include "io/deck/deck.hpp"
@@ -23,8 +24,9 @@ namespace tenax::app {
 /// said.
 class LoopPeers {
  public:
-  /// All outlive it. `session`: null where there are no others.
-  LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session);
+  /// All outlive it. `session`: null where there are no others. `state`: null where there is no data.
+  LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
+            PeerState* state);
 
   bool exist() const { return session_ != nullptr; }
   /// With others only: the next thing to do.
@@ -67,10 +69,12 @@ class LoopPeers {
  private:
   void plan_ahead();
   std::int64_t usual_samples() const;
+  resilience::OwnShare sum_own_share();
 
   const io::Deck& deck_;
   parallel::Replica& replica_;
   resilience::ReplicaSession* session_;
+  PeerState* state_;
   resilience::StepWork work_;
   StepRounds rounds_;
   bool announces_ = false;  // pieces that are final now are to be summed over the replicas

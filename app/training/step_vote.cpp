@@ -29,7 +29,8 @@ enum Field {
   acts,
   probes,
   path_news,
-  kFields
+  placed_squares,
+  kFields = placed_squares + resilience::PlacedSum::kAddends
 };
 
 using Sums = std::vector<double>;
@@ -57,6 +58,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[acts] = count(ballot.acts);
   sums[probes] = count(ballot.order.probes);
   sums[path_news] = count(ballot.has_path_news);
+  std::ranges::copy(ballot.placed_squares.addends(), sums.begin() + placed_squares);
   return sums;
 }
 
@@ -97,6 +99,7 @@ StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double 
                 .has_all_sums = sums[no_sums] == 0,
                 .has_state = sums[no_state] == 0,
                 .exchange_s = sums[exchange_s],
+                .placed_squares = resilience::PlacedSum::of_addends(std::span(sums).subspan(placed_squares)),
                 .order = order_of(sums),
                 .acts = sums[acts] > 0,
                 .has_path_news = sums[path_news] > 0};

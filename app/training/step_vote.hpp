@@ -5,6 +5,7 @@
 
 #include "parallel/replica/replica.hpp"
 #include "resilience/diagnosis/inquiry.hpp"
+#include "resilience/membership/state_digest.hpp"
 
 namespace tenax::app {
 
@@ -25,6 +26,7 @@ struct StepBallot {
   resilience::InquiryOrder order = {};  ///< rank 0's; elsewhere as it is made
   bool acts = false;                    ///< rank 0's: something is done about what is slow
   bool has_path_news = false;           ///< PathNews::any
+  resilience::PlacedSum placed_squares = {};  ///< PeerState::placed_squares
 };
 
 enum class Verdict {
@@ -48,6 +50,7 @@ struct StepVote {
   bool has_all_sums = true, has_state = true;               ///< every rank
   double exchange_s = 0;                                    ///< of all ranks together
   bool updates = true;  ///< false: the replica is behind, and there is nothing to update
+  resilience::PlacedSum placed_squares;  ///< of all ranks
   resilience::InquiryOrder order;
   bool acts = false;           ///< at this step's end all ranks carry out an action of rank 0
   bool has_path_news = false;  ///< some rank

@@ -38,7 +38,7 @@ void rehearse(const TrainingParts& parts) {
 TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
       step_(first_step),
-      peers_(parts.deck, parts.replica, parts.peers),
+      peers_(parts.deck, parts.replica, parts.peers, parts.peer_state),
       records_(parts.peers
                    ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
                    : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),

@@ -45,6 +45,7 @@ struct TrainingParts {
   parallel::Replica& replica;
   const parallel::PipelineContext& context;     ///< of `replica`
   resilience::ReplicaSession* peers = nullptr;  ///< the other replicas; null where there are none
+  PeerState* peer_state = nullptr;              ///< with peers: null where there is no data
   std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
   /// With peers: a checkpoint that no supervisor is there to accept gets its place.
   std::function<void(std::int64_t steps)> place_checkpoint = {};

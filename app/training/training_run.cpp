@@ -95,7 +95,10 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
     };
     access.put = [&, deadline_s] { replica.mirror().store(kernels::Deadline::after_s(deadline_s)); };
   }
+  std::optional<PeerState> peer_state;
+  rank_.control().agree([&] { peer_state.emplace(rank_, replica); });
   TrainingParts parts = parts_of(replica, context, state, machine);
+  parts.peer_state = &*peer_state;
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();

@@ -166,6 +166,10 @@ inline constexpr const char* kCannotSlowGpu =
     "slow_compute slows the CPU and the emulated device; a GPU's operations cannot be slowed from outside: "
     "use device.kind = \"cpu\" or \"emulated\"";
 
+/// Why bit_flip is refused elsewhere, likewise.
+inline constexpr const char* kCannotFlip =
+    "bits are flipped in the memory of a rank that computes on the CPU: use device.kind = \"cpu\"";
+
 /// One [[inject]] entry: a fault that holds while from_step <= step < to_step, and from_s <= seconds
 /// since the first step began < to_s. Faults of processes and of the memory of ranks come once, in
 /// the first incarnation that reaches them.

@@ -47,7 +47,7 @@ class FaultCheck {
     if (fault_.kind == FaultKind::process) check_process();
     if (fault_.kind == FaultKind::partition) check_partition();
     if (fault_.kind == FaultKind::hang) check_hang();
-    check_is_there();
+    if (fault_.kind == FaultKind::bit_flip) check_bit_flip();
   }
 
  private:
@@ -184,10 +184,16 @@ class FaultCheck {
     if (is_from_service) check_is_replica("replica", fault_.replica);
   }
 
-  /// What is right, and has no machinery yet.
-  void check_is_there() const {
-    if (fault_.kind != FaultKind::bit_flip) return;
-    fail({"kind"}, not_supported(shown("kind"), "it does not look for corrupt state yet"));
+  void check_bit_flip() const {
+    if (fault_.replica < 0) fail({"replica", "kind"}, "a bit_flip needs " + name("replica") + " = 0 or more");
+    check_is_replica("replica", fault_.replica);
+    check_is_rank("replica", 0);
+    if (fault_.tensor.empty())
+      fail({"tensor", "kind"}, "a bit_flip needs " + name("tensor") + ", a parameter's Hugging Face name");
+    if (deck_.optimizer.kind == OptimizerKind::lion && fault_.part == FlippedPart::exp_avg_sq)
+      fail({"part"}, shown("part") + " needs optimizer.kind = \"adamw\": lion has no second moment");
+    if (deck_.device.kind == DeviceKind::cuda || deck_.device.kind == DeviceKind::emulated)
+      fail({"kind"}, shown("kind") + ": " + kCannotFlip);
   }
 
   // The resolved deck says all of a fault's keys, so that "said" alone does not mean "meant".

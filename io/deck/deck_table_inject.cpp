@@ -115,8 +115,7 @@ void add_inject_rows(Keys& keys) {
     assert(i < deck.inject.size());
     return deck.inject[i];
   });
-  inject("kind", &Entry::kind, "What goes wrong. Not in this version of tenax: bit_flip.")
-      .required("\"link_delay\"");
+  inject("kind", &Entry::kind, "What goes wrong.").required("\"link_delay\"");
   inject("from_step", &Entry::from_step, "First step of the fault.").within(kCount);
   inject("to_step", &Entry::to_step, "First step without it again; 0 = none.").within(kCount);
   inject("from_s", &Entry::from_s,

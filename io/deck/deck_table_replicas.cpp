@@ -79,7 +79,7 @@ void add_exchange(Rows<R>& replicas) {
 
 void add_later(Rows<R>& replicas) {
   const std::string no_spares = "a spare host's replica is started when it is needed",
-                    one_net = "state takes the ranks' interfaces", no_digests = "it finds no corrupt state";
+                    one_net = "state takes the ranks' interfaces";
   replicas("zones", &R::zones,
            "One name a host, aligned with hosts: a replica stays in one zone, and gradients cross from zone "
            "to zone "
@@ -106,8 +106,7 @@ void add_later(Rows<R>& replicas) {
       .example("\"ca.pem\"");
   replicas("digest_steps", &R::digest_steps,
            "The whole state is compared once in so many commits; 0 = never.")
-      .within({0, 1024, false, false})
-      .comes_later(no_digests);
+      .within({0, 1024, false, false});
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ void add(JsonObject& line, const LedgerCommit& commit) {
       .add("grad_norm", commit.grad_norm)
       .add("lr", commit.lr)
       .add("squares", checksum_text(commit.squares));
+  if (commit.digest) line.add("digest", checksum_text(*commit.digest));
 }
 
 void add(JsonObject& line, const LedgerEpoch& epoch) {
@@ -142,6 +143,7 @@ LedgerCommit commit_in(Members& members) {
   commit.grad_norm = members.number_or_null("grad_norm");
   commit.lr = members.number_or_null("lr");
   commit.squares = members.bits("squares");
+  if (members.has("digest")) commit.digest = members.bits("digest");
   return commit;
 }
 

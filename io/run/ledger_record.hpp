@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,6 +22,8 @@ struct LedgerCommit {
   std::vector<Part> parts;                 ///< together [first_sample, first_sample + samples)
   double loss = 0, grad_norm = 0, lr = 0;  ///< not-a-number where there is none
   std::uint64_t squares = 0;               ///< the bits of the double Σg², equal on all replicas
+  /// A checksum of a slice of the state with which the step began, likewise; absent where none was made.
+  std::optional<std::uint64_t> digest = {};
 };
 
 /// Members that train together from a step on.

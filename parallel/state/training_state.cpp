@@ -156,7 +156,9 @@ void TrainingState::collect_stretches() {
                           .decays = row.decays(),
                           .first_element = shards_.row_offset(state.row) + state.row_begin});
     std::copy(state.moments.begin(), state.moments.end(), stretches_.back().moments.begin());
-    if (!row.counted_elsewhere) counted_.push_back(state.gradient);
+    if (row.counted_elsewhere) continue;
+    counted_.push_back(state.gradient);
+    if (!shared_memory_.empty()) squares_of_rows_.push_back({state.row, 0});
   }
 }
 
@@ -188,10 +190,19 @@ void TrainingState::sum_tied_gradient() {
       embedding_group_.all_reduce(stream_, state.gradient, comm::ReduceOp::sum);
 }
 
-void TrainingState::start_sum_of_squares() { kernels_.sum_of_squares(stream_, {counted_, &step_->squares}); }
+// On a host, the sum over all of them is that of the sums of each, to the last bit.
+void TrainingState::start_sum_of_squares() {
+  if (squares_of_rows_.empty()) return kernels_.sum_of_squares(stream_, {counted_, &step_->squares});
+  for (std::size_t i = 0; i < counted_.size(); ++i)
+    kernels_.sum_of_squares(stream_, {std::span(&counted_[i], 1), &squares_of_rows_[i].squares});
+}
 
 double TrainingState::squares(kernels::Deadline deadline) {
   stream_.synchronize(deadline);
+  if (!squares_of_rows_.empty()) {
+    step_->squares = 0;
+    for (const RowSquares& row : squares_of_rows_) step_->squares += row.squares;
+  }
   return step_->squares;
 }
 

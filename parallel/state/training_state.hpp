@@ -55,6 +55,12 @@ enum class SumMemory {
   apart      ///< in a buffer of shard_size(), so that the replica's own sums stay
 };
 
+/// Σ g² of a stretch of one parameter.
+struct RowSquares {
+  int row = 0;  ///< in the ParameterTable
+  double squares = 0;
+};
+
 /// What a rank owns of one bucket, [elements] each, accumulation type.
 struct GradientPiece {
   kernels::Tensor own;  ///< in the gradients: summed over this replica's samples
@@ -120,6 +126,12 @@ class TrainingState {
   void start_sum_of_squares();
   /// That part. Waits for the stream.
   double squares(kernels::Deadline deadline);
+  /// The same of each stretch that this rank counts, after squares(). SumMemory::apart in host memory; else nothing.
+  const std::vector<RowSquares>& squares_of_rows() const { return squares_of_rows_; }
+  /// SumMemory::apart: where this replica's own sums of a stretch of owned() are.
+  kernels::Tensor own_gradient(const OwnedState& owned) const {
+    return gradients_.part(shards_.row_offset(owned.row) + owned.row_begin, {owned.count});
+  }
   /// `squares`: the global sum of squares. The previous update must have been waited for.
   void start_update(const kernels::UpdateRule& rule, double squares);
   /// What the stream runs from here on sees all new weights.
@@ -164,6 +176,7 @@ class TrainingState {
   std::vector<OwnedState> owned_;
   std::vector<kernels::UpdateStretch> stretches_;  // aligned with owned_
   std::vector<kernels::Tensor> counted_;           // gradients that are this rank's in the norm
+  std::vector<RowSquares> squares_of_rows_;        // of them, where each is told apart
   std::vector<std::pair<std::size_t, std::size_t>> owned_of_bucket_;  // [begin, end) in owned_
   std::vector<comm::TransferPtr> gathers_;                            // under way
 };

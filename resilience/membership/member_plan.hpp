@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct StepOutcome {
   double time = 0;               ///< UNIX seconds
   double loss = 0, grad_norm = 0, lr = 0;
   std::uint64_t squares = 0;  ///< the bits of Σg²
+  PlacedSum sums = {};        ///< CommitRecord::sums
+  std::optional<StateDigest> digest = {};  ///< CommitRecord::digest: this replica's own
   double iteration_s = 0;     ///< CommitRecord::iteration_s
   std::vector<MemberTimes> members = {};
   bool is_masked = false;

@@ -283,6 +283,8 @@ CommitRecord MembershipMember::commit_of(const StepOutcome& outcome) const {
           .grad_norm = outcome.grad_norm,
           .lr = outcome.lr,
           .squares = outcome.squares,
+          .sums = outcome.sums,
+          .digest = outcome.digest,
           .iteration_s = outcome.iteration_s,
           .members = outcome.members,
           .is_masked = outcome.is_masked};

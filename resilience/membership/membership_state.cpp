@@ -7,13 +7,13 @@ namespace tenax::resilience {
 
 MembershipState::MembershipState(MembershipOptions options, const std::vector<Record>& records)
     : options_(std::move(options)),
-      seats_({.replicas = options_.replicas, .build = options_.build, .deck = options_.deck}) {
+      seats_({.replicas = options_.replicas, .build = options_.build, .deck = options_.deck}),
+      vote_(options_.digest_steps) {
   for (const Record& record : records) steps_.add(record);
   if (steps_.epoch())
     for (const EpochRecord::Member& member : steps_.epoch()->members) members_.push_back(member.id);
-  std::vector<int> ring;
-  for (const ReplicaId& id : members_) ring.push_back(id.replica);
-  squares_.begin(std::move(ring), {});  // who votes shows with their commits
+  // Who votes shows with their commits. What an earlier service has not compared any more is not trusted.
+  vote_.trust(std::max<std::int64_t>(0, steps_.done() - options_.digest_steps));
   for (const ReplicaId& id : steps_.newest_members())
     seats_.lose(is_member(id) ? ReplicaId{id.replica, id.incarnation - 1} : id);
 }
@@ -52,11 +52,9 @@ void MembershipState::begin(const Epoch& epoch, double now, double reconfigure_s
 std::vector<PeerId> MembershipState::enroll(const Epoch& epoch) {
   members_.clear();
   std::vector<PeerId> peers;
-  std::vector<int> ring;
   std::set<int> holders;
   for (const EpochMember& member : epoch.members) {
     members_.push_back(member.id);
-    ring.push_back(member.id.replica);
     if (!member.is_behind) holders.insert(member.id.replica);
     Seat& seat = *seats_.of(member.id);
     seat.epoch = epoch.number;
@@ -65,7 +63,8 @@ std::vector<PeerId> MembershipState::enroll(const Epoch& epoch) {
     seat.needs_change = seat.is_restoring = false;
     peers.push_back(seat.peer);
   }
-  squares_.begin(std::move(ring), std::move(holders));
+  if (epoch.reason == EpochReason::start) vote_.trust(epoch.from_step);
+  vote_.begin(std::move(holders));
   return peers;
 }
 
@@ -78,9 +77,28 @@ void MembershipState::commit(ReplicaId sender, const CommitRecord& commit, doubl
     record(commit);
   }
   if (commit.epoch != epoch()) return;
-  for (const int replica : squares_.add(commit.step, sender.replica, commit.squares))
-    for (const ReplicaId& id : std::vector<ReplicaId>(members_))
-      if (id.replica == replica) lose(id, LossReason::diverged, now);
+  if (const auto dissent = vote_.add(commit.step, sender.replica, {commit.squares, commit.sums, commit.digest}))
+    convict(*dissent, now);
+}
+
+// Where nobody can say which are right, nobody is left to go on: all load a checkpoint of when they were equal.
+void MembershipState::convict(const Dissent& dissent, double now) {
+  const auto is_named = [&](int replica) {
+    return std::find(dissent.replicas.begin(), dissent.replicas.end(), replica) != dissent.replicas.end();
+  };
+  StateCorrupt corrupt{.by = dissent.by,
+                       .replicas = {},
+                       .is_tie = dissent.is_tie,
+                       .trusted = dissent.trusted,
+                       .distrusts_checkpoints = dissent.is_tie || is_named(writer_),
+                       .commits = steps_.done() - dissent.trusted,
+                       .right = dissent.right,
+                       .wrong = dissent.wrong};
+  for (const ReplicaId& id : members_)
+    if (is_named(id.replica)) corrupt.replicas.push_back(id);
+  tell(corrupt);
+  for (const ReplicaId& id : dissent.is_tie ? std::vector<ReplicaId>(members_) : corrupt.replicas)
+    lose(id, LossReason::corrupt, now);
 }
 
 void MembershipState::void_from(std::int64_t done, double now) {

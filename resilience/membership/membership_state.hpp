@@ -11,7 +11,7 @@
 #include "resilience/membership/committed_steps.hpp"
 #include "resilience/membership/seats.hpp"
 #include "resilience/membership/service_output.hpp"
-#include "resilience/membership/squares_check.hpp"
+#include "resilience/membership/state_vote.hpp"
 #include "resilience/membership/suspicions.hpp"
 
 namespace tenax::resilience {
@@ -27,6 +27,7 @@ struct MembershipOptions {
   double suspect_s = 0.3;
   /// A service that starts again waits so long for the members of the last epoch.
   double recovery_s = 5;
+  std::int64_t digest_steps = 0;        ///< StateVote
   double unix_time_of_zero = 0;         ///< UNIX seconds at `now` = 0
   std::vector<std::string> zones = {};  ///< of each replica; none: all are near each other
 };
@@ -64,7 +65,7 @@ class MembershipState {
   void dissolve();
 
   /// Records a member's commit, unless it is known. A replica whose record is wrong, or whose Σg²
-  /// differs, is lost.
+  /// or state differs, is lost.
   void commit(ReplicaId sender, const CommitRecord& commit, double now);
   /// Records that steps ≥ `done` are void, if any are committed.
   void void_from(std::int64_t done, double now);
@@ -89,12 +90,13 @@ class MembershipState {
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(steps_, seats_, members_, writer_, squares_, suspicions_);
+    see(steps_, seats_, members_, writer_, vote_, suspicions_);
   }
 
  private:
   std::vector<PeerId> enroll(const Epoch& epoch);
   std::string host_of(ReplicaId id) const;
+  void convict(const Dissent& dissent, double now);
   void evict(const Seat& seat, const std::string& reason);
   void record(const Record& record);
   double unix_time(double now) const { return options_.unix_time_of_zero + now; }
@@ -105,7 +107,7 @@ class MembershipState {
   std::vector<ReplicaId> members_;
   int writer_ = -1;
   std::optional<double> broken_since_s_;
-  SquaresCheck squares_;
+  StateVote vote_;
   Suspicions suspicions_;
   ServiceOutput output_;
 };

@@ -84,6 +84,9 @@ void visit_fields(Fields& fields, Commit& message) {
   fields("grad_norm", message.record.grad_norm);
   fields("lr", message.record.lr);
   fields("squares", message.record.squares);
+  fields("sums", message.record.sums.sum);
+  fields("placed_sums", message.record.sums.placed);
+  fields("digest", message.record.digest);
   fields("iteration_s", message.record.iteration_s);
   fields("members", message.record.members);
   fields("is_masked", message.record.is_masked);

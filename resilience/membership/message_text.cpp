@@ -39,6 +39,14 @@ class Writer {
       object_.add(name, value);
   }
   void operator()(const char* name, std::uint64_t bits) { object_.add(name, io::checksum_text(bits)); }
+  /// Absent: an empty list.
+  void operator()(const char* name, const std::optional<StateDigest>& digest) {
+    std::vector<std::string> words;
+    if (digest)
+      for (const PlacedSum& part : digest->parts)
+        for (const std::uint64_t sum : {part.sum, part.placed}) words.push_back(io::checksum_text(sum));
+    object_.add(name, words);
+  }
   void operator()(const char* name, const std::vector<Part>& parts) { add_list(name, parts); }
   void operator()(const char* name, const std::vector<EpochMember>& members) { add_list(name, members); }
   void operator()(const char* name, const std::vector<MemberTimes>& times) { add_list(name, times); }
@@ -92,6 +100,16 @@ class Reader {
     std::string text;
     (*this)(name, text);
     bits = io::parse_checksum(text);
+  }
+  void operator()(const char* name, std::optional<StateDigest>& digest) {
+    std::vector<std::string> words;
+    (*this)(name, words);
+    if (words.empty()) return digest.reset();
+    digest.emplace();
+    if (words.size() != 2 * StateDigest::kParts) refuse(name, "a digest");
+    auto word = words.begin();
+    for (PlacedSum& part : digest->parts)
+      for (std::uint64_t* sum : {&part.sum, &part.placed}) *sum = io::parse_checksum(*word++);
   }
   void operator()(const char* name, std::vector<std::string>& values) {
     for (const json& item : field(name, "a list", &json::is_array)) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "resilience/membership/epoch.hpp"
+#include "resilience/membership/state_digest.hpp"
 
 namespace tenax::resilience {
 
@@ -30,6 +32,10 @@ struct CommitRecord {
   std::vector<Part> parts = {};            ///< tile the step's samples
   double loss = 0, grad_norm = 0, lr = 0;  ///< NaN where there is none (emulated device)
   std::uint64_t squares = 0;               ///< the bits of Σg², by which replicas are compared
+  PlacedSum sums = {};                     ///< of the bits of each place's; the ledger does not keep it
+  /// Of a slice of the state with which the step began (replicas.digest_steps); absent where the sender has none. Read from the
+  /// ledger it has its checksum alone.
+  std::optional<StateDigest> digest = {};
   /// What the step took the slowest of those that computed it, its waiting for others apart. 0 = not
   /// known. The ledger does not keep it.
   double iteration_s = 0;

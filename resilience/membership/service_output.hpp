@@ -11,15 +11,17 @@
 #include "resilience/membership/records.hpp"
 #include "resilience/membership/seats.hpp"
 #include "resilience/membership/service_messages.hpp"
+#include "resilience/membership/state_vote.hpp"
 
 namespace tenax::resilience {
 
 /// exit: its processes ended; silent: not heard of for too long; connection: its link closed, or
-/// others cannot reach it; diverged: its Σg² differs; given_up: it is not started again; hang: a rank of it is to blame
-/// that the run stands still.
-enum class LossReason { exit, silent, connection, diverged, given_up, hang };
+/// others cannot reach it; diverged: its commit contradicts the ledger; given_up: it is not started again; hang: a rank of it is to blame
+/// that the run stands still;
+/// corrupt: its state or its sums are wrong, or may be.
+enum class LossReason { exit, silent, connection, diverged, given_up, hang, corrupt };
 constexpr const char* name_of(LossReason reason) {
-  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up", "hang"};
+  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up", "hang", "corrupt"};
   return kNames[static_cast<int>(reason)];
 }
 
@@ -31,6 +33,18 @@ struct ReplicaLost {
   LossReason reason = LossReason::exit;
   double detect_s = 0;  ///< since it was heard of last
   int rank = -1;        ///< the one that was missed first; −1: unknown
+};
+
+/// Replicas that were equal differ. Those named are lost next.
+struct StateCorrupt {
+  CorruptBy by = CorruptBy::squares;
+  std::vector<ReplicaId> replicas;  ///< that are wrong; is_tie: nobody can say which of them are
+  bool is_tie = false;
+  std::int64_t trusted = 0;         ///< the state after so many steps was equal on all
+  /// No checkpoint of more steps may be taken for right.
+  bool distrusts_checkpoints = false;
+  std::int64_t commits = 0;  ///< that count, to which it contributed since
+  StateEvidence right = {}, wrong = {};  ///< what most have, and what they do not
 };
 
 struct EpochBegan {
@@ -89,7 +103,7 @@ struct MembersAwaited {
 };
 
 using ServiceEvent =
-    std::variant<ReplicaLost, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided, StepValidated,
+    std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided, StepValidated,
                  CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved>;
 
 struct OutgoingMessage {

@@ -15,6 +15,7 @@ io::LedgerCommit to_line(const CommitRecord& record) {
                         .grad_norm = record.grad_norm,
                         .lr = record.lr,
                         .squares = record.squares};
+  if (record.digest) line.digest = record.digest->checksum();
   for (const Part& part : record.parts) line.parts.push_back({part.replica, part.first, part.count});
   return line;
 }
@@ -40,6 +41,7 @@ CommitRecord of_line(const io::LedgerCommit& line) {
                       .grad_norm = line.grad_norm,
                       .lr = line.lr,
                       .squares = line.squares};
+  if (line.digest) record.digest.emplace().parts[0].sum = *line.digest;
   for (const auto& part : line.parts)
     record.parts.push_back({static_cast<int>(part.replica), part.first, part.count});
   return record;

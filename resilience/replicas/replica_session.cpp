@@ -204,6 +204,8 @@ StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
   outcome.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
   outcome.lr = agreed.learning_rate;
   outcome.squares = std::bit_cast<std::uint64_t>(agreed.squares);
+  outcome.sums = agreed.placed_squares;
+  outcome.digest = own_.digest;
   return outcome;
 }
 

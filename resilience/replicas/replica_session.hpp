@@ -42,6 +42,7 @@ struct OwnShare {
   double iteration_s = 0;  ///< what a step takes it, its waiting for others apart
   double exchange_s = 0;   ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
   bool is_masked = false;  ///< something else than training took part of that time
+  std::optional<StateDigest> digest = {};  ///< CommitRecord::digest, of all its ranks; told with the commit
 };
 
 /// One step is: begin(), start() for each piece, wait_for_pieces(), conclude(); then an update, if
@@ -85,6 +86,7 @@ class ReplicaSession {
     bool has_all_sums = false, has_state = false;  ///< on every rank
     double tokens = 0;                             ///< of the step, over all replicas
     double squares = 0;                            ///< Σ g² of the sums over replicas
+    PlacedSum placed_squares = {};                 ///< CommitRecord::sums
     double learning_rate = 0;
   };
   /// Collective: the end of a step.

@@ -104,6 +104,16 @@ TEST(HostPool, sets_a_host_aside_on_which_replicas_died_twice_in_an_hour) {
   EXPECT_EQ(pool.set_aside(), std::vector<std::string>{"b"});
 }
 
+TEST(HostPool, moves_a_replica_that_computed_wrongly_at_once_and_leaves_the_host_to_others) {
+  HostPool pool = pool_of({"a", "b", "spare"}, {}, 2, 1);
+  EXPECT_FALSE(pool.on_death(1, "b", 0, true));
+  EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"spare", 1}}));
+  EXPECT_TRUE(pool.set_aside().empty());
+  HostPool full = pool_of({"a", "b"}, {}, 2, 1);
+  EXPECT_FALSE(full.on_death(1, "b", 0, true));
+  EXPECT_EQ(full.hosts_of(1), (std::vector<HostSlots>{{"b", 1}}));
+}
+
 TEST(HostPool, keeps_a_host_that_none_can_replace) {
   HostPool pool = pool_of({"a:2", "b:2", "small"}, {}, 2, 2);
   for (int death = 0; death < 5; ++death) EXPECT_FALSE(pool.on_death(0, "a", death));

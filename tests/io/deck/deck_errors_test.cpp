@@ -185,9 +185,6 @@ std::vector<Mistake> keys_of_later_versions() {
   const std::string refused = " is not supported by this version of tenax: ";
   return {
       {with("[replicas]\nwarm_spares = 2\n"), {}, "DECK:16:1: replicas.warm_spares = 2" + refused},
-      {kSmallDeck,
-       {"replicas.digest_steps=2"},
-       "command line: replicas.digest_steps: replicas.digest_steps = 2" + refused},
   };
 }
 

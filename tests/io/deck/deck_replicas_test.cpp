@@ -129,7 +129,7 @@ std::vector<Mistake> mistakes_of_keys() {
 
 std::vector<Mistake> later_keys() {
   std::vector<Mistake> mistakes;
-  for (const char* given : {"warm_spares=1", "state_interfaces=[eth1]", "digest_steps=0"}) {
+  for (const char* given : {"warm_spares=1", "state_interfaces=[eth1]"}) {
     const std::string key = std::string(given).substr(0, std::string(given).find('='));
     mistakes.push_back({kReplicas,
                         {std::string("replicas.") + given},
@@ -203,17 +203,22 @@ std::vector<Mistake> mistakes_of_faults() {
   };
 }
 
-/// Right, and yet refused.
-std::vector<Mistake> later_faults() {
-  const std::string refused = " is not supported by this version of tenax";
-  const auto kind = [&](const std::string& name, const std::string& lines) {
-    return Mistake{kFault + "kind = \"" + name + "\"\n" + lines,
-                   {},
-                   "DECK:18:1: inject.0.kind = \"" + name + "\"" + refused};
-  };
+std::vector<Mistake> mistakes_of_bit_flips() {
+  const std::string flip = kFault + "kind = \"bit_flip\"\n", there = flip + "replica = 1\nrank = 0\n";
+  const std::string named = there + "tensor = \"wte.weight\"\n";
   return {
-      kind("bit_flip",
-           "replica = 1\nrank = 0\ntensor = \"wte.weight\"\npart = \"sum\"\nelement = 7\nbit = 31\n"),
+      {flip + "tensor = \"wte.weight\"\n", {}, "DECK:18:1: a bit_flip needs inject.0.replica = 0 or more"},
+      {flip + "replica = 2\n",
+       {},
+       "DECK:19:1: inject.0.replica = 2 is outside of the run: it has 2 replicas"},
+      {flip + "replica = 1\nrank = 1\n", {}, "DECK:20:1: inject.0.rank = 1 is outside of the replica"},
+      {there, {}, "DECK:18:1: a bit_flip needs inject.0.tensor"},
+      {named + "part = \"exp_avg_sq\"\n",
+       {"optimizer.kind=lion"},
+       "DECK:22:1: inject.0.part = \"exp_avg_sq\" needs optimizer.kind = \"adamw\""},
+      {named,
+       {"device.kind=cuda"},
+       "DECK:18:1: inject.0.kind = \"bit_flip\": bits are flipped in the memory"},
   };
 }
 
@@ -244,6 +249,14 @@ TEST(ReplicasDeck, takes_hangs) {
   EXPECT_EQ(deck_of(kReplicas, {"replicas.hang_factor=2.5"}).replicas.hang_factor, 2.5);
 }
 
+TEST(ReplicasDeck, takes_bit_flips_and_digests) {
+  const std::string flip = kFault + "kind = \"bit_flip\"\nreplica = 1\nrank = 0\ntensor = \"wte.weight\"\n";
+  for (const char* part : {"weight", "exp_avg", "exp_avg_sq", "own_sum", "sum"})
+    EXPECT_NO_THROW(deck_of(flip + "part = \"" + part + "\"\nelement = 7\nbit = 31\nrepeat = true\n"));
+  EXPECT_NO_THROW(deck_of(flip + "part = \"exp_avg\"\n", {"optimizer.kind=lion"}));
+  EXPECT_EQ(deck_of(kReplicas, {"replicas.digest_steps=0"}).replicas.digest_steps, 0);
+}
+
 TEST(ReplicasDeck, takes_faults_of_replicas) {
   const std::string process =
       "replica = 0\nrank = -1\nsignal = \"STOP\"\nstop_s = 0.5\npoint = \"vote\"\nrepeat = true\n";
@@ -261,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(later, ReplicasDeckMistakes, testing::ValuesIn(later_ke
 INSTANTIATE_TEST_SUITE_P(stores, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_stores()));
 INSTANTIATE_TEST_SUITE_P(faults, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_faults()));
 INSTANTIATE_TEST_SUITE_P(hangs, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_hangs()));
-INSTANTIATE_TEST_SUITE_P(later_faults, ReplicasDeckMistakes, testing::ValuesIn(later_faults()));
+INSTANTIATE_TEST_SUITE_P(bit_flips, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_bit_flips()));
 
 }  // namespace
 }  // namespace tenax::io::test

@@ -40,7 +40,10 @@ std::vector<std::string> context_of(const DeckKey& key) {
   if (key.name == "path") context[1] = "inject.0.kind=link_down";
   if (key.name == "replicas") context.emplace_back("parallel.replicas=2");
   if (key.name == "factor") context = {"inject.0.kind=slow_compute", "inject.0.rank=0"};
-  if (is_of("bit_flip")) context = {"inject.0.kind=bit_flip"};
+  if (is_of("bit_flip")) {
+    context = {"inject.0.kind=bit_flip", "inject.0.replica=0"};
+    if (key.name != "tensor") context.emplace_back("inject.0.tensor=wte.weight");
+  }
   return context;
 }
 

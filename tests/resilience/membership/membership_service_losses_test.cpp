@@ -137,6 +137,12 @@ TEST(MembershipService, builds_the_epoch_anew_when_an_exchange_fails_and_nobody_
   EXPECT_TRUE(bench.events<ReplicaLost>().empty());
 }
 
+StateDigest digest_of(std::uint64_t number) {
+  StateDigest digest;
+  digest.parts[0].add(number, 1);
+  return digest;
+}
+
 TEST(MembershipService, loses_the_replica_whose_gradients_differ) {
   ServiceBench bench(3);
   bench.start(3);
@@ -145,7 +151,48 @@ TEST(MembershipService, loses_the_replica_whose_gradients_differ) {
   bench.commit(k2, 0, 7);
   ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
   EXPECT_EQ(bench.events<ReplicaLost>()[0].id, k1);
-  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::diverged);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::corrupt);
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  const StateCorrupt corrupt = bench.events<StateCorrupt>()[0];
+  EXPECT_EQ(corrupt.by, CorruptBy::squares);
+  EXPECT_EQ(corrupt.replicas, std::vector<ReplicaId>{k1});
+  EXPECT_EQ(corrupt.commits, 1);
+  EXPECT_FALSE(corrupt.is_tie || corrupt.distrusts_checkpoints);
+}
+
+TEST(MembershipService, loses_the_replica_whose_state_differs_and_distrusts_what_it_wrote) {
+  ServiceBench bench(3);
+  bench.start(3, 5);
+  for (const ReplicaId& id : {k0, k1, k2}) bench.commit(id, 5, 7, digest_of(1));
+  EXPECT_TRUE(bench.events<StateCorrupt>().empty());
+  for (const ReplicaId& id : {k0, k1, k2}) bench.commit(id, 6, 7, digest_of(id == k0 ? 3 : 2));
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  const StateCorrupt corrupt = bench.events<StateCorrupt>()[0];
+  EXPECT_EQ(corrupt.by, CorruptBy::digest);
+  EXPECT_EQ(corrupt.replicas, std::vector<ReplicaId>{k0});
+  EXPECT_TRUE(corrupt.distrusts_checkpoints);
+  EXPECT_EQ(corrupt.trusted, 5);  // that slice was not compared before
+  EXPECT_EQ(corrupt.commits, 2);
+  bench.report(k1, 7, 6);
+  bench.report(k2, 7, 6);
+  EXPECT_EQ(replicas_of(bench.epoch()), (Replicas{1, 2}));
+  EXPECT_TRUE(bench.events<StepsVoided>().empty());
+}
+
+TEST(MembershipService, loses_all_where_nobody_can_say_who_is_right_and_goes_back) {
+  ServiceBench bench(2);
+  bench.start(2, 5);
+  bench.commit(k0, 5, 7, digest_of(1));
+  bench.commit(k1, 5, 7, digest_of(2));
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  const StateCorrupt corrupt = bench.events<StateCorrupt>()[0];
+  EXPECT_TRUE(corrupt.is_tie && corrupt.distrusts_checkpoints);
+  EXPECT_EQ(corrupt.trusted, 5);
+  EXPECT_EQ(bench.events<ReplicaLost>().size(), 2u);
+  bench.come({0, 2});
+  bench.say({0, 2}, Restored{3, 12});
+  EXPECT_EQ(bench.events<StepsVoided>().back().void_from, 3);
+  EXPECT_EQ(bench.epoch().from_step, 3);
 }
 
 }  // namespace

@@ -299,7 +299,8 @@ void MembershipWorld::drain_service() {
 
 void MembershipWorld::handle(const ServiceEvent& event) {
   if (const auto* lost = std::get_if<ReplicaLost>(&event)) {
-    check(lost->reason != LossReason::diverged, "a sound replica is taken for one that diverged");
+    check(lost->reason != LossReason::diverged && lost->reason != LossReason::corrupt,
+          "a sound replica is taken for one that diverged");
     for (Process& it : state_.processes) it.is_lost |= it.id == lost->id;
   }
   if (const auto* gone = std::get_if<StepsVoided>(&event))

@@ -24,6 +24,8 @@ std::vector<MemberMessage> member_messages() {
                             .grad_norm = 1e-300,
                             .lr = 3e-4,
                             .squares = 0xFFFFFFFFFFFFFFFF,
+                            .sums = {0xFFFFFFFFFFFFFFFE, 3},
+                            .digest = StateDigest{{{{0xFFFFFFFFFFFFFFFD, 1}, {2, 3}, {4, 5}}}},
                             .iteration_s = 0.2,
                             .members = {{.replica = 1, .iteration_s = 0.2, .exchange_s = 1e-4}}};
   return {CheckIn{.id = {1, 2},
@@ -104,6 +106,8 @@ TEST(MessageText, keeps_numbers_bit_for_bit) {
   EXPECT_EQ(after.time, before.time);
   EXPECT_EQ(after.grad_norm, before.grad_norm);
   EXPECT_EQ(after.squares, before.squares);
+  EXPECT_EQ(after.sums, before.sums);
+  EXPECT_EQ(after.digest, before.digest);
   EXPECT_EQ(after.parts, before.parts);
 }
 

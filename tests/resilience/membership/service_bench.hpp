@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@ class ServiceBench {
     options.deck = "d";
     options.samples = {.global_batch = 2 * replicas, .replicas = replicas};
     options.train_steps = 100;
+    options.digest_steps = 4;
     return options;
   }
 
@@ -75,7 +77,8 @@ class ServiceBench {
                    .has_begun = !parts.empty(),
                    .parts = std::move(parts)});
   }
-  void commit(ReplicaId id, std::int64_t step, std::uint64_t squares = 1) {
+  void commit(ReplicaId id, std::int64_t step, std::uint64_t squares = 1,
+              const std::optional<StateDigest>& digest = {}) {
     const std::int64_t batch = count_samples(epoch().parts);
     std::vector<Part> parts = epoch().parts;
     for (Part& part : parts) part.first += step * batch - epoch().first_sample;
@@ -83,7 +86,8 @@ class ServiceBench {
                     .epoch = epoch().number,
                     .first_sample = step * batch,
                     .parts = parts,
-                    .squares = squares}});
+                    .squares = squares,
+                    .digest = digest}});
   }
   /// `seconds` pass; all replicas of `alive` give signs of life.
   void pass(double seconds, const std::vector<ReplicaId>& alive) {

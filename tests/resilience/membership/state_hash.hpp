@@ -90,6 +90,7 @@ class StateHash {
   void add(const CommitRecord& record) {
     (*this)(record.step, record.epoch, record.first_sample, record.parts, record.squares);
   }
+  void add(const StateEvidence& evidence) { (*this)(evidence.squares); }  // these machines have no digests
   void add(const Commit& commit) { add(commit.record); }
   void add(const Epoch& epoch) {
     (*this)(epoch.number, epoch.from_step, epoch.first_sample, epoch.members, epoch.parts, epoch.writer,

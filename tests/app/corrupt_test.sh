@@ -1,0 +1,62 @@
+# Bits that turn in one of 2, 3 or 4 replicas: the right place is named, and no other; all replicas are equal afterwards, and
+# each sample counts once.
+source "$(dirname "$0")/common.sh"
+steps=40
+usual="run.train_steps=$steps optimizer.adam_eps=1e-4 optimizer.lr_decay_steps=$steps checkpoint.interval=5 checkpoint.keep=0
+  replicas.heartbeat_ms=50 replicas.digest_steps=6"
+
+# launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
+launch() {
+  local name=$1 lines=$2 status=0
+  shift 2
+  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
+  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
+  timeout 120 "$TENAX" launch $name.toml run.name=$name $usual "$@" >$name.out 2>$name.err </dev/null || status=$?
+  [ $status = 0 ] || { tail -n 30 $name.out $name.err >&2; fail "launch $name: status $status"; }
+  "$TENAX" audit runs/$name >$name.audit || fail "audit of $name: $(cat $name.audit)"
+}
+of() { grep -c "$2" runs/$1/events.jsonl || true; }  # NAME WHAT
+# The digests and squares of the steps that count since step FROM are those of the quiet run: the states are.
+same_state() {  # NAME REPLICAS
+  "$TENAX" export runs/$1 --out $1.safetensors >$1.export 2>&1 || fail "export of $1: $(cat $1.export)"
+  claim weights $1.safetensors quiet-$2.safetensors 1e-5
+}
+quiet() {  # REPLICAS override…
+  local replicas=$1
+  shift
+  launch quiet-$replicas "" parallel.replicas=$replicas "$@"
+  [ "$(of quiet-$replicas corrupt)" = 0 ] || fail "a sound run has corrupt replicas: $(grep corrupt runs/quiet-$replicas/events.jsonl)"
+  [ "$(grep -c '"digest"' runs/quiet-$replicas/ledger.jsonl)" = $steps ] || fail "commits without digests"
+  "$TENAX" export runs/quiet-$replicas --out quiet-$replicas.safetensors >quiet.export 2>&1 || fail "$(cat quiet.export)"
+}
+# flip NAME REPLICAS REPLICA RANK PART TENSOR KEYS override…: in step 12.
+flip() {
+  local name=$1 replicas=$2 replica=$3 rank=$4 part=$5 tensor=$6 keys=$7
+  shift 7
+  launch $name "kind = \"bit_flip\"; from_step = 12; replica = $replica; rank = $rank; part = \"$part\"; tensor = \"$tensor\"$keys" \
+    parallel.replicas=$replicas "$@"
+  ls runs/$name/replica-$replica/inject-0.rank-$rank >/dev/null || fail "$name: no bit has turned"
+  [ "$(of $name '"event": "corrupt"')" = 1 ] || fail "$name: not one event: $(grep -E 'corrupt|lost' runs/$name/events.jsonl)"
+}
+# named NAME REPLICA RANK PART TENSOR BY: it alone is lost, soon.
+named() {
+  local event
+  event=$(grep '"event": "corrupt"' runs/$1/events.jsonl)
+  for what in "\"replica\": $2," "\"rank\": $3," "\"part\": \"$4\"" "\"tensor\": \"$5\"" "\"by\": \"$6\"" '"host": "..*"'; do
+    grep -q "$what" <<<"$event" || fail "$1: no $what in $event"
+  done
+  [ "$(of $1 '"event": "replica_lost"')" = 1 ] || fail "$1: $(grep replica_lost runs/$1/events.jsonl)"
+  [ "$(of $1 "\"replica_lost\", \"replica\": $2.*\"reason\": \"corrupt\"")" = 1 ] || fail "$1: $(grep replica_lost runs/$1/events.jsonl)"
+  local commits
+  commits=$(grep -o '"commits": [0-9]*' <<<"$event" | grep -o '[0-9]*$')
+  [ "$commits" -le 16 ] || fail "$1: found after $commits commits"
+  echo "ok $1: $(grep -o '"rank.*' <<<"$event")"
+}
+
+quiet 3
+flip weight 3 1 0 weight h.1.attn.c_attn.weight "; bit = 20"
+named weight 1 0 weight h.1.attn.c_attn.weight digest
+flip first 3 0 0 exp_avg ln_f.bias "; element = 5; bit = 25"
+named first 0 0 exp_avg ln_f.bias digest
+flip sum 3 2 0 sum h.0.mlp.c_fc.weight "; element = 77; bit = 28"
+named sum 2 0 sum h.0.mlp.c_fc.weight squares
