@@ -57,6 +57,13 @@ std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {
   return rounds;
 }
 
+std::int64_t LoopPeers::own_samples() const {
+  std::int64_t samples = 0;
+  for (const resilience::Part& part : work_.plan.parts)
+    if (part.replica == work_.replica) samples += part.count;
+  return samples;
+}
+
 std::int64_t LoopPeers::usual_samples() const {
   const parallel::Layout& layout = replica_.layout();
   return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
@@ -86,15 +93,38 @@ void LoopPeers::conclude_round(const StepRound& round) {
   if (round.adds) replica_.add_kept_sums();
 }
 
-// The loss, and the digest of the state.
+// The loss, the own squares, and the digest of the state.
 resilience::OwnShare LoopPeers::sum_own_share() {
-  std::vector<double> sums = {replica_.loss() + rounds_.earlier_loss()};
-  std::optional<resilience::StateDigest> digest;
-  if (state_ && !work_.plan.is_behind) digest = state_->digest(work_.plan.step);
+  using resilience::PlacedSum;
+  using resilience::StateDigest;
+  resilience::OwnSquares own;
+  std::optional<StateDigest> digest;
+  if (state_ && !work_.plan.is_behind) {
+    own = state_->own_squares();
+    digest = state_->digest(work_.plan.step);
+  }
+  std::vector<double> sums = {replica_.loss() + rounds_.earlier_loss(), own.squares};
+  std::ranges::copy(own.sums.addends(), std::back_inserter(sums));
   if (digest) std::ranges::copy(digest->addends(), std::back_inserter(sums));
   replica_.sum_over_ranks(sums);
-  if (digest) digest = resilience::StateDigest::of_addends(std::span(sums).subspan(1));
-  return {.loss = sums[0], .digest = digest};
+  const auto rest = std::span(sums).subspan(2);
+  own_ = {.squares = sums[1], .sums = PlacedSum::of_addends(rest)};
+  if (digest) digest = StateDigest::of_addends(rest.subspan(PlacedSum::kAddends));
+  return {.loss = sums[0], .own = own_, .usual = usual_.value(), .digest = digest};
+}
+
+// The samples in doubt take the place of this replica's own, which it computes again where the step is repeated.
+resilience::OwnSquares LoopPeers::compute_again(const resilience::Doubt& doubt, const ComputeAgain& compute) {
+  resilience::OwnSquares own;
+  if (doubt.verifier != work_.replica) return own;
+  announces_ = false;
+  rounds_ = {};
+  compute({doubt.part.first, doubt.part.count});
+  if (state_) own = state_->own_squares();
+  std::vector<double> sums = {own.squares};
+  std::ranges::copy(own.sums.addends(), std::back_inserter(sums));
+  replica_.sum_over_ranks(sums);
+  return {.squares = sums[0], .sums = resilience::PlacedSum::of_addends(std::span(sums).subspan(1))};
 }
 
 void LoopPeers::wait_for_sums(bool is_masked) {
@@ -118,18 +148,20 @@ void LoopPeers::fill(StepBallot& ballot) const {
 }
 
 // A signal asks for the end of the whole run, which comes as an order.
-void LoopPeers::conclude(StepVote& vote, double learning_rate) {
+void LoopPeers::conclude(StepVote& vote, double learning_rate, const ComputeAgain& compute) {
   if (!session_) return;
   if (vote.signalled) session_->ask_stop();
   agreed_exchange_s_ = vote.exchange_s;
   const auto tokens = static_cast<double>(step_tokens());
   const double since_s = steady_now_s();
-  const resilience::StepTotals totals = session_->conclude({.has_all_sums = vote.has_all_sums,
-                                                            .has_state = vote.has_state,
-                                                            .tokens = tokens,
-                                                            .squares = vote.squares,
-                                                            .placed_squares = vote.placed_squares,
-                                                            .learning_rate = learning_rate});
+  resilience::StepTotals totals = session_->conclude({.has_all_sums = vote.has_all_sums,
+                                                      .has_state = vote.has_state,
+                                                      .tokens = tokens,
+                                                      .squares = vote.squares,
+                                                      .placed_squares = vote.placed_squares,
+                                                      .learning_rate = learning_rate});
+  if (totals.doubt) totals = session_->settle(compute_again(*totals.doubt, compute));
+  if (totals.is_complete) usual_.add(own_samples(), own_.squares);
   waited_s_ = steady_now_s() - since_s;
   vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
   vote.updates = totals.updates;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -48,8 +49,10 @@ class LoopPeers {
 
   /// Fills in what this rank says of the others. Not collective.
   void fill(StepBallot& ballot) const;
+  /// Computes samples of the step's once more, as they were: the own sums are theirs then.
+  using ComputeAgain = std::function<void(parallel::SampleRange samples)>;
   /// Changes what the replica's vote says into what all replicas' says.
-  void conclude(StepVote& vote, double learning_rate);
+  void conclude(StepVote& vote, double learning_rate, const ComputeAgain& compute);
 
   /// How long the step took that began and ended at these times, without waiting for others.
   double finish_iteration(double begin_s, double end_s);
@@ -69,7 +72,9 @@ class LoopPeers {
  private:
   void plan_ahead();
   std::int64_t usual_samples() const;
+  std::int64_t own_samples() const;
   resilience::OwnShare sum_own_share();
+  resilience::OwnSquares compute_again(const resilience::Doubt& doubt, const ComputeAgain& compute);
 
   const io::Deck& deck_;
   parallel::Replica& replica_;
@@ -77,7 +82,9 @@ class LoopPeers {
   PeerState* state_;
   resilience::StepWork work_;
   StepRounds rounds_;
-  bool announces_ = false;  // pieces that are final now are to be summed over the replicas
+  resilience::OwnSquares own_;   // of the step
+  resilience::UsualNorm usual_;  // of this replica
+  bool announces_ = false;       // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;
   bool is_usual_ = true;
   bool is_first_ = false;         // step of an epoch

@@ -59,13 +59,23 @@ std::optional<resilience::StateDigest> PeerState::digest(std::int64_t step) cons
   return digests_->of_step(step);
 }
 
-resilience::PlacedSum PeerState::placed_squares() const {
+resilience::PlacedSum PeerState::placed(const std::vector<parallel::RowSquares>& rows) const {
   resilience::PlacedSum sum;
-  for (const parallel::RowSquares& row : replica_.state().squares_of_rows())
+  for (const parallel::RowSquares& row : rows)
     sum.add(std::bit_cast<std::uint64_t>(row.squares),
             static_cast<std::uint64_t>(
                 places_.place(rank_.world().rank(), replica_.state().table().row(row.row).name)));
   return sum;
 }
+
+resilience::OwnSquares PeerState::own_squares() {
+  const auto& rows =
+      replica_.state().own_squares_of_rows(kernels::Deadline::after_s(rank_.deck().comm.deadline_s));
+  resilience::OwnSquares own{.squares = 0, .sums = placed(rows)};
+  for (const parallel::RowSquares& row : rows) own.squares += row.squares;
+  return own;
+}
+
+resilience::PlacedSum PeerState::placed_squares() const { return placed(replica_.state().squares_of_rows()); }
 
 }  // namespace tenax::app

@@ -9,6 +9,7 @@
 #include "parallel/replica/gpt_replica.hpp"
 #include "resilience/faults/bit_flips.hpp"
 #include "resilience/replicas/digest_slices.hpp"
+#include "resilience/replicas/own_norms.hpp"
 
 namespace tenax::app {
 
@@ -27,11 +28,14 @@ class PeerState {
 
   /// Of the state with which `step` begins; absent where the deck wants none.
   std::optional<resilience::StateDigest> digest(std::int64_t step) const;
+  /// Of this rank's part of the own sums, which are final.
+  resilience::OwnSquares own_squares();
   /// Of Σg² of the sums over replicas, after the replica's norm().
   resilience::PlacedSum placed_squares() const;
 
  private:
   std::vector<resilience::FlipTarget> flip_targets() const;
+  resilience::PlacedSum placed(const std::vector<parallel::RowSquares>& rows) const;
 
   const RunRank& rank_;
   parallel::GptReplica& replica_;

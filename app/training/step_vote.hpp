@@ -49,7 +49,7 @@ struct StepVote {
   bool path_failed = false, has_adaptation_events = false;  ///< some rank
   bool has_all_sums = true, has_state = true;               ///< every rank
   double exchange_s = 0;                                    ///< of all ranks together
-  bool updates = true;  ///< false: the replica is behind, and there is nothing to update
+  bool updates = true;                   ///< false: the replica is behind, and there is nothing to update
   resilience::PlacedSum placed_squares;  ///< of all ranks
   resilience::InquiryOrder order;
   bool acts = false;           ///< at this step's end all ranks carry out an action of rank 0

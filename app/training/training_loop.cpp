@@ -216,6 +216,14 @@ void TrainingLoop::compute(const StepRound& round, const kernels::UpdateRule& ru
   peers_.conclude_round(round);
 }
 
+// What another replica has computed, who knows how; nobody's times are those of a step.
+void TrainingLoop::compute_again(parallel::SampleRange samples) {
+  do {
+    parts_.replica.passes(batch(samples), {}, nullptr);
+    parts_.replica.reduce();
+  } while (peers_.must_repeat_passes());
+}
+
 parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
   const HostPhase phase(observation_.profile(), "load data");
   return batches_.training(samples);
@@ -261,7 +269,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   watch_.agree(step_, vote, reports);
   pipeline.report();
   observation_.take_pass_times();
-  peers_.conclude(vote, learning_rate());
+  peers_.conclude(vote, learning_rate(), [this](parallel::SampleRange samples) { compute_again(samples); });
   return vote;
 }
 

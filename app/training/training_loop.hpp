@@ -115,6 +115,7 @@ class TrainingLoop {
   void follow(const resilience::MemberPlan& plan);
   double learning_rate() const;
   parallel::StepBatch batch(parallel::SampleRange samples);
+  void compute_again(parallel::SampleRange samples);
   void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
   void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);

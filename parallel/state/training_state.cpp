@@ -158,7 +158,9 @@ void TrainingState::collect_stretches() {
     std::copy(state.moments.begin(), state.moments.end(), stretches_.back().moments.begin());
     if (row.counted_elsewhere) continue;
     counted_.push_back(state.gradient);
-    if (!shared_memory_.empty()) squares_of_rows_.push_back({state.row, 0});
+    if (shared_memory_.empty()) continue;
+    squares_of_rows_.push_back({state.row, 0});
+    own_counted_.push_back(own_gradient(state));
   }
 }
 
@@ -195,6 +197,14 @@ void TrainingState::start_sum_of_squares() {
   if (squares_of_rows_.empty()) return kernels_.sum_of_squares(stream_, {counted_, &step_->squares});
   for (std::size_t i = 0; i < counted_.size(); ++i)
     kernels_.sum_of_squares(stream_, {std::span(&counted_[i], 1), &squares_of_rows_[i].squares});
+}
+
+const std::vector<RowSquares>& TrainingState::own_squares_of_rows(kernels::Deadline deadline) {
+  own_squares_of_rows_ = squares_of_rows_;
+  for (std::size_t i = 0; i < own_counted_.size(); ++i)
+    kernels_.sum_of_squares(stream_, {std::span(&own_counted_[i], 1), &own_squares_of_rows_[i].squares});
+  stream_.synchronize(deadline);
+  return own_squares_of_rows_;
 }
 
 double TrainingState::squares(kernels::Deadline deadline) {

@@ -128,6 +128,8 @@ class TrainingState {
   double squares(kernels::Deadline deadline);
   /// The same of each stretch that this rank counts, after squares(). SumMemory::apart in host memory; else nothing.
   const std::vector<RowSquares>& squares_of_rows() const { return squares_of_rows_; }
+  /// SumMemory::apart in host memory; else nothing: the same of this replica's own sums, which are final. Waits for them.
+  const std::vector<RowSquares>& own_squares_of_rows(kernels::Deadline deadline);
   /// SumMemory::apart: where this replica's own sums of a stretch of owned() are.
   kernels::Tensor own_gradient(const OwnedState& owned) const {
     return gradients_.part(shards_.row_offset(owned.row) + owned.row_begin, {owned.count});
@@ -177,6 +179,8 @@ class TrainingState {
   std::vector<kernels::UpdateStretch> stretches_;  // aligned with owned_
   std::vector<kernels::Tensor> counted_;           // gradients that are this rank's in the norm
   std::vector<RowSquares> squares_of_rows_;        // of them, where each is told apart
+  std::vector<kernels::Tensor> own_counted_;       // the own sums of these
+  std::vector<RowSquares> own_squares_of_rows_;
   std::vector<std::pair<std::size_t, std::size_t>> owned_of_bucket_;  // [begin, end) in owned_
   std::vector<comm::TransferPtr> gathers_;                            // under way
 };

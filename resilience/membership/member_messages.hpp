@@ -82,6 +82,14 @@ struct Suspect {
   std::string why = {};
 };
 
+/// It ends the step in `epoch` without a result, because of a replica whose sums are wrong.
+struct Accuse {
+  static constexpr const char* kKind = "accuse";
+
+  std::int64_t epoch = 0;
+  Accusation accusation;
+};
+
 /// The answer to Restore.
 struct Restored {
   static constexpr const char* kKind = "restored";
@@ -159,7 +167,8 @@ struct Leave {
   static constexpr const char* kKind = "leave";
 };
 
-using MemberMessage = std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Restored, Saved,
-                                   Validated, Joined, RankLost, ServiceMissed, Observed, StopWish, Leave>;
+using MemberMessage =
+    std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Accuse, Restored, Saved, Validated,
+                 Joined, RankLost, ServiceMissed, Observed, StopWish, Leave>;
 
 }  // namespace tenax::resilience

@@ -47,14 +47,15 @@ struct StepOutcome {
   std::vector<char> whole = {};  ///< is_whole() of each member as exchanged, in ring order
   double time = 0;               ///< UNIX seconds
   double loss = 0, grad_norm = 0, lr = 0;
-  std::uint64_t squares = 0;  ///< the bits of Σg²
-  PlacedSum sums = {};        ///< CommitRecord::sums
+  std::uint64_t squares = 0;               ///< the bits of Σg²
+  PlacedSum sums = {};                     ///< CommitRecord::sums
   std::optional<StateDigest> digest = {};  ///< CommitRecord::digest: this replica's own
-  double iteration_s = 0;     ///< CommitRecord::iteration_s
+  double iteration_s = 0;                  ///< CommitRecord::iteration_s
   std::vector<MemberTimes> members = {};
   bool is_masked = false;
 
   // Where it has not.
+  std::optional<Accusation> accusation = {};  ///< a sum is wrong, and whose
   int suspect = -1;  ///< the replica at which the exchange failed; −1: unknown, or it was frozen
   std::string why = {};
 };

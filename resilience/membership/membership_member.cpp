@@ -117,6 +117,8 @@ bool MembershipMember::on_vote(const StepOutcome& outcome) {
     unacked_.add(commit_of(outcome));
     updates = progress_.complete(outcome.whole);
     send_unacked();
+  } else if (outcome.accusation) {
+    send(Accuse{.epoch = step_epoch_, .accusation = *outcome.accusation});
   } else if (!is_frozen()) {
     send(Suspect{.epoch = epoch_->number, .replica = outcome.suspect, .why = outcome.why});
   }

@@ -166,6 +166,11 @@ void MembershipService::take(Seat& seat, const Suspect& suspect, double now) {
     state_.suspicions().add(seat.id.replica, suspect.replica, now);
 }
 
+// All members say so, the accused one too: the first is believed.
+void MembershipService::take(Seat& seat, const Accuse& accuse, double now) {
+  if (state_.is_member(seat.id) && accuse.epoch == state_.epoch()) state_.convict(accuse.accusation, now);
+}
+
 void MembershipService::take(Seat& seat, const Restored& restored, double /*now*/) {
   if (!seat.is_restoring) return;
   seat.is_restoring = false;

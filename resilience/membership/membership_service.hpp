@@ -70,6 +70,7 @@ class MembershipService {
   void take(Seat& seat, const HoldMissed& missed, double now);
   void take(Seat& seat, const Commit& commit, double now);
   void take(Seat& seat, const Suspect& suspect, double now);
+  void take(Seat& seat, const Accuse& accuse, double now);
   void take(Seat& seat, const Restored& restored, double now);
   void take(Seat& seat, const Saved& saved, double now);
   void take(Seat& seat, const Validated& validated, double now);

@@ -12,7 +12,10 @@ MembershipState::MembershipState(MembershipOptions options, const std::vector<Re
   for (const Record& record : records) steps_.add(record);
   if (steps_.epoch())
     for (const EpochRecord::Member& member : steps_.epoch()->members) members_.push_back(member.id);
-  // Who votes shows with their commits. What an earlier service has not compared any more is not trusted.
+  std::set<int> members;
+  for (const ReplicaId& id : members_) members.insert(id.replica);
+  vote_.begin(std::move(members));
+  // What an earlier service has not compared any more is not trusted.
   vote_.trust(std::max<std::int64_t>(0, steps_.done() - options_.digest_steps));
   for (const ReplicaId& id : steps_.newest_members())
     seats_.lose(is_member(id) ? ReplicaId{id.replica, id.incarnation - 1} : id);
@@ -77,7 +80,8 @@ void MembershipState::commit(ReplicaId sender, const CommitRecord& commit, doubl
     record(commit);
   }
   if (commit.epoch != epoch()) return;
-  if (const auto dissent = vote_.add(commit.step, sender.replica, {commit.squares, commit.sums, commit.digest}))
+  if (const auto dissent =
+          vote_.add(commit.step, sender.replica, {commit.squares, commit.sums, commit.digest}))
     convict(*dissent, now);
 }
 
@@ -99,6 +103,18 @@ void MembershipState::convict(const Dissent& dissent, double now) {
   tell(corrupt);
   for (const ReplicaId& id : dissent.is_tie ? std::vector<ReplicaId>(members_) : corrupt.replicas)
     lose(id, LossReason::corrupt, now);
+}
+
+void MembershipState::convict(const Accusation& accusation, double now) {
+  for (const ReplicaId& id : std::vector<ReplicaId>(members_)) {
+    if (id.replica != accusation.replica || !seats_.of(id)) continue;
+    tell(StateCorrupt{.by = accusation.by,
+                      .replicas = {id},
+                      .trusted = steps_.done(),
+                      .right = {.sums = accusation.right},
+                      .wrong = {.sums = accusation.wrong}});
+    lose(id, LossReason::corrupt, now);
+  }
 }
 
 void MembershipState::void_from(std::int64_t done, double now) {

@@ -67,6 +67,8 @@ class MembershipState {
   /// Records a member's commit, unless it is known. A replica whose record is wrong, or whose Σg²
   /// or state differs, is lost.
   void commit(ReplicaId sender, const CommitRecord& commit, double now);
+  /// The accused member is lost, if it is there.
+  void convict(const Accusation& accusation, double now);
   /// Records that steps ≥ `done` are void, if any are committed.
   void void_from(std::int64_t done, double now);
 

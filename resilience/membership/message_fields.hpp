@@ -100,6 +100,17 @@ void visit_fields(Fields& fields, Suspect& message) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, Accuse& message) {
+  fields("epoch", message.epoch);
+  fields("replica", message.accusation.replica);
+  fields("by", message.accusation.by);
+  fields("right", message.accusation.right.sum);
+  fields("placed_right", message.accusation.right.placed);
+  fields("wrong", message.accusation.wrong.sum);
+  fields("placed_wrong", message.accusation.wrong.placed);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, Restored& message) {
   fields("done", message.done);
   fields("next_sample", message.next_sample);

@@ -27,6 +27,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 const auto& all_of(StepPhase /*phase*/) { return kStepPhases; }
 const auto& all_of(EpochReason /*reason*/) { return kEpochReasons; }
+const auto& all_of(CorruptBy /*by*/) { return kCorruptBys; }
 
 /// Puts fields into a JSON object.
 class Writer {

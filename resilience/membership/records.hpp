@@ -10,6 +10,7 @@
 
 #include "resilience/membership/epoch.hpp"
 #include "resilience/membership/state_digest.hpp"
+#include "resilience/membership/state_vote.hpp"
 
 namespace tenax::resilience {
 
@@ -63,6 +64,13 @@ struct VoidRecord {
   double time = 0;  ///< UNIX seconds
   std::int64_t void_from = 0;
   std::int64_t epoch = 0;  ///< the last one before
+};
+
+/// What a replica summed over its own samples is wrong: another has computed them again. Nothing was committed.
+struct Accusation {
+  int replica = -1;
+  CorruptBy by = CorruptBy::norm;
+  PlacedSum right = {}, wrong = {};  ///< of the bits of Σg² of each place: computed again; its own
 };
 
 using Record = std::variant<CommitRecord, EpochRecord, VoidRecord>;

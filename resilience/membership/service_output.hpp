@@ -21,7 +21,8 @@ namespace tenax::resilience {
 /// corrupt: its state or its sums are wrong, or may be.
 enum class LossReason { exit, silent, connection, diverged, given_up, hang, corrupt };
 constexpr const char* name_of(LossReason reason) {
-  constexpr const char* kNames[] = {"exit", "silent", "connection", "diverged", "given_up", "hang", "corrupt"};
+  constexpr const char* kNames[] = {"exit",     "silent", "connection", "diverged",
+                                    "given_up", "hang",   "corrupt"};
   return kNames[static_cast<int>(reason)];
 }
 
@@ -40,10 +41,10 @@ struct StateCorrupt {
   CorruptBy by = CorruptBy::squares;
   std::vector<ReplicaId> replicas;  ///< that are wrong; is_tie: nobody can say which of them are
   bool is_tie = false;
-  std::int64_t trusted = 0;         ///< the state after so many steps was equal on all
+  std::int64_t trusted = 0;  ///< the state after so many steps was equal on all
   /// No checkpoint of more steps may be taken for right.
   bool distrusts_checkpoints = false;
-  std::int64_t commits = 0;  ///< that count, to which it contributed since
+  std::int64_t commits = 0;              ///< that count, to which it contributed since
   StateEvidence right = {}, wrong = {};  ///< what most have, and what they do not
 };
 
@@ -103,8 +104,8 @@ struct MembersAwaited {
 };
 
 using ServiceEvent =
-    std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided, StepValidated,
-                 CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved>;
+    std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided,
+                 StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

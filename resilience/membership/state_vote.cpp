@@ -28,7 +28,8 @@ void join(std::vector<Camp<Value>>& camps, const Value& value, const StateEviden
 template <class Value>
 std::optional<Dissent> dissent(std::vector<Camp<Value>>& camps) {
   if (camps.size() < 2) return {};
-  std::stable_sort(camps.begin(), camps.end(), [](const auto& a, const auto& b) { return a.votes > b.votes; });
+  std::stable_sort(camps.begin(), camps.end(),
+                   [](const auto& a, const auto& b) { return a.votes > b.votes; });
   Dissent found;
   found.is_tie = camps[0].votes == camps[1].votes;
   for (std::size_t i = found.is_tie ? 0 : 1; i < camps.size(); ++i)

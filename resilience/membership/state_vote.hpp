@@ -14,6 +14,8 @@ namespace tenax::resilience {
 
 /// By what a replica was found out.
 enum class CorruptBy { squares, digest, norm, non_finite };
+inline constexpr CorruptBy kCorruptBys[] = {CorruptBy::squares, CorruptBy::digest, CorruptBy::norm,
+                                            CorruptBy::non_finite};
 constexpr const char* name_of(CorruptBy by) {
   constexpr const char* kNames[] = {"squares", "digest", "norm", "non_finite"};
   return kNames[static_cast<int>(by)];
@@ -22,9 +24,9 @@ constexpr const char* name_of(CorruptBy by) {
 /// What a commit tells of its sender's state.
 struct StateEvidence {
   std::uint64_t squares = 0;  ///< the bits of Σg²
-  PlacedSum sums = {};                ///< of the bits of each place's
-  std::optional<StateDigest> digest;  ///< of the state with which the step began; absent where it has none
-
+  PlacedSum sums = {};        ///< of the bits of each place's
+  std::optional<StateDigest> digest =
+      {};  ///< of the state with which the step began; absent where it has none
 };
 
 /// Replicas that differ.
@@ -34,7 +36,7 @@ struct Dissent {
   /// A replica that has fetched its state since this was equal on all has no vote on it: it may have fetched a wrong one.
   std::vector<int> replicas;
   bool is_tie = false;
-  std::int64_t trusted = 0;  ///< the state after so many steps was equal on all
+  std::int64_t trusted = 0;              ///< the state after so many steps was equal on all
   StateEvidence right = {}, wrong = {};  ///< of one of the most, and of one that differs
 };
 
@@ -64,9 +66,9 @@ class StateVote {
 
   std::int64_t digest_steps_;
   std::set<int> voters_;
-  std::map<int, std::int64_t> joined_;             // by replica: the first step of one that has fetched its state
-  std::map<std::int64_t, Votes> open_;             // by step
-  std::int64_t trusted_ = 0;                       // of slices that have not been compared since
+  std::map<int, std::int64_t> joined_;  // by replica: the first step of one that has fetched its state
+  std::map<std::int64_t, Votes> open_;  // by step
+  std::int64_t trusted_ = 0;            // of slices that have not been compared since
   std::map<std::int64_t, std::int64_t> compared_;  // by slice: the last step at which it was equal on all
 };
 

@@ -77,13 +77,13 @@ kernels::Tensor GradientExchange::totals(std::size_t of_each) {
   return totals_->tensor(kernels::DType::f64, {static_cast<std::int64_t>(count)});
 }
 
-void GradientExchange::start_gather(std::span<const double> own) {
+void GradientExchange::start_gather(std::span<const double> own, int round) {
   assert(!gathering_);
   gathered_ = own.size();
   const kernels::Tensor parts = totals(gathered_);
   std::copy(own.begin(), own.end(),
             parts.as<double>() + static_cast<std::size_t>(group_->index()) * own.size());
-  gathering_ = group_->start_gather({step_, kTotals}, parts);
+  gathering_ = group_->start_gather({step_, kTotals + round}, parts);
 }
 
 std::optional<std::vector<double>> GradientExchange::finish_gather(kernels::Deadline deadline) {

@@ -32,8 +32,8 @@ class GradientExchange {
   /// failure() says why. What broke this rank, or all, is thrown.
   bool finish(kernels::Deadline deadline);
   /// Begins to gather a few numbers of each replica, beside what is under way; each gives as many.
-  /// Once in an epoch and step.
-  void start_gather(std::span<const double> own);
+  /// Once in an epoch, step and round.
+  void start_gather(std::span<const double> own, int round = 0);
   /// The numbers of all replicas, those of one after the other's, in the order of the ring. Nothing
   /// where finish() would say false.
   std::optional<std::vector<double>> finish_gather(kernels::Deadline deadline);

@@ -25,21 +25,56 @@ double unix_time_now_s() {
 }
 
 /// What each replica tells the others in a step.
-enum VoteNumber : std::size_t { kLoss, kIsMasked, kIsWhole, kIteration, kExchange, kVoteNumbers };
+enum VoteNumber : std::size_t {
+  kLoss,
+  kIsMasked,
+  kIsWhole,
+  kIteration,
+  kExchange,
+  kSquares,
+  kUsual,
+  kSums,  // as bits
+  kPlacedSums,
+  kVoteNumbers
+};
 using VoteNumbers = std::array<double, kVoteNumbers>;
 
-/// Those of all members, in the order of the ring.
-void take_numbers(const std::vector<double>& numbers, const Epoch& epoch, StepOutcome& outcome,
-                  StepTotals& totals) {
+/// Those of all members, in the order of the ring. Returns the sum of their losses.
+double take_numbers(const std::vector<double>& numbers, const Epoch& epoch, StepOutcome& outcome) {
+  double loss = 0;
   const double* of_member = numbers.data();
   for (const EpochMember& member : epoch.members) {
-    totals.loss += of_member[kLoss];
+    loss += of_member[kLoss];
     outcome.is_masked |= of_member[kIsMasked] > 0;
     outcome.whole.push_back(of_member[kIsWhole] > 0 ? 1 : 0);
     outcome.members.push_back({member.id.replica, of_member[kIteration], of_member[kExchange]});
     outcome.iteration_s = std::max(outcome.iteration_s, of_member[kIteration]);
     of_member += kVoteNumbers;
   }
+  return loss;
+}
+
+OwnSquares own_squares(const double* of_member) {
+  return {.squares = of_member[kSquares],
+          .sums = {std::bit_cast<std::uint64_t>(of_member[kSums]),
+                   std::bit_cast<std::uint64_t>(of_member[kPlacedSums])}};
+}
+
+void put(const OwnSquares& own, VoteNumbers& numbers) {
+  numbers[kSquares] = own.squares;
+  numbers[kSums] = std::bit_cast<double>(own.sums.sum);
+  numbers[kPlacedSums] = std::bit_cast<double>(own.sums.placed);
+}
+
+/// What a replica computes of a step; absent where it is nothing, or not in one piece.
+std::optional<Part> only_part(const std::vector<Part>& parts, int replica) {
+  std::optional<Part> found;
+  for (const Part& part : parts) {
+    if (part.replica != replica) continue;
+    if (found) return {};
+    found = part;
+  }
+  return found;
 }
 
 /// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
@@ -163,6 +198,8 @@ void ReplicaSession::tell_others() {
   numbers[kIsWhole] = leader_->is_whole() ? 1 : 0;
   numbers[kIteration] = plan_.is_behind ? 0 : own_.iteration_s;
   numbers[kExchange] = own_.exchange_s;
+  put(own_.own, numbers);
+  numbers[kUsual] = own_.usual;
   exchange_.start_gather(numbers);
 }
 
@@ -182,47 +219,110 @@ bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
 }
 
 // The leader's.
-StepOutcome ReplicaSession::vote(const Agreed& agreed, StepTotals& totals) {
-  StepOutcome outcome;
+void ReplicaSession::vote(const Agreed& agreed) {
+  outcome_ = {};
   if (const auto& failure = exchange_.failure()) {
-    outcome.why = failure->sentence;
+    outcome_.why = failure->sentence;
     const auto index = static_cast<std::size_t>(failure->peer);
     if (failure->peer >= 0 && index < epoch_.members.size())
-      outcome.suspect = epoch_.members[index].id.replica;
+      outcome_.suspect = epoch_.members[index].id.replica;
   }
-  if (!agreed.has_all_sums) return outcome;
+  if (!agreed.has_all_sums) return;
   if (plan_.is_behind) {
     if (agreed.has_state) leader_->on_fetched(plan_.step);
     tell_others();
   }
   const auto numbers = exchange_.finish_gather(exchange_deadline());
-  if (!numbers) return outcome;
-  outcome.has_all_sums = true;
-  take_numbers(*numbers, epoch_, outcome, totals);
-  outcome.time = unix_time_now_s();
-  outcome.loss = totals.loss / agreed.tokens;
-  outcome.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
-  outcome.lr = agreed.learning_rate;
-  outcome.squares = std::bit_cast<std::uint64_t>(agreed.squares);
-  outcome.sums = agreed.placed_squares;
-  outcome.digest = own_.digest;
-  return outcome;
+  if (!numbers) return;
+  outcome_.has_all_sums = true;
+  total_loss_ = take_numbers(*numbers, epoch_, outcome_);
+  find_doubt(*numbers);
+  outcome_.time = unix_time_now_s();
+  outcome_.loss = total_loss_ / agreed.tokens;
+  outcome_.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
+  outcome_.lr = agreed.learning_rate;
+  outcome_.squares = std::bit_cast<std::uint64_t>(agreed.squares);
+  outcome_.sums = agreed.placed_squares;
+  outcome_.digest = own_.digest;
+}
+
+// The leader's. All leaders have the same numbers. The next one in the ring that has samples of its own verifies.
+void ReplicaSession::find_doubt(const std::vector<double>& numbers) {
+  std::vector<OwnNorm> norms;
+  for (std::size_t i = 0; i < epoch_.members.size(); ++i) {
+    const double* const of_member = &numbers[i * kVoteNumbers];
+    const auto part = only_part(plan_.parts, epoch_.members[i].id.replica);
+    norms.push_back({part ? part->count : 0, of_member[kSquares], of_member[kUsual]});
+  }
+  const auto index = doubtful(norms);
+  if (!index) return;
+  for (std::size_t i = *index + 1; i < *index + norms.size(); ++i) {
+    const std::size_t next = i % norms.size();
+    if (norms[next].samples == 0) continue;
+    const int replica = epoch_.members[*index].id.replica;
+    doubt_ = {replica, epoch_.members[next].id.replica, *only_part(plan_.parts, replica)};
+    doubted_ = own_squares(&numbers[*index * kVoteNumbers]);
+    return;
+  }
+}
+
+// The leader's. A member that a death leaves without the verifier's word lacks the step's result.
+void ReplicaSession::judge(const OwnSquares& again) {
+  VoteNumbers numbers{};
+  put(again, numbers);
+  exchange_.start_gather(numbers, 1);
+  const auto all = exchange_.finish_gather(exchange_deadline());
+  if (!all) {
+    outcome_ = {.why = exchange_.failure() ? exchange_.failure()->sentence : ""};
+    return;
+  }
+  for (std::size_t i = 0; i < epoch_.members.size(); ++i) {
+    if (epoch_.members[i].id.replica != doubt_->verifier) continue;
+    const OwnSquares right = own_squares(&(*all)[i * kVoteNumbers]);
+    if (!contradicts(doubted_.squares, right.squares)) return;
+    outcome_ = {.accusation = Accusation{
+                    .replica = doubt_->replica,
+                    .by = std::isfinite(doubted_.squares) ? CorruptBy::norm : CorruptBy::non_finite,
+                    .right = right.sums,
+                    .wrong = doubted_.sums}};
+    return;
+  }
+}
+
+// Collective: what the leader knows.
+StepTotals ReplicaSession::tell_ranks(bool is_final) {
+  StepTotals totals;
+  if (leader_ && may_vote_ && is_final) totals.updates = leader_->on_vote(outcome_);
+  std::vector<double> sums(5, 0.0);
+  if (leader_ && may_vote_) {
+    sums = {outcome_.has_all_sums ? 1.0 : 0.0, totals.updates ? 1.0 : 0.0, total_loss_,
+            is_final ? 0.0 : doubt_->replica + 1.0, is_final ? 0.0 : static_cast<double>(doubt_->verifier)};
+  }
+  control_.all_reduce_sum(sums);
+  totals.is_complete = sums[0] > 0;
+  totals.updates = sums[1] > 0;
+  totals.loss = sums[2];
+  doubt_.reset();
+  if (sums[3] > 0) {
+    const int replica = static_cast<int>(sums[3]) - 1;
+    doubt_ = {replica, static_cast<int>(sums[4]), *only_part(plan_.parts, replica)};
+  }
+  totals.doubt = doubt_;
+  if (plan_.is_behind && totals.updates) finish_join();
+  return totals;
 }
 
 StepTotals ReplicaSession::conclude(const Agreed& agreed) {
   points_.reach(StepPoint::vote, plan_.step);
-  StepTotals totals;
-  if (leader_ && may_vote_) {
-    const StepOutcome outcome = vote(agreed, totals);
-    totals.updates = leader_->on_vote(outcome);
-    totals.is_complete = outcome.has_all_sums;
-  }
-  std::vector<double> sums = {totals.is_complete ? 1.0 : 0.0, totals.updates ? 1.0 : 0.0, totals.loss};
-  if (!leader_) std::fill(sums.begin(), sums.end(), 0.0);
-  control_.all_reduce_sum(sums);
-  totals = {.is_complete = sums[0] > 0, .updates = sums[1] > 0, .loss = sums[2]};
-  if (plan_.is_behind && totals.updates) finish_join();
-  return totals;
+  doubt_.reset();
+  total_loss_ = 0;
+  if (leader_ && may_vote_) vote(agreed);
+  return tell_ranks(!doubt_);
+}
+
+StepTotals ReplicaSession::settle(const OwnSquares& again) {
+  if (leader_) judge(again);
+  return tell_ranks(true);
 }
 
 void ReplicaSession::end_fetch() {

@@ -11,6 +11,7 @@
 #include "comm/control_group.hpp"
 #include "parallel/layout/batch_plan.hpp"
 #include "resilience/replicas/gradient_exchange.hpp"
+#include "resilience/replicas/own_norms.hpp"
 #include "resilience/replicas/replica_leader.hpp"
 #include "resilience/replicas/state_fetch.hpp"
 #include "resilience/replicas/state_server.hpp"
@@ -29,11 +30,19 @@ struct StepWork {
   int contributing() const;
 };
 
+/// A replica whose own sums may be wrong.
+struct Doubt {
+  int replica = -1;
+  int verifier = -1;  ///< the replica that computes its samples again
+  Part part;          ///< these
+};
+
 /// A step's sums over all replicas.
 struct StepTotals {
-  bool is_complete = false;  ///< else the step is to be done again, or goes on without this replica
-  bool updates = false;      ///< this replica holds the state, and updates it
-  double loss = 0;           ///< summed over tokens
+  bool is_complete = false;         ///< else the step is to be done again, or goes on without this replica
+  bool updates = false;             ///< this replica holds the state, and updates it
+  double loss = 0;                  ///< summed over tokens
+  std::optional<Doubt> doubt = {};  ///< first it is to be known: settle()
 };
 
 /// What a replica tells the others of itself in a step. Equal on all its ranks.
@@ -42,6 +51,8 @@ struct OwnShare {
   double iteration_s = 0;  ///< what a step takes it, its waiting for others apart
   double exchange_s = 0;   ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
   bool is_masked = false;  ///< something else than training took part of that time
+  OwnSquares own = {};
+  double usual = 0;                        ///< UsualNorm::value
   std::optional<StateDigest> digest = {};  ///< CommitRecord::digest, of all its ranks; told with the commit
 };
 
@@ -89,8 +100,11 @@ class ReplicaSession {
     PlacedSum placed_squares = {};                 ///< CommitRecord::sums
     double learning_rate = 0;
   };
-  /// Collective: the end of a step.
+  /// Collective: the end of a step, unless some replica's own sums are in doubt.
   StepTotals conclude(const Agreed& agreed);
+  /// Collective: the end of such a step. `again`: what this replica, where it is the verifier, has summed over the samples in
+  /// doubt. Where another has summed them wrongly the step has no result.
+  StepTotals settle(const OwnSquares& again);
   /// Nobody reads the state any more, and it is all in its place.
   void before_update();
   /// This replica writes a checkpoint of the state after the step.
@@ -108,7 +122,10 @@ class ReplicaSession {
   void begin_state(const MemberPlan& plan);
   bool is_somebody_behind(const MemberPlan& plan) const;
   void tell_others();
-  StepOutcome vote(const Agreed& agreed, StepTotals& totals);
+  void vote(const Agreed& agreed);
+  void find_doubt(const std::vector<double>& numbers);
+  void judge(const OwnSquares& again);
+  StepTotals tell_ranks(bool is_final);
   void end_fetch();
   void finish_join();
   comm::Peer peer_of(const EpochMember& member) const;
@@ -127,7 +144,11 @@ class ReplicaSession {
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;
-  OwnShare own_;              // in the step
+  OwnShare own_;           // in the step
+  StepOutcome outcome_;    // the leader's: of the step, until the member has heard of it
+  double total_loss_ = 0;  // likewise
+  std::optional<Doubt> doubt_;
+  OwnSquares doubted_;        // the leader's: what that replica has told
   bool may_vote_ = true;      // the leader's
   bool has_updated_ = false;  // in the last step
   GradientExchange exchange_;

@@ -42,8 +42,10 @@ BitFlipRequest request_of(FlippedPart part) {
 
 // Element 10 is row 1, column 4: of the local part [4, 3] row 1, column 1.
 TEST(BitFlips, turn_the_bit_of_the_element_in_the_part_that_was_asked_for) {
-  for (const auto& [part, index] : {std::pair{FlippedPart::weight, 4}, {FlippedPart::exp_avg, 16},
-                                    {FlippedPart::exp_avg_sq, 28}, {FlippedPart::own_sum, 40},
+  for (const auto& [part, index] : {std::pair{FlippedPart::weight, 4},
+                                    {FlippedPart::exp_avg, 16},
+                                    {FlippedPart::exp_avg_sq, 28},
+                                    {FlippedPart::own_sum, 40},
                                     {FlippedPart::sum, 52}}) {
     Rank rank;
     BitFlips flips = rank.flips(request_of(part));

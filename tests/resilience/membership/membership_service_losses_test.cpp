@@ -179,6 +179,22 @@ TEST(MembershipService, loses_the_replica_whose_state_differs_and_distrusts_what
   EXPECT_TRUE(bench.events<StepsVoided>().empty());
 }
 
+TEST(MembershipService, loses_the_accused_once_and_repeats_the_step_without_it) {
+  ServiceBench bench(3);
+  bench.start(3);
+  const Accuse accuse{.epoch = 1, .accusation = {.replica = 2, .by = CorruptBy::non_finite, .right = {1, 2}}};
+  bench.say(k2, accuse);
+  bench.say(k0, accuse);
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  EXPECT_EQ(bench.events<StateCorrupt>()[0].replicas, std::vector<ReplicaId>{k2});
+  EXPECT_EQ(bench.events<StateCorrupt>()[0].by, CorruptBy::non_finite);
+  EXPECT_EQ(bench.events<StateCorrupt>()[0].commits, 0);
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  bench.report(k0, 0, 6, {{0, 0, 2}});
+  bench.report(k1, 0, 6, {{1, 2, 2}});
+  EXPECT_EQ(bench.epoch().parts, (std::vector<Part>{{0, 0, 2}, {1, 2, 2}, {0, 4, 1}, {1, 5, 1}}));
+}
+
 TEST(MembershipService, loses_all_where_nobody_can_say_who_is_right_and_goes_back) {
   ServiceBench bench(2);
   bench.start(2, 5);

@@ -43,6 +43,8 @@ std::vector<MemberMessage> member_messages() {
           HoldMissed{.change = 5, .step = 11},
           Commit{record},
           Suspect{.epoch = 3, .replica = -1, .why = "timeout"},
+          Accuse{.epoch = 3,
+                 .accusation = {.replica = 2, .by = CorruptBy::non_finite, .right = {1, 2}, .wrong = {3, 4}}},
           Restored{.done = 4, .next_sample = 48},
           Saved{.done = 4, .bytes = 9, .seconds = 0.5, .failure = "full"},
           Validated{.done = 9, .loss = 0.1, .seconds = 2.5},

@@ -9,7 +9,8 @@ namespace tenax::resilience {
 namespace {
 
 TEST(PlacedSum, says_which_place_differs_whatever_it_holds) {
-  for (const std::uint64_t change : {1ULL, 2ULL, 0x8000000000000000ULL - 1, 0xFFFFFFFFFFFFFFFFULL, 0x123456789ABCDEFULL}) {
+  for (const std::uint64_t change :
+       {1ULL, 2ULL, 0x8000000000000000ULL - 1, 0xFFFFFFFFFFFFFFFFULL, 0x123456789ABCDEFULL}) {
     PlacedSum a, b;
     for (std::uint64_t place = 1; place <= 500; ++place) {
       a.add(place * 0x9E3779B97F4A7C15, place);
