@@ -3,7 +3,7 @@
 source "$(dirname "$0")/common.sh"
 steps=40
 usual="run.train_steps=$steps optimizer.adam_eps=1e-4 optimizer.lr_decay_steps=$steps checkpoint.interval=5 checkpoint.keep=0
-  replicas.heartbeat_ms=50 replicas.digest_steps=6"
+  replicas.heartbeat_ms=20 replicas.dead_ms=3000 replicas.digest_steps=6"
 
 # launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
 launch() {
@@ -16,8 +16,8 @@ launch() {
   "$TENAX" audit runs/$name >$name.audit || fail "audit of $name: $(cat $name.audit)"
 }
 of() { grep -c "$2" runs/$1/events.jsonl || true; }  # NAME WHAT
-# The digests and squares of the steps that count since step FROM are those of the quiet run: the states are.
-same_state() {  # NAME REPLICAS
+# same_state NAME REPLICAS: the weights are those of the quiet run.
+same_state() {
   "$TENAX" export runs/$1 --out $1.safetensors >$1.export 2>&1 || fail "export of $1: $(cat $1.export)"
   claim weights $1.safetensors quiet-$2.safetensors 1e-5
 }
@@ -49,14 +49,54 @@ named() {
   [ "$(of $1 "\"replica_lost\", \"replica\": $2.*\"reason\": \"corrupt\"")" = 1 ] || fail "$1: $(grep replica_lost runs/$1/events.jsonl)"
   local commits
   commits=$(grep -o '"commits": [0-9]*' <<<"$event" | grep -o '[0-9]*$')
-  [ "$commits" -le 16 ] || fail "$1: found after $commits commits"
+  [ "$commits" -le 20 ] || fail "$1: found after $commits commits"
   echo "ok $1: $(grep -o '"rank.*' <<<"$event")"
 }
 
+# refused WHAT KEYS: status 2, and a message.
+refused() {
+  local status=0
+  printf '\n[[inject]]\nkind = "bit_flip"\nreplica = 0\nrank = 0\n%b\n' "$2" | cat $golden/golden.toml - >refused.toml
+  "$TENAX" launch refused.toml parallel.replicas=2 >refused.out 2>refused.err || status=$?
+  [ $status = 2 ] && grep -q "$1" refused.err && [ ! -e runs/golden ] || fail "status $status: $(cat refused.err)"
+}
+refused 'inject.0.tensor = "wte" is no parameter' 'tensor = "wte"'
+refused 'inject.0.element = 48 is outside of ln_f.bias: it has 48 elements' 'tensor = "ln_f.bias"\nelement = 48'
+
+usual3="replicas.min_replicas=3"
 quiet 3
-flip weight 3 1 0 weight h.1.attn.c_attn.weight "; bit = 20"
+flip weight 3 1 0 weight h.1.attn.c_attn.weight "; bit = 20" $usual3
 named weight 1 0 weight h.1.attn.c_attn.weight digest
-flip first 3 0 0 exp_avg ln_f.bias "; element = 5; bit = 25"
+flip first 3 0 0 exp_avg ln_f.bias "; element = 5; bit = 25" $usual3
 named first 0 0 exp_avg ln_f.bias digest
-flip sum 3 2 0 sum h.0.mlp.c_fc.weight "; element = 77; bit = 28"
+flip sum 3 2 0 sum h.0.mlp.c_fc.weight "; element = 77; bit = 28" $usual3
 named sum 2 0 sum h.0.mlp.c_fc.weight squares
+flip own 3 1 0 own_sum h.2.mlp.c_proj.weight "; element = 9; bit = 30" $usual3
+named own 1 0 own_sum h.2.mlp.c_proj.weight norm
+same_state own 3
+# Of so many elements some were between 1 and 2: with the highest bit of their exponents they are not finite.
+lines='kind = "bit_flip"; from_step = 12; replica = 1; rank = 0; part = "own_sum"; tensor = "ln_f.bias"; bit = 30; element = 0'
+for element in $(seq 1 31); do lines="$lines\n[[inject]]; ${lines%%; element*}; element = $element"; done
+launch infinite "$lines" parallel.replicas=3 $usual3
+named infinite 1 0 own_sum ln_f.bias non_finite
+same_state infinite 3
+
+# Data-parallel ranks, and nobody to say which of two is right: both go back, and train as if nothing had been.
+ranks="$(layout 1 1 2) replicas.min_replicas=2"
+quiet 2 $ranks
+flip two 2 1 1 exp_avg_sq wte.weight "; bit = 27" $ranks
+event=$(grep '"event": "corrupt"' runs/two/events.jsonl)
+for what in '"rank": 1,' '"tensor": "wte.weight"' '"part": "exp_avg_sq"' '"by": "digest"' '"replicas": \[0, 1\]'; do
+  grep -q "$what" <<<"$event" || fail "two: no $what in $event"
+done
+grep -q '"replica": ' <<<"$event" && fail "two: a replica is named: $event"
+[ "$(of two 'replica_lost.*"corrupt"')" = 2 ] || fail "two: $(grep replica_lost runs/two/events.jsonl)"
+[ "$(grep -c void_from runs/two/ledger.jsonl)" = 1 ] || fail "two: no step is void"
+void=$(grep -o '"void_from": [0-9]*' runs/two/ledger.jsonl | grep -o '[0-9]*$')
+[ "$void" -le 12 ] || fail "two: they go back to $void, when they differed"
+same_state two 2
+echo "ok two: back to $void: $(grep -o '"rank.*' <<<"$event")"
+
+quiet 4
+flip four 4 3 0 exp_avg h.3.ln_2.weight "; bit = 22" replicas.min_replicas=4
+named four 3 0 exp_avg h.3.ln_2.weight digest
