@@ -75,15 +75,17 @@ int train_command(const std::string& deck, const std::vector<std::string>& overr
 
 // What mpirun says of its end may be anything: the supervisor reads the outcome.
 int join_command(const std::string& join_file, const Build& build) {
+  std::filesystem::path seat = join_file;
   const auto leave_outcome = [&](int status, const std::string& reason) {
     try {
-      Outcome{.incarnation = JoinFile::read(join_file).incarnation, .status = status, .reason = reason}.write(
-          std::filesystem::path(join_file).parent_path() / "outcome");
+      Outcome{.incarnation = JoinFile::read(seat).incarnation, .status = status, .reason = reason}.write(
+          seat.parent_path() / "outcome");
     } catch (const kernels::Error&) {  // then its end says it all
     }
   };
   return train(
       [&](TrainingRun& run) {
+        run.on_place([&](const std::filesystem::path& place) { seat = place; });
         run.join(join_file);
         return run.train();
       },

@@ -65,6 +65,12 @@ std::vector<HostSlots> parse_hosts(const std::vector<std::string>& hosts,
   return slots;
 }
 
+std::vector<std::string> host_texts(const std::vector<HostSlots>& hosts) {
+  std::vector<std::string> texts;
+  for (const HostSlots& host : hosts) texts.push_back(host.host + ":" + std::to_string(host.slots));
+  return texts;
+}
+
 HostShare share_hosts(const std::vector<HostSlots>& hosts, int replicas, int ranks) {
   HostShare share{.replicas = {}, .spares = hosts};
   for (int replica = 0; replica < replicas; ++replica) {

@@ -14,6 +14,9 @@ struct HostSlots {
   bool operator==(const HostSlots&) const = default;
 };
 
+/// "NAME:SLOTS" of each.
+std::vector<std::string> host_texts(const std::vector<HostSlots>& hosts);
+
 struct HostShare {
   std::vector<std::vector<HostSlots>> replicas;  ///< by replica; its first host runs its mpirun
   std::vector<HostSlots> spares;                 ///< what is left over

@@ -1,6 +1,7 @@
 #include "app/launch/host_pool.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenax::app {
 namespace {
@@ -31,11 +32,46 @@ std::optional<HostPool::HostOut> HostPool::on_death(int replica, const std::stri
   return HostOut{.host = where, .failures = static_cast<int>(deaths.size())};
 }
 
+void HostPool::continue_on(int replica, const std::vector<HostSlots>& hosts) {
+  std::vector<HostSlots> place;
+  for (const HostSlots& host : hosts)
+    for (const HostSlots& known : hosts_)
+      if (known.host == host.host) place.push_back({host.host, host.slots, known.zone});
+  if (is_empty() || place.size() != hosts.size() || place == hosts_of(replica)) return;
+  places_.at(static_cast<std::size_t>(replica)) = std::move(place);
+  moved_.insert(replica);
+}
+
 void HostPool::continue_without(const std::string& host) {
   if (!has_host(hosts_, host) || !is_usable(host)) return;
   set_aside_.push_back(host);
   for (int replica = 0; replica < static_cast<int>(places_.size()); ++replica)
     if (has_host(hosts_of(replica), host)) move(replica, host);
+}
+
+const std::vector<HostSlots>* HostPool::place_spare(int spare) {
+  spares_.erase(spare);
+  for (const HostSlots& host : hosts_)
+    if (auto place = find_place(host.zone)) return &(spares_[spare] = std::move(*place));
+  return nullptr;
+}
+
+std::optional<int> HostPool::choose_spare(int replica, const std::set<int>& ready) const {
+  const auto near = std::find_if(ready.begin(), ready.end(), [&](int spare) {
+    return spares_.at(spare).front().zone == zone_of(replica);
+  });
+  if (near != ready.end()) return *near;
+  return ready.empty() ? std::nullopt : std::optional(*ready.begin());
+}
+
+void HostPool::hand_over(int replica, int spare) {
+  places_.at(static_cast<std::size_t>(replica)) = spares_.extract(spare).mapped();
+  moved_.insert(replica);
+}
+
+std::size_t HostPool::deaths_on(const std::string& host) const {
+  const auto deaths = deaths_.find(host);
+  return deaths == deaths_.end() ? 0 : deaths->second.size();
 }
 
 bool HostPool::is_usable(const std::string& host) const {
@@ -44,9 +80,12 @@ bool HostPool::is_usable(const std::string& host) const {
 
 int HostPool::free_slots(const HostSlots& host) const {
   int slots = host.slots;
-  for (const auto& place : places_)
+  const auto take = [&](const std::vector<HostSlots>& place) {
     for (const HostSlots& taken : place)
       if (taken.host == host.host) slots -= taken.slots;
+  };
+  for (const auto& place : places_) take(place);
+  for (const auto& [spare, place] : spares_) take(place);
   return slots;
 }
 
@@ -72,9 +111,12 @@ bool HostPool::move(int replica, const std::string& away_from) {
 }
 
 std::optional<std::vector<HostSlots>> HostPool::find_place(const std::string& zone) const {
-  std::vector<HostSlots> place;
+  std::vector<HostSlots> place, hosts = hosts_;
+  std::stable_sort(hosts.begin(), hosts.end(), [&](const HostSlots& a, const HostSlots& b) {
+    return deaths_on(a.host) < deaths_on(b.host);
+  });
   int missing = ranks_;
-  for (const HostSlots& host : hosts_) {
+  for (const HostSlots& host : hosts) {
     const int slots = std::min(missing, free_slots(host));
     if (host.zone != zone || slots <= 0 || !is_usable(host.host)) continue;
     place.push_back({host.host, slots, zone});

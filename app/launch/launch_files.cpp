@@ -21,9 +21,9 @@ namespace {
 constexpr std::int64_t kMostBytes = 4 << 20;
 const std::filesystem::path kScratch = "/dev/shm";
 
-/// What the names of a replica's scratch directories begin with, whatever its incarnation.
-std::string scratch_prefix(const std::string& run_id, int replica) {
-  return "tenax-" + run_id + "-" + std::to_string(replica) + "-";
+/// What the names of the scratch directories of a seat begin with, whatever its incarnation; of all where none is named.
+std::string scratch_prefix(const std::string& run_id, const std::string& seat) {
+  return "tenax-" + run_id + "-" + (seat.empty() ? "" : seat + "-");
 }
 
 // An object, or null.
@@ -55,17 +55,21 @@ std::filesystem::path replica_directory(const std::filesystem::path& run_directo
   return run_directory / ("replica-" + std::to_string(replica));
 }
 
-std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation) {
-  return kScratch / (scratch_prefix(run_id, replica) + std::to_string(incarnation));
+std::filesystem::path spare_directory(const std::filesystem::path& run_directory, int spare) {
+  return run_directory / ("spare-" + std::to_string(spare));
 }
 
-void remove_scratch_directories(const std::string& run_id, int replica, std::optional<std::int64_t> kept) {
+std::filesystem::path scratch_directory(const std::string& run_id, const std::string& seat,
+                                        std::int64_t incarnation) {
+  return kScratch / (scratch_prefix(run_id, seat) + std::to_string(incarnation));
+}
+
+void remove_scratch_directories(const std::string& run_id, const std::string& seat,
+                                const std::filesystem::path& kept) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(kScratch, ignored)) {
-    const bool is_kept = kept && entry.path() == scratch_directory(run_id, replica, *kept);
-    if (!is_kept && entry.path().filename().string().starts_with(scratch_prefix(run_id, replica)))
+  for (const auto& entry : std::filesystem::directory_iterator(kScratch, ignored))
+    if (entry.path() != kept && entry.path().filename().string().starts_with(scratch_prefix(run_id, seat)))
       std::filesystem::remove_all(entry.path(), ignored);
-  }
 }
 
 std::string checkpoint_writer(int replica, std::int64_t incarnation) {
@@ -81,6 +85,7 @@ std::string JoinFile::text() const {
       .add("resume", resume)
       .add("replica", replica)
       .add("incarnation", incarnation)
+      .add("spare", spare)
       .add("service", service)
       .text();
 }
@@ -104,6 +109,7 @@ JoinFile JoinFile::parse(const std::string& text, const std::filesystem::path& f
           .resume = object.at("resume").get<std::string>(),
           .replica = object.at("replica").get<int>(),
           .incarnation = object.at("incarnation").get<std::int64_t>(),
+          .spare = object.value("spare", -1),
           .service = object.at("service").get<std::vector<std::string>>()};
 } catch (const json::exception&) {
   throw kernels::Error(kernels::Scope::rank,
@@ -142,7 +148,9 @@ void LaunchFile::write(const std::filesystem::path& file) const {
     list.push_back(JsonObject{}
                        .add("replica", replica.replica)
                        .add("incarnation", replica.incarnation)
-                       .append(to_json(replica.process)));
+                       .append(to_json(replica.process))
+                       .add("scratch", replica.scratch)
+                       .add("hosts", replica.hosts));
   io::write_file_atomically(file, JsonObject{}
                                           .add("supervisor", to_json(supervisor))
                                           .add("replicas", list)
@@ -158,8 +166,9 @@ std::optional<LaunchFile> LaunchFile::read(const std::filesystem::path& file) {
                       .replicas = {},
                       .service = object.at("service").get<std::string>()};
     for (const json& entry : object.at("replicas"))
-      launch.replicas.push_back(
-          {entry.at("replica").get<int>(), entry.at("incarnation").get<std::int64_t>(), process_of(entry)});
+      launch.replicas.push_back({entry.at("replica").get<int>(), entry.at("incarnation").get<std::int64_t>(),
+                                 process_of(entry), entry.value("scratch", std::string()),
+                                 entry.value("hosts", std::vector<std::string>())});
     return launch;
   } catch (const json::exception&) {
     return {};

@@ -14,27 +14,37 @@ namespace tenax::app {
 /// RUNDIR/replica-K.
 std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica);
 
-/// An incarnation's folder in the memory of its host, for Open MPI's files and the recorders of its ranks; it goes with the incarnation.
-std::filesystem::path scratch_directory(const std::string& run_id, int replica, std::int64_t incarnation);
+/// RUNDIR/spare-K: of the K-th warm spare, until it takes a replica's place.
+std::filesystem::path spare_directory(const std::filesystem::path& run_directory, int spare);
 
-/// Removes what incarnations of the replica have left there on this host, but for `kept`.
-void remove_scratch_directories(const std::string& run_id, int replica,
-                                std::optional<std::int64_t> kept = {});
+/// A start's folder in the memory of its host, for Open MPI's files and the recorders of its ranks; it goes with the start.
+/// `seat`: "0" for replica 0, "spare-0".
+std::filesystem::path scratch_directory(const std::string& run_id, const std::string& seat,
+                                        std::int64_t incarnation);
+
+/// Removes what incarnations of the seat, or of all where none is named, have left there on this host, but for `kept`.
+void remove_scratch_directories(const std::string& run_id, const std::string& seat,
+                                const std::filesystem::path& kept = {});
 
 /// What a replica's checkpoints are called by until they have their place.
 std::string checkpoint_writer(int replica, std::int64_t incarnation);
 
-/// replica-K/join, mode 0600: what the ranks of a replica need to take part in the run.
+/// replica-K/join, spare-K/join, mode 0600: what the ranks of a replica need to take part in the run.
 struct JoinFile {
-  std::string run_id;  ///< of the run, 16 hexadecimal digits
-  std::string secret;  ///< hexadecimal
-  std::string deck;    ///< path of the resolved deck
-  std::string build;   ///< Build::text() of the run
-  std::string resume;  ///< run.resume for this start: what state to begin with
+  std::string run_id;                    ///< of the run, 16 hexadecimal digits
+  std::string secret;                    ///< hexadecimal
+  std::string deck;                      ///< path of the resolved deck
+  std::string build;                     ///< Build::text() of the run
+  std::string resume;                    ///< run.resume for this start: what state to begin with
+  static constexpr int kNoReplica = -2;  ///< of a warm spare: no fault is injected into one
   int replica = 0;
   std::int64_t incarnation = 0;
-  std::vector<std::string> service;  ///< addresses of the membership service, with its identity
+  int spare = -1;  ///< the number of a warm spare, which is no replica yet; −1: it is none
+  std::vector<std::string> service = {};  ///< addresses of the membership service, with its identity
 
+  bool is_spare() const { return spare >= 0; }
+  /// As scratch_directory() has it.
+  std::string seat() const { return is_spare() ? "spare-" + std::to_string(spare) : std::to_string(replica); }
   std::string text() const;
   void write(const std::filesystem::path& file) const;
   /// What write() wrote to `file`, as text. Throws Error(rank) for anything else.
@@ -64,7 +74,9 @@ struct LaunchFile {
   struct Replica {
     int replica = 0;
     std::int64_t incarnation = 0;
-    Process process;  ///< its mpirun or srun
+    Process process;                      ///< its mpirun or srun
+    std::string scratch = {};             ///< scratch_directory() of its start
+    std::vector<std::string> hosts = {};  ///< "NAME:SLOTS", as the deck has them; none: it is anywhere
   };
   Process supervisor;
   std::vector<Replica> replicas;

@@ -18,6 +18,7 @@ class FirstStarts {
 
   /// The run has an epoch: replicas that fail from now on fail alone.
   void on_begun() { has_begun_ = true; }
+  bool has_begun() const { return has_begun_; }
   void on_failure(int replica, const SupervisedReplica::End& end);
   /// Once all have failed: the reason that they share. If they have none, they may try again.
   std::optional<std::string> shared_reason();

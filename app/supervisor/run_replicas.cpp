@@ -32,10 +32,11 @@ ReplicaId newest(const SupervisedReplica& replica) {
 
 }  // namespace
 
-RunReplicas::RunReplicas(std::vector<SupervisedReplica> replicas, HostPool hosts, JoinFile join,
-                         fs::path run_directory, Listeners listeners)
+RunReplicas::RunReplicas(std::vector<SupervisedReplica> replicas, std::vector<SupervisedReplica> spares,
+                         HostPool hosts, JoinFile join, fs::path run_directory, Listeners listeners)
     : replicas_(std::move(replicas)),
       hosts_(std::move(hosts)),
+      spares_(std::move(spares), hosts_, listeners.console),
       join_(std::move(join)),
       run_directory_(std::move(run_directory)),
       to_(listeners),
@@ -44,6 +45,8 @@ RunReplicas::RunReplicas(std::vector<SupervisedReplica> replicas, HostPool hosts
 void RunReplicas::adopt(const LaunchFile::Replica& known) {
   SupervisedReplica& replica = at(known.replica);
   first_starts_.on_begun();
+  hosts_.continue_on(known.replica, parse_hosts(known.hosts));
+  if (hosts_.is_on_spare(known.replica)) place(replica);
   if (known.process.host == comm::this_host()) {
     replica.adopt(known, join_);
   } else {
@@ -87,6 +90,21 @@ void RunReplicas::start(SupervisedReplica& replica) {
   if (const auto failed = unsaid_.extract(replica.number()))
     to_.console.warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
   replica.start(join_);
+  tell_start(replica);
+}
+
+// A spare knows its place from the replica's join file.
+void RunReplicas::call_spare(SupervisedReplica& replica, int spare, double now_s) {
+  hosts_.hand_over(replica.number(), spare);
+  place(replica);
+  replica.start_as(spares_.at(spare), join_);
+  spares_.on_called(spare, now_s);
+  tell_start(replica);
+  to_.console.say(format("warm spare %d takes the place of replica %d", spare, replica.number()));
+  if (!to_.service.call_spare(spare, newest(replica))) replica.kill();
+}
+
+void RunReplicas::tell_start(const SupervisedReplica& replica) {
   to_.hangs.follow(replica.number(), replica.command());
   write_launch_file();
   to_.records.event("replica_start", replica.number(),
@@ -108,6 +126,7 @@ void RunReplicas::write_launch_file() const {
 }
 
 void RunReplicas::watch(double now_s, bool may_start) {
+  spares_.watch(now_s, may_start && !ended_at_s_, join_);
   for (SupervisedReplica& replica : replicas_) watch(replica, now_s, may_start);
   if (const auto reason = first_starts_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
@@ -116,8 +135,20 @@ void RunReplicas::watch(double now_s, bool may_start) {
 void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start) {
   if (replica.is_overdue(now_s)) replica.kill();
   if (const auto end = replica.poll_end()) bury(replica, *end, now_s);
-  if (!ended_at_s_ && may_start && replica.is_due(now_s)) start(replica);
+  if (!ended_at_s_ && may_start && !replica.is_running()) start_again(replica, now_s);
   if (ended_at_s_ && now_s - *ended_at_s_ > kGrace_s) replica.kill();
+}
+
+// A spare that is ready need not wait for a repair. What fails before the run has begun would fail on any host.
+void RunReplicas::start_again(SupervisedReplica& replica, double now_s) {
+  const bool waits = replica.starts_at_s().has_value();
+  const auto spare = waits && first_starts_.has_begun()
+                         ? hosts_.choose_spare(replica.number(), spares_.ready())
+                         : std::nullopt;
+  if (spare)
+    call_spare(replica, *spare, now_s);
+  else if (replica.is_due(now_s))
+    start(replica);
 }
 
 void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s) {
@@ -193,12 +224,21 @@ bool RunReplicas::have_ended() const {
 
 void RunReplicas::end() {
   std::error_code ignored;
+  spares_.end();
   for (SupervisedReplica& replica : replicas_) {
     replica.kill();
     for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
-    if (!replica.is_running()) replica.remove_scratch();
     fs::remove(replica.directory() / "join", ignored);
   }
+  remove_all_scratch();
+}
+
+// A supervisor that was killed has left what it would have removed.
+void RunReplicas::remove_all_scratch() const {
+  if (std::any_of(replicas_.begin(), replicas_.end(),
+                  [](const auto& replica) { return replica.is_running(); }))
+    return;
+  remove_scratch_directories(join_.run_id, "");
 }
 
 }  // namespace tenax::app

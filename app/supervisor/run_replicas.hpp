@@ -1,4 +1,4 @@
-// RunReplicas: all replicas of a run: starts, buries and places them, and starts them again.
+// RunReplicas: all replicas of a run: starts, buries and places them, and starts them again, or calls warm spares.
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
+#include "app/supervisor/warm_spares.hpp"
 #include "resilience/replicas/membership_server.hpp"
 
 namespace tenax::app {
@@ -28,10 +29,12 @@ class RunReplicas {
     HangWatch& hangs;
     Console& console;
   };
-  /// None of `replicas` runs. `join`: what they are started with, but for the replica and its incarnation.
+  /// None of `replicas` and `spares` runs. `join`: what they are started with, but for the replica and its incarnation.
   /// All listeners outlive it.
-  RunReplicas(std::vector<SupervisedReplica> replicas, HostPool hosts, JoinFile join,
-              std::filesystem::path run_directory, Listeners listeners);
+  RunReplicas(std::vector<SupervisedReplica> replicas, std::vector<SupervisedReplica> spares, HostPool hosts,
+              JoinFile join, std::filesystem::path run_directory, Listeners listeners);
+  RunReplicas(const RunReplicas&) = delete;
+  RunReplicas& operator=(const RunReplicas&) = delete;
 
   /// An earlier supervisor has started it, and it lives.
   void adopt(const LaunchFile::Replica& known);
@@ -57,6 +60,7 @@ class RunReplicas {
   void on_corrupt(const resilience::StateCorrupt& corrupt);
   /// Of a rank of it; of rank −1 its first.
   std::string host_of(int replica, int rank) const { return at(replica).host_of(rank); }
+  void on_spare_seen(const resilience::SpareSeen& seen) { spares_.on_seen(seen.spare, seen.is_ready); }
   /// Of the incarnation that runs.
   resilience::ReplicaId id(int replica) const;
   double age_s(int replica) const { return at(replica).age_s(); }
@@ -65,15 +69,20 @@ class RunReplicas {
   SupervisedReplica& at(int replica) { return replicas_[static_cast<std::size_t>(replica)]; }
   const SupervisedReplica& at(int replica) const { return replicas_[static_cast<std::size_t>(replica)]; }
   void start(SupervisedReplica& replica);
+  void start_again(SupervisedReplica& replica, double now_s);
+  void call_spare(SupervisedReplica& replica, int spare, double now_s);
+  void tell_start(const SupervisedReplica& replica);
   void watch(SupervisedReplica& replica, double now_s, bool may_start);
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s);
   void give_up(const SupervisedReplica& replica, const std::string& reason);
   void place(SupervisedReplica& replica);
   void leave_host(SupervisedReplica& replica, double now_s);
   void write_launch_file() const;
+  void remove_all_scratch() const;
 
   std::vector<SupervisedReplica> replicas_;
-  HostPool hosts_;  // empty where the deck names none
+  HostPool hosts_;     // empty where the deck names none
+  WarmSpares spares_;  // on hosts_
   JoinFile join_;
   std::filesystem::path run_directory_;
   Listeners to_;

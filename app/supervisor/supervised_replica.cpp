@@ -18,8 +18,17 @@ namespace fs = std::filesystem;
 SupervisedReplica::SupervisedReplica(Options options, std::int64_t incarnation)
     : options_(std::move(options)), policy_(options_.restart), incarnation_(incarnation) {}
 
-// Of all incarnations: a supervisor that was killed has left what it would have removed.
-void SupervisedReplica::remove_scratch() const { remove_scratch_directories(options_.run_id, number()); }
+std::string SupervisedReplica::seat() const {
+  return (options_.is_spare ? "spare-" : "") + std::to_string(options_.replica);
+}
+
+// Of all incarnations: a supervisor that was killed has left what it would have removed. What earlier spares of this number
+// have started may be replicas.
+void SupervisedReplica::remove_scratch() const {
+  std::error_code ignored;
+  if (!scratch_.empty()) fs::remove_all(scratch_, ignored);
+  if (!options_.is_spare) remove_scratch_directories(options_.run_id, seat());
+}
 
 ReplicaCommand SupervisedReplica::command() const {
   ReplicaCommand command = options_.command;
@@ -28,25 +37,45 @@ ReplicaCommand SupervisedReplica::command() const {
   return command;
 }
 
-void SupervisedReplica::start(JoinFile join) {
+void SupervisedReplica::begin_incarnation() {
   ++incarnation_;
   starts_at_s_.reset();
   dies_at_s_.reset();
+  called_at_s_.reset();
   policy_.on_start();
   fs::create_directories(directory());
-  fs::create_directories(scratch());
   std::error_code ignored;
   fs::remove(directory() / "outcome", ignored);
   log_bytes_ = fs::file_size(directory() / "log", ignored);
   if (ignored) log_bytes_ = 0;
+}
+
+void SupervisedReplica::start(JoinFile join) {
+  begin_incarnation();
+  scratch_ = scratch_directory(options_.run_id, seat(), incarnation_);
+  fs::create_directories(scratch_);
   write_join(std::move(join));
   const ReplicaCommand command = this->command();
   process_.emplace(ReplicaProcess::start(
       {.words = command.words(), .environment = command.environment(), .log = directory() / "log"}));
 }
 
+void SupervisedReplica::start_as(SupervisedReplica& spare, JoinFile join) {
+  begin_incarnation();
+  called_at_s_ = kernels::steady_now_s();
+  process_ = std::exchange(spare.process_, {});
+  scratch_ = std::exchange(spare.scratch_, {});
+  write_join(std::move(join));
+}
+
+double SupervisedReplica::age_s() const {
+  if (called_at_s_) return kernels::steady_now_s() - *called_at_s_;
+  return process_ ? process_->age_s() : 0;
+}
+
 void SupervisedReplica::write_join(JoinFile join) const {
-  join.replica = options_.replica;
+  join.replica = options_.is_spare ? JoinFile::kNoReplica : options_.replica;
+  join.spare = options_.is_spare ? options_.replica : -1;
   join.incarnation = incarnation_;
   join.write(directory() / "join");
 }
@@ -56,6 +85,7 @@ bool SupervisedReplica::adopt(const LaunchFile::Replica& known, JoinFile join) {
   if (!process) return false;
   process_.emplace(std::move(*process));
   incarnation_ = known.incarnation;
+  scratch_ = known.scratch;
   policy_.on_start();
   write_join(std::move(join));
   return true;
@@ -67,6 +97,7 @@ void SupervisedReplica::adopt_elsewhere(const LaunchFile::Replica& known, JoinFi
   unheard_until_s_ = kernels::steady_now_s() + kPatience_s;
   is_abandoned_ = false;
   incarnation_ = known.incarnation;
+  scratch_ = known.scratch;
   policy_.on_start();
   write_join(std::move(join));
 }
@@ -151,7 +182,9 @@ std::string SupervisedReplica::host_of(int rank) const {
 LaunchFile::Replica SupervisedReplica::launched() const {
   return {.replica = options_.replica,
           .incarnation = incarnation_,
-          .process = elsewhere_ ? *elsewhere_ : LaunchFile::Process{comm::this_host(), process_->id()}};
+          .process = elsewhere_ ? *elsewhere_ : LaunchFile::Process{comm::this_host(), process_->id()},
+          .scratch = scratch_,
+          .hosts = host_texts(options_.command.hosts)};
 }
 
 }  // namespace tenax::app

@@ -1,4 +1,4 @@
-// SupervisedReplica: one replica of a run through all its incarnations.
+// SupervisedReplica: one replica of a run, or a warm spare, through all its incarnations.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace tenax::app {
 class SupervisedReplica {
  public:
   struct Options {
-    int replica = 0;
-    std::filesystem::path run_directory;
+    int replica = 0;                  ///< of a warm spare: its number among them
+    std::filesystem::path directory;  ///< its own in the run's
     std::string run_id;
+    bool is_spare = false;
     RestartPolicy::Options restart;
     ReplicaCommand command;  ///< without scratch
   };
@@ -36,6 +37,8 @@ class SupervisedReplica {
 
   /// Throws kernels::Error(rank) where mpirun cannot be started. `join`: all but the incarnation.
   void start(JoinFile join);
+  /// The same by what `spare` has started, which is this replica's from now on.
+  void start_as(SupervisedReplica& spare, JoinFile join);
   /// Takes over what an earlier supervisor has started, if it still runs, and tells it where the
   /// service is now.
   bool adopt(const LaunchFile::Replica& known, JoinFile join);
@@ -56,6 +59,8 @@ class SupervisedReplica {
 
   /// It starts there the next time.
   void move_to(const std::vector<HostSlots>& hosts) { options_.command.hosts = hosts; }
+  /// Of its next start, the time that plan_restart() has found.
+  std::optional<double> starts_at_s() const { return starts_at_s_; }
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);
   bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }
@@ -73,7 +78,7 @@ class SupervisedReplica {
   int number() const { return options_.replica; }
   std::int64_t incarnation() const { return incarnation_; }
   /// Seconds since the start of what runs; 0 where nothing does.
-  double age_s() const { return process_ ? process_->age_s() : 0; }
+  double age_s() const;
   std::vector<std::string> hosts() const;
   /// Of a rank, where ranks fill hosts in order; of −1 the first.
   std::string host_of(int rank) const;
@@ -82,14 +87,12 @@ class SupervisedReplica {
   /// As the newest incarnation was started.
   ReplicaCommand command() const;
   /// Of the newest incarnation: its name is this start's alone.
-  std::filesystem::path scratch() const {
-    return scratch_directory(options_.run_id, options_.replica, incarnation_);
-  }
-  std::filesystem::path directory() const {
-    return replica_directory(options_.run_directory, options_.replica);
-  }
+  const std::filesystem::path& scratch() const { return scratch_; }
+  const std::filesystem::path& directory() const { return options_.directory; }
 
  private:
+  std::string seat() const;
+  void begin_incarnation();
   void end_step();
   bool has_ended_elsewhere() const;
   void release_directory() const;
@@ -104,6 +107,8 @@ class SupervisedReplica {
   std::optional<double> unheard_until_s_;         // it may never have got that far
   bool is_abandoned_ = false;                     // the one that runs elsewhere is out of the run
   std::uintmax_t log_bytes_ = 0;                  // before this incarnation
+  std::filesystem::path scratch_;
+  std::optional<double> called_at_s_;  // of one that was a warm spare before
   std::optional<double> starts_at_s_, dies_at_s_;
   bool given_up_ = false;
 };

@@ -67,8 +67,7 @@ void Supervisor::begin_run() {
                   .secret = comm::JobSecret::draw().text(),
                   .deck = fs::path(deck.run.output_dir) / "deck.toml",
                   .build = build_.text(),
-                  .resume = deck.run.resume,
-                  .service = {}},
+                  .resume = deck.run.resume},
                  io::to_toml(deck), store_.records().load());
   replicas_->ignore_earlier();
 }
@@ -111,7 +110,9 @@ void Supervisor::create_service(JoinFile join, const std::string& deck,
           .on_event = [this](const resilience::ServiceEvent& event) { records_->hand_in(event); }});
   join.service = server_->addresses();
   store_.set_service(join.service);
-  replicas_.emplace(std::move(replicas), std::move(hosts), std::move(join), rank_.deck().run.output_dir,
+  auto spares = supervised_spares(rank_.deck(), join.run_id);
+  replicas_.emplace(std::move(replicas), std::move(spares), std::move(hosts), std::move(join),
+                    rank_.deck().run.output_dir,
                     RunReplicas::Listeners{*server_, *records_, *hangs_, rank_.console()});
 }
 
@@ -172,6 +173,7 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
     records_->corrupt(*corrupt, corrupt_place(*corrupt, StatePlaces(rank_.deck())),
                       [this](int replica, int rank) { return replicas_->host_of(replica, rank); });
   }
+  if (const auto* seen = std::get_if<resilience::SpareSeen>(&event)) replicas_->on_spare_seen(*seen);
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(&event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(&event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<resilience::ReplicaLost>(&event)) {

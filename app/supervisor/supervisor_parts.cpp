@@ -32,6 +32,21 @@ std::map<int, int> newest_incarnations(const std::vector<resilience::Record>& le
   return newest;
 }
 
+ReplicaCommand replica_command(const io::Deck& deck) {
+  return {.method = launch_method(deck),
+          .ranks = static_cast<int>(deck.parallel.ranks()),
+          .hosts = {},
+          .remote_shell = deck.replicas.remote_shell,
+          .program = fs::read_symlink("/proc/self/exe"),
+          .join_file = {},
+          .scratch = {},
+          .directory = fs::current_path()};
+}
+
+RestartPolicy::Options restart_options(const io::Deck& deck) {
+  return {.delay_s = deck.replicas.restart_delay_s, .limit = static_cast<int>(deck.replicas.restart_limit)};
+}
+
 }  // namespace
 
 resilience::MembershipServer::Options service_options(const io::Deck& deck, const Build& build,
@@ -74,28 +89,35 @@ HostPool host_pool(const io::Deck& deck) {
 std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const std::string& run_id,
                                                    const HostPool& pool,
                                                    const std::vector<resilience::Record>& ledger) {
-  const int count = static_cast<int>(deck.parallel.replicas), ranks = static_cast<int>(deck.parallel.ranks());
+  const int count = static_cast<int>(deck.parallel.replicas);
   std::map<int, int> newest = newest_incarnations(ledger);
   std::vector<SupervisedReplica> replicas;
   for (int replica = 0; replica < count; ++replica) {
-    const ReplicaCommand command{.method = launch_method(deck),
-                                 .ranks = ranks,
-                                 .hosts = pool.is_empty() ? std::vector<HostSlots>{} : pool.hosts_of(replica),
-                                 .remote_shell = deck.replicas.remote_shell,
-                                 .program = fs::read_symlink("/proc/self/exe"),
-                                 .join_file = {},
-                                 .scratch = {},
-                                 .directory = fs::current_path()};
+    ReplicaCommand command = replica_command(deck);
+    if (!pool.is_empty()) command.hosts = pool.hosts_of(replica);
     replicas.emplace_back(
         SupervisedReplica::Options{.replica = replica,
-                                   .run_directory = deck.run.output_dir,
+                                   .directory = replica_directory(deck.run.output_dir, replica),
                                    .run_id = run_id,
-                                   .restart = {.delay_s = deck.replicas.restart_delay_s,
-                                               .limit = static_cast<int>(deck.replicas.restart_limit)},
+                                   .restart = restart_options(deck),
                                    .command = command},
         newest[replica]);
   }
   return replicas;
+}
+
+std::vector<SupervisedReplica> supervised_spares(const io::Deck& deck, const std::string& run_id) {
+  const auto now_ms = static_cast<std::int64_t>(kMsPerSecond * io::unix_time_s());
+  std::vector<SupervisedReplica> spares;
+  for (int spare = 0; spare < static_cast<int>(deck.replicas.warm_spares); ++spare)
+    spares.emplace_back(SupervisedReplica::Options{.replica = spare,
+                                                   .directory = spare_directory(deck.run.output_dir, spare),
+                                                   .run_id = run_id,
+                                                   .is_spare = true,
+                                                   .restart = restart_options(deck),
+                                                   .command = replica_command(deck)},
+                        now_ms);
+  return spares;
 }
 
 Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps) {

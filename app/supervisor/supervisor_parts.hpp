@@ -30,6 +30,10 @@ std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const s
                                                    const HostPool& pool,
                                                    const std::vector<resilience::Record>& ledger);
 
+/// The deck's warm spares, none of which runs. Incarnations count on from the time: what an earlier supervisor has started may
+/// have become a replica.
+std::vector<SupervisedReplica> supervised_spares(const io::Deck& deck, const std::string& run_id);
+
 /// What the ledger has beyond the steps that metrics.jsonl has.
 struct Unrecorded {
   std::vector<resilience::CommitRecord> commits;  ///< those that no later line has made void

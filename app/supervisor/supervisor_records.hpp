@@ -58,10 +58,11 @@ class SupervisorRecords {
   void take(const resilience::VoidRecord& gone);
   void take(const resilience::StepValidated& validated);
   void take(const resilience::ReplicaObserved& observed);
-  /// join(), corrupt() and RunCheckpoints tell of these.
+  /// join(), corrupt(), RunCheckpoints and RunReplicas tell of these.
   void take(const resilience::StateCorrupt&) {}
   void take(const resilience::ReplicaJoined&) {}
   void take(const resilience::CheckpointSaved&) {}
+  void take(const resilience::SpareSeen&) {}
   template <class Event>
   void take(const Event& event) {
     events_.take(event);

@@ -1,5 +1,6 @@
 #include "app/training/replica_link.hpp"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -9,6 +10,7 @@
 #include "app/launch/store_link.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
+#include "resilience/replicas/warm_spare.hpp"
 
 namespace tenax::app {
 namespace {
@@ -56,7 +58,7 @@ resilience::SampleRules sample_rules(const io::Deck& deck) {
           .unit = deck.batch.micro_batch_size * deck.parallel.data_parallel_size};
 }
 
-ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build) : rank_(rank) {
+ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine) : rank_(rank), machine_(machine) {
   const io::ReplicasSection& section = rank.deck().replicas;
   const auto secret = comm::JobSecret::parse(rank.seat()->secret);
   comm::ControlGroup& control = rank.control();
@@ -80,14 +82,46 @@ ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build)
             .deadline_s = rank.deck().comm.deadline_s},
         frozen_);
   });
-  const auto options = member_options(*machine.transport(), build);
-  const std::vector<std::string> hosts = control.all_gather(rank.world().host());
-  rank.on_first([&] {
+}
+
+// A rank waits for the first one no longer than a group's deadline allows.
+resilience::ReplicaId ReplicaLink::wait_for_place() {
+  constexpr double kTurn_s = 1;
+  const io::ReplicasSection& section = rank_.deck().replicas;
+  std::optional<resilience::WarmSpare> spare;
+  rank_.on_first([&] {
+    spare.emplace(
+        resilience::WarmSpare::Options{
+            .spare = rank_.seat()->spare,
+            .secret = comm::JobSecret::parse(rank_.seat()->secret),
+            .service = rank_.seat()->service,
+            .connect = machine_.message_connector(),
+            .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms),
+            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms)},
+        *heartbeat_of_all_);
+  });
+  rank_.console().say(format("warm spare %d waits for a replica's place", rank_.seat()->spare));
+  std::array<double, 2> place = {-1, -1};  // replica, incarnation
+  while (place[0] < 0) {
+    rank_.on_first([&] {
+      if (const auto id = spare->wait(kernels::Deadline::after_s(kTurn_s)))
+        place = {static_cast<double>(id->replica), static_cast<double>(id->incarnation)};
+    });
+    rank_.control().all_reduce_max(place);
+  }
+  return {static_cast<int>(place[0]), static_cast<int>(place[1])};
+}
+
+void ReplicaLink::check_in(const Build& build) {
+  const io::ReplicasSection& section = rank_.deck().replicas;
+  const auto options = member_options(build);
+  const std::vector<std::string> hosts = rank_.control().all_gather(rank_.world().host());
+  rank_.on_first([&] {
     leader_.emplace(
         resilience::ReplicaLeader::Options{.member = options,
-                                           .secret = secret,
-                                           .find_service = service_finder(rank),
-                                           .connect = machine.message_connector(),
+                                           .secret = comm::JobSecret::parse(rank_.seat()->secret),
+                                           .find_service = service_finder(rank_),
+                                           .connect = machine_.message_connector(),
                                            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
                                            .hosts = hosts},
         *heartbeat_of_all_);
@@ -95,8 +129,9 @@ ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build)
 }
 
 // Collective.
-resilience::MembershipMember::Options ReplicaLink::member_options(const comm::Transport& transport,
-                                                                  const Build& build) const {
+resilience::MembershipMember::Options ReplicaLink::member_options(const Build& build) const {
+  comm::ControlGroup& control = rank_.control();
+  const bool has_own_net = machine_.has_state_transport();
   const io::Deck& deck = rank_.deck();
   const std::string resolved = io::to_toml(deck);
   const JoinFile& seat = *rank_.seat();
@@ -104,7 +139,9 @@ resilience::MembershipMember::Options ReplicaLink::member_options(const comm::Tr
           .build = build.text(),
           .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
           .host = rank_.world().host(),
-          .addresses = rank_.control().all_gather(joined(transport.addresses())),
+          .addresses = control.all_gather(joined(machine_.transport()->addresses())),
+          .state_addresses = has_own_net ? control.all_gather(joined(machine_.state_transport().addresses()))
+                                         : std::vector<std::string>{},
           .samples = sample_rules(deck),
           .train_steps = deck.run.train_steps,
           .heartbeat_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms),

@@ -15,22 +15,25 @@
 
 namespace tenax::app {
 
-/// Collective, as its end. The service takes the replica for ready: everything that takes time has
-/// been done before.
+/// Collective, as its end and all calls but the getters.
 class ReplicaLink {
  public:
-  /// `machine` has a transport. Both must outlive it.
-  ReplicaLink(RunRank& rank, RunMachine& machine, const Build& build);
+  /// Its ranks hear each other's heartbeats from now on. `machine` has a transport. Both must outlive it.
+  ReplicaLink(RunRank& rank, RunMachine& machine);
 
+  /// In a warm spare: waits for the place of a replica. Throws where nobody will call any more.
+  resilience::ReplicaId wait_for_place();
+  /// The service takes the replica for ready: everything that takes time has been done before.
+  void check_in(const Build& build);
   /// Null on all ranks but the first.
   resilience::ReplicaLeader* leader() { return leader_ ? &*leader_ : nullptr; }
   const resilience::FrozenEpoch& frozen() const { return frozen_; }
 
  private:
-  resilience::MembershipMember::Options member_options(const comm::Transport& transport,
-                                                       const Build& build) const;
+  resilience::MembershipMember::Options member_options(const Build& build) const;
 
   RunRank& rank_;
+  RunMachine& machine_;
   resilience::FrozenEpoch frozen_;
   std::optional<resilience::LeaderHeartbeat> heartbeat_of_all_;  // the first rank's
   std::optional<resilience::RankHeartbeat> heartbeat_;           // the others'

@@ -158,6 +158,7 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
   if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) {
     registered_bytes_ = registered_bytes(deck, layout, *device_);
     create_transport();
+    if (rank_.seat()) create_state_transport();
     rank_.console().say(folded_lines(run_transport_.text()->line()));
   }
   comm::World& injected = injected_world_ ? *injected_world_ : observed_world();
@@ -202,6 +203,19 @@ void RunMachine::inject_into_replica() {
   replica_injector_ = std::make_unique<resilience::ReplicaFaultInjector>(
       replica_fault_requests(rank_.deck()), peer_delays(rank_.deck()), fault_seat());
   transport_ = replica_injector_->wrap(std::move(transport_));
+}
+
+// What comes between two replicas' ranks comes between them on any network.
+void RunMachine::create_state_transport() {
+  const io::Deck& deck = rank_.deck();
+  if (deck.replicas.state_interfaces.empty()) return;
+  rank_.control().agree([&] {
+    state_transport_ = comm::create_transport({.kind = comm::TransportKind::tcp,
+                                               .interfaces = deck.replicas.state_interfaces,
+                                               .deadline_s = deck.comm.deadline_s,
+                                               .secret = comm::JobSecret::parse(rank_.seat()->secret)});
+    if (replica_injector_) state_transport_ = replica_injector_->wrap(std::move(state_transport_));
+  });
 }
 
 comm::MessageConnector RunMachine::message_connector() const {

@@ -57,6 +57,10 @@ class RunMachine {
   /// Null where ranks have nothing to say to each other but over MPI. In a replica never null once
   /// there is a context.
   comm::Transport* transport() { return transport_.get(); }
+  /// In a replica with a context: what its state travels over to others; transport() where the deck names no network
+  /// for it.
+  comm::Transport& state_transport() { return state_transport_ ? *state_transport_ : *transport_; }
+  bool has_state_transport() const { return state_transport_ != nullptr; }
   /// What that goes over; nothing without one.
   const std::optional<TransportText>& transport_text() const { return run_transport_.text(); }
   PathNews& path_news() { return run_transport_.news(); }
@@ -87,6 +91,7 @@ class RunMachine {
   comm::World& observed_world();
   void create_transport();
   void inject_into_replica();
+  void create_state_transport();
 
   RunRank& rank_;
   std::unique_ptr<resilience::ComputeFaults> compute_faults_;
@@ -106,7 +111,7 @@ class RunMachine {
   std::optional<resilience::RecordedSteps> recorded_steps_;
   RunTransport run_transport_;
   std::int64_t registered_bytes_ = 0;  // of a layout's connections
-  std::unique_ptr<comm::Transport> transport_;
+  std::unique_ptr<comm::Transport> transport_, state_transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;
   bool has_room_for_swap_ = false;

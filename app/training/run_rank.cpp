@@ -1,10 +1,28 @@
 #include "app/training/run_rank.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
 #include "app/units.hpp"
 #include "io/run/run_files.hpp"
 #include "resilience/recorder/recorded_communicator.hpp"
 
 namespace tenax::app {
+namespace {
+
+/// What this process prints from now on.
+void write_to(const std::filesystem::path& log) {
+  std::fflush(stdout);
+  const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) throw kernels::Error(kernels::Scope::rank, "cannot write to " + log.string());
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(file, stream);
+  close(file);
+}
+
+}  // namespace
 
 RunRank::RunRank(comm::World& world)
     : world_(world), control_(world.control_group()), console_(world.rank() == 0) {}
@@ -43,11 +61,38 @@ RunRank::~RunRank() {
   if (!scratch_.empty()) std::filesystem::remove(scratch_, in_use);
 }
 
-// What earlier incarnations have left goes: on other hosts than the supervisor's nobody else removes it.
+// A file system of several hosts may show what was there before for a while.
+JoinFile RunRank::read_place(resilience::ReplicaId id) const {
+  constexpr double kPatience_s = 10;
+  const auto file = replica_directory(deck_.run.output_dir, id.replica) / "join";
+  const auto latest = kernels::Deadline::after_s(kPatience_s);
+  JoinFile place = JoinFile::read(file);
+  while (place.incarnation != id.incarnation) {
+    if (latest.expired())
+      throw kernels::Error(kernels::Scope::rank,
+                           format("%s is of incarnation %lld: incarnation %d has no place", file.c_str(),
+                                  static_cast<long long>(place.incarnation), id.incarnation));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    place = JoinFile::read(file);
+  }
+  return place;
+}
+
+void RunRank::take_place(resilience::ReplicaId id) {
+  std::string place;
+  on_first([&] { place = read_place(id).text(); });
+  seat_ = JoinFile::parse(control_->broadcast(place, 0), join_file_);
+  join_file_ = replica_directory(deck_.run.output_dir, seat_->replica) / "join";
+  if (recorder_) recorder_->take_place(seat_->replica);
+  control_->agree([&] { write_to(records_directory() / "log"); });
+}
+
+// What earlier incarnations have left goes: on other hosts than the supervisor's nobody else removes it. Those of a spare
+// may be replicas by now.
 void RunRank::start_recorder() {
-  scratch_ = scratch_directory(seat_->run_id, seat_->replica, seat_->incarnation);
+  scratch_ = scratch_directory(seat_->run_id, seat_->seat(), seat_->incarnation);
   control_->agree([&] {
-    remove_scratch_directories(seat_->run_id, seat_->replica, seat_->incarnation);
+    if (!seat_->is_spare()) remove_scratch_directories(seat_->run_id, seat_->seat(), scratch_);
     std::filesystem::create_directories(scratch_);
     recorder_ = std::make_unique<resilience::Recorder>(
         scratch_ / resilience::recorder_name(world_.rank()),
@@ -91,14 +136,13 @@ void RunRank::on_first(const std::function<void()>& work) const {
 }
 
 std::filesystem::path RunRank::records_directory() const {
-  const std::filesystem::path run = deck_.run.output_dir;
-  return seat_ ? replica_directory(run, seat_->replica) : run;
+  return seat_ ? join_file_.parent_path() : std::filesystem::path(deck_.run.output_dir);
 }
 
 void RunRank::write_event(const std::string& name, std::int64_t step, const io::JsonObject& details) const {
   io::RunEvent event{
       .step = step, .name = name, .replica = {}, .rank = {}, .host = world_.host(), .details = details};
-  if (seat_) event.replica = seat_->replica;
+  if (seat_ && !seat_->is_spare()) event.replica = seat_->replica;
   io::EventsWriter(records_directory()).write(event);
 }
 

@@ -13,6 +13,7 @@
 #include "app/launch/launch_files.hpp"
 #include "comm/world.hpp"
 #include "io/deck/deck.hpp"
+#include "resilience/membership/epoch.hpp"
 #include "resilience/recorder/recorder.hpp"
 
 namespace tenax::io {
@@ -38,6 +39,8 @@ class RunRank {
   /// Collective: of a replica of a supervised run. Rank 0 reads what the supervisor left for it in
   /// `join_file`, and the run's deck.
   void join(const std::filesystem::path& join_file);
+  /// Collective, in a warm spare: it is that replica from now on, by its join file, and writes where that one does.
+  void take_place(resilience::ReplicaId id);
   /// What it read; null where there is no supervisor.
   const JoinFile* seat() const { return seat_ ? &*seat_ : nullptr; }
   const std::filesystem::path& join_file() const { return join_file_; }
@@ -64,6 +67,7 @@ class RunRank {
   void check_supervisor() const;
   void set_deck(const std::string& resolved);
   void check_ranks() const;
+  JoinFile read_place(resilience::ReplicaId id) const;
   void start_recorder();
 
   comm::World& world_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,21 @@ std::vector<std::string> names_of(const std::vector<resilience::PassedOver>& fil
 }
 
 }  // namespace
+
+// The one that had the place before may still be ending.
+void RunState::take_place() {
+  constexpr double kPatience_s = 10;
+  const auto latest = Deadline::after_s(kPatience_s);
+  rank_.on_first([&] {
+    while (true) try {
+        replica_lock_.emplace(rank_.records_directory());
+        return;
+      } catch (const kernels::Error&) {
+        if (latest.expired()) throw;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+  });
+}
 
 RunState RunState::of_replica(RunRank& rank) { return RunState(rank, Owner::replica); }
 

@@ -78,7 +78,7 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
                                        .optimizer_s = kSecondsPerMs * rank_.deck().device.optimizer_ms});
     TrainingParts parts = parts_of(replica, context, state, machine);
     parts.restore = [] { return RestoredState{}; };
-    return run_replica(parts, machine, context, {});
+    return run_replica(parts, machine, context, state, {});
   }
   parallel::GptReplica replica(layout, parallel::ProcessGrid(layout.grid), context, {});
   TrainingData data(rank_);
@@ -104,22 +104,24 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   parts.checkpoints = checkpoints.get();
   parts.restore = [&] { return state.restore(replica, data); };
   parts.place_checkpoint = [&](std::int64_t steps) { state.place_checkpoint(steps); };
-  return run_replica(parts, machine, context,
+  return run_replica(parts, machine, context, state,
                      {.access = access, .gradients = replica.state().shared_memory()});
 }
 
 TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& machine,
-                                               const parallel::PipelineContext& context,
-                                               const ExchangedState& state) {
+                                               const parallel::PipelineContext& context, RunState& state,
+                                               const ExchangedState& exchanged) {
   const io::ReplicasSection& section = rank_.deck().replicas;
   comm::FtarOptions exchange =
       exchange_options(rank_.deck(), machine.device().kind(), machine.transport()->addresses());
-  exchange.memory = state.gradients;
+  exchange.memory = exchanged.gradients;
   rehearse(parts);
-  ReplicaLink link(rank_, machine, build_);
+  ReplicaLink link(rank_, machine);
+  if (rank_.seat()->is_spare()) take_place(link.wait_for_place(), state, parts);
+  link.check_in(build_);
   resilience::ReplicaSession session(
-      rank_.control(), *machine.transport(), machine.device(), link.leader(), link.frozen(), state.access,
-      machine.step_points(),
+      rank_.control(), *machine.transport(), machine.state_transport(), machine.device(), link.leader(),
+      link.frozen(), exchanged.access, machine.step_points(),
       {.replica = rank_.seat()->replica,
        .rank = rank_.world().rank(),
        .exchange = exchange,
@@ -129,6 +131,13 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
   parts.peers = &session;
   parts.records_directory = rank_.records_directory();
   return run_loop(parts, context, 0);
+}
+
+void TrainingRun::take_place(resilience::ReplicaId id, RunState& state, const TrainingParts& parts) {
+  rank_.take_place(id);
+  if (on_place_) on_place_(rank_.join_file());
+  state.take_place();
+  if (parts.checkpoints) parts.checkpoints->set_writer(checkpoint_writer(id.replica, id.incarnation));
 }
 
 TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& machine,

@@ -28,8 +28,12 @@ class TrainingRun {
 
   /// Rank 0 reads and checks, then broadcasts.
   void read_deck(const std::string& file, const std::vector<std::string>& overrides);
-  /// In a replica under a supervisor: RunRank::join.
+  /// In a replica, or a warm spare, under a supervisor: RunRank::join.
   void join(const std::string& join_file);
+  /// `told`: of the join file by which a warm spare takes a replica's place.
+  void on_place(std::function<void(const std::filesystem::path& join_file)> told) {
+    on_place_ = std::move(told);
+  }
   /// Trains to the end, a signal, the time limit or what calls for a restart elsewhere.
   Epilogue train();
   /// The exit status of what train() did.
@@ -49,7 +53,8 @@ class TrainingRun {
   TrainingParts parts_of(parallel::Replica& replica, const parallel::PipelineContext& context,
                          RunState& state, RunMachine& machine);
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
-                       const ExchangedState& state);
+                       RunState& state, const ExchangedState& exchanged);
+  void take_place(resilience::ReplicaId id, RunState& state, const TrainingParts& parts);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   /// How ranks reach each other when they change places.
   resilience::MoveRoads roads(RunMachine& machine) const;
@@ -58,6 +63,7 @@ class TrainingRun {
   Epilogue closing(std::int64_t steps, const std::string& reason) const;
 
   int status_ = 0;
+  std::function<void(const std::filesystem::path&)> on_place_;
   const double started_s_ = kernels::steady_now_s();
   StopSignals& signals_;
   Build build_;

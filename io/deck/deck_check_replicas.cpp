@@ -84,6 +84,23 @@ void check_places(const ReplicasSection& replicas, const Origins& origins) {
                                           " is not of the form ADDRESS:PORT, as \"10.0.0.5:4000\" would be");
 }
 
+/// Slots of hosts beyond those that replicas need.
+void check_spares(const Deck& deck, const Origins& origins) {
+  if (deck.replicas.warm_spares == 0) return;
+  std::int64_t slots = 0;
+  for (const std::string& host : deck.replicas.hosts) {
+    const std::size_t colon = host.rfind(':');
+    slots += colon == std::string::npos ? 1 : number_in(std::string_view(host).substr(colon + 1)).value_or(0);
+  }
+  const std::int64_t spares = slots / deck.parallel.ranks() - deck.parallel.replicas;
+  if (deck.replicas.warm_spares <= spares) return;
+  origins.fail({"replicas.warm_spares", "replicas.hosts"},
+               "replicas.warm_spares = " + std::to_string(deck.replicas.warm_spares) +
+                   " is more than the spares: replicas.hosts has room for " +
+                   std::to_string(std::max<std::int64_t>(spares, 0)) +
+                   " beyond those of parallel.replicas = " + std::to_string(deck.parallel.replicas));
+}
+
 void check_store(const ReplicasSection& replicas, const Origins& origins) {
   const ParsedStoreUrl store = parse_store_url(replicas.store);
   if (!store.fault.empty())
@@ -109,6 +126,7 @@ void check_replicas(const Deck& deck, const Origins& origins) {
   check_batch_kind(deck, origins);
   check_times(deck.replicas, origins);
   check_places(deck.replicas, origins);
+  check_spares(deck, origins);
   check_store(deck.replicas, origins);
   check_chunks(deck.replicas, origins);
 }

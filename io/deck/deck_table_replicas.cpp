@@ -78,20 +78,16 @@ void add_exchange(Rows<R>& replicas) {
 }
 
 void add_later(Rows<R>& replicas) {
-  const std::string no_spares = "a spare host's replica is started when it is needed",
-                    one_net = "state takes the ranks' interfaces";
   replicas("zones", &R::zones,
            "One name a host, aligned with hosts: a replica stays in one zone, and gradients cross from zone "
            "to zone "
            "as seldom as can be.")
       .example("[\"rack1\", \"rack2\"]");
   replicas("warm_spares", &R::warm_spares, "Replicas that wait ready to step in; at most the spares.")
-      .within(kCount)
-      .comes_later(no_spares);
+      .within(kCount);
   replicas("state_interfaces", &R::state_interfaces,
            "Network interfaces on which a replica catches up; none = comm.interfaces.")
-      .example("[\"eth1\"]")
-      .comes_later(one_net);
+      .example("[\"eth1\"]");
   replicas("state_gbps", &R::state_gbps,
            "The most that all ranks of a replica together fetch of a state they lack; 0 = no limit.")
       .at_least(0)

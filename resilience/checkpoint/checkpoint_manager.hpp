@@ -55,6 +55,9 @@ class CheckpointManager {
   /// `fetch` as CheckpointOptions has it. Rank 0 stays the one that leads.
   void set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch);
 
+  /// Before any save; not collective: CheckpointOptions::writer.
+  void set_writer(const std::string& writer) { options_.writer = writer; }
+
   /// Copies the state to host memory of its own (as large as the state, allocated by the first
   /// call) and returns; the rest happens in the background. `next_sample`: the first that no step has
   /// had; absent: that of steps of the global batch. Waits first for a previous save that is

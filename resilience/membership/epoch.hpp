@@ -21,7 +21,8 @@ struct ReplicaId {
 struct EpochMember {
   ReplicaId id;
   std::string host;
-  std::vector<std::string> addresses = {};  ///< where each of its ranks takes connections
+  std::vector<std::string> addresses = {};        ///< where each of its ranks takes connections
+  std::vector<std::string> state_addresses = {};  ///< likewise for its state; none: there, too
   /// It lacks the state at the epoch's first step. It takes part with zeros, has no samples, and
   /// fetches the state from the others during the step.
   bool is_behind = false;

@@ -13,7 +13,10 @@ using Kind = EpochChange::Kind;
 using Candidates = std::vector<Candidate>;
 
 Candidate candidate_of(const Seat& seat, const Report& report, bool was_member) {
-  return {.member = {.id = seat.id, .host = seat.host, .addresses = seat.addresses},
+  return {.member = {.id = seat.id,
+                     .host = seat.host,
+                     .addresses = seat.addresses,
+                     .state_addresses = seat.state_addresses},
           .report = report,
           .was_member = was_member};
 }

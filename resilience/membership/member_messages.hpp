@@ -20,12 +20,14 @@ struct CheckIn {
               deck = {};  ///< what must be equal everywhere: the program, the resolved deck's digest
   std::string host = {};
   std::vector<std::string> addresses = {};  ///< where each rank takes connections
-  std::int64_t done = -1;                   ///< steps of the state it holds; −1: it holds none
-  std::int64_t next_sample = 0;             ///< samples used up by these steps
-  std::int64_t epoch = 0;                   ///< the newest it knows; 0: none
-  bool needs_change = false;                ///< it cannot go on in that epoch
-  bool stops = false;                       ///< it was asked, or told, to end the run
-  bool is_writer = false;                   ///< in that epoch
+  /// Where each rank gives its state to others; none: there, too.
+  std::vector<std::string> state_addresses = {};
+  std::int64_t done = -1;        ///< steps of the state it holds; −1: it holds none
+  std::int64_t next_sample = 0;  ///< samples used up by these steps
+  std::int64_t epoch = 0;        ///< the newest it knows; 0: none
+  bool needs_change = false;     ///< it cannot go on in that epoch
+  bool stops = false;            ///< it was asked, or told, to end the run
+  bool is_writer = false;        ///< in that epoch
 };
 
 /// What a replica is about.
@@ -158,6 +160,14 @@ struct Observed {
   std::string details = {};  ///< a JSON object
 };
 
+/// The first message on a link of a warm spare: it has started, and can take a replica's place at once.
+/// Beats follow.
+struct SpareReady {
+  static constexpr const char* kKind = "spare_ready";
+
+  int spare = 0;
+};
+
 /// The run shall end.
 struct StopWish {
   static constexpr const char* kKind = "stop_wish";
@@ -169,6 +179,6 @@ struct Leave {
 
 using MemberMessage =
     std::variant<CheckIn, Beat, Report, HoldMissed, Commit, Suspect, Accuse, Restored, Saved, Validated,
-                 Joined, RankLost, ServiceMissed, Observed, StopWish, Leave>;
+                 Joined, RankLost, ServiceMissed, Observed, SpareReady, StopWish, Leave>;
 
 }  // namespace tenax::resilience

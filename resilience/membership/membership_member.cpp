@@ -20,6 +20,7 @@ void MembershipMember::on_connected(double now) {
                .deck = options_.deck,
                .host = options_.host,
                .addresses = options_.addresses,
+               .state_addresses = options_.state_addresses,
                .done = progress_.done(),
                .next_sample = progress_.first_sample(),
                .epoch = epoch_ ? epoch_->number : 0,

@@ -22,7 +22,8 @@ class MembershipMember {
   struct Options {
     ReplicaId id;
     std::string build = {}, deck = {}, host = {};
-    std::vector<std::string> addresses = {};  ///< where each rank takes connections
+    std::vector<std::string> addresses = {};        ///< where each rank takes connections
+    std::vector<std::string> state_addresses = {};  ///< where it gives its state; none: there, too
     SampleRules samples = {};
     std::int64_t train_steps = 0;
     double heartbeat_s = 0.1;
@@ -102,6 +103,7 @@ class MembershipMember {
   void take(const StopAt& stop);
   void take(const Ended& ended);
   void take(const Evicted& evicted);
+  void take(const TakePlace&) {}  // of warm spares
 
   void send(MemberMessage message);
   void send_unacked();

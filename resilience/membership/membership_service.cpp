@@ -24,13 +24,40 @@ void MembershipService::on_message(PeerId peer, const MemberMessage& message, do
   if (seat) {
     seat->heard_s = now;
     std::visit([&](const auto& known) { take(*seat, known, now); }, message);
-  } else if (const auto* first = std::get_if<CheckIn>(&message)) {
-    check_in(peer, *first, now);
+  } else {
+    hear_unseated(peer, message, now);
   }
   if (!std::holds_alternative<Beat>(message)) decide(now);
 }
 
+// Warm spares, and replicas that come.
+void MembershipService::hear_unseated(PeerId peer, const MemberMessage& message, double now) {
+  if (const auto* first = std::get_if<CheckIn>(&message)) check_in(peer, *first, now);
+  if (spares_.hear(peer, now)) state_.broadcast({peer}, CommitAck{durable_done_});
+  const auto* ready = std::get_if<SpareReady>(&message);
+  if (!ready || has_ended()) return;
+  spares_.add(peer, ready->spare, now);
+  state_.tell(SpareSeen{ready->spare, true});
+}
+
+bool MembershipService::call_spare(int spare, ReplicaId id) {
+  const auto peer = spares_.peer_of(spare);
+  if (!peer) return false;
+  spares_.remove(*peer);
+  state_.broadcast({*peer}, TakePlace{id});
+  return true;
+}
+
+void MembershipService::lose_spares(const std::vector<PeerId>& peers) {
+  for (const PeerId peer : peers)
+    if (const auto spare = spares_.remove(peer)) {
+      state_.refuse(peer, "it is out of the run");
+      state_.tell(SpareSeen{*spare, false});
+    }
+}
+
 void MembershipService::on_closed(PeerId peer, double now) {
+  lose_spares({peer});
   const Seat* const seat = state_.seats().of_peer(peer);
   if (!seat || has_ended()) return;
   state_.lose(seat->id, LossReason::connection, now, kLeader);
@@ -93,6 +120,7 @@ void MembershipService::on_time(double now) {
   forgive_pause(now);
   if (has_ended()) return;  // they exit, as they were told
   const double dead_s = state_.options().dead_s;
+  lose_spares(spares_.silent(now, dead_s));
   for (const ReplicaId& id : state_.seats().silent(now, dead_s))
     state_.lose(id, LossReason::silent, now, kLeader);
   if (is_recovering() && now >= recover_until_s_)
@@ -210,6 +238,11 @@ void MembershipService::take(Seat& seat, const ServiceMissed& missed, double /*n
   state_.tell(ServiceAwaited{seat.id, missed.seconds});
 }
 
+// A replica is no spare.
+void MembershipService::take(Seat& seat, const SpareReady& /*ready*/, double now) {
+  state_.lose(seat.id, LossReason::connection, now);
+}
+
 void MembershipService::take(Seat& /*seat*/, const StopWish& /*wish*/, double /*now*/) {
   decider_.wish_stop();
 }
@@ -245,6 +278,7 @@ void MembershipService::forgive_pause(double now) {
   if (pause_s <= state_.options().dead_s / 2) return;
   for (auto& [replica, seat] : state_.seats().all()) seat.heard_s = std::min(now, seat.heard_s + pause_s);
   decider_.shift(pause_s);
+  spares_.shift(pause_s);
   state_.suspicions().shift(pause_s);
   recover_until_s_ += pause_s;
 }

@@ -6,6 +6,7 @@
 
 #include "resilience/membership/epoch_decider.hpp"
 #include "resilience/membership/membership_state.hpp"
+#include "resilience/membership/spare_links.hpp"
 
 namespace tenax::resilience {
 
@@ -34,6 +35,8 @@ class MembershipService {
   void on_stop_wish(double now);
   /// A replica starts in another zone.
   void on_zone(int replica, const std::string& zone) { state_.set_zone(replica, zone); }
+  /// A warm spare takes that replica's place. False: it is not ready any more.
+  bool call_spare(int spare, ReplicaId id);
   /// A replica has exited with status 0: an earlier service had ended the run. All who are there,
   /// or come, are told.
   void on_run_ended();
@@ -62,6 +65,8 @@ class MembershipService {
   }
 
  private:
+  void hear_unseated(PeerId peer, const MemberMessage& message, double now);
+  void lose_spares(const std::vector<PeerId>& peers);
   void check_in(PeerId peer, const CheckIn& check_in, double now);
   void lose_members_before(ReplicaId id, double now);
   void take(Seat& seat, const CheckIn& again, double now);
@@ -78,6 +83,7 @@ class MembershipService {
   void take(Seat& seat, const Joined& joined, double now);
   void take(Seat& seat, const RankLost& lost, double now);
   void take(Seat& seat, const ServiceMissed& missed, double now);
+  void take(Seat& seat, const SpareReady& ready, double now);
   void take(Seat& seat, const StopWish& wish, double now);
   void take(Seat& seat, const Leave& wish, double now);
   void decide(double now);
@@ -87,6 +93,7 @@ class MembershipService {
 
   MembershipState state_;
   EpochDecider decider_;
+  SpareLinks spares_;
   double recover_until_s_;
   double ticked_s_;
   std::int64_t taken_done_ = 0, durable_done_ = 0;  // steps that are stored, and outlive the host

@@ -32,6 +32,7 @@ void visit_fields(Fields& fields, EpochMember& member) {
   visit_fields(fields, member.id);
   fields("host", member.host);
   fields("addresses", member.addresses);
+  fields("state_addresses", member.state_addresses);
   fields("is_behind", member.is_behind);
 }
 
@@ -42,6 +43,7 @@ void visit_fields(Fields& fields, CheckIn& message) {
   fields("deck", message.deck);
   fields("host", message.host);
   fields("addresses", message.addresses);
+  fields("state_addresses", message.state_addresses);
   fields("done", message.done);
   fields("next_sample", message.next_sample);
   fields("epoch", message.epoch);
@@ -157,6 +159,11 @@ void visit_fields(Fields& fields, Observed& message) {
 }
 
 template <class Fields>
+void visit_fields(Fields& fields, SpareReady& message) {
+  fields("spare", message.spare);
+}
+
+template <class Fields>
 void visit_fields(Fields& fields, ServiceMissed& message) {
   fields("seconds", message.seconds);
 }
@@ -228,6 +235,11 @@ template <class Fields>
 void visit_fields(Fields& fields, StopAt& message) {
   fields("done", message.done);
   fields("writer", message.writer);
+}
+
+template <class Fields>
+void visit_fields(Fields& fields, TakePlace& message) {
+  visit_fields(fields, message.id);
 }
 
 template <class Fields>

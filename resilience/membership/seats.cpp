@@ -25,6 +25,7 @@ Seat& Seats::add(PeerId peer, const CheckIn& check_in, double now) {
           .id = check_in.id,
           .host = check_in.host,
           .addresses = check_in.addresses,
+          .state_addresses = check_in.state_addresses,
           .done = check_in.done,
           .next_sample = check_in.next_sample,
           .epoch = check_in.epoch,

@@ -18,7 +18,7 @@ struct Seat {
   PeerId peer = 0;
   ReplicaId id;
   std::string host;
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses, state_addresses;
   std::int64_t done = -1, next_sample = 0;  ///< the state it held when it came, or has restored
   std::int64_t epoch = 0;                   ///< the newest it has been told
   std::int64_t step = 0;                    ///< the newest it is known to be at

@@ -97,7 +97,15 @@ struct Evicted {
   std::string reason;
 };
 
+/// A warm spare is this replica from now on. Its place is in the replica's join file; as the replica it checks
+/// in on a link of its own.
+struct TakePlace {
+  static constexpr const char* kKind = "take_place";
+
+  ReplicaId id;
+};
+
 using ServiceMessage = std::variant<Refused, Freeze, Hold, Resume, NewEpoch, CommitAck, ValidationAck,
-                                    JoinAck, ObservationAck, Restore, StopAt, Ended, Evicted>;
+                                    JoinAck, ObservationAck, Restore, StopAt, Ended, Evicted, TakePlace>;
 
 }  // namespace tenax::resilience

@@ -103,9 +103,15 @@ struct MembersAwaited {
   double seconds = 0;
 };
 
+/// A warm spare can be called, or (not any more) has vanished.
+struct SpareSeen {
+  int spare = 0;
+  bool is_ready = false;
+};
+
 using ServiceEvent =
     std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided,
-                 StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved>;
+                 StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved, SpareSeen>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

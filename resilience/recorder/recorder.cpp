@@ -40,6 +40,11 @@ Recorder::~Recorder() {
   std::filesystem::remove(path_, gone);
 }
 
+void Recorder::take_place(int replica) {
+  seat_.replica = replica;
+  file_.replica = replica;
+}
+
 int Recorder::add_channel(const std::string& name, ChannelKind kind, int place, int size) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < RecorderFile::kChannels; ++i) {

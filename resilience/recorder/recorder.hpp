@@ -36,6 +36,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   const Seat& seat() const { return seat_; }
+  /// A warm spare is that replica from now on; before any channel is added that names it.
+  void take_place(int replica);
   /// The channels of a name are the same one at all ranks; `place`: this rank's among `size`. −1, which all calls take,
   /// where there are too many.
   int add_channel(const std::string& name, ChannelKind kind, int place, int size);
@@ -59,7 +61,7 @@ class Recorder {
   RecorderSlot* slot_of(const Ticket& ticket);
   RecorderChannel* channel_of(int channel);
 
-  const Seat seat_;
+  Seat seat_;
   const std::filesystem::path path_;
   RecorderMap map_;
   RecorderFile& file_;

@@ -42,6 +42,12 @@ void MembershipServer::on_zone(int replica, const std::string& zone) {
   run([&](double) { service_.on_zone(replica, zone); });
 }
 
+bool MembershipServer::call_spare(int spare, ReplicaId id) {
+  bool is_called = false;
+  run([&](double) { is_called = service_.call_spare(spare, id); });
+  return is_called;
+}
+
 void MembershipServer::on_validation_recorded(std::int64_t done) {
   run([&](double) { service_.on_validation_recorded(done); });
 }

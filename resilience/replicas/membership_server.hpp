@@ -40,6 +40,8 @@ class MembershipServer : private comm::MessageHandler {
   void on_started(ReplicaId id);
   void on_given_up(int replica);
   void wish_stop();
+  /// False: the spare is not ready any more.
+  bool call_spare(int spare, ReplicaId id);
   void on_zone(int replica, const std::string& zone);
   void on_validation_recorded(std::int64_t done);
   void on_join_recorded(ReplicaId id, std::int64_t epoch);

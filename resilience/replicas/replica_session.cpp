@@ -89,10 +89,11 @@ int StepWork::contributing() const {
 }
 
 ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& transport,
-                               kernels::Device& device, ReplicaLeader* leader, const FrozenEpoch& frozen,
-                               StateAccess state, StepPoints& points, Options options)
+                               comm::Transport& state_transport, kernels::Device& device,
+                               ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state,
+                               StepPoints& points, Options options)
     : control_(control),
-      transport_(transport),
+      state_transport_(state_transport),
       leader_(leader),
       state_(std::move(state)),
       points_(points),
@@ -102,18 +103,30 @@ ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& tra
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
-  if (state_.slices) server_.emplace(*state_.slices, transport_, points_, options_.deadline_s);
+  if (state_.slices) server_.emplace(*state_.slices, state_transport_, points_, options_.deadline_s);
 }
 
-comm::Peer ReplicaSession::peer_of(const EpochMember& member) const {
+comm::Peer ReplicaSession::peer_at(const EpochMember& member, const std::vector<std::string>& own) const {
   comm::Peer peer{options_.rank,
                   "replica " + std::to_string(member.id.replica) + " rank " + std::to_string(options_.rank) +
                       " (" + member.host + ")",
                   {},
                   member.id.replica};
-  std::istringstream addresses(member.addresses.at(static_cast<std::size_t>(options_.rank)));
+  std::istringstream addresses(own.at(static_cast<std::size_t>(options_.rank)));
   for (std::string address; addresses >> address;) peer.addresses.push_back(address);
   return peer;
+}
+
+comm::Peer ReplicaSession::state_peer_of(const EpochMember& member) const {
+  return peer_at(member, member.state_addresses.empty() ? member.addresses : member.state_addresses);
+}
+
+// Who fetches at the same time begins with another source each.
+int ReplicaSession::turn_of_fetch() const {
+  int turn = 0;
+  for (const EpochMember& member : epoch_.members)
+    if (member.is_behind && member.id.replica < options_.replica) ++turn;
+  return turn;
 }
 
 void ReplicaSession::take_epoch(const Epoch& epoch) {
@@ -129,7 +142,7 @@ void ReplicaSession::take_epoch(const Epoch& epoch) {
   const EpochMember* me = epoch.find(options_.replica);
   if (!server_ || me->is_behind) return;
   for (const EpochMember& member : epoch.members)
-    if (member.is_behind) server_->serve(peer_of(member), state_purpose());
+    if (member.is_behind) server_->serve(state_peer_of(member), state_purpose());
 }
 
 bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
@@ -150,12 +163,13 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
   }
   std::vector<comm::Peer> holders;
   for (const int replica : plan.holders)
-    if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(peer_of(*holder));
-  fetch_ = std::make_unique<StateFetch>(*state_.slices, transport_, holders, points_,
+    if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(state_peer_of(*holder));
+  fetch_ = std::make_unique<StateFetch>(*state_.slices, state_transport_, holders, points_,
                                         StateFetch::Options{.done = plan.step,
                                                             .purpose = state_purpose(),
                                                             .deadline_s = options_.deadline_s,
-                                                            .bytes_per_s = options_.state_bytes_per_s});
+                                                            .bytes_per_s = options_.state_bytes_per_s,
+                                                            .first_source = turn_of_fetch()});
 }
 
 // An epoch that the ranks know already travels by its number alone.

@@ -70,10 +70,11 @@ class ReplicaSession {
     double deadline_s = 60;
     double state_bytes_per_s = 0;  ///< that a rank fetches at most; 0: no limit
   };
-  /// `leader`: on rank 0, null elsewhere. All outlive the session.
-  ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, kernels::Device& device,
-                 ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state, StepPoints& points,
-                 Options options);
+  /// `transport`: of the sums. `state_transport`: of the state; may be the same one. `leader`: on rank 0, null elsewhere.
+  /// All outlive the session.
+  ReplicaSession(comm::ControlGroup& control, comm::Transport& transport, comm::Transport& state_transport,
+                 kernels::Device& device, ReplicaLeader* leader, const FrozenEpoch& frozen, StateAccess state,
+                 StepPoints& points, Options options);
 
   /// Collective: waits for what the service decides. A step that it names has begun.
   StepWork begin();
@@ -128,7 +129,10 @@ class ReplicaSession {
   StepTotals tell_ranks(bool is_final);
   void end_fetch();
   void finish_join();
-  comm::Peer peer_of(const EpochMember& member) const;
+  comm::Peer peer_at(const EpochMember& member, const std::vector<std::string>& addresses) const;
+  comm::Peer peer_of(const EpochMember& member) const { return peer_at(member, member.addresses); }
+  comm::Peer state_peer_of(const EpochMember& member) const;
+  int turn_of_fetch() const;
   /// An exchange that stands still ends before, and says who is at fault.
   kernels::Deadline exchange_deadline() const {
     constexpr double kFactor = 1.5;
@@ -137,7 +141,7 @@ class ReplicaSession {
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
 
   comm::ControlGroup& control_;
-  comm::Transport& transport_;
+  comm::Transport& state_transport_;
   ReplicaLeader* leader_;
   StateAccess state_;
   StepPoints& points_;

@@ -20,6 +20,8 @@ namespace {
 /// One travels while the one before is written.
 constexpr std::size_t kAskedAhead = 2;
 constexpr double kLook_s = 0.05;  // for the end
+/// What another source owes for so long is asked of one that has nothing to give.
+constexpr double kPatience_s = 0.05;
 
 }  // namespace
 
@@ -29,10 +31,10 @@ StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
       transport_(transport),
       points_(points),
       options_(std::move(options)),
-      progress_(static_cast<std::size_t>(slices.count()), Progress::wanted),
+      queue_(slices.count(), static_cast<int>(sources.size()), options_.first_source),
       sources_left_(static_cast<int>(sources.size())) {
-  for (const comm::Peer& source : sources)
-    threads_.push_back(comm::start_prompt_thread([this, source] { run(source); }));
+  for (int index = 0; const comm::Peer& source : sources)
+    threads_.push_back(comm::start_prompt_thread([this, index = index++, source] { run(index, source); }));
 }
 
 StateFetch::~StateFetch() {
@@ -44,16 +46,14 @@ StateFetch::~StateFetch() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void StateFetch::run(const comm::Peer& source) {
+void StateFetch::run(int index, const comm::Peer& source) {
   std::vector<int> asked;
   try {
-    fetch_from(source, asked);
+    fetch_from(index, source, asked);
   } catch (const kernels::Error&) {  // another source gives it
   }
   const std::lock_guard lock(mutex_);
-  for (const int slice : asked)
-    if (Progress& progress = progress_[static_cast<std::size_t>(slice)]; progress == Progress::asked)
-      progress = Progress::wanted;
+  queue_.leave(index, asked);
   --sources_left_;
 }
 
@@ -63,7 +63,7 @@ comm::Connection& StateFetch::keep(std::unique_ptr<comm::Connection> connection)
   return *connections_.emplace_back(std::move(connection));
 }
 
-void StateFetch::fetch_from(const comm::Peer& source, std::vector<int>& asked) {
+void StateFetch::fetch_from(int index, const comm::Peer& source, std::vector<int>& asked) {
   comm::ConnectionAttempt attempt(transport_, source, options_.purpose, stopping_,
                                   Deadline::after_s(options_.deadline_s));
   comm::Connection& connection = keep(attempt.connect());
@@ -73,21 +73,28 @@ void StateFetch::fetch_from(const comm::Peer& source, std::vector<int>& asked) {
   } end{connection};
   std::vector<std::byte> memory;
   bool was_useful = false;
+  double gave_s = kernels::steady_now_s();
   while (!stopping_ && !is_complete()) {
-    while (asked.size() < kAskedAhead && ask(connection, asked)) {
+    const bool waited = kernels::steady_now_s() - gave_s > kPatience_s;
+    while (asked.size() < kAskedAhead && ask(index, connection, asked, waited)) {
     }
     if (asked.empty()) {  // others have the rest, and may fail to give it
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
     }
     if (!take(connection, asked, memory)) return;
+    gave_s = kernels::steady_now_s();
     if (!was_useful) ++useful_sources_;
     was_useful = true;
   }
 }
 
-bool StateFetch::ask(comm::Connection& connection, std::vector<int>& asked) {
-  const std::optional<int> slice = next_slice(asked);
+bool StateFetch::ask(int index, comm::Connection& connection, std::vector<int>& asked, bool waited) {
+  std::optional<int> slice;
+  {
+    const std::lock_guard lock(mutex_);
+    slice = queue_.next(index, asked, waited);
+  }
   if (!slice) return false;
   asked.push_back(*slice);
   await_turn(slices_.bytes_of(*slice));
@@ -110,26 +117,10 @@ void StateFetch::await_turn(std::size_t bytes) {
     kernels::sleep_until_s(std::min(turn_s, now_s + kLook_s));
 }
 
-// Who has nothing else to ask for asks for what another source has been asked for.
-std::optional<int> StateFetch::next_slice(const std::vector<int>& asked) {
-  const std::lock_guard lock(mutex_);
-  std::optional<int> others;
-  for (int slice = 0; slice < slices_.count(); ++slice) {
-    Progress& progress = progress_[static_cast<std::size_t>(slice)];
-    if (progress == Progress::wanted) {
-      progress = Progress::asked;
-      return slice;
-    }
-    const bool is_mine = std::find(asked.begin(), asked.end(), slice) != asked.end();
-    if (progress == Progress::asked && !is_mine && !others) others = slice;
-  }
-  return asked.empty() ? others : std::nullopt;
-}
-
 // False: another source has been quicker.
 bool StateFetch::claim(int slice) {
   const std::lock_guard lock(mutex_);
-  return std::exchange(progress_[static_cast<std::size_t>(slice)], Progress::here) != Progress::here;
+  return queue_.take(slice);
 }
 
 // False: this source gives no more.

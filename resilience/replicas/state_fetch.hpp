@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "comm/connection.hpp"
+#include "resilience/replicas/slice_queue.hpp"
 #include "resilience/replicas/state_slices.hpp"
 #include "resilience/replicas/step_points.hpp"
 
 namespace tenax::resilience {
 
-/// Fetches from all sources at once, each of which gives what it can. A slice that a source fails
+/// Fetches from all sources at once, from each as much (SliceQueue). A slice that a source fails
 /// to give, gives damaged or is slow to give is asked of another. Nothing is certain about the state until
 /// is_complete(). Thread rule: the thread that trains; threads of its own fetch.
 class StateFetch {
@@ -26,6 +27,7 @@ class StateFetch {
     std::string purpose;    ///< of the connections
     double deadline_s = 60;
     double bytes_per_s = 0;  ///< of this rank, from all sources together; 0: no limit
+    int first_source = 0;    ///< of the first slice: another one for each that fetches at the same time
   };
   /// Begins. `slices` are written; they, `transport` and `points` must outlive it.
   StateFetch(const StateSlices& slices, comm::Transport& transport, const std::vector<comm::Peer>& sources,
@@ -45,12 +47,11 @@ class StateFetch {
   int useful_sources() const { return useful_sources_; }
 
  private:
-  void run(const comm::Peer& source);
+  void run(int index, const comm::Peer& source);
   comm::Connection& keep(std::unique_ptr<comm::Connection> connection);
-  void fetch_from(const comm::Peer& source, std::vector<int>& asked);
-  bool ask(comm::Connection& connection, std::vector<int>& asked);
+  void fetch_from(int index, const comm::Peer& source, std::vector<int>& asked);
+  bool ask(int index, comm::Connection& connection, std::vector<int>& asked, bool waited);
   void await_turn(std::size_t bytes);
-  std::optional<int> next_slice(const std::vector<int>& asked);
   bool claim(int slice);
   bool take(comm::Connection& connection, std::vector<int>& asked, std::vector<std::byte>& memory);
 
@@ -58,10 +59,9 @@ class StateFetch {
   comm::Transport& transport_;
   StepPoints& points_;
   Options options_;
-  enum class Progress : char { wanted, asked, here };
-  std::mutex mutex_;
-  std::vector<Progress> progress_;  // by slice
-  double next_turn_s_ = 0;          // when the limit allows to ask for more, steady clock
+  std::mutex mutex_;  // of what follows
+  SliceQueue queue_;
+  double next_turn_s_ = 0;  // when the limit allows to ask for more, steady clock
   std::vector<std::unique_ptr<comm::Connection>> connections_;  // that there have been
   std::atomic<int> fetched_{0}, sources_left_, useful_sources_{0};
   std::atomic<std::uint64_t> bytes_{0};

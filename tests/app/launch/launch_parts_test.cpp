@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -151,6 +152,42 @@ TEST(HostPool, goes_on_without_what_an_earlier_supervisor_has_set_aside) {
   EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"b", 1}}));
 }
 
+TEST(HostPool, has_places_for_warm_spares_where_least_replicas_have_died) {
+  HostPool pool = pool_of({"a", "b", "c"}, {}, 1, 1);
+  ASSERT_TRUE(pool.place_spare(0));
+  EXPECT_EQ(*pool.place_spare(0), (std::vector<HostSlots>{{"b", 1}})) << "its own place is free for it";
+  EXPECT_EQ(*pool.place_spare(1), (std::vector<HostSlots>{{"c", 1}}));
+  EXPECT_EQ(pool.place_spare(2), nullptr);
+  pool.on_death(0, "a", 0);
+  pool.hand_over(0, 0);
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"b", 1}}));
+  EXPECT_TRUE(pool.is_on_spare(0));
+  pool.remove_spare(1);
+  EXPECT_EQ(*pool.place_spare(0), (std::vector<HostSlots>{{"c", 1}})) << "one has died on a";
+  EXPECT_EQ(*pool.place_spare(1), (std::vector<HostSlots>{{"a", 1}}));
+}
+
+TEST(HostPool, goes_on_where_an_earlier_supervisor_has_started_a_replica) {
+  HostPool pool = pool_of({"a", "b", "c"}, {"1", "2", "3"}, 2, 1);
+  pool.continue_on(0, parse_hosts({"a:1"}));
+  EXPECT_FALSE(pool.is_on_spare(0));
+  pool.continue_on(0, parse_hosts({"c:1"}));
+  EXPECT_EQ(pool.hosts_of(0), (std::vector<HostSlots>{{"c", 1, "3"}}));
+  EXPECT_TRUE(pool.is_on_spare(0));
+  pool.continue_on(1, parse_hosts({"elsewhere:1"}));
+  EXPECT_EQ(pool.hosts_of(1), (std::vector<HostSlots>{{"b", 1, "2"}}));
+  EXPECT_EQ(*pool.place_spare(0), (std::vector<HostSlots>{{"a", 1, "1"}}));
+}
+
+TEST(HostPool, calls_a_spare_of_the_same_zone_first) {
+  HostPool pool = pool_of({"a", "b", "c"}, {"1", "2", "1"}, 1, 1);
+  ASSERT_TRUE(pool.place_spare(0));
+  ASSERT_TRUE(pool.place_spare(1));
+  EXPECT_EQ(pool.choose_spare(0, {0, 1}), 0) << "on c";
+  EXPECT_EQ(pool.choose_spare(0, {1}), 1);
+  EXPECT_FALSE(pool.choose_spare(0, {}));
+}
+
 TEST(HostList, refuses_too_few_slots_and_what_is_no_host) {
   EXPECT_THROW(share_hosts(parse_hosts({"a:3", "b:2"}), 2, 3), Error);
   for (const char* text : {"", ":2", "a:", "a:0", "a:x", "a:-1", "a:2x"})
@@ -185,11 +222,14 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
                       .resume = "auto",
                       .replica = 3,
                       .incarnation = 7,
+                      .spare = 2,
                       .service = {"tcp:127.0.0.1:5#1"}};
   join.write(folder / "join");
   const JoinFile read = JoinFile::read(folder / "join");
   EXPECT_EQ(read.secret, join.secret);
   EXPECT_EQ(read.incarnation, 7);
+  EXPECT_TRUE(read.is_spare());
+  EXPECT_EQ(read.seat(), "spare-2");
   struct stat facts {};
   ASSERT_EQ(stat((folder / "join").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0600U);
@@ -200,12 +240,14 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
   EXPECT_FALSE(Outcome::read(folder / "none").has_value());
 
   LaunchFile launch{.supervisor = {"a", this_process()}, .replicas = {}, .service = "a:5"};
-  launch.replicas.push_back({1, 2, {"b", {17, 18}}});
+  launch.replicas.push_back({1, 2, {"b", {17, 18}}, "/dev/shm/y", {"n:2"}});
   launch.write(folder / "launch.json");
   const auto again = LaunchFile::read(folder / "launch.json");
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->supervisor.id, this_process());
   EXPECT_EQ(again->replicas.at(0).process.id, (ProcessId{17, 18}));
+  EXPECT_EQ(again->replicas.at(0).scratch, "/dev/shm/y");
+  EXPECT_EQ(again->replicas.at(0).hosts, std::vector<std::string>{"n:2"});
 }
 
 TEST(ReplicaProcess, has_a_session_of_its_own_and_writes_to_its_log) {

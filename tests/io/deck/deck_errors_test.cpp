@@ -181,13 +181,6 @@ std::vector<Mistake> contradictions() {
   };
 }
 
-std::vector<Mistake> keys_of_later_versions() {
-  const std::string refused = " is not supported by this version of tenax: ";
-  return {
-      {with("[replicas]\nwarm_spares = 2\n"), {}, "DECK:16:1: replicas.warm_spares = 2" + refused},
-  };
-}
-
 class DeckMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(DeckMistakes, is_one_message_with_its_place_and_status_2) { expect_refused(GetParam()); }
@@ -197,7 +190,6 @@ INSTANTIATE_TEST_SUITE_P(types, DeckMistakes, testing::ValuesIn(mistakes_of_type
 INSTANTIATE_TEST_SUITE_P(ranges, DeckMistakes, testing::ValuesIn(mistakes_of_ranges()));
 INSTANTIATE_TEST_SUITE_P(missing, DeckMistakes, testing::ValuesIn(missing_keys()));
 INSTANTIATE_TEST_SUITE_P(contradictions, DeckMistakes, testing::ValuesIn(contradictions()));
-INSTANTIATE_TEST_SUITE_P(later, DeckMistakes, testing::ValuesIn(keys_of_later_versions()));
 
 TEST(DeckFile, that_is_absent_is_named_with_the_reason_and_status_2) {
   const TemporaryFolder folder;

@@ -127,22 +127,19 @@ std::vector<Mistake> mistakes_of_keys() {
   return mistakes;
 }
 
-std::vector<Mistake> later_keys() {
-  std::vector<Mistake> mistakes;
-  for (const char* given : {"warm_spares=1", "state_interfaces=[eth1]"}) {
-    const std::string key = std::string(given).substr(0, std::string(given).find('='));
-    mistakes.push_back({kReplicas,
-                        {std::string("replicas.") + given},
-                        "command line: replicas." + key + ": replicas." + key + " = "});
-  }
-  return mistakes;
-}
-
 std::vector<Mistake> mistakes_of_stores() {
   return {{kReplicas,
            {"replicas.hosts=[a, b, c]", "replicas.zones=[x, y]"},
            "command line: replicas.zones: replicas.zones has 2 names for 3 of replicas.hosts: it needs one "
            "for each"},
+          {kReplicas,
+           {"replicas.warm_spares=1"},
+           "command line: replicas.warm_spares: replicas.warm_spares = 1 is more than the spares: "
+           "replicas.hosts has room for 0 beyond those of parallel.replicas = 2"},
+          {kReplicas,
+           {R"(replicas.hosts=["a:2", "b"])", "replicas.warm_spares=2"},
+           "command line: replicas.warm_spares: replicas.warm_spares = 2 is more than the spares: "
+           "replicas.hosts has room for 1 beyond"},
           {kReplicas,
            {"replicas.store=etcd://h/p"},
            "command line: replicas.store: replicas.store = \"etcd://h/p\" has \"h\", which is no HOST:PORT"},
@@ -270,7 +267,6 @@ class ReplicasDeckMistakes : public testing::TestWithParam<Mistake> {};
 TEST_P(ReplicasDeckMistakes, is_one_message_with_its_place_and_status_2) { expect_refused(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(batches, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_batches()));
 INSTANTIATE_TEST_SUITE_P(keys, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_keys()));
-INSTANTIATE_TEST_SUITE_P(later, ReplicasDeckMistakes, testing::ValuesIn(later_keys()));
 INSTANTIATE_TEST_SUITE_P(stores, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_stores()));
 INSTANTIATE_TEST_SUITE_P(faults, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_faults()));
 INSTANTIATE_TEST_SUITE_P(hangs, ReplicasDeckMistakes, testing::ValuesIn(mistakes_of_hangs()));

@@ -114,8 +114,8 @@ TEST(Deck, takes_the_last_of_several_overrides) {
 }
 
 TEST(Deck, lets_an_override_undo_what_the_deck_asks_of_later_versions) {
-  const std::string deck = std::string(kSmallDeck) + "[replicas]\nwarm_spares = 2\n";
-  EXPECT_EQ(deck_of(deck, {"replicas.warm_spares=0"}).replicas.warm_spares, 0);
+  const std::string deck = std::string(kSmallDeck) + "[replicas]\ndigest_steps = 2\n";
+  EXPECT_EQ(deck_of(deck, {"replicas.digest_steps=16"}).replicas.digest_steps, 16);
 }
 
 TEST(Deck, takes_an_integer_for_a_number_and_one_number_for_a_list) {

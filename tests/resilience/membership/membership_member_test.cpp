@@ -14,7 +14,7 @@ const StepOutcome kLost{.has_all_sums = false, .suspect = 1, .why = "closed"};
 
 Epoch epoch_of(std::int64_t number, std::int64_t from_step, bool is_behind = false) {
   Epoch epoch{.number = number, .from_step = from_step, .first_sample = 4 * from_step};
-  epoch.members = {{{0, 1}, "h", {}, is_behind}, {{1, 1}, "h", {}, false}};
+  epoch.members = {{{0, 1}, "h", {}, {}, is_behind}, {{1, 1}, "h", {}, {}, false}};
   epoch.parts = {{0, epoch.first_sample, 2}, {1, epoch.first_sample + 2, 2}};
   if (is_behind) epoch.parts = {{1, epoch.first_sample, 4}};
   return epoch;

@@ -52,18 +52,20 @@ std::vector<MemberMessage> member_messages() {
           RankLost{.rank = 3, .host = "a", .silent_s = 0.5, .is_gone = true},
           ServiceMissed{.seconds = 7.25},
           Observed{.number = 3, .event = "onset", .step = 8, .details = R"({"ratio": 1.5})"},
+          SpareReady{.spare = 3},
           StopWish{},
           Leave{}};
 }
 
 std::vector<ServiceMessage> service_messages() {
-  const Epoch epoch{.number = 2,
-                    .from_step = 5,
-                    .first_sample = 60,
-                    .members = {{{0, 1}, "a", {"tcp:a:1#k"}, false}, {{2, 7}, "b", {}, true}},
-                    .parts = kParts,
-                    .writer = 2,
-                    .reason = EpochReason::join};
+  const Epoch epoch{
+      .number = 2,
+      .from_step = 5,
+      .first_sample = 60,
+      .members = {{{0, 1}, "a", {"tcp:a:1#k"}, {"tcp:s:1#k"}, false}, {{2, 7}, "b", {}, {}, true}},
+      .parts = kParts,
+      .writer = 2,
+      .reason = EpochReason::join};
   return {Refused{"no"},
           Freeze{1, 2},
           Hold{3, 4, 5},
@@ -76,6 +78,7 @@ std::vector<ServiceMessage> service_messages() {
           Restore{},
           StopAt{.done = 8, .writer = 2},
           Ended{},
+          TakePlace{{1, 2}},
           Evicted{"silent"}};
 }
 

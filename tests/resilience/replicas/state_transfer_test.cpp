@@ -45,6 +45,22 @@ TEST_F(StateTransfer, is_no_faster_than_its_limit) {
   EXPECT_EQ(joiner_.state.memory, sources_[0].state.memory);
 }
 
+// Bytes that leave at the limit's pace find all sources there. A source that is done may be asked for what another owes.
+TEST_F(StateTransfer, takes_as_much_of_each_source_for_two_that_fetch) {
+  Source other{3};
+  constexpr double kBytesPerSecond = 20e6;
+  std::vector<std::unique_ptr<StateFetch>> fetches;
+  for (Source& source : sources_) source.server.serve(other.peer, kPurpose);
+  fetches.push_back(fetch(kDone, kBytesPerSecond));
+  fetches.push_back(std::make_unique<StateFetch>(
+      other.slices, *other.transport, std::vector{sources_[0].peer, sources_[1].peer}, other.nobody,
+      StateFetch::Options{kDone, kPurpose, 20, kBytesPerSecond, 1}));
+  for (const auto& fetch : fetches) wait_for(*fetch);
+  EXPECT_TRUE(fetches[0]->is_complete() && fetches[1]->is_complete());
+  const std::uint64_t one = sources_[0].server.served_bytes(), two = sources_[1].server.served_bytes();
+  EXPECT_GE(static_cast<double>(std::min(one, two)), 0.6 * static_cast<double>(std::max(one, two)));
+}
+
 TEST_F(StateTransfer, goes_on_with_another_source_when_one_dies) {
   clear(joiner_.state);
   const auto fetch = this->fetch();
