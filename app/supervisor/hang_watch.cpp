@@ -148,6 +148,13 @@ std::vector<RecorderImage> HangWatch::images() const {
   return images;
 }
 
+std::vector<resilience::RankTimes> HangWatch::times(int steps) const {
+  std::vector<resilience::RankTimes> times;
+  for (const RecorderImage& image : images())
+    if (auto rank = resilience::rank_times(image, steps)) times.push_back(std::move(*rank));
+  return times;
+}
+
 std::optional<RecorderImages> HangWatch::read(double now_s) {
   if (options_.is_near) {
     RecorderImages images{.before = this->images(), .now = {}};

@@ -8,6 +8,7 @@
 
 #include "app/supervisor/recorder_reading.hpp"
 #include "resilience/blame/culprits.hpp"
+#include "resilience/recorder/rank_times.hpp"
 
 namespace tenax::app {
 
@@ -39,6 +40,8 @@ class HangWatch {
   void pause(double now_s);
   /// To be asked often. A hang is told once: its replica is forgotten.
   std::optional<Hang> look(double now_s);
+  /// How the ranks on this host have spent their last `steps` steps.
+  std::vector<resilience::RankTimes> times(int steps) const;
 
  private:
   struct Followed {

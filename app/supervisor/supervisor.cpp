@@ -127,6 +127,7 @@ bool Supervisor::advance(const Requests& requests) {
   store_.check_in_charge();
   replicas_->watch(steady_now_s(), !stops_);
   if (!stops_ && !server_->has_ended()) watch_for_hangs();
+  if (records_->take_onset()) tell_stragglers();
   if (!replicas_->have_ended()) return true;
   take_news();  // what came since
   return false;
@@ -189,6 +190,13 @@ void Supervisor::watch_for_hangs() {
   if (!hang) return;
   records_->hang(hang->replica, hang->dump, hang->blame);
   server_->on_hang(replicas_->id(hang->replica), hang->rank);
+}
+
+// Why they are slow is found elsewhere.
+void Supervisor::tell_stragglers() {
+  constexpr int kSteps = 3;
+  const auto slow = resilience::slow_ranks(hangs_->times(kSteps));
+  if (!slow.empty()) records_->stragglers(slow);
 }
 
 }  // namespace tenax::app

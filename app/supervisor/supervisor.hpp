@@ -63,6 +63,7 @@ class Supervisor {
   void take(const resilience::Record& record);
   void take(const resilience::ServiceEvent& event);
   void watch_for_hangs();
+  void tell_stragglers();
 
   RunRank& rank_;
   Build build_;

@@ -58,6 +58,19 @@ void SupervisorRecords::corrupt(const resilience::StateCorrupt& corrupt, const C
   console_.warn(corrupt_line(corrupt, place));
 }
 
+void SupervisorRecords::stragglers(const std::vector<resilience::RankTimes>& ranks) {
+  std::vector<JsonObject> list;
+  for (const resilience::RankTimes& rank : ranks)
+    list.push_back(JsonObject{}
+                       .add("replica", rank.replica)
+                       .add("rank", rank.rank)
+                       .add("host", rank.host)
+                       .add("inside_seconds", rank.inside_s));
+  const resilience::RankTimes& first = ranks.front();
+  events_.write("straggler", first.replica,
+                JsonObject{}.add("ranks", list).add("step_seconds", first.step_s));
+}
+
 void SupervisorRecords::hand_in(News news) {
   const std::lock_guard lock(mutex_);
   news_.push_back(std::move(news));
@@ -101,7 +114,7 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
   metrics.is_masked = commit.is_masked;
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
-  watch_->add(metrics, {});
+  if (const auto change = watch_->add(metrics, {})) has_onset_ = change->is_onset();
   replicas_->take(commit);
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "io/run/run_files.hpp"
 #include "io/run/tensorboard_writer.hpp"
 #include "resilience/blame/culprits.hpp"
+#include "resilience/blame/slow_ranks.hpp"
 #include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
@@ -50,6 +52,10 @@ class SupervisorRecords {
   void corrupt(const resilience::StateCorrupt& corrupt, const CorruptPlace& place, const HostOfRank& host_of);
   /// Writes what stood still, and who is to blame, into the replica's folder.
   void hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame);
+  /// Steps have become slower than they were. True once for each time.
+  bool take_onset() { return std::exchange(has_onset_, false); }
+  /// The ranks that make them slow, the slowest first.
+  void stragglers(const std::vector<resilience::RankTimes>& ranks);
   std::int64_t steps_done() const { return steps_done_; }
 
  private:
@@ -79,6 +85,7 @@ class SupervisorRecords {
   std::optional<IterationWatch> watch_;   // since the first step, or since steps were void
   std::optional<ReplicaWatch> replicas_;  // likewise
   std::int64_t steps_done_ = 0;
+  bool has_onset_ = false;
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void
   std::mutex mutex_;                  // of what follows
