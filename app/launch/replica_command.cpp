@@ -28,22 +28,23 @@ std::vector<std::string> ReplicaCommand::words() const {
   return hosts.empty() ? mpirun_words() : remote_words();
 }
 
-// Each host of the step makes the directory: the supervisor's may be none of them.
+// Each host of the step makes the directory: the supervisor's may be none of them. Where the deck names no hosts, Slurm chooses.
 std::vector<std::string> ReplicaCommand::srun_words() const {
-  return {"srun",
-          "--exact",
-          "--mpi=pmix",
-          "--kill-on-bad-exit=1",
-          "--quit-on-interrupt",
-          "-n",
-          std::to_string(ranks),
-          "sh",
-          "-c",
-          "mkdir -p \"$0\" && exec \"$@\"",
-          scratch,
-          program,
-          "--join",
-          join_file};
+  std::vector<std::string> words = {"srun",
+                                    "--exact",
+                                    "--mpi=pmix",
+                                    "--kill-on-bad-exit=1",
+                                    "--quit-on-interrupt",
+                                    "-n",
+                                    std::to_string(ranks)};
+  if (!hosts.empty()) {
+    std::string list;
+    for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.host;
+    words.insert(words.end(), {"-N", std::to_string(hosts.size()), "--nodelist", list});
+  }
+  words.insert(words.end(),
+               {"sh", "-c", "mkdir -p \"$0\" && exec \"$@\"", scratch, program, "--join", join_file});
+  return words;
 }
 
 // Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them.

@@ -4,7 +4,9 @@
 #
 #   sbatch --nodes=4 inputs/slurm/replicas.sh DECK [section.key=value …]
 #
-# --no-kill keeps the allocation when a node is lost. The supervisor runs on the first node; where that is lost, submit again:
+# --no-kill keeps the allocation when a node is lost. Slurm itself leaves it out of later steps once it counts as down, after minutes;
+# where replicas.hosts names the nodes ("NAME:TASKS", some of them spare) a node on which replicas died twice is left out at once, and
+# replicas.warm_spares wait on the others. The supervisor runs on the first node; where that is lost, submit again:
 # the run goes on from its newest checkpoint.
 #SBATCH --job-name=tenax
 #SBATCH --nodes=2

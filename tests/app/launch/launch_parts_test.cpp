@@ -213,6 +213,24 @@ TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
   EXPECT_NE(command.words()[2].find("'--host' 'node7:2,node8:1'"), std::string::npos);
 }
 
+TEST(ReplicaCommand, gives_a_step_of_srun_the_hosts_that_the_deck_names) {
+  ReplicaCommand command{.method = LaunchMethod::srun,
+                         .ranks = 3,
+                         .hosts = {},
+                         .remote_shell = "ssh",
+                         .program = "tenax",
+                         .join_file = "/r/join",
+                         .scratch = "/dev/shm/x",
+                         .directory = "/r"};
+  const auto has = [&](const std::string& word) {
+    const auto words = command.words();
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  EXPECT_FALSE(has("--nodelist"));
+  command.hosts = {{"node7", 2}, {"node9", 1}};
+  EXPECT_TRUE(has("--nodelist") && has("node7,node9") && has("-N") && has("2"));
+}
+
 TEST(LaunchFiles, come_back_as_they_were_written) {
   const auto folder = scratch();
   const JoinFile join{.run_id = "0123456789abcdef",
