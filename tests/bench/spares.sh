@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Past one machine, on one: how soon a warm spare takes the place of a replica that died, and a cold start for comparison; what the
+# order of the ring saves where zones are far apart; how soon a standby supervisor is in charge.
+#
+#   bash tests/bench/spares.sh [--blows 5] [--times "1 7 15 30"] [--parts "warm zones standby"] [--check]
+#
+# warm: from the event replica_lost to replica_join, without the state's transfer; steps of 200 ms on the emulated device, which
+# has no state, and a CPU run, which has. zones: five replicas in three zones, links between zones so many times as slow, by the
+# best of all twelve rings, each run without zones. standby: by the test `etcd`, whose lease is 5 s.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+blows=5 times="1 7 15 30" parts="warm zones standby"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) check=1; shift; continue ;;
+    --blows) blows=$2 ;; --times) times=$2 ;; --parts) parts=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+figures=$bench_folder/spares_figures.py
+
+# A remote shell to hosts that are all this one.
+shell=$bench_work/here
+# spared NAME WARM DECK override…: two replicas, room for a third, $blows kills of replica 1's rank. Prints for each: seconds
+# from the loss to the join, without the state's.
+spared() {
+  local name=$1 warm=$2 deck=$3
+  shift 3
+  rm -rf "${bench_work:?}/$name"
+  "$tenax_build/tenax" launch "$deck" run.output_dir="$bench_work/$name" run.train_steps=1000000 run.log_interval=1000000 \
+    checkpoint.interval=-1 parallel.replicas=2 'replicas.hosts=["a","b","c"]' replicas.remote_shell="$shell" replicas.warm_spares="$warm" \
+    replicas.restart_limit=0 "$@" >"$bench_work/$name.log" 2>&1 </dev/null &
+  python3 "$figures" spares "$bench_work/$name" $! "$warm" "$blows" || { tail "$bench_work/$name.log" >&2; die "$name"; }
+  wait $!
+  "$tenax_build/tenax" audit "$bench_work/$name" >&2 || die "the audit of $name"
+}
+do_warm() {
+  printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >"$shell"
+  chmod +x "$shell"
+  local kind warm deck
+  for kind in emulated cpu; do
+    deck=("$bench_folder/replicas.toml" batch.global_batch_size=16 device.gradient_bytes=8)
+    [ $kind = emulated ] || deck=("$bench_folder/tiny.toml" parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=1 parallel.data_parallel_size=1)
+    for warm in 1 0; do
+      spared warm-$kind-$warm $warm "${deck[@]}" >"$bench_work/seconds" || exit 1
+      say "$kind, $([ $warm = 1 ] && echo "a warm spare" || echo cold): $(paste -sd ' ' "$bench_work/seconds") s from the loss to the join, without the state's"
+      [ $warm = 0 ] || meets spares.warm_s "$(sort -g "$bench_work/seconds" | tail -n 1)" "$kind, the worst of $blows"
+    done
+  done
+}
+
+# A link between replicas $1 and $2 that is $3 ms slow.
+slow() { printf '\n[[inject]]\nkind = "link_delay"\nreplicas = [%d, %d]\ndelay_ms = %s\n' "$@"; }
+zones=(x y x z y)  # of hosts a to e
+# ring NAME ZONED TIMES REPLICA…: milliseconds of a step where the replica at each place of these is on host a, b, …
+ring() {
+  local name=$1 zoned=$2 by=$3 i j near=0.5
+  shift 3
+  local host=("$@")
+  cp "$bench_folder/replicas.toml" "$bench_work/$name.toml"
+  for ((i = 0; i < 5; ++i)); do
+    for ((j = i + 1; j < 5; ++j)); do
+      local ms=$near
+      [ "${zones[${host[i]}]}" = "${zones[${host[j]}]}" ] || ms=$(awk "BEGIN { print $near * $by }")
+      slow $i $j "$ms" >>"$bench_work/$name.toml"
+    done
+  done
+  local names=(a b c d e) hosts= given=
+  for i in "${host[@]}"; do hosts+="\"${names[i]}\"," given+="\"${zones[i]}\","; done
+  rm -rf "${bench_work:?}/$name"
+  "$tenax_build/tenax" launch "$bench_work/$name.toml" run.output_dir="$bench_work/$name" run.train_steps=40 parallel.replicas=5 \
+    batch.global_batch_size=5 device.gradient_bytes=65536 device.forward_ms=1 device.backward_input_ms=1 device.backward_weight_ms=1 \
+    device.optimizer_ms=1 replicas.remote_shell="$shell" replicas.hosts="[${hosts%,}]" $([ "$zoned" = 0 ] || echo "replicas.zones=[${given%,}]") \
+    >"$bench_work/$name.log" 2>&1 </dev/null || { cat "$bench_work/$name.log" >&2; die "$name"; }
+  python3 "$bench_folder/replicas_figures.py" step "$bench_work/$name"
+}
+do_zones() {
+  printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >"$shell"
+  chmod +x "$shell"
+  local by order ours best ms crossings
+  for by in $times; do
+    ours=$(ring zones 1 "$by" 0 1 2 3 4) || exit 1
+    crossings=$(python3 "$figures" crossings "$bench_work/zones" "${zones[@]}")
+    best=
+    while read -r order; do
+      ms=$(ring order 0 "$by" $order) || exit 1
+      best=$(awk "BEGIN { print \"$best\" == \"\" || $ms < \"$best\" + 0 ? $ms : \"$best\" }")
+    done < <(python3 "$figures" rings 5)
+    say "links between zones $by x as slow: $ours ms a step, the best of all rings $best ms, $crossings crossings"
+    meets zones.over_best "$(awk "BEGIN { print $ours / $best }")" "$by x"
+    meets zones.crossings "$crossings" "of three zones, $by x"
+  done
+}
+do_standby() {
+  ctest --test-dir "$tenax_build" -R '^etcd$' -V >"$bench_work/standby.log" 2>&1 || { tail "$bench_work/standby.log" >&2; die "the test etcd"; }
+  local seconds
+  for seconds in $(sed -nE 's/.*was killed \(([0-9.]+) s\), and from one that stopped \(([0-9.]+) s\).*/\1 \2/p' "$bench_work/standby.log"); do
+    meets standby.seconds "$seconds" "with a lease of 5 s"
+  done
+}
+
+prepare_bench
+mkdir -p "$bench_work"
+warn_if_busy
+for part in $parts; do "do_$part"; done
+end_with_goals
