@@ -10,6 +10,7 @@
 #include "app/command_line.hpp"
 #include "app/commands/checkpoint_arguments.hpp"
 #include "app/console.hpp"
+#include "app/effective_text.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/checkpoint_convert.hpp"
 #include "io/checkpoint/checkpoint_export.hpp"
@@ -97,7 +98,8 @@ int export_command(const std::vector<std::string>& arguments) {
 
 int inspect_command(const std::vector<std::string>& arguments) {
   const CommandLine line({"inspect", {}, {}, 1, 1}, arguments);
-  std::printf("%s", io::inspect(line.positional().front()).c_str());
+  const std::string& file = line.positional().front();
+  std::printf("%s%s", io::inspect(file).c_str(), effective_summary(file).c_str());
   return 0;
 }
 

@@ -97,8 +97,8 @@ constexpr std::array<Entry, 15> kCommands = {{
      "folder. Models of more than BYTES become FILE-00001-of-0000N.safetensors and an index.\n"},
     {"inspect", "tenax inspect CKPT.h5 | RUNDIR | TOKENS.h5 | TOKENS.bin",
      "Verifies a checkpoint's checksums and lists its step, model and tensors; says how a run ended,\n"
-     "who its replicas are and what became of them; or verifies a token file's checksum and lists its\n"
-     "tokenizer, tokens, documents and texts.\n"},
+     "who its replicas are, what became of them and where their time went; or verifies a token file's\n"
+     "checksum and lists its tokenizer, tokens, documents and texts.\n"},
     {"report", "tenax report RUNDIR ... [--out FILE.html]",
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"
      "loss, learning rate, gradient norm, tokens/s, model FLOP/s, step times, events, the pipeline of the\n"

@@ -48,8 +48,8 @@ class SupervisorSignals {
 
 // An error is recorded before it ends the run.
 void supervise(Supervisor& supervisor, SupervisorSignals& signals, const RunRank& rank) {
-  const auto record = [&](const io::JsonObject& details) {
-    rank.write_event("end", supervisor.steps_done(), details);
+  const auto record = [&](io::JsonObject details) {
+    rank.write_event("end", supervisor.steps_done(), details.append(supervisor.end()));
   };
   try {
     supervisor.start();

@@ -4,6 +4,7 @@
 
 #include "app/command_line.hpp"
 #include "app/console.hpp"
+#include "app/effective_text.hpp"
 #include "app/report/report_data.hpp"
 #include "app/report/report_page.hpp"
 #include "io/run/trace_file.hpp"
@@ -11,6 +12,7 @@
 #include "kernels/error.hpp"
 #include "resilience/blame/hang_file.hpp"
 #include "resilience/blame/hang_picture.hpp"
+#include "resilience/effective_time/recorded_time.hpp"
 
 namespace tenax::app {
 
@@ -40,21 +42,30 @@ std::string hang_of(const RunData& run) {
   }
 }
 
+/// Of a run of replicas: what became of its time.
+std::string effective_time_of(const RunData& run) {
+  if (!run.deck) return {};
+  const auto recorded = resilience::read_recorded_time(run.directory, effective_options(*run.deck, 0));
+  if (!recorded) return {};
+  return "<figure>" + resilience::draw_time_svg(recorded->picture()) + "</figure>\n";
+}
+
 }  // namespace
 
 int report_command(const std::vector<std::string>& arguments) {
   constexpr int kMostRuns = 100;
   const CommandLine line({"report", {"out"}, {}, 1, kMostRuns}, arguments);
   std::vector<RunData> runs;
-  std::vector<std::string> pipelines;
+  std::vector<RunPictures> pictures;
   for (const std::string& directory : line.positional()) {
     runs.push_back(load_run(directory));
-    pipelines.push_back(pipeline_of(runs.back()) + hang_of(runs.back()));
+    const RunData& run = runs.back();
+    pictures.push_back({.time = effective_time_of(run) + hang_of(run), .pipeline = pipeline_of(run)});
   }
   tell_apart(runs);
   const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
   const std::filesystem::path out = line.text("out", own.string());
-  io::write_file_atomically(out, report_page(runs, pipelines));
+  io::write_file_atomically(out, report_page(runs, pictures));
   std::printf("%s\n", out.c_str());
   return 0;
 }

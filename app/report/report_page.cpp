@@ -24,18 +24,18 @@ std::string title_of(const std::vector<RunData>& runs) {
   return title;
 }
 
-std::string pipelines_html(const std::vector<RunData>& runs, const std::vector<std::string>& pipelines) {
+/// One of the page's sections: what `part` of each run's pictures has; empty where none has any.
+std::string section_html(const std::string& id, const std::string& title, const std::vector<RunData>& runs,
+                         const std::vector<RunPictures>& pictures, std::string RunPictures::*part) {
   std::string html;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (pipelines[i].empty()) continue;
+    if ((pictures[i].*part).empty()) continue;
     if (runs.size() > 1) html += "<h3>" + escaped(runs[i].label) + "</h3>\n";
-    html += pipelines[i];
+    html += pictures[i].*part;
   }
   if (html.empty()) return {};
-  return "<section aria-labelledby=\"pipeline-title\"><h2 id=\"pipeline-title\">Pipeline of the last "
-         "profiled "
-         "step</h2>\n" +
-         html + "</section>\n";
+  return "<section aria-labelledby=\"" + id + "\"><h2 id=\"" + id + "\">" + title + "</h2>\n" + html +
+         "</section>\n";
 }
 
 std::string decks_html(const std::vector<RunData>& runs) {
@@ -61,7 +61,7 @@ constexpr const char* kView =
 
 }  // namespace
 
-std::string report_page(const std::vector<RunData>& runs, const std::vector<std::string>& pipelines) {
+std::string report_page(const std::vector<RunData>& runs, const std::vector<RunPictures>& pictures) {
   const std::string title = title_of(runs);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
@@ -73,10 +73,12 @@ std::string report_page(const std::vector<RunData>& runs, const std::vector<std:
          "<div class=\"charts\" id=\"charts\"></div></section>\n"
          "<section aria-labelledby=\"events-title\"><h2 id=\"events-title\">Events</h2>"
          "<div class=\"charts\" id=\"events\"></div></section>\n" +
-         pipelines_html(runs, pipelines) + decks_html(runs) +
-         "</main>\n<script type=\"application/json\" id=\"data\">" + harmless(chart_data_json(runs)) +
-         "</script>\n<script>\n" + kReportCharts + "</script>\n<script>\n" + kReportPage +
-         "</script>\n</body>\n</html>\n";
+         section_html("time-title", "Effective time", runs, pictures, &RunPictures::time) +
+         section_html("pipeline-title", "Pipeline of the last profiled step", runs, pictures,
+                      &RunPictures::pipeline) +
+         decks_html(runs) + "</main>\n<script type=\"application/json\" id=\"data\">" +
+         harmless(chart_data_json(runs)) + "</script>\n<script>\n" + kReportCharts + "</script>\n<script>\n" +
+         kReportPage + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace tenax::app

@@ -9,9 +9,15 @@
 
 namespace tenax::app {
 
+/// HTML of one run, empty where it has none.
+struct RunPictures {
+  std::string time;      ///< what became of the time of a run of replicas, and its last hang
+  std::string pipeline;  ///< its profiled step
+};
+
 /// One self-contained HTML page: style, script and data inside, nothing from the network.
-/// `pipelines`: a run's HTML of its profiled step each, empty where it has none.
-std::string report_page(const std::vector<RunData>& runs, const std::vector<std::string>& pipelines);
+/// `pictures`: of each run.
+std::string report_page(const std::vector<RunData>& runs, const std::vector<RunPictures>& pictures);
 
 /// HTML: two Gantt charts to one scale, bubbles marked, and a table of the stages' bubbles. Where
 /// there are several pipelines or tensor ranks, it shows the first. "Planned": what the evaluator

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "app/effective_text.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
@@ -11,6 +12,7 @@
 #include "io/run/metrics_lines.hpp"
 #include "io/run/seized_run.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
+#include "resilience/effective_time/recorded_time.hpp"
 
 namespace tenax::app {
 
@@ -50,8 +52,7 @@ void Supervisor::start() {
     take_over();
   else
     begin_run();
-  const auto adopted = static_cast<std::int64_t>(earlier_->living().size());
-  records_->event("launch", {}, JsonObject{}.add("adopted", adopted));
+  records_->launch(static_cast<std::int64_t>(earlier_->living().size()));
   if (store_.has_waited()) records_->event("standby", {}, JsonObject{}.add("took_over", store_.takes_over()));
   replicas_->start();
 }
@@ -61,7 +62,7 @@ void Supervisor::begin_run() {
   state_->check_disk();
   state_->open_directory();
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
-  open_records(state_->steps());
+  open_records(state_->steps(), resilience::EffectiveTime(effective_options(deck, started_unix_s_)));
   store_.open(deck.run.output_dir);
   create_service({.run_id = random_id(),
                   .secret = comm::JobSecret::draw().text(),
@@ -79,7 +80,10 @@ void Supervisor::take_over() {
   join.resume = "auto";
   store_.open(run);
   const auto stored = store_.records().load();
-  open_records(io::recorded_metrics(run).steps);
+  const auto options = effective_options(rank_.deck(), started_unix_s_);
+  const auto recorded = resilience::read_recorded_time(run, options);
+  open_records(io::recorded_metrics(run).steps,
+               recorded ? recorded->account : resilience::EffectiveTime(options));
   const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
   records_->continue_from(unrecorded.since_s);
   for (const resilience::CommitRecord& commit : unrecorded.commits) records_->hand_in(commit);
@@ -91,8 +95,8 @@ void Supervisor::take_over() {
   rank_.console().say(format("took over %d living replica%s", count, count == 1 ? "" : "s"));
 }
 
-void Supervisor::open_records(std::int64_t steps_done) {
-  records_ = std::make_unique<SupervisorRecords>(rank_.deck(), rank_.console(), steps_done);
+void Supervisor::open_records(std::int64_t steps_done, resilience::EffectiveTime time) {
+  records_ = std::make_unique<SupervisorRecords>(rank_.deck(), rank_.console(), steps_done, std::move(time));
   checkpoints_.emplace(rank_.deck(), *records_, rank_.console());
 }
 
@@ -146,6 +150,8 @@ std::string Supervisor::end_reason() const {
 void Supervisor::take_news() {
   for (const SupervisorRecords::News& news : records_->write())
     std::visit([&](const auto& kind) { take(kind); }, news);
+  for (const resilience::ReplicaJoined& joined : records_->take_joins())
+    server_->on_join_recorded(joined.id, joined.joined.epoch);
 }
 
 void Supervisor::take(const resilience::Record& record) {
@@ -164,10 +170,8 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
     server_->on_validation_recorded(validated->validated.done);
   if (const auto* observed = std::get_if<resilience::ReplicaObserved>(&event))
     server_->on_observation_recorded(observed->id, observed->observed.number);
-  if (const auto* joined = std::get_if<resilience::ReplicaJoined>(&event)) {
+  if (const auto* joined = std::get_if<resilience::ReplicaJoined>(&event))
     records_->join(*joined, replicas_->age_s(joined->id.replica));
-    server_->on_join_recorded(joined->id, joined->joined.epoch);
-  }
   if (const auto* corrupt = std::get_if<resilience::StateCorrupt>(&event)) {
     checkpoints_->take(*corrupt);
     replicas_->on_corrupt(*corrupt);

@@ -42,6 +42,8 @@ class Supervisor {
   bool has_records() const { return records_ != nullptr; }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
+  /// The run has begun, and ends now: prints its effective time, and returns it for the event.
+  io::JsonObject end() { return records_->end(); }
   /// Another supervisor has taken the run over: this one has touched nothing since.
   bool is_deposed() const { return store_.is_deposed(); }
   /// The run has ended, in order or not: other supervisors need not take it over.
@@ -56,7 +58,7 @@ class Supervisor {
  private:
   void begin_run();
   void take_over();
-  void open_records(std::int64_t steps_done);
+  void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);
   bool time_is_up() const;
   void take_news();
@@ -68,7 +70,7 @@ class Supervisor {
   RunRank& rank_;
   Build build_;
   RunStore store_;
-  const double started_s_ = kernels::steady_now_s();
+  const double started_s_ = kernels::steady_now_s(), started_unix_s_ = io::unix_time_s();
   std::optional<EarlierRun> earlier_;
   std::unique_ptr<RunState> state_;
   bool stops_ = false, time_is_up_ = false;

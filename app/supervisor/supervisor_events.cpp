@@ -103,13 +103,15 @@ void SupervisorEvents::take(const resilience::ReplicaObserved& observed) {
                .details = JsonObject::of_text(what.details)});
 }
 
-void SupervisorEvents::take(const resilience::ReplicaJoined& joined, double age_s) {
+void SupervisorEvents::take(const resilience::ReplicaJoined& joined, double age_s, double first_step_s) {
   write("replica_join", joined.id.replica,
         JsonObject{}
             .add("incarnation", joined.id.incarnation)
             .add("seconds", age_s)
             .add("stall_seconds", joined.stall_s)
+            .add("first_step_seconds", first_step_s)
             .add("state_seconds", joined.joined.state_s)
+            .add("wait_seconds", joined.joined.held_s)
             .add("state_bytes", joined.joined.bytes)
             .add("sources", joined.joined.sources));
 }

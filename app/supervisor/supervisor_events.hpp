@@ -16,7 +16,12 @@ class SupervisorEvents {
  public:
   /// `console` must outlive it.
   SupervisorEvents(const std::string& run_directory, Console& console)
-      : console_(console), file_(run_directory) {}
+      : console_(console), file_(run_directory, [this] { return time_s_.value_or(io::unix_time_s()); }) {}
+  SupervisorEvents(const SupervisorEvents&) = delete;
+  SupervisorEvents& operator=(const SupervisorEvents&) = delete;
+
+  /// The events to come happened at that UNIX time; without one, when they are written.
+  void set_time(std::optional<double> time_s) { time_s_ = time_s; }
 
   /// Steps done, of the events to come.
   void set_steps_done(std::int64_t steps_done) { steps_done_ = steps_done; }
@@ -37,11 +42,12 @@ class SupervisorEvents {
   void take(const resilience::MembersAwaited& awaited);
   void take(const resilience::ServiceAwaited& awaited);
   void take(const resilience::ReplicaObserved& observed);
-  /// `age_s`: since the replica was started.
-  void take(const resilience::ReplicaJoined& joined, double age_s);
+  /// `age_s`: since the replica was started. `first_step_s`: what the first step that has samples of it took longer.
+  void take(const resilience::ReplicaJoined& joined, double age_s, double first_step_s);
 
  private:
   Console& console_;
+  std::optional<double> time_s_;
   io::EventsWriter file_;
   std::int64_t steps_done_ = 0;
   std::vector<resilience::ReplicaId> earlier_;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "app/effective_text.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
@@ -14,8 +15,9 @@ namespace tenax::app {
 
 using io::JsonObject;
 
-SupervisorRecords::SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done)
-    : deck_(deck), console_(console), events_(deck.run.output_dir, console) {
+SupervisorRecords::SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done,
+                                     resilience::EffectiveTime time)
+    : deck_(deck), console_(console), events_(deck.run.output_dir, console), time_(std::move(time)) {
   open_files(steps_done);
   validated_ = io::recorded_metrics(deck.run.output_dir).validations;
 }
@@ -73,18 +75,58 @@ void SupervisorRecords::stragglers(const std::vector<resilience::RankTimes>& ran
 
 void SupervisorRecords::hand_in(News news) {
   const std::lock_guard lock(mutex_);
-  news_.push_back(std::move(news));
+  news_.push_back({.time_s = io::unix_time_s(), .news = std::move(news)});
 }
 
 std::vector<SupervisorRecords::News> SupervisorRecords::write() {
-  std::vector<News> news;
+  std::vector<Told> told;
   {
     const std::lock_guard lock(mutex_);
-    news.swap(news_);
+    told.swap(news_);
   }
-  for (const News& item : news)
-    std::visit([&](const auto& kind) { std::visit([&](const auto& what) { take(what); }, kind); }, item);
+  std::vector<News> news;
+  for (Told& item : told) {
+    events_.set_time(item.time_s);
+    if (const auto* record = std::get_if<resilience::Record>(&item.news)) time_.take(*record);
+    if (const auto* event = std::get_if<resilience::ServiceEvent>(&item.news))
+      time_.take(*event, item.time_s);
+    std::visit([&](const auto& kind) { std::visit([&](const auto& what) { take(what); }, kind); }, item.news);
+    news.push_back(std::move(item.news));
+  }
+  events_.set_time({});
   return news;
+}
+
+void SupervisorRecords::launch(std::int64_t adopted) {
+  if (adopted == 0) events_.set_time(time_.begin_s());
+  event("launch", {}, JsonObject{}.add("adopted", adopted));
+  events_.set_time({});
+}
+
+void SupervisorRecords::join(const resilience::ReplicaJoined& joined, double age_s) {
+  const bool is_known = std::any_of(joins_.begin(), joins_.end(), [&](const Join& join) {
+    return join.joined.id == joined.id && join.joined.joined.epoch == joined.joined.epoch;
+  });
+  if (!is_known) joins_.push_back({.joined = joined, .age_s = age_s});
+}
+
+template <class Test>
+void SupervisorRecords::write_joins(const Test& is_due, double first_step_s) {
+  for (const Join& join : joins_) {
+    if (!is_due(join.joined.id)) continue;
+    events_.take(join.joined, join.age_s, first_step_s);
+    joined_.push_back(join.joined);
+  }
+  std::erase_if(joins_, [&](const Join& join) { return is_due(join.joined.id); });
+}
+
+std::vector<resilience::ReplicaJoined> SupervisorRecords::take_joins() { return std::exchange(joined_, {}); }
+
+JsonObject SupervisorRecords::end() {
+  write_joins([](resilience::ReplicaId) { return true; }, 0);
+  const resilience::TimeByCause time = time_.until(io::unix_time_s());
+  console_.say(effective_line(time));
+  return effective_details(time);
 }
 
 std::string SupervisorRecords::step_line(const io::TrainingMetrics& metrics) const {
@@ -119,6 +161,9 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);
   set_steps_done(commit.step + 1);
+  if (!joins_.empty())
+    write_joins([&](resilience::ReplicaId id) { return contributing.contains(id.replica); },
+                time_.of_step(commit.step).lost_s(resilience::LostCause::first_step));
   const bool is_last = steps_done_ == deck_.run.train_steps;
   if (steps_done_ % deck_.run.log_interval != 0 && !is_last) return;
   console_.say(step_line(metrics));
@@ -135,6 +180,11 @@ void SupervisorRecords::take(const resilience::ReplicaObserved& observed) {
   replicas_->take(observed);
 }
 
+void SupervisorRecords::take(const resilience::ReplicaLost& lost) {
+  write_joins([&](resilience::ReplicaId id) { return id == lost.id; }, 0);
+  events_.take(lost);
+}
+
 void SupervisorRecords::take(const resilience::VoidRecord& gone) {
   open_files(std::min(steps_done_, gone.void_from));
   validated_.erase(validated_.upper_bound(steps_done_), validated_.end());
@@ -145,7 +195,7 @@ void SupervisorRecords::take(const resilience::VoidRecord& gone) {
 void SupervisorRecords::take(const resilience::StepValidated& event) {
   const resilience::Validated& validated = event.validated;
   if (!validated_.insert(validated.done).second) return;
-  metrics_->validation(validated.done, validated.loss);
+  metrics_->validation(validated.done, validated.loss, validated.seconds);
   if (tensorboard_) tensorboard_->validation(validated.done, validated.loss);
   if (validated.done == steps_done_ && last_commit_s_ > 0) last_commit_s_ += validated.seconds;
   console_.say(validation_line(validated.done, validated.loss));

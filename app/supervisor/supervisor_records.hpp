@@ -20,6 +20,7 @@
 #include "io/run/tensorboard_writer.hpp"
 #include "resilience/blame/culprits.hpp"
 #include "resilience/blame/slow_ranks.hpp"
+#include "resilience/effective_time/effective_time.hpp"
 #include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
@@ -29,8 +30,9 @@ class SupervisorRecords {
  public:
   using News = std::variant<resilience::Record, resilience::ServiceEvent>;
 
-  /// `steps_done`: before the first record. Both must outlive it.
-  SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done);
+  /// `steps_done`: before the first record. `time`: what is known of the launch. Deck and console must outlive it.
+  SupervisorRecords(const io::Deck& deck, Console& console, std::int64_t steps_done,
+                    resilience::EffectiveTime time);
 
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
   void ignore_up_to(resilience::ReplicaId id) { events_.ignore_up_to(id); }
@@ -46,10 +48,17 @@ class SupervisorRecords {
   void host_event(const std::string& name, const std::string& host, const io::JsonObject& details) {
     events_.write_of_host(host, name, details);
   }
-  /// Written apart from the news, which do not know how old the replica is.
-  void join(const resilience::ReplicaJoined& joined, double age_s) { events_.take(joined, age_s); }
-  /// Likewise, of who knows where replicas are.
+  /// So many living replicas of an earlier supervisor have been taken over.
+  void launch(std::int64_t adopted);
+  /// Apart from the news, which do not know how old the replica is. Written with the first step that has samples of it, or
+  /// when it is lost before.
+  void join(const resilience::ReplicaJoined& joined, double age_s);
+  /// The joins that have been written since the last call.
+  std::vector<resilience::ReplicaJoined> take_joins();
+  /// Apart from the news too, which do not know where replicas are.
   void corrupt(const resilience::StateCorrupt& corrupt, const CorruptPlace& place, const HostOfRank& host_of);
+  /// The run ends now: prints its effective time, and returns it for the event.
+  io::JsonObject end();
   /// Writes what stood still, and who is to blame, into the replica's folder.
   void hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame);
   /// Steps have become slower than they were. True once for each time.
@@ -64,6 +73,7 @@ class SupervisorRecords {
   void take(const resilience::VoidRecord& gone);
   void take(const resilience::StepValidated& validated);
   void take(const resilience::ReplicaObserved& observed);
+  void take(const resilience::ReplicaLost& lost);
   /// join(), corrupt(), RunCheckpoints and RunReplicas tell of these.
   void take(const resilience::StateCorrupt&) {}
   void take(const resilience::ReplicaJoined&) {}
@@ -73,6 +83,8 @@ class SupervisorRecords {
   void take(const Event& event) {
     events_.take(event);
   }
+  template <class Test>
+  void write_joins(const Test& is_due, double first_step_s);
   std::string step_line(const io::TrainingMetrics& metrics) const;
   void open_files(std::int64_t steps_done);
   void set_steps_done(std::int64_t steps_done);
@@ -88,8 +100,19 @@ class SupervisorRecords {
   bool has_onset_ = false;
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void
-  std::mutex mutex_;                  // of what follows
-  std::vector<News> news_;
+  resilience::EffectiveTime time_;
+  struct Join {
+    resilience::ReplicaJoined joined;
+    double age_s = 0;
+  };
+  std::vector<Join> joins_;                        // to be written
+  std::vector<resilience::ReplicaJoined> joined_;  // written
+  struct Told {
+    double time_s = 0;  // UNIX
+    News news;
+  };
+  std::mutex mutex_;  // of what follows
+  std::vector<Told> news_;
 };
 
 }  // namespace tenax::app

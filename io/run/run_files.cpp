@@ -75,8 +75,11 @@ void MetricsWriter::training(const TrainingMetrics& metrics) {
   lines_.append(line.text());
 }
 
-void MetricsWriter::validation(std::int64_t step, double validation_loss) {
-  lines_.append(JsonObject().add("step", step).add("validation_loss", validation_loss).text());
+void MetricsWriter::validation(std::int64_t step, double validation_loss, std::optional<double> seconds) {
+  JsonObject line;
+  line.add("step", step).add("validation_loss", validation_loss);
+  if (seconds) line.add("seconds", *seconds);
+  lines_.append(line.text());
 }
 
 }  // namespace tenax::io

@@ -124,11 +124,11 @@ TEST(ReportData, a_run_of_replicas_ends_when_its_supervisor_says_so) {
 }
 
 TEST(ReportPage, a_million_steps_take_less_than_5_MB) {
-  EXPECT_LT(report_page({run_of(1'000'000)}, {""}).size(), std::size_t{5'000'000});
+  EXPECT_LT(report_page({run_of(1'000'000)}, std::vector<RunPictures>(1)).size(), std::size_t{5'000'000});
 }
 
 TEST(ReportPage, texts_of_runs_cannot_become_markup_and_nothing_comes_from_the_network) {
-  const std::string page = report_page({run_of(3)}, {""});
+  const std::string page = report_page({run_of(3)}, std::vector<RunPictures>(1));
   EXPECT_EQ(page.find("a</script>b"), std::string::npos);
   EXPECT_EQ(page.find("<b>"), std::string::npos);
   for (const char* fetched : {"src=", "<link", "@import", "url(", "fetch("})

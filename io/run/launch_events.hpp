@@ -1,0 +1,37 @@
+// What the supervisor of a run of replicas has written, to be counted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tenax::io {
+
+/// A line of RUN_DIRECTORY/events.jsonl.
+struct LaunchEvent {
+  double time_s = 0;  ///< UNIX time
+  std::int64_t step = 0;
+  std::string event, reason;
+  std::int64_t replica = -1, incarnation = -1;  ///< −1: none
+  std::map<std::string, double> numbers;        ///< its other members that are numbers
+
+  /// 0 where there is none of that name.
+  double number(const std::string& name) const {
+    const auto found = numbers.find(name);
+    return found == numbers.end() ? 0 : found->second;
+  }
+};
+
+struct RecordedValidation {
+  std::int64_t steps_done = 0;
+  double seconds = 0;
+};
+
+/// Both skip lines that are not JSON, which a killed run may leave, and treat an absent file as empty.
+std::vector<LaunchEvent> read_launch_events(const std::filesystem::path& run_directory);
+/// Those of metrics.jsonl that tell their time.
+std::vector<RecordedValidation> read_validations(const std::filesystem::path& run_directory);
+
+}  // namespace tenax::io

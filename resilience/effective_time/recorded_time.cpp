@@ -1,0 +1,107 @@
+#include "resilience/effective_time/recorded_time.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "io/run/launch_events.hpp"
+#include "io/run/ledger.hpp"
+#include "kernels/error.hpp"
+#include "resilience/replicas/ledger_store.hpp"
+
+namespace tenax::resilience {
+namespace {
+
+namespace fs = std::filesystem;
+using io::LaunchEvent;
+
+std::vector<Record> ledger_since(const fs::path& run_directory, double begin_s) {
+  std::vector<Record> records;
+  const fs::path file = io::ledger_of_run(run_directory);
+  if (!fs::exists(file)) return records;
+  try {
+    io::LedgerReader reader(file);
+    while (const auto line = reader.next())
+      if (line->time_s >= begin_s) records.push_back(of_ledger(*line));
+  } catch (const kernels::Error&) {  // `tenax audit` tells what is wrong with it
+  }
+  return records;
+}
+
+/// Those of the last launch that began without living replicas.
+std::vector<LaunchEvent> events_of_launch(std::vector<LaunchEvent> events) {
+  const auto launch = std::find_if(events.rbegin(), events.rend(), [](const LaunchEvent& event) {
+    return event.event == "launch" && event.number("adopted") == 0;
+  });
+  if (launch == events.rend()) return {};
+  events.erase(events.begin(), std::prev(launch.base()));
+  return events;
+}
+
+/// What the service had told; nothing for events that cost no time.
+std::optional<ServiceEvent> service_event(const LaunchEvent& event) {
+  const ReplicaId id{static_cast<int>(event.replica), static_cast<int>(event.incarnation)};
+  if (event.event == "replica_lost")
+    return ReplicaLost{.id = id, .host = {}, .detect_s = event.number("detect_seconds")};
+  if (event.event == "repeat")
+    return StepRepeated{.step = event.step,
+                        .kept_samples = static_cast<std::int64_t>(event.number("kept_samples")),
+                        .missing_samples = static_cast<std::int64_t>(event.number("missing_samples"))};
+  if (event.event == "replica_join")
+    return ReplicaJoined{.id = id, .joined = {.held_s = event.number("wait_seconds")}};
+  if (event.event == "checkpoint")
+    return CheckpointSaved{.writer = id,
+                           .saved = {.bytes = static_cast<std::int64_t>(event.number("bytes")),
+                                     .seconds = event.number("seconds")}};
+  if (event.event == "wait" && event.reason == "service")
+    return ServiceAwaited{.id = id, .seconds = event.number("seconds")};
+  if (event.event == "wait") return MembersAwaited{.seconds = event.number("seconds")};
+  return std::nullopt;
+}
+
+/// A replica that is given up is lost already.
+void follow(const LaunchEvent& event, ReplicaRows& replicas) {
+  const int replica = static_cast<int>(event.replica);
+  if (event.event == "replica_start") replicas.on_start(replica, event.time_s);
+  if (event.event == "replica_lost" && event.incarnation >= 0) replicas.on_lost(replica, event.time_s);
+  if (event.event == "replica_join") replicas.on_join(replica, event.time_s);
+}
+
+double time_of(const Record& record) {
+  return std::visit([](const auto& known) { return known.time; }, record);
+}
+
+}  // namespace
+
+std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
+                                               EffectiveTime::Options options) {
+  std::vector<LaunchEvent> events = events_of_launch(io::read_launch_events(run_directory));
+  if (events.empty()) return std::nullopt;
+  options.begin_s = events.front().time_s;
+  RecordedTime recorded{.account = EffectiveTime(options)};
+  const std::vector<Record> records = ledger_since(run_directory, options.begin_s);
+  auto record = records.begin();
+  const auto take_records_until = [&](double time_s) {
+    for (; record != records.end() && time_of(*record) <= time_s; ++record) {
+      recorded.account.take(*record);
+      const auto* epoch = std::get_if<EpochRecord>(&*record);
+      if (!epoch) continue;
+      recorded.replicas.on_epoch(*epoch);
+      recorded.epochs.push_back(epoch->time);
+    }
+  };
+  for (const LaunchEvent& event : events) {
+    take_records_until(event.time_s);
+    if (const auto told = service_event(event)) recorded.account.take(*told, event.time_s);
+    follow(event, recorded.replicas);
+    recorded.has_ended = event.event == "end";
+  }
+  if (!records.empty()) take_records_until(std::max(events.back().time_s, time_of(records.back())));
+  for (const io::RecordedValidation& validation : io::read_validations(run_directory))
+    recorded.account.take(
+        StepValidated{{.done = validation.steps_done, .loss = 0, .seconds = validation.seconds}}, 0);
+  recorded.end_s = recorded.has_ended ? events.back().time_s : recorded.account.last_s();
+  return recorded;
+}
+
+}  // namespace tenax::resilience
