@@ -10,11 +10,9 @@
 #include "app/command_line.hpp"
 #include "app/commands/checkpoint_arguments.hpp"
 #include "app/console.hpp"
-#include "app/effective_text.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/checkpoint_convert.hpp"
 #include "io/checkpoint/checkpoint_export.hpp"
-#include "io/checkpoint/checkpoint_inspect.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/text.hpp"
 #include "kernels/error.hpp"
@@ -93,13 +91,6 @@ int export_command(const std::vector<std::string>& arguments) {
   io::export_safetensors(checkpoint, out, options);
   const bool is_one_file = std::filesystem::exists(out);
   std::printf("%s%s\n", out.c_str(), is_one_file ? "" : ".index.json");
-  return 0;
-}
-
-int inspect_command(const std::vector<std::string>& arguments) {
-  const CommandLine line({"inspect", {}, {}, 1, 1}, arguments);
-  const std::string& file = line.positional().front();
-  std::printf("%s%s", io::inspect(file).c_str(), effective_summary(file).c_str());
   return 0;
 }
 

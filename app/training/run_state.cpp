@@ -10,6 +10,7 @@
 #include "app/progress.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/units.hpp"
+#include "io/checkpoint/rank_hosts.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/host.hpp"
@@ -189,9 +190,15 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
   options.global_batch_size = deck.batch.global_batch_size;
   if (const JoinFile* seat = rank_.seat())
     options.writer = checkpoint_writer(seat->replica, seat->incarnation);
+  const std::vector<std::string> hosts = rank_.control().all_gather(rank_.world().host());
   if (rank_.is_first())
-    options.origin = {data.claim().tokenizer, data.claim().vocabulary_checksum,
-                      deck.model.compute_dtype.word(), build.version, build.commit};
+    options.origin = {data.claim().tokenizer,
+                      data.claim().vocabulary_checksum,
+                      deck.model.compute_dtype.word(),
+                      build.version,
+                      build.commit,
+                      rank_.seat() ? std::to_string(rank_.seat()->replica) : "",
+                      io::hosts_text(hosts)};
   options.fetch = fetch_of(replica);
   return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
                                                          state_ranges(replica.mirror()));

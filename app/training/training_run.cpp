@@ -8,6 +8,7 @@
 #include "app/training/start_elsewhere.hpp"
 #include "app/training/training_data.hpp"
 #include "app/units.hpp"
+#include "io/checkpoint/rank_hosts.hpp"
 #include "io/json.hpp"
 #include "parallel/replica/emulated_replica.hpp"
 #include "parallel/replica/gpt_replica.hpp"
@@ -182,7 +183,10 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     return move_model_state(from, to, control, context.world.rank(), roads(machine));
   });
-  swap.then([&] { checkpoints->set_state(state_ranges(model().mirror()), state.fetch_of(model())); });
+  swap.then([&] {
+    checkpoints->set_state(state_ranges(model().mirror()), state.fetch_of(model()),
+                           io::places_text(model().grid().rank_of_position()));
+  });
   TrainingParts parts = parts_of(replica, context, state, machine);
   if (machine.has_room_for_swap()) parts.swap = &swap;
   parts.training = data.training();

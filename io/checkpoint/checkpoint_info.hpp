@@ -32,14 +32,18 @@ struct StoredParameter {
   const StoredPart* find(const std::string& group) const;
 };
 
-/// The program that wrote a checkpoint, and the data that its model was trained on. Unknown members
-/// are empty, as all are in files of format 1.
+/// The program and the ranks that wrote a checkpoint, and the data that its model was trained on.
+/// Unknown members are empty, as all are in files of format 1.
 struct CheckpointOrigin {
   std::string tokenizer;            ///< "bytes" or "gpt2": what made the training tokens
   std::string vocabulary_checksum;  ///< vocabulary_checksum() of io/tokenizer/tokenizer.hpp; empty for bytes
   std::string compute_dtype;        ///< "fp32" or "bf16", as in the deck
   std::string tenax_version;
-  std::string commit;  ///< the source's; "-dirty" at its end: changed since
+  std::string commit;        ///< the source's; "-dirty" at its end: changed since
+  std::string replica = {};  ///< under tenax launch: which replica's ranks wrote it
+  std::string hosts = {};    ///< of these ranks, as rank_hosts.hpp has it
+  std::string rank_places =
+      {};  ///< the same: which rank is where in the grid; empty: each in its first place
   bool operator==(const CheckpointOrigin&) const = default;
 };
 
@@ -48,12 +52,15 @@ struct OriginText {
   const char* name;
   std::string CheckpointOrigin::*member;
 };
-inline constexpr std::array<OriginText, 5> kOriginTexts = {{
+inline constexpr std::array<OriginText, 8> kOriginTexts = {{
     {"tokenizer", &CheckpointOrigin::tokenizer},
     {"vocabulary_checksum", &CheckpointOrigin::vocabulary_checksum},
     {"compute_dtype", &CheckpointOrigin::compute_dtype},
     {"tenax_version", &CheckpointOrigin::tenax_version},
     {"commit", &CheckpointOrigin::commit},
+    {"replica", &CheckpointOrigin::replica},
+    {"hosts", &CheckpointOrigin::hosts},
+    {"rank_places", &CheckpointOrigin::rank_places},
 }};
 
 struct CheckpointInfo {

@@ -1,46 +1,20 @@
 #include "io/checkpoint/checkpoint_inspect.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_scan.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/checksum.hpp"
-#include "io/posix_file.hpp"
 #include "io/run/run_summary.hpp"
 #include "io/text.hpp"
 #include "io/tokens/token_inspect.hpp"
-#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::uint64_t checksum_of_dataset(const PosixFile& file, std::int64_t offset, std::int64_t elements) {
-  std::vector<float> piece(static_cast<std::size_t>(std::min<std::int64_t>(elements, 1 << 18)));
-  std::uint64_t sum = 0;
-  for (std::int64_t at = 0; at < elements;) {
-    const std::int64_t n = std::min<std::int64_t>(elements - at, static_cast<std::int64_t>(piece.size()));
-    file.read(std::as_writable_bytes(std::span(piece).first(static_cast<std::size_t>(n))), offset + 4 * at);
-    sum += checksum_of_words(piece.data(), n, at);
-    at += n;
-  }
-  return sum;
-}
-
-void verify_tensors(const fs::path& path, const CheckpointInfo& info) {
-  const PosixFile file = PosixFile::open_to_read(path);
-  for (const StoredParameter& parameter : info.parameters) {
-    for (const StoredPart& part : parameter.parts) {
-      const std::uint64_t sum = checksum_of_dataset(file, part.offset, parameter.elements);
-      if (sum == part.checksum) continue;
-      throw kernels::Error(kernels::Scope::rank, path.string() + " is damaged: the checksum of " +
-                                                     part.group + "/" + parameter.name + " is " +
-                                                     checksum_text(sum) + ", but should be " +
-                                                     checksum_text(part.checksum));
-    }
-  }
-}
 
 /// "value, exp_avg, exp_avg_sq", say.
 std::string names_of_parts(const CheckpointInfo& info) {
@@ -72,7 +46,31 @@ std::string origin_lines(const CheckpointInfo& info) {
   return lines;
 }
 
-std::string describe(const fs::path& file, const CheckpointInfo& info) {
+/// "[96:128]  up to 3.1e+07"
+std::string stretch_line(const DatasetOutliers& dataset, const OutlierStretch& stretch) {
+  char sizes[96];
+  std::snprintf(sizes, sizeof sizes, "up to %.3g, median %.3g", static_cast<double>(stretch.largest),
+                static_cast<double>(dataset.median));
+  return "    " + excerpt(dataset.dataset) + "[" + std::to_string(stretch.begin) + ":" +
+         std::to_string(stretch.end) + "]  " + sizes + "\n";
+}
+
+std::string outlier_lines(const std::vector<DatasetOutliers>& datasets) {
+  constexpr std::size_t kMostLines = 20;
+  std::size_t count = 0;
+  std::string lines;
+  for (const DatasetOutliers& dataset : datasets)
+    for (const OutlierStretch& stretch : dataset.stretches)
+      if (++count <= kMostLines) lines += stretch_line(dataset, stretch);
+  if (count > kMostLines) lines += "    and " + std::to_string(count - kMostLines) + " more\n";
+  const std::string found = count == 0   ? "no stretch"
+                            : count == 1 ? "1 stretch"
+                                         : grouped(static_cast<std::int64_t>(count)) + " stretches";
+  return listed("outliers", found + " beyond 1,000 x its tensor's median size") + lines;
+}
+
+std::string describe(const fs::path& file, const CheckpointInfo& info,
+                     const std::vector<DatasetOutliers>& outliers) {
   std::int64_t parameters = 0;
   for (const StoredParameter& p : info.parameters) parameters += p.elements;
   std::string text = file.string() + ": a checkpoint of tenax, complete and undamaged\n";
@@ -82,24 +80,19 @@ std::string describe(const fs::path& file, const CheckpointInfo& info) {
   text += listed("parameters", grouped(parameters)) + listed("bytes", grouped(info.file_bytes));
   const std::size_t tensors = info.parameters.size() * info.groups().size();
   text += listed("checksums", "of the file and of " + std::to_string(tensors) + " tensors verified");
-  return text + tensor_lines(info);
-}
-
-CheckpointInfo open_and_verify(const fs::path& file) {
-  CheckpointInfo info = open_checkpoint(file);
-  verify_tensors(file, info);
-  return info;
+  return text + outlier_lines(outliers) + tensor_lines(info);
 }
 
 }  // namespace
 
-void verify_checkpoint(const fs::path& file) { open_and_verify(file); }
+void verify_checkpoint(const fs::path& file) { verify_tensors(file, open_checkpoint(file)); }
 
 std::string inspect(const fs::path& path) {
   std::error_code none;
   if (fs::is_directory(path, none)) return summarise_run(path);
   if (may_be_token_file(path)) return describe_token_file(path);
-  return describe(path, open_and_verify(path));
+  const CheckpointInfo info = open_checkpoint(path);
+  return describe(path, info, verify_and_search(path, info));
 }
 
 }  // namespace tenax::io

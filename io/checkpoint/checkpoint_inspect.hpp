@@ -7,7 +7,7 @@
 namespace tenax::io {
 
 /// Describes a file or directory for `tenax inspect`. For a checkpoint it verifies the seal and
-/// each tensor's checksum, then lists step, model and tensors. For a run directory it calls
+/// each tensor's checksum, then lists step, model, outliers and tensors. For a run directory it calls
 /// summarise_run(), for a token file describe_token_file(). Throws kernels::Error(rank) if the path
 /// is damaged or none of these.
 std::string inspect(const std::filesystem::path& path);

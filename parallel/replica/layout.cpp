@@ -6,6 +6,7 @@
 #include "kernels/error.hpp"
 #include "parallel/layout/stage_partition.hpp"
 #include "parallel/planner/baselines.hpp"
+#include "parallel/replica/paper_group.hpp"
 #include "parallel/replica/stage_needs.hpp"
 
 namespace tenax::parallel {
@@ -16,22 +17,6 @@ namespace {
 
 /// One computes, one comes or goes.
 constexpr int kLeastBodies = 2;
-
-// A tensor group on paper: a stage's parameters follow from its size and this rank alone.
-class PaperGroup : public comm::Communicator {
- public:
-  explicit PaperGroup(int size) : size_(size) {}
-  int rank() const override { return 0; }
-  int size() const override { return size_; }
-  const std::string& name() const override { return name_; }
-  void all_reduce(kernels::Stream&, const kernels::Tensor&, comm::ReduceOp) override { assert(!"on paper"); }
-  comm::TransferPtr start_reduce_scatter(kernels::Stream&, const kernels::Tensor&) override { return {}; }
-  comm::TransferPtr start_all_gather(kernels::Stream&, const kernels::Tensor&) override { return {}; }
-
- private:
-  std::string name_ = "paper";
-  int size_;
-};
 
 // A ring sends what a rank owns but for its own share once for the sums, and once more for everybody to have them.
 double replica_traffic(const LayoutRequest& request, double owned_elements) {

@@ -28,8 +28,10 @@ CheckpointManager::~CheckpointManager() {
   running_.wait();  // before the group and the staging memory go
 }
 
-void CheckpointManager::set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch) {
+void CheckpointManager::set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch,
+                                  std::string rank_places) {
   assert(!running_.valid());
+  options_.origin.rank_places = std::move(rank_places);
   options_.fetch = std::move(fetch);
   ranges_ = std::move(ranges);
   staged_.clear();

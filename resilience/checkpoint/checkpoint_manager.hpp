@@ -51,9 +51,10 @@ class CheckpointManager {
   /// than options.unwinding_s.
   ~CheckpointManager();
 
-  /// While no save is under way; not collective: from now on the state is in these ranges, and
-  /// `fetch` as CheckpointOptions has it. Rank 0 stays the one that leads.
-  void set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch);
+  /// While no save is under way; not collective: from now on the state is in these ranges, `fetch`
+  /// as CheckpointOptions and `rank_places` as CheckpointOrigin has it. Rank 0 stays the one that
+  /// leads.
+  void set_state(std::vector<io::StateRange> ranges, std::function<void()> fetch, std::string rank_places);
 
   /// Before any save; not collective: CheckpointOptions::writer.
   void set_writer(const std::string& writer) { options_.writer = writer; }

@@ -74,7 +74,7 @@ TEST_F(Manager, saves_the_state_of_the_place_that_a_rank_has_moved_to) {
     first.fill(1);
     manager.save_async(1, "deck");
     manager.wait(Deadline::after_s(20));
-    manager.set_state(second.ranges(), {});
+    manager.set_state(second.ranges(), {}, "1,0");
     first.poison();
     second.fill(2);
     manager.save_async(2, "deck");
@@ -87,6 +87,8 @@ TEST_F(Manager, saves_the_state_of_the_place_that_a_rank_has_moved_to) {
     for (std::uint32_t step = 1; step <= 2; ++step) {
       restore_checkpoint(*group, checkpoint_name(directory_, step), state.ranges(), kTinyModel);
       EXPECT_EQ(state.wrong(step), 0);
+      EXPECT_EQ(io::open_checkpoint(checkpoint_name(directory_, step)).origin.rank_places,
+                step == 1 ? "" : "1,0");
     }
   });
 }
