@@ -34,15 +34,20 @@ do_gaps() {
   done
 }
 
+# pause: a second, without a process, which takes its time to start while messages go.
+pause() { read -rt 1 -u 8 || :; }
 do_flaps() {
   local flap
   carry "$mib"
+  mkfifo nothing
+  exec 8<>nothing
   for ((flap = 0; flap < 30; ++flap)); do
-    fail_down_here
-    sleep 1
-    heal_down_here
-    sleep 1
-  done
+    echo link set a0 down
+    pause
+    echo link set a0 up
+    echo neighbour replace 10.77.0.2 lladdr "$(</sys/class/net/b0/address)" nud permanent dev a0
+    pause
+  done | ip -batch -
   ask most
   figure flap_reconnections $((answer - 1))
   carried
