@@ -100,9 +100,11 @@ constexpr std::array<Entry, 15> kCommands = {{
      "       tenax inspect CKPT.h5 --where NAME[I:J]",
      "Verifies a checkpoint's checksums and lists its step, model, tensors, and outliers: stretches of\n"
      "numbers that are beyond 1,000 times their tensor's median size (squares: their roots), as a machine\n"
-     "leaves them that computes wrongly. Says how a run ended, who its replicas are, what became of them and\n"
+     "leaves them that computes wrongly. Says how a run ended, who its replicas are, what became of them "
+     "and\n"
      "where their time went; or verifies a token file's checksum and lists its tokenizer, tokens, documents\n"
-     "and texts. --where says which ranks of the run that wrote the checkpoint held elements I to J - 1 of a\n"
+     "and texts. --where says which ranks of the run that wrote the checkpoint held elements I to J - 1 of "
+     "a\n"
      "tensor, flat as stored: stage, rank, host, if it says so (older ones do not).\n"},
     {"report", "tenax report RUNDIR ... [--out FILE.html]",
      "Draws runs as one page that opens from disk, RUNDIR/report.html by default (of the first of them):\n"

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "comm/buffers/device_staging.hpp"
 #include "comm/delegates/copier.hpp"
-#include "comm/device_staging.hpp"
 #include "comm/pieces.hpp"
 #include "comm/signal.hpp"
 #include "comm/worker.hpp"

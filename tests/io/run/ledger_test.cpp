@@ -133,8 +133,8 @@ TEST(LedgerLine, is_refused_when_a_member_is_missing_unknown_or_impossible) {
       }
     }
     auto more = object;
-    more["digest"] = "x";
-    expect_refused(more.dump(), "it has \"digest\", which no such line has");
+    more["colour"] = "x";
+    expect_refused(more.dump(), "it has \"colour\", which no such line has");
   }
   expect_refused(replaced(commit, "\"step\": 1,", "\"step\": 18446744073709551615,"),
                  "step = 18446744073709551615 is not");

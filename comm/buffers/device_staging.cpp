@@ -1,4 +1,4 @@
-#include "comm/device_staging.hpp"
+#include "comm/buffers/device_staging.hpp"
 
 #include <utility>
 
