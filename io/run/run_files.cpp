@@ -77,8 +77,8 @@ void MetricsWriter::training(const TrainingMetrics& metrics) {
 
 void MetricsWriter::validation(std::int64_t step, double validation_loss, std::optional<double> seconds) {
   JsonObject line;
+  if (seconds) line.add("seconds", *seconds);  // first: scripts look for the other two side by side
   line.add("step", step).add("validation_loss", validation_loss);
-  if (seconds) line.add("seconds", *seconds);
   lines_.append(line.text());
 }
 

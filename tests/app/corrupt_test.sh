@@ -25,7 +25,7 @@ quiet() {  # REPLICAS override…
   local replicas=$1
   shift
   launch quiet-$replicas "" parallel.replicas=$replicas "$@"
-  [ "$(of quiet-$replicas corrupt)" = 0 ] || fail "a sound run has corrupt replicas: $(grep corrupt runs/quiet-$replicas/events.jsonl)"
+  [ "$(of quiet-$replicas '"event": "corrupt"')" = 0 ] || fail "a sound run has corrupt replicas: $(cat runs/quiet-$replicas/events.jsonl)"
   [ "$(grep -c '"digest"' runs/quiet-$replicas/ledger.jsonl)" = $steps ] || fail "commits without digests"
   "$TENAX" export runs/quiet-$replicas --out quiet-$replicas.safetensors >quiet.export 2>&1 || fail "$(cat quiet.export)"
 }
