@@ -195,7 +195,8 @@ void SupervisorRecords::take(const resilience::VoidRecord& gone) {
 void SupervisorRecords::take(const resilience::StepValidated& event) {
   const resilience::Validated& validated = event.validated;
   if (!validated_.insert(validated.done).second) return;
-  metrics_->validation(validated.done, validated.loss, validated.seconds);
+  metrics_->validation(validated.done, validated.loss);
+  events_.write_of_step(validated.done, "evaluation", {}, JsonObject{}.add("seconds", validated.seconds));
   if (tensorboard_) tensorboard_->validation(validated.done, validated.loss);
   if (validated.done == steps_done_ && last_commit_s_ > 0) last_commit_s_ += validated.seconds;
   console_.say(validation_line(validated.done, validated.loss));

@@ -33,14 +33,4 @@ std::vector<LaunchEvent> read_launch_events(const std::filesystem::path& run_dir
   return events;
 }
 
-std::vector<RecordedValidation> read_validations(const std::filesystem::path& run_directory) {
-  std::vector<RecordedValidation> validations;
-  for_each_json_line(run_directory / "metrics.jsonl", [&](const json& line) {
-    if (!line.contains("validation_loss")) return;
-    const LaunchEvent numbers = event_of(line);
-    validations.push_back({.steps_done = numbers.step, .seconds = numbers.number("seconds")});
-  });
-  return validations;
-}
-
 }  // namespace tenax::io

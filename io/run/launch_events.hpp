@@ -24,14 +24,7 @@ struct LaunchEvent {
   }
 };
 
-struct RecordedValidation {
-  std::int64_t steps_done = 0;
-  double seconds = 0;
-};
-
-/// Both skip lines that are not JSON, which a killed run may leave, and treat an absent file as empty.
+/// Skips lines that are not JSON, which a killed run may leave, and treats an absent file as empty.
 std::vector<LaunchEvent> read_launch_events(const std::filesystem::path& run_directory);
-/// Those of metrics.jsonl that tell their time.
-std::vector<RecordedValidation> read_validations(const std::filesystem::path& run_directory);
 
 }  // namespace tenax::io

@@ -75,11 +75,8 @@ void MetricsWriter::training(const TrainingMetrics& metrics) {
   lines_.append(line.text());
 }
 
-void MetricsWriter::validation(std::int64_t step, double validation_loss, std::optional<double> seconds) {
-  JsonObject line;
-  if (seconds) line.add("seconds", *seconds);  // first: scripts look for the other two side by side
-  line.add("step", step).add("validation_loss", validation_loss);
-  lines_.append(line.text());
+void MetricsWriter::validation(std::int64_t step, double validation_loss) {
+  lines_.append(JsonObject().add("step", step).add("validation_loss", validation_loss).text());
 }
 
 }  // namespace tenax::io

@@ -42,8 +42,8 @@ class MetricsWriter {
   /// torn last line. With steps_done = 0 the file starts empty.
   MetricsWriter(const std::filesystem::path& run_directory, std::int64_t steps_done);
   void training(const TrainingMetrics& metrics);
-  /// `step`: the number of steps done before the validation. `seconds`: that it took, where that is told.
-  void validation(std::int64_t step, double validation_loss, std::optional<double> seconds = {});
+  /// `step`: the number of steps done before the validation.
+  void validation(std::int64_t step, double validation_loss);
   LineFile& file() { return lines_; }
 
  private:

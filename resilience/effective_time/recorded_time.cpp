@@ -53,6 +53,8 @@ std::optional<ServiceEvent> service_event(const LaunchEvent& event) {
     return CheckpointSaved{.writer = id,
                            .saved = {.bytes = static_cast<std::int64_t>(event.number("bytes")),
                                      .seconds = event.number("seconds")}};
+  if (event.event == "evaluation")
+    return StepValidated{{.done = event.step, .loss = 0, .seconds = event.number("seconds")}};
   if (event.event == "wait" && event.reason == "service")
     return ServiceAwaited{.id = id, .seconds = event.number("seconds")};
   if (event.event == "wait") return MembersAwaited{.seconds = event.number("seconds")};
@@ -97,9 +99,6 @@ std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
     recorded.has_ended = event.event == "end";
   }
   if (!records.empty()) take_records_until(std::max(events.back().time_s, time_of(records.back())));
-  for (const io::RecordedValidation& validation : io::read_validations(run_directory))
-    recorded.account.take(
-        StepValidated{{.done = validation.steps_done, .loss = 0, .seconds = validation.seconds}}, 0);
   recorded.end_s = recorded.has_ended ? events.back().time_s : recorded.account.last_s();
   return recorded;
 }

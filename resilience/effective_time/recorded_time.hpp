@@ -23,7 +23,7 @@ struct RecordedTime {
   TimePicture picture() const { return {.spans = spans(), .rows = replicas.rows(end_s), .epochs = epochs}; }
 };
 
-/// Reads `ledger.jsonl`, `events.jsonl` and the validations of `metrics.jsonl` (EffectiveTime).
+/// Reads `ledger.jsonl` and `events.jsonl` (EffectiveTime).
 /// `options`: of the deck; when the launch began is read. Nothing where no launch is recorded. What
 /// follows a broken line of the ledger is left out.
 std::optional<RecordedTime> read_recorded_time(const std::filesystem::path& run_directory,

@@ -176,22 +176,36 @@ class Drawing {
     return text;
   }
 
+  struct Unit {
+    double seconds = 1;
+    const char* name = "s";
+  };
+  static Unit unit_of(double seconds) {
+    if (seconds < 300) return {1, "s"};
+    return seconds < 5 * 3600 ? Unit{60, "min"} : Unit{3600, "h"};
+  }
   static std::string duration(double seconds) {
-    if (seconds < 300) return svg("%.4g s", seconds);
-    return seconds < 5 * 3600 ? svg("%.4g min", seconds / 60) : svg("%.4g h", seconds / 3600);
+    const auto [unit_s, name] = unit_of(seconds);
+    return svg("%.4g %s", seconds / unit_s, name);
   }
 
+  /// Ticks at 1, 2 or 5 times a power of ten, of seconds, minutes or hours.
   std::string axis(double bottom) const {
     const double wall_s = end_s_ - begin_s_;
+    const auto [unit_s, name] = unit_of(wall_s);
     std::string text =
         svg("<path class=\"axis\" d=\"M%.0f %.0f H%.0f\"/>\n", kLeft, bottom + 1, kWidth - kRight);
-    constexpr int kTicks = 8;
-    for (int tick = 0; tick <= kTicks; ++tick) {
-      const double time_s = wall_s * tick / kTicks;
-      text += svg("<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"%s\">%s</text>\n", x(begin_s_ + time_s),
-                  bottom + 16, tick == kTicks ? "end" : "middle", duration(time_s).c_str());
-    }
-    return text;
+    if (!(wall_s > 0)) return text;
+    constexpr double kMostTicks = 10;
+    const double power = std::pow(10, std::floor(std::log10(wall_s / unit_s / kMostTicks)));
+    double step = power;
+    for (const double factor : {2, 5, 10})
+      if (wall_s / unit_s / step > kMostTicks) step = factor * power;
+    for (int tick = 0; tick * step * unit_s <= wall_s; ++tick)
+      text += svg("<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%g</text>\n",
+                  x(begin_s_ + tick * step * unit_s), bottom + 16, tick * step);
+    return text + svg("<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n", kWidth - kRight,
+                      bottom + 34, name);
   }
 
   const TimePicture& picture_;

@@ -35,20 +35,6 @@ TEST(LaunchEvents, have_their_numbers_whatever_else_stands_in_the_file) {
 TEST(LaunchEvents, are_none_in_a_folder_without_a_file) {
   const TemporaryFolder folder;
   EXPECT_TRUE(read_launch_events(folder.path()).empty());
-  EXPECT_TRUE(read_validations(folder.path()).empty());
-}
-
-TEST(LaunchEvents, tell_what_validations_took) {
-  const TemporaryFolder folder;
-  MetricsWriter metrics(folder.path(), 0);
-  metrics.training({.step = 0, .loss = 1, .seconds = 7});
-  metrics.validation(1, 4.5, 0.75);
-  metrics.validation(2, 4.25);
-  const std::vector<RecordedValidation> found = read_validations(folder.path());
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].steps_done, 1);
-  EXPECT_EQ(found[0].seconds, 0.75);
-  EXPECT_EQ(found[1].seconds, 0);
 }
 
 }  // namespace

@@ -147,11 +147,11 @@ TEST(RecordedTime, is_that_of_the_last_launch) {
   EXPECT_NEAR(time.useful_s(), 10, 5e-3);
 }
 
-TEST(RecordedTime, takes_validations_from_the_metrics) {
+TEST(RecordedTime, takes_evaluations) {
   Recorded run;
   play(run);
   run.now += 2;
-  io::MetricsWriter(run.folder.path(), 0).validation(run.step, 4.5, 2);
+  run.event("evaluation", {}, JsonObject{}.add("seconds", 2.0));
   run.commits(1, 1, {0, 1});
   EXPECT_NEAR(TimeByCause(run.read().spans()).lost_s(LostCause::evaluation), 2, 1e-3);
 }
