@@ -10,6 +10,7 @@
 #include "app/launch/store_link.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
+#include "resilience/replicas/heartbeat_targets.hpp"
 #include "resilience/replicas/warm_spare.hpp"
 
 namespace tenax::app {
@@ -61,25 +62,33 @@ resilience::SampleRules sample_rules(const io::Deck& deck) {
 ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine) : rank_(rank), machine_(machine) {
   const io::ReplicasSection& section = rank.deck().replicas;
   const auto secret = comm::JobSecret::parse(rank.seat()->secret);
+  const double dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms);
   comm::ControlGroup& control = rank.control();
-  std::string addresses;
+  const std::vector<std::string> hosts = control.all_gather(rank.world().host());
+  const std::vector<int> targets = resilience::heartbeat_targets(hosts);
+  const bool beats_for_others = resilience::beats_for_others(targets, control.rank());
   const std::string interfaces = joined(job_interfaces(rank));
-  rank.on_first([&] {
-    heartbeat_of_all_.emplace(
+  std::string addresses;
+  control.agree([&] {
+    if (!rank.is_first() && !beats_for_others) return;
+    heard_ranks_.emplace(
         comm::MessageServerOptions{.secret = secret, .listen = {}, .interfaces = parted(interfaces)},
         control.size(), frozen_);
-    addresses = joined(heartbeat_of_all_->addresses());
+    addresses = joined(heard_ranks_->addresses());
   });
-  addresses = control.broadcast(addresses, 0);
+  const std::vector<std::string> addresses_of_rank = control.all_gather(addresses);
   control.agree([&] {
     if (rank.is_first()) return;
+    const auto target = static_cast<std::size_t>(targets[static_cast<std::size_t>(control.rank())]);
     heartbeat_.emplace(
         resilience::RankHeartbeat::Options{
             .secret = secret,
-            .leader = parted(addresses),
+            .leader = parted(addresses_of_rank[target]),
             .rank = control.rank(),
             .interval_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms),
-            .deadline_s = rank.deck().comm.deadline_s},
+            .deadline_s = rank.deck().comm.deadline_s,
+            .host_ranks = beats_for_others ? &*heard_ranks_ : nullptr,
+            .dead_s = dead_s},
         frozen_);
   });
 }
@@ -98,7 +107,7 @@ resilience::ReplicaId ReplicaLink::wait_for_place() {
             .connect = machine_.message_connector(),
             .heartbeat_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms),
             .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms)},
-        *heartbeat_of_all_);
+        *heard_ranks_);
   });
   rank_.console().say(format("warm spare %d waits for a replica's place", rank_.seat()->spare));
   std::array<double, 2> place = {-1, -1};  // replica, incarnation
@@ -124,7 +133,7 @@ void ReplicaLink::check_in(const Build& build) {
                                            .connect = machine_.message_connector(),
                                            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
                                            .hosts = hosts},
-        *heartbeat_of_all_);
+        *heard_ranks_);
   });
 }
 

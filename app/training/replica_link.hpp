@@ -35,9 +35,10 @@ class ReplicaLink {
   RunRank& rank_;
   RunMachine& machine_;
   resilience::FrozenEpoch frozen_;
-  std::optional<resilience::LeaderHeartbeat> heartbeat_of_all_;  // the first rank's
-  std::optional<resilience::RankHeartbeat> heartbeat_;           // the others'
-  std::optional<resilience::ReplicaLeader> leader_;              // the first rank's
+  std::optional<resilience::LeaderHeartbeat>
+      heard_ranks_;  // the first rank's, and of the first one of each other host
+  std::optional<resilience::RankHeartbeat> heartbeat_;  // of all but the first
+  std::optional<resilience::ReplicaLeader> leader_;     // the first rank's
 };
 
 /// How samples are shared out over replicas.

@@ -9,7 +9,8 @@
 
 namespace tenax::comm {
 
-inline constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20;
+/// An epoch of 100 000 ranks with the addresses of each takes 5 MB, and more where ranks have several.
+inline constexpr std::size_t kMostMessageBytes = std::size_t{16} << 20;
 
 /// Appends `text` as a frame to `bytes`. Throws Error(job) when it is longer than kMostMessageBytes.
 void append_frame(std::string& bytes, std::string_view text);

@@ -2,7 +2,7 @@
 
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
-#include "resilience/replicas/heartbeat_words.hpp"
+#include "resilience/replicas/leader_heartbeat.hpp"
 
 namespace tenax::resilience {
 
@@ -16,6 +16,8 @@ void FrozenEpoch::raise(std::int64_t epoch) {
 
 RankHeartbeat::RankHeartbeat(const Options& options, FrozenEpoch& frozen)
     : interval_s_(options.interval_s),
+      dead_s_(options.dead_s),
+      host_ranks_(options.host_ranks),
       frozen_(frozen),
       client_({.secret = options.secret,
                .addresses = options.leader,
@@ -35,10 +37,23 @@ void RankHeartbeat::run() try {
     client_.send(kBeat);
     const auto next = Deadline::after_s(interval_s_);
     while (!stopping_ && !next.expired())
-      if (const auto word = client_.receive(next)) frozen_.raise(epoch_of_freeze(*word));
+      if (const auto word = client_.receive(next)) freeze(epoch_of_freeze(*word));
+    tell_missed();
   }
 } catch (const kernels::Error&) {  // the leader is gone, or has no more use for this rank
-  frozen_.raise(FrozenEpoch::kAll);
+  freeze(FrozenEpoch::kAll);
+}
+
+void RankHeartbeat::freeze(std::int64_t epoch) {
+  if (host_ranks_)
+    host_ranks_->freeze(epoch);
+  else
+    frozen_.raise(epoch);
+}
+
+void RankHeartbeat::tell_missed() {
+  if (!host_ranks_) return;
+  if (const auto missed = host_ranks_->silent_rank(dead_s_)) client_.send(lost_word(*missed));
 }
 
 }  // namespace tenax::resilience

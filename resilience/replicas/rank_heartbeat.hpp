@@ -26,7 +26,10 @@ class FrozenEpoch {
   std::atomic<std::int64_t> word_{-1};
 };
 
-/// Runs from construction to destruction. When the leader is gone, all epochs are frozen.
+class LeaderHeartbeat;
+
+/// Runs from construction to destruction. When the leader is gone, all epochs are frozen. One rank of a host beats for the
+/// others, so that the leader hears one of each host alone; they take that one for the leader.
 class RankHeartbeat {
  public:
   struct Options {
@@ -34,7 +37,9 @@ class RankHeartbeat {
     std::vector<std::string> leader;  ///< LeaderHeartbeat::addresses()
     int rank = 0;                     ///< in the replica
     double interval_s = 0.1;
-    double deadline_s = 60;  ///< to reach the leader
+    double deadline_s = 60;                 ///< to reach the leader
+    LeaderHeartbeat* host_ranks = nullptr;  ///< the others of its host that beat to it; must outlive it
+    double dead_s = 1;                      ///< it misses one of them after so long a silence
   };
   /// Throws Error(link) when the leader cannot be reached. `frozen` must outlive it.
   RankHeartbeat(const Options& options, FrozenEpoch& frozen);
@@ -44,8 +49,11 @@ class RankHeartbeat {
 
  private:
   void run();
+  void freeze(std::int64_t epoch);
+  void tell_missed();
 
-  double interval_s_;
+  double interval_s_, dead_s_;
+  LeaderHeartbeat* host_ranks_;
   FrozenEpoch& frozen_;
   comm::MessageClient client_;
   std::atomic<bool> stopping_{false};

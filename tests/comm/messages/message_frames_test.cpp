@@ -61,7 +61,7 @@ TEST(MessageFrames, have_a_most_length_that_both_ends_know) {
   bytes.resize(8);
   bytes[4] = 1;  // one more than the most
   reader.add(bytes);
-  EXPECT_NE(error_of([&] { reader.next(); }).find("1048577"), std::string::npos);
+  EXPECT_NE(error_of([&] { reader.next(); }).find(std::to_string(kMostMessageBytes + 1)), std::string::npos);
 }
 
 TEST(MessageFrames, are_told_from_anything_else) {

@@ -5,15 +5,14 @@
 #include <memory>
 #include <thread>
 
+#include "resilience/replicas/heartbeat_targets.hpp"
 #include "resilience/replicas/leader_heartbeat.hpp"
 #include "tests/comm/one_job.hpp"
 
 namespace tenax::resilience {
 namespace {
 
-bool is_lost(const std::optional<LeaderHeartbeat::LostRank>& lost, int rank) {
-  return lost && lost->rank == rank;
-}
+bool is_lost(const std::optional<LostRank>& lost, int rank) { return lost && lost->rank == rank; }
 
 class Heartbeat : public ::testing::Test {
  protected:
@@ -71,6 +70,65 @@ TEST_F(Heartbeat, a_word_of_the_leader_reaches_every_rank_late_ones_too) {
   EXPECT_TRUE(comes_true([&] { return frozen_[2].word() == 7; }));
   leader_->freeze(5);
   EXPECT_EQ(frozen_[0].word(), 7);
+}
+
+TEST(HeartbeatTargets, are_the_leader_and_the_first_rank_of_each_other_host) {
+  EXPECT_EQ(heartbeat_targets({"a", "a", "b", "b", "a", "c", "b"}), (std::vector{0, 0, 0, 2, 0, 0, 2}));
+  EXPECT_TRUE(beats_for_others({0, 0, 0, 2}, 2));
+  EXPECT_FALSE(beats_for_others({0, 0, 0, 2}, 3));
+  EXPECT_FALSE(beats_for_others({0, 0}, 0));
+}
+
+/// Rank 1 beats for rank 2.
+class HostHeartbeat : public Heartbeat {
+ protected:
+  HostHeartbeat() {
+    host_.emplace(comm::MessageServerOptions{.secret = comm::one_job(), .listen = {}, .interfaces = {"lo"}},
+                  3, frozen_[1]);
+    first_.emplace(RankHeartbeat::Options{.secret = comm::one_job(),
+                                          .leader = leader_->addresses(),
+                                          .rank = 1,
+                                          .interval_s = 0.01,
+                                          .deadline_s = 20,
+                                          .host_ranks = &*host_,
+                                          .dead_s = 0.2},
+                   frozen_[1]);
+  }
+  comm::MessageClient silent_second() const {
+    return comm::MessageClient({.secret = comm::one_job(),
+                                .addresses = host_->addresses(),
+                                .purpose = "heartbeat.2",
+                                .deadline = kernels::Deadline::after_s(20)});
+  }
+  std::optional<LeaderHeartbeat> host_;
+  std::optional<RankHeartbeat> first_;
+};
+
+TEST_F(HostHeartbeat, tells_the_leader_who_is_silent) {
+  const comm::MessageClient second = silent_second();
+  EXPECT_TRUE(comes_true([&] { return is_lost(leader_->silent_rank(1000), 2); }));
+  EXPECT_FALSE(leader_->silent_rank(1000)->is_gone);
+  EXPECT_GE(leader_->silent_rank(1000)->silent_s, 0.2);
+}
+
+TEST_F(HostHeartbeat, tells_the_leader_who_is_gone) {
+  { const comm::MessageClient second = silent_second(); }
+  EXPECT_TRUE(comes_true([&] { return is_lost(leader_->silent_rank(1000), 2); }));
+  EXPECT_TRUE(leader_->silent_rank(1000)->is_gone);
+}
+
+TEST_F(HostHeartbeat, passes_on_what_is_frozen_and_that_the_leader_is_gone) {
+  comm::MessageClient second = silent_second();
+  leader_->freeze(7);
+  EXPECT_TRUE(comes_true([&] { return frozen_[1].word() == 7; }));
+  const auto hears = [&](std::int64_t epoch) {
+    for (int i = 0; i < 50; ++i)
+      if (second.receive(kernels::Deadline::after_s(20)) == freeze_word(epoch)) return true;
+    return false;
+  };
+  EXPECT_TRUE(hears(7));
+  leader_.reset();
+  EXPECT_TRUE(hears(FrozenEpoch::kAll));
 }
 
 TEST_F(Heartbeat, without_a_leader_all_is_frozen) {
