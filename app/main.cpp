@@ -57,6 +57,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
       {"export", tenax::app::export_command},
       {"inspect", tenax::app::inspect_command},
       {"schedule", tenax::app::schedule_command},
+      {"simulate", tenax::app::simulate_command},
       {"tokenize", tenax::app::tokenize_command},
       {"report", tenax::app::report_command},
       {"trace", tenax::app::trace_command},

@@ -40,6 +40,7 @@ int plan_command(const Arguments& arguments);
 int ports_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int schedule_command(const Arguments& arguments);
+int simulate_command(const Arguments& arguments);
 int tokenize_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
 

@@ -192,6 +192,7 @@ RunData load_run(const std::filesystem::path& directory) {
   RunData run;
   run.directory = directory;
   io::read_text_file(directory / "deck.toml", run.deck_text);  // empty where there is none
+  io::read_text_file(directory / "simulation.svg", run.simulation);
   run.series = io::read_series(directory);
   run.events = io::read_events(directory);
   if (run.deck_text.empty() && run.series.step.empty() && run.events.empty())

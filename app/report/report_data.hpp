@@ -21,6 +21,8 @@ struct RunData {
   io::RunSeries series;
   std::vector<io::EventLine> events;
   double flop_per_token = 0;  ///< what the model takes; 0: there is no model
+  std::string
+      simulation;  ///< simulation.svg, which `tenax simulate` has left there; empty where there is none
 };
 
 /// Throws Error(rank) unless the directory is one of a run.

@@ -1,5 +1,7 @@
 #include "app/report/report_page.hpp"
 
+#include "io/base64.hpp"
+
 namespace tenax::app {
 
 namespace {
@@ -36,6 +38,19 @@ std::string section_html(const std::string& id, const std::string& title, const 
   if (html.empty()) return {};
   return "<section aria-labelledby=\"" + id + "\"><h2 id=\"" + id + "\">" + title + "</h2>\n" + html +
          "</section>\n";
+}
+
+/// As images, in which no script runs.
+std::string simulations_html(const std::vector<RunData>& runs) {
+  std::string html;
+  for (const RunData& run : runs)
+    if (!run.simulation.empty())
+      html += "<img alt=\"simulated run of " + escaped(run.label) + "\" src=\"data:image/svg+xml;base64," +
+              io::to_base64(run.simulation) + "\">\n";
+  if (html.empty()) return {};
+  return "<section aria-labelledby=\"simulation-title\"><h2 id=\"simulation-title\">At scale, "
+         "simulated</h2>\n" +
+         html + "</section>\n";
 }
 
 std::string decks_html(const std::vector<RunData>& runs) {
@@ -76,9 +91,10 @@ std::string report_page(const std::vector<RunData>& runs, const std::vector<RunP
          section_html("time-title", "Effective time", runs, pictures, &RunPictures::time) +
          section_html("pipeline-title", "Pipeline of the last profiled step", runs, pictures,
                       &RunPictures::pipeline) +
-         decks_html(runs) + "</main>\n<script type=\"application/json\" id=\"data\">" +
-         harmless(chart_data_json(runs)) + "</script>\n<script>\n" + kReportCharts + "</script>\n<script>\n" +
-         kReportPage + "</script>\n</body>\n</html>\n";
+         simulations_html(runs) + decks_html(runs) +
+         "</main>\n<script type=\"application/json\" id=\"data\">" + harmless(chart_data_json(runs)) +
+         "</script>\n<script>\n" + kReportCharts + "</script>\n<script>\n" + kReportPage +
+         "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace tenax::app

@@ -95,8 +95,10 @@ const std::vector<Room>& rooms() {
       {"app/training", {"app", "app/machine", "app/inference", "app/launch"}},
       {"app/supervisor", {"app", "app/launch", "app/training"}},
       {"app/report", {"app", "app/machine"}},
+      {"app/simulation", {"app", "app/launch"}},
       {"app/commands",
-       {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor"}},
+       {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor",
+        "app/simulation"}},
   };
   return table;
 }

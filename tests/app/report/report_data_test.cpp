@@ -167,5 +167,14 @@ TEST(ReportGantt, an_order_that_cannot_run_is_not_drawn) {
   EXPECT_EQ(html.find("Planned"), std::string::npos);
 }
 
+TEST(ReportPage, shows_what_was_simulated_as_an_image) {
+  RunData run = run_of(3);
+  EXPECT_EQ(report_page({run}, std::vector<RunPictures>(1)).find("data:image"), std::string::npos);
+  run.simulation = "<svg/>";
+  EXPECT_NE(
+      report_page({run}, std::vector<RunPictures>(1)).find("src=\"data:image/svg+xml;base64,PHN2Zy8+\""),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenax::app
