@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The goals (goals.sh) of what is measured without whole runs: the adaptive planner, the emulated device's clock,
-# the culprits of large hangs.
+# the culprits of large hangs, the controllers of 12 x 8192 ranks.
 #
-#   bash tests/bench/check.sh [planner] [emulated] [blame]     (default: all)     status 1 when a goal is missed
+#   bash tests/bench/check.sh [planner] [emulated] [blame] [storm]     (default: all)     status 1 when a goal is missed
 #
 # Most of its time goes into proofs of optima.
 set -u
@@ -37,16 +37,26 @@ do_blame() {
   done
   ! grep -q WRONG "$bench_work/check.log" || meets blame.large_s inf "another rank is named first"
 }
+do_storm() {
+  say_and_keep replica_storm
+  meets storm.change_ms "$(value_of change 'service takes')" loss
+  meets storm.change_ms "$(value_of change 'for a loss,')" join
+  meets storm.off_paper_percent "$(awk -v seen="$(value_of storm 'effective time')" 'BEGIN { print seen > 80 ? seen - 80 : 80 - seen }')"
+  say_and_keep heartbeat_bench
+  meets storm.heartbeats_percent "$(value_of 'one of each host' 'to the leader:')"
+}
 
 build_all() {
   configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
   build_target planner_bench
   build_target emulated_timing
   build_target blame_bench
+  build_target replica_storm
+  build_target heartbeat_bench
 }
 with_build_lock build_all
 mkdir -p "$bench_work"
-[ $# -gt 0 ] || set -- planner emulated blame
+[ $# -gt 0 ] || set -- planner emulated blame storm
 for word in "$@"; do
   warn_if_busy
   "do_$word"
