@@ -14,7 +14,8 @@ namespace {
 class SimulateCommand : public io::DirectoryTest {
  protected:
   SimulateCommand() {
-    std::ofstream(deck_) << "[device]\nkind = \"emulated\"\nforward_ms = 1\n[parallel]\nreplicas = "
+    std::ofstream(deck_) << "[device]\nkind = \"emulated\"\nforward_ms = 1\nbackward_input_ms = "
+                            "1\nbackward_weight_ms = 1\n[parallel]\nreplicas = "
                             "2\n[batch]\nglobal_batch_size = 16\n[run]\ntrain_steps = 10\n";
   }
   std::string output_of(Arguments arguments) const {

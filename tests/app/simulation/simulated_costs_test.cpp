@@ -26,7 +26,8 @@ class SimulatedCostsTest : public io::DirectoryTest {
 
 TEST_F(SimulatedCostsTest, are_the_medians_of_what_a_run_recorded) {
   write("metrics.jsonl",
-        "{\"step\": 0, \"seconds\": 9}\n{\"step\": 1, \"seconds\": 0.2}\n{\"step\": 2, \"seconds\": 0.3}\n");
+        "{\"step\": 0, \"loss\": 1, \"seconds\": 9}\n{\"step\": 1, \"loss\": 1, \"seconds\": "
+        "0.2}\n{\"step\": 2, \"loss\": 1, \"seconds\": 0.3}\n");
   write("events.jsonl",
         "{\"event\": \"epoch\", \"reconfigure_seconds\": 0}\n"
         "{\"event\": \"replica_lost\", \"detect_seconds\": 1.1}\n"
