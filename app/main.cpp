@@ -56,6 +56,7 @@ int run_command(const std::string& command, const Arguments& arguments) {
       {"import", [&](const Arguments& a) { return tenax::app::import_command(a, build); }},
       {"export", tenax::app::export_command},
       {"inspect", tenax::app::inspect_command},
+      {"replay", tenax::app::replay_command},
       {"schedule", tenax::app::schedule_command},
       {"simulate", tenax::app::simulate_command},
       {"tokenize", tenax::app::tokenize_command},
@@ -67,9 +68,6 @@ int run_command(const std::string& command, const Arguments& arguments) {
       if (argument == "--help" || argument == "-h") return print(tenax::app::command_help(command));
     return entry->second(arguments);
   }
-  if (tenax::app::comes_later(command))
-    throw Error(Scope::usage,
-                "'" + command + "' is not part of this version of tenax yet (see tenax --help)");
   tenax::app::check_is_deck(command);
   return tenax::app::train_command(command, arguments, build);
 }
@@ -93,6 +91,9 @@ int run(const Arguments& arguments) {
     return tenax::app::join_command(arguments[1], {TENAX_VERSION, tenax::app::build_commit()});
   if (first == "--recorders")
     return tenax::app::print_recorders(Arguments(arguments.begin() + 1, arguments.end()));
+  if (first == "--replay" && arguments.size() >= 2)
+    return tenax::app::replay_rank_command(arguments[1], Arguments(arguments.begin() + 2, arguments.end()),
+                                           {TENAX_VERSION, tenax::app::build_commit()});
   if (first == "help") return help(Arguments(arguments.begin() + 1, arguments.end()));
   if (first == "--deck-help") return print(tenax::io::deck_help());
   if (first == "--version") return print(version());
@@ -118,7 +119,8 @@ void hold_stop_signals() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool may_train = argc >= 2 && (tenax::app::may_be_deck(argv[1]) || std::string(argv[1]) == "--join");
+  const std::string first = argc >= 2 ? argv[1] : "--help";
+  const bool may_train = tenax::app::may_be_deck(first) || first == "--join" || first == "--replay";
   if (!may_train) tenax::app::StopSignals::release();
   try {
     return flushed(run(Arguments(argv + 1, argv + argc)));

@@ -23,6 +23,11 @@ struct Build;  // app/build.hpp
 int train_command(const std::string& deck, const std::vector<std::string>& overrides, const Build& build);
 /// One rank of a replica that a supervisor has started: `tenax --join FILE`.
 int join_command(const std::string& join_file, const Build& build);
+/// One rank of a run of tenax replay: `tenax --replay FOLDER [section.key=value …]`. FOLDER has the
+/// deck, and gets the records. Overrides are for tests: a remote shell that plays a faulty host adds
+/// them.
+int replay_rank_command(const std::string& folder, const std::vector<std::string>& overrides,
+                        const Build& build);
 int launch_command(const std::vector<std::string>& arguments, const Build& build);
 
 int audit_command(const Arguments& arguments);
@@ -38,6 +43,7 @@ int inspect_command(const Arguments& arguments);
 int plan_command(const Arguments& arguments);
 /// Status 1 where no port is usable.
 int ports_command(const Arguments& arguments);
+int replay_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int schedule_command(const Arguments& arguments);
 int simulate_command(const Arguments& arguments);

@@ -21,7 +21,7 @@ struct Entry {
   std::string_view name, usage, text;
 };
 
-constexpr std::array<Entry, 16> kCommands = {{
+constexpr std::array<Entry, 17> kCommands = {{
     {"plan", "tenax plan DECK [section.key=value ...] [--json]",
      "Says what a run would be, without training: parameters, memory per rank, bytes sent per kind of\n"
      "link and step, pipeline schedule, predicted iteration time, bubble rate, delay tolerance of each "
@@ -161,13 +161,35 @@ constexpr std::array<Entry, 16> kCommands = {{
      "joins and steps take what FT-HSDP tells, or what the run in RUNDIR has recorded (--costs). --svg "
      "draws\n"
      "it. --json: effective_percent, lost_seconds, worst_..., synchronous, variants.\n"},
+    {"replay",
+     "tenax replay CKPT.h5|RUNDIR --steps N [--on HOST[:SLOTS],...] [--json] [section.key=value ...]",
+     "Does the N steps that follow a checkpoint twice, with deterministic kernels and in the layout of the "
+     "run "
+     "that\n"
+     "wrote it, and compares every tensor of every rank (weights, moments, gradients) before and after each "
+     "update,\n"
+     "to find a machine that computes wrongly now and then. Status 0: all equal. Status 1: not, and the "
+     "first "
+     "that\n"
+     "differs is named: step, tensor, layer, stage, rank, host. Without --on both runs are on this machine, "
+     "or "
+     "in the\n"
+     "allocation; with one host both are there, with two one on each (of more, half of them each), which are "
+     "reached\n"
+     "as those of tenax launch are (replicas.remote_shell) and must share the checkpoint's folder. Of two "
+     "hosts "
+     "that\n"
+     "differ a third one tells which is wrong. Keys are those of the checkpoint's deck. The run's own files "
+     "are not\n"
+     "touched. --json: equal, first_step, steps, ranks, hosts; where not equal step, tensor, part, layer, "
+     "stage, rank,\n"
+     "host (of the second run), first_host, is_updated, differing_tensors, differing_ranks.\n"},
     {"trace", "tenax trace RUNDIR --csv",
      "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
      "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"
      "forward-send, forward-recv, backward-send, backward-recv. RUNDIR/trace.json opens in Perfetto.\n"},
 }};
 
-constexpr std::array<std::string_view, 1> kLater = {"replay"};
 const std::vector<std::string> kOptions = {"--help", "--deck-help", "--version", "--completion"};
 
 /// That of `names` which was probably meant; empty if none is near.
@@ -223,8 +245,7 @@ std::string command_help(const std::string& command) {
 }
 
 bool may_be_deck(const std::string& first_argument) {
-  return !first_argument.starts_with("-") && first_argument != "help" &&
-         command_help(first_argument).empty() && !comes_later(first_argument);
+  return !first_argument.starts_with("-") && first_argument != "help" && command_help(first_argument).empty();
 }
 
 void check_is_deck(const std::string& first_argument) {
@@ -245,10 +266,6 @@ void fail_unknown_command(const std::string& word) {
               "unknown command '" + word + "'" +
                   (meant == "train" ? "; to train, leave it out: tenax DECK" : io::did_you_mean(meant)) +
                   " (see tenax --help)");
-}
-
-bool comes_later(const std::string& command) {
-  return std::find(kLater.begin(), kLater.end(), command) != kLater.end();
 }
 
 }  // namespace tenax::app

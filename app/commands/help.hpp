@@ -26,7 +26,5 @@ bool may_be_deck(const std::string& first_argument);
 void check_is_deck(const std::string& first_argument);
 /// Throws Error(usage).
 [[noreturn]] void fail_unknown_command(const std::string& word);
-/// Commands that are planned, and refused by name until this program has them.
-bool comes_later(const std::string& command);
 
 }  // namespace tenax::app

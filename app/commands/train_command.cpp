@@ -73,6 +73,17 @@ int train_command(const std::string& deck, const std::vector<std::string>& overr
       [](int, const std::string&) {}, build);
 }
 
+int replay_rank_command(const std::string& folder, const std::vector<std::string>& overrides,
+                        const Build& build) {
+  return train(
+      [&](TrainingRun& run) {
+        run.read_deck((std::filesystem::path(folder) / "deck.toml").string(), overrides);
+        run.record_into(folder);
+        return run.train();
+      },
+      [](int, const std::string&) {}, build);
+}
+
 // What mpirun says of its end may be anything: the supervisor reads the outcome.
 int join_command(const std::string& join_file, const Build& build) {
   std::filesystem::path seat = join_file;

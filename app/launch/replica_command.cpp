@@ -42,8 +42,9 @@ std::vector<std::string> ReplicaCommand::srun_words() const {
     for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.host;
     words.insert(words.end(), {"-N", std::to_string(hosts.size()), "--nodelist", list});
   }
-  words.insert(words.end(),
-               {"sh", "-c", "mkdir -p \"$0\" && exec \"$@\"", scratch, program, "--join", join_file});
+  words.insert(words.end(), step_options.begin(), step_options.end());
+  words.insert(words.end(), {"sh", "-c", "mkdir -p \"$0\" && exec \"$@\"", scratch, program});
+  words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 
@@ -56,7 +57,8 @@ std::vector<std::string> ReplicaCommand::mpirun_words() const {
       list += (list.empty() ? "" : ",") + host.host + ":" + std::to_string(host.slots);
     words.insert(words.end(), {"--host", list, "--mca", "plm_rsh_agent", remote_shell});
   }
-  words.insert(words.end(), {program, "--join", join_file});
+  words.push_back(program);
+  words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 

@@ -19,12 +19,13 @@ bool spans_hosts(const io::Deck& deck);
 struct ReplicaCommand {
   LaunchMethod method = LaunchMethod::mpirun;
   int ranks = 1;
-  std::vector<HostSlots> hosts;     ///< empty: this machine, or the allocation
-  std::string remote_shell;         ///< COMMAND HOST ARG…
-  std::string program;              ///< the path of tenax
-  std::filesystem::path join_file;  ///< absolute
-  std::filesystem::path scratch;    ///< a directory of this start alone, for Open MPI's files of the host
-  std::filesystem::path directory;  ///< where it is to run
+  std::vector<HostSlots> hosts;        ///< empty: this machine, or the allocation
+  std::string remote_shell;            ///< COMMAND HOST ARG…
+  std::string program;                 ///< the path of tenax
+  std::vector<std::string> arguments;  ///< of tenax; paths are absolute
+  std::filesystem::path scratch;       ///< a directory of this start alone, for Open MPI's files of the host
+  std::filesystem::path directory;     ///< where it is to run
+  std::vector<std::string> step_options = {};  ///< more for srun
 
   /// Program and arguments, without environment.
   std::vector<std::string> words() const;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <utility>
 
+#include "app/launch/last_words.hpp"
 #include "comm/failure.hpp"
 #include "io/run/directory_lock.hpp"
 #include "kernels/deadline.hpp"
@@ -32,7 +32,7 @@ void SupervisedReplica::remove_scratch() const {
 
 ReplicaCommand SupervisedReplica::command() const {
   ReplicaCommand command = options_.command;
-  command.join_file = directory() / "join";
+  command.arguments = {"--join", directory() / "join"};
   command.scratch = scratch();
   return command;
 }
@@ -117,7 +117,7 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   remove_scratch();
   End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome"), .reason = {}};
   if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
-  end.reason = end.outcome ? end.outcome->reason : last_words();
+  end.reason = end.outcome ? end.outcome->reason : last_words(directory() / "log", log_bytes_);
   return end;
 }
 
@@ -152,19 +152,6 @@ void SupervisedReplica::plan_restart(double now_s) {
   const auto delay_s = policy_.on_death();
   given_up_ = !delay_s;
   if (delay_s) starts_at_s_ = now_s + *delay_s;
-}
-
-// What a shell or mpirun says that could not start a rank.
-std::string SupervisedReplica::last_words() const {
-  constexpr std::streamoff kMostBytes = 64 << 10;
-  const fs::path log = directory() / "log";
-  std::ifstream file(log, std::ios::ate);
-  const std::streamoff end = file ? static_cast<std::streamoff>(file.tellg()) : 0;
-  file.seekg(std::max<std::streamoff>(static_cast<std::streamoff>(log_bytes_), end - kMostBytes));
-  std::string words;
-  for (std::string line; std::getline(file, line);)
-    if (line.find_first_not_of(" -\t\r") != std::string::npos) words = line;
-  return words.empty() ? "it ended without a word; see " + log.string() : words;
 }
 
 std::vector<std::string> SupervisedReplica::hosts() const {

@@ -23,7 +23,7 @@ class SupervisedReplica {
     std::string run_id;
     bool is_spare = false;
     RestartPolicy::Options restart;
-    ReplicaCommand command;  ///< without scratch
+    ReplicaCommand command;  ///< without arguments and scratch
   };
   /// How an incarnation ended.
   struct End {
@@ -97,7 +97,6 @@ class SupervisedReplica {
   bool has_ended_elsewhere() const;
   void release_directory() const;
   void write_join(JoinFile join) const;
-  std::string last_words() const;
 
   Options options_;
   RestartPolicy policy_;

@@ -38,7 +38,7 @@ ReplicaCommand replica_command(const io::Deck& deck) {
           .hosts = {},
           .remote_shell = deck.replicas.remote_shell,
           .program = fs::read_symlink("/proc/self/exe"),
-          .join_file = {},
+          .arguments = {},
           .scratch = {},
           .directory = fs::current_path()};
 }

@@ -131,11 +131,7 @@ Verdict TrainingLoop::step() {
   } while (vote.verdict == Verdict::again);
   if (vote.verdict == Verdict::repeat) return Verdict::go_on;
   if (vote.verdict == Verdict::stop) records_.agree();
-  if (vote.finite && vote.updates) {
-    if (peers_.exist()) peers_.session().before_update();
-    replica.update(rule, vote.squares);
-    replica.gather();
-  }
+  update(vote, rule);
   double end_s = steady_now_s();
   std::optional<resilience::ExpectedLevel> own_action = mitigator_.take_change();
   if (adapt(vote) && !own_action) own_action = resilience::ExpectedLevel::unknown;
@@ -271,6 +267,16 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
   observation_.take_pass_times();
   peers_.conclude(vote, learning_rate(), [this](parallel::SampleRange samples) { compute_again(samples); });
   return vote;
+}
+
+void TrainingLoop::update(const StepVote& vote, const kernels::UpdateRule& rule) {
+  if (parts_.points) parts_.points->reach(resilience::StepPoint::update, step_);
+  if (vote.finite && vote.updates) {
+    if (peers_.exist()) peers_.session().before_update();
+    parts_.replica.update(rule, vote.squares);
+    parts_.replica.gather();
+  }
+  if (parts_.points) parts_.points->reach(resilience::StepPoint::commit, step_);
 }
 
 // True: this step ran under a schedule or path that the one before did not have.

@@ -57,8 +57,9 @@ struct TrainingParts {
   resilience::CheckpointManager* checkpoints = nullptr;  ///< null where there is nothing to save
   resilience::FaultInjector* injector = nullptr;         ///< null where the deck injects no faults
   resilience::ComputeFaults* compute_faults = nullptr;   ///< null where this rank's device has none
-  io::RunLock* lock = nullptr;                           ///< rank 0's, null elsewhere
-  std::filesystem::path records_directory = {};          ///< with peers: where this replica writes
+  resilience::StepPoints* points = nullptr;      ///< without peers: is told of each update; may be null
+  io::RunLock* lock = nullptr;                   ///< rank 0's, null elsewhere
+  std::filesystem::path records_directory = {};  ///< with peers: where this replica writes
   RankPlace place;
   kernels::Device& device;
   PathNews& path_news;
@@ -105,6 +106,7 @@ class TrainingLoop {
   void sum_over_replicas();
   parallel::StepSums norm();
   StepVote vote(const parallel::StepSums& sums);
+  void update(const StepVote& vote, const kernels::UpdateRule& rule);
   bool adapt(const StepVote& vote);
   void record(const StepVote& vote, const io::TrainingMetrics& times, FailSlowWatch::Step watched);
   void validate();

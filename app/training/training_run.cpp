@@ -5,6 +5,7 @@
 #include "app/options.hpp"
 #include "app/training/banner.hpp"
 #include "app/training/initial_weights.hpp"
+#include "app/training/replay_steps.hpp"
 #include "app/training/start_elsewhere.hpp"
 #include "app/training/training_data.hpp"
 #include "app/units.hpp"
@@ -170,7 +171,8 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
             layout, grid, context,
             parallel::GptReplica::Options{.captures_graph = rank_.deck().device.cuda_graph,
                                           .before = dynamic_cast<const parallel::GptReplica*>(before),
-                                          .keeps_spare = machine.spare_bytes() > 0});
+                                          .keeps_spare = machine.spare_bytes() > 0,
+                                          .waits_for_votes = !replay_folder_.empty()});
       });
   const auto model = [&]() -> parallel::GptReplica& {
     return dynamic_cast<parallel::GptReplica&>(replica.current());
@@ -192,6 +194,11 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
+  std::optional<ReplaySteps> replay;
+  if (!replay_folder_.empty()) {
+    rank_.control().agree([&] { replay.emplace(rank_, model(), machine.device(), replay_folder_); });
+    parts.points = &replay->points();
+  }
   return run_loop(parts, context, state.steps());
 }
 

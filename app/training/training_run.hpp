@@ -2,8 +2,10 @@
 // TrainingLoop trains.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/build.hpp"
@@ -34,6 +36,8 @@ class TrainingRun {
   void on_place(std::function<void(const std::filesystem::path& join_file)> told) {
     on_place_ = std::move(told);
   }
+  /// Of one of the two runs of tenax replay: what is held in each step is written into `folder`.
+  void record_into(std::filesystem::path folder) { replay_folder_ = std::move(folder); }
   /// Trains to the end, a signal, the time limit or what calls for a restart elsewhere.
   Epilogue train();
   /// The exit status of what train() did.
@@ -64,6 +68,7 @@ class TrainingRun {
 
   int status_ = 0;
   std::function<void(const std::filesystem::path&)> on_place_;
+  std::filesystem::path replay_folder_;  // empty: this is no replay
   const double started_s_ = kernels::steady_now_s();
   StopSignals& signals_;
   Build build_;

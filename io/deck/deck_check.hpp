@@ -22,6 +22,9 @@ void check_faults(const Deck& deck, const Origins& origins);
 /// What is known and has no machinery yet, in words.
 std::string not_supported(const std::string& what, const std::string& reason);
 
+/// "NAME" or "NAME:SLOTS", where NAME may stand in a command line of a shell that reaches the host.
+bool is_host_with_slots(const std::string& text);
+
 /// Reads each trace once. Throws kernels::Error(rank) at the key of a file that is missing or
 /// malformed.
 void check_traces(const Deck& deck, const Origins& origins);

@@ -20,19 +20,6 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return number;
 }
 
-/// Names go to a shell that starts programs on the host: nothing of one may be taken for an option.
-bool is_host(const std::string& text) {
-  const auto is_alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  const std::size_t colon = std::min(text.rfind(':'), text.size());
-  const std::string_view name = std::string_view(text).substr(0, colon);
-  if (name.empty() || !is_alphanumeric(name.front())) return false;
-  if (!std::all_of(name.begin(), name.end(), [&](char c) {
-        return is_alphanumeric(c) || std::string_view("._-@").find(c) != std::string_view::npos;
-      }))
-    return false;
-  return colon == text.size() || number_in(std::string_view(text).substr(colon + 1)).value_or(0) > 0;
-}
-
 /// "10.0.0.5:4000", "[fd00::2]:4000"
 bool is_address_with_port(const std::string& text) {
   constexpr std::int64_t kMostPort = 65535;
@@ -69,7 +56,7 @@ void check_batch_kind(const Deck& deck, const Origins& origins) {
 
 void check_places(const ReplicasSection& replicas, const Origins& origins) {
   for (const std::string& host : replicas.hosts)
-    if (!is_host(host))
+    if (!is_host_with_slots(host))
       origins.fail({"replicas.hosts"}, "replicas.hosts has " + json_string(host) +
                                            ", which is neither \"NAME\" nor \"NAME:SLOTS\"");
   if (!replicas.zones.empty() && replicas.zones.size() != replicas.hosts.size())
@@ -121,6 +108,19 @@ void check_chunks(const ReplicasSection& replicas, const Origins& origins) {
 }
 
 }  // namespace
+
+// Names go to a shell that starts programs on the host: nothing of one may be taken for an option.
+bool is_host_with_slots(const std::string& text) {
+  const auto is_alphanumeric = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const std::size_t colon = std::min(text.rfind(':'), text.size());
+  const std::string_view name = std::string_view(text).substr(0, colon);
+  if (name.empty() || !is_alphanumeric(name.front())) return false;
+  if (!std::all_of(name.begin(), name.end(), [&](char c) {
+        return is_alphanumeric(c) || std::string_view("._-@").find(c) != std::string_view::npos;
+      }))
+    return false;
+  return colon == text.size() || number_in(std::string_view(text).substr(colon + 1)).value_or(0) > 0;
+}
 
 void check_replicas(const Deck& deck, const Origins& origins) {
   check_batch_kind(deck, origins);

@@ -14,7 +14,7 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
                        Options options)
     : Replica(layout, grid, context),
       span_(layout.spans[static_cast<std::size_t>(coordinates_.pipeline)]),
-      is_alone_(context.world.size() == 1 && !layout.has_peers),
+      is_alone_(context.world.size() == 1 && !layout.has_peers && !options.waits_for_votes),
       stream_(context.device.create_stream()),
       tensor_group_(split(context.world, GroupKind::tensor)),
       data_group_(split(context.world, GroupKind::data)),

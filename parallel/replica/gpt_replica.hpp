@@ -27,6 +27,9 @@ class GptReplica final : public Replica {
     /// Memory for a second optimizer state is kept from the start on, for a change of places: to clear
     /// fresh pages takes longer than the state takes to come.
     bool keeps_spare = false;
+    /// A rank that is alone waits for a vote as others do, so that somebody can look at its state between
+    /// the passes and the update.
+    bool waits_for_votes = false;
   };
   /// Collective. What `context` refers to must outlive the replica. Throws comm::AgreedError where a
   /// rank has no memory for its state, Error(rank) on a rank that has none for its activations.

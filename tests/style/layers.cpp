@@ -86,6 +86,7 @@ const std::vector<Room>& rooms() {
       {"resilience/effective_time", {"resilience/detection", "resilience/membership", "resilience/replicas"}},
       {"resilience/recorder", {"resilience/blame", "resilience/replicas"}},
       {"resilience/etcd", {"resilience/membership", "resilience/replicas"}},
+      {"resilience/replay", {"resilience/replicas"}},
       {"resilience/swap", {}},
       {"resilience/faults", {"resilience/replicas"}},
       {"app", {}},
@@ -94,11 +95,12 @@ const std::vector<Room>& rooms() {
       {"app/inference", {"app", "app/machine"}},
       {"app/training", {"app", "app/machine", "app/inference", "app/launch"}},
       {"app/supervisor", {"app", "app/launch", "app/training"}},
+      {"app/replay", {"app", "app/launch"}},
       {"app/report", {"app", "app/machine"}},
       {"app/simulation", {"app", "app/launch"}},
       {"app/commands",
        {"app", "app/machine", "app/inference", "app/training", "app/report", "app/launch", "app/supervisor",
-        "app/simulation"}},
+        "app/replay", "app/simulation"}},
   };
   return table;
 }

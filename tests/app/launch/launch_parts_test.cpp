@@ -199,7 +199,7 @@ TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
                          .hosts = {{"node7", 2}},
                          .remote_shell = "ssh",
                          .program = "/opt/my tenax/tenax",
-                         .join_file = "/runs/it's/join",
+                         .arguments = {"--join", "/runs/it's/join"},
                          .scratch = "/dev/shm/x",
                          .directory = "/runs"};
   const auto words = command.words();

@@ -1,0 +1,34 @@
+#include "app/launch/interrupts.hpp"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "kernels/error.hpp"
+
+namespace tenax::app {
+
+Interrupts::Interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGUSR1, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  descriptor_ = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (descriptor_ < 0)
+    throw kernels::Error(kernels::Scope::rank, "cannot watch for signals: signalfd failed");
+}
+
+Interrupts::~Interrupts() { close(descriptor_); }
+
+Interrupts::Taken Interrupts::take() {
+  Taken taken;
+  signalfd_siginfo info;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    taken.any = true;
+    if (info.ssi_signo == SIGINT && ++sigints_ > 1) taken.second_sigint = true;
+  }
+  return taken;
+}
+
+}  // namespace tenax::app
