@@ -42,6 +42,13 @@ class ScratchFolder {
   fs::path path_;
 };
 
+/// Other hosts must reach it, as they reach the checkpoint.
+fs::path parent_of_scratch(const ReplayRequest& request) {
+  const bool may_leave_host = !request.on.empty() || std::getenv("SLURM_JOB_ID");
+  return may_leave_host ? fs::absolute(request.checkpoint).parent_path()
+                        : fs::absolute(fs::temp_directory_path());
+}
+
 std::string names_of(const std::vector<HostSlots>& hosts) {
   std::string names;
   for (const HostSlots& host : hosts) names += (names.empty() ? "" : "+") + host.host;
@@ -61,8 +68,7 @@ class Replay {
       : request_(request),
         is_stopped_(is_stopped),
         info_(io::open_checkpoint(request.checkpoint)),
-        scratch_(request.on.empty() ? fs::temp_directory_path()
-                                    : fs::absolute(request.checkpoint).parent_path()),
+        scratch_(parent_of_scratch(request)),
         deck_(deck_of_checkpoint(request.checkpoint, info_, request.overrides, scratch_.path())),
         hosts_(replay_hosts(request.on, ranks())) {}
 

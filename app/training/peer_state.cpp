@@ -24,12 +24,12 @@ PeerState::PeerState(const RunRank& rank, parallel::GptReplica& replica)
                          .slices = slices, .rank = number, .place_of = [&](const std::string& name) {
                            return places_.place(number, name);
                          }});
-  if (!requests.empty()) flips_.emplace(requests, flip_targets(), seat);
+  if (!requests.empty()) flips_.emplace(requests, flip_targets(replica), seat);
 }
 
-std::vector<resilience::FlipTarget> PeerState::flip_targets() const {
-  const parallel::TrainingState& state = replica_.state();
-  const std::vector<io::StateRange> ranges = state_ranges(replica_.mirror());
+std::vector<resilience::FlipTarget> PeerState::flip_targets(parallel::GptReplica& replica) {
+  const parallel::TrainingState& state = replica.state();
+  const std::vector<io::StateRange> ranges = state_ranges(replica.mirror());
   std::vector<resilience::FlipTarget> targets;
   for (std::size_t i = 0; i < ranges.size(); ++i)
     targets.push_back({.range = ranges[i],

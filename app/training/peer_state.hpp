@@ -33,8 +33,10 @@ class PeerState {
   /// Of Σg² of the sums over replicas, after the replica's norm().
   resilience::PlacedSum placed_squares() const;
 
+  /// What flipped bits may strike of a rank's state and gradients, where these are in host memory.
+  static std::vector<resilience::FlipTarget> flip_targets(parallel::GptReplica& replica);
+
  private:
-  std::vector<resilience::FlipTarget> flip_targets() const;
   resilience::PlacedSum placed(const std::vector<parallel::RowSquares>& rows) const;
 
   const RunRank& rank_;

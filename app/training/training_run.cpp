@@ -197,7 +197,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   std::optional<ReplaySteps> replay;
   if (!replay_folder_.empty()) {
     rank_.control().agree([&] { replay.emplace(rank_, model(), machine.device(), replay_folder_); });
-    parts.points = &replay->points();
+    parts.points = &*replay;
   }
   return run_loop(parts, context, state.steps());
 }

@@ -8,8 +8,7 @@ replay() {
   shift
   timeout 240 "$TENAX" replay "$@" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} >out.log 2>err.log </dev/null || status=$?
   [ $status = $expected ] || fail "replay $*: status $status, not $expected: $(cat out.log err.log)"
-  [ $status = 2 ] || ! ls -d runs/*/checkpoints/.tenax-replay* "${TMPDIR:-/tmp}"/.tenax-replay* /dev/shm/.tenax-replay* 2>/dev/null ||
-    fail "replay $*: something is left"
+  ! find runs "${TMPDIR:-/tmp}" /dev/shm -maxdepth 3 -name '.tenax-replay*' -newer start 2>/dev/null | grep . || fail "replay $*: something is left"
 }
 # says PART…: of the outcome as JSON.
 says() {
@@ -17,6 +16,7 @@ says() {
   for part; do grep -qF -- "$part" out.log || fail "no '$part' in $(cat out.log)"; done
 }
 
+: >start  # what is older is not ours
 must_train 8 $deck run.name=large $(layout 2 2 2) run.train_steps=6 optimizer.lr_decay_steps=20
 must_train 2 $deck run.name=small $(layout 1 2 1) checkpoint.interval=10
 large=runs/large/checkpoints/step-000006.h5 small=runs/small/checkpoints/step-000010.h5
@@ -60,6 +60,32 @@ replay 1 $small --steps 2 --on bad,red $stub
 says "step 10: gradient of " " differs first, before its update: " "stage 1, rank 1 on red (the first run: bad)" "with it 52 of 52 tensors, on 2 of 2 ranks"
 echo "ok a difference is named"
 
+# A host that flips a bit of one rank: that tensor is named, on that rank.
+cat >flipped.toml <<END
+$(sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml)
+[[inject]]
+kind = "bit_flip"
+from_step = 1000000
+replica = 0
+tensor = "h.3.mlp.c_fc.weight"
+END
+must_train 4 flipped.toml run.name=flipped $(layout 1 2 2) checkpoint.interval=10
+flipped=runs/flipped/checkpoints/step-000010.h5
+# flips RANK TENSOR PART ELEMENT: in step 12; where_of ELEMENT: which rank of the first stage updates it.
+flips() { echo "'inject.0.from_step=12' 'inject.0.rank=$1' 'inject.0.tensor=$2' 'inject.0.part=$3' 'inject.0.element=$4' 'inject.0.bit=20'" >fault; }
+owner_of() { "$TENAX" inspect $flipped --where "$1[$2]" | grep -B1 "updated.*which the checkpoint has" | grep -oE 'rank [0-9]+' | cut -d' ' -f2; }
+replay 0 $flipped --steps 4
+for flip in "h.0.attn.c_attn.weight weight 100 0 0" "h.1.ln_2.bias exp_avg 47 1 0" "h.3.mlp.c_fc.weight exp_avg_sq 5000 3 1" "ln_f.weight own_sum 3 null 1"; do
+  set -- $flip
+  rank=$(owner_of $1 $3)
+  flips $rank $1 $2 $3
+  replay 1 $flipped --steps 4 --on red,bad --json $stub
+  part=$2
+  [ $part != own_sum ] || part=gradient
+  says "\"step\": 12, \"tensor\": \"$1\", \"part\": \"$part\", \"layer\": $4, \"stage\": $5, \"rank\": $rank, \"host\": \"bad\"" '"differing_tensors": 1,'
+done
+echo "ok flipped bits are named"
+
 # Runs that fail, say so once.
 echo "'data.train=/nowhere.bin'" >fault
 replay 1 $small --steps 2 --on red,bad $stub
@@ -80,7 +106,7 @@ echo "ok bad input"
 replayer=$!
 ranks_left() { pgrep -f -- "^$TENAX --replay ${TMPDIR:-/tmp}/.tenax-replay" >/dev/null; }
 for _ in $(seq 600); do ranks_left && break; sleep 0.05; done
-kill -INT $replayer
+kill -TERM $replayer
 ! wait $replayer || fail "an interrupted replay has status 0"
 grep -q "stopped before the two runs were compared" err.log || fail "$(cat err.log)"
 for _ in $(seq 100); do ranks_left || break; sleep 0.05; done
