@@ -67,7 +67,7 @@ $(sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml)
 kind = "bit_flip"
 from_step = 1000000
 replica = 0
-tensor = "h.3.mlp.c_fc.weight"
+tensor = "wte.weight"
 END
 must_train 4 flipped.toml run.name=flipped $(layout 1 2 2) checkpoint.interval=10
 flipped=runs/flipped/checkpoints/step-000010.h5
