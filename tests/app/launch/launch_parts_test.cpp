@@ -219,7 +219,7 @@ TEST(ReplicaCommand, gives_a_step_of_srun_the_hosts_that_the_deck_names) {
                          .hosts = {},
                          .remote_shell = "ssh",
                          .program = "tenax",
-                         .join_file = "/r/join",
+                         .arguments = {"--join", "/r/join"},
                          .scratch = "/dev/shm/x",
                          .directory = "/r"};
   const auto has = [&](const std::string& word) {
