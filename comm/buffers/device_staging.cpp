@@ -13,6 +13,18 @@ constexpr std::size_t kPage = std::size_t{2} << 20;
 
 }  // namespace
 
+DeviceStaging::DeviceStaging(kernels::Device& device, Transport* transport)
+    : device_(device), transport_(transport) {
+  if (!transport_) return;
+  HostBuffer first = make(kPage);
+  if (!first.registration) {
+    transport_ = nullptr;
+    return;
+  }
+  made_bytes_ = kPage;
+  free_.push_back(std::move(first));
+}
+
 std::optional<HostBuffer> DeviceStaging::take(std::size_t bytes) {
   const std::size_t room = (bytes + kPage - 1) / kPage * kPage;
   if (bytes == 0 || !transport_) return std::nullopt;
@@ -22,21 +34,28 @@ std::optional<HostBuffer> DeviceStaging::take(std::size_t bytes) {
     if (auto free = take_best_fit(free_, room, bytes_of)) return free;
   }
   if (room > kMost_bytes - made_bytes_) return std::nullopt;
-  std::optional<HostBuffer> made = make(room);
-  if (!made) transport_ = nullptr;
+  HostBuffer made = make(room);
+  if (!made.registration) {
+    transport_ = nullptr;
+    unregistered_ = std::move(made);
+    return std::nullopt;
+  }
   made_bytes_ += room;
   return made;
 }
 
-std::optional<HostBuffer> DeviceStaging::make(std::size_t room) try {
+/// Without a registration where it cannot be; without a buffer where the device is full.
+HostBuffer DeviceStaging::make(std::size_t room) {
   HostBuffer made;
   made.is_on_device = true;
-  made.buffer = device_.allocate(room);
-  const FileDescriptor dma_buf(device_.export_memory(*made.buffer));
-  if (dma_buf) made.registration = transport_->register_device_memory(made.memory(room), dma_buf.get());
-  return made.registration ? std::optional(std::move(made)) : std::nullopt;
-} catch (const kernels::Error&) {
-  return std::nullopt;  // the device is full
+  try {
+    made.buffer = device_.allocate(room);
+    const FileDescriptor dma_buf(device_.export_memory(*made.buffer));
+    if (dma_buf) made.registration = transport_->register_device_memory(made.memory(room), dma_buf.get());
+  } catch (const kernels::Error&) {
+    made.registration.reset();
+  }
+  return made;
 }
 
 void DeviceStaging::give_back(HostBuffer buffer) {

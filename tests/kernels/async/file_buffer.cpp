@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <string>
+
 #include "kernels/error.hpp"
 
 namespace tenax::kernels::test {
@@ -14,7 +16,8 @@ FileBuffer::FileBuffer(std::size_t bytes)
       data_(ftruncate(descriptor_, static_cast<off_t>(bytes + 1)) == 0
                 ? mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0)
                 : MAP_FAILED) {
-  if (data_ == MAP_FAILED) throw Error(Scope::rank, "stand-in: no memory that can be exported");
+  if (data_ == MAP_FAILED)
+    throw Error(Scope::rank, "stand-in: no " + std::to_string(bytes) + " bytes of memory");
 }
 
 FileBuffer::~FileBuffer() {
