@@ -52,7 +52,8 @@ for signal in KILL STOP; do
   done
   # The one that gives its state has the last one: back to the checkpoint.
   struck state_send-$signal "$(STEP=3 process 0 state_send $signal)$(again 1)" $awaited
-  [ "$(of state_send-$signal void_from ledger.jsonl)" = 1 ] || fail "state_send, $signal: no step is void"
+  [ "$(of state_send-$signal void_from ledger.jsonl)" = 1 ] ||
+    fail "state_send, $signal: not one line of void steps: $(grep -hv squares runs/state_send-$signal/ledger.jsonl runs/state_send-$signal/events.jsonl)"
   echo "ok $signal at each point of a step"
 done
 
