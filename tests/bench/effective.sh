@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Effective time of 12 emulated replicas of which one is killed every 180 s and repaired 100 s later, 10 s standing for a minute:
+# with a synchronous restart, for which training waits until all are back, and with replicas that come back while the others
+# train (FT-HSDP, section 6.1).
+#
+#   bash tests/bench/effective.sh [--replicas 12] [--failures 5] [--parts "synchronous ours"] [--check]
+#
+# A failure takes 30 s of real time. The repair's length is what a restart's delay makes it: the first one is measured, and the
+# delay of the next cut by what a start takes.
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+replicas=12 failures=5 parts="synchronous ours"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) check=1; shift; continue ;;
+    --replicas) replicas=$2 ;; --failures) failures=$2 ;; --parts) parts=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+figures=$bench_folder/effective_figures.py
+
+build() {
+  configure -DTENAX_NATIVE=ON
+  build_target tenax
+}
+
+# run PART DELAY FAILURES override…: a run that is struck so often; prints its figures, and lines `goal NAME VALUE`.
+run() {
+  local part=$1 delay=$2 count=$3 status=0
+  shift 3
+  rm -rf "${bench_work:?}/$part"
+  "$tenax_build/tenax" launch "$bench_folder/replicas.toml" run.output_dir="$bench_work/$part" parallel.replicas="$replicas" \
+    batch.global_batch_size=$((8 * replicas)) replicas.batch=shrink device.gradient_bytes=8 replicas.restart_delay_s="$delay" "$@" \
+    >"$bench_work/$part.log" 2>&1 </dev/null &
+  python3 "$figures" "$bench_work/$part" $! "$replicas" "$count" | tee "$bench_work/$part.figures" || status=1
+  wait $! || status=1
+  [ $status = 0 ] || { tail "$bench_work/$part.log" >&2; die "$part failed"; }
+  "$tenax_build/tenax" audit "$bench_work/$part" || die "the audit"
+  tail -n 1 "$bench_work/$part.log"
+}
+
+# What a start takes, from one failure without a delay.
+start_s() { sed -n 's/^repair .* \([0-9.]*\) s$/\1/p' "$bench_work/$1.figures" | head -n 1; }
+
+do_part() {
+  local part=$1 delay name value rest
+  shift
+  run start 0 1 >"$bench_work/start.out" || die "the first failure"
+  delay=$(awk "BEGIN { d = 100 / 6 - $(start_s start); print d > 0 ? d : 0 }")
+  say "$part: a start takes $(start_s start) s; a replica starts $delay s after its death"
+  run "$part" "$delay" "$failures" "$@"
+  while read -r name value rest; do
+    [ "$name" = goal ] && meets "effective.$part.$value" $rest "$replicas replicas"
+  done <"$bench_work/$part.figures"
+}
+do_synchronous() { do_part synchronous replicas.min_replicas="$replicas"; }
+do_ours() { do_part ours; }
+
+with_build_lock build
+export_mpi_environment
+mkdir -p "$bench_work"
+warn_if_busy
+keep_awake
+for part in $parts; do "do_$part"; done
+end_with_goals

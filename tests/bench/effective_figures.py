@@ -1,0 +1,97 @@
+"""Figures of effective.sh: strikes a running supervisor's replicas, one every 30 s, and reads what became of the time.
+
+  effective_figures.py RUNDIR PID REPLICAS COUNT
+"""
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+PERIOD_S = 30
+
+
+def lines(name):
+    try:
+        with open(f"{run}/{name}") as opened:
+            return [json.loads(line) for line in opened if line.endswith("\n")]
+    except FileNotFoundError:
+        return []
+
+
+def commits():
+    return [line for line in lines("ledger.jsonl") if "squares" in line]
+
+
+def contributing(commit):
+    return len({replica for replica, _, _ in commit["parts"]})
+
+
+def await_steady():
+    """All replicas contribute to the last eight steps."""
+    end = time.time() + 150
+    while time.time() < end:
+        os.kill(supervisor, 0)
+        last = commits()[-8:]
+        if len(last) == 8 and all(contributing(commit) == replicas for commit in last):
+            return
+        time.sleep(0.05)
+    sys.exit("the run does not become steady")
+
+
+def strike(replica):
+    join = os.path.abspath(f"{run}/replica-{replica}/join")
+    pids = subprocess.run(["pgrep", "-f", f"^[^ ]*tenax --join {join}"], capture_output=True, text=True).stdout.split()
+    os.kill(int(pids[-1]), signal.SIGKILL)
+
+
+def effective_percent(begin_s, end_s):
+    """By the ledger alone: what all replicas would take for the samples that were trained, by the time that passed."""
+    steps = commits()
+    whole = [after["time"] - before["time"] for before, after in zip(steps[4:], steps[5:])
+             if contributing(before) == contributing(after) == replicas]
+    usual_s = statistics.median(whole)
+    most = max(commit["samples"] for commit in steps)
+    trained_s = sum(usual_s * commit["samples"] / most for commit in steps if begin_s < commit["time"] <= end_s)
+    return 100 * trained_s / (end_s - begin_s)
+
+
+def repairs(struck):
+    """Seconds from each death to the first step with samples of that replica."""
+    for at_s, replica in struck:
+        back = (commit["time"] for commit in commits()
+                if commit["time"] > at_s + 1 and replica in {part[0] for part in commit["parts"]})
+        yield next(back) - at_s
+
+
+run, supervisor, replicas, count = sys.argv[1], *map(int, sys.argv[2:5])
+random.seed(1)
+await_steady()
+begin_s, struck, last = time.time(), [], -1
+for blow in range(count):
+    time.sleep(max(0, begin_s + blow * PERIOD_S - time.time()))
+    replica = random.choice([other for other in range(replicas) if other != last])
+    strike(replica)
+    struck.append((time.time(), replica))
+    last = replica
+await_steady() if count == 1 else time.sleep(max(0, begin_s + count * PERIOD_S - time.time()))
+end_s = time.time()
+os.kill(supervisor, signal.SIGUSR1)
+while not any(line["event"] == "end" for line in lines("events.jsonl")):
+    time.sleep(0.05)
+repair_s = statistics.mean(repairs(struck))
+print(f"repair, from the death to the first step with samples of the replica: {repair_s:.2f} s")
+percent = effective_percent(begin_s, end_s)
+print(f"by the ledger, from the first death to {count * PERIOD_S} s after: {percent:.2f} % effective; "
+      f"{100 * (1 - repair_s / PERIOD_S):.1f} % if all stood during repairs, "
+      f"{100 * (1 - repair_s / PERIOD_S / replicas):.1f} % if nobody else stood")
+end = lines("events.jsonl")[-1]
+wall_s = end["time"] - next(line["time"] for line in lines("events.jsonl") if line["event"] == "launch")
+own_s = sum(end["lost_seconds"].values()) + end["effective_percent"] / 100 * wall_s
+print(f"causes of the event end: {100 * own_s / wall_s:.2f} % of the wall time; lost, s: {end['lost_seconds']}")
+print(f"goal percent {percent:.2f}")
+print(f"goal off_paper {abs(percent - 100 * 8 / 18):.2f}")
+print(f"goal off_wall_percent {abs(100 * own_s / wall_s - 100):.3f}")
