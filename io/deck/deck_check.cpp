@@ -11,21 +11,6 @@ namespace {
 
 constexpr std::int64_t kByteVocabulary = 256;
 
-void check_later_keys(const Deck& deck, const Origins& origins) {
-  Deck given = deck, defaults;
-  for (const auto& key : deck_keys()) {
-    if (key.later.reason.empty()) continue;
-    const std::string value = toml_text(key.target(given, 0), key);
-    const auto& refused = key.later.values;
-    const bool is_refused =
-        refused.empty() ? value != toml_text(key.target(defaults, 0), key)
-                        : std::any_of(refused.begin(), refused.end(),
-                                      [&](const auto& choice) { return json_string(choice) == value; });
-    const std::string name = key.full_name();
-    if (is_refused) origins.fail({name}, not_supported(name + " = " + value, key.later.reason));
-  }
-}
-
 struct RangeCheck {
   std::string operator()(const std::int64_t* value) const {
     return key.range.complaint(static_cast<double>(*value), std::to_string(*value));
@@ -177,7 +162,6 @@ std::string not_supported(const std::string& what, const std::string& reason) {
 }
 
 void check_deck(const Deck& deck, const Origins& origins) {
-  check_later_keys(deck, origins);
   check_resolved(deck, origins);
   check_products(deck, origins);
   check_data(deck, origins);

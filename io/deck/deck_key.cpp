@@ -121,11 +121,6 @@ DeckKey& DeckKey::of_kinds(std::vector<std::string> values) {
   return *this;
 }
 
-DeckKey& DeckKey::comes_later(std::string reason, std::vector<std::string> values) {
-  later = {std::move(values), std::move(reason)};
-  return *this;
-}
-
 const DeckKey* find_key(const std::string& section, const std::string& name) {
   const auto& keys = deck_keys();
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const DeckKey& key) {

@@ -35,12 +35,6 @@ struct Range {
   std::string complaint(double value, const std::string& text) const;
 };
 
-/// A known key whose machinery comes with later work.
-struct Later {
-  std::vector<std::string> values;  ///< the values refused; empty = all but the default
-  std::string reason;               ///< "…: it trains one replica"
-};
-
 struct DeckKey {
   std::string section, name, sentence;
   /// Where the value is. The second argument is the number of the [[inject]] entry, else 0.
@@ -50,9 +44,8 @@ struct DeckKey {
   std::string unit;
   std::string example_toml;  ///< shown where there is no default to show
   bool is_required = false;
-  bool empty_is_zero = false;  ///< an empty list is written 0
-  bool may_be_empty = false;   ///< "" besides the choices
-  Later later;
+  bool empty_is_zero = false;      ///< an empty list is written 0
+  bool may_be_empty = false;       ///< "" besides the choices
   std::vector<std::string> kinds;  ///< the values of the section's `kind` that honour it; empty = all
 
   std::string full_name() const { return section + "." + name; }
@@ -70,7 +63,6 @@ struct DeckKey {
   DeckKey& zero_when_empty();
   DeckKey& or_empty();
   DeckKey& of_kinds(std::vector<std::string> values);
-  DeckKey& comes_later(std::string reason, std::vector<std::string> values = {});
 };
 
 struct DeckSection {

@@ -77,7 +77,7 @@ void add_exchange(Rows<R>& replicas) {
       .within({1, 16, false, false});
 }
 
-void add_later(Rows<R>& replicas) {
+void add_hosts_and_store(Rows<R>& replicas) {
   replicas("zones", &R::zones,
            "One name a host, aligned with hosts: a replica stays in one zone, and gradients cross from zone "
            "to zone "
@@ -101,7 +101,7 @@ void add_later(Rows<R>& replicas) {
            "File with the certificate that signed etcd's; none = those that the system trusts.")
       .example("\"ca.pem\"");
   replicas("digest_steps", &R::digest_steps,
-           "The whole state is compared once in so many commits; 0 = never.")
+           "The whole state is compared once in so many commits, not on a GPU; 0 = never.")
       .within({0, 1024, false, false});
 }
 
@@ -113,7 +113,7 @@ void add_replicas_rows(Keys& keys) {
   add_launch(replicas);
   add_membership(replicas);
   add_exchange(replicas);
-  add_later(replicas);
+  add_hosts_and_store(replicas);
 }
 
 }  // namespace tenax::io

@@ -84,13 +84,6 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return lines + indent + line + "\n";
 }
 
-std::string description(const DeckKey& key) {
-  if (key.later.reason.empty()) return key.sentence;
-  std::string values;
-  for (const auto& value : key.later.values) values += (values.empty() ? ": " : ", ") + json_string(value);
-  return key.sentence + " Not in this version of tenax" + values + ".";
-}
-
 }  // namespace
 
 std::string toml_number(double value) {
@@ -123,7 +116,7 @@ std::string deck_help() {
             section.sentence + "\n";
     for (const auto& key : deck_keys()) {
       if (key.section != section.name) continue;
-      text += "  " + key.name + "\n" + wrapped(facts_of(key), "      ") + wrapped(description(key), "      ");
+      text += "  " + key.name + "\n" + wrapped(facts_of(key), "      ") + wrapped(key.sentence, "      ");
     }
   }
   return text;
@@ -145,7 +138,7 @@ std::string reference_toml() {
       const std::string value =
           key.example_toml.empty() ? toml_text(key.target(defaults, 0), key) : key.example_toml;
       const bool is_comment = many || (!key.is_required && !key.example_toml.empty());
-      text += "\n" + wrapped(description(key), "# ") + wrapped(facts_of(key), "# ");
+      text += "\n" + wrapped(key.sentence, "# ") + wrapped(facts_of(key), "# ");
       text += (is_comment ? "# " : "") + key.name + " = " + value + "\n";
     }
   }
