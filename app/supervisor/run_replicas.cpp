@@ -25,6 +25,8 @@ namespace {
 constexpr double kGrace_s = 20;
 /// One whose link has closed is ending, most likely.
 constexpr double kLastWords_s = 1;
+/// The same where a warm spare waits for its place.
+constexpr double kLastWordsBeforeSpare_s = 0.1;
 
 ReplicaId newest(const SupervisedReplica& replica) {
   return {replica.number(), static_cast<int>(replica.incarnation())};
@@ -139,12 +141,15 @@ void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start
   if (ended_at_s_ && now_s - *ended_at_s_ > kGrace_s) replica.kill();
 }
 
-// A spare that is ready need not wait for a repair. What fails before the run has begun would fail on any host.
+// What fails before the run has begun would fail on any host.
+std::optional<int> RunReplicas::spare_for(const SupervisedReplica& replica) const {
+  if (!first_starts_.has_begun()) return {};
+  return hosts_.choose_spare(replica.number(), spares_.ready());
+}
+
+// A spare that is ready need not wait for a repair.
 void RunReplicas::start_again(SupervisedReplica& replica, double now_s) {
-  const bool waits = replica.starts_at_s().has_value();
-  const auto spare = waits && first_starts_.has_begun()
-                         ? hosts_.choose_spare(replica.number(), spares_.ready())
-                         : std::nullopt;
+  const auto spare = replica.starts_at_s() ? spare_for(replica) : std::nullopt;
   if (spare)
     call_spare(replica, *spare, now_s);
   else if (replica.is_due(now_s))
@@ -206,8 +211,10 @@ void RunReplicas::on_commit(const resilience::CommitRecord& commit) {
 void RunReplicas::on_lost(const resilience::ReplicaLost& lost, double now_s) {
   SupervisedReplica& replica = at(lost.id.replica);
   lost_hosts_[replica.number()] = lost.host;
+  if (replica.incarnation() != lost.id.incarnation) return;
   const bool ends_itself = lost.reason == resilience::LossReason::connection;
-  if (replica.incarnation() == lost.id.incarnation) replica.kill_at(now_s + (ends_itself ? kLastWords_s : 0));
+  const double last_words_s = spare_for(replica) ? kLastWordsBeforeSpare_s : kLastWords_s;
+  replica.kill_at(now_s + (ends_itself ? last_words_s : 0));
 }
 
 void RunReplicas::on_corrupt(const resilience::StateCorrupt& corrupt) {

@@ -69,6 +69,8 @@ class RunReplicas {
   SupervisedReplica& at(int replica) { return replicas_[static_cast<std::size_t>(replica)]; }
   const SupervisedReplica& at(int replica) const { return replicas_[static_cast<std::size_t>(replica)]; }
   void start(SupervisedReplica& replica);
+  /// A warm spare that can take its place.
+  std::optional<int> spare_for(const SupervisedReplica& replica) const;
   void start_again(SupervisedReplica& replica, double now_s);
   void call_spare(SupervisedReplica& replica, int spare, double now_s);
   void tell_start(const SupervisedReplica& replica);

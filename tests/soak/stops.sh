@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Four replicas of two ranks under tenax launch on a machine that is too small for them; every few seconds a rank, an mpirun
-# or the supervisor is stopped for half of the time after which silence counts as death. Nobody may be taken for dead.
+# or the supervisor is stopped for half of the time after which silence counts as death. Nobody may be taken for dead,
+# no replica for hung.
 #
 #   bash tests/soak/stops.sh [MINUTES=60] [SEED=1] [SECONDS_BETWEEN=3] [section.key=value …]
 source "$(dirname "$0")/common.sh"
@@ -35,5 +36,6 @@ while [ $SECONDS -lt $end ] && kill -0 $supervisor 2>/dev/null; do
 done
 stop_run
 [ "$(epochs)" = 1 ] || failed "$(($(epochs) - 1)) changes of membership: $(grep '"replica_lost"' runs/$run/events.jsonl)"
+! grep '"hang"' runs/$run/events.jsonl || failed "slow is not hung"
 echo "$(commits) commits in one epoch"
 finish "$minutes minutes of stops"
