@@ -1,20 +1,10 @@
 # Bits that turn in one of 2, 3 or 4 replicas: the right place is named, and no other; all replicas are equal afterwards, and
 # each sample counts once.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/launch.sh"
 steps=40
 usual="run.train_steps=$steps optimizer.adam_eps=1e-4 optimizer.lr_decay_steps=$steps checkpoint.interval=5 checkpoint.keep=0
   replicas.heartbeat_ms=20 replicas.dead_ms=3000 replicas.digest_steps=6"
 
-# launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
-launch() {
-  local name=$1 lines=$2 status=0
-  shift 2
-  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
-  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
-  timeout 120 "$TENAX" launch $name.toml run.name=$name $usual "$@" >$name.out 2>$name.err </dev/null || status=$?
-  [ $status = 0 ] || { tail -n 30 $name.out $name.err >&2; fail "launch $name: status $status"; }
-  "$TENAX" audit runs/$name >$name.audit || fail "audit of $name: $(cat $name.audit)"
-}
 of() { grep -c "$2" runs/$1/events.jsonl || true; }  # NAME WHAT
 # same_state NAME REPLICAS: the weights are those of the quiet run.
 same_state() {
@@ -24,7 +14,7 @@ same_state() {
 quiet() {  # REPLICAS override…
   local replicas=$1
   shift
-  launch quiet-$replicas "" parallel.replicas=$replicas "$@"
+  audited_launch quiet-$replicas "" parallel.replicas=$replicas "$@"
   [ "$(of quiet-$replicas '"event": "corrupt"')" = 0 ] || fail "a sound run has corrupt replicas: $(cat runs/quiet-$replicas/events.jsonl)"
   [ "$(grep -c '"digest"' runs/quiet-$replicas/ledger.jsonl)" = $steps ] || fail "commits without digests"
   "$TENAX" export runs/quiet-$replicas --out quiet-$replicas.safetensors >quiet.export 2>&1 || fail "$(cat quiet.export)"
@@ -33,7 +23,7 @@ quiet() {  # REPLICAS override…
 flip() {
   local name=$1 replicas=$2 replica=$3 rank=$4 part=$5 tensor=$6 keys=$7
   shift 7
-  launch $name "kind = \"bit_flip\"; from_step = 12; replica = $replica; rank = $rank; part = \"$part\"; tensor = \"$tensor\"$keys" \
+  audited_launch $name "kind = \"bit_flip\"; from_step = 12; replica = $replica; rank = $rank; part = \"$part\"; tensor = \"$tensor\"$keys" \
     parallel.replicas=$replicas "$@"
   ls runs/$name/replica-$replica/inject-0.rank-$rank >/dev/null || fail "$name: no bit has turned"
   [ "$(of $name '"event": "corrupt"')" = 1 ] || fail "$name: not one event: $(grep -E 'corrupt|lost' runs/$name/events.jsonl)"
@@ -77,7 +67,7 @@ same_state own 3
 # Of so many elements some were between 1 and 2: with the highest bit of their exponents they are not finite.
 lines='kind = "bit_flip"; from_step = 12; replica = 1; rank = 0; part = "own_sum"; tensor = "ln_f.bias"; bit = 30; element = 0'
 for element in $(seq 1 31); do lines="$lines\n[[inject]]; ${lines%%; element*}; element = $element"; done
-launch infinite "$lines" parallel.replicas=3 $usual3
+audited_launch infinite "$lines" parallel.replicas=3 $usual3
 named infinite 1 0 own_sum ln_f.bias non_finite
 same_state infinite 3
 

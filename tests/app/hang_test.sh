@@ -1,25 +1,15 @@
 # Ranks that hang while their hearts beat: they are found, and named, and only their replica starts again; each sample
 # counts once. No rank that is merely slow is taken for one.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/launch.sh"
 steps=40
-usual="run.train_steps=$steps checkpoint.interval=-1 parallel.replicas=2 replicas.heartbeat_ms=50 comm.deadline_s=60"
 passes="device.kind=emulated device.forward_ms=4 device.backward_input_ms=4 device.backward_weight_ms=4 device.optimizer_ms=2"
+usual="run.train_steps=$steps checkpoint.interval=-1 parallel.replicas=2 replicas.heartbeat_ms=50 comm.deadline_s=60 $passes"
 
-# launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
-launch() {
-  local name=$1 lines=$2 status=0
-  shift 2
-  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
-  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
-  timeout 120 "$TENAX" launch $name.toml run.name=$name $usual $passes "$@" >$name.out 2>$name.err </dev/null || status=$?
-  [ $status = 0 ] || { tail -n 30 $name.out $name.err >&2; fail "launch $name: status $status"; }
-  "$TENAX" audit runs/$name >$name.audit || fail "audit of $name: $(cat $name.audit)"
-}
 of() { grep -c "$2" runs/$1/events.jsonl || true; }  # NAME WHAT
 # hangs NAME REPLICA RANK WHERE override…: that rank is blamed, once, and its replica alone is lost.
 hangs() {
   local name=$1 replica=$2 rank=$3
-  launch $name "kind = \"hang\"; from_step = 12; replica = $replica; rank = $rank; where = \"$4\"" "${@:5}"
+  audited_launch $name "kind = \"hang\"; from_step = 12; replica = $replica; rank = $rank; where = \"$4\"" "${@:5}"
   [ "$(of $name '"event": "hang"')" = 1 ] || fail "$name: not one hang: $(grep -E 'hang|lost' runs/$name/events.jsonl)"
   [ "$(of $name '"event": "replica_lost"')" = 1 ] || fail "$name: $(grep replica_lost runs/$name/events.jsonl)"
   [ "$(of $name '"event": "replica_lost".*"reason": "hang"')" = 1 ] || fail "$name: $(grep replica_lost runs/$name/events.jsonl)"
@@ -30,12 +20,12 @@ hangs() {
   echo "ok $name: $("$TENAX" blame runs/$name | sed -n 2p)"
 }
 
-launch quiet "" $(layout 2 1 2)
+audited_launch quiet "" $(layout 2 1 2)
 [ "$(of quiet '"event": "hang"')" = 0 ] || fail "a hang where there is none: $(grep hang runs/quiet/events.jsonl)"
-launch slow 'kind = "slow_compute"; from_step = 10; replica = 1; rank = 1; factor = 4' $(layout 2 1 2)
+audited_launch slow 'kind = "slow_compute"; from_step = 10; replica = 1; rank = 1; factor = 4' $(layout 2 1 2)
 [ "$(of slow '"event": "hang"')" = 0 ] || fail "a slow rank is taken for one that hangs: $(grep hang runs/slow/events.jsonl)"
 echo "ok nobody hangs who does not"
-launch straggler 'kind = "slow_compute"; from_step = 60; replica = 1; rank = 1; factor = 4' $(layout 2 1 2) run.train_steps=110
+audited_launch straggler 'kind = "slow_compute"; from_step = 60; replica = 1; rank = 1; factor = 4' $(layout 2 1 2) run.train_steps=110
 [ "$(of straggler '"event": "straggler", "replica": 1, .*"ranks": \[{"replica": 1, "rank": [01], ')" -ge 1 ] ||
   fail "the ranks that wait least are not named: $(grep -E 'onset|straggler' runs/straggler/events.jsonl)"
 echo "ok of a run that is slow, the tensor group is named whose ranks wait least for others"

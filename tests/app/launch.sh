@@ -10,9 +10,24 @@ launch() {
   return $status
 }
 must_launch() { launch "$@" || { cat $1.out $1.err >&2; fail "launch $1: status $?"; }; }
+# must_launch_with NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry; `usual` goes before the overrides.
+must_launch_with() {
+  local name=$1 lines=$2
+  shift 2
+  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
+  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
+  deck=$name.toml must_launch $name $usual "$@"
+}
+audited_launch() { must_launch_with "$@" && audited $1; }  # the same
 audited() { "$TENAX" audit runs/$1 >audit.txt || fail "audit of $1: $(cat audit.txt)"; }
 events() { grep -c "\"event\": \"$2\"" runs/$1/events.jsonl || true; }
 commits() { cat runs/$1/ledger.jsonl 2>/dev/null | grep -c '"squares"' || true; }
+
+# A remote shell, to be named as replicas.remote_shell: plays every host on this machine, and writes down its calls.
+stub_shell() {
+  printf '#!/bin/sh\necho "$@" >>%s/calls\nshift\nexec sh -c "$1"\n' "$PWD" >shell
+  chmod +x shell
+}
 
 # A run in the background that goes on until it is stopped: strikes come when the last one has been repaired. `run` is its
 # name, `overrides` what it has beside the deck; its process becomes `supervisor`.

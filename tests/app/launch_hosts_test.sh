@@ -2,13 +2,7 @@
 # and dies again: then on a spare host.
 source "$(dirname "$0")/launch.sh"
 
-cat >shell <<END
-#!/bin/sh
-echo "\$@" >>$PWD/calls
-shift
-exec sh -c "\$1"
-END
-chmod +x shell
+stub_shell
 run=hosts overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100
   'replicas.hosts=["red","blue","spare"]' replicas.remote_shell=$PWD/shell)
 supervise

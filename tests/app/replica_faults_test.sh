@@ -1,6 +1,6 @@
 # What [[inject]] does to replicas: a process that dies or stops at any point of a step, links that are dark. The run ends with
 # status 0, each sample counted once, and with the weights of a run that nothing happened to.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/launch.sh"
 steps=20
 usual="run.train_steps=$steps optimizer.adam_eps=1e-4 parallel.replicas=2 checkpoint.interval=5 replicas.dead_ms=600
   replicas.heartbeat_ms=50"
@@ -9,19 +9,10 @@ alone="replicas.restart_delay_s=60"
 awaited="replicas.min_replicas=2"
 hasten_failures
 
-# launch NAME LINES override…: LINES, with ; for their ends, are the keys of an [[inject]] entry.
-launch() {
-  local name=$1 lines=$2 status=0
-  shift 2
-  sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >$name.toml
-  [ -z "$lines" ] || printf '\n[[inject]]\n%b\n' "${lines//; /\\n}" >>$name.toml
-  timeout 120 "$TENAX" launch $name.toml run.name=$name $usual "$@" >$name.out 2>$name.err </dev/null || status=$?
-  [ $status = 0 ] || { tail -n 30 $name.out $name.err >&2; fail "launch $name: status $status"; }
-}
 of() { grep -c "$2" runs/$1/$3 || true; }  # NAME WHAT FILE: how many lines say so
 # sound NAME: as if nothing had happened.
 sound() {
-  "$TENAX" audit runs/$1 >$1.audit || fail "audit of $1: $(cat $1.audit)"
+  audited $1
   "$TENAX" export runs/$1 --out $1.safetensors >$1.export 2>&1 || fail "export of $1: $(cat $1.export)"
   claim weights $1.safetensors quiet.safetensors 1e-5
 }
@@ -29,12 +20,12 @@ sound() {
 again() { echo "\n[[inject]]; kind = \"process\"; replica = $1; from_step = 3"; }
 # struck NAME LINES override…: the fault has come, and is got over.
 struck() {
-  launch "$@"
+  must_launch_with "$@"
   ls runs/$1/replica-*/inject-0.rank-* >/dev/null 2>&1 || fail "$1: the fault has not come"
   sound $1
 }
 
-launch quiet ""
+must_launch_with quiet ""
 sound quiet
 process() { echo "kind = \"process\"; from_step = ${STEP:-7}; replica = $1; point = \"$2\"; signal = \"$3\""; }
 # The supervisor gives an mpirun that does not end 20 s. Nothing else happens in them.

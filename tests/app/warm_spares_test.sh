@@ -2,13 +2,7 @@
 # spare starts where that one was, and one that vanishes is replaced. Then a second supervisor, and the end of the run.
 source "$(dirname "$0")/launch.sh"
 
-cat >shell <<END
-#!/bin/sh
-echo "\$@" >>$PWD/calls
-shift
-exec sh -c "\$1"
-END
-chmod +x shell
+stub_shell
 run=warm overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100 replicas.warm_spares=1
   'replicas.hosts=["red","blue","green"]' replicas.remote_shell=$PWD/shell 'replicas.state_interfaces=["lo"]')
 # spares: the ranks that were started as spares, the newest last. A replica that was one keeps its command line.

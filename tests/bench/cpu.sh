@@ -4,8 +4,9 @@
 #   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15] [--check]
 #
 # PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-openmp). PyTorch runs with
-# two threads and the settings that make it fastest (see `best_pytorch`). tenax runs on 2 ranks in the fastest of the layouts below, which a
-# first round finds. An idle machine is needed; the figures are medians over the rounds of median steps.
+# two threads and the settings that make it fastest (see `best_pytorch`), eager or compiled, with fused or naive attention, whichever a
+# first round finds to be fastest; so does tenax on 2 ranks in the fastest of the layouts below. An idle machine is needed; the
+# figures are medians over the rounds of median steps.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
@@ -39,10 +40,10 @@ best_pytorch() {
 }
 
 field() { sed -n "s/.*\"$1\": *\([0-9.e+]*\).*/\1/p"; }
-pytorch_rate() { best_pytorch --size "$1" --dtype "$2" --seconds "$seconds" | field tokens_per_second; }
+pytorch_rate() { best_pytorch --size "$1" --dtype "$2" $way --seconds "$seconds" | field tokens_per_second; }
 
 pytorch_memory() {
-  best_pytorch --size "$1" --dtype "$2" --seconds 5 >/dev/null &
+  best_pytorch --size "$1" --dtype "$2" $way --seconds 5 >/dev/null &
   pss_peak_mib $!
   wait
 }
@@ -63,9 +64,22 @@ find_layout() {
   done < <(layouts_of "$1")
 }
 
+# Sets `way` to the fastest of PyTorch's for size $1 in type $2. What this PyTorch cannot do has no rate.
+find_way() {
+  local candidate rate best=0 found=
+  for candidate in "--attention fused" "--attention naive" "--attention fused --compile" "--attention naive --compile"; do
+    way=$candidate
+    rate=$(pytorch_rate "$1" "$2" 2>"$bench_work/pytorch.log")
+    if awk "BEGIN { exit !(${rate:-0} > $best) }"; then best=$rate found=$candidate; fi
+  done
+  [ -n "$found" ] || { cat "$bench_work/pytorch.log" >&2; die "PyTorch does not train $1 in $2"; }
+  way=$found
+}
+
 measure() {  # SIZE DTYPE
   local size=$1 dtype=$2 round tenax pytorch peak flop ratio tenax_mib pytorch_mib
   find_layout "$size" "$dtype"
+  find_way "$size" "$dtype"
   local options="model.compute_dtype=$dtype $layout"
   : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
   for ((round = 1; round <= rounds; ++round)); do
@@ -80,7 +94,7 @@ measure() {  # SIZE DTYPE
   ratio=$(awk "BEGIN { print $tenax / $pytorch }")
   tenax_mib=$(tenax_memory "$size" $options) pytorch_mib=$(pytorch_memory "$size" "$dtype")
   printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" "$ratio" "$peak" \
-    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$layout"
+    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$layout; PyTorch $way"
   meets "cpu.$size.$dtype" "$ratio"
   meets cpu.memory "$(awk "BEGIN { print $tenax_mib / $pytorch_mib }")" "$size, $dtype"
 }
@@ -90,7 +104,7 @@ export_mpi_environment
 "$python" -c 'import torch; print("PyTorch", torch.__version__)' || die "no PyTorch in $python (Debian: python3-torch libopenblas0-openmp)"
 grep -m1 'model name' /proc/cpuinfo
 echo "tokens/s, medians of $rounds rounds; peak memory in MiB (proportional set size, all processes)"
-printf '%-10s %-5s %9s %9s %6s %9s %7s %9s %9s   %s\n' size type tenax PyTorch ratio GFLOP/s 'of peak' tenax-MiB torch-MiB layout
+printf '%-10s %-5s %9s %9s %6s %9s %7s %9s %9s   %s\n' size type tenax PyTorch ratio GFLOP/s 'of peak' tenax-MiB torch-MiB 'layout; way'
 for size in $sizes; do
   for dtype in $dtypes; do measure "$size" "$dtype"; done
 done

@@ -30,13 +30,13 @@ def contributing(commit):
     return len({replica for replica, _, _ in commit["parts"]})
 
 
-def await_steady():
-    """All replicas contribute to the last eight steps."""
+def await_steady(since_s=0.0):
+    """All replicas contribute to the last eight steps, which came after `since_s`."""
     end = time.time() + 150
     while time.time() < end:
         os.kill(supervisor, 0)
         last = commits()[-8:]
-        if len(last) == 8 and all(contributing(commit) == replicas for commit in last):
+        if len(last) == 8 and last[0]["time"] > since_s and all(contributing(commit) == replicas for commit in last):
             return
         time.sleep(0.05)
     sys.exit("the run does not become steady")
@@ -77,7 +77,7 @@ for blow in range(count):
     strike(replica)
     struck.append((time.time(), replica))
     last = replica
-await_steady() if count == 1 else time.sleep(max(0, begin_s + count * PERIOD_S - time.time()))
+await_steady(struck[0][0]) if count == 1 else time.sleep(max(0, begin_s + count * PERIOD_S - time.time()))
 end_s = time.time()
 os.kill(supervisor, signal.SIGUSR1)
 while not any(line["event"] == "end" for line in lines("events.jsonl")):

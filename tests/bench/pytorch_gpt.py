@@ -2,6 +2,7 @@
 """GPT-2 training steps in PyTorch, as fast as PyTorch does them: the rival of tests/bench/cpu.sh and gpu.sh.
 
     python3 pytorch_gpt.py --size tiny|small|gpt2-124m|gpt2-1.5b --dtype fp32|bf16 [--seconds S] [--batch B] [--device cuda]
+                           [--compile] [--attention fused|naive]
 
 One step: forward, backward, clip_grad_norm_, AdamW (two groups), on new random tokens. Prints one JSON object: tokens/s by the
 median step, loss, and the peak resident memory of the process. Works with torch 1.13 (Debian) and later ones, and takes the
@@ -23,15 +24,15 @@ SIZES = {  # layers, heads, hidden, vocabulary, sequence length, batch
 
 
 class Block(nn.Module):
-    def __init__(self, hidden, heads):
+    def __init__(self, hidden, heads, is_fused):
         super().__init__()
-        self.heads = heads
+        self.heads, self.is_fused = heads, is_fused
         self.ln_1, self.ln_2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
         self.c_attn, self.c_proj = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
         self.c_fc, self.c_out = nn.Linear(hidden, 4 * hidden), nn.Linear(4 * hidden, hidden)
 
     def attend(self, q, k, v, mask):
-        if hasattr(F, "scaled_dot_product_attention"):
+        if self.is_fused:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         scores = (q @ k.transpose(2, 3)) * (1 / math.sqrt(q.shape[3]))
         return torch.softmax(scores.masked_fill(mask, float("-inf")), dim=3) @ v
@@ -45,10 +46,10 @@ class Block(nn.Module):
 
 
 class Gpt2(nn.Module):
-    def __init__(self, layers, heads, hidden, vocab, length):
+    def __init__(self, layers, heads, hidden, vocab, length, is_fused):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(vocab, hidden), nn.Embedding(length, hidden)
-        self.blocks = nn.ModuleList(Block(hidden, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(Block(hidden, heads, is_fused) for _ in range(layers))
         self.ln_f = nn.LayerNorm(hidden)
         self.register_buffer("mask", torch.ones(length, length, dtype=torch.bool).triu(1))
         for parameter in self.parameters():
@@ -86,7 +87,8 @@ class Training:
         self.vocab = (vocab + 63) // 64 * 64 if on_gpu else vocab
         self.length, self.batch, self.device = length, batch, options.device
         self.dtype = torch.bfloat16 if options.dtype == "bf16" else None
-        self.model = Gpt2(layers, heads, hidden, self.vocab, length).to(self.device)
+        is_fused = options.attention == "fused" and hasattr(F, "scaled_dot_product_attention")
+        self.model = Gpt2(layers, heads, hidden, self.vocab, length, is_fused).to(self.device)
         self.optimizer = adamw(self.model)
         self.forward = torch.compile(self.model, dynamic=False) if options.compile or on_gpu else self.model
 
@@ -128,6 +130,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--attention", choices=["fused", "naive"], default="fused")
     options = parser.parse_args()
     if options.device == "cpu":
         torch.set_num_threads(options.threads)
