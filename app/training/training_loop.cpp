@@ -1,14 +1,11 @@
 #include "app/training/training_loop.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "app/options.hpp"
-#include "app/training/adaptation_text.hpp"
 #include "app/training/learning_rate.hpp"
 #include "app/training/start_elsewhere.hpp"
-#include "app/units.hpp"
 
 namespace tenax::app {
 
@@ -19,7 +16,6 @@ using parallel::HostPhase;
 
 namespace {
 
-constexpr int kMaxSkippedInARow = 10;
 constexpr double kSecondsPerMinute = 60;
 
 }  // namespace
@@ -39,21 +35,26 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
       step_(first_step),
       peers_(parts.deck, parts.replica, parts.peers, parts.peer_state),
-      records_(parts.peers
-                   ? RunRecords(parts.replica.control(), parts.deck, parts.records_directory, parts.console)
-                   : RunRecords(parts.replica.control(), parts.deck, parts.lock, parts.console, first_step)),
+      records_({.deck = parts.deck,
+                .replica = parts.replica,
+                .peers = parts.peers,
+                .lock = parts.lock,
+                .records_directory = parts.records_directory,
+                .console = parts.console,
+                .machine_flop_per_second = parts.machine_flop_per_second,
+                .judges_times = parts.judges_times},
+               first_step),
       observation_(parts.deck, parts.replica, parts.adaptation, first_step),
-      checkpoints_(parts.deck, parts.checkpoints, records_, parts.console, observation_.profile()),
+      checkpoints_(parts.deck, parts.checkpoints, records_.run(), parts.console, observation_.profile()),
       batches_(parts.deck, parts.replica, parts.training, parts.validation),
       validation_(parts.deck, parts.replica, batches_, observation_),
-      step_lines_(parts.deck, parts.replica.layout(), parts.console, parts.machine_flop_per_second),
       watch_({.deck = parts.deck,
               .replica = parts.replica,
               .context = parts.context,
               .device = parts.device,
               .probe = parts.probe,
               .write = [this](std::int64_t step, const std::string& name,
-                              const io::JsonObject& details) { observed(step, name, details); },
+                              const io::JsonObject& details) { records_.observed(step, name, details); },
               .console = parts.console,
               .place = parts.place,
               .judges_times = parts.judges_times,
@@ -64,7 +65,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                   .adaptation = parts.adaptation,
                   .watch = watch_,
                   .write = [this](std::int64_t step, const std::string& name,
-                                  const io::JsonObject& details) { observed(step, name, details); },
+                                  const io::JsonObject& details) { records_.observed(step, name, details); },
                   .console = parts.console,
                   .regrid = regridder(),
                   .started_s = parts.started_s,
@@ -87,7 +88,7 @@ GridSwap::Outcome TrainingLoop::regrid(const std::vector<int>& rank_of_position)
   } catch (const comm::AgreedError& error) {
     return {.refusal = error.what()};
   }
-  if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
+  if (parts_.adaptation) records_.adaptations(parts_.adaptation->last_events());
   observation_.report(true);
   const int old_stage = parts_.replica.coordinates().pipeline;
   const GridSwap::Outcome outcome = parts_.swap->run(rank_of_position);
@@ -104,10 +105,10 @@ std::string TrainingLoop::run() {
   if (end_reason_ == "completed" && !peers_.exist()) validate();
   write_trace();
   mitigator_.close();
-  if (parts_.adaptation) log_adaptations(parts_.adaptation->last_events());
+  if (parts_.adaptation) records_.adaptations(parts_.adaptation->last_events());
   if (!peers_.exist() && checkpoints_.finish(step_)) write_trace();  // with the checkpoint
   if (end_reason_ == kRestart) exclude_hosts();
-  records_.agree();
+  records_.run().agree();
   return end_reason_;
 }
 
@@ -130,7 +131,7 @@ Verdict TrainingLoop::step() {
     vote = this->vote(norm());
   } while (vote.verdict == Verdict::again);
   if (vote.verdict == Verdict::repeat) return Verdict::go_on;
-  if (vote.verdict == Verdict::stop) records_.agree();
+  if (vote.verdict == Verdict::stop) records_.run().agree();
   update(vote, rule);
   double end_s = steady_now_s();
   std::optional<resilience::ExpectedLevel> own_action = mitigator_.take_change();
@@ -145,7 +146,8 @@ Verdict TrainingLoop::step() {
           .is_masked = own_action || checkpoints_.writing_since_s() || peers_.is_exceptional()},
          {.begin_s = begin_s, .own_action = own_action});
   if (vote.has_path_news)
-    parts_.path_news.write(replica.control(), step_ - 1, [this](auto... event) { observed(event...); });
+    parts_.path_news.write(replica.control(), step_ - 1,
+                           [this](auto... event) { records_.observed(event...); });
   if (vote.updates && validation_.is_due(step_)) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);
@@ -249,7 +251,7 @@ StepVote TrainingLoop::vote(const parallel::StepSums& sums) {
                     .signalled = parts_.signals.requested(),
                     .time_is_up = time_is_up(),
                     .restarts = !excluded_hosts_.empty(),
-                    .has_failed = records_.has_failed(),
+                    .has_failed = records_.run().has_failed(),
                     .checkpoint_is_due = parts_.replica.control().rank() == 0 && checkpoints_.time_has_come(),
                     .is_void = pipeline.is_void(),
                     .path_failed = pipeline.links().path_failed(),
@@ -281,7 +283,7 @@ void TrainingLoop::update(const StepVote& vote, const kernels::UpdateRule& rule)
 
 // True: this step ran under a schedule or path that the one before did not have.
 bool TrainingLoop::adapt(const StepVote& vote) {
-  records_.restore_directory(step_);
+  records_.run().restore_directory(step_);
   std::vector<resilience::AdaptationEvent> events;
   {
     const HostPhase phase(observation_.profile(), "adapt");
@@ -292,7 +294,7 @@ bool TrainingLoop::adapt(const StepVote& vote) {
                                                .measures = watch_.wants_delays(step_)});
   }
   observation_.report(false);
-  log_adaptations(events);
+  records_.adaptations(events);
   return std::any_of(events.begin(), events.end(), [](const resilience::AdaptationEvent& event) {
     return event.kind != resilience::AdaptationKind::straggler;
   });
@@ -301,7 +303,6 @@ bool TrainingLoop::adapt(const StepVote& vote) {
 // `times`: the step's, and its learning rate.
 void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times,
                           FailSlowWatch::Step watched) {
-  skipped_in_a_row_ = vote.finite ? 0 : skipped_in_a_row_ + 1;
   io::TrainingMetrics metrics = times;
   metrics.step = step_;
   metrics.microbatches.assign(batches_.shares().begin(), batches_.shares().end());
@@ -309,37 +310,18 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   metrics.grad_norm = vote.grad_norm;
   metrics.tokens = peers_.step_tokens();
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
-  records_.training(metrics);
-  iterations_s_ += *metrics.iteration_seconds;
+  records_.training(metrics, vote.finite);
   watched.is_observed = observation_.is_observed();
   watched.load = batches_.load();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);
   mitigator_.finish(metrics);
-  if (!vote.finite)
-    records_.event(step_, "skip", io::JsonObject{}.add("loss", vote.loss).add("grad_norm", vote.grad_norm));
-  step_lines_.report(metrics);
   if (vote.verdict == Verdict::suspend)
     end_reason_ = vote.signalled ? "signal" : vote.time_is_up ? "time_limit" : kRestart;
   ++step_;
   next_sample_ = peers_.next_sample();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
-  refuse_divergence();
-}
-
-// Of a replica: for the run's events, too.
-void TrainingLoop::observed(std::int64_t step, const std::string& name, const io::JsonObject& details) {
-  records_.event(step, name, details);
-  if (peers_.exist()) peers_.session().on_observed({.event = name, .step = step, .details = details.text()});
-}
-
-void TrainingLoop::refuse_divergence() const {
-  if (skipped_in_a_row_ < kMaxSkippedInARow) return;
-  throw comm::AgreedError(Scope::job,
-                          format("%d steps in a row had a non-finite loss or gradient (the last was step "
-                                 "%lld): the run has diverged; lower optimizer.lr or resume from an "
-                                 "earlier checkpoint",
-                                 kMaxSkippedInARow, static_cast<long long>(step_ - 1)));
+  records_.refuse_divergence(step_ - 1);
 }
 
 void TrainingLoop::checkpoint(const StepVote& vote) {
@@ -360,12 +342,7 @@ void TrainingLoop::write_trace() {
 }
 
 void TrainingLoop::validate() {
-  const std::optional<LoopValidation::Result> result = validation_.run(step_);
-  if (!result) return;
-  records_.validation(step_, result->loss);
-  if (peers_.exist())
-    peers_.session().on_validated({.done = step_, .loss = result->loss, .seconds = result->seconds});
-  parts_.console.say(validation_line(step_, result->loss));
+  if (const auto result = validation_.run(step_)) records_.validation(step_, *result);
 }
 
 void TrainingLoop::exclude_hosts() {
@@ -375,16 +352,8 @@ void TrainingLoop::exclude_hosts() {
   });
 }
 
-void TrainingLoop::log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations) {
-  for (const resilience::AdaptationEvent& adaptation : adaptations) {
-    records_.event(adaptation.step, resilience::name_of(adaptation.kind), adaptation_details(adaptation));
-    if (parts_.judges_times || adaptation.kind != resilience::AdaptationKind::straggler)
-      parts_.console.say(adaptation_line(adaptation));
-  }
-}
-
 void TrainingLoop::log_open_adaptations() {
-  if (parts_.adaptation) log_adaptations(parts_.adaptation->own_last_events());
+  if (parts_.adaptation) records_.adaptations(parts_.adaptation->own_last_events());
 }
 
 bool TrainingLoop::time_is_up() const {

@@ -16,12 +16,11 @@
 #include "app/training/grid_swap.hpp"
 #include "app/training/loop_checkpoints.hpp"
 #include "app/training/loop_peers.hpp"
+#include "app/training/loop_records.hpp"
 #include "app/training/loop_validation.hpp"
 #include "app/training/mitigator.hpp"
 #include "app/training/path_news.hpp"
-#include "app/training/run_records.hpp"
 #include "app/training/step_batches.hpp"
-#include "app/training/step_lines.hpp"
 #include "app/training/step_observation.hpp"
 #include "app/training/step_vote.hpp"
 #include "app/training/training_data.hpp"
@@ -86,7 +85,9 @@ class TrainingLoop {
   /// saved. References to the parts' replica and adaptation stay valid.
   GridSwap::Outcome regrid(const std::vector<int>& rank_of_position);
   /// What detection took, as a share of the iterations' time: told in the event of the end.
-  double tracking_share() const { return iterations_s_ > 0 ? watch_.seconds() / iterations_s_ : 0; }
+  double tracking_share() const {
+    return records_.iterations_s() > 0 ? watch_.seconds() / records_.iterations_s() : 0;
+  }
   /// Rank 0's, for the same event: what iterations took too long while something was slow, and what
   /// was done against it took.
   double lost_s() const { return mitigator_.lost_s(); }
@@ -120,27 +121,21 @@ class TrainingLoop {
   void compute_again(parallel::SampleRange samples);
   void passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule);
   bool has_steps_left() const { return step_ < parts_.deck.run.train_steps; }
-  void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);
-  void refuse_divergence() const;
   void write_trace();
   void exclude_hosts();
-  void log_adaptations(const std::vector<resilience::AdaptationEvent>& adaptations);
   bool time_is_up() const;
 
   TrainingParts parts_;
   std::int64_t step_;
   LoopPeers peers_;
   std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
-  RunRecords records_;
+  LoopRecords records_;
   StepObservation observation_;
   LoopCheckpoints checkpoints_;
   std::string end_reason_ = "completed";
   std::vector<std::string> excluded_hosts_;  // rank 0's; not empty: the run ends to be started without them
-  int skipped_in_a_row_ = 0;
-  double iterations_s_ = 0;
   StepBatches batches_;
   LoopValidation validation_;
-  StepLines step_lines_;
   FailSlowWatch watch_;
   Mitigator mitigator_;
 };
