@@ -89,6 +89,13 @@ tenax_rate() {
   tail -n +$(($(wc -l <"$bench_work/rates") / 3 + 1)) "$bench_work/rates" | median
 }
 
+# stub_shell: a remote shell in `shell`, to hosts that are all this one.
+stub_shell() {
+  shell=$bench_work/here
+  printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >"$shell"
+  chmod +x "$shell"
+}
+
 # ends NAME COMMAND…: runs it on a fresh run directory.
 ends() {
   local name=$1

@@ -2,28 +2,20 @@
 
   effective_figures.py RUNDIR PID REPLICAS COUNT
 """
-import json
 import os
 import random
 import signal
 import statistics
-import subprocess
 import sys
 import time
+
+from run_files import lines, ranks_of, spares_ready
 
 PERIOD_S = 30
 
 
-def lines(name):
-    try:
-        with open(f"{run}/{name}") as opened:
-            return [json.loads(line) for line in opened if line.endswith("\n")]
-    except FileNotFoundError:
-        return []
-
-
 def commits():
-    return [line for line in lines("ledger.jsonl") if "squares" in line]
+    return [line for line in lines(f"{run}/ledger.jsonl") if "squares" in line]
 
 
 def contributing(commit):
@@ -40,12 +32,6 @@ def await_steady(since_s=0.0):
             return
         time.sleep(0.05)
     sys.exit("the run does not become steady")
-
-
-def strike(replica):
-    join = os.path.abspath(f"{run}/replica-{replica}/join")
-    pids = subprocess.run(["pgrep", "-f", f"^[^ ]*tenax --join {join}"], capture_output=True, text=True).stdout.split()
-    os.kill(int(pids[-1]), signal.SIGKILL)
 
 
 def effective_percent(begin_s, end_s):
@@ -70,17 +56,20 @@ def repairs(struck):
 run, supervisor, replicas, count = sys.argv[1], *map(int, sys.argv[2:5])
 random.seed(1)
 await_steady()
+while os.path.exists(f"{run}/spare-0") and not spares_ready(run):
+    os.kill(supervisor, 0)
+    time.sleep(0.05)
 begin_s, struck, last = time.time(), [], -1
 for blow in range(count):
     time.sleep(max(0, begin_s + blow * PERIOD_S - time.time()))
     replica = random.choice([other for other in range(replicas) if other != last])
-    strike(replica)
+    os.kill(ranks_of(run, replica)[-1], signal.SIGKILL)
     struck.append((time.time(), replica))
     last = replica
 await_steady(struck[0][0]) if count == 1 else time.sleep(max(0, begin_s + count * PERIOD_S - time.time()))
 end_s = time.time()
 os.kill(supervisor, signal.SIGUSR1)
-while not any(line["event"] == "end" for line in lines("events.jsonl")):
+while not any(line["event"] == "end" for line in lines(f"{run}/events.jsonl")):
     time.sleep(0.05)
 repair_s = statistics.mean(repairs(struck))
 print(f"repair, from the death to the first step with samples of the replica: {repair_s:.2f} s")
@@ -88,8 +77,8 @@ percent = effective_percent(begin_s, end_s)
 print(f"by the ledger, from the first death to {count * PERIOD_S} s after: {percent:.2f} % effective; "
       f"{100 * (1 - repair_s / PERIOD_S):.1f} % if all stood during repairs, "
       f"{100 * (1 - repair_s / PERIOD_S / replicas):.1f} % if nobody else stood")
-end = lines("events.jsonl")[-1]
-wall_s = end["time"] - next(line["time"] for line in lines("events.jsonl") if line["event"] == "launch")
+end = lines(f"{run}/events.jsonl")[-1]
+wall_s = end["time"] - next(line["time"] for line in lines(f"{run}/events.jsonl") if line["event"] == "launch")
 own_s = sum(end["lost_seconds"].values()) + end["effective_percent"] / 100 * wall_s
 print(f"causes of the event end: {100 * own_s / wall_s:.2f} % of the wall time; lost, s: {end['lost_seconds']}")
 print(f"goal percent {percent:.2f}")

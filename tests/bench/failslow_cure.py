@@ -11,21 +11,13 @@
   failslow_cure.py told RUNDIR                             each fault of the run's deck: when it was named, and had healed
   failslow_cure.py compare HEALTHY NONE ALL                run directories of one deck: NAME VALUE a line
 """
-import json
 import statistics
 import sys
 import tomllib
 
+from run_files import events, lines
+
 WARM_UP, SETTLED = 8, 16
-
-
-def lines(file):
-    with open(file) as opened:
-        return [json.loads(line) for line in opened if line.endswith("\n")]
-
-
-def events(run, *names):
-    return [line for line in lines(f"{run}/events.jsonl") if line.get("event") in names]
 
 
 def optimum(data, factor, slow, microbatches):

@@ -19,6 +19,8 @@ import sys
 import time
 import tomllib
 
+from run_files import events, lines
+
 DECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "failslow.toml")
 FROM_STEP = 40  # well after the 16 iterations before which nothing is told
 SETTLED = 12  # steps after which a hog that has come or gone has been told of
@@ -32,18 +34,6 @@ CASES = [
 ]
 # How much longer a message takes, ms: each makes the iteration at least 15 % longer.
 EXTRA_MS = {"data": (6, 15), "pipeline": (6, 25), "tensor": (1.2, 3.5)}
-
-
-def lines(file):
-    try:
-        with open(file) as opened:
-            return [json.loads(line) for line in opened if line.endswith("\n")]
-    except FileNotFoundError:
-        return []
-
-
-def events(run, *names):
-    return [line for line in lines(f"{run}/events.jsonl") if line.get("event") in names]
 
 
 class Machine:

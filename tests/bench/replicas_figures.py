@@ -3,24 +3,16 @@
   replicas_figures.py step RUNDIR                        median milliseconds of a step
   replicas_figures.py blows RUNDIR PID REPLICAS COUNT    COUNT times KILL and STOP to a rank of the running supervisor PID's
 """
-import json
 import os
 import random
 import signal
 import statistics
-import subprocess
 import sys
 import time
 
+from run_files import lines, ranks_of
+
 PASS_S, OPTIMIZER_S = 0.024, 0.005  # of replicas.toml, the first for each microbatch
-
-
-def lines(file):
-    try:
-        with open(file) as opened:
-            return [json.loads(line) for line in opened if line.endswith("\n")]
-    except FileNotFoundError:
-        return []
 
 
 def step(run):
@@ -54,11 +46,10 @@ class Run:
 
     def strike(self, kind):
         replica = random.randrange(self.replicas)
-        join = os.path.abspath(f"{self.run}/replica-{replica}/join")
-        pids = subprocess.run(["pgrep", "-f", f"^[^ ]*tenax --join {join}"], capture_output=True, text=True).stdout.split()
+        rank = random.choice(ranks_of(self.run, replica))
         time.sleep(random.random() * 0.2)
         at = time.time()
-        os.kill(int(random.choice(pids)), kind)
+        os.kill(rank, kind)
         return at
 
 

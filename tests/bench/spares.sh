@@ -21,8 +21,6 @@ while [ $# -gt 0 ]; do
 done
 figures=$bench_folder/spares_figures.py
 
-# A remote shell to hosts that are all this one.
-shell=$bench_work/here
 # spared NAME WARM DECK override…: two replicas, room for a third, $blows kills of replica 1's rank. Prints for each: seconds
 # from the loss to the join, without the state's.
 spared() {
@@ -37,8 +35,6 @@ spared() {
   "$tenax_build/tenax" audit "$bench_work/$name" >&2 || die "the audit of $name"
 }
 do_warm() {
-  printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >"$shell"
-  chmod +x "$shell"
   local kind warm deck
   for kind in emulated cpu; do
     deck=("$bench_folder/replicas.toml" batch.global_batch_size=16 device.gradient_bytes=8)
@@ -77,8 +73,6 @@ ring() {
   python3 "$bench_folder/replicas_figures.py" step "$bench_work/$name"
 }
 do_zones() {
-  printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >"$shell"
-  chmod +x "$shell"
   local by order ours best ms crossings
   for by in $times; do
     ours=$(ring zones 1 "$by" 0 1 2 3 4) || exit 1
@@ -103,6 +97,7 @@ do_standby() {
 
 prepare_bench
 mkdir -p "$bench_work"
+stub_shell
 warn_if_busy
 for part in $parts; do "do_$part"; done
 end_with_goals

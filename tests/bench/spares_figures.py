@@ -6,24 +6,12 @@
   spares_figures.py rings N                        all rings of N, one a line
 """
 import itertools
-import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
-
-def lines(file):
-    try:
-        with open(file) as opened:
-            return [json.loads(line) for line in opened if line.endswith("\n")]
-    except FileNotFoundError:
-        return []
-
-
-def events(run, name):
-    return [line for line in lines(f"{run}/events.jsonl") if line["event"] == name]
+from run_files import events, lines, ranks_of, spares_ready
 
 
 def is_steady(run, spares):
@@ -31,12 +19,7 @@ def is_steady(run, spares):
     for line in lines(f"{run}/ledger.jsonl"):
         members = len(line["members"]) if "members" in line else members
         since = 0 if "members" in line else since + ("squares" in line)
-    try:
-        with open(f"{run}/spare-0/log") as log:
-            ready = log.read().count("waits for a replica's place")
-    except FileNotFoundError:
-        ready = 0
-    return members == 2 and since >= 8 and ready >= spares
+    return members == 2 and since >= 8 and spares_ready(run) >= spares
 
 
 def await_that(holds, supervisor):
@@ -48,23 +31,10 @@ def await_that(holds, supervisor):
         time.sleep(0.05)
 
 
-def rank_of(run, replica):
-    """A process of the replica, below the one that launch.json names."""
-    with open(f"{run}/launch.json") as file:
-        below = [r["pid"] for r in json.load(file)["replicas"] if r["replica"] == replica]
-    while below:
-        pid = below.pop()
-        with open(f"/proc/{pid}/comm") as comm:
-            if comm.read().strip() == "tenax":
-                return pid
-        below += map(int, subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split())
-    sys.exit(f"replica {replica} has no process")
-
-
 def spares(run, supervisor, warm, blows):
     for blow in range(blows):
         await_that(lambda: is_steady(run, (blow + 1) * warm), supervisor)
-        os.kill(rank_of(run, 1), signal.SIGKILL)
+        os.kill(ranks_of(run, 1)[0], signal.SIGKILL)
         await_that(lambda: len(events(run, "replica_join")) > blow, supervisor)
     os.kill(supervisor, signal.SIGUSR1)
     for lost, joined in zip(events(run, "replica_lost"), events(run, "replica_join")):
