@@ -1,10 +1,6 @@
 #include "resilience/replicas/replica_session.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
-#include <cmath>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -19,63 +15,6 @@ using kernels::Deadline;
 using Action = MemberPlan::Action;
 
 namespace {
-
-double unix_time_now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// What each replica tells the others in a step.
-enum VoteNumber : std::size_t {
-  kLoss,
-  kIsMasked,
-  kIsWhole,
-  kIteration,
-  kExchange,
-  kSquares,
-  kUsual,
-  kSums,  // as bits
-  kPlacedSums,
-  kVoteNumbers
-};
-using VoteNumbers = std::array<double, kVoteNumbers>;
-
-/// Those of all members, in the order of the ring. Returns the sum of their losses.
-double take_numbers(const std::vector<double>& numbers, const Epoch& epoch, StepOutcome& outcome) {
-  double loss = 0;
-  const double* of_member = numbers.data();
-  for (const EpochMember& member : epoch.members) {
-    loss += of_member[kLoss];
-    outcome.is_masked |= of_member[kIsMasked] > 0;
-    outcome.whole.push_back(of_member[kIsWhole] > 0 ? 1 : 0);
-    outcome.members.push_back({member.id.replica, of_member[kIteration], of_member[kExchange]});
-    outcome.iteration_s = std::max(outcome.iteration_s, of_member[kIteration]);
-    of_member += kVoteNumbers;
-  }
-  return loss;
-}
-
-OwnSquares own_squares(const double* of_member) {
-  return {.squares = of_member[kSquares],
-          .sums = {std::bit_cast<std::uint64_t>(of_member[kSums]),
-                   std::bit_cast<std::uint64_t>(of_member[kPlacedSums])}};
-}
-
-void put(const OwnSquares& own, VoteNumbers& numbers) {
-  numbers[kSquares] = own.squares;
-  numbers[kSums] = std::bit_cast<double>(own.sums.sum);
-  numbers[kPlacedSums] = std::bit_cast<double>(own.sums.placed);
-}
-
-/// What a replica computes of a step; absent where it is nothing, or not in one piece.
-std::optional<Part> only_part(const std::vector<Part>& parts, int replica) {
-  std::optional<Part> found;
-  for (const Part& part : parts) {
-    if (part.replica != replica) continue;
-    if (found) return {};
-    found = part;
-  }
-  return found;
-}
 
 /// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
 constexpr double kTurn_s = 1;
@@ -103,6 +42,7 @@ ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& tra
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
+  if (leader_) vote_.emplace(*leader_, exchange_, exchange_wait_s());
   if (state_.slices) server_.emplace(*state_.slices, state_transport_, points_, options_.deadline_s);
 }
 
@@ -191,7 +131,7 @@ StepWork ReplicaSession::begin() {
     if (plan_.epoch != epoch_.number) take_epoch(order.epoch);
     begin_state(plan_);
     exchange_.begin_step(plan_.step);
-    may_vote_ = true;
+    if (vote_) vote_->begin_step(epoch_, plan_);
     points_.reach(StepPoint::passes, plan_.step);
   }
   return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
@@ -204,25 +144,10 @@ void ReplicaSession::before_update() {
   has_updated_ = true;
 }
 
-// The leader's.
-void ReplicaSession::tell_others() {
-  VoteNumbers numbers{};
-  numbers[kLoss] = own_.loss;
-  numbers[kIsMasked] = own_.is_masked ? 1 : 0;
-  numbers[kIsWhole] = leader_->is_whole() ? 1 : 0;
-  numbers[kIteration] = plan_.is_behind ? 0 : own_.iteration_s;
-  numbers[kExchange] = own_.exchange_s;
-  put(own_.own, numbers);
-  numbers[kUsual] = own_.usual;
-  exchange_.start_gather(numbers);
-}
-
 // Whether a replica that is behind will hold the state is known only when it has been waited for.
 bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
-  own_ = own;
   points_.reach(StepPoint::exchange, plan_.step);
-  if (leader_) may_vote_ = leader_->begin_vote();
-  if (leader_ && may_vote_ && !plan_.is_behind) tell_others();
+  if (vote_) vote_->begin(own);
   const bool has_sums = exchange_.finish(exchange_deadline());
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
@@ -232,110 +157,36 @@ bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
   return has_sums;
 }
 
-// The leader's.
-void ReplicaSession::vote(const Agreed& agreed) {
-  outcome_ = {};
-  if (const auto& failure = exchange_.failure()) {
-    outcome_.why = failure->sentence;
-    const auto index = static_cast<std::size_t>(failure->peer);
-    if (failure->peer >= 0 && index < epoch_.members.size())
-      outcome_.suspect = epoch_.members[index].id.replica;
-  }
-  if (!agreed.has_all_sums) return;
-  if (plan_.is_behind) {
-    if (agreed.has_state) leader_->on_fetched(plan_.step);
-    tell_others();
-  }
-  const auto numbers = exchange_.finish_gather(exchange_deadline());
-  if (!numbers) return;
-  outcome_.has_all_sums = true;
-  total_loss_ = take_numbers(*numbers, epoch_, outcome_);
-  find_doubt(*numbers);
-  outcome_.time = unix_time_now_s();
-  outcome_.loss = total_loss_ / agreed.tokens;
-  outcome_.grad_norm = std::sqrt(agreed.squares) / agreed.tokens;
-  outcome_.lr = agreed.learning_rate;
-  outcome_.squares = std::bit_cast<std::uint64_t>(agreed.squares);
-  outcome_.sums = agreed.placed_squares;
-  outcome_.digest = own_.digest;
-}
-
-// The leader's. All leaders have the same numbers. The next one in the ring that has samples of its own verifies.
-void ReplicaSession::find_doubt(const std::vector<double>& numbers) {
-  std::vector<OwnNorm> norms;
-  for (std::size_t i = 0; i < epoch_.members.size(); ++i) {
-    const double* const of_member = &numbers[i * kVoteNumbers];
-    const auto part = only_part(plan_.parts, epoch_.members[i].id.replica);
-    norms.push_back({part ? part->count : 0, of_member[kSquares], of_member[kUsual]});
-  }
-  const auto index = doubtful(norms);
-  if (!index) return;
-  for (std::size_t i = *index + 1; i < *index + norms.size(); ++i) {
-    const std::size_t next = i % norms.size();
-    if (norms[next].samples == 0) continue;
-    const int replica = epoch_.members[*index].id.replica;
-    doubt_ = {replica, epoch_.members[next].id.replica, *only_part(plan_.parts, replica)};
-    doubted_ = own_squares(&numbers[*index * kVoteNumbers]);
-    return;
-  }
-}
-
-// The leader's. A member that a death leaves without the verifier's word lacks the step's result.
-void ReplicaSession::judge(const OwnSquares& again) {
-  VoteNumbers numbers{};
-  put(again, numbers);
-  exchange_.start_gather(numbers, 1);
-  const auto all = exchange_.finish_gather(exchange_deadline());
-  if (!all) {
-    outcome_ = {.why = exchange_.failure() ? exchange_.failure()->sentence : ""};
-    return;
-  }
-  for (std::size_t i = 0; i < epoch_.members.size(); ++i) {
-    if (epoch_.members[i].id.replica != doubt_->verifier) continue;
-    const OwnSquares right = own_squares(&(*all)[i * kVoteNumbers]);
-    if (!contradicts(doubted_.squares, right.squares)) return;
-    outcome_ = {.accusation = Accusation{
-                    .replica = doubt_->replica,
-                    .by = std::isfinite(doubted_.squares) ? CorruptBy::norm : CorruptBy::non_finite,
-                    .right = right.sums,
-                    .wrong = doubted_.sums}};
-    return;
-  }
-}
-
 // Collective: what the leader knows.
 StepTotals ReplicaSession::tell_ranks(bool is_final) {
   StepTotals totals;
-  if (leader_ && may_vote_ && is_final) totals.updates = leader_->on_vote(outcome_);
+  const bool votes = vote_ && vote_->is_open();
+  if (votes && is_final) totals.updates = vote_->finish();
   std::vector<double> sums(5, 0.0);
-  if (leader_ && may_vote_) {
-    sums = {outcome_.has_all_sums ? 1.0 : 0.0, totals.updates ? 1.0 : 0.0, total_loss_,
-            is_final ? 0.0 : doubt_->replica + 1.0, is_final ? 0.0 : static_cast<double>(doubt_->verifier)};
-  }
+  if (votes)
+    sums = {vote_->has_all_sums() ? 1.0 : 0.0, totals.updates ? 1.0 : 0.0, vote_->loss(),
+            is_final ? 0.0 : vote_->doubt()->replica + 1.0,
+            is_final ? 0.0 : static_cast<double>(vote_->doubt()->verifier)};
   control_.all_reduce_sum(sums);
   totals.is_complete = sums[0] > 0;
   totals.updates = sums[1] > 0;
   totals.loss = sums[2];
-  doubt_.reset();
   if (sums[3] > 0) {
     const int replica = static_cast<int>(sums[3]) - 1;
-    doubt_ = {replica, static_cast<int>(sums[4]), *only_part(plan_.parts, replica)};
+    totals.doubt = Doubt{replica, static_cast<int>(sums[4]), *only_part(plan_.parts, replica)};
   }
-  totals.doubt = doubt_;
   if (plan_.is_behind && totals.updates) finish_join();
   return totals;
 }
 
-StepTotals ReplicaSession::conclude(const Agreed& agreed) {
+StepTotals ReplicaSession::conclude(const AgreedStep& agreed) {
   points_.reach(StepPoint::vote, plan_.step);
-  doubt_.reset();
-  total_loss_ = 0;
-  if (leader_ && may_vote_) vote(agreed);
-  return tell_ranks(!doubt_);
+  if (vote_) vote_->conclude(agreed);
+  return tell_ranks(!vote_ || !vote_->doubt());
 }
 
 StepTotals ReplicaSession::settle(const OwnSquares& again) {
-  if (leader_) judge(again);
+  if (vote_) vote_->settle(again);
   return tell_ranks(true);
 }
 

@@ -11,8 +11,8 @@
 #include "comm/control_group.hpp"
 #include "parallel/layout/batch_plan.hpp"
 #include "resilience/replicas/gradient_exchange.hpp"
-#include "resilience/replicas/own_norms.hpp"
 #include "resilience/replicas/replica_leader.hpp"
+#include "resilience/replicas/replica_vote.hpp"
 #include "resilience/replicas/state_fetch.hpp"
 #include "resilience/replicas/state_server.hpp"
 #include "resilience/replicas/step_points.hpp"
@@ -30,30 +30,12 @@ struct StepWork {
   int contributing() const;
 };
 
-/// A replica whose own sums may be wrong.
-struct Doubt {
-  int replica = -1;
-  int verifier = -1;  ///< the replica that computes its samples again
-  Part part;          ///< these
-};
-
 /// A step's sums over all replicas.
 struct StepTotals {
   bool is_complete = false;         ///< else the step is to be done again, or goes on without this replica
   bool updates = false;             ///< this replica holds the state, and updates it
   double loss = 0;                  ///< summed over tokens
   std::optional<Doubt> doubt = {};  ///< first it is to be known: settle()
-};
-
-/// What a replica tells the others of itself in a step. Equal on all its ranks.
-struct OwnShare {
-  double loss = 0;         ///< of its samples, summed over tokens
-  double iteration_s = 0;  ///< what a step takes it, its waiting for others apart
-  double exchange_s = 0;   ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
-  bool is_masked = false;  ///< something else than training took part of that time
-  OwnSquares own = {};
-  double usual = 0;                        ///< UsualNorm::value
-  std::optional<StateDigest> digest = {};  ///< CommitRecord::digest, of all its ranks; told with the commit
 };
 
 /// One step is: begin(), start() for each piece, wait_for_pieces(), conclude(); then an update, if
@@ -93,16 +75,8 @@ class ReplicaSession {
   /// The replica is behind, and this rank has not got all of the state.
   bool lacks_state() const { return fetch_ && !fetch_->is_complete(); }
 
-  /// What all ranks of the replica have agreed on.
-  struct Agreed {
-    bool has_all_sums = false, has_state = false;  ///< on every rank
-    double tokens = 0;                             ///< of the step, over all replicas
-    double squares = 0;                            ///< Σ g² of the sums over replicas
-    PlacedSum placed_squares = {};                 ///< CommitRecord::sums
-    double learning_rate = 0;
-  };
   /// Collective: the end of a step, unless some replica's own sums are in doubt.
-  StepTotals conclude(const Agreed& agreed);
+  StepTotals conclude(const AgreedStep& agreed);
   /// Collective: the end of such a step. `again`: what this replica, where it is the verifier, has summed over the samples in
   /// doubt. Where another has summed them wrongly the step has no result.
   StepTotals settle(const OwnSquares& again);
@@ -122,10 +96,6 @@ class ReplicaSession {
   void take_epoch(const Epoch& epoch);
   void begin_state(const MemberPlan& plan);
   bool is_somebody_behind(const MemberPlan& plan) const;
-  void tell_others();
-  void vote(const Agreed& agreed);
-  void find_doubt(const std::vector<double>& numbers);
-  void judge(const OwnSquares& again);
   StepTotals tell_ranks(bool is_final);
   void end_fetch();
   void finish_join();
@@ -134,10 +104,11 @@ class ReplicaSession {
   comm::Peer state_peer_of(const EpochMember& member) const;
   int turn_of_fetch() const;
   /// An exchange that stands still ends before, and says who is at fault.
-  kernels::Deadline exchange_deadline() const {
+  double exchange_wait_s() const {
     constexpr double kFactor = 1.5;
-    return kernels::Deadline::after_s(kFactor * options_.exchange.deadline_s);
+    return kFactor * options_.exchange.deadline_s;
   }
+  kernels::Deadline exchange_deadline() const { return kernels::Deadline::after_s(exchange_wait_s()); }
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
 
   comm::ControlGroup& control_;
@@ -148,14 +119,9 @@ class ReplicaSession {
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;
-  OwnShare own_;           // in the step
-  StepOutcome outcome_;    // the leader's: of the step, until the member has heard of it
-  double total_loss_ = 0;  // likewise
-  std::optional<Doubt> doubt_;
-  OwnSquares doubted_;        // the leader's: what that replica has told
-  bool may_vote_ = true;      // the leader's
   bool has_updated_ = false;  // in the last step
   GradientExchange exchange_;
+  std::optional<ReplicaVote> vote_;  // the leader's
   std::optional<StateServer> server_;
   std::unique_ptr<StateFetch> fetch_;  // while this replica is behind
   std::optional<double> behind_since_s_;
