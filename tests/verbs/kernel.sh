@@ -20,6 +20,14 @@ lacking() { local name; for name in "$@"; do command -v "$name" >/dev/null || ec
 # The release that Debian's package linux-image-amd64 stands for.
 release_of_debian() { apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/.*Depends: linux-image-//p' | head -n 1; }
 
+# download_kernel: its package, into the working directory; $release is then known.
+download_kernel() {
+  release=$(release_of_debian)
+  [ -n "$release" ] || { echo "apt knows no package linux-image-amd64" >apt.log; return 1; }
+  # apt's own user may be unable to write here, which apt warns about.
+  apt-get download -qq -o Acquire::Retries=3 "linux-image-$release" 2>apt.log
+}
+
 # A bzImage holds the kernel as one compressed stream; where, its header says (Documentation/arch/x86/boot.rst).
 unpack_kernel() {  # BZIMAGE
   number() { od -An -v -tu"$2" -j "$1" -N "$2" "$image" | tr -d ' '; }
@@ -58,13 +66,11 @@ missing=$(lacking qemu-system-x86_64 dpkg-deb apt-get modprobe depmod cpio busyb
 [ "$(dpkg --print-architecture)" = amd64 ] || cannot "the guest is an amd64 machine"
 mkdir -p "$directory"
 if [ ! -e "$directory/kernel" ]; then
-  release=$(release_of_debian)
-  [ -n "$release" ] || cannot "apt knows no package linux-image-amd64: apt-get update"
   rm -rf "$directory"/{new,initrd.*}
   mkdir "$directory/new"
   cd "$directory/new"
-  # apt's own user may be unable to write here, which apt warns about.
-  apt-get download -qq "linux-image-$release" 2>apt.log || cannot "cannot download linux-image-$release:" $(cat apt.log)
+  # Its lists may be missing, or name a package that its mirror has replaced since.
+  download_kernel || { apt-get update -qq >apt.log 2>&1 && download_kernel; } || cannot "cannot download Debian's kernel:" $(cat apt.log)
   unpack_package linux-image-*.deb "$release"
   depmod -b . "$release"
   unpack_kernel "boot/vmlinuz-$release" >../kernel.new
