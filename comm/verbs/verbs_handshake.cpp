@@ -8,9 +8,11 @@
 //                                                <-     "ready"
 //   a test message, over the queue pairs         ->
 //                                                <-     a test message
+//   "tested"                                     ->
 //
-// All of it but the test messages is proven (proven_messages.hpp), and either end may refuse instead. When the connecting
-// end has the last message, so has the accepting end: its queue pairs work both ways.
+// All of it but the test messages is proven (proven_messages.hpp), and either end may refuse instead. The accepting end ends
+// the connection that this one replaces: both ends have seen their test message acknowledged before. A path may carry messages
+// either way and lose one end's acknowledgements.
 #include "comm/verbs/verbs_handshake.hpp"
 
 #include <sstream>
@@ -161,8 +163,8 @@ class PathTest {
       throw;
     }
   }
-  /// Returns when it has arrived; a path that fails is known at once. An accepting end's peer may use the connection as soon as
-  /// it has the message: what it says is not looked at.
+  /// Returns when it has arrived; a path that fails is known at once. An accepting end's peer may go on as soon as it has the
+  /// message: what it says is not looked at.
   void send() {
     MessageHeader header;
     header.kind = kTest;
@@ -233,6 +235,7 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
   messages.receive();
   test.send();
   test.expect();
+  messages.send("tested");
   end.book->passed(connection->seat().peer, connection->path());
   return connection;
 }
@@ -262,6 +265,7 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
   messages.send("ready");
   test.expect();
   test.send();
+  messages.receive();
   end.book->passed(connection->seat().peer, connection->path());
   return std::move(connection);
 }

@@ -104,7 +104,9 @@ ibv_wc_status Fabric::next_fault(const FakeQp& queue_pair) {
 
 Clock::time_point Fabric::acknowledge(FakeQp& queue_pair, FakeQp* other) {
   while (!queue_pair.sends.empty() && queue_pair.sends.front().is_delivered) {
-    if (!other || path(*other, queue_pair).is_lossy) return wait_for_repeats(queue_pair);
+    const bool is_acknowledged =
+        other && !path(*other, queue_pair).is_lossy && !path(*other, queue_pair).loses_acknowledgements;
+    if (!is_acknowledged) return wait_for_repeats(queue_pair);
     finish_first(queue_pair);
   }
   return Clock::now() + kNever;

@@ -42,7 +42,8 @@ struct FakePort {
 /// How messages get from one device to another. Acknowledgements go the other way.
 struct Path {
   double delay_s = 0;
-  bool is_lossy = false;  ///< everything is lost
+  bool is_lossy = false;                ///< everything is lost
+  bool loses_acknowledgements = false;  ///< and nothing else
 };
 
 /// Devices while it lives; one at a time. All its functions: any thread.

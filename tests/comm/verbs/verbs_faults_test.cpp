@@ -189,6 +189,23 @@ TEST_F(VerbsFaults, a_path_that_carries_nothing_is_no_connection) {
   pair().connect();
 }
 
+/// Its test messages come through either way.
+TEST_F(VerbsFaults, a_connection_stays_where_its_successor_is_not_acknowledged) {
+  pair().connect();
+  for (const auto& [from, to] : {std::pair("fake0", "fake1"), std::pair("fake1", "fake0")}) {
+    host.set_path(from, to, {.loses_acknowledgements = true});
+    const auto connect = [&] {
+      pair().transports[0]->connect(pair().peers[1], pair().peers[1].addresses[0], "test",
+                                    Deadline::after_s(1));
+    };
+    EXPECT_NE(error_of(connect), "no error") << from;
+    host.set_path(from, to, {});
+    send_messages(zero(), 1, 3);
+    expect_messages(one(), 1, 3);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // until the path is tried again
+  }
+}
+
 TEST_F(VerbsFaults, ports_without_a_route_are_left_alone_as_silent_ones_are) {
   host.allow_routes(false);
   EXPECT_NE(error_of([&] { pair().connect(); }).find("cannot be connected"), std::string::npos);
