@@ -1,14 +1,11 @@
 # A Debian package, by `cpack` in the build folder. One for every processor of this architecture:
 #
-#   cmake -G Ninja -S . -B build-package -DTENAX_TESTS=OFF -DTENAX_CUDA=OFF
+#   cmake -G Ninja -S . -B build-package -DTENAX_TESTS=OFF
 #   cmake --build build-package && cd build-package && cpack
 #
 # Its Maintainer is TENAX_PACKAGE_CONTACT, by default whoever Debian's tools call the packager: DEBFULLNAME <DEBEMAIL>.
-# CUDA's libraries belong to no package that could be depended on, so a build with its back end makes none.
-if(TENAX_HAVE_CUDA)
-  message(STATUS "cpack makes no package of a build with CUDA, whose libraries it could not depend on; -DTENAX_CUDA=OFF does")
-  return()
-endif()
+# With the CUDA back end (-DTENAX_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="80;90a;100") it is the same package for machines with and
+# without GPUs: CUDA's libraries, which belong to no package of Debian's, are loaded where there is a GPU.
 set(packager "the tenax authors <tenax@localhost>")
 if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
   set(packager "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")

@@ -24,8 +24,17 @@ struct NcclOptions {
   double joining_s = 60;   ///< for all ranks to come and connect
 };
 
-/// "NCCL 2.28.9"; empty where it was not compiled in.
+/// "NCCL 2.28.9": what was compiled in, for --version; empty where nothing was.
 std::string nccl_version();
+
+/// Why this process cannot use NCCL, to follow "rank 1 (host)": "cannot load NCCL …", "has NCCL 2.18.3 …"; empty where it can.
+/// Loads the library.
+std::string nccl_lack();
+
+/// Keeps the order in which NCCL adds: one algorithm and one protocol (rings, in whole messages) whatever the sizes, the
+/// ranks' distances and NCCL's estimates, unless the user's environment names others. Call before the process's first
+/// communicator.
+void pin_nccl_order();
 
 /// Why the ranks of `job` cannot use NCCL, in words for people; empty if they can. Collective;
 /// every rank gets the same answer. NCCL needs a GPU of its own for each rank. Ranks with different

@@ -14,6 +14,10 @@ namespace {
 
 std::string nccl_version() { return {}; }
 
+std::string nccl_lack() { return "has a build without NCCL"; }
+
+void pin_nccl_order() {}
+
 std::unique_ptr<Communicator> create_nccl_communicator(std::string, std::unique_ptr<Endpoint>,
                                                        kernels::Device&, NcclOptions) {
   refuse();

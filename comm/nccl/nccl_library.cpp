@@ -3,14 +3,18 @@
 #include <nccl.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <system_error>
 
 #include "comm/nccl.hpp"
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
+#include "kernels/shared_library.hpp"
 
 namespace tenax::comm {
+
+using kernels::LibraryVersion;
 
 void throw_nccl_error(ncclResult_t code, const char* call, const std::string& where) {
   const char* const detail = ncclGetLastError(nullptr);
@@ -20,6 +24,9 @@ void throw_nccl_error(ncclResult_t code, const char* call, const std::string& wh
 }
 
 namespace {
+
+/// Non-blocking communicators and the limit on their blocks came by then.
+constexpr LibraryVersion kLeast{2, 19, 0};
 
 /// An error that is on its way to the user waits for this.
 constexpr std::chrono::seconds kPatience{10};
@@ -48,11 +55,24 @@ CommAbort::~CommAbort() {
     thread_.detach();
 }
 
-std::string nccl_version() {
-  int code = NCCL_VERSION_CODE;
-  ncclGetVersion(&code);
-  return "NCCL " + std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." +
-         std::to_string(code % 100);
+std::string nccl_version() { return "NCCL " + LibraryVersion::of_number(NCCL_VERSION_CODE).text(); }
+
+std::string nccl_lack() {
+  try {
+    int code = 0;
+    TENAX_NCCL("this rank", ncclGetVersion(&code));
+    const auto found = LibraryVersion::of_number(code);
+    return found < kLeast ? "has NCCL " + found.text() + ", and " + kLeast.text() + " or newer is needed"
+                          : "";
+  } catch (const kernels::Error& error) {
+    return error.what();
+  }
+}
+
+void pin_nccl_order() {
+  constexpr int kKeepWhatIsThere = 0;
+  setenv("NCCL_ALGO", "Ring", kKeepWhatIsThere);
+  setenv("NCCL_PROTO", "Simple", kKeepWhatIsThere);
 }
 
 }  // namespace tenax::comm

@@ -5,12 +5,15 @@
 
 namespace tenax::comm {
 
-// Bus ids have no spaces.
-std::string to_text(const GpuAddress& address) { return address.bus_id + " " + address.host; }
+// Bus ids have no spaces, hosts no line ends.
+std::string to_text(const GpuAddress& address) {
+  return address.bus_id + " " + address.host + "\n" + address.lack;
+}
 
 GpuAddress gpu_address_of_text(const std::string& text) {
   const std::size_t space = text.find(' ');
-  return {text.substr(space + 1), text.substr(0, space)};
+  const std::size_t line_end = text.find('\n', space);
+  return {text.substr(space + 1, line_end - space - 1), text.substr(0, space), text.substr(line_end + 1)};
 }
 
 std::string obstacle(const std::vector<GpuAddress>& addresses) {
@@ -18,7 +21,7 @@ std::string obstacle(const std::vector<GpuAddress>& addresses) {
   for (std::size_t rank = 0; rank < addresses.size(); ++rank) {
     const GpuAddress& address = addresses[rank];
     const std::string me = "rank " + std::to_string(rank);
-    if (address.bus_id.empty()) return me + " (" + address.host + ") has no GPU with NCCL";
+    if (!address.lack.empty()) return me + " (" + address.host + ") " + address.lack;
     const auto [found, is_new] = rank_of_gpu.emplace(std::pair(address.host, address.bus_id), rank);
     if (!is_new)
       return "rank " + std::to_string(found->second) + " and " + me + " share the GPU " + address.bus_id +

@@ -6,10 +6,10 @@
 
 namespace tenax::comm {
 
-/// What NCCL tells one GPU of a job from another by. An empty bus_id: this rank has no GPU, or no
-/// NCCL.
+/// What NCCL tells one GPU of a job from another by. Where this rank has no GPU, or no NCCL, `lack` says so ("has no GPU")
+/// and bus_id is empty.
 struct GpuAddress {
-  std::string host, bus_id;
+  std::string host, bus_id, lack = {};
 };
 
 std::string to_text(const GpuAddress& address);

@@ -19,3 +19,16 @@ function(tenax_have_parts result option name)
     set(${result} ON PARENT_SCOPE)
   endif()
 endfunction()
+
+# tenax_header_version(result file major minor): sets `result` to "MAJOR.MINOR" by the two macros that `file` defines; 0.0 where
+# there is no such file.
+function(tenax_header_version result file major minor)
+  set(version 0.0)
+  if(EXISTS "${file}")
+    file(STRINGS "${file}" lines REGEX "^#define +(${major}|${minor}) ")
+    string(REGEX REPLACE ".*${major} +([0-9]+).*" "\\1" first "${lines}")
+    string(REGEX REPLACE ".*${minor} +([0-9]+).*" "\\1" second "${lines}")
+    set(version ${first}.${second})
+  endif()
+  set(${result} ${version} PARENT_SCOPE)
+endfunction()

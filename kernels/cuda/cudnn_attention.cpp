@@ -7,11 +7,19 @@
 
 #include "kernels/cuda/cudnn_attention_plans.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
+#include "kernels/shared_library.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
 
 constexpr std::size_t kElement_bytes = 2;
+
+constexpr LibraryVersion kLeast{9, 6, 0};
+
+void check_version() {
+  require_version("cuDNN", LibraryVersion::of_number(static_cast<int>(cudnnGetVersion())), kLeast,
+                  "before which sums of attention's gradients were not cleared; or set device.kind = \"cpu\"");
+}
 
 bool are_aligned(std::initializer_list<const void*> pointers) {
   return std::all_of(pointers.begin(), pointers.end(),
@@ -38,7 +46,9 @@ struct CudnnAttention::Library {
   CudnnAttentionPlans plans;
 };
 
-CudnnAttention::CudnnAttention(bool deterministic) : library_(std::make_unique<Library>(deterministic)) {}
+CudnnAttention::CudnnAttention(bool deterministic) : library_(std::make_unique<Library>(deterministic)) {
+  check_version();
+}
 CudnnAttention::~CudnnAttention() = default;
 
 bool CudnnAttention::forward(cudaStream_t stream, const AttentionForwardArgs& args, Workspace& workspace) {

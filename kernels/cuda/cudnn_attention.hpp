@@ -20,6 +20,7 @@ namespace tenax::kernels::cuda {
 /// happen to finish.
 class CudnnAttention {
  public:
+  /// Loads cuDNN. Throws Error(rank) where it is missing, or older than 9.6.
   explicit CudnnAttention(bool deterministic);
   ~CudnnAttention();
   CudnnAttention(const CudnnAttention&) = delete;

@@ -11,6 +11,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
+  std::atomic<int> version = NCCL_VERSION(2, 99, 1);
   std::uint64_t ids = 0;
   std::map<std::uint64_t, std::shared_ptr<Clique>> cliques;
   std::vector<std::unique_ptr<ncclComm>> communicators;
@@ -47,12 +48,15 @@ ncclResult_t add_collective(ncclComm& nccl, cudaStream_t stream, const void* sou
 }
 
 }  // namespace
+
+void set_version(int code) { registry().version = code; }
+
 }  // namespace tenax::comm::fake_nccl
 
 using namespace tenax::comm::fake_nccl;
 
 ncclResult_t ncclGetVersion(int* version) {
-  *version = NCCL_VERSION(2, 99, 1);
+  *version = registry().version;
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t result) {

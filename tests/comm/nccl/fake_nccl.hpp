@@ -27,6 +27,9 @@ enum class Network { healthy, silent, faulty, broken };
 /// broken: it hangs, and NCCL's own call to ask about it fails, as on a device that has failed.
 void set_network(Network network);
 
+/// What ncclGetVersion says from now on.
+void set_version(int code);
+
 /// While it lives, aborts of the calling thread's communicators end their work, but do not return.
 class HeldAborts {
  public:

@@ -16,14 +16,16 @@ TEST(SharedGpu, names_the_first_two_ranks_that_share_one) {
 }
 
 TEST(SharedGpu, one_rank_without_keeps_all_from_it) {
-  EXPECT_EQ(obstacle({{"a", "0000:3b:00.0"}, {"b", ""}}), "rank 1 (b) has no GPU with NCCL");
+  EXPECT_EQ(obstacle({{"a", "0000:3b:00.0"}, {"b", "", "has no GPU"}}), "rank 1 (b) has no GPU");
 }
 
 TEST(SharedGpu, places_survive_their_text) {
-  for (const GpuAddress& address : {GpuAddress{"node 7, rack 2", "0000:3b:00.0"}, GpuAddress{"a", ""}}) {
+  for (const GpuAddress& address :
+       {GpuAddress{"node 7, rack 2", "0000:3b:00.0"}, GpuAddress{"a", "", "has no GPU"}}) {
     const GpuAddress back = gpu_address_of_text(to_text(address));
     EXPECT_EQ(back.host, address.host);
     EXPECT_EQ(back.bus_id, address.bus_id);
+    EXPECT_EQ(back.lack, address.lack);
   }
 }
 
