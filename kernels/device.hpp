@@ -93,7 +93,9 @@ class Stream {
   virtual void launch(Graph& graph);
 };
 
-/// Memory with an owner. Aligned to at least 64 bytes; contents are zero after allocation.
+/// Memory with an owner. Aligned to at least 64 bytes; contents are zero after allocation. Streams may
+/// still use it when its owner lets go of it: it is given back once they have passed what they were
+/// given before (Device::reclaim_memory).
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -152,11 +154,14 @@ class Device {
   /// ranks cannot share one.
   virtual std::string bus_id() const { return {}; }
   /// Optional: lets streams copy to and from these whole pages as they do with pinned_host; another
-  /// process may share them. Null where the device cannot: the caller then uses allocate(). Giving
-  /// the registration up waits for streams as freeing memory does; `memory` is let go of then, or,
-  /// if they are not through in time, never.
+  /// process may share them. Null where the device cannot: the caller then uses allocate(). When the
+  /// registration is given up, `memory` is let go of as a Buffer's is.
   virtual std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                           std::size_t bytes);
+  /// Optional: gives back memory that owners have let go of and streams are through with. Called
+  /// between steps, when no stream waits for another rank; memory that no stream was using when it
+  /// was let go of needs no such call.
+  virtual void reclaim_memory() {}
   /// Optional: a descriptor of this device memory (dmabuf) by which other devices of the host reach it, from its
   /// first byte on; the caller's, who closes it. −1 where the device, its driver or the kernel cannot.
   virtual int export_memory(const Buffer& buffer) {

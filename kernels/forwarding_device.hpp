@@ -33,6 +33,7 @@ class ForwardingDevice : public Interface {
                                                   std::size_t bytes) override {
     return inner_->register_host(std::move(memory), bytes);
   }
+  void reclaim_memory() override { inner_->reclaim_memory(); }
   int export_memory(const Buffer& buffer) override { return inner_->export_memory(buffer); }
   std::size_t scratch_bytes(const StepShape& shape) const override { return inner_->scratch_bytes(shape); }
   void push_range(const char* name) override { inner_->push_range(name); }

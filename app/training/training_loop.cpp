@@ -117,6 +117,7 @@ Verdict TrainingLoop::step() {
   parallel::Replica& replica = parts_.replica;
   const double turn_s = steady_now_s();
   if (!begin()) return Verdict::suspend;
+  parts_.device.reclaim_memory();
   const double begin_s = steady_now_s();
   observation_.begin_step(step_, watch_.wants_passes());
   if (parts_.injector) parts_.injector->begin_step(step_);

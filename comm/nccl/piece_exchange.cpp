@@ -68,7 +68,7 @@ Tensor PieceExchange::piece(const Tensor& tensor, int index) const {
   return tensor.part(begin, {piece_begin(tensor.size(), index + 1, group_.members().size()) - begin});
 }
 
-/// Work that was enqueued before may use the old buffer: freeing device memory waits for it.
+/// Work that was enqueued before may use the old buffer: the device keeps it until then.
 kernels::Buffer& PieceExchange::memory(std::unique_ptr<kernels::Buffer>& buffer, std::size_t bytes) {
   if (!buffer || buffer->bytes() < bytes) {
     buffer.reset();

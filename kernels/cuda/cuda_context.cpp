@@ -1,6 +1,8 @@
 #include "kernels/cuda/cuda_context.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/driver_calls.hpp"
@@ -39,9 +41,31 @@ std::string name_if_usable(int index) {
                                "; use more ranks, a smaller batch or model, or device.recompute");
 }
 
+/// How long a lack of memory, or the end, waits for what streams may still use.
+constexpr double kRestLimit_s = 5;
+
 bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
+}
+
+/// Marks behind what streams were given: of those that are not through. A device that is broken (every call fails) counts as
+/// through; its next user will say so.
+std::vector<OwnedEvent> marks_of_busy(const std::set<cudaStream_t>& streams) {
+  std::vector<OwnedEvent> marks;
+  for (const cudaStream_t stream : streams) {
+    if (is_capturing(stream) || cudaStreamQuery(stream) != cudaErrorNotReady)
+      continue;  // one runs nothing, and may not be asked
+    cudaEvent_t mark = nullptr;
+    if (cudaEventCreateWithFlags(&mark, cudaEventDisableTiming) != cudaSuccess) continue;
+    cudaEventRecord(marks.emplace_back(mark).get(), stream);
+  }
+  return marks;
+}
+
+bool are_passed(const std::vector<OwnedEvent>& marks) {
+  return std::none_of(marks.begin(), marks.end(),
+                      [](const OwnedEvent& mark) { return cudaEventQuery(mark.get()) == cudaErrorNotReady; });
 }
 
 }  // namespace
@@ -58,73 +82,90 @@ std::size_t CudaContext::free_bytes() const {
 
 void CudaContext::make_current() const { TENAX_CUDA_CHECK(cudaSetDevice(index_)); }
 
-void* CudaContext::allocate(std::size_t bytes) const {
+bool CudaContext::succeeds(const std::function<cudaError_t()>& allocate, cudaError_t& status) {
+  status = allocate();
+  if (status == cudaSuccess || releases_.count() == 0) return status == cudaSuccess;
+  cudaGetLastError();  // may be cured
+  static_cast<void>(releases_.collect_all(Deadline::after_s(kRestLimit_s)));
+  status = allocate();
+  return status == cudaSuccess;
+}
+
+void* CudaContext::allocate(std::size_t bytes) {
   make_current();
   void* memory = nullptr;
-  const cudaError_t status = cudaMalloc(&memory, bytes);
-  if (status != cudaSuccess)
+  cudaError_t status = cudaSuccess;
+  if (!succeeds([&] { return cudaMalloc(&memory, bytes); }, status))
     throw_no_memory(bytes, "on " + name_ + ", which has " + std::to_string(free_bytes()) + " free", status);
   return memory;
 }
 
-void* CudaContext::allocate_pinned(std::size_t bytes) const {
+void* CudaContext::allocate_pinned(std::size_t bytes) {
   make_current();
   void* memory = nullptr;
-  const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-  if (status != cudaSuccess) throw_no_memory(bytes, "pinned on this host", status);
+  cudaError_t status = cudaSuccess;
+  const auto allocate = [&] {
+    return cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+  };
+  if (!succeeds(allocate, status)) throw_no_memory(bytes, "pinned on this host", status);
   return memory;
 }
 
 void CudaContext::release(void* memory) noexcept {
-  if (streams_are_through()) cudaFree(memory);
+  defer([memory] { cudaFree(memory); });
 }
 
 void CudaContext::release_pinned(void* memory) noexcept {
-  if (streams_are_through()) cudaFreeHost(memory);
+  defer([memory] { cudaFreeHost(memory); });
 }
 
-bool CudaContext::pin(void* memory, std::size_t bytes) const {
+bool CudaContext::pin(void* memory, std::size_t bytes) {
   make_current();
-  if (cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped) == cudaSuccess)
-    return true;
+  cudaError_t status = cudaSuccess;
+  const auto pin = [&] {
+    return cudaHostRegister(memory, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+  };
+  if (succeeds(pin, status)) return true;
   cudaGetLastError();  // the caller knows another way
   return false;
 }
 
-bool CudaContext::unpin(void* memory) noexcept {
-  return streams_are_through() && cudaHostUnregister(memory) == cudaSuccess;
+void CudaContext::unpin(std::shared_ptr<std::byte> memory) noexcept {
+  defer([memory = std::move(memory)] { cudaHostUnregister(memory.get()); });
 }
 
 void CudaContext::add(cudaStream_t stream) {
-  OwnedEvent mark = create_event(cudaEventDisableTiming);
   const std::lock_guard lock(mutex_);
-  mark_of_stream_[stream] = std::move(mark);
+  streams_.insert(stream);
 }
 
 void CudaContext::remove(cudaStream_t stream) noexcept {
   const std::lock_guard lock(mutex_);
-  mark_of_stream_.erase(stream);
+  streams_.erase(stream);
 }
 
-// Nothing is thrown here: a device that is broken (every call fails) counts as through, and its next user
-// will say so.
-bool CudaContext::streams_are_through() noexcept {
-  if (given_up_ || cudaSetDevice(index_) != cudaSuccess) return false;
-  const Deadline deadline = Deadline::after_s(kRestLimit_s);
-  const std::lock_guard lock(mutex_);
-  for (const auto& [stream, mark] : mark_of_stream_) {
-    if (is_capturing(stream)) continue;  // runs nothing, and may not be asked
-    cudaEventRecord(mark.get(), stream);
-  }
-  for (const auto& [stream, mark] : mark_of_stream_) {
-    Backoff backoff;
-    while (cudaEventQuery(mark.get()) == cudaErrorNotReady) {
-      if (deadline.expired()) given_up_ = true;
-      if (given_up_) return false;
-      backoff.pause();
-    }
-  }
-  return true;
+// Nothing is thrown here.
+void CudaContext::defer(std::function<void()> free) noexcept {
+  if (cudaSetDevice(index_) != cudaSuccess) return;
+  std::unique_lock lock(mutex_);
+  const auto marks = std::make_shared<std::vector<OwnedEvent>>(marks_of_busy(streams_));
+  const bool is_captured = std::any_of(streams_.begin(), streams_.end(), is_capturing);
+  lock.unlock();
+  if (marks->empty() && !is_captured) return free();
+  releases_.add([marks] { return are_passed(*marks); }, std::move(free));
+}
+
+void CudaContext::reclaim() noexcept {
+  if (cudaSetDevice(index_) != cudaSuccess) return;
+  std::unique_lock lock(mutex_);
+  const bool is_captured = std::any_of(streams_.begin(), streams_.end(), is_capturing);
+  lock.unlock();
+  if (!is_captured) releases_.collect();
+}
+
+CudaContext::~CudaContext() {
+  if (cudaSetDevice(index_) == cudaSuccess)
+    static_cast<void>(releases_.collect_all(Deadline::after_s(kRestLimit_s)));
 }
 
 }  // namespace tenax::kernels::cuda

@@ -3,15 +3,16 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/event_clock.hpp"
+#include "kernels/deferred_releases.hpp"
 
 namespace tenax::kernels::cuda {
 
@@ -20,6 +21,10 @@ class CudaContext {
  public:
   /// Makes the device current, and refuses one for which this build has no kernels.
   explicit CudaContext(int index);
+  /// Waits for streams that use memory that was let go of, but not for ever.
+  ~CudaContext();
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
 
   int index() const { return index_; }
   const std::string& name() const { return name_; }  ///< "cuda 0 (NVIDIA H200, 139 GiB)"
@@ -31,35 +36,38 @@ class CudaContext {
   /// (some 50 ns).
   void make_current() const;
 
-  /// Device memory, its contents arbitrary. Throws Error(rank) naming the bytes asked for and those
-  /// that are free.
-  void* allocate(std::size_t bytes) const;
-  void* allocate_pinned(std::size_t bytes) const;
-  /// Waits for what all streams were given before, as cudaFree does, but not for ever: where a stream is not
-  /// through within kRestLimit_s (it waits for a flag that nobody will set), memory stays allocated from then
-  /// on; the process is about to end.
+  /// Device memory, its contents arbitrary. Where there is none it waits for what was let go of, for some
+  /// seconds. Throws Error(rank) naming the bytes asked for and those that are free.
+  void* allocate(std::size_t bytes);
+  void* allocate_pinned(std::size_t bytes);
+  /// Never wait. CUDA frees memory only once the whole device is idle, and holds the caller up until then: so
+  /// what a stream may still use (it may stand at a message until a failover ends that) is kept until
+  /// reclaim() finds the streams past all that they were given before.
   void release(void* memory) noexcept;
   void release_pinned(void* memory) noexcept;
   /// Pins pages that somebody else allocated; false where driver or system refuse.
-  bool pin(void* memory, std::size_t bytes) const;
-  /// As release(); false where the pages stay pinned.
-  bool unpin(void* memory) noexcept;
+  bool pin(void* memory, std::size_t bytes);
+  /// As release(): they are let go of then.
+  void unpin(std::shared_ptr<std::byte> memory) noexcept;
+  /// Frees what streams are through with. Not while one is captured.
+  void reclaim() noexcept;
 
   /// Streams say when they begin and end, so that release() knows whom to wait for.
   void add(cudaStream_t stream);
   void remove(cudaStream_t stream) noexcept;
 
  private:
-  bool streams_are_through() noexcept;
+  void defer(std::function<void()> free) noexcept;
+  /// Tries once more where there was no memory but some is still to be given back.
+  bool succeeds(const std::function<cudaError_t()>& allocate, cudaError_t& status);
 
-  static constexpr double kRestLimit_s = 5;
   int index_;
   std::string name_;
   DriverCalls driver_;
   EventClock clock_;
   std::mutex mutex_;
-  std::map<cudaStream_t, OwnedEvent> mark_of_stream_;
-  std::atomic<bool> given_up_ = false;
+  std::set<cudaStream_t> streams_;
+  DeferredReleases releases_;
 };
 
 }  // namespace tenax::kernels::cuda

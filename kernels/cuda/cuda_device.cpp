@@ -53,6 +53,7 @@ class CudaDevice final : public Device {
                                                   std::size_t bytes) override {
     return register_memory(context_, std::move(memory), bytes);
   }
+  void reclaim_memory() override { context_->reclaim(); }
   int export_memory(const Buffer& buffer) override { return cuda::export_memory(*context_, buffer); }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
   std::size_t scratch_bytes(const StepShape& shape) const override {

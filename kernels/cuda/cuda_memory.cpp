@@ -61,17 +61,14 @@ class PinnedBuffer final : public Buffer {
 class PinnedPages final : public HostRegistration {
  public:
   PinnedPages(std::shared_ptr<CudaContext> context, std::shared_ptr<std::byte> memory)
-      : context_(std::move(context)), memory_(std::make_unique<Pages>(std::move(memory))) {}
-  ~PinnedPages() override {
-    if (!context_->unpin(memory_->get())) static_cast<void>(memory_.release());  // copies may still run
-  }
+      : context_(std::move(context)), memory_(std::move(memory)) {}
+  ~PinnedPages() override { context_->unpin(std::move(memory_)); }
   PinnedPages(const PinnedPages&) = delete;
   PinnedPages& operator=(const PinnedPages&) = delete;
 
  private:
-  using Pages = std::shared_ptr<std::byte>;
   std::shared_ptr<CudaContext> context_;
-  std::unique_ptr<Pages> memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 }  // namespace

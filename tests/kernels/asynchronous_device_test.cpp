@@ -144,6 +144,28 @@ TEST_F(AsynchronousDevice, gives_up_a_wait_at_its_deadline_and_can_go_on) {
   stream->synchronize(soon());
 }
 
+TEST_F(AsynchronousDevice, lets_go_of_memory_without_waiting_and_keeps_it_while_a_stream_may_use_it) {
+  const auto flag = device->create_flag();
+  auto source = device->allocate(kBytes), pages = device->allocate(kBytes, MemoryKind::pinned_host);
+  const Tensor from = source->tensor(DType::f32, {kCount}), through = pages->tensor(DType::f32, {kCount});
+  fill_host(5.0F);
+  device->kernels().copy(*other, on_host, from);
+  other->synchronize(soon());
+  fill_host(0.0F);
+  stream->wait(*flag, 1);
+  device->kernels().copy(*stream, from, through);
+  device->kernels().copy(*stream, through, on_host);
+  source.reset();
+  pages.reset();
+  device->reclaim_memory();
+  const auto later = device->allocate(kBytes);
+  EXPECT_FALSE(host_is_full_of(5.0F));
+  flag->set(1);
+  stream->synchronize(soon());
+  EXPECT_TRUE(host_is_full_of(5.0F));
+  device->reclaim_memory();
+}
+
 TEST_F(AsynchronousDevice, tells_when_events_were_passed_on_the_hosts_clock) {
   constexpr double kSlack_s = 0.05;
   const auto first = device->create_event(), second = device->create_event();

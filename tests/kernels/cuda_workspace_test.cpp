@@ -32,7 +32,8 @@ namespace tenax::kernels::cuda {
 void throw_cuda(cudaError_t, const char* call) { throw Error(Scope::rank, call); }
 EventClock::EventClock(double anchor_life_s, double) : anchor_life_s_(anchor_life_s) {}
 CudaContext::CudaContext(int index) : index_(index) {}
-void* CudaContext::allocate(std::size_t bytes) const {
+CudaContext::~CudaContext() = default;
+void* CudaContext::allocate(std::size_t bytes) {
   device.bytes += bytes;
   return *device.memory.insert(std::malloc(1)).first;
 }

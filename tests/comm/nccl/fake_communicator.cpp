@@ -112,10 +112,7 @@ OnDevice::OnDevice(kernels::Device& device) {
   surroundings()->device = &device;
 }
 
-OnDevice::~OnDevice() {
-  surroundings()->device->allocate(1).reset();  // which waits for all streams
-  surroundings()->pinned.clear();
-}
+OnDevice::~OnDevice() { surroundings()->pinned.clear(); }
 
 void set_network(Network network) { surroundings()->network = network; }
 

@@ -28,6 +28,7 @@ class StandIn final : public Device {
                                                   std::size_t bytes) override {
     return options_.registers ? memory_.register_host(std::move(memory), bytes) : nullptr;
   }
+  void reclaim_memory() override { memory_.reclaim(); }
   int export_memory(const Buffer& buffer) override {
     return options_.exports ? memory_.export_memory(buffer) : -1;
   }
@@ -37,11 +38,11 @@ class StandIn final : public Device {
   Kernels& kernels() override { return kernels_; }
 
  private:
-  void drain();
+  std::function<bool()> mark();
 
   const StandInOptions options_;
   std::unique_ptr<Device> cpu_ = create_cpu_device();
-  StandInMemory memory_{*cpu_, [this] { drain(); }};
+  StandInMemory memory_{*cpu_, [this] { return mark(); }, options_.use};
   StandInKernels kernels_{cpu_->kernels(), memory_};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StreamQueue>> queues_;
@@ -56,11 +57,15 @@ std::unique_ptr<Stream> StandIn::create_stream() {
 }
 
 // Streams that are gone have run all they were given.
-void StandIn::drain() {
-  constexpr double kPatience_s = 120;
+std::function<bool()> StandIn::mark() {
   const std::lock_guard lock(mutex_);
   std::erase_if(queues_, [](const auto& queue) { return queue.use_count() == 1 && queue->is_empty(); });
-  for (const auto& queue : queues_) queue->wait_until_empty(Deadline::after_s(kPatience_s));
+  std::vector<std::function<bool()>> passed;
+  for (const auto& queue : queues_)
+    if (!queue->is_empty()) passed.push_back(queue->mark());
+  return [passed = std::move(passed)] {
+    return std::all_of(passed.begin(), passed.end(), [](const auto& is_passed) { return is_passed(); });
+  };
 }
 
 }  // namespace

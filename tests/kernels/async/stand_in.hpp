@@ -6,15 +6,22 @@
 // - Of the host's memory it reaches only what is pinned or registered; operations on other memory throw.
 // - What only streams and events put in order is not put in order by accident: a host thread learns nothing from a stream
 //   but through events, flags and synchronize(), so the thread sanitizer sees what is missing.
-// - Freeing memory waits for all streams, as cudaFree does.
+// - Memory that is let go of stays what it was until all streams have passed what they were given before.
 // - A stream that waits for two minutes ends the process.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "kernels/device.hpp"
 
 namespace tenax::kernels::test {
+
+/// Memory of a stand-in, bytes: what owners hold, and what they have let go of but streams may still use. Thread rule: any.
+struct StandInUse {
+  std::atomic<std::size_t> device = 0, pinned = 0;
+  std::size_t all() const { return device + pinned; }
+};
 
 struct StandInOptions {
   int jitter_us = 0;  ///< one op in eight starts up to this much later
@@ -22,6 +29,7 @@ struct StandInOptions {
   std::size_t memory_bytes = 0;  ///< what the device says to have; 0 = the host's
   bool registers = true;         ///< whether register_host() works
   bool exports = false;          ///< whether export_memory() works
+  StandInUse* use = nullptr;     ///< where memory is counted; outlives the device
 };
 
 /// kind() is cuda; all its ranks say to share one GPU.

@@ -12,11 +12,15 @@ namespace tenax::kernels::test {
 class StandInBuffer final : public Buffer {
  public:
   StandInBuffer(StandInMemory& owner, std::unique_ptr<FileBuffer> memory, void* address)
-      : owner_(owner), memory_(std::move(memory)), address_(address) {}
+      : owner_(owner), memory_(std::move(memory)), address_(address) {
+    owner_.count(MemoryKind::device, static_cast<std::ptrdiff_t>(bytes()));
+  }
   ~StandInBuffer() override {
-    owner_.drain_();
-    owner_.forget(address_);
-    munmap(address_, memory_->bytes() + 1);
+    owner_.let_go([&owner = owner_, memory = memory_, address = address_] {
+      owner.count(MemoryKind::device, -static_cast<std::ptrdiff_t>(memory->bytes()));
+      owner.forget(address);
+      munmap(address, memory->bytes() + 1);
+    });
   }
   StandInBuffer(const StandInBuffer&) = delete;
   StandInBuffer& operator=(const StandInBuffer&) = delete;
@@ -26,7 +30,7 @@ class StandInBuffer final : public Buffer {
 
  private:
   StandInMemory& owner_;
-  std::unique_ptr<FileBuffer> memory_;
+  std::shared_ptr<FileBuffer> memory_;
   void* address_;
 };
 
@@ -36,10 +40,13 @@ class ReachableBuffer final : public Buffer {
   ReachableBuffer(StandInMemory& owner, std::unique_ptr<Buffer> memory)
       : owner_(owner), memory_(std::move(memory)) {
     owner_.remember(memory_->data(), memory_->bytes(), memory_->data());
+    owner_.count(MemoryKind::pinned_host, static_cast<std::ptrdiff_t>(bytes()));
   }
   ~ReachableBuffer() override {
-    owner_.drain_();
-    owner_.forget(memory_->data());
+    owner_.let_go([&owner = owner_, memory = memory_] {
+      owner.count(MemoryKind::pinned_host, -static_cast<std::ptrdiff_t>(memory->bytes()));
+      owner.forget(memory->data());
+    });
   }
   ReachableBuffer(const ReachableBuffer&) = delete;
   ReachableBuffer& operator=(const ReachableBuffer&) = delete;
@@ -48,7 +55,7 @@ class ReachableBuffer final : public Buffer {
 
  private:
   StandInMemory& owner_;
-  std::unique_ptr<Buffer> memory_;
+  std::shared_ptr<Buffer> memory_;
 };
 
 class ReachablePages final : public HostRegistration {
@@ -58,8 +65,7 @@ class ReachablePages final : public HostRegistration {
     owner_.remember(memory_.get(), bytes, memory_.get());
   }
   ~ReachablePages() override {
-    owner_.drain_();
-    owner_.forget(memory_.get());
+    owner_.let_go([&owner = owner_, memory = memory_] { owner.forget(memory.get()); });
   }
   ReachablePages(const ReachablePages&) = delete;
   ReachablePages& operator=(const ReachablePages&) = delete;
@@ -85,6 +91,16 @@ std::unique_ptr<Buffer> StandInMemory::allocate(std::size_t bytes) {
   if (address == MAP_FAILED) throw Error(Scope::rank, "stand-in: no address space");
   remember(address, bytes, memory->data());
   return std::make_unique<StandInBuffer>(*this, std::move(memory), address);
+}
+
+// Asked at once too: what no stream uses goes now.
+void StandInMemory::let_go(std::function<void()> free) {
+  releases_.add(mark_(), std::move(free));
+  releases_.collect();
+}
+
+void StandInMemory::count(MemoryKind kind, std::ptrdiff_t bytes) {
+  if (use_) (kind == MemoryKind::device ? use_->device : use_->pinned) += static_cast<std::size_t>(bytes);
 }
 
 int StandInMemory::export_memory(const Buffer& buffer) {

@@ -75,13 +75,19 @@ void StreamQueue::push(Work work) {
 }
 
 bool StreamQueue::is_empty() const {
-  return done_.load(std::memory_order_acquire) >= pushed_.load(std::memory_order_relaxed);
+  return done_->load(std::memory_order_acquire) >= pushed_.load(std::memory_order_relaxed);
 }
 
 void StreamQueue::wait_until_empty(Deadline deadline) const {
   const std::uint64_t all = pushed_.load(std::memory_order_relaxed);
-  if (!wait_for([&] { return done_.load(std::memory_order_acquire) >= all; }, deadline))
+  if (!wait_for([&] { return done_->load(std::memory_order_acquire) >= all; }, deadline))
     throw Error(Scope::rank, "stand-in: a stream was not empty in time");
+}
+
+std::function<bool()> StreamQueue::mark() const {
+  return [done = done_, all = pushed_.load(std::memory_order_relaxed)] {
+    return done->load(std::memory_order_acquire) >= all;
+  };
 }
 
 // Nothing to do ends the thread.
@@ -93,7 +99,7 @@ void StreamQueue::run() {
     head_ = node;
     if (!node->work) return;
     perform(*node);
-    done_.store(taken + 1, std::memory_order_release);
+    done_->store(taken + 1, std::memory_order_release);
   }
 }
 

@@ -59,6 +59,8 @@ class StreamQueue {
   void push(Work work);
   bool is_empty() const;
   void wait_until_empty(Deadline deadline) const;
+  /// Tells from now on whether all that is there now has run.
+  std::function<bool()> mark() const;
 
  private:
   struct Node {
@@ -73,7 +75,8 @@ class StreamQueue {
   std::mt19937_64 random_;
   Node* head_;  // the stream's thread takes what comes after it
   Node* tail_;  // the caller appends to it
-  std::atomic<std::uint64_t> pushed_ = 0, done_ = 0;
+  std::atomic<std::uint64_t> pushed_ = 0;
+  std::shared_ptr<std::atomic<std::uint64_t>> done_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::thread thread_;
 };
 

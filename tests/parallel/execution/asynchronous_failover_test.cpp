@@ -102,6 +102,40 @@ TEST(AsynchronousFailover, delegates_and_a_path_that_breaks_give_the_bits_of_the
   }
 }
 
+/// A run whose direct path breaks: all that it made is let go of at the end.
+void fail_over(comm::World& world, kernels::Device& device) {
+  const int rank = world.rank();
+  const auto direct =
+      comm::create_staged_endpoint(world.split_endpoint(0, rank), device, {.deadline_s = kPatience_s});
+  std::atomic<int> left = rank == 0 ? 7 : 1 << 20;
+  BrittleLink brittle(direct->link(1 - rank), left);
+  FailoverRank stage(world, device, brittle, kPatience_s);
+  stage.train();
+  EXPECT_NE(stage.link().failure(), "");
+}
+
+// What stands at a message that another rank owes, for longer than anybody would wait, does not make the device forget what it
+// has to give back.
+TEST(AsynchronousFailover, memory_is_flat_over_fifty_of_them_though_a_stream_stands_at_each) {
+  comm::run_ranks(2, kPatience_s, [&](comm::World& world) {
+    kernels::test::StandInUse use;
+    const auto device = kernels::test::create_stand_in({.seed = 1, .use = &use});
+    const auto standing = device->create_stream();
+    const auto gate = device->create_flag();
+    std::size_t flat_bytes = 0;
+    for (std::uint32_t round = 1; round <= 50; ++round) {
+      standing->wait(*gate, round);
+      fail_over(world, *device);
+      EXPECT_GT(use.all(), flat_bytes) << "the stream may use it yet";
+      gate->set(round);
+      standing->synchronize(kernels::Deadline::after_s(kPatience_s));
+      device->reclaim_memory();
+      if (round == 1) flat_bytes = use.all();
+      EXPECT_EQ(use.all(), flat_bytes) << "after failover " << round;
+    }
+  });
+}
+
 /// Over a direct path that the device waits for itself (delegates stand for it). The second stage's device is held until the
 /// first one's has got an op that waits for a gradient; then `left` of the first one's end becomes what is given.
 Outcomes train_while_held(int left_then) {
