@@ -1,4 +1,4 @@
-# In a guest with two links: four stages train over soft RDMA, bit for bit as over TCP, whatever becomes of a link.
+# In a guest with two links: four stages train over soft RDMA, bit for bit as over TCP, whatever becomes of the links.
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 
 # train NAME override …: becomes the run, with its output in NAME.log.
@@ -6,28 +6,41 @@ train() { exec mpirun -q -n 4 "$TENAX" "$TENAX_SOURCE/tests/verbs/train.toml" ru
 steps_of() { cat "runs/$1/metrics.jsonl" 2>/dev/null | wc -l; }
 weights_of() { h5dump -A "$(echo "runs/$1"/checkpoints/step-*.h5)" | grep -A 6 checksum; }
 
-# told WHAT PATTERN …: soon each pattern has a line among the events that came since the last call.
-seen=0
+# begin NAME override …: the run, in the background, takes its first step; $name, $run.
+begin() {
+  name=$1 seen=0
+  (train "$@") &
+  run=$!
+  within 90 begins || { cat "$name.log"; fail "the run $name does not begin"; }
+}
+begins() { [ "$(steps_of "$name")" -gt 0 ]; }
+# told WHAT PATTERN …: soon each pattern has a line among the run's events that came since the last call.
 told() {
   local what=$1 pattern
   shift
   for pattern in "$@"; do
-    within 30 has_event "$pattern" || { cat rdma.log runs/rdma/events.jsonl; fail "$what: no event '$pattern'"; }
+    within 30 has_event "$pattern" || { cat "$name.log" "runs/$name/events.jsonl"; fail "$what: no event '$pattern'"; }
   done
-  seen=$(wc -l <runs/rdma/events.jsonl)
-  ok "$what, at step $(steps_of rdma)"
+  seen=$(wc -l <"runs/$name/events.jsonl")
+  ok "$what, at step $(steps_of "$name")"
 }
-has_event() { tail -n +$((seen + 1)) runs/rdma/events.jsonl | grep -qE "$1"; }
+has_event() { tail -n +$((seen + 1)) "runs/$name/events.jsonl" | grep -qE "$1"; }
 port() { echo "\"event\": \"port\", .*\"port\": \"$1:1\", \"state\": \"$2\""; }
 reroute() {  # FROM TO REASON: of one link's ports to the other's
   local pair='"verbs rxe_a%d:1 - rxe_b%d:1"'
   printf "\"event\": \"reroute\", .*\"ranks\": \\[0, 1\\], \"from\": $pair, \"to\": $pair, \"reason\": \"$3\"" "$1" "$1" "$2" "$2"
 }
-begins() { [ "$(steps_of rdma)" -gt 0 ]; }
+# ends_as_tcp: the run ends, and was what the run over TCP is.
+ends_as_tcp() {
+  wait $run || { cat "$name.log"; fail "the run $name"; }
+  steps=$(steps_of "$name")
+  [ -e runs/tcp ] || (train tcp comm.transport=tcp run.train_steps="$steps") || { cat tcp.log; fail "the run over TCP"; }
+  claim "losses and norms of $steps steps are those over TCP" "$RUN_CHECK" same runs/tcp/metrics.jsonl "runs/$name/metrics.jsonl"
+  claim "there are sums of a checkpoint" grep -q checksum <(weights_of "$name")
+  claim "they are those over TCP" cmp <(weights_of tcp) <(weights_of "$name")
+}
 
-(train rdma comm.transport=verbs run.train_steps=10000) &
-run=$!
-within 90 begins || { cat rdma.log; fail "the run over RDMA does not begin"; }
+begin rdma comm.transport=verbs run.train_steps=10000
 claim "the ports are told" grep -qF 'comm     verbs over rxe_a0:1, rxe_a1:1, rxe_b0:1, rxe_b1:1 (RoCE v2, MTU 4096)' rdma.log
 told "a run begins" '"event": "start".*"transport": \{"kind": "verbs", "ports": \["rxe_a0:1", .*\], "reason": null\}'
 ip link set a0 down
@@ -42,9 +55,19 @@ rdma link delete rxe_a0 &
 told "a device is gone" "$(port rxe_a0 lost)" "$(reroute 0 1 '(device_lost|port_down)')"
 claim "all of it within 40 steps" [ "$(steps_of rdma)" -le 40 ]
 kill -USR1 $run
-wait $run || { cat rdma.log; fail "the run over RDMA"; }
-steps=$(steps_of rdma)
-(train tcp comm.transport=tcp run.train_steps="$steps") || { cat tcp.log; fail "the run over TCP"; }
-claim "losses and norms of $steps steps are those over TCP" "$RUN_CHECK" same runs/tcp/metrics.jsonl runs/rdma/metrics.jsonl
-claim "there are sums of a checkpoint" grep -q checksum <(weights_of rdma)
-claim "they are those over TCP" cmp <(weights_of tcp) <(weights_of rdma)
+ends_as_tcp
+
+# All ways of "auto": shared memory is cut, RDMA comes next, and TCP where both links are down.
+within 10 rdma link add rxe_a0 type rxe netdev a0 || fail "the device does not come back"
+cut=()
+for stage in 0 1 2; do
+  cut+=("inject.$stage.kind=link_down" "inject.$stage.stages=[$stage, $((stage + 1))]" "inject.$stage.path=shm")
+done
+begin auto comm.transport=auto run.train_steps="$steps" "${cut[@]}"
+ip link set a0 down
+ip link set a1 down
+told "both links are down" '"event": "reroute", .*"to": "tcp", "reason": "(peer_)?port_down"'
+link_up a 0
+link_up a 1
+told "they have healed" '"event": "reroute", .*"from": "tcp", "to": "verbs [^"]*", "reason": "healed"'
+ends_as_tcp
