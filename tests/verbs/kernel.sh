@@ -10,6 +10,7 @@
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 directory=$1
+PATH=$PATH:/usr/sbin:/sbin  # modprobe and depmod need no rights here
 boot_modules=(virtio_pci 9pnet_virtio 9p overlay)
 
 cannot() { echo "$*" >&2; exit 1; }
