@@ -12,18 +12,39 @@ namespace tenax::io {
 
 static_assert(std::endian::native == std::endian::little, "checkpoints are written as memory holds them");
 
-std::uint64_t checksum_of_words(const void* words, std::int64_t count, std::int64_t first_index) {
-  const auto* const bytes = static_cast<const unsigned char*>(words);
-  const auto first = static_cast<std::uint64_t>(first_index);
-  const auto n = static_cast<std::uint64_t>(count);
+namespace {
+
+// Plain and branch-free: the compiler vectorises it.
+[[gnu::always_inline]] inline std::uint64_t sum_of_words(const unsigned char* bytes, std::uint64_t count,
+                                                         std::uint64_t first) {
   std::uint64_t sum = 0;
-  // Plain and branch-free: the compiler vectorises it.
-  for (std::uint64_t i = 0; i < n; ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     std::uint32_t word;
     std::memcpy(&word, bytes + 4 * i, 4);
     sum += kernels::mixed((first + i) * 0x9E3779B97F4A7C15U ^ word);
   }
   return sum;
+}
+
+#if defined(__x86_64__)
+// AVX-512 multiplies 64-bit words, which makes it four times as fast. Chosen as the program runs, so that it runs everywhere.
+[[gnu::target("avx512f,avx512dq,prefer-vector-width=512")]] std::uint64_t sum_of_words_avx512(
+    const unsigned char* bytes, std::uint64_t count, std::uint64_t first) {
+  return sum_of_words(bytes, count, first);
+}
+bool has_avx512() { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"); }
+#endif
+
+}  // namespace
+
+std::uint64_t checksum_of_words(const void* words, std::int64_t count, std::int64_t first_index) {
+  const auto* const bytes = static_cast<const unsigned char*>(words);
+  const auto first = static_cast<std::uint64_t>(first_index), n = static_cast<std::uint64_t>(count);
+#if defined(__x86_64__)
+  static const bool is_wide = has_avx512();
+  if (is_wide) return sum_of_words_avx512(bytes, n, first);
+#endif
+  return sum_of_words(bytes, n, first);
 }
 
 std::uint64_t checksum_of_bytes(std::span<const std::byte> bytes, std::int64_t first_byte) {

@@ -36,6 +36,15 @@ TEST(Checksum, of_pieces_in_any_order_adds_up_to_that_of_the_whole) {
   EXPECT_EQ(sum, sum_of(words));
 }
 
+// Alone, a word is summed without vectors.
+TEST(Checksum, of_single_words_adds_up_to_that_of_the_whole) {
+  const auto words = some_words(1001);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    sum += checksum_of_words(&words[i], 1, static_cast<std::int64_t>(i));
+  EXPECT_EQ(sum, sum_of(words));
+}
+
 TEST(Checksum, changes_with_every_single_bit) {
   auto words = some_words(257);
   const std::uint64_t before = sum_of(words);
