@@ -4,21 +4,27 @@
 
 #include <deque>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "app/launch/host_pool.hpp"
 #include "app/launch/restart_policy.hpp"
 #include "app/simulation/random_times.hpp"
 #include "app/simulation/simulated_event.hpp"
 
 namespace tenax::app {
 
-/// Used by one thread. A place on which a host fails is repaired as a whole. A failure that comes meanwhile takes effect
-/// after it: each costs a repair, as FT-HSDP calculates (section 6.1). A spare place holds a replica that is started and
-/// idle: it takes a lost one's part at once (`replicas.warm_spares`).
+/// Used by one thread. Who goes where is decided by HostPool, to which a place is a host with one slot. A place on which a host
+/// fails is repaired as a whole. A failure that comes meanwhile takes effect after it: each costs a repair, as FT-HSDP
+/// calculates (section 6.1). Each spare place holds a replica that is started and idle: it takes a lost one's part at once
+/// (`replicas.warm_spares`).
 class SimulatedPlaces {
  public:
   struct Options {
     int replicas = 1, spares = 0;
+    std::vector<std::string> zones =
+        {};  ///< each that of an equal part of the places; empty: all are near each other
     RestartPolicy::Options restart;
     double repair_s = 0;                   ///< mean; 0: none takes any time
     bool is_regular = false;               ///< each repair takes that long; else it is random
@@ -28,7 +34,9 @@ class SimulatedPlaces {
   SimulatedPlaces(const Options& options, RandomTimes& random, SimulatedQueue& queue);
 
   int count() const { return static_cast<int>(states_.size()); }
-  int place_of(int replica) const { return place_of_replica_[static_cast<std::size_t>(replica)]; }
+  /// Where it is, or starts next.
+  int place_of(int replica) const { return number_of(hosts_.hosts_of(replica)); }
+  const std::string& zone_of(int replica) const { return hosts_.zone_of(replica); }
 
   /// A host of the place fails. Returns the replica that this ends; nothing where there is none.
   std::optional<int> on_failure(int place, double now_s);
@@ -44,25 +52,29 @@ class SimulatedPlaces {
 
  private:
   struct State {
-    int replica = -1;  ///< there; −1: none
     bool is_broken = false;
     int waiting_failures = 0;
+    double ready_s = 0;  ///< a spare that is there has started by then
   };
+  static int number_of(const std::vector<HostSlots>& place) { return std::stoi(place.front().host); }
   State& at(int place) { return states_[static_cast<std::size_t>(place)]; }
   void repair(int place, double now_s);
-  void seek_place(int replica, double now_s);
-  void put(int replica, int place, double ready_s);
-  int free_place() const;
+  void put_spare(int spare);
+  std::set<int> ready_spares() const;
+  bool call_spare(int replica, double now_s);
+  void start(int replica, double ready_s);
 
   Options options_;
   RandomTimes& random_;
   SimulatedQueue& queue_;
-  std::vector<State> states_;            // by place
-  std::vector<int> place_of_replica_;    // −1: none
+  HostPool hosts_;
+  std::vector<State> states_;  // by place
+  std::vector<int> place_of_spare_;
   std::vector<RestartPolicy> policies_;  // by replica
   std::vector<double> not_before_s_;     // by replica: as its policy says
   std::vector<std::int64_t> starts_;     // by replica: so many were planned
-  std::deque<int> waiting_;              // replicas without a place
+  std::set<int> given_up_;               // replicas
+  std::deque<int> waiting_;              // replicas whose places are broken
 };
 
 }  // namespace tenax::app

@@ -8,12 +8,8 @@ namespace tenax::app {
 
 namespace {
 
-const std::string& zone_of_place(const SimulationOptions& options, int place) {
-  const auto places = static_cast<std::size_t>(options.replicas + options.spares);
-  return options.zones[static_cast<std::size_t>(place) * options.zones.size() / places];
-}
-
-resilience::MembershipOptions membership_options(const SimulationOptions& options) {
+resilience::MembershipOptions membership_options(const SimulationOptions& options,
+                                                 const SimulatedPlaces& places) {
   resilience::MembershipOptions membership;
   membership.replicas = options.replicas;
   membership.min_replicas = options.min_replicas;
@@ -21,13 +17,14 @@ resilience::MembershipOptions membership_options(const SimulationOptions& option
   membership.train_steps = std::numeric_limits<std::int64_t>::max();
   membership.dead_s = options.costs.dead_s;
   for (int replica = 0; !options.zones.empty() && replica < options.replicas; ++replica)
-    membership.zones.push_back(zone_of_place(options, replica));
+    membership.zones.push_back(places.zone_of(replica));
   return membership;
 }
 
 SimulatedPlaces::Options place_options(const SimulationOptions& options) {
   return {.replicas = options.replicas,
           .spares = options.spares,
+          .zones = options.zones,
           .restart = options.restart,
           .repair_s = options.repair_s,
           .is_regular = options.is_regular,
@@ -44,7 +41,7 @@ SimulatedRun::SimulatedRun(const SimulationOptions& options, std::uint64_t seed)
       places_(place_options(options_), random_, queue_),
       members_(options_, queue_),
       absent_since_s_(static_cast<std::size_t>(options_.replicas), 0),
-      service_(membership_options(options_), {}, 0),
+      service_(membership_options(options_, places_), {}, 0),
       account_({.begin_s = 0, .replicas = options_.replicas, .global_batch = options_.samples.global_batch}) {
   if (options_.failure_s > 0) plan_failure();
   for (int replica = 0; options_.slow.between_s > 0 && replica < options_.replicas; ++replica)
@@ -94,8 +91,7 @@ void SimulatedRun::happen(const Event& event) {
 void SimulatedRun::start(const Event& event) {
   if (!places_.is_next_start(event.subject, event.token)) return;
   const resilience::ReplicaId id = members_.start(event.subject, now_s_);
-  if (!options_.zones.empty())
-    service_.on_zone(id.replica, zone_of_place(options_, places_.place_of(id.replica)));
+  if (!options_.zones.empty()) service_.on_zone(id.replica, places_.zone_of(id.replica));
   service_.on_started(id, now_s_);
   drain();
 }

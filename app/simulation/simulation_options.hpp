@@ -27,8 +27,7 @@ struct SimulationOptions {
   double checkpoint_every_s = 1800;   ///< 0: in every step
   std::int64_t evaluation_steps = 0;  ///< one evaluation in so many steps; 0: there are none
   RestartPolicy::Options restart;
-  /// Of hosts; each is that of an equal part of the places. Empty: all are near each other.
-  std::vector<std::string> zones = {};
+  std::vector<std::string> zones = {};  ///< of places (SimulatedPlaces)
   SimulatedCosts costs;
 };
 

@@ -8,9 +8,10 @@ namespace {
 
 class Places : public ::testing::Test {
  protected:
-  SimulatedPlaces make(int spares, int limit = 5) {
+  SimulatedPlaces make(int spares, int limit = 5, std::vector<std::string> zones = {}) {
     SimulatedPlaces places({.replicas = 2,
                             .spares = spares,
+                            .zones = std::move(zones),
                             .restart = {.delay_s = 0, .limit = limit},
                             .repair_s = 100,
                             .is_regular = true,
@@ -55,6 +56,30 @@ TEST_F(Places, give_a_lost_replica_the_spare_one_at_once) {
   EXPECT_EQ(start.time_s, 12);
   EXPECT_EQ(places.place_of(0), 2);
   EXPECT_EQ(places.on_failure(0, 13), std::nullopt);
+}
+
+// As HostPool chooses: place 0 is in the first zone, as spare place 2; place 1 in the second, as spare place 3.
+TEST_F(Places, give_a_lost_replica_a_spare_one_of_its_zone) {
+  SimulatedPlaces places = make(2, 5, {"x", "y", "x", "y"});
+  places.on_failure(1, 10);
+  places.on_lost(1, 11);
+  EXPECT_EQ(next_start(places).time_s, 12);
+  EXPECT_EQ(places.place_of(1), 3);
+  EXPECT_EQ(places.zone_of(1), "y");
+}
+
+// Its old place is the next spare, once it is repaired and what is idle there has started.
+TEST_F(Places, make_a_repaired_place_a_spare_one) {
+  SimulatedPlaces places = make(1);
+  places.on_failure(0, 10);
+  places.on_lost(0, 11);
+  next_start(places);
+  places.on_failure(1, 50);
+  places.on_lost(1, 51);
+  const auto start = next_start(places);  // at 110 place 0 is repaired, at 150 place 1
+  EXPECT_EQ(start.subject, 1);
+  EXPECT_EQ(start.time_s, 110 + 7 + 1);
+  EXPECT_EQ(places.place_of(1), 0);
 }
 
 TEST_F(Places, repair_once_for_each_failure) {
