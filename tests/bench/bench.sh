@@ -24,6 +24,15 @@ prepare_bench() {
   done
 }
 
+# tinyshakespeare: the checkout's neighbour, or carried in the repository's root.
+shakespeare() {
+  local file
+  for file in "$tenax_root"/{../shared/data,shared/data,.data}/tinyshakespeare.txt; do
+    [ -e "$file" ] && { echo "$file"; return; }
+  done
+  die "tinyshakespeare.txt is not there: carry it as .data/tinyshakespeare.txt"
+}
+
 median() { sort -g | awk '{ value[NR] = $1 } END { print (value[int((NR + 1) / 2)] + value[int(NR / 2) + 1]) / 2 }'; }
 
 # Per cent of all cores that are busy right now.

@@ -52,6 +52,7 @@ storm.heartbeats_percent           <= 5      of a core, the leader's, of 8192 ra
 hangs.first_percent                >= 98     of live hangs, the rank named first is the one that hangs (ft-hsdp: 97.8)
 hangs.not_named                    <= 0      nor second or third
 recorder.percent                   <= 0.3    of a step
+shrink.off_percent                 <= 1      validation loss beside an undisturbed run of as many tokens (ft-hsdp, section 6.2), each run
 failslow.cases_missed              <= 0      seeded faults that were not told, told late, or as another component
 failslow.cases_unhealed            <= 0      found, but healing was not told
 failslow.quiet_events              <= 0      told of runs without a fault

@@ -107,19 +107,10 @@ do_nccl() {
   return $failed
 }
 
-# tinyshakespeare: the checkout's neighbour, or carried in the repository's root.
-curve_text() {
-  local file
-  for file in "$tenax_root"/{../shared/data,shared/data,.data}/tinyshakespeare.txt; do
-    [ -e "$file" ] && { echo "$file"; return; }
-  done
-  die "tinyshakespeare.txt is not there: carry it as .data/tinyshakespeare.txt"
-}
-
 # The loss of each step, smoothed over 50, of both types.
 do_curve() {
   local dtype text
-  text=$(curve_text) || exit 1
+  text=$(shakespeare) || exit 1
   for dtype in fp32 bf16; do
     rm -rf "$bench_work/curve-$dtype"
     mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" data.train="$text" run.output_dir="$bench_work/curve-$dtype" \
