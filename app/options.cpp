@@ -111,6 +111,7 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
   if (replicas == 1 && deck.mitigate.strategies.has(io::Mitigation::microbatches))
     request.most_microbatches = most_microbatches(request.microbatches, request.grid.data);
   request.has_peers = replicas > 1;
+  request.offloads_optimizer = deck.device.offload_optimizer;
   request.replicas = replicas;
   request.gradient_wire_bytes = deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? 2 : 4;
   request.policy = &policy_of(deck);

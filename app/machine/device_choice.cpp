@@ -26,6 +26,7 @@ void check_keys_of_cpu(const io::Deck& deck, const std::string& reason) {
   };
   refuse(deck.device.stochastic_rounding, "stochastic_rounding");
   refuse(deck.device.cuda_graph, "cuda_graph");
+  refuse(deck.device.offload_optimizer, "offload_optimizer");
 }
 
 DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,

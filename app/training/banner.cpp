@@ -119,8 +119,9 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
   if (spare > 0) text += ", kept for a change of places " + bytes_text(static_cast<double>(spare));
   text += "\n";
   if (largest->host_state > 0)
-    text += format("         and %s of host memory that checkpoints are written from\n",
-                   bytes_text(static_cast<double>(largest->host_state)).c_str());
+    text += format("         and %s of host memory that checkpoints are written from%s\n",
+                   bytes_text(static_cast<double>(largest->host_state)).c_str(),
+                   layout.offloads_optimizer ? " and the optimizer's state is kept in" : "");
   if (largest->host_activations > 0)
     text += format("         and up to %s of host memory for activations that the device has no room for\n",
                    bytes_text(static_cast<double>(largest->host_activations)).c_str());

@@ -98,7 +98,7 @@ struct VerbsSection {
 
 struct DeviceSection {
   Choice<DeviceKind> kind = DeviceKind::automatic;
-  bool deterministic = true, stochastic_rounding = false, cuda_graph = false;
+  bool deterministic = true, stochastic_rounding = false, cuda_graph = false, offload_optimizer = false;
   Choice<Recompute> recompute = Recompute::none;
   // The emulated device's alone. Times are of one microbatch: one number, or one per stage.
   std::vector<double> forward_ms, backward_input_ms, backward_weight_ms;

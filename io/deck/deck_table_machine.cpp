@@ -69,6 +69,11 @@ void add_device(Keys& keys) {
          "Activations that are computed again in the backward pass instead of kept: less memory, more time.");
   device("cuda_graph", &S::cuda_graph,
          "CUDA, one rank: a step, from its passes to AdamW, is captured once and launched as one graph.");
+  device("offload_optimizer", &S::offload_optimizer,
+         "CUDA: master weights and moments are kept in pinned memory of the host, and come to the GPU for "
+         "each update, "
+         "bucket by bucket: the same bits, in 12 bytes a weight less (bf16, AdamW). Ranks then keep their "
+         "places.");
   const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
     return device(name, member, "Emulated: " + sentence).of_kinds({"emulated"});
   };

@@ -25,10 +25,10 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
     stage_ =
         std::make_unique<model::GptStage>(layout_.config, span_, *tensor_group_, context.device, *stream_);
     if (options.before) stage_->share_memory(*options.before->stage_);
-    state_ = std::make_unique<TrainingState>(stage_->parameters(), layout_.config.compute_dtype,
-                                             *layout_.optimizer, *data_group_, *embedding_group_,
-                                             context.device, *stream_, sum_memory_of(layout_),
-                                             state_memory(options, context.device));
+    state_ = std::make_unique<TrainingState>(
+        stage_->parameters(), layout_.config.compute_dtype, *layout_.optimizer, *data_group_,
+        *embedding_group_, context.device, *stream_, sum_memory_of(layout_),
+        state_memory(options, context.device), optimizer_home_of(layout_));
     mirror_ = std::make_unique<StateMirror>(*state_, context.device, *stream_,
                                             stays(options.before) ? options.before->mirror_.get() : nullptr);
     stage_->bind(state_->weights(), state_->gradients());
@@ -96,6 +96,7 @@ void GptReplica::passes(const StepBatch& batch, const kernels::UpdateRule& rule,
 
 void GptReplica::run_passes(int microbatches, ScheduleObserver* observer) {
   reducer_->begin_step();
+  state_->fetch_ahead();
   const auto ready = [this](int begin, int end) { reducer_->rows_ready(begin, end); };
   if (microbatches > 0) return pipeline_->train(ready, observer);
   state_->zero_gradients();

@@ -146,11 +146,16 @@ Layout begin_layout(const LayoutRequest& request) {
   layout.most_microbatches = request.most();
   layout.fails_over = request.fails_over;
   layout.has_peers = request.has_peers;
+  layout.offloads_optimizer = request.offloads_optimizer;
   return layout;
 }
 
 SumMemory sum_memory_of(const Layout& layout) {
   return layout.has_peers ? SumMemory::apart : SumMemory::in_place;
+}
+
+OptimizerHome optimizer_home_of(const Layout& layout) {
+  return layout.offloads_optimizer ? OptimizerHome::host : OptimizerHome::device;
 }
 
 PipelineSchedule plan_schedule(const Layout& layout, int microbatches) {

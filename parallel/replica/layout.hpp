@@ -39,6 +39,7 @@ struct LayoutRequest {
   std::vector<std::int64_t> activation_limit;
   bool fails_over = false;               ///< Layout::fails_over
   bool has_peers = false;                ///< Layout::has_peers
+  bool offloads_optimizer = false;       ///< Layout::offloads_optimizer
   int replicas = 1;                      ///< over which gradients are summed
   std::int64_t gradient_wire_bytes = 4;  ///< of one element on its way between replicas
   std::optional<EmulatedLoad> emulated;
@@ -91,7 +92,8 @@ struct RankMemory {
   std::size_t workspace = 0;    ///< within operations, and tests of the device; taken before the first step
   int slots = 0;
   std::size_t host_activations = 0;  ///< pinned memory for the others; not of the device
-  std::size_t host_state = 0;        ///< pinned memory that checkpoints are written from; not of the device
+  /// Pinned memory that checkpoints are written from, and the home of an optimizer that is not the device's.
+  std::size_t host_state = 0;
   std::size_t total() const { return state.total() + activations + scratch + workspace; }
 };
 
@@ -107,9 +109,10 @@ struct Layout {
   const SchedulePolicy* policy = nullptr;
   GridShape grid;
   model::MicrobatchShape microbatch;
-  int most_microbatches = 1;  ///< of a pipeline in any step
-  bool fails_over = false;    ///< a direct path that breaks is left for the delegates
-  bool has_peers = false;     ///< there are other replicas, over which gradients are summed too
+  int most_microbatches = 1;        ///< of a pipeline in any step
+  bool fails_over = false;          ///< a direct path that breaks is left for the delegates
+  bool has_peers = false;           ///< there are other replicas, over which gradients are summed too
+  bool offloads_optimizer = false;  ///< its home is the host's memory; ranks then keep their places
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< per rank of the stage
   bool has_data = true;                           ///< false: the emulated device's
@@ -125,6 +128,7 @@ struct Layout {
 Layout begin_layout(const LayoutRequest& request);
 
 SumMemory sum_memory_of(const Layout& layout);
+OptimizerHome optimizer_home_of(const Layout& layout);
 
 /// The schedule for healthy links of steps that have `microbatches` a pipeline, between 1 and
 /// layout.most_microbatches. Equal on every rank.

@@ -38,11 +38,15 @@ StageNeeds stage_needs(const Layout& layout, const model::StageSpan& span, const
                        const MemoryRoom& room) {
   const kernels::DType compute = layout.config.compute_dtype;
   const Optimizer& optimizer = *layout.optimizer;
-  return {TrainingState::plan_memory(shards, compute, optimizer, sum_memory_of(layout)),
-          model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
-          room.workspace_bytes(step_shape(layout, span)) + room.probe_bytes,
-          room.host > 0 ? StateMirror::plan_bytes(shards, compute, optimizer) : 0,
-          room_for_kept(layout, span)};
+  StageNeeds needs{TrainingState::plan_memory(shards, compute, optimizer, sum_memory_of(layout)),
+                   model::StageMemory::plan(layout.config, span, layout.grid.tensor, layout.microbatch),
+                   room.workspace_bytes(step_shape(layout, span)) + room.probe_bytes,
+                   room.host > 0 ? StateMirror::plan_bytes(shards, compute, optimizer) : 0,
+                   room_for_kept(layout, span)};
+  if (!layout.offloads_optimizer) return needs;
+  needs.host_state += needs.state.optimizer;
+  needs.state.optimizer = TrainingState::plan_offload(shards, compute, optimizer);
+  return needs;
 }
 
 std::size_t message_bytes(const Layout& layout) {

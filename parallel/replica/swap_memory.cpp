@@ -57,12 +57,14 @@ StateMemory largest_state(const Layout& layout) {
 }
 
 std::size_t spare_bytes(const Layout& layout) {
-  const bool is_kept = layout.has_data && layout.grid.pipeline > 1 && !layout.has_peers;
+  const bool is_kept =
+      layout.has_data && layout.grid.pipeline > 1 && !layout.has_peers && !layout.offloads_optimizer;
   return is_kept ? largest_state(layout).optimizer : 0;
 }
 
 std::optional<std::size_t> swap_bytes(const Layout& layout, const MemoryRoom& room) {
   if (!layout.has_data) return 0;
+  if (layout.offloads_optimizer) return {};
   std::size_t most = 0;
   for (std::size_t now = 0; now < layout.memory_of_stage.size(); ++now)
     for (std::size_t next = 0; next < layout.memory_of_stage.size(); ++next) {

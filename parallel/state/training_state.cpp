@@ -57,7 +57,7 @@ StateMemory TrainingState::plan_memory(const ShardMap& shards, DType compute_dty
 TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, const Optimizer& optimizer,
                              comm::Communicator& data_group, comm::Communicator& embedding_group,
                              kernels::Device& device, kernels::Stream& stream, SumMemory sum_memory,
-                             const StateBuffers& given)
+                             const StateBuffers& given, OptimizerHome home)
     : table_(table),
       optimizer_(optimizer),
       data_group_(data_group),
@@ -74,7 +74,9 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   gradient_memory_ = sum_memory == SumMemory::in_place
                          ? given_or_new(given.gradients, device, memory.gradients)
                          : allocate_pieces(device, memory.gradients);
-  optimizer_memory_ = given_or_new(given.optimizer, device, memory.optimizer);
+  const bool is_home = home == OptimizerHome::device;
+  optimizer_memory_ = is_home ? given_or_new(given.optimizer, device, memory.optimizer)
+                              : device.allocate(memory.optimizer, kernels::MemoryKind::pinned_host);
   spare_memory_ = given.spare;
   weights_ = weight_memory_->tensor(compute_dtype, {whole});
   gradients_ = gradient_memory_->tensor(sums, {whole});
@@ -92,6 +94,31 @@ TrainingState::TrainingState(model::ParameterTable& table, DType compute_dtype, 
   coefficients_ = coefficient_memory_->tensor(sums, {kernels::kUpdateCoefficients});
   collect_owned();
   collect_stretches();
+  if (!is_home) offload_ = std::make_unique<OffloadedOptimizer>(device, stream, homes());
+}
+
+std::size_t TrainingState::plan_offload(const ShardMap& shards, DType compute_dtype,
+                                        const Optimizer& optimizer) {
+  std::int64_t most = 0;
+  for (const Bucket& bucket : shards.buckets()) most = std::max(most, shards.owned_piece(bucket, 0).count);
+  const std::size_t masters =
+      has_separate_master(compute_dtype) ? bytes_of(kernels::accumulation_of(compute_dtype)) : 0;
+  return OffloadedOptimizer::device_bytes(
+      shards.buckets().size(),
+      static_cast<std::size_t>(most) * (optimizer.bytes_per_weight(compute_dtype) + masters));
+}
+
+// Moments, then masters.
+std::vector<std::vector<Tensor>> TrainingState::homes() const {
+  std::vector<Tensor> shards = moment_shards_;
+  if (master_shard_) shards.push_back(master_shard_);
+  std::vector<std::vector<Tensor>> homes;
+  for (const Bucket& bucket : shards_.buckets()) {
+    const OwnedPiece piece = shards_.owned_piece(bucket, data_group_.rank());
+    auto& parts = homes.emplace_back();
+    for (const Tensor& shard : shards) parts.push_back(shard.part(piece.shard_offset, {piece.count}));
+  }
+  return homes;
 }
 
 std::shared_ptr<kernels::Buffer> TrainingState::allocate_pieces(kernels::Device& device, std::size_t bytes) {
@@ -140,6 +167,7 @@ void TrainingState::collect_owned() {
         for (const Tensor& shard : moment_shards_)
           state.moments.push_back(shard.part(range.shard_offset, {range.count}));
         owned_.push_back(std::move(state));
+        offset_in_piece_.push_back(range.shard_offset - piece.shard_offset);
       }
     }
     owned_of_bucket_.emplace_back(first, owned_.size());
@@ -219,7 +247,7 @@ double TrainingState::squares(kernels::Deadline deadline) {
 template <class Prepare>
 void TrainingState::start_gather(Prepare prepare) {
   for (std::size_t b = 0; b < shards_.buckets().size(); ++b) {
-    prepare(owned_of_bucket_[b].first, owned_of_bucket_[b].second);
+    prepare(b);
     const Bucket& bucket = shards_.buckets()[b];
     gathers_.push_back(data_group_.start_all_gather(stream_, weights_.part(bucket.begin, {bucket.count})));
     for (const comm::TransferPtr& gather : gathers_) gather->done();
@@ -239,10 +267,24 @@ void TrainingState::enqueue_update(std::span<const kernels::UpdateStretch> stret
 // All stretches together where there is no all-gather that could begin with the first ones.
 void TrainingState::apply_rule() {
   kernels_.update_coefficients(stream_, {step_, coefficients_});
-  if (data_group_.size() == 1) return enqueue_update(stretches_);
-  start_gather([&](std::size_t begin, std::size_t end) {
-    enqueue_update(std::span(stretches_).subspan(begin, end - begin));
-  });
+  if (data_group_.size() > 1) return start_gather([this](std::size_t bucket) { update_bucket(bucket); });
+  if (!offload_) return enqueue_update(stretches_);
+  for (std::size_t bucket = 0; bucket < owned_of_bucket_.size(); ++bucket) update_bucket(bucket);
+}
+
+void TrainingState::update_bucket(std::size_t bucket) {
+  const auto [begin, end] = owned_of_bucket_[bucket];
+  if (!offload_) return enqueue_update(std::span(stretches_).subspan(begin, end - begin));
+  const std::vector<Tensor>& parts = offload_->bring(bucket);
+  std::vector<kernels::UpdateStretch> here;
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto part = [&](std::size_t p) { return parts[p].part(offset_in_piece_[i], {owned_[i].count}); };
+    kernels::UpdateStretch& stretch = here.emplace_back(stretches_[i]);
+    for (std::size_t m = 0; m < moment_shards_.size(); ++m) stretch.moments[m] = part(m);
+    if (master_shard_) stretch.master = part(moment_shards_.size());
+  }
+  enqueue_update(here);
+  offload_->take_back(bucket);
 }
 
 void TrainingState::start_update(const kernels::UpdateRule& rule, double squares) {
@@ -258,7 +300,8 @@ void TrainingState::update_if_finite(const Tensor& losses) {
 }
 
 void TrainingState::publish_weights(kernels::Deadline deadline) {
-  start_gather([&](std::size_t begin, std::size_t end) {
+  start_gather([&](std::size_t bucket) {
+    const auto [begin, end] = owned_of_bucket_[bucket];
     for (const OwnedState& state : std::span(owned_).subspan(begin, end - begin))
       if (state.compute) kernels_.cast(stream_, state.master, state.compute);
   });

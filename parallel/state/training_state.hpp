@@ -12,6 +12,7 @@
 #include "kernels/update_coefficients.hpp"
 #include "model/parameter_table.hpp"
 #include "parallel/layout/shard_map.hpp"
+#include "parallel/state/offloaded_optimizer.hpp"
 #include "parallel/state/optimizer.hpp"
 
 namespace tenax::parallel {
@@ -55,6 +56,12 @@ enum class SumMemory {
   apart      ///< in a buffer of shard_size(), so that the replica's own sums stay
 };
 
+/// Where master weights and moments are between updates.
+enum class OptimizerHome {
+  device,
+  host  ///< pinned memory of the host, from where they come to the device for each update (OffloadedOptimizer)
+};
+
 /// Σ g² of a stretch of one parameter.
 struct RowSquares {
   int row = 0;  ///< in the ParameterTable
@@ -80,16 +87,19 @@ class TrainingState {
  public:
   /// Places the rows of `table`. All references must outlive the state. `given`: memory that is used
   /// as it is, each of as many bytes as plan_memory() says or more; where null, and where SumMemory is
-  /// apart, new memory is allocated.
+  /// apart, new memory is allocated. OptimizerHome::host: only on devices whose memory is not the host's.
   TrainingState(model::ParameterTable& table, kernels::DType compute_dtype, const Optimizer& optimizer,
                 comm::Communicator& data_group, comm::Communicator& embedding_group, kernels::Device& device,
                 kernels::Stream& stream, SumMemory sum_memory = SumMemory::in_place,
-                const StateBuffers& given = {});
+                const StateBuffers& given = {}, OptimizerHome home = OptimizerHome::device);
 
   static ShardMap plan_shards(const model::ParameterTable& table, kernels::DType compute_dtype,
                               int data_size);
   static StateMemory plan_memory(const ShardMap& shards, kernels::DType compute_dtype,
                                  const Optimizer& optimizer, SumMemory sum_memory = SumMemory::in_place);
+  /// OptimizerHome::host: what plan_memory() calls `optimizer` is the host's; this is the device's part.
+  static std::size_t plan_offload(const ShardMap& shards, kernels::DType compute_dtype,
+                                  const Optimizer& optimizer);
 
   const model::ParameterTable& table() const { return table_; }
   const Optimizer& optimizer() const { return optimizer_; }
@@ -111,6 +121,11 @@ class TrainingState {
     return shared_memory_;
   }
 
+  /// Optional, once before a step's update: what the update begins with comes from its home as soon as the
+  /// stream gets here. Does nothing where all is there.
+  void fetch_ahead() {
+    if (offload_) offload_->fetch_ahead();
+  }
   /// Enqueues: all gradients become zero.
   void zero_gradients();
   /// SumMemory::apart. Enqueues: the own sums are kept where the sums over replicas were, which are
@@ -156,8 +171,9 @@ class TrainingState {
   void collect_stretches();
   void apply_rule();
   void enqueue_update(std::span<const kernels::UpdateStretch> stretches);
-  /// Starts to all-gather every bucket. prepare(begin, end) runs before a bucket is sent; it takes
-  /// the range of owned_ that lies in the bucket.
+  void update_bucket(std::size_t bucket);
+  std::vector<std::vector<kernels::Tensor>> homes() const;
+  /// Starts to all-gather every bucket. prepare(bucket) runs before a bucket is sent.
   template <class Prepare>
   void start_gather(Prepare prepare);
 
@@ -182,6 +198,8 @@ class TrainingState {
   std::vector<kernels::Tensor> own_counted_;       // the own sums of these
   std::vector<RowSquares> own_squares_of_rows_;
   std::vector<std::pair<std::size_t, std::size_t>> owned_of_bucket_;  // [begin, end) in owned_
+  std::vector<std::int64_t> offset_in_piece_;                         // of each of owned_, in its bucket's
+  std::unique_ptr<OffloadedOptimizer> offload_;                       // null: all is on the device
   std::vector<comm::TransferPtr> gathers_;                            // under way
 };
 

@@ -1,5 +1,6 @@
 # A step as one graph (device.cuda_graph) learns what a step launched op by op learns, to the last bit: losses, norms and the
-# weights of the last checkpoint; also where it is profiled, evaluated and stopped in between, and where steps are skipped.
+# weights of the last checkpoint; also where it is profiled, evaluated and stopped in between, and where steps are skipped; and
+# where the optimizer's state lives in the host's memory (device.offload_optimizer).
 source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 
@@ -20,12 +21,15 @@ for dtype in fp32 bf16; do
   run ops-$dtype model.compute_dtype=$dtype
   run graph-$dtype model.compute_dtype=$dtype device.cuda_graph=true
   same_runs graph-$dtype ops-$dtype
+  run offloaded-$dtype model.compute_dtype=$dtype device.offload_optimizer=true
+  tr -s '\n ' ' ' <out.log | grep -q "and the optimizer's state is kept in" || fail "the banner is silent: $(cat out.log)"
+  same_runs offloaded-$dtype ops-$dtype
   learns_as_on_cpu ops-$dtype 1 $deck model.compute_dtype=$dtype
 done
 run seen-fp32 device.cuda_graph=true run.profile_interval=3 data.validation=$golden/tokens.bin run.eval_interval=4 \
   run.eval_steps=2 checkpoint.interval=5
 same_runs seen-fp32 ops-fp32
-run halves-fp32 device.cuda_graph=true run.train_steps=9 optimizer.lr_decay_steps=20
+run halves-fp32 device.cuda_graph=true run.train_steps=9 optimizer.lr_decay_steps=20 device.offload_optimizer=true
 run halves-fp32 device.cuda_graph=true
 same_runs halves-fp32 ops-fp32
 

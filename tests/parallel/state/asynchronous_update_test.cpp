@@ -36,13 +36,14 @@ struct Step {
 /// Alone in its groups; inputs are filled on the host.
 class LoneRank {
  public:
-  LoneRank(comm::World& world, std::unique_ptr<kernels::Device> on, DType compute, const Optimizer& optimizer)
+  LoneRank(comm::World& world, std::unique_ptr<kernels::Device> on, DType compute, const Optimizer& optimizer,
+           OptimizerHome home = OptimizerHome::device)
       : device(std::move(on)),
         stream(device->create_stream()),
         data(world.split_communicator("data", 0, 0, *device)),
         embedding(world.split_communicator("embedding", 0, 0, *device)),
         table(small_table()),
-        state(table, compute, optimizer, *data, *embedding, *device, *stream),
+        state(table, compute, optimizer, *data, *embedding, *device, *stream, SumMemory::in_place, {}, home),
         mirror(state, *device, *stream),
         loss_memory(device->allocate(kLosses * sizeof(float))),
         losses(loss_memory->tensor(DType::f32, {kLosses})) {
@@ -132,6 +133,8 @@ TEST_P(LoneUpdate, leaves_the_bits_of_a_vote_also_in_a_graph_and_where_steps_are
   LoneRank voting(*world[0], kernels::create_cpu_device(), compute, optimizer);
   LoneRank plain(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), compute, optimizer);
   LoneRank graphed(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), compute, optimizer);
+  LoneRank offloaded(*world[0], kernels::test::create_stand_in({.jitter_us = 100}), compute, optimizer,
+                     OptimizerHome::host);
   graphed.stream->begin_capture();
   graphed.state.update_if_finite(graphed.losses);
   const auto graph = graphed.stream->end_capture();
@@ -142,17 +145,21 @@ TEST_P(LoneUpdate, leaves_the_bits_of_a_vote_also_in_a_graph_and_where_steps_are
   std::vector<std::byte> before = voting.bits();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i) + 1;
-    for (LoneRank* rank : {&voting, &plain, &graphed}) rank->fill(steps[i]);
+    for (LoneRank* rank : {&voting, &plain, &graphed, &offloaded}) rank->fill(steps[i]);
     end_step_by_vote(voting, number);
     plain.state.set_rule(rule_of(number));
     plain.state.update_if_finite(plain.losses);
     graphed.state.set_rule(rule_of(number));
     graphed.stream->launch(*graph);
+    if (i % 2 == 0) offloaded.state.fetch_ahead();
+    offloaded.state.set_rule(rule_of(number));
+    offloaded.state.update_if_finite(offloaded.losses);
     const auto after = voting.bits();
     const bool skipped = steps[i].bad_gradient != 0 || steps[i].bad_loss != 0;
     EXPECT_EQ(after == before, skipped) << "step " << number;
     EXPECT_EQ(plain.bits(), after) << "step " << number;
     EXPECT_EQ(graphed.bits(), after) << "step " << number;
+    EXPECT_EQ(offloaded.bits(), after) << "step " << number;
     if (!skipped) {
       EXPECT_EQ(graphed.state.squares(soon()), voting.state.squares(soon())) << "step " << number;
     }
