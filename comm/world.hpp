@@ -12,6 +12,11 @@
 
 namespace tenax::comm {
 
+/// Of direct links: for a message, and for all ranks to come and connect.
+struct LinkDeadlines {
+  double message_s = 60, building_s = 60;
+};
+
 /// RAII of the message-passing library; one a process. Used by the thread that created it, but a
 /// ControlGroup may be handed to another thread. Outlives all that it made.
 ///
@@ -37,6 +42,12 @@ class World {
   virtual std::unique_ptr<Endpoint> control_endpoint(int color, int key) {
     return split_endpoint(color, key);
   }
+  /// As split_endpoint, with links for tensors of `device`, to those of the group's ranks before and after
+  /// this one that are in `neighbours`; both ends name each other. From device to device where the world
+  /// has a way, else through host memory.
+  virtual std::unique_ptr<Endpoint> split_direct_endpoint(int color, int key,
+                                                          const std::vector<int>& neighbours,
+                                                          kernels::Device& device, LinkDeadlines deadlines);
   /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared
   /// memory within a host). Tensors whose memory the host cannot read go through copies
   /// (comm/staged).

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/deadline.hpp"
 #include "kernels/tensor.hpp"
@@ -172,6 +173,21 @@ class Device {
   /// kernels, for Stream::reserve_scratch(). Equal on all devices of a kind; 0 where they need none
   /// that counts.
   virtual std::size_t scratch_bytes(const StepShape& /*shape*/) const { return 0; }
+  /// Optional: for operations that find out how they run best. What they choose (algorithms, fusions) is
+  /// chosen when a shape is first met, by trials, until settle(), which is called after all shapes of a run
+  /// were met once and before the run takes its memory. From then on nothing depends on a clock, nor on
+  /// what memory is left, and memory_bytes() is what is free then.
+  virtual void settle() {}
+  /// Optional: what was chosen, as text; the same choices give the same bits. Empty where nothing is chosen.
+  virtual std::string choices() const { return {}; }
+  /// Optional, before the first operation: choose as an earlier run did, by its choices(). What cannot be
+  /// kept is among notes().
+  virtual void choose_as(const std::string& choices) { static_cast<void>(choices); }
+  /// Optional: what operations do otherwise than one would expect, and why, in sentences for people.
+  virtual std::vector<std::string> notes() const { return {}; }
+  /// Optional: kernels that wait for other ranks may hold `count` multiprocessors more (or fewer, where
+  /// negative): until settle() matrix products are planned to do without.
+  virtual void lend_multiprocessors(int count) { static_cast<void>(count); }
   /// Optional, for Range: does nothing where no profiler can show ranges.
   virtual void push_range(const char* name) { static_cast<void>(name); }
   virtual void pop_range() {}

@@ -36,6 +36,11 @@ class ForwardingDevice : public Interface {
   void reclaim_memory() override { inner_->reclaim_memory(); }
   int export_memory(const Buffer& buffer) override { return inner_->export_memory(buffer); }
   std::size_t scratch_bytes(const StepShape& shape) const override { return inner_->scratch_bytes(shape); }
+  void settle() override { inner_->settle(); }
+  std::string choices() const override { return inner_->choices(); }
+  void choose_as(const std::string& choices) override { inner_->choose_as(choices); }
+  std::vector<std::string> notes() const override { return inner_->notes(); }
+  void lend_multiprocessors(int count) override { inner_->lend_multiprocessors(count); }
   void push_range(const char* name) override { inner_->push_range(name); }
   void pop_range() override { inner_->pop_range(); }
 

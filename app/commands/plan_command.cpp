@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "app/command_line.hpp"
 #include "app/machine/device_choice.hpp"
@@ -19,6 +20,7 @@
 #include "kernels/emulated_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
+#include "parallel/replica/rehearsal.hpp"
 #include "parallel/replica/swap_memory.hpp"
 #include "parallel/schedule/gantt.hpp"
 #include "parallel/schedule/timeline.hpp"
@@ -216,6 +218,17 @@ struct Machine {
   parallel::MemoryRoom room;
 };
 
+// As a run does it, but for what communicators take: then memory is what a run finds.
+void rehearse(const io::Deck& deck, DeviceChoice& choice) {
+  const parallel::LayoutRequest request = layout_request(deck);
+  std::set<int> stages = {0, request.grid.pipeline - 1};
+  if (request.grid.pipeline > 2) stages.insert(1);
+  for (const int stage : stages) rehearse_stage(request, stage, *choice.device, deck.comm.deadline_s);
+  choice.device->settle();
+  for (const std::string& note : choice.device->notes())
+    choice.note += (choice.note.empty() ? "" : "; ") + note;
+}
+
 // A deck for GPUs can be planned where there are none: memory as on theirs, times as on this machine.
 Machine choose_machine(const io::Deck& deck) {
   const int ranks = static_cast<int>(deck.parallel.ranks());
@@ -229,6 +242,7 @@ Machine choose_machine(const io::Deck& deck) {
          1},
         memory_room_on_paper(deck)};
   DeviceChoice choice = choose_device(deck, ranks);
+  if (choice.device->kind() == kernels::DeviceKind::cuda) rehearse(deck, choice);
   parallel::MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
                                           host_memory_to_fill(deck, kernels::available_memory_bytes()));
   room.probe_bytes = probe_bytes(deck, choice.device->kind());

@@ -1,6 +1,8 @@
 #include "app/training/run_machine.hpp"
 
 #include <array>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "app/fault_options.hpp"
@@ -9,11 +11,13 @@
 #include "app/machine/machine_rate.hpp"
 #include "app/machine/registered_bytes.hpp"
 #include "app/options.hpp"
+#include "app/training/algorithms_file.hpp"
 #include "app/training/banner.hpp"
 #include "app/training/iteration_watch.hpp"
 #include "app/units.hpp"
 #include "comm/nccl/nccl_world.hpp"
 #include "kernels/host.hpp"
+#include "parallel/replica/rehearsal.hpp"
 #include "parallel/replica/swap_memory.hpp"
 #include "resilience/recorder/recorded_device.hpp"
 #include "resilience/recorder/recorded_transport.hpp"
@@ -21,13 +25,15 @@
 
 namespace tenax::app {
 
-RunMachine::RunMachine(RunRank& rank) : rank_(rank), run_transport_(rank) {
+RunMachine::RunMachine(RunRank& rank, const std::string& earlier_algorithms)
+    : rank_(rank), run_transport_(rank) {
   find_compute_faults();
   find_hang_faults();
   create_device();
   if (emulated_) return;
   use_nccl();
   measure();
+  if (device_->kind() == kernels::DeviceKind::cuda) rehearse(earlier_algorithms);
 }
 
 void RunMachine::find_compute_faults() {
@@ -88,9 +94,40 @@ void RunMachine::use_nccl() {
   if (obstacle.empty()) {
     if (deck.device.deterministic) comm::pin_nccl_order();
     nccl_world_ = std::make_unique<comm::NcclWorld>(world, comm::CommOptions{deck.comm.deadline_s});
+    prepared_world_ =
+        std::make_unique<comm::PreparedWorld>(*nccl_world_, comm::CommOptions{deck.comm.deadline_s});
     return;
   }
   device_note_ = "no NCCL (" + obstacle + "): collectives go through host memory and MPI, and are slow";
+}
+
+// Groups first: what they keep of the device's multiprocessors is not for products.
+void RunMachine::rehearse(const std::string& earlier_algorithms) {
+  const io::Deck& deck = rank_.deck();
+  const parallel::LayoutRequest request = layout_request(deck);
+  const parallel::ProcessGrid grid(request.grid);
+  device_->choose_as(rank_.control().broadcast(earlier_algorithms, 0));
+  if (prepared_world_) prepare_groups(*prepared_world_, request, grid, *device_, deck.comm.deadline_s);
+  const int stage = grid.coordinates_of(rank_.world().rank()).pipeline;
+  rank_.control().agree([&] { rehearse_stage(request, stage, *device_, deck.comm.deadline_s); });
+  rank_.control().agree([&] { device_->settle(); });
+}
+
+std::string RunMachine::algorithms() const {
+  const auto choices_of_rank = rank_.control().all_gather(device_->choices());
+  return rank_.is_first() ? merged_algorithms(choices_of_rank) : std::string();
+}
+
+// Each once, whichever ranks have it.
+void RunMachine::say_notes() const {
+  std::string mine;
+  for (const std::string& note : device_->notes()) mine += note + "\n";
+  std::set<std::string> said;
+  for (const std::string& theirs : rank_.control().all_gather(mine)) {
+    std::istringstream notes(theirs);
+    for (std::string note; std::getline(notes, note);)
+      if (said.insert(note).second) rank_.console().say(folded_lines("note     " + note));
+  }
 }
 
 void RunMachine::measure() {
@@ -120,6 +157,7 @@ parallel::Layout RunMachine::plan_layout() {
 
 void RunMachine::check(const parallel::Layout& layout) {
   if (!device_note_.empty()) rank_.console().say("note     " + device_note_);
+  say_notes();
   compare_with_cores();
   if (rank_.deck().run.ignore_memory) return;
   const int stage = parallel::ProcessGrid(layout.grid).coordinates_of(rank_.world().rank()).pipeline;
@@ -169,13 +207,12 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
           .world = world,
           .device = *device_,
           .transport = transport_.get(),
-          .peers = peers_,
-          .uses_nccl = nccl_world_ != nullptr};
+          .peers = peers_};
 }
 
 // What is injected comes on top of it.
 comm::World& RunMachine::observed_world() {
-  comm::World& inner = nccl_world_ ? *nccl_world_ : rank_.world();
+  comm::World& inner = prepared_world_ ? *prepared_world_ : rank_.world();
   if (!rank_.recorder()) return inner;
   if (!recorded_world_)
     recorded_world_ = std::make_unique<resilience::RecordedWorld>(

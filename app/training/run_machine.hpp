@@ -10,6 +10,7 @@
 
 #include "app/training/run_rank.hpp"
 #include "app/training/run_transport.hpp"
+#include "comm/prepared_world.hpp"
 #include "comm/transport/transports.hpp"
 #include "kernels/emulated_device.hpp"
 #include "parallel/replica/layout.hpp"
@@ -27,8 +28,12 @@ namespace tenax::app {
 /// rank cannot do.
 class RunMachine {
  public:
-  /// Makes the device, and measures its rate of matrix products. `rank` must outlive it.
-  explicit RunMachine(RunRank& rank);
+  /// Makes the device, and measures its rate of matrix products. On a GPU it rehearses what the run will do
+  /// (parallel/replica/rehearsal.hpp), with the algorithms of an earlier run: `earlier_algorithms`, as rank 0
+  /// has them. `rank` must outlive it.
+  explicit RunMachine(RunRank& rank, const std::string& earlier_algorithms = {});
+  /// What the devices of all ranks have chosen, on rank 0; empty on others.
+  std::string algorithms() const;
 
   /// The layout for the smallest memory that any rank has.
   parallel::Layout plan_layout();
@@ -86,6 +91,8 @@ class RunMachine {
   resilience::FaultSeat fault_seat() const;
   void create_emulated_device();
   void use_nccl();
+  void rehearse(const std::string& earlier_algorithms);
+  void say_notes() const;
   void measure();
   void compare_with_cores();
   comm::World& observed_world();
@@ -101,6 +108,7 @@ class RunMachine {
   std::string device_note_;
   int ranks_sharing_device_ = 1;
   std::unique_ptr<comm::World> nccl_world_;
+  std::unique_ptr<comm::PreparedWorld> prepared_world_;  // nccl_world_, with what the rehearsal made
   std::size_t available_bytes_ = 0;  // the host's memory that is free before the run takes any
   std::unique_ptr<comm::World> recorded_world_;
   std::unique_ptr<resilience::FaultInjector> injector_;

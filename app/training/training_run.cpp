@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "app/options.hpp"
+#include "app/training/algorithms_file.hpp"
 #include "app/training/banner.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/training/replay_steps.hpp"
@@ -53,7 +54,7 @@ TrainingRun::Epilogue TrainingRun::train() {
   if (rank_.seat()) return train_replica();
   RunState state(rank_);  // first: it gives the directories back last
   if (state.is_finished()) return already_finished(state.steps());
-  RunMachine machine(rank_);
+  RunMachine machine(rank_, earlier_algorithms(state.steps() > 0));
   const parallel::Layout layout = machine.plan_layout();
   rank_.console().say(
       banner(rank_.deck(), layout, machine.device(), machine.flop_per_second(), machine.spare_bytes()));
@@ -64,10 +65,25 @@ TrainingRun::Epilogue TrainingRun::train() {
                             : train_model(state, machine, layout, context);
 }
 
+// As rank 0 finds them.
+std::string TrainingRun::earlier_algorithms(bool is_resumed) const {
+  std::string text;
+  rank_.on_first([&] {
+    if (is_resumed) text = read_algorithms(rank_.records_directory());
+  });
+  return text;
+}
+
+void TrainingRun::keep_algorithms(const RunMachine& machine) const {
+  const std::string text = machine.algorithms();
+  rank_.on_first([&] { write_algorithms(rank_.records_directory(), text); });
+}
+
 // All that takes time is done before the replica tells the service that it is there.
 TrainingRun::Epilogue TrainingRun::train_replica() {
   RunState state = RunState::of_replica(rank_);
-  RunMachine machine(rank_);
+  RunMachine machine(rank_, earlier_algorithms(true));
+  keep_algorithms(machine);
   const parallel::Layout layout = machine.plan_layout();
   rank_.console().say(
       banner(rank_.deck(), layout, machine.device(), machine.flop_per_second(), machine.spare_bytes()));
@@ -181,6 +197,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   data.open();
   state.load(model(), data);
   state.open_directory(machine.transport_text());
+  keep_algorithms(machine);
   const auto checkpoints = state.create_checkpoints(model(), data, build_);
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     return move_model_state(from, to, control, context.world.rank(), roads(machine));

@@ -58,6 +58,8 @@ class TrainingRun {
                          RunState& state, RunMachine& machine);
   Epilogue run_replica(TrainingParts parts, RunMachine& machine, const parallel::PipelineContext& context,
                        RunState& state, const ExchangedState& exchanged);
+  std::string earlier_algorithms(bool is_resumed) const;
+  void keep_algorithms(const RunMachine& machine) const;
   void take_place(resilience::ReplicaId id, RunState& state, const TrainingParts& parts);
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   /// How ranks reach each other when they change places.

@@ -46,18 +46,23 @@ std::string new_nccl_id(const std::string& where) {
 
 NcclGroup::NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, NcclOptions options,
                      int max_blocks)
-    : members_(std::move(members)), device_(device), options_(options), stream_(device.create_stream()) {
+    : members_(std::move(members)),
+      device_(device),
+      options_(options),
+      max_blocks_(max_blocks),
+      stream_(device.create_stream()) {
   try {
-    join(id, max_blocks);
+    join(id);
   } catch (...) {
     if (nccl_) abort_.emplace(nccl_);
     throw;
   }
+  device_.lend_multiprocessors(max_blocks_);
   watcher_ = start_prompt_thread([this] { watch(); });
 }
 
 // The device's calls before have made it this thread's current one, on which NCCL joins.
-void NcclGroup::join(const std::string& id, int max_blocks) {
+void NcclGroup::join(const std::string& id) {
   operation_ = "joining NCCL " + members_.purpose;
   ncclUniqueId nccl_id;
   if (id.size() != sizeof(nccl_id.internal))
@@ -65,7 +70,7 @@ void NcclGroup::join(const std::string& id, int max_blocks) {
   std::memcpy(nccl_id.internal, id.data(), id.size());
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  if (max_blocks > 0) config.maxCTAs = max_blocks;
+  if (max_blocks_ > 0) config.maxCTAs = max_blocks_;
   ncclResult_t result =
       ncclCommInitRankConfig(&nccl_, members_.size(), nccl_id, members_.nccl_rank(members_.rank), &config);
   if (!is_fault(result)) result = settle(result, options_.joining_s);
@@ -80,6 +85,7 @@ NcclGroup::~NcclGroup() {
   changed_.notify_all();
   watcher_.join();
   close();
+  device_.lend_multiprocessors(-max_blocks_);
 }
 
 void NcclGroup::close() noexcept {

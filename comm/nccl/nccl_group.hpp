@@ -56,7 +56,7 @@ std::string new_nccl_id(const std::string& where);
 class NcclGroup {
  public:
   /// Joins the other ranks; all call it at the same time. `max_blocks`: the most multiprocessors
-  /// that its kernels may hold; 0: as many as NCCL likes. Throws Error(link) on expiry.
+  /// that its kernels may hold, which the device then lends it; 0: as many as NCCL likes. Throws Error(link) on expiry.
   NcclGroup(NcclMembers members, const std::string& id, kernels::Device& device, NcclOptions options,
             int max_blocks = 0);
   /// In order with the other ranks, if they come; when an error unwinds the stack, or something
@@ -85,7 +85,7 @@ class NcclGroup {
   void abort(const NcclOperation& operation, const std::string& reason) noexcept;
 
  private:
-  void join(const std::string& id, int max_blocks);
+  void join(const std::string& id);
   ncclResult_t settle(ncclResult_t result, double deadline_s);
   void watch();
   void look();
@@ -97,6 +97,7 @@ class NcclGroup {
   const NcclMembers members_;
   kernels::Device& device_;
   const NcclOptions options_;
+  const int max_blocks_;
   std::unique_ptr<kernels::Stream> stream_;
   std::optional<CommAbort> abort_;
   ncclComm_t nccl_ = nullptr;  // null once it is being aborted

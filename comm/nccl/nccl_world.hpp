@@ -18,6 +18,11 @@ class NcclWorld final : public ForwardingWorld {
     return create_nccl_communicator(name, std::move(endpoint), device,
                                     {options_.deadline_s, options_.deadline_s});
   }
+  std::unique_ptr<Endpoint> split_direct_endpoint(int color, int key, const std::vector<int>& neighbours,
+                                                  kernels::Device& device, LinkDeadlines deadlines) override {
+    return create_nccl_endpoint(inner_.split_endpoint(color, key), neighbours, device,
+                                {deadlines.message_s, deadlines.building_s});
+  }
 };
 
 }  // namespace tenax::comm

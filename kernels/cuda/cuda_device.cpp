@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_context.hpp"
@@ -12,15 +13,18 @@
 #include "kernels/cuda/cuda_memory.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
 #include "kernels/cuda/driver_calls.hpp"
+#include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {
 namespace cuda {
 namespace {
 
-/// What is not the app's to fill: the libraries' kernels, loaded as they are first used, NCCL's buffers, and for
-/// moments of the first step what trying algorithms out takes.
+/// What is not the app's to fill before settle(): the libraries' kernels, loaded as they are first used, NCCL's buffers, and
+/// for moments what trying algorithms out takes.
 constexpr std::size_t kReserve_bytes = std::size_t{1} << 30;
+/// And afterwards, when all of that has its memory: what rounding allocations up to pages of 2 MiB takes.
+constexpr std::size_t kRoundingReserve_bytes = std::size_t{128} << 20;
 
 std::string bus_id_of(int index) {
   char bus_id[32] = "";
@@ -35,8 +39,7 @@ class CudaDevice final : public Device {
         bus_id_(bus_id_of(options.index)),
         deterministic_(options.deterministic),
         kernels_(options) {
-    const std::size_t free_bytes = context_->free_bytes();
-    memory_bytes_ = free_bytes - std::min(kReserve_bytes, free_bytes / 2);
+    measure_memory(kReserve_bytes);
   }
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string name() const override { return context_->name(); }
@@ -57,8 +60,20 @@ class CudaDevice final : public Device {
   int export_memory(const Buffer& buffer) override { return cuda::export_memory(*context_, buffer); }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CudaStream>(context_); }
   std::size_t scratch_bytes(const StepShape& shape) const override {
-    return cuda_scratch_bytes(shape, deterministic_);
+    const auto known =
+        shape.compute == DType::bf16 ? kernels_.known_attention_bytes(attention_of(shape)) : std::nullopt;
+    return known ? step_scratch_bytes(shape, *known) : cuda_scratch_bytes(shape, deterministic_);
   }
+  void settle() override {
+    kernels_.choices().settle();
+    context_->reclaim();
+    context_->trim_pool();
+    measure_memory(kRoundingReserve_bytes);
+  }
+  std::string choices() const override { return kernels_.choices().text(); }
+  void choose_as(const std::string& choices) override { kernels_.choices().take(choices); }
+  std::vector<std::string> notes() const override { return kernels_.choices().notes(); }
+  void lend_multiprocessors(int count) override { kernels_.choices().lend_multiprocessors(count); }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CudaEvent>(context_); }
   std::unique_ptr<Flag> create_flag() override { return std::make_unique<CudaFlag>(context_); }
   Kernels& kernels() override { return kernels_; }
@@ -66,6 +81,13 @@ class CudaDevice final : public Device {
   void pop_range() override { cuda::pop_range(); }
 
  private:
+  void measure_memory(std::size_t reserve_bytes) {
+    const std::size_t free_bytes = context_->free_bytes();
+    memory_bytes_ = free_bytes - std::min(reserve_bytes, free_bytes / 2);
+    if (const char* const kib = std::getenv("TENAX_CUDA_MEMORY_KIB"))
+      memory_bytes_ = std::min<std::size_t>(memory_bytes_, 1024 * std::strtoull(kib, nullptr, 10));
+  }
+
   std::shared_ptr<CudaContext> context_;
   std::string bus_id_;
   bool deterministic_;

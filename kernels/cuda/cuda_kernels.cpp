@@ -2,7 +2,9 @@
 
 #include <cassert>
 
+#include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/operations.hpp"
 
 namespace tenax::kernels::cuda {
@@ -19,9 +21,15 @@ Workspace& workspace_of(Stream& stream) { return ours(stream).workspace(); }
 }  // namespace
 
 CudaKernels::CudaKernels(const CudaOptions& options)
-    : matmul_(options.deterministic),
-      attention_(options.deterministic),
-      rounding_{options.stochastic_rounding, options.seed} {}
+    : choices_(options.deterministic),
+      matmul_(choices_),
+      attention_(choices_),
+      rounding_{options.stochastic_rounding, options.seed} {
+  cudaDeviceProp properties;
+  TENAX_CUDA_CHECK(cudaGetDeviceProperties(&properties, options.index));
+  choices_.set_multiprocessors(properties.multiProcessorCount);
+  choices_.set_machine(std::string(properties.name) + ", " + library_versions());
+}
 
 void CudaKernels::matmul(Stream& stream, const MatmulArgs& args) {
   matmul_.matmul(current(stream), args, workspace_of(stream));

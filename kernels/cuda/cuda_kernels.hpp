@@ -17,6 +17,13 @@ class CudaKernels final : public Kernels {
   /// For the device that is current.
   explicit CudaKernels(const CudaOptions& options);
 
+  Choices& choices() { return choices_; }
+  const Choices& choices() const { return choices_; }
+  /// CudnnAttention::known_backward_bytes.
+  std::optional<std::size_t> known_attention_bytes(const AttentionShape& shape) const {
+    return attention_.known_backward_bytes(shape);
+  }
+
   void matmul(Stream&, const MatmulArgs&) override;
   void linear_gelu_forward(Stream&, const LinearGeluForwardArgs&) override;
   void linear_gelu_backward_input(Stream&, const LinearGeluBackwardInputArgs&) override;
@@ -57,6 +64,7 @@ class CudaKernels final : public Kernels {
   void chunk_sum(Stream&, const ChunkSumArgs&) override;
 
  private:
+  Choices choices_;
   CudaMatmul matmul_;
   CudnnAttention attention_;
   UpdateRounding rounding_;

@@ -48,6 +48,10 @@ CudaPresence cuda_presence() {
   return {0, reason_of(status)};
 }
 
+std::string cuda::library_versions() {
+  return "cuBLASLt " + std::to_string(cublasLtGetVersion()) + ", cuDNN " + std::to_string(cudnnGetVersion());
+}
+
 std::string cuda_versions() {
   return "CUDA " + cuda_version(CUDART_VERSION) + ", cuBLASLt " +
          three_numbers(CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH) + ", cuDNN " +

@@ -91,7 +91,7 @@ CudnnForwardGraph::CudnnForwardGraph(const AttentionShape& shape) {
   graph.matmul(weights, v, out);
 }
 
-CudnnBackwardGraph::CudnnBackwardGraph(const AttentionShape& shape, bool deterministic) {
+CudnnBackwardGraph::CudnnBackwardGraph(const AttentionShape& shape, QuerySums sums) {
   const Layouts at(shape);
   q = graph.tensor(kElement, at.in_qkv);
   k = graph.tensor(kElement, at.in_qkv.transposed());
@@ -127,7 +127,7 @@ CudnnBackwardGraph::CudnnBackwardGraph(const AttentionShape& shape, bool determi
   graph.matmul(transposed_element(graph, d_scores, at.scores), q, d_k);
 
   const auto keys = transposed_element(graph, k, at.in_qkv.transposed());
-  if (deterministic) {
+  if (sums == QuerySums::from_scores) {
     graph.matmul(d_scores, keys, d_q);
   } else {
     d_q_sums = graph.tensor(kSum, at.packed_rows);

@@ -8,7 +8,7 @@
 #include <deque>
 #include <initializer_list>
 #include <map>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/cudnn_descriptor.hpp"
@@ -67,22 +67,24 @@ class CudnnGraph {
 /// Thread rule: one thread at a time, as its handle.
 class CudnnPlan {
  public:
-  /// The first of cuDNN's suggestions that it can carry out; of those that always give the same bits if
-  /// `deterministic`. Empty where there is none.
-  static std::optional<CudnnPlan> find(cudnnHandle_t handle, const CudnnGraph& graph, bool deterministic);
+  /// cuDNN's suggestions that it can carry out, best first by its estimate, at most `count`; if `deterministic`
+  /// only those whose engines say to give the same bits always.
+  static std::vector<CudnnPlan> find(cudnnHandle_t handle, const CudnnGraph& graph, bool deterministic,
+                                     std::size_t count);
 
   std::int64_t workspace_bytes() const { return workspace_bytes_; }
-  /// cuDNN's number of the engine that was found, to tell one from another.
-  std::int64_t engine() const { return engine_; }
+  /// "suggestion 2, engine 7": the same in every process with the same version of cuDNN on such a GPU.
+  const std::string& name() const { return name_; }
   /// On the handle's stream. Memory by the tensors' numbers; that of number() is host memory, read before
   /// this returns.
   void execute(cudnnHandle_t handle, const std::map<CudnnGraph::Id, void*>& memory, void* workspace) const;
 
  private:
-  CudnnPlan(CudnnDescriptor plan, std::int64_t workspace_bytes, std::int64_t engine)
-      : plan_(std::move(plan)), workspace_bytes_(workspace_bytes), engine_(engine) {}
+  CudnnPlan(CudnnDescriptor plan, std::int64_t workspace_bytes, std::string name)
+      : plan_(std::move(plan)), workspace_bytes_(workspace_bytes), name_(std::move(name)) {}
   CudnnDescriptor plan_;
-  std::int64_t workspace_bytes_, engine_;
+  std::int64_t workspace_bytes_;
+  std::string name_;
 };
 
 }  // namespace tenax::kernels::cuda

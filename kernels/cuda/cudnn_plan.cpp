@@ -1,5 +1,5 @@
-// How a plan is found: cuDNN's heuristics give engine configurations, best first (mode A, then the
-// fallbacks); the first that becomes a plan is taken. Nothing is timed, so that every run takes the same.
+// How plans are found: cuDNN's heuristics give engine configurations, best first (mode A, then the fallbacks), of which some
+// become plans.
 #include <algorithm>
 
 #include "kernels/cuda/cudnn_graph.hpp"
@@ -51,19 +51,26 @@ std::int64_t number_of(const CudnnDescriptor& descriptor, cudnnBackendAttributeN
 
 }  // namespace
 
-std::optional<CudnnPlan> CudnnPlan::find(cudnnHandle_t handle, const CudnnGraph& graph, bool deterministic) {
+std::vector<CudnnPlan> CudnnPlan::find(cudnnHandle_t handle, const CudnnGraph& graph, bool deterministic,
+                                       std::size_t count) {
+  std::vector<CudnnPlan> plans;
+  int suggestion = -1;
   const CudnnDescriptor operations = graph.finish(handle);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (const CudnnDescriptor& configuration : suggestions(operations, mode)) {
+      ++suggestion;
       const CudnnDescriptor engine = engine_of(configuration);
       if (deterministic && !is_deterministic(engine)) continue;
       CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
       if (!plan.finalizes()) continue;
       const std::int64_t bytes = number_of(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-      return CudnnPlan(std::move(plan), bytes, number_of(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+      plans.push_back(CudnnPlan(std::move(plan), bytes,
+                                "suggestion " + std::to_string(suggestion) + ", engine " +
+                                    std::to_string(number_of(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX))));
+      if (plans.size() == count) return plans;
     }
-  return std::nullopt;
+  return plans;
 }
 
 void CudnnPlan::execute(cudnnHandle_t handle, const std::map<CudnnGraph::Id, void*>& memory,

@@ -27,6 +27,9 @@ unsigned long long capture_of(cudaStream_t stream);
 
 inline bool is_captured(cudaStream_t stream) { return capture_of(stream) != 0; }
 
+/// "cuBLASLt 130100, cuDNN 91900": the libraries that are loaded, on which algorithms depend.
+std::string library_versions();
+
 /// Asks for 32 queues, the most there can be, by which the host reaches the device, unless the user's
 /// environment says otherwise. Streams share these queues, 8 by default. A stream that waits for a flag holds
 /// up all that stands behind it in its queue, for ever where the flag is set by something behind it. Call

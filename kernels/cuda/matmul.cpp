@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/matmul_call.hpp"
+#include "kernels/cuda/matmul_choice.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/matmul_search.hpp"
 #include "kernels/cuda/operations.hpp"
@@ -43,21 +44,28 @@ struct CudaMatmul::Library {
     std::array<std::uint32_t, 5> alignments;
     auto operator<=>(const Key&) const = default;
   };
-  using Choice = std::optional<MatmulChoice>;  // none: cuBLASLt has no such product
+  using Choice = OptionalMatmulChoice;
 
-  explicit Library(bool is_deterministic) : deterministic(is_deterministic) {
+  explicit Library(Choices& of_device) : device_choices(of_device) {
     TENAX_CUBLAS_CHECK(cublasLtCreate(&handle));
   }
   ~Library() { cublasLtDestroy(handle); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  template <class... Arguments>
+  PlannedMatmul plan(const Arguments&... arguments) const {
+    PlannedMatmul planned = plan_of(arguments...);
+    planned.plan.multiprocessors = device_choices.multiprocessors_of_products();
+    return planned;
+  }
   Choice choice_for(cudaStream_t stream, const PlannedMatmul& planned);
+  bool keep_earlier(const Key& key, const PlannedMatmul& planned, Choice& choice);
   Choice first_choice(const PlannedMatmul& planned, bool may_search);
   void run(cudaStream_t stream, const PlannedMatmul& planned, const MatmulChoice& choice, void* workspace);
 
   cublasLtHandle_t handle = nullptr;
-  bool deterministic;
+  Choices& device_choices;
   std::mutex mutex;
   std::map<Key, Choice> choices;
 };
@@ -72,7 +80,25 @@ CudaMatmul::Library::Choice CudaMatmul::Library::choice_for(cudaStream_t stream,
   if (const auto known = choices.find(key); known != choices.end()) return known->second;
   // Not kept: the next use may search.
   if (is_captured(stream)) return first_choice(planned, false);
-  return choices[key] = first_choice(planned, true);
+  Choice choice;
+  if (!keep_earlier(key, planned, choice)) choice = first_choice(planned, device_choices.may_try());
+  device_choices.choose(text_of(key.plan, key.alignments), text_of(choice));
+  return choices[key] = choice;
+}
+
+// False where there is none that works here.
+bool CudaMatmul::Library::keep_earlier(const Key& key, const PlannedMatmul& planned, Choice& choice) {
+  const std::string what = text_of(key.plan, key.alignments);
+  const auto how = device_choices.earlier(what);
+  if (!how) return false;
+  const auto read = matmul_choice_of_text(*how);
+  const bool works =
+      read && (!*read || MatmulCall(planned.plan, planned.operands).admits(handle, (*read)->algorithm));
+  if (works)
+    choice = *read;
+  else
+    device_choices.cannot_keep(what);
+  return works;
 }
 
 CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmul& planned, bool may_search) {
@@ -84,7 +110,7 @@ CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmu
   const bool worth = worth_trying(planned.plan);
   if (!may_search || (!worth && !sums_bias)) return MatmulChoice{proposals.front().algo};
   if (!worth) proposals.resize(1);  // nothing to gain: only whether its bias gradient repeats
-  return choose_by_trials(handle, planned.plan, proposals, deterministic);
+  return choose_by_trials(handle, planned.plan, proposals, device_choices.deterministic());
 }
 
 void CudaMatmul::Library::run(cudaStream_t stream, const PlannedMatmul& planned, const MatmulChoice& choice,
@@ -93,12 +119,12 @@ void CudaMatmul::Library::run(cudaStream_t stream, const PlannedMatmul& planned,
   check_cublas(call.run(handle, choice.algorithm, workspace, stream), "cublasLtMatmul");
 }
 
-CudaMatmul::CudaMatmul(bool deterministic) : library_(std::make_unique<Library>(deterministic)) {}
+CudaMatmul::CudaMatmul(Choices& choices) : library_(std::make_unique<Library>(choices)) {}
 CudaMatmul::~CudaMatmul() = default;
 
 void CudaMatmul::matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& workspace) {
   if (args.c.size() == 0) return;
-  PlannedMatmul planned = plan_of(args);
+  PlannedMatmul planned = library_->plan(args);
   const bool has_inner = planned.plan.k > 0;
   if (has_inner && can_fuse(planned.plan))
     if (const auto choice = library_->choice_for(stream, planned))
@@ -117,7 +143,7 @@ void CudaMatmul::matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& 
 bool CudaMatmul::linear_gelu_forward(cudaStream_t stream, const LinearGeluForwardArgs& args,
                                      Workspace& workspace) {
   if (args.y.size() == 0) return true;
-  const PlannedMatmul planned = plan_of(args);
+  const PlannedMatmul planned = library_->plan(args);
   if (planned.plan.k == 0 || !can_fuse(planned.plan)) return false;
   const auto choice = library_->choice_for(stream, planned);
   if (choice) library_->run(stream, planned, *choice, workspace.take(kMatmulWorkspace_bytes));
@@ -127,7 +153,7 @@ bool CudaMatmul::linear_gelu_forward(cudaStream_t stream, const LinearGeluForwar
 bool CudaMatmul::linear_gelu_backward_input(cudaStream_t stream, const LinearGeluBackwardInputArgs& args,
                                             Workspace& workspace) {
   if (args.d_pre.size() == 0) return true;
-  const PlannedMatmul planned = plan_of(args, args.d_pre);
+  const PlannedMatmul planned = library_->plan(args, args.d_pre);
   if (planned.plan.k == 0 || !can_fuse(planned.plan)) return false;
   // An algorithm that was chosen for d_pre has to do for scratch.
   const bool in_place = args.d_pre.data == args.pre.data;
@@ -139,7 +165,7 @@ bool CudaMatmul::linear_gelu_backward_input(cudaStream_t stream, const LinearGel
     library_->run(stream, planned, *choice, memory);
     return true;
   }
-  library_->run(stream, plan_of(args, args.scratch), *choice, memory);
+  library_->run(stream, library_->plan(args, args.scratch), *choice, memory);
   TENAX_CUDA_CHECK(cudaMemcpyAsync(args.d_pre.data, args.scratch.data, args.d_pre.bytes(),
                                    cudaMemcpyDeviceToDevice, stream));
   return true;
@@ -154,7 +180,7 @@ bool CudaMatmul::linear_backward_weight(cudaStream_t stream, const LinearBackwar
       workspace.take(kMatmulWorkspace_bytes + (args.accumulate ? args.d_bias.bytes() : 0)));
   Tensor sums = args.d_bias;
   if (args.accumulate) sums.data = memory + kMatmulWorkspace_bytes;
-  const PlannedMatmul planned = plan_of(args, sums);
+  const PlannedMatmul planned = library_->plan(args, sums);
   const auto choice = library_->choice_for(stream, planned);
   if (!choice) return false;
   library_->run(stream, planned, *choice, memory);

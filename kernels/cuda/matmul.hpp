@@ -14,6 +14,7 @@
 
 #include <memory>
 
+#include "kernels/cuda/choices.hpp"
 #include "kernels/cuda/workspace.hpp"
 #include "kernels/kernels.hpp"
 
@@ -22,15 +23,15 @@ namespace tenax::kernels::cuda {
 /// The products of one device and the algorithms chosen so far. Thread rule: any thread.
 ///
 /// The first use of a big shape measures algorithms (tens of milliseconds, on a stream and in memory of its
-/// own: what is on `stream` neither waits nor matters). `deterministic`: only those that give the same bits
-/// as the one that cuBLASLt's heuristics put first are compared, so that every run computes the same,
-/// whatever the clock says (matmul_search.hpp). While `stream` is captured nothing is measured: a shape
-/// unseen until then gets the heuristics' first. All throw Error(rank) when cuBLASLt fails, or has no
-/// algorithm for a shape.
+/// own: what is on `stream` neither waits nor matters), unless `choices` knows what an earlier run took. If that
+/// is deterministic, only those that give the same bits as the one that cuBLASLt's heuristics put first are
+/// compared, so that every run computes the same, whatever the clock says (matmul_search.hpp). Once choices are
+/// settled, and while `stream` is captured, nothing is measured: a shape unseen until then gets the heuristics'
+/// first, and no bias gradient. All throw Error(rank) when cuBLASLt fails, or has no algorithm for a shape.
 class CudaMatmul {
  public:
-  /// For the device that is current.
-  explicit CudaMatmul(bool deterministic);
+  /// For the device that is current. `choices` must outlive it.
+  explicit CudaMatmul(Choices& choices);
   ~CudaMatmul();
   CudaMatmul(const CudaMatmul&) = delete;
   CudaMatmul& operator=(const CudaMatmul&) = delete;

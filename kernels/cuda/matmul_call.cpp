@@ -73,6 +73,10 @@ MatmulCall::MatmulCall(const MatmulPlan& plan, const MatmulOperands& operands)
   const std::int32_t as_stored = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, plan.transpose_a ? transposed : as_stored);
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, plan.transpose_b ? transposed : as_stored);
+  if (plan.multiprocessors > 0) {
+    const std::int32_t target = plan.multiprocessors;
+    set(operation_, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, target);
+  }
   describe_epilogue();
   describe(a_, plan.input, plan.m, plan.k, plan.transpose_a, plan.ld_a);
   describe(b_, plan.input, plan.k, plan.n, plan.transpose_b, plan.ld_b);

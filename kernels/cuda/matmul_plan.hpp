@@ -49,6 +49,7 @@ struct MatmulPlan {
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;
   std::int64_t ld_a = 0, ld_b = 0, ld_d = 0;
+  int multiprocessors = 0;  ///< that it may count on; 0: all
   auto operator<=>(const MatmulPlan&) const = default;
 
   std::int64_t size_of_a() const { return m * k; }

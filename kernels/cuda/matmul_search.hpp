@@ -19,18 +19,13 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cuda/matmul_choice.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
 #include "kernels/cuda/trial_bench.hpp"
 
 namespace tenax::kernels::cuda {
 
 class MatmulCall;
-
-struct MatmulChoice {
-  cublasLtMatmulAlgo_t algorithm;
-  /// d_gelu: d may be aux's memory. cuBLASLt does not say, so it is tried, repeatedly, beside the search.
-  bool aux_in_place = false;
-};
 
 /// One plan's algorithms, run with random numbers in memory and on a stream of its own (up to half a GiB
 /// while it lives). Thread rule: one thread. All block until the GPU has done it, and throw Error(rank) when

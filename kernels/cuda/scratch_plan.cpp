@@ -103,11 +103,17 @@ EmbeddingBackwardScratch::EmbeddingBackwardScratch(std::int64_t tokens, std::int
 
 }  // namespace cuda
 
+cuda::AttentionShape cuda::attention_of(const StepShape& shape) {
+  return {shape.sequences, static_cast<int>(shape.length), shape.heads, static_cast<int>(shape.head_size)};
+}
+
 std::size_t cuda_scratch_bytes(const StepShape& shape, bool deterministic) {
-  const cuda::AttentionShape attention{shape.sequences, static_cast<int>(shape.length), shape.heads,
-                                       static_cast<int>(shape.head_size)};
-  const std::size_t least =
-      std::max(cuda::kLeastWorkspace_bytes, cuda::attention_bytes(shape.compute, attention, deterministic));
+  return cuda::step_scratch_bytes(
+      shape, cuda::attention_bytes(shape.compute, cuda::attention_of(shape), deterministic));
+}
+
+std::size_t cuda::step_scratch_bytes(const StepShape& shape, std::size_t attention_bytes) {
+  const std::size_t least = std::max(cuda::kLeastWorkspace_bytes, attention_bytes);
   if (!shape.has_embedding) return least;
   const std::int64_t tokens = shape.sequences * shape.length;
   return std::max(least,

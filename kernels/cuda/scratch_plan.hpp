@@ -53,6 +53,10 @@ struct OwnBackwardScratch {
   std::size_t output_dots, d_q, bytes;
 };
 
+AttentionShape attention_of(const StepShape& shape);
+/// What a stream's operations on such a microbatch need, where attention's backward pass takes `attention_bytes`.
+std::size_t step_scratch_bytes(const StepShape& shape, std::size_t attention_bytes);
+
 /// What the gradient of an embedding needs: token lists, sorted and not, a row of sums for both ends of each
 /// tile, and what sorting takes.
 struct EmbeddingBackwardScratch {

@@ -32,7 +32,6 @@ struct PipelineContext {
   kernels::Device& device;
   comm::Transport* transport = nullptr;  ///< null: direct links over MPI are all there is
   const std::vector<comm::Peer>& peers;  ///< by world rank; empty without a transport
-  bool uses_nccl = false;                ///< for direct links between GPUs
 };
 
 }  // namespace tenax::parallel

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "comm/nccl.hpp"
-#include "comm/staged/staged.hpp"
 #include "parallel/replica/stage_needs.hpp"
 
 namespace tenax::parallel {
@@ -89,7 +87,7 @@ comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
   return options;
 }
 
-std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(comm::LinkDeadlines deadlines,
                                                            const std::vector<int>& links) {
   const GroupSplit part = grid_.split(GroupKind::pipeline, context_.world.rank());
   std::vector<int> neighbours;
@@ -97,7 +95,8 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
   const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
   if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
     return context_.world.watch(
-        make_real_direct(context_.world.split_endpoint(part.color, part.key), deadlines, neighbours), name);
+        context_.world.split_direct_endpoint(part.color, part.key, neighbours, context_.device, deadlines),
+        name);
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(context_.peers[static_cast<std::size_t>(rank)]);
   comm::DirectOptions options = context_.options.emulated;
@@ -106,17 +105,6 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(Deadlines deadlines,
       comm::create_emulated_direct_endpoint(name, group, stage_, neighbours, *context_.transport,
                                             context_.device, options),
       name);
-}
-
-std::unique_ptr<comm::Endpoint> PipelineLinks::make_real_direct(std::unique_ptr<comm::Endpoint> mpi,
-                                                                Deadlines deadlines,
-                                                                const std::vector<int>& neighbours) const {
-  if (context_.uses_nccl)
-    return comm::create_nccl_endpoint(std::move(mpi), neighbours, context_.device,
-                                      {deadlines.message_s, deadlines.building_s});
-  if (comm::needs_staging(context_.device))
-    return comm::create_staged_endpoint(std::move(mpi), context_.device, {deadlines.message_s});
-  return mpi;
 }
 
 std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour) {

@@ -50,13 +50,7 @@ class PipelineLinks {
 
  private:
   comm::FailoverLink* at(int link) const;
-  /// Deadlines of a direct path: of its messages, and of building it.
-  struct Deadlines {
-    double message_s, building_s;
-  };
-  std::unique_ptr<comm::Endpoint> make_direct(Deadlines deadlines, const std::vector<int>& links);
-  std::unique_ptr<comm::Endpoint> make_real_direct(std::unique_ptr<comm::Endpoint> mpi, Deadlines deadlines,
-                                                   const std::vector<int>& neighbours) const;
+  std::unique_ptr<comm::Endpoint> make_direct(comm::LinkDeadlines deadlines, const std::vector<int>& links);
   comm::FailoverOptions failover_options(int neighbour) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);
   /// Direct links to some of the neighbours, made at the same time.

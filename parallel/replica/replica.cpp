@@ -20,13 +20,17 @@ auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create
 Replica::Replica(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context)
     : layout_(layout),
       deadline_s_(context.options.deadline_s),
-      group_deadline_s_(deadline_s_ * (layout.fails_over ? kDeadlinesOfFailover : 1)),
+      group_deadline_s_(group_deadline_s(deadline_s_, layout.fails_over)),
       control_(with_deadline(context.world, group_deadline_s_, deadline_s_,
                              [&] { return context.world.control_group(); })),
       grid_(grid),
       coordinates_(grid_.coordinates_of(context.world.rank())),
       update_phase_(context.device, "optimizer"),
       device_(context.device) {}
+
+double Replica::group_deadline_s(double deadline_s, bool fails_over) {
+  return deadline_s * (fails_over ? kDeadlinesOfFailover : 1);
+}
 
 std::unique_ptr<comm::Communicator> Replica::split(comm::World& world, GroupKind kind) {
   const GroupSplit part = grid_.split(kind, world.rank());

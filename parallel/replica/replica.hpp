@@ -38,6 +38,9 @@ struct StepBatch {
 /// nothing left to do.
 class Replica {
  public:
+  /// How long the collectives of a replica wait, where `deadline_s` is for one message.
+  static double group_deadline_s(double deadline_s, bool fails_over);
+
   virtual ~Replica() = default;
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;

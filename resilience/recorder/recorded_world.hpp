@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/world.hpp"
 #include "resilience/recorder/recorder.hpp"
@@ -19,6 +20,12 @@ class RecordedWorld final : public comm::ForwardingWorld {
 
   std::unique_ptr<comm::Communicator> split_communicator(const std::string& name, int color, int key,
                                                          kernels::Device& device) override;
+  std::unique_ptr<comm::Endpoint> split_direct_endpoint(int color, int key,
+                                                        const std::vector<int>& neighbours,
+                                                        kernels::Device& device,
+                                                        comm::LinkDeadlines deadlines) override {
+    return inner_.split_direct_endpoint(color, key, neighbours, device, deadlines);
+  }
   std::unique_ptr<comm::ControlGroup> control_group() override;
   std::unique_ptr<comm::Communicator> watch(std::unique_ptr<comm::Communicator> group,
                                             const std::string& name) override;

@@ -1,6 +1,6 @@
 # A step as one graph (device.cuda_graph) learns what a step launched op by op learns, to the last bit: losses, norms and the
 # weights of the last checkpoint; also where it is profiled, evaluated and stopped in between, and where steps are skipped; and
-# where the optimizer's state lives in the host's memory (device.offload_optimizer).
+# where the optimizer's state lives in the host's memory (device.offload_optimizer). Algorithms are kept in the run directory.
 source "$(dirname "$0")/common.sh"
 deck=$golden/golden.toml
 
@@ -30,7 +30,13 @@ run seen-fp32 device.cuda_graph=true run.profile_interval=3 data.validation=$gol
   run.eval_steps=2 checkpoint.interval=5
 same_runs seen-fp32 ops-fp32
 run halves-fp32 device.cuda_graph=true run.train_steps=9 optimizer.lr_decay_steps=20 device.offload_optimizer=true
+grep -q ' | ' runs/halves-fp32/algorithms.txt || fail "the run directory does not keep what was chosen"
+run halves-fp32 device.cuda_graph=true run.train_steps=12 optimizer.lr_decay_steps=20
+! grep -q 'of the earlier run' out.log || fail "what was kept is said to be lost: $(cat out.log)"
+sed -i 's/^/another /' runs/halves-fp32/algorithms.txt
 run halves-fp32 device.cuda_graph=true
+tr -s '\n ' ' ' <out.log | grep -q 'algorithms of the earlier run were chosen for another GPU' ||
+  fail "nobody says that algorithms are other ones: $(cat out.log)"
 same_runs halves-fp32 ops-fp32
 
 # A rate that ruins the weights in the first step: nothing is finite from then on, and nothing changes any more.

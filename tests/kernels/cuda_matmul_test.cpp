@@ -24,7 +24,8 @@ class CudaMatmulTest : public testing::Test {
   Stream& cpu_stream() { return *cpu_stream_; }
   void run(const MatmulArgs& args) { matmul_.matmul(nullptr, args, workspace_); }
 
-  CudaMatmul matmul_{true};
+  Choices choices_{true};
+  CudaMatmul matmul_{choices_};
   Workspace workspace_{nullptr, nullptr};
 
  private:
@@ -45,7 +46,8 @@ TEST_F(CudaMatmulTest, products_of_every_type_and_layout_are_the_cpus) {
           std::pair{DType::bf16, DType::f32}, std::pair{DType::f64, DType::f64}})
       for (int layout = 0; layout < 16; ++layout) {
         library().has_epilogues = has_epilogues;
-        CudaMatmul matmul(true);
+        Choices choices(true);
+        CudaMatmul matmul(choices);
         const Values a(input, m * k, 1), b(input, k * n, 2), bias(input, n, 3);
         Values expected(output, m * n, 4), actual = expected;
         MatmulArgs args{.a = a.tensor(layout & 1 ? Shape{k, m} : Shape{m, k}),
@@ -174,7 +176,8 @@ TEST_F(CudaMatmulBiasGradient, is_left_to_the_caller_where_it_would_take_kernels
   EXPECT_TRUE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
   EXPECT_EQ(library().last_algorithm, 2);
   library().algorithms.pop_back();
-  CudaMatmul other(true);
+  Choices none(true);
+  CudaMatmul other(none);
   EXPECT_FALSE(run(other, DType::bf16, true, 16, 8, 24, actual, expected));
 }
 
@@ -195,10 +198,21 @@ TEST_F(CudaMatmulBiasGradient, that_cannot_be_tried_is_left_to_the_caller) {
   library().captures = false;
   EXPECT_TRUE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected)) << "not kept from the capture";
   library().has_memory = false;
-  CudaMatmul other(true);
+  Choices none(true);
+  CudaMatmul other(none);
   const int products = library().products;
   EXPECT_FALSE(run(other, DType::bf16, true, 16, 8, 24, actual, expected));
   EXPECT_EQ(library().products, products);
+}
+
+TEST_F(CudaMatmulBiasGradient, that_was_not_tried_before_choices_are_settled_is_left_to_the_caller) {
+  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
+  choices_.settle();
+  EXPECT_FALSE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
+  Choices same(true);
+  same.take(choices_.text());
+  CudaMatmul later(same);
+  EXPECT_FALSE(run(later, DType::bf16, true, 16, 8, 24, actual, expected)) << "as the earlier run did";
 }
 
 TEST_F(CudaMatmulTest, says_which_product_has_no_algorithm) {
@@ -245,7 +259,8 @@ TEST_F(CudaMatmulSearch, takes_the_fastest_algorithm_that_writes_the_bits_of_the
 
 TEST_F(CudaMatmulSearch, takes_the_fastest_of_all_where_runs_may_differ) {
   library().algorithms = {{.seconds = 3e-3}, {.seconds = 1e-3, .sums_backwards = true}, {.seconds = 2e-3}};
-  CudaMatmul matmul(false);
+  Choices free(false);
+  CudaMatmul matmul(free);
   EXPECT_EQ(algorithm_of(matmul), 1);
 }
 
@@ -266,8 +281,55 @@ TEST_F(CudaMatmulSearch, does_not_happen_during_a_capture_nor_without_memory) {
   library().captures = false;
   EXPECT_EQ(algorithm_of(matmul_), 1);  // what was chosen in the capture was not kept
   library().has_memory = false;
-  CudaMatmul other(true);
+  Choices none(true);
+  CudaMatmul other(none);
   EXPECT_EQ(algorithm_of(other), 0);
+}
+
+TEST_F(CudaMatmulSearch, takes_what_an_earlier_run_chose_and_tries_nothing) {
+  library().algorithms = {{.seconds = 3e-3}, {.seconds = 2e-3}};
+  EXPECT_EQ(algorithm_of(matmul_), 1);
+  library().algorithms = {{.seconds = 1e-3}, {.seconds = 2e-3}};  // another day
+  const int products = library().products;
+  Choices same(true);
+  same.take(choices_.text());
+  CudaMatmul later(same);
+  EXPECT_EQ(algorithm_of(later), 1);
+  EXPECT_EQ(library().products, products + 1);
+  EXPECT_EQ(same.text(), choices_.text());
+  EXPECT_TRUE(same.notes().empty());
+}
+
+TEST_F(CudaMatmulSearch, says_what_of_an_earlier_run_works_no_more_and_chooses_anew) {
+  library().algorithms = {{.seconds = 3e-3}, {.seconds = 2e-3}};
+  algorithm_of(matmul_);
+  library().admits = false;
+  Choices same(true);
+  same.take(choices_.text());
+  CudaMatmul later(same);
+  EXPECT_EQ(algorithm_of(later), 0) << "nothing could be tried either";
+  ASSERT_EQ(same.notes().size(), 1u);
+  EXPECT_TRUE(same.notes().front().starts_with("1 algorithm of the earlier run")) << same.notes().front();
+}
+
+TEST_F(CudaMatmulSearch, does_not_happen_once_choices_are_settled) {
+  library().algorithms = {{.seconds = 3e-3}, {.seconds = 2e-3}};
+  choices_.settle();
+  EXPECT_EQ(algorithm_of(matmul_), 0);
+  EXPECT_EQ(library().products, 1);
+}
+
+TEST_F(CudaMatmulSearch, plans_for_the_multiprocessors_that_are_not_lent) {
+  choices_.set_multiprocessors(132);
+  algorithm_of(matmul_);
+  EXPECT_EQ(library().multiprocessors, 0) << "all";
+  choices_.lend_multiprocessors(16);
+  algorithm_of(matmul_);
+  EXPECT_EQ(library().multiprocessors, 116);
+  choices_.settle();
+  choices_.lend_multiprocessors(-8);  // a link that was given up changes no bits
+  algorithm_of(matmul_);
+  EXPECT_EQ(library().multiprocessors, 116);
 }
 
 TEST_F(CudaMatmulSearch, compares_bias_gradients_too) {
@@ -286,7 +348,8 @@ TEST_F(CudaMatmulSearch, finds_out_whether_gelus_gradient_may_overwrite_its_inpu
   for (const bool reads_late : {false, true}) {
     library() = {};
     library().algorithms = {{.reads_aux_after_writing = reads_late}};
-    CudaMatmul matmul(true);
+    Choices choices(true);
+    CudaMatmul matmul(choices);
     const Tensor pre = y_.tensor({kRows, kColumns});
     Values scratch(DType::bf16, kRows * kColumns, 5);
     const Values untouched = scratch;

@@ -146,7 +146,7 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
 cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                        const cublasLtMatmulAlgo_t*, cublasLtMatmulHeuristicResult_t*) {
-  return CUBLAS_STATUS_SUCCESS;
+  return FakeLibrary::instance().admits ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
@@ -178,6 +178,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   if (f.kind == CUBLASLT_EPILOGUE_BGRADA)
     sum_bias_gradient(f, a, transpose_a, how.sums_bias_by_chance ? library.products : 0);
   for (std::int64_t place = columns * d.ld; place < d.columns * d.ld; ++place) d.elements.set(place, 0);
+  library.multiprocessors = attribute_of<std::int32_t>(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   ++library.products;
   library.last_algorithm = static_cast<int>(algorithm->data[0]);
   library.clock_s += how.seconds;

@@ -26,9 +26,11 @@ struct FakeLibrary {
   bool has_epilogues = true;
   bool has_memory = true;
   bool captures = false;
+  bool admits = true;  ///< what is not, cannot run where it was not found
 
   int products = 0;         ///< run so far
   int last_algorithm = -1;  ///< which ran last
+  int multiprocessors = 0;  ///< that it was to count on; 0: all
   std::int64_t pool_bytes = 0;
   double clock_s = 0;
 };

@@ -157,6 +157,22 @@ TEST(NcclEndpoint, nobody_waits_for_an_abort_that_does_not_come_to_its_end) {
       kShort_s);
 }
 
+TEST(NcclEndpoint, is_lent_what_its_kernels_may_hold_for_as_long_as_it_lives) {
+  run_ranks(3, kPatience_s, [](World& world) {
+    kernels::test::StandInUse use;
+    const auto device = kernels::test::create_stand_in({.use = &use});
+    const fake_nccl::OnDevice on_device(*device);
+    std::vector<int> neighbours;
+    for (const int peer : {world.rank() - 1, world.rank() + 1})
+      if (peer >= 0 && peer < world.size()) neighbours.push_back(peer);
+    auto endpoint = create_nccl_endpoint(world.split_endpoint(0, world.rank()), neighbours, *device,
+                                         {kPatience_s, kPatience_s});
+    EXPECT_EQ(use.lent, 8 * static_cast<int>(neighbours.size())) << "four each way";
+    endpoint.reset();
+    EXPECT_EQ(use.lent, 0);
+  });
+}
+
 TEST(NcclEndpoint, a_message_that_never_comes_is_named_with_its_sender) {
   run_pipeline(
       2,

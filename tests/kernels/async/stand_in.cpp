@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cuda/choices.hpp"
 #include "tests/kernels/async/stand_in_kernels.hpp"
 
 namespace tenax::kernels::test {
@@ -28,6 +29,17 @@ class StandIn final : public Device {
                                                   std::size_t bytes) override {
     return options_.registers ? memory_.register_host(std::move(memory), bytes) : nullptr;
   }
+  /// There is one way to do everything.
+  void settle() override {
+    choices_.settle();
+    choices_.choose("everything", "the CPU's way");
+  }
+  std::string choices() const override { return choices_.text(); }
+  void choose_as(const std::string& choices) override { choices_.take(choices); }
+  std::vector<std::string> notes() const override { return choices_.notes(); }
+  void lend_multiprocessors(int count) override {
+    if (options_.use) options_.use->lent += count;
+  }
   void reclaim_memory() override { memory_.reclaim(); }
   int export_memory(const Buffer& buffer) override {
     return options_.exports ? memory_.export_memory(buffer) : -1;
@@ -44,6 +56,7 @@ class StandIn final : public Device {
   std::unique_ptr<Device> cpu_ = create_cpu_device();
   StandInMemory memory_{*cpu_, [this] { return mark(); }, options_.use};
   StandInKernels kernels_{cpu_->kernels(), memory_};
+  cuda::Choices choices_{true, "stand-in"};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StreamQueue>> queues_;
 };

@@ -17,8 +17,10 @@
 
 namespace tenax::kernels::test {
 
-/// Memory of a stand-in, bytes: what owners hold, and what they have let go of but streams may still use. Thread rule: any.
+/// Memory of a stand-in, bytes: what owners hold, and what they have let go of but streams may still use; and how many
+/// multiprocessors are lent. Thread rule: any.
 struct StandInUse {
+  std::atomic<int> lent = 0;
   std::atomic<std::size_t> device = 0, pinned = 0;
   std::size_t all() const { return device + pinned; }
 };

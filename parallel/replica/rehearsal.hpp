@@ -1,0 +1,22 @@
+// What a rank does once before its memory is planned: it makes and uses the groups that it will talk in, and runs the
+// operations of its stage, in memory that it gives back. Then libraries have loaded what they need and taken what they keep,
+// algorithms are chosen, and what the device has left is the run's.
+#pragma once
+
+#include "comm/prepared_world.hpp"
+#include "parallel/layout/process_grid.hpp"
+#include "parallel/replica/layout.hpp"
+
+namespace tenax::parallel {
+
+/// Collective. The communicators and direct links of a GptReplica on `grid`, which gets them from `world`. `deadline_s`: the
+/// deck's.
+void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
+                    kernels::Device& device, double deadline_s);
+
+/// One block of pipeline stage `stage`, with the embedding and the head where that has them: a forward and two backward passes
+/// of a microbatch of random numbers, and an update. Of tensor-parallel ranks each sums for itself. Throws Error(rank) when
+/// the device has no memory for it.
+void rehearse_stage(const LayoutRequest& request, int stage, kernels::Device& device, double deadline_s);
+
+}  // namespace tenax::parallel
