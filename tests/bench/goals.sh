@@ -109,10 +109,14 @@ verbs.others_delegated             <= 0      links without a delay
 verbs.killed_s                     <= 0.2    until a peer's SIGKILL is noticed
 verbs.stopped_late_s               <= 0.2    that a send to a stopped peer ends after its deadline
 gpu.gpt2-124m.ratio                >= 1.15   tokens/s by PyTorch's
-gpu.gpt2-1.5b.ratio                >= 1.15
+gpu.gpt2-1.5b.ratio                >= 1.1
 gpu.gpt2-124m.tokens_per_s         >= 470000
-gpu.gpt2-1.5b.tokens_per_s         >= 42000
-gpu.curve_percent                  <= 1      bf16 beside fp32, smoothed losses over 500 steps
+gpu.gpt2-1.5b.tokens_per_s         >= 47000
+gpu.gpt2-1.5b.mfu_percent          >= 60     of the machine's measured bf16 matrix-product rate
+gpu.memory_percent                 <= 2      taken beside what was planned
+gpu.delegates_percent              >= 80     messages by the copies that they consist of
+gpu.beside_delegates_percent       <= 1      products beside messages are slower
+gpu.curve_percent                  <= 0.5    bf16 beside fp32, smoothed losses over 500 steps
 "
 check=0 missed_goals=()
 

@@ -1,36 +1,69 @@
 #!/usr/bin/env bash
 # The CUDA back end on a machine with a GPU: is it right, how fast is it beside PyTorch, where does a step's time go.
 #
-#   bash tests/bench/gpu.sh [build] [check] [nccl] [curve] [speed] [table] [delegates]   (default: all, in this order)
-#        [--rounds 3] [--seconds 10] [--sizes "gpt2-124m gpt2-1.5b"] [--python python3] [--check]
+#   bash tests/bench/gpu.sh [build] [check] [sanitize] [nccl] [curve] [speed] [table] [delegates]   (default: all, in this order)
+#        [--minutes 9] [--rounds 3] [--seconds 10] [--sizes "gpt2-124m gpt2-1.5b"] [--python python3] [--no-check]
 #
 # build      configures with -DTENAX_CUDA=ON in build/ and builds; a machine without Debian's packages takes Open MPI, HDF5,
 #            Kokkos and oneDNN from .bundle/ (or .bundle.tar.xz) in the repository's root (shared/tools/bundle.sh), cuDNN, NCCL
 #            and cuBLAS from the Python that is there
-# check      operations against plain loops, the golden run in all layouts, repeatability, layouts on one GPU
+# check      operations against plain loops, the golden run in all layouts, repeatability, layouts on one GPU; graph, adaptive,
+#            generate, and activations that leave the device, as on the stand-in
+# sanitize   the operations' tests under compute-sanitizer: memcheck, racecheck, initcheck and synccheck
 # nccl       the golden run on two ranks of the one GPU that say to be of two hosts, so that NCCL carries what they say; a
 #            NCCL that refuses them all the same fails nothing
-# curve      500 steps of bf16 beside fp32: the smoothed losses within 1 %
-# speed      tokens/s, medians over the rounds, tenax and PyTorch in turn; share of the measured matrix-product rate
-# table      one step by operation, with each one's bound
+# curve      500 steps of bf16 beside fp32: the smoothed losses within 0.5 %
+# speed      tokens/s, medians over the rounds, tenax with and without device.deterministic and device.cuda_graph, and PyTorch,
+#            in turn; share of the measured matrix-product rate
+# table      one step by operation, with each one's bound, and the memory that was taken beside what was planned
 # delegates  64 MB messages between two ranks on one GPU: rate of the copies, launches that do not block, compute beside it
 #
-# Expected on an H200, not measured yet: 25 minutes for everything, 10 at most for each word, speed with one size at a time
-# (PyTorch compiles, and 19 GB of first weights and moments are made on the host at each start of 1.5B).
+# Each word is made of parts. A call ends after --minutes: what would take it beyond is left, the status is then 75, and the same
+# command goes on from there. What failed is done again. Parts are remembered in build/bench/gpu-*, one folder for each program.
+# A missed goal fails its word (--no-check: is said).
+#
+# Expected on an H200, not measured yet: 45 minutes for everything (PyTorch compiles, and 19 GB of first weights and moments are
+# made on the host at each start of 1.5B).
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
-words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3
+words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3 minutes=9
+check=1
 while [ $# -gt 0 ]; do
   case $1 in
     --check) check=1 ;;
+    --no-check) check=0 ;;
+    --minutes) minutes=$2; shift ;;
     --rounds) rounds=$2; shift ;; --seconds) seconds=$2; shift ;; --sizes) sizes=$2; shift ;; --python) python=$2; shift ;;
-    build | check | nccl | curve | speed | table | delegates) words+=("$1") ;;
+    build | check | sanitize | nccl | curve | speed | table | delegates) words+=("$1") ;;
     *) die "unknown word $1 (the head of $0 lists them)" ;;
   esac
   shift
 done
-[ ${#words[@]} -gt 0 ] || words=(build check nccl curve speed table delegates)
+[ ${#words[@]} -gt 0 ] || words=(build check sanitize nccl curve speed table delegates)
+end_s=$((SECONDS + 60 * minutes))
+
+# part NAME SECONDS COMMAND…: runs it unless it was done before, or would end too late by its SECONDS; prints what it printed.
+# Status 0 too where it is left for the next call, which $parts/left then says.
+part() {
+  local name=$1 needs_s=$2
+  shift 2
+  [ ! -e "$parts/$name.done" ] || { cat "$parts/$name.done"; return 0; }
+  if [ $((SECONDS + needs_s)) -gt $end_s ]; then
+    echo "$name: left for the next call"
+    echo "$name" >>"$parts/left"
+    return 0
+  fi
+  if "$@" >"$parts/$name.out" 2>&1; then
+    mv "$parts/$name.out" "$parts/$name.done"
+    cat "$parts/$name.done"
+  else
+    tail -n 40 "$parts/$name.out"
+    echo "$name: FAILED"
+    return 1
+  fi
+}
+is_done() { [ -e "$parts/$1.done" ]; }
 
 # The bundle where Debian's packages are missing, and the libraries of Python's wheels where the toolkit lacks them.
 use_bundle() {
@@ -69,8 +102,56 @@ do_build() {
 }
 
 do_check() {
-  ctest --test-dir "$tenax_build" --output-on-failure --parallel 4 \
-    -R '^(golden|repeatable|cuda_.*)$|BackEnds|Cuda|Matmul|Attention|WeightUpdate|AdamW|Lion|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16'
+  local failed=0 name
+  part operations 240 ctest --test-dir "$tenax_build" --output-on-failure --parallel 4 \
+    -R '^cuda_.*$|BackEnds|Cuda|Cudnn|Matmul|Attention|WeightUpdate|AdamW|Lion|LayerNorm|Gelu|Embedding|CrossEntropy|Elementwise|SumOfSquares|BiasGradient|Bf16' ||
+    failed=1
+  part golden 200 ctest --test-dir "$tenax_build" --output-on-failure -R '^(golden|repeatable)$' || failed=1
+  for name in graph adaptive generate; do part "$name" 120 script_on_gpu "$name" || failed=1; done
+  part offload 90 offload_on_gpu || failed=1
+  return $failed
+}
+
+# A script of tests/app, as ctest runs it on the stand-in.
+script_on_gpu() {
+  local folder=$bench_work/$1-test
+  rm -rf "$folder"
+  mkdir -p "$folder" && cd "$folder" || return 1
+  TENAX=$tenax_build/tenax TENAX_SOURCE=$tenax_root RUN_CHECK=$tenax_build/tests/app/run_check TENAX_DEVICE=cuda \
+    timeout 300 bash "$tenax_root/tests/app/$1_test.sh"
+}
+
+# Four stages on one GPU that says to have half the memory that the activations want: the same losses.
+offload_on_gpu() {
+  local options="parallel.pipeline_parallel_size=4 pipeline.activation_limit=8 model.compute_dtype=bf16 device.kind=cuda"
+  options+=" detect.enabled=false checkpoint.interval=-1 run.resume=never" kib name
+  kib=$("$tenax_build/tenax" plan "$tenax_root/tests/golden/golden.toml" $options --json | "$python" -c '
+import json, sys
+stages = [stage["memory_bytes_per_rank"] for stage in json.load(sys.stdin)["stages"]]
+print(int(4 * max(s["total"] - s["activations"] / 2 for s in stages) / 1024))') || return 1
+  for name in roomy tight; do
+    [ $name = roomy ] || export TENAX_CUDA_MEMORY_KIB=$kib
+    timeout 150 mpirun -q -n 4 "$tenax_build/tenax" "$tenax_root/tests/golden/golden.toml" $options \
+      run.output_dir="$bench_work/offload-$name" >"$bench_work/offload-$name.log" 2>&1 || { cat "$bench_work/offload-$name.log"; return 1; }
+  done
+  tr -s '\n ' ' ' <"$bench_work/offload-tight.log" | grep -q 'of host memory for activations' ||
+    { echo "nothing left a device of $kib KiB"; return 1; }
+  "$tenax_build/tests/app/run_check" same "$bench_work/offload-tight/metrics.jsonl" "$bench_work/offload-roomy/metrics.jsonl" &&
+    echo "activations beyond the device's memory, the same bits"
+}
+
+# Our own kernels: what the libraries' do is theirs. Small shapes, where every access is recorded.
+do_sanitize() {
+  local tool program failed=0 sanitizer
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) ||
+    { echo "there is no compute-sanitizer here"; return 1; }
+  for tool in memcheck synccheck racecheck initcheck; do
+    for program in kernels_operations_test cuda_attention_test attention_decode_test cuda_device_test; do
+      part "$tool-$program" 150 timeout 200 "$sanitizer" --tool $tool --error-exitcode 9 --kernel-regex kns=tenax \
+        "$tenax_build/tests/kernels/$program" --gtest_brief=1 --gtest_filter='-*arge*:*big*:*long*' || failed=1
+    done
+  done
+  return $failed
 }
 
 # Two ranks that NCCL takes for different hosts' (NCCL_HOSTID), whom it then connects by sockets. Their kernels wait for each
@@ -96,7 +177,8 @@ over_nccl() {  # NAME [section.key=value ...]
       echo "$name: over NCCL, the losses of one rank within 1e-5"
   fi
 }
-do_nccl() {
+do_nccl() { part nccl 300 nccl_runs; }
+nccl_runs() {
   local failed=0
   golden_run alone 1 || die "one rank alone fails: $(tail -n 1 "$bench_work/nccl-alone.log")"
   over_nccl tensor 2 parallel.tensor_parallel_size=2 || failed=1
@@ -109,6 +191,10 @@ do_nccl() {
 
 # The loss of each step, smoothed over 50, of both types.
 do_curve() {
+  part curve 240 curve_losses || return 1
+  ! is_done curve || meets gpu.curve_percent "$(sed -n 's/.*at most \([0-9.]*\) %.*/\1/p' "$parts/curve.done")"
+}
+curve_losses() {
   local dtype text
   text=$(shakespeare) || exit 1
   for dtype in fp32 bf16; do
@@ -122,73 +208,117 @@ do_curve() {
     { a[NR] = $1; b[NR] = $2; sa += $1; sb += $2
       if (NR > 50) { sa -= a[NR - 50]; sb -= b[NR - 50] }
       if (NR >= 50) { d = sb / sa - 1; if (d < 0) d = -d; if (d > worst) worst = d } }
-    END { printf "bf16 beside fp32 over %d steps: smoothed losses differ by at most %.3f %%\n", NR, 100 * worst }' |
-    tee "$bench_work/curve.result"
-  meets gpu.curve_percent "$(sed -n 's/.*at most \([0-9.]*\) %.*/\1/p' "$bench_work/curve.result")"
+    END { printf "bf16 beside fp32 over %d steps: smoothed losses differ by at most %.3f %%\n", NR, 100 * worst }'
 }
 
 batches_of() { case $1 in gpt2-124m) echo 64 32 ;; gpt2-1.5b) echo 40 32 24 16 12 8 ;; esac; }
 
-# Sets `batch` to the largest micro-batch of size $1 that trains. A try that fails must not end this script.
+# Prints the largest micro-batch of size $1 that trains. A try that fails must not end this script.
 find_batch() {
-  local found=$bench_work/$1.batch
-  [ -e "$found" ] && { batch=$(cat "$found"); return; }
+  local batch
   for batch in $(batches_of "$1"); do
-    (tenax_rate 1 "$1" $(gpu_options "$batch") run.train_steps=3) >/dev/null 2>&1 && { echo "$batch" >"$found"; return; }
+    (tenax_rate 1 "$1" $(gpu_options "$batch") run.train_steps=3) >/dev/null 2>&1 && { echo "$batch"; return; }
   done
   tail -n 5 "$bench_work/run.log" >&2
   die "no micro-batch of $1 trains (above: the end of the last try)"
 }
 steps_of() { case $1 in gpt2-1.5b) echo 15 ;; *) echo 40 ;; esac; }
+start_s() { case $1 in gpt2-1.5b) echo 120 ;; *) echo 40 ;; esac; }
 gpu_options() {
   echo "parallel.tensor_parallel_size=1 model.compute_dtype=bf16 device.kind=cuda batch.global_batch_size=$1 batch.micro_batch_size=$1"
 }
 
+# The four settings that are measured, default first.
+settings="true-false true-true false-false false-true"
+setting_options() { echo "device.deterministic=${1%-*} device.cuda_graph=${1#*-}"; }
+setting_text() { echo "deterministic ${1%-*}, graph ${1#*-}"; }
+
+# One rate and, in a last line, the measured matrix-product rate in TFLOP/s.
+tenax_part() {  # SIZE BATCH SETTING
+  tenax_rate 1 "$1" $(gpu_options "$2") run.train_steps=$(steps_of "$1") $(setting_options "$3") || return 1
+  sed -n 's/.*measured at \([0-9.]*\) \([GTP]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
+    awk '{ print $1 * ($2 == "P" ? 1000 : $2 == "T" ? 1 : 0.001) }'
+}
+# One rate. The largest micro-batch that fits is looked for once: each try compiles.
+pytorch_part() {  # SIZE
+  local batches=$bench_work/$1.pytorch-batch
+  [ -s "$batches" ] || batches_of "$1" | tr ' ' , >"$batches"
+  "$python" -W ignore "$bench_folder/pytorch_gpt.py" --size "$1" --dtype bf16 --device cuda --compile --seconds "$seconds" \
+    --batch "$(cat "$batches")" >"$bench_work/pytorch.json" || return 1
+  sed -n 's/.*"batch": *\([0-9]*\).*/\1/p' "$bench_work/pytorch.json" | grep . >"$batches"
+  sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' "$bench_work/pytorch.json"
+}
+
 do_speed() {
-  local size round tenax pytorch pytorch_batches options rate flop
-  printf '%-10s %6s %10s %10s %6s %7s %12s\n' size batch tenax PyTorch ratio MFU 'matrix rate'
+  local size round setting batch failed=0
   for size in $sizes; do
-    find_batch "$size"
-    options="$(gpu_options "$batch") run.train_steps=$(steps_of "$size")"
-    pytorch_batches=$(batches_of "$size" | tr ' ' ,)
-    : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
+    part "batch-$size" 150 find_batch "$size" >/dev/null || return 1
+    is_done "batch-$size" || continue
+    batch=$(cat "$parts/batch-$size.done")
     for ((round = 1; round <= rounds; ++round)); do
-      tenax_rate 1 "$size" $options >>"$bench_work/tenax.rates"
-      "$python" -W ignore "$bench_folder/pytorch_gpt.py" --size "$size" --dtype bf16 --device cuda --seconds "$seconds" \
-        --batch "$pytorch_batches" >"$bench_work/pytorch.json"
-      cat "$bench_work/pytorch.json" >&2
-      sed -n 's/.*"tokens_per_second": *\([0-9.e+]*\).*/\1/p' "$bench_work/pytorch.json" >>"$bench_work/pytorch.rates"
-      # The largest that fits is looked for once: each try compiles.
-      pytorch_batches=$(sed -n 's/.*"batch": *\([0-9]*\).*/\1/p' "$bench_work/pytorch.json" | grep . || echo "$pytorch_batches")
+      for setting in $settings; do
+        part "speed-$size-$setting-$round" "$(start_s "$size")" tenax_part "$size" "$batch" "$setting" >/dev/null || failed=1
+      done
+      part "speed-$size-pytorch-$round" $((2 * $(start_s "$size"))) pytorch_part "$size" >/dev/null || failed=1
     done
-    tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
-    rate=$(sed -n 's/.*measured at \([0-9.]*\) \([GTP]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
-      awk '{ print $1 * ($2 == "P" ? 1000 : $2 == "T" ? 1 : 0.001) }')
-    flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | sed -n 's/.*"flop_per_token": *\([0-9.e+]*\).*/\1/p')
-    printf '%-10s %6s %10.0f %10.0f %6.2f %6.1f%% %7.0f TFLOP/s\n' "$size" "$batch" "$tenax" "$pytorch" \
-      "$(awk "BEGIN { print $tenax / $pytorch }")" "$(awk "BEGIN { print 100 * $tenax * $flop / $rate / 1e12 }")" "$rate"
-    meets "gpu.$size.ratio" "$(awk "BEGIN { print $tenax / $pytorch }")"
-    meets "gpu.$size.tokens_per_s" "$tenax"
+    [ $failed = 1 ] || speed_row "$size" "$batch"
   done
+  return $failed
+}
+
+rates_of() { local round; for ((round = 1; round <= rounds; ++round)); do head -n 1 "$parts/speed-$1-$2-$round.done"; done; }
+
+# Where all rounds are done. Goals are for the fastest setting.
+speed_row() {  # SIZE BATCH
+  local size=$1 batch=$2 setting pytorch rate flop mine best=0 fastest=
+  for setting in $settings pytorch; do is_done "speed-$size-$setting-$rounds" || return 0; done
+  pytorch=$(rates_of "$size" pytorch | median)
+  flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $(gpu_options "$batch") --json | sed -n 's/.*"flop_per_token": *\([0-9.e+]*\).*/\1/p')
+  printf '%-10s %6s %-32s %10s %10s %6s %7s %12s\n' size batch setting tenax PyTorch ratio MFU 'matrix rate'
+  for setting in $settings; do
+    mine=$(rates_of "$size" "$setting" | median)
+    rate=$(tail -n 1 "$parts/speed-$size-$setting-$rounds.done")
+    printf '%-10s %6s %-32s %10.0f %10.0f %6.2f %6.1f%% %7.0f TFLOP/s\n' "$size" "$batch" "$(setting_text "$setting")" "$mine" \
+      "$pytorch" "$(awk "BEGIN { print $mine / $pytorch }")" "$(awk "BEGIN { print 100 * $mine * $flop / $rate / 1e12 }")" "$rate"
+    if awk "BEGIN { exit !($mine > $best) }"; then best=$mine fastest=$setting; fi
+  done
+  rate=$(tail -n 1 "$parts/speed-$size-$fastest-$rounds.done")
+  meets "gpu.$size.ratio" "$(awk "BEGIN { print $best / $pytorch }")" "$(setting_text "$fastest")"
+  meets "gpu.$size.tokens_per_s" "$best" "$(setting_text "$fastest")"
+  meets "gpu.$size.mfu_percent" "$(awk "BEGIN { print 100 * $best * $flop / $rate / 1e12 }")" "$(setting_text "$fastest")"
 }
 
 do_table() {
-  local size
+  local size batch failed=0
   for size in $sizes; do
-    find_batch "$size"
+    part "batch-$size" 150 find_batch "$size" >/dev/null || return 1
+    is_done "batch-$size" || continue
+    batch=$(cat "$parts/batch-$size.done")
     echo "$size, micro-batch $batch"
-    mpirun -q -n 1 "$tenax_build/tests/bench/step_breakdown" "$bench_folder/$size.toml" --steps 5 $(gpu_options "$batch")
+    part "table-$size" "$(start_s "$size")" mpirun -q -n 1 "$tenax_build/tests/bench/step_breakdown" "$bench_folder/$size.toml" \
+      --steps 5 $(gpu_options "$batch") || failed=1
+    ! is_done "table-$size" ||
+      meets gpu.memory_percent "$(sed -n 's/^memory: .*(\([+-][0-9.]*\) %.*/\1/p' "$parts/table-$size.done" | tr -d '+-')" "$size"
   done
+  return $failed
 }
 
-do_delegates() { mpirun -q -n 2 "$tenax_build/tests/bench/delegated_bench"; }
+do_delegates() {
+  part delegates 120 mpirun -q -n 2 "$tenax_build/tests/bench/delegated_bench" || return 1
+  is_done delegates || return 0
+  local share slower
+  for share in $(sed -n 's/.*each way, \([0-9]*\) % of.*/\1/p' "$parts/delegates.done"); do meets gpu.delegates_percent "$share"; done
+  for slower in $(sed -n 's/.*ms: \([0-9.-]*\) % slower.*/\1/p' "$parts/delegates.done"); do meets gpu.beside_delegates_percent "$slower"; done
+}
 
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 use_bundle
 use_wheels
 export_mpi_environment
 with_build_lock prepare_bench -DTENAX_TESTS=ON -DTENAX_CUDA=ON
-rm -f "$bench_work"/*.batch
+parts=$bench_work/gpu-$(cksum <"$tenax_build/tenax" | cut -d ' ' -f 1)
+mkdir -p "$parts"
+rm -f "$parts/left"
 failed=()
 for word in "${words[@]}"; do  # in a shell of its own: what fails does not keep the others from being measured
   echo "== $word"
@@ -197,3 +327,4 @@ for word in "${words[@]}"; do  # in a shell of its own: what fails does not keep
   [ "$word" != build ] || break
 done
 [ ${#failed[@]} = 0 ] || die "failed: ${failed[*]}"
+[ ! -e "$parts/left" ] || { say "left: $(tr '\n' ' ' <"$parts/left"); the same command goes on from here"; exit 75; }

@@ -18,6 +18,7 @@
 #include "kernels/random.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/layout.hpp"
+#include "parallel/replica/rehearsal.hpp"
 #include "tests/bench/timed_device.hpp"
 #include "tests/bench/timed_world.hpp"
 
@@ -111,6 +112,7 @@ void print(const OpMeter& meter, const Stopwatch& stopwatch, double step_s, int 
 void print_memory(const io::Deck& deck, const kernels::Device& device, const parallel::Layout& layout) {
   if (!device.is_asynchronous()) return;
   const auto now = app::choose_device(deck, 1);
+  now.device->settle();
   const auto taken =
       static_cast<double>(device.memory_bytes()) - static_cast<double>(now.device->memory_bytes());
   const auto planned = static_cast<double>(layout.memory_of_stage.front().total());
@@ -126,6 +128,10 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   OpMeter meter(*choice.device);
   TimedDevice device(*choice.device, meter);
   TimedWorld timed_world(world, *choice.device, stopwatch);
+  if (choice.device->kind() == kernels::DeviceKind::cuda) {
+    parallel::rehearse_stage(app::layout_request(deck), 0, *choice.device, deck.comm.deadline_s);
+    choice.device->settle();
+  }
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
   const parallel::Layout layout =
       app::plan_layout(deck, kAnyRate,
