@@ -23,6 +23,7 @@
 #include "io/deck/deck.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
+#include "kernels/host.hpp"
 
 namespace {
 
@@ -39,7 +40,7 @@ std::string version() {
   const std::string cuda = tenax::kernels::cuda_versions(), nccl = tenax::comm::nccl_version();
   return "tenax " TENAX_VERSION "\nback ends: cpu, emulated" +
          (cuda.empty() ? "" : ", cuda (" + cuda + (nccl.empty() ? "" : ", " + nccl) + ")") +
-         (tenax::comm::has_verbs() ? ", verbs" : "") + "\n";
+         (tenax::comm::has_verbs() ? ", verbs" : "") + "\nloops: " + tenax::kernels::cpu_loops_name() + "\n";
 }
 
 int run_command(const std::string& command, const Arguments& arguments) {

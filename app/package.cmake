@@ -24,11 +24,4 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS openmpi-bin)  # mpirun
 set(CPACK_PACKAGE_DESCRIPTION "One program that trains, samples, converts and plans GPT-2 models of any size
 on any number of MPI ranks: tensor, data and pipeline parallel, with pipelines
 that adapt to slow links.")
-if(TENAX_NATIVE)
-  set(CPACK_DEBIAN_PACKAGE_NAME tenax-native)
-  set(CPACK_DEBIAN_PACKAGE_CONFLICTS tenax)
-  set(CPACK_DEBIAN_PACKAGE_PROVIDES tenax)
-  string(APPEND CPACK_PACKAGE_DESCRIPTION "
-This one runs only on processors like the one it was built on.")
-endif()
 include(CPack)

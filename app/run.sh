@@ -16,7 +16,7 @@ prepare() {
   ensure_packages "${run_packages[@]}"
   local fresh=()
   [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_TESTS=OFF)
-  configure -DTENAX_NATIVE=ON "${fresh[@]}"
+  configure "${fresh[@]}"
   build_target tenax
 }
 

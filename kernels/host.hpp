@@ -11,6 +11,10 @@ namespace tenax::kernels {
 /// The processor's name and its widest vector instructions, e.g. "AMD EPYC, AVX-512".
 std::string processor_name();
 
+/// The loops that this process computes with on its processor, e.g. "avx512_bf16" (cpu/cpu_loops.hpp,
+/// whose cpu_loops() it calls).
+std::string cpu_loops_name();
+
 /// Cores that this process may use: those of its affinity, but no more than the processor time of
 /// its control groups is worth, rounded up. At least 1.
 int usable_cores();

@@ -17,7 +17,7 @@ prepare() {
   # app/run.sh keeps its flags and objects.
   local fresh=()
   [ -e "$tenax_build/build.ninja" ] || fresh=(-DTENAX_WERROR=ON -DTENAX_ASSERTIONS=ON -DTENAX_UNITY=ON)
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON "${fresh[@]}"
+  configure -DTENAX_TESTS=ON "${fresh[@]}"
   build_target all
   prepare_guest
 }

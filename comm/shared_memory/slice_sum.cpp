@@ -70,8 +70,17 @@ void reduce(ReduceOp op, std::span<const void* const> contributions, T* destinat
   }
 }
 
+// Compiled for each of these processors, of which the dynamic linker chooses.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TENAX_FOR_EACH_PROCESSOR \
+  __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TENAX_FOR_EACH_PROCESSOR
+#endif
+
 }  // namespace
 
+TENAX_FOR_EACH_PROCESSOR
 void reduce_slices(DType dtype, ReduceOp op, std::span<const void* const> contributions, void* destination,
                    void* copy, std::int64_t elements) {
   switch (dtype) {

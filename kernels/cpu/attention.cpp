@@ -64,8 +64,6 @@ void backward_heads(AttentionBackwardHead<Tile>& worker, const AttentionBackward
       });
 }
 
-}  // namespace
-
 template <class Element>
 struct HeadWorkers {
   using Tile = std::conditional_t<std::is_same_v<Element, bf16_t>, Bf16Tile, NumberTile<Element>>;
@@ -73,23 +71,25 @@ struct HeadWorkers {
   AttentionBackwardHead<Tile> backward;
 };
 
-struct CpuAttention::Workers {
-  std::tuple<HeadWorkers<float>, HeadWorkers<double>, HeadWorkers<bf16_t>> of_type;
+class AttentionLoops final : public CpuAttention {
+ public:
+  void forward(const AttentionForwardArgs& args) override {
+    with_type(args.qkv.dtype, [&](auto type) {
+      forward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_).forward, args);
+    });
+  }
+  void backward(const AttentionBackwardArgs& args) override {
+    with_type(args.qkv.dtype, [&](auto type) {
+      backward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_).backward, args);
+    });
+  }
+
+ private:
+  std::tuple<HeadWorkers<float>, HeadWorkers<double>, HeadWorkers<bf16_t>> workers_;
 };
 
-CpuAttention::CpuAttention() : workers_(std::make_unique<Workers>()) {}
-CpuAttention::~CpuAttention() = default;
+}  // namespace
 
-void CpuAttention::forward(const AttentionForwardArgs& args) {
-  with_type(args.qkv.dtype, [&](auto type) {
-    forward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_->of_type).forward, args);
-  });
-}
-
-void CpuAttention::backward(const AttentionBackwardArgs& args) {
-  with_type(args.qkv.dtype, [&](auto type) {
-    backward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_->of_type).backward, args);
-  });
-}
+std::unique_ptr<CpuAttention> create_attention_loops() { return std::make_unique<AttentionLoops>(); }
 
 }  // namespace tenax::kernels

@@ -11,17 +11,12 @@ namespace tenax::kernels {
 /// between calls. Belongs to one thread at a time.
 class CpuAttention {
  public:
-  CpuAttention();
-  ~CpuAttention();
-  CpuAttention(const CpuAttention&) = delete;
-  CpuAttention& operator=(const CpuAttention&) = delete;
-
-  void forward(const AttentionForwardArgs& args);
-  void backward(const AttentionBackwardArgs& args);
-
- private:
-  struct Workers;
-  std::unique_ptr<Workers> workers_;
+  virtual ~CpuAttention() = default;
+  virtual void forward(const AttentionForwardArgs& args) = 0;
+  virtual void backward(const AttentionBackwardArgs& args) = 0;
 };
+
+/// One of the caller's own set of loops; others ask cpu_loops() for one.
+std::unique_ptr<CpuAttention> create_attention_loops();
 
 }  // namespace tenax::kernels

@@ -1,7 +1,7 @@
 // The CPU back end as a Device. Pinned memory and device memory are the same thing here.
 #include <Kokkos_Core.hpp>
 
-#include "kernels/cpu/cpu_kernels.hpp"
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/cpu_stream.hpp"
 #include "kernels/cpu/host_memory.hpp"
 #include "kernels/device.hpp"
@@ -37,7 +37,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice() : memory_bytes_(usable_memory_bytes()) { require_kokkos(); }
   DeviceKind kind() const override { return DeviceKind::cpu; }
-  std::string name() const override { return "cpu (" + processor_name() + ")"; }
+  std::string name() const override { return "cpu (" + processor_name() + ", " + cpu_loops_name() + ")"; }
   std::size_t memory_bytes() const override { return memory_bytes_; }
   bool has_data() const override { return true; }
   bool is_host_memory() const override { return true; }
@@ -46,11 +46,11 @@ class CpuDevice final : public Device {
   }
   std::unique_ptr<Stream> create_stream() override { return std::make_unique<CpuStream>(); }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CpuEvent>(); }
-  Kernels& kernels() override { return kernels_; }
+  Kernels& kernels() override { return *kernels_; }
 
  private:
   std::size_t memory_bytes_;
-  CpuKernels kernels_;
+  std::unique_ptr<Kernels> kernels_ = cpu_loops().create_kernels();
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "kernels/cpu/cpu_stream.hpp"
 
-#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul.hpp"
 #include "kernels/cpu/thread_team.hpp"
 
@@ -30,7 +30,7 @@ CpuMatmul& CpuStream::matmul() {
 }
 
 CpuAttention& CpuStream::attention() {
-  if (!attention_) attention_ = std::make_unique<CpuAttention>();
+  if (!attention_) attention_ = cpu_loops().create_attention();
   return *attention_;
 }
 

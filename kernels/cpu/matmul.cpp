@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul_loops.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
@@ -106,7 +107,7 @@ CpuMatmul::CpuMatmul(ThreadTeam* team) : library_(std::make_unique<Library>(team
 CpuMatmul::~CpuMatmul() = default;
 
 void CpuMatmul::run(const MatmulArgs& args) {
-  if (is_row_product(args)) return multiply_row(args, library_->team);
+  if (is_row_product(args)) return cpu_loops().multiply_row(args, library_->team);
   const MatrixView a = view_of(args.a, args.transpose_a), b = view_of(args.b, args.transpose_b);
   const MatrixView c = view_of(args.c, false);
   if (a.columns > kVocabulary)
@@ -124,12 +125,12 @@ void CpuMatmul::cut_inner(const MatrixView& a, const MatrixView& b, const Matrix
                           const void* bias) {
   const bool beside = c.dtype == DType::bf16;
   const MatrixView sums = beside ? Library::dense(library_->sums, c.rows, c.columns) : c;
-  if (beside && accumulate) convert_to_fp32(c, sums);
+  if (beside && accumulate) cpu_loops().convert_to_fp32(c, sums);
   for_each_piece(a.columns, kVocabularyPiece, [&](std::int64_t begin, std::int64_t count) {
     cut_outer(a.columns_part(begin, count), b.rows_part(begin, count), sums, accumulate || begin > 0,
               begin == 0 ? bias : nullptr);
   });
-  if (beside) round_to_bf16(sums, c);
+  if (beside) cpu_loops().round_to_bf16(sums, c);
 }
 
 void CpuMatmul::cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
@@ -168,7 +169,7 @@ void CpuMatmul::Worker::product(const MatrixView& a, const MatrixView& b, const 
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns == 0) return sum_of_nothing(c, accumulate, bias);
   if (a.dtype == DType::f64)
-    multiply_fp64(a, b, c, accumulate, static_cast<const double*>(bias));
+    cpu_loops().multiply_fp64(a, b, c, accumulate, static_cast<const double*>(bias));
   else if (a.dtype == DType::bf16 && !has_bf16_)
     product_in_fp32(a, b, c, accumulate, bias);
   else
@@ -183,12 +184,13 @@ void CpuMatmul::Worker::product_in_fp32(const MatrixView& a, const MatrixView& b
   const MatrixView wide_c = c.dtype == DType::f32 ? c : Library::dense(c_, c.rows, c.columns);
   const MatrixView wide_bias{static_cast<float*>(wide_b.data) + b.rows * b.columns, DType::f32, 1, b.columns,
                              b.columns};
-  convert_to_fp32(a, wide_a);
-  convert_to_fp32(b, wide_b);
-  if (bias) convert_to_fp32({const_cast<void*>(bias), DType::bf16, 1, b.columns, b.columns}, wide_bias);
-  if (accumulate && c.dtype == DType::bf16) convert_to_fp32(c, wide_c);
+  cpu_loops().convert_to_fp32(a, wide_a);
+  cpu_loops().convert_to_fp32(b, wide_b);
+  if (bias)
+    cpu_loops().convert_to_fp32({const_cast<void*>(bias), DType::bf16, 1, b.columns, b.columns}, wide_bias);
+  if (accumulate && c.dtype == DType::bf16) cpu_loops().convert_to_fp32(c, wide_c);
   onednn_.run(wide_a, wide_b, wide_c, accumulate, bias ? wide_bias.data : nullptr);
-  if (c.dtype == DType::bf16) round_to_bf16(wide_c, c);
+  if (c.dtype == DType::bf16) cpu_loops().round_to_bf16(wide_c, c);
 }
 
 }  // namespace tenax::kernels

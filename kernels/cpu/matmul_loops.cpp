@@ -164,11 +164,6 @@ void multiply_fp64(const MatrixView& a, const MatrixView& b, const MatrixView& c
   }
 }
 
-bool is_row_product(const MatmulArgs& args) {
-  return args.a.rows() == 1 && !args.transpose_a && !args.accumulate && args.a.columns() > 0 &&
-         (args.a.dtype == DType::f32 || args.a.dtype == DType::bf16);
-}
-
 void multiply_row(const MatmulArgs& args, ThreadTeam& team) {
   assert(is_row_product(args) && args.b.size() == args.a.size() * args.c.size() &&
          args.b.dtype == args.a.dtype);

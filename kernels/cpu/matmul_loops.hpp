@@ -1,5 +1,5 @@
 // Matrix products by loops of our own, where oneDNN's would not do: in double precision, and of one row.
-// Copies of matrices between bf16 and fp32.
+// Copies of matrices between bf16 and fp32. But for is_row_product(), callers take them from cpu_loops().
 #pragma once
 
 #include "kernels/cpu/matmul.hpp"
@@ -19,7 +19,10 @@ void multiply_fp64(const MatrixView& a, const MatrixView& b, const MatrixView& c
                    const double* bias);
 
 /// True for a product that multiply_row() computes: one row of fp32 or bf16, not added to what is there.
-bool is_row_product(const MatmulArgs& args);
+inline bool is_row_product(const MatmulArgs& args) {
+  return args.a.rows() == 1 && !args.transpose_a && !args.accumulate && args.a.columns() > 0 &&
+         (args.a.dtype == DType::f32 || args.a.dtype == DType::bf16);
+}
 
 /// The matrix is read once, and memory sets the pace. The bits do not depend on the team.
 void multiply_row(const MatmulArgs& args, ThreadTeam& team);

@@ -13,7 +13,7 @@ prepare_bench() {
   else
     ensure_packages "${run_packages[@]}"
   fi
-  configure -DTENAX_NATIVE=ON "$@"
+  configure "$@"
   build_target tenax
   mkdir -p "$bench_work"
   local vocab

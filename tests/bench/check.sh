@@ -47,7 +47,7 @@ do_storm() {
 }
 
 build_all() {
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  configure -DTENAX_TESTS=ON
   build_target planner_bench
   build_target emulated_timing
   build_target blame_bench

@@ -22,7 +22,7 @@ done
 figures=$bench_folder/effective_figures.py
 
 build() {
-  configure -DTENAX_NATIVE=ON
+  configure
   build_target tenax
 }
 

@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
 done
 
 build() {
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  configure -DTENAX_TESTS=ON
   build_target ftar_bench
 }
 

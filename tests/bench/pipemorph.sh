@@ -168,7 +168,7 @@ figure_22() { whole 22 "8 stages, an hour / 10" "$decks/hour.toml"; }
 
 build_all() {
   prepare_bench
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  configure -DTENAX_TESTS=ON
   build_target pipemorph_predict
 }
 with_build_lock build_all

@@ -21,7 +21,7 @@ done
 figures=$bench_folder/replicas_figures.py
 
 build() {
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  configure -DTENAX_TESTS=ON
   build_target tenax
   build_target messages_bench
 }

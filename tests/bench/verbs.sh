@@ -30,7 +30,7 @@ guest=$tenax_build/guest
 
 build_all() {
   ensure_packages "${run_packages[@]}" "${test_packages[@]}"
-  configure -DTENAX_NATIVE=ON -DTENAX_TESTS=ON
+  configure -DTENAX_TESTS=ON
   local target
   for target in tenax_in_guest carry_messages verbs_connections_test verbs_bench comm_verbs_test; do build_target $target; done
   bash "$tenax_root/tests/verbs/kernel.sh" "$guest" || die "no kernel for a guest"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/device.hpp"
 #include "tests/kernels/matmul_values.hpp"
 #include "tests/kernels/relative_error.hpp"
@@ -34,20 +35,20 @@ struct Head {
 class Attention : public ::testing::Test {
  protected:
   std::unique_ptr<Device> device_ = create_cpu_device();  // starts Kokkos
-  CpuAttention attention_;
+  std::unique_ptr<CpuAttention> attention_ = cpu_loops().create_attention();
 
   void forward(const Size& size, const Values& qkv, Values& out, Values& log_sum_exp) {
-    attention_.forward({qkv.tensor({size.sequences, size.length, 3 * size.hidden()}),
-                        out.tensor({size.sequences, size.length, size.hidden()}),
-                        log_sum_exp.tensor({size.sequences, size.heads, size.length}), size.heads});
+    attention_->forward({qkv.tensor({size.sequences, size.length, 3 * size.hidden()}),
+                         out.tensor({size.sequences, size.length, size.hidden()}),
+                         log_sum_exp.tensor({size.sequences, size.heads, size.length}), size.heads});
   }
   void backward(const Size& size, const Values& qkv, const Values& out, const Values& d_out,
                 const Values& log_sum_exp, Values& d_qkv) {
     const Shape wide{size.sequences, size.length, 3 * size.hidden()},
         narrow{size.sequences, size.length, size.hidden()};
-    attention_.backward({qkv.tensor(wide), out.tensor(narrow), d_out.tensor(narrow),
-                         log_sum_exp.tensor({size.sequences, size.heads, size.length}), d_qkv.tensor(wide),
-                         size.heads});
+    attention_->backward({qkv.tensor(wide), out.tensor(narrow), d_out.tensor(narrow),
+                          log_sum_exp.tensor({size.sequences, size.heads, size.length}), d_qkv.tensor(wide),
+                          size.heads});
   }
 };
 

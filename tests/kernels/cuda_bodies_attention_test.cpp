@@ -6,7 +6,7 @@
 #include <functional>
 #include <thread>
 
-#include "kernels/cpu/attention.hpp"
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cuda/attention_backward_body.hpp"
 #include "kernels/cuda/attention_forward_body.hpp"
 #include "tests/kernels/matmul_values.hpp"
@@ -63,12 +63,13 @@ struct Case {
 };
 
 void cpu_forward(Case& c) {
-  CpuAttention().forward({c.wide(c.qkv), c.narrow(c.out), c.statistics(c.log_sum_exp), c.shape.heads});
+  cpu_loops().create_attention()->forward(
+      {c.wide(c.qkv), c.narrow(c.out), c.statistics(c.log_sum_exp), c.shape.heads});
 }
 
 void cpu_backward(Case& c) {
-  CpuAttention().backward({c.wide(c.qkv), c.narrow(c.out), c.narrow(c.d_out), c.statistics(c.log_sum_exp),
-                           c.wide(c.d_qkv), c.shape.heads});
+  cpu_loops().create_attention()->backward({c.wide(c.qkv), c.narrow(c.out), c.narrow(c.d_out),
+                                            c.statistics(c.log_sum_exp), c.wide(c.d_qkv), c.shape.heads});
 }
 
 // What has been left over by other blocks, as shared memory has it.

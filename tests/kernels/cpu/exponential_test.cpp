@@ -8,6 +8,16 @@
 namespace tenax::kernels {
 namespace {
 
+class Exponential : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__FMA__)
+    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("avx2"))
+      GTEST_SKIP() << "this processor has no fused multiply-add";
+#endif
+  }
+};
+
 // The largest error of f over [lowest, highest], in units in the last place of the exact value.
 template <class Function>
 double worst_error(float lowest, float highest, const Function& f) {
@@ -28,7 +38,7 @@ double worst_error(float lowest, float highest, const Function& f) {
   return worst;
 }
 
-TEST(Exponential, is_within_one_ulp_or_one_and_a_half_without_fused_multiply_add) {
+TEST_F(Exponential, is_within_one_ulp_or_one_and_a_half_without_fused_multiply_add) {
   const double allowed = TENAX_HAS_FMA ? 1.0 : 1.5;
   const double any = worst_error(-87.3f, 88.3f, [](float x) { return exponential(x); });
   const double up_to_one = worst_error(-87.3f, 0.1f, [](float x) { return exponential_up_to_one(x); });
@@ -37,7 +47,7 @@ TEST(Exponential, is_within_one_ulp_or_one_and_a_half_without_fused_multiply_add
   EXPECT_GT(any, 0.4) << "a float cannot be closer than half a unit: the measure itself is wrong";
 }
 
-TEST(Exponential, vanishes_and_saturates_at_the_ends) {
+TEST_F(Exponential, vanishes_and_saturates_at_the_ends) {
   EXPECT_EQ(exponential(0.0f), 1.0f);
   EXPECT_EQ(exponential(-88.0f), 0.0f);
   EXPECT_EQ(exponential(-1e30f), 0.0f);
@@ -48,7 +58,7 @@ TEST(Exponential, vanishes_and_saturates_at_the_ends) {
   EXPECT_EQ(exponential_up_to_one(-std::numeric_limits<float>::infinity()), 0.0f);
 }
 
-TEST(Exponential, of_not_a_number_is_not_a_number) {
+TEST_F(Exponential, of_not_a_number_is_not_a_number) {
   // With every payload bit set too, as uninitialised memory often has.
   for (const std::uint32_t bits : {0x7fc00000u, 0xffc00000u, 0x7fffffffu, 0xffffffffu}) {
     EXPECT_TRUE(std::isnan(exponential(std::bit_cast<float>(bits)))) << bits;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "kernels/cpu/matmul.hpp"
+#include "kernels/cpu/cpu_loops.hpp"
 #include "tests/kernels/matmul_values.hpp"
 
 namespace tenax::kernels {
@@ -47,8 +47,8 @@ TEST(RowProduct, is_the_sum_of_products_whatever_the_team) {
       for (const bool transpose_b : {false, true})
         for (const bool has_bias : {false, true}) {
           const Operands by_one(type, result, 1, inner, columns), by_three(type, result, 1, inner, columns);
-          multiply_row(by_one.args(transpose_b, has_bias), one);
-          multiply_row(by_three.args(transpose_b, has_bias), three);
+          cpu_loops().multiply_row(by_one.args(transpose_b, has_bias), one);
+          cpu_loops().multiply_row(by_three.args(transpose_b, has_bias), three);
           for (std::int64_t c = 0; c < columns; ++c) {
             const double expected = by_one.expected(c, transpose_b, has_bias);
             ASSERT_NEAR(by_one.c[c], expected,
