@@ -57,11 +57,11 @@ void ActivationOffload::begin(std::vector<int> row) {
   }
 }
 
-void ActivationOffload::forward(int slot, int microbatch) {
+void ActivationOffload::forward(int slot, int microbatch, ForwardGradients gradients) {
   at(slot).microbatch = microbatch;
   begin_pass(slot);
   if (at(slot).input) copy(at(slot).input, stage_.input(at(slot).body));
-  stage_.forward(at(slot).body, microbatch);
+  stage_.forward(at(slot).body, microbatch, gradients);
   if (at(slot).output) copy(stage_.output(at(slot).body), at(slot).output);
   end_pass(slot);
 }

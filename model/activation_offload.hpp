@@ -35,7 +35,7 @@ class ActivationOffload final : public PipelineStage {
   kernels::Stream& stream() override { return stage_.stream(); }
   kernels::Tensor input(int slot) override { return at(slot).input; }
   kernels::Tensor output(int slot) override { return at(slot).output; }
-  void forward(int slot, int microbatch) override;
+  void forward(int slot, int microbatch, ForwardGradients gradients) override;
   void backward_input(int slot) override;
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;

@@ -26,7 +26,7 @@ void EmulatedStage::end_pass() {
   tensor_group_->all_reduce(stream_, activation, comm::ReduceOp::sum);
 }
 
-void EmulatedStage::forward(int, int) {
+void EmulatedStage::forward(int, int, ForwardGradients) {
   device_.occupy(stream_, costs_.forward_s);
   end_pass();
 }

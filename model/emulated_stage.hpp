@@ -33,7 +33,7 @@ class EmulatedStage final : public PipelineStage {
   /// activation_bytes long, without data; absent on the first stage / the last.
   kernels::Tensor input(int slot) override;
   kernels::Tensor output(int slot) override;
-  void forward(int slot, int microbatch) override;
+  void forward(int slot, int microbatch, ForwardGradients gradients) override;
   void backward_input(int slot) override;
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
 

@@ -23,6 +23,8 @@ struct GptConfig {
   /// values of [rows, H] a block and live microbatch (ffn 4 H). Then both parts of a backward pass
   /// run together, block by block.
   bool recomputes = false;
+  /// Rows of a microbatch whose logits exist at a time, at most (language_head.hpp).
+  std::int64_t logit_rows = 256;
 
   static constexpr double kLayerNormEpsilon = 1e-5;
 

@@ -8,8 +8,6 @@ using kernels::DType;
 using kernels::MemoryKind;
 using kernels::Tensor;
 
-namespace {}  // namespace
-
 GptDecoder::GptDecoder(const GptConfig& config, comm::Communicator& alone, kernels::Device& device,
                        kernels::Stream& stream)
     : device_(device),
@@ -72,8 +70,8 @@ void GptDecoder::read(std::span<const std::int32_t> tokens) {
     else
       gpt_.blocks[layer].decode(stream_, cache.part(0, {end, 3 * h}), pass.block, pass.scratch);
   }
-  gpt_.head.logits(stream_, pass.x.part((rows - 1) * h, {1, h}), pass.head);
-  logits_ = pass.head.logits;
+  gpt_.head.logits(stream_, pass.x.part((rows - 1) * h, {1, h}), pass.head, pass.head_scratch);
+  logits_ = pass.head_scratch.logits;
   length_ = end;
 }
 

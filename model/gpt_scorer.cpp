@@ -28,7 +28,6 @@ GptScorer::Pass GptScorer::Pass::take(Arena& arena, const GptConfig& config, Mic
   const std::int64_t rows = shape.rows();
   Pass pass;
   pass.forward = ForwardPass::take(arena, config, shape, rows);
-  pass.head = HeadScratch::take(arena, config, shape);
   pass.tokens = arena.take(DType::i32, {2, rows});
   pass.losses = arena.take(kernels::accumulation_of(config.compute_dtype), {rows});
   return pass;
@@ -49,7 +48,8 @@ double GptScorer::score(std::span<const std::int32_t> windows, MicrobatchShape s
   kernels.copy(stream_, staging, pass.tokens);
   gpt_.embedding.forward(stream_, pass.tokens.part(0, {shape.sequences, shape.length}), forward.x);
   for (TransformerBlock& block : gpt_.blocks) block.forward(stream_, shape, forward.block, forward.scratch);
-  gpt_.head.forward(stream_, forward.x, pass.tokens.part(rows, {rows}), forward.head, pass.head, pass.losses);
+  gpt_.head.forward(stream_, forward.x, pass.tokens.part(rows, {rows}), forward.head, forward.head_scratch,
+                    pass.losses, ForwardGradients::none);
 
   const Tensor losses = loss_staging_->tensor(pass.losses.dtype, {rows});
   kernels.copy(stream_, pass.losses, losses);

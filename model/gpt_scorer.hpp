@@ -28,7 +28,6 @@ class GptScorer {
  private:
   struct Pass {
     ForwardPass forward;
-    HeadScratch head;
     kernels::Tensor tokens, losses;  // [2, rows]: inputs, targets; [rows]
 
     static Pass take(Arena& arena, const GptConfig& config, MicrobatchShape shape);

@@ -9,12 +9,6 @@ using kernels::MemoryKind;
 using kernels::Shape;
 using kernels::Tensor;
 
-namespace {
-
-/// Work of a whole step may stand before the copy of its tokens.
-
-}  // namespace
-
 GptStage::GptStage(const GptConfig& config, const StageSpan& span, comm::Communicator& tensor_group,
                    kernels::Device& device, kernels::Stream& stream)
     : config_(config),
@@ -48,7 +42,7 @@ GptStage::Slot GptStage::take_slot(Arena& arena, const GptConfig& config, const 
     slot.blocks.back().x_in = slot.boundary[i];
     slot.blocks.back().x_out = slot.boundary[i + 1];
   }
-  if (span.has_head) slot.head = HeadActivations::take(arena, config, tensor_size, shape);
+  if (span.has_head) slot.head = HeadActivations::take(arena, config, shape);
   return slot;
 }
 
@@ -56,7 +50,7 @@ GptStage::Scratch GptStage::take_scratch(Arena& arena, const GptConfig& config, 
                                          int tensor_size, MicrobatchShape shape) {
   Scratch scratch;
   scratch.block = BlockScratch::take(arena, config, tensor_size, shape);
-  if (span.has_head) scratch.head = HeadScratch::take(arena, config, shape);
+  if (span.has_head) scratch.head = HeadScratch::take(arena, config, tensor_size, shape);
   return scratch;
 }
 
@@ -166,7 +160,7 @@ Tensor GptStage::batch_part(const Tensor& batch, int microbatch) const {
   return batch.part(microbatch * shape_.rows(), {shape_.sequences, shape_.length});
 }
 
-void GptStage::forward(int index, int microbatch) {
+void GptStage::forward(int index, int microbatch, ForwardGradients gradients) {
   Slot& current = slot(index);
   current.microbatch = microbatch;
   if (embedding_) embedding_->forward(stream_, batch_part(inputs_, microbatch), current.boundary.front());
@@ -175,14 +169,11 @@ void GptStage::forward(int index, int microbatch) {
   if (!head_) return;
   const std::int64_t rows = shape_.rows();
   head_->forward(stream_, current.boundary.back(), batch_part(targets_, microbatch).reshaped({rows}),
-                 current.head, scratch_.head, losses_.part(microbatch * rows, {rows}));
+                 current.head, scratch_.head, losses_.part(microbatch * rows, {rows}), gradients);
 }
 
 void GptStage::head_input(Slot& current) {
-  if (head_)
-    head_->backward_input(stream_, current.boundary.back(),
-                          batch_part(targets_, current.microbatch).reshaped({shape_.rows()}), current.head,
-                          scratch_.head);
+  if (head_) head_->backward_input(stream_, current.boundary.back(), current.head);
 }
 
 void GptStage::backward_input(int index) {
@@ -232,7 +223,7 @@ void GptStage::block_weight(std::size_t block, Slot& current, bool accumulate, c
 
 void GptStage::embedding_weight(Slot& current, bool accumulate, const GradientsReady& ready) {
   if (!embedding_) return;
-  // On a stage that is the whole model the head's product has already (over)written the tied gradient.
+  // On a stage that is the whole model the head's forward pass has already (over)written the tied gradient.
   embedding_->backward_weight(stream_, batch_part(inputs_, current.microbatch), current.boundary.front(),
                               accumulate || head_.has_value(), accumulate);
   if (ready) ready(embedding_->wte_row(), embedding_->end_row());

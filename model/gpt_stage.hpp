@@ -57,7 +57,7 @@ class GptStage : public OffloadableStage {
   kernels::Stream& stream() override { return stream_; }
   kernels::Tensor input(int slot) override;
   kernels::Tensor output(int slot) override;
-  void forward(int slot, int microbatch) override;
+  void forward(int slot, int microbatch, ForwardGradients gradients) override;
   void backward_input(int slot) override;
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
   kernels::Tensor contents(int slot) override;

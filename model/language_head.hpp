@@ -1,32 +1,34 @@
 // LanguageHead: final LayerNorm, the tied projection onto this rank's vocabulary shard and the
-// vocabulary-parallel cross entropy (Megatron): no rank ever holds full logits.
+// vocabulary-parallel cross entropy (Megatron). Logits never exist whole: a chunk of rows goes through
+// projection, loss and gradients before the next one takes its memory, as in fused linear cross entropy
+// (Hsu et al. 2024, "Liger Kernel", section 3).
 #pragma once
 
 #include "comm/communicator.hpp"
 #include "kernels/kernels.hpp"
 #include "model/arena.hpp"
 #include "model/embedding.hpp"
+#include "model/pipeline_stage.hpp"
 #include "model/transformer_block.hpp"
 
 namespace tenax::model {
 
-/// What the head keeps of one microbatch from forward to backward_weight; logits become d_logits.
+/// What the head keeps of one microbatch from forward to backward_weight.
 struct HeadActivations {
-  kernels::Tensor ln_f, ln_f_mean, ln_f_rstd;  // [rows, H], [rows]
-  kernels::Tensor logits;                      // [rows, V/t]
-  kernels::Tensor log_sum_exp;                 // [rows]
+  kernels::Tensor ln_f, ln_f_mean, ln_f_rstd;  // [rows, H], [rows]; a training forward leaves ln_f's gradient
   kernels::Tensor d_norm;                      // [2, H]
 
-  static HeadActivations take(Arena& arena, const GptConfig& config, int tensor_size, MicrobatchShape shape);
+  static HeadActivations take(Arena& arena, const GptConfig& config, MicrobatchShape shape);
 };
 
-/// Work space of the head: the cross entropy's row statistics, accumulation type.
+/// Work space of a chunk of rows.
 struct HeadScratch {
-  kernels::Tensor local_max, global_max;  // [rows]
-  kernels::Tensor sums;                   // [2, rows]: Σ exp, target logit
-  kernels::Tensor d_ln_f;                 // [rows, H], compute type
+  kernels::Tensor logits;                 // [chunk, V/t], compute type; they become d_logits
+  kernels::Tensor local_max, global_max;  // [chunk], accumulation type
+  kernels::Tensor sums;                   // [2, chunk]: Σ exp (then its logarithm), target logit
 
-  static HeadScratch take(Arena& arena, const GptConfig& config, MicrobatchShape shape);
+  static HeadScratch take(Arena& arena, const GptConfig& config, int tensor_size, MicrobatchShape shape);
+  HeadScratch first_rows(std::int64_t rows) const;
 };
 
 class LanguageHead {
@@ -38,15 +40,18 @@ class LanguageHead {
   void bind(const ParameterTable& table, const kernels::Tensor& weights, const kernels::Tensor& gradients);
 
   /// x [rows, H], targets i32 [rows] -> losses [rows], accumulation type, the same on every rank
-  /// of the group.
+  /// of the group. Unless `gradients` is none, the gradients of the summed losses with respect to ln_f and
+  /// wte are formed, too.
   void forward(kernels::Stream& stream, const kernels::Tensor& x, const kernels::Tensor& targets,
-               const HeadActivations& act, const HeadScratch& scratch, const kernels::Tensor& losses);
+               const HeadActivations& act, const HeadScratch& scratch, const kernels::Tensor& losses,
+               ForwardGradients gradients);
   /// x becomes the gradient of the summed losses with respect to x.
-  void backward_input(kernels::Stream& stream, const kernels::Tensor& x, const kernels::Tensor& targets,
-                      const HeadActivations& act, const HeadScratch& scratch);
+  void backward_input(kernels::Stream& stream, const kernels::Tensor& x, const HeadActivations& act);
+  /// wte's gradient is there already.
   void backward_weight(kernels::Stream& stream, const HeadActivations& act, bool accumulate);
-  /// This rank's logits [1, V/t] of one row x [1, H], for generation; act is scratch.
-  void logits(kernels::Stream& stream, const kernels::Tensor& x, const HeadActivations& act);
+  /// This rank's logits [1, V/t] of one row x [1, H], for generation, in scratch.logits; act is scratch, too.
+  void logits(kernels::Stream& stream, const kernels::Tensor& x, const HeadActivations& act,
+              const HeadScratch& scratch);
 
   bool has_tied_copy() const { return tied_copy_; }
   int wte_row() const { return wte_row_; }
@@ -54,6 +59,12 @@ class LanguageHead {
   int end_row() const { return beta_row_ + 1; }
 
  private:
+  void normalise(kernels::Stream& stream, const kernels::Tensor& x, const HeadActivations& act);
+  void losses_of(kernels::Stream& stream, const HeadScratch& chunk, const kernels::Tensor& targets,
+                 const kernels::Tensor& losses);
+  void gradients_of(kernels::Stream& stream, const HeadScratch& chunk, const kernels::Tensor& targets,
+                    const kernels::Tensor& ln_f, bool accumulate);
+
   GptConfig config_;
   comm::Communicator& tensor_group_;
   kernels::Kernels& kernels_;

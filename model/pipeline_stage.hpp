@@ -17,6 +17,10 @@ namespace tenax::model {
 /// end) are final.
 using GradientsReady = std::function<void(int begin, int end)>;
 
+/// Which parameter gradients a forward pass forms: none, or those of the head's tied weights, which it
+/// overwrites or adds to. A chunk's logits are gone when its backward pass comes.
+enum class ForwardGradients { none, overwrite, add };
+
 class PipelineStage {
  public:
   virtual ~PipelineStage() = default;
@@ -30,8 +34,8 @@ class PipelineStage {
   virtual kernels::Tensor output(int slot) = 0;
 
   /// Computes the output (last stage: the losses) of `microbatch`, whose samples the stage already
-  /// has, from `input`.
-  virtual void forward(int slot, int microbatch) = 0;
+  /// has, from `input`. A backward pass must not follow where `gradients` is none.
+  virtual void forward(int slot, int microbatch, ForwardGradients gradients) = 0;
   /// Activation gradients only: leaves the input's gradient in input(slot).
   virtual void backward_input(int slot) = 0;
   /// Adds the parameter gradients (`accumulate` false: overwrites). After backward_input of

@@ -35,7 +35,8 @@ ForwardPass ForwardPass::take(Arena& arena, const GptConfig& config, MicrobatchS
   pass.block = BlockActivations::take(arena, config, 1, shape);
   pass.block.x_in = pass.block.x_out = pass.x;
   pass.scratch = BlockScratch::take(arena, config, 1, shape);
-  pass.head = HeadActivations::take(arena, config, 1, {1, head_rows});
+  pass.head = HeadActivations::take(arena, config, {1, head_rows});
+  pass.head_scratch = HeadScratch::take(arena, config, 1, {1, head_rows});
   return pass;
 }
 

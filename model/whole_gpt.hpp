@@ -31,6 +31,7 @@ struct ForwardPass {
   BlockActivations block;
   BlockScratch scratch;
   HeadActivations head;  // has `head_rows` rows
+  HeadScratch head_scratch;
 
   static ForwardPass take(Arena& arena, const GptConfig& config, MicrobatchShape shape,
                           std::int64_t head_rows);

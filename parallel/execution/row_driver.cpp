@@ -191,7 +191,7 @@ void RowDriver::compute(const Op& entry, const model::GradientsReady& ready) {
   const model::GradientsReady told = last ? ready : model::GradientsReady{};
   switch (op.pass) {
     case Pass::forward:
-      stage_.forward(slot, op.microbatch);
+      stage_.forward(slot, op.microbatch, forward_gradients());
       ++forwards_.next;
       break;
     case Pass::backward_input:
@@ -206,6 +206,11 @@ void RowDriver::compute(const Op& entry, const model::GradientsReady& ready) {
   }
   if (gives_input_gradient(op.pass)) ++gradients_.next;
   if (gives_weight_gradient(op.pass)) ++weights_.next;
+}
+
+model::ForwardGradients RowDriver::forward_gradients() const {
+  if (weights_.ops.empty()) return model::ForwardGradients::none;
+  return forwards_.next == 0 ? model::ForwardGradients::overwrite : model::ForwardGradients::add;
 }
 
 void RowDriver::report(ScheduleObserver& observer) {

@@ -81,6 +81,7 @@ class RowDriver {
   bool ready(int index);
   void execute(Op& entry, const model::GradientsReady& ready);
   void compute(const Op& entry, const model::GradientsReady& ready);
+  model::ForwardGradients forward_gradients() const;  ///< of the next forward pass
 
   model::PipelineStage& stage_;
   kernels::Device& device_;

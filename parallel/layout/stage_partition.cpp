@@ -84,7 +84,7 @@ LayerCosts estimate_layer_costs(const model::GptConfig& config, double tokens, i
   const double gather = 40 * h * seconds;
   return {.embedding = {gather, 0, gather},
           .block = {linears + attention, linears + 2.5 * attention, linears},
-          .head = {head, head, head}};
+          .head = {3 * head, 0, 0}};  // model/language_head.hpp
 }
 
 std::vector<int> split_evenly(const std::vector<double>& item_costs, int stages) {

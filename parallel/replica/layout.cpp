@@ -190,6 +190,7 @@ std::int64_t SlotRoom::most() const {
 Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room) {
   if (request.emulated) return plan_emulated_layout(request);
   Layout layout = begin_layout(request);
+  layout.config.logit_rows = room.logit_rows;
   const LayerCosts costs = estimate_layer_costs(layout.config, static_cast<double>(layout.microbatch.rows()),
                                                 layout.grid.tensor, flop_per_second);
   layout.spans = partition_stages(layout.config, layout.grid.pipeline, costs);

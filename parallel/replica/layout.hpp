@@ -59,7 +59,8 @@ struct MemoryRoom {
   /// False: what does not fit is refused later, with all ranks of the host: a schedule that has to
   /// hold more is planned all the same, to know how much.
   bool is_firm = true;
-  std::size_t probe_bytes = 0;  ///< of the device, that its tests keep
+  std::size_t probe_bytes = 0;                              ///< of the device, that its tests keep
+  std::int64_t logit_rows = model::GptConfig{}.logit_rows;  ///< what suits the device's products
   /// Device::scratch_bytes of the rank's device.
   std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
     return std::size_t{0};

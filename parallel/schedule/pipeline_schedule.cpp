@@ -27,7 +27,7 @@ class StageChecker {
     Done& done = done_[static_cast<std::size_t>(op.microbatch)];
     if (op.pass == Pass::forward) {
       if (done.forward) refuse(stage_, to_string(op) + " is repeated");
-      done.forward = true;
+      add_forward(op, done);
     }
     if (gives_input_gradient(op.pass)) add_input_gradient(op, done);
     if (gives_weight_gradient(op.pass)) add_weight_gradient(op, done);
@@ -45,6 +45,14 @@ class StageChecker {
   struct Done {
     bool forward = false, input = false, weight = false;
   };
+
+  void add_forward(const PipelineOp& op, Done& done) {
+    if (weight_order_ == WeightOrder::by_microbatch && op.microbatch != next_forward_)
+      refuse(stage_, to_string(op) + " comes where F" + std::to_string(next_forward_) +
+                         " is due: forward passes come in microbatch order");
+    done.forward = true;
+    ++next_forward_;
+  }
 
   void add_input_gradient(const PipelineOp& op, Done& done) {
     if (!done.forward) refuse(stage_, to_string(op) + " comes before its F");
@@ -64,7 +72,7 @@ class StageChecker {
 
   int stage_;
   WeightOrder weight_order_;
-  int next_weight_ = 0;
+  int next_forward_ = 0, next_weight_ = 0;
   std::vector<Done> done_;
 };
 

@@ -60,8 +60,8 @@ struct ActivationLimit {
   int microbatches(int stage) const;
 };
 
-/// Must W's come in microbatch order? Running a schedule wants that (equal bits whatever the
-/// schedule); asking how long an order takes does not.
+/// Must F's and W's come in microbatch order? Running a schedule wants that (equal bits whatever the
+/// schedule: a head's forward pass forms gradients, too); asking how long an order takes does not.
 enum class WeightOrder { by_microbatch, any };
 
 /// Throws Error(operation), naming stage and op, unless every stage computes F and either B and W

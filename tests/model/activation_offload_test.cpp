@@ -119,7 +119,8 @@ Outcome train(kernels::Device& device, bool split, int bodies) {
   for (int run = 0; run < 2; ++run) {
     if (offload) offload->begin(order);
     for (const auto& [kind, m] : row) {
-      if (kind == Kind::forward) trained.forward(m, m);
+      if (kind == Kind::forward)
+        trained.forward(m, m, m > 0 ? ForwardGradients::add : ForwardGradients::overwrite);
       if (kind == Kind::input) trained.backward_input(m);
       if (kind == Kind::weight) trained.backward_weight(m, m > 0, {});
       if (kind == Kind::both) trained.backward(m, m > 0, {});

@@ -27,7 +27,7 @@ class EmulatedStageTest : public testing::Test {
 TEST_F(EmulatedStageTest, passes_take_their_configured_times) {
   EmulatedStage stage(costs_, false, false, *device_, *stream_);
   const double begin_s = mark_s();
-  stage.forward(0, 0);
+  stage.forward(0, 0, ForwardGradients::overwrite);
   EXPECT_NEAR(mark_s(), begin_s + 0.001, 1e-8);
   stage.backward_input(0);
   EXPECT_NEAR(mark_s(), begin_s + 0.003, 1e-8);
@@ -78,7 +78,7 @@ TEST(EmulatedTensorGroup, ends_its_passes_together) {
       const auto begin = device->create_event(), end = device->create_event();
       device->host_blocked(*stream);
       stream->record(*begin);
-      stage.forward(0, 0);
+      stage.forward(0, 0, ForwardGradients::overwrite);
       stage.backward_input(0);
       stage.backward_weight(0, true, {});
       stream->record(*end);

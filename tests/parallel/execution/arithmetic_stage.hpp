@@ -43,7 +43,7 @@ class ArithmeticStage final : public model::OffloadableStage {
     ++adopted_;
   }
 
-  void forward(int slot, int microbatch) override {
+  void forward(int slot, int microbatch, model::ForwardGradients) override {
     at(slot).microbatch = microbatch;
     const kernels::Tensor x = stage_ == 0 ? batch_[index(microbatch)] : at(slot).input;
     const kernels::Tensor y = is_last() ? results_[index(microbatch)] : at(slot).output;

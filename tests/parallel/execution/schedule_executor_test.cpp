@@ -33,7 +33,8 @@ class CountingStage : public model::PipelineStage {
   Tensor input(int slot) override { return stage_ == 0 ? Tensor{} : memory(2 * slot); }
   Tensor output(int slot) override { return stage_ + 1 == stages_ ? Tensor{} : memory(2 * slot + 1); }
 
-  void forward(int slot, int microbatch) override {
+  void forward(int slot, int microbatch, model::ForwardGradients gradients) override {
+    forwards_.push_back({microbatch, gradients});
     microbatch_[static_cast<std::size_t>(slot)] = microbatch;
     if (stage_ > 0) expect(memory(2 * slot), static_cast<float>(100 * microbatch + stage_), "activation");
     fill(memory(2 * slot + 1), static_cast<float>(100 * microbatch + stage_ + 1));
@@ -50,6 +51,8 @@ class CountingStage : public model::PipelineStage {
     if (ready) ready(0, 1);
   }
   const std::vector<int>& weight_order() const { return order_; }
+  using Forward = std::pair<int, model::ForwardGradients>;
+  const std::vector<Forward>& forwards() const { return forwards_; }
 
  private:
   Tensor memory(int index) {
@@ -65,6 +68,7 @@ class CountingStage : public model::PipelineStage {
   std::unique_ptr<kernels::Stream> stream_;
   std::vector<int> microbatch_;
   std::vector<int> order_;
+  std::vector<Forward> forwards_;
   std::vector<std::unique_ptr<kernels::Buffer>> memory_;
 };
 
@@ -109,8 +113,13 @@ void run_schedule(const PipelineSchedule& schedule, int microbatches, double pat
         EXPECT_EQ(observer.passes, static_cast<int>(row.size()));
         EXPECT_EQ(observer.transfers, microbatches * ((stage > 0 ? 2 : 0) + (stage + 1 < stages ? 2 : 0)));
         std::vector<int> in_order;
-        for (int m = 0; m < microbatches; ++m) in_order.push_back(m);
+        std::vector<CountingStage::Forward> forwards;
+        for (int m = 0; m < microbatches; ++m) {
+          in_order.push_back(m);
+          forwards.push_back({m, m > 0 ? model::ForwardGradients::add : model::ForwardGradients::overwrite});
+        }
         EXPECT_EQ(counting.weight_order(), in_order);
+        EXPECT_EQ(counting.forwards(), forwards) << "a head's gradients add up in microbatch order, too";
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -201,6 +210,15 @@ TEST(ScheduleExecutor, presses_only_the_link_that_an_op_waits_for_when_its_deadl
   executor.run();
   // The gradient of microbatch 1; at the end, what was sent of microbatch 0.
   EXPECT_EQ(waits, (std::vector<std::string>{"downstream 3 after W0", "upstream 1 after W1"}));
+}
+
+TEST(ScheduleExecutor, forward_passes_alone_form_no_gradients) {
+  const auto device = kernels::create_cpu_device();
+  CountingStage stage(*device, 0, 1, 1);
+  ScheduleExecutor executor(stage, *device, {}, {{Pass::forward, 0}, {Pass::forward, 1}}, {1, 60, 60});
+  executor.run();
+  EXPECT_EQ(stage.forwards(), (std::vector<CountingStage::Forward>{{0, model::ForwardGradients::none},
+                                                                   {1, model::ForwardGradients::none}}));
 }
 
 TEST(ScheduleExecutor, a_silent_neighbour_ends_in_an_error_that_names_it) {

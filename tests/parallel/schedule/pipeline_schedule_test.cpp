@@ -55,6 +55,11 @@ TEST(Validate, names_stage_and_op_of_each_fault) {
   expect_refused({{{{Pass::forward, -1}}}}, 1, {"stage 0", "F-1"});
 }
 
+TEST(Validate, wants_forward_passes_in_microbatch_order) {
+  expect_refused(schedule_of({"F1 F0 B0 W0 BW1"}), 2, {"stage 0", "F1", "F0 is due"});
+  validate(schedule_of({"F1 F0 B0 W0 BW1"}), 2, {}, WeightOrder::any);
+}
+
 TEST(Validate, wants_weight_gradients_in_microbatch_order) {
   validate(schedule_of({"F0 F1 B1 B0 W0 W1"}), 2);
   expect_refused(schedule_of({"F0 F1 B0 B1 W1 W0"}), 2, {"stage 0", "W1", "microbatch 0 is due"});
