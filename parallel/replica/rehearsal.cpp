@@ -76,7 +76,7 @@ class StageOnTrial {
         static_cast<std::size_t>(layout_.microbatch.sequences * (layout_.microbatch.length + 1)));
     stage_.set_batch(windows);
     for (const bool accumulate : {false, true}) {
-      stage_.forward(0, 0);
+      stage_.forward(0, 0, accumulate ? model::ForwardGradients::add : model::ForwardGradients::overwrite);
       if (layout_.config.recomputes) {
         stage_.backward(0, accumulate, {});
       } else {

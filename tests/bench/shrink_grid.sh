@@ -27,7 +27,7 @@ work=$bench_work/shrink
 text=(data.train="$work/text/train.txt" data.validation="$work/text/validation.txt")
 
 build() {
-  configure -DTENAX_NATIVE=ON
+  configure
   build_target tenax
 }
 
