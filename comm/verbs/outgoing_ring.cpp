@@ -188,7 +188,7 @@ void OutgoingRing::write_there(OfferedMemory there, std::span<const std::byte> p
     wait_for_room(deadline);
     const auto bytes = static_cast<std::uint32_t>(std::min(payload.size(), kMostPiece));
     const ibv_sge part{reinterpret_cast<std::uint64_t>(payload.data()), bytes, use.local_key()};
-    post_frame({&part, 1}, {there.address, there.key}, {.bytes = bytes, .is_offered = true});
+    post_frame({&part, 1}, {there.address, there.key}, {.bytes = bytes, .is_offered = true}, false);
     there.address += bytes;
     payload = payload.subspan(bytes);
   }
@@ -222,14 +222,16 @@ void OutgoingRing::post(std::span<const std::byte> head, std::span<const std::by
                       use->local_key()};
   position_ += room_of(bytes);
   post_frame(std::span(parts).first(count), {ring_.address + place, ring_.key},
-             {static_cast<std::uint32_t>(bytes), begins_message, is_asking_});
+             {static_cast<std::uint32_t>(bytes), begins_message, is_asking_}, !use || piece.empty());
 }
 
-void OutgoingRing::post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark) {
+// What is not staged may lie in a GPU's memory, of which the last bytes before the ring's end make a short frame, too.
+void OutgoingRing::post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark,
+                              bool is_staged) {
   if (queue_pair_.sends_under_way() == 0) wait_.note_progress();
   under_way_.push_back({position_});
   ++frames_sent_;
-  queue_pair_.post_write(parts, to, mark.value());
+  queue_pair_.post_write(parts, to, mark.value(), is_staged);
 }
 
 std::size_t OutgoingRing::wait_for_room(kernels::Deadline deadline) {

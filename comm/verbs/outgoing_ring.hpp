@@ -73,7 +73,7 @@ class OutgoingRing final : public RingWatch {
   std::size_t post_piece(std::span<const std::byte> head, std::span<const std::byte> tail);
   void post(std::span<const std::byte> head, std::span<const std::byte> piece,
             const std::optional<MemoryTable::Use>& use, bool begins_message);
-  void post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark);
+  void post_frame(std::span<const ibv_sge> parts, RemoteMemory to, FrameMark mark, bool is_staged);
   std::size_t wait_for_room(kernels::Deadline deadline);
   std::size_t room() const;
   void take_completions();

@@ -129,14 +129,16 @@ void QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* step) {
     refuse(std::string("its queue pair cannot be ") + step, error);
 }
 
-void QueuePair::post_write(std::span<const ibv_sge> parts, RemoteMemory to, std::uint32_t immediate) {
+void QueuePair::post_write(std::span<const ibv_sge> parts, RemoteMemory to, std::uint32_t immediate,
+                           bool is_in_host) {
   std::uint32_t bytes = 0;
   for (const ibv_sge& part : parts) bytes += part.length;
   ibv_send_wr request{};
   request.sg_list = const_cast<ibv_sge*>(parts.data());  // it is only read
   request.num_sge = static_cast<int>(parts.size());
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  request.send_flags = bytes <= most_inline_ ? IBV_SEND_SIGNALED | IBV_SEND_INLINE : IBV_SEND_SIGNALED;
+  request.send_flags =
+      is_in_host && bytes <= most_inline_ ? IBV_SEND_SIGNALED | IBV_SEND_INLINE : IBV_SEND_SIGNALED;
   request.imm_data = htonl(immediate);
   request.wr.rdma = {to.address, to.key};
   post(request);

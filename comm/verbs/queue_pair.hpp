@@ -70,8 +70,10 @@ class QueuePair {
 
   /// Writes the parts, one after the other, and `immediate`, which takes one of the other end's
   /// receives. Short ones are read before this returns, others until their completion. At most
-  /// depth.sends are under way.
-  void post_write(std::span<const ibv_sge> parts, RemoteMemory to, std::uint32_t immediate);
+  /// depth.sends are under way. `is_in_host`: false where a part may lie in a device's memory, which the
+  /// processor cannot read.
+  void post_write(std::span<const ibv_sge> parts, RemoteMemory to, std::uint32_t immediate,
+                  bool is_in_host = true);
   /// `immediate` alone.
   void post_immediate(std::uint32_t immediate);
   /// Room for one more message.
