@@ -42,12 +42,16 @@ class World {
   virtual std::unique_ptr<Endpoint> control_endpoint(int color, int key) {
     return split_endpoint(color, key);
   }
-  /// As split_endpoint, with links for tensors of `device`, to those of the group's ranks before and after
-  /// this one that are in `neighbours`; both ends name each other. From device to device where the world
-  /// has a way, else through host memory.
+  /// As split_endpoint, with links from device to device, to those of the group's ranks before and after
+  /// this one that are in `neighbours`; both ends name each other. Null where the world has no such way:
+  /// then split_endpoint() has what there is (comm/staged where the host cannot read the device's memory).
   virtual std::unique_ptr<Endpoint> split_direct_endpoint(int color, int key,
                                                           const std::vector<int>& neighbours,
-                                                          kernels::Device& device, LinkDeadlines deadlines);
+                                                          kernels::Device& device, LinkDeadlines deadlines) {
+    static_cast<void>(color), static_cast<void>(key), static_cast<void>(neighbours);
+    static_cast<void>(device), static_cast<void>(deadlines);
+    return nullptr;
+  }
   /// As split_endpoint, with collectives; picks the fastest way to reach the group's ranks (shared
   /// memory within a host). Tensors whose memory the host cannot read go through copies
   /// (comm/staged).

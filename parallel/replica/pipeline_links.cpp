@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/staged/staged.hpp"
 #include "parallel/replica/stage_needs.hpp"
 
 namespace tenax::parallel {
@@ -87,16 +88,24 @@ comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
   return options;
 }
 
+std::unique_ptr<comm::Endpoint> PipelineLinks::make_host_direct(const GroupSplit& part, double deadline_s) {
+  auto endpoint = context_.world.split_endpoint(part.color, part.key);
+  if (!comm::needs_staging(context_.device)) return endpoint;
+  return comm::create_staged_endpoint(std::move(endpoint), context_.device, {deadline_s});
+}
+
 std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(comm::LinkDeadlines deadlines,
                                                            const std::vector<int>& links) {
   const GroupSplit part = grid_.split(GroupKind::pipeline, context_.world.rank());
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(neighbour_of(link));
   const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
-  if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1)
-    return context_.world.watch(
-        context_.world.split_direct_endpoint(part.color, part.key, neighbours, context_.device, deadlines),
-        name);
+  if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1) {
+    auto direct =
+        context_.world.split_direct_endpoint(part.color, part.key, neighbours, context_.device, deadlines);
+    return context_.world.watch(direct ? std::move(direct) : make_host_direct(part, deadlines.message_s),
+                                name);
+  }
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(context_.peers[static_cast<std::size_t>(rank)]);
   comm::DirectOptions options = context_.options.emulated;

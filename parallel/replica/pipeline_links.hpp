@@ -50,6 +50,7 @@ class PipelineLinks {
 
  private:
   comm::FailoverLink* at(int link) const;
+  std::unique_ptr<comm::Endpoint> make_host_direct(const GroupSplit& part, double deadline_s);
   std::unique_ptr<comm::Endpoint> make_direct(comm::LinkDeadlines deadlines, const std::vector<int>& links);
   comm::FailoverOptions failover_options(int neighbour) const;
   std::unique_ptr<comm::DelegatedLink> make_delegated(int neighbour);

@@ -16,10 +16,10 @@ class CountingWorld final : public ForwardingWorld {
     ++made;
     return inner_.split_communicator(name, color, key, device);
   }
-  std::unique_ptr<Endpoint> split_direct_endpoint(int color, int key, const std::vector<int>& neighbours,
-                                                  kernels::Device& device, LinkDeadlines deadlines) override {
+  std::unique_ptr<Endpoint> split_direct_endpoint(int color, int key, const std::vector<int>&,
+                                                  kernels::Device&, LinkDeadlines) override {
     ++made;
-    return inner_.split_direct_endpoint(color, key, neighbours, device, deadlines);
+    return inner_.split_endpoint(color, key);
   }
   int made = 0;
 };
