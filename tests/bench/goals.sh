@@ -85,6 +85,7 @@ harmless.unnamed                   <= 0      things done without a fail_slow bef
 harmless.undone_twice              <= 0
 harmless.alone_events              <= 0      told or done of runs without a fault or a neighbour
 tokenize.megabytes_per_s           >= 5      one thread
+digests.percent                    <= 0.5    of a step
 effective.synchronous.off_paper    <= 3      points from the paper's 44 % with a synchronous restart
 effective.ours.percent             >= 94     95.4 is the ceiling with that repair
 effective.spare.percent            >= 98     with one warm spare

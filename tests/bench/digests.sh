@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What the digests of the state cost: a step of two replicas on the CPU with them, and without, in turn.
+#
+#   bash tests/bench/digests.sh [--sizes "tiny small"] [--rounds 5] [--steps 200] [--check]
+set -u
+source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
+
+sizes="tiny small" rounds=5 steps=200
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) check=1; shift; continue ;;
+    --sizes) sizes=$2 ;; --rounds) rounds=$2 ;; --steps) steps=$2 ;;
+    *) die "unknown option $1 (the head of $0 lists them)" ;;
+  esac
+  shift 2
+done
+
+# step_ms SIZE DIGEST_STEPS: the median of a run's steps.
+step_ms() {
+  ends digests "$tenax_build/tenax" launch "$bench_folder/$1.toml" run.train_steps="$steps" checkpoint.interval=-1 parallel.replicas=2 \
+    parallel.data_parallel_size=1 parallel.tensor_parallel_size=1 replicas.digest_steps="$2"
+  python3 "$bench_folder/replicas_figures.py" step "$bench_work/digests"
+}
+
+prepare_bench
+warn_if_busy
+for size in $sizes; do
+  : >"$bench_work/digests.percents"
+  for ((i = 0; i < rounds; ++i)); do
+    off=$(step_ms "$size" 0) on=$(step_ms "$size" 16)
+    say "$size: without $off ms, with $on ms"
+    awk "BEGIN { print 100 * ($on / $off - 1) }" >>"$bench_work/digests.percents"
+  done
+  meets digests.percent "$(median <"$bench_work/digests.percents")" "$size"
+done
+end_with_goals
