@@ -1,11 +1,14 @@
 // On the wire, once the handshake is over: notices (peer_notice.hpp); after a goodbye the end.
 #include "comm/verbs/peer_socket.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace tenax::comm::verbs {
 
@@ -14,6 +17,13 @@ PeerSocket::PeerSocket(std::string where, OnNotice on_notice)
       where_(std::move(where)),
       on_notice_(std::move(on_notice)) {
   if (!wake_up_) throw_link_error(where_, "no eventfd", errno);
+}
+
+// A notice goes at once, also where the other end has not acknowledged the handshake's last word yet.
+void PeerSocket::attach(FileDescriptor socket) {
+  const int at_once = 1;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+  socket_ = std::move(socket);
 }
 
 PeerSocket::State PeerSocket::look() {

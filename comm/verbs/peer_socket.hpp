@@ -30,7 +30,7 @@ class PeerSocket {
   /// Throws Error(link) where there is no descriptor to wake sleepers by.
   PeerSocket(std::string where, OnNotice on_notice);
   /// When the handshake is over, before other threads use it. Until then the other end is there.
-  void attach(FileDescriptor socket) { socket_ = std::move(socket); }
+  void attach(FileDescriptor socket);
 
   /// Reads what has come.
   State look();

@@ -83,15 +83,16 @@ TEST(Validate, holds_activations_from_f_to_the_end_of_w) {
   EXPECT_EQ(peak_activations(schedule, 0, 0.5), 2.5);
 }
 
-/// Random valid order of one stage: any op whose predecessors are there, W's in order.
+/// Random valid order of one stage: any op whose predecessors are there, F's and W's in order.
 std::vector<PipelineOp> random_stage(std::mt19937& random, int microbatches) {
   std::vector<PipelineOp> ops;
   std::vector<int> state(static_cast<std::size_t>(microbatches), 0);  // passes done
-  int weights = 0;
+  int forwards = 0, weights = 0;
   while (weights < microbatches) {
     const int microbatch = static_cast<int>(random() % static_cast<unsigned>(microbatches));
     int& done = state[static_cast<std::size_t>(microbatch)];
-    if (done == 3 || (done == 2 && microbatch != weights)) continue;
+    if (done == 3 || (done == 0 && microbatch != forwards) || (done == 2 && microbatch != weights)) continue;
+    forwards += done == 0;
     const bool fused = done == 1 && microbatch == weights && random() % 2;
     const Pass next[] = {Pass::forward, Pass::backward_input, Pass::backward_weight};
     ops.push_back({fused ? Pass::backward : next[done], microbatch});
