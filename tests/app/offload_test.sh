@@ -13,7 +13,7 @@ offloads() { tr -s '\n ' ' ' <out.log | grep -q 'of host memory for activations 
 run_with roomy 0 pipeline.activation_limit=8
 ! offloads || fail "activations left a device with room for them"
 learns_as_on_cpu roomy 4 $golden/golden.toml $(layout 1 4 1) checkpoint.interval=-1 pipeline.activation_limit=8
-for kib in 6000 4400 4000; do
+for kib in 5200 4400 4000; do
   run_with tight$kib $kib pipeline.activation_limit=8
   offloads || fail "nothing left a device of $kib KiB"
   claim same runs/tight$kib/metrics.jsonl runs/roomy/metrics.jsonl

@@ -1,10 +1,13 @@
 // A communicator of the fake NCCL, and what it does with calls.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <nccl.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +37,7 @@ class PinnedPool {
   using Memory = std::unique_ptr<kernels::Buffer>;
   Memory take(kernels::Device& device, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
+    ++taken_;
     const auto fits = std::find_if(free_.begin(), free_.end(),
                                    [&](const Memory& memory) { return memory->bytes() >= bytes; });
     if (fits == free_.end()) return device.allocate(bytes, kernels::MemoryKind::pinned_host);
@@ -44,12 +48,21 @@ class PinnedPool {
   void give_back(Memory memory) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(memory));
+    --taken_;
+    is_back_.notify_all();
   }
-  void clear() { free_.clear(); }
+  /// Waits until all is back: no memory outlives its device.
+  void clear() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(is_back_.wait_for(lock, std::chrono::minutes(1), [this] { return taken_ == 0; }));
+    free_.clear();
+  }
 
  private:
   std::mutex mutex_;
+  std::condition_variable is_back_;
   std::vector<Memory> free_;
+  int taken_ = 0;
 };
 
 /// What a thread's communicators are made with.
