@@ -58,6 +58,7 @@ before=$(events struck void)
 pkill -KILL -f -- "^$TENAX --join $PWD/runs/struck/"
 await_commits 30
 [ "$(events struck void)" = $((before + 1)) ] || fail "no step is void though all died"
+await_members
 stop_run
 trap - EXIT
 audited struck
