@@ -6,8 +6,11 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <thread>
 
+#include "app/launch/replica_process.hpp"
 #include "app/units.hpp"
 #include "comm/failure.hpp"
 #include "comm/transport/job_secret.hpp"
@@ -27,11 +30,30 @@ std::string claim_id() {
   return io::checksum_text(std::bit_cast<std::uint64_t>(bytes));
 }
 
+/// Where processes have the numbers that they have here: this start of this machine, this name space of processes.
+std::string this_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::error_code missing;
+  const std::filesystem::path processes = std::filesystem::read_symlink("/proc/self/ns/pid", missing);
+  return std::getline(file, boot) && !missing ? boot + " " + processes.string() : "";
+}
+
 resilience::Claim claim_of(const io::Deck& deck) {
   return {.host = comm::this_host(),
           .pid = getpid(),
+          .start_time = static_cast<std::int64_t>(this_process().start_time),
+          .machine = this_machine(),
           .run_directory = std::filesystem::weakly_canonical(deck.run.output_dir).string(),
           .id = claim_id()};
+}
+
+/// Known to be: it was a process of this host, and there is none such.
+bool is_dead(const resilience::Claim& leader) {
+  if (leader.machine.empty() || leader.machine != this_machine() || leader.host != comm::this_host())
+    return false;
+  const auto process = identify_process(static_cast<pid_t>(leader.pid));
+  return !process || static_cast<std::int64_t>(process->start_time) != leader.start_time;
 }
 
 }  // namespace
@@ -62,9 +84,13 @@ std::optional<resilience::RunEnd> RunStanding::take_charge(const std::function<b
 }
 
 RunStanding::Look RunStanding::look(Console& console) {
-  const resilience::RunLease::View view = lease_.look();
+  resilience::RunLease::View view = lease_.look();
+  if (view.leader) check_directory(view.leader->run_directory);
+  if (view.leader && is_dead(*view.leader)) {
+    lease_.depose(view.term);
+    view = lease_.look();
+  }
   if (view.leader) {
-    check_directory(view.leader->run_directory);
     if (!has_waited())
       console.say(format("this run is supervised on %s (process %lld): standing by",
                          view.leader->host.c_str(), static_cast<long long>(view.leader->pid)));

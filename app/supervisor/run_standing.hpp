@@ -14,8 +14,9 @@
 namespace tenax::app {
 
 /// Where a run's records are in etcd, any number of supervisors may be started. One is in charge.
-/// The others touch nothing, and the first to see its lease end takes the run over. Used by one
-/// thread.
+/// The others touch nothing, and the first to see its lease end takes the run over; at once where the one in
+/// charge was a process of the same host and is dead, as when a killed supervisor is started again. Used by
+/// one thread.
 class RunStanding {
  public:
   /// Null where records are in a file alone. Throws as StoreLink::of().

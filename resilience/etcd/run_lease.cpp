@@ -23,6 +23,8 @@ std::string Claim::text() const {
   return io::JsonObject{}
       .add("host", host)
       .add("pid", pid)
+      .add("start_time", start_time)
+      .add("machine", machine)
       .add("run_directory", run_directory)
       .add("id", id)
       .text();
@@ -32,6 +34,8 @@ Claim Claim::parse(const std::string& text) {
   const auto object = object_in(text);
   return {.host = io::text_in(object, "host"),
           .pid = integer_in(object, "pid"),
+          .start_time = integer_in(object, "start_time"),
+          .machine = io::text_in(object, "machine"),
           .run_directory = io::text_in(object, "run_directory"),
           .id = io::text_in(object, "id")};
 }
@@ -50,8 +54,10 @@ RunEnd RunEnd::parse(const std::string& text) {
 // Whoever ends the run says so as it gives the key back, at once: who sees no leader sees the end.
 RunLease::View RunLease::look() {
   View view;
-  if (const auto leader = client_.read(keys().leader(), false); !leader.empty())
+  if (const auto leader = client_.read(keys().leader(), false); !leader.empty()) {
     view.leader = Claim::parse(leader.front().value);
+    view.term = leader.front().create_revision;
+  }
   if (view.leader) return view;
   if (const auto end = client_.read(keys().end(), false); !end.empty())
     view.end = RunEnd::parse(end.front().value);
@@ -75,6 +81,11 @@ bool RunLease::adopt_term() {
   if (found.empty() || Claim::parse(found.front().value).id != claim().id) return false;
   term_ = found.front().create_revision;
   return true;
+}
+
+void RunLease::depose(std::int64_t term) {
+  client_.commit({.conditions = {{.key = keys().leader(), .value = {}, .create_revision = term}},
+                  .deletes = {keys().leader()}});
 }
 
 bool RunLease::keep() { return client_.keep_lease(lease_); }

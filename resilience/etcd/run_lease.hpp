@@ -14,6 +14,8 @@ namespace tenax::resilience {
 struct Claim {
   std::string host;
   std::int64_t pid = 0;
+  std::int64_t start_time = 0;  ///< of the process: no later one with its number is taken for it
+  std::string machine = "";     ///< where processes have these numbers; empty: unknown
   std::string run_directory;
   std::string id;  ///< drawn anew by each process
 
@@ -43,11 +45,15 @@ class RunLease {
 
   struct View {
     std::optional<Claim> leader;
+    std::int64_t term = 0;      ///< the leader's
     std::optional<RunEnd> end;  ///< where there is no leader
   };
   View look();
   /// Takes charge where nobody has it; what is said of an earlier end is removed. True: this one has.
   bool campaign();
+  /// Takes charge away from a leader that is known to be dead, before its lease ends: nobody has it then. Nothing where another
+  /// is in charge by now. Were that leader alive, it could write nothing any more.
+  void depose(std::int64_t term);
   /// Before the lease ends. False: it has ended; another may be in charge.
   bool keep();
   /// In order: others are told, and may take charge.

@@ -73,14 +73,18 @@ await_lines run.err "answers again" 1
 reborn
 echo "ok etcd away: training goes on"
 
-# standby HOST [STORE]: a second supervisor there; its output goes to HOST.out.
-standby() {
+# supervise_on HOST [STORE]: another supervisor there, in `waiting`; its output goes to HOST.out.
+supervise_on() {
   local host=$1 given=("${overrides[@]}")
   [ $# = 1 ] || given=("${given[@]/#replicas.store=*/replicas.store=$2}")
   unshare --uts sh -c 'hostname "$0" && exec "$@"' $host "$TENAX" launch $deck run.name=$run ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} \
     "${given[@]}" >>$host.out 2>>$host.err </dev/null &
   waiting=$!
-  await_lines $host.out "standing by" 1
+}
+# standby HOST [STORE]: one that waits.
+standby() {
+  supervise_on "$@"
+  await_lines $1.out "standing by" 1
 }
 # taken_over: by the one that was waiting; the replicas have not noticed.
 taken_over() {
@@ -112,6 +116,17 @@ wait $old || got=$?
 await_commits 20
 reborn
 echo "ok a standby takes over from one that was killed ($killed), and from one that stopped ($stopped), which wakes"
+
+launches=$(events run launch)
+kill -KILL $waiting
+wait $waiting 2>/dev/null || true
+supervise_on green
+await_lines runs/run/events.jsonl '"event": "launch"' $((launches + 1))
+await_commits 20
+[ "$(grep -c "standing by" green.out)" = 1 ] || fail "it waits for the lease of one that is dead: $(cat green.out)"
+[ "$(events run replica_lost)" = $((lost + 1)) ] || fail "a supervisor took replicas with it: $(tail -n 20 runs/run/events.jsonl)"
+reborn
+echo "ok one that was killed is started again on its host, and waits for no lease"
 
 # One that reaches etcd through a gateway that is cut.
 supervisor=$waiting
