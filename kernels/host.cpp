@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -117,6 +118,15 @@ std::string processor_name() {
     break;
   }
   return model + ", " + vector_extension();
+}
+
+std::filesystem::path user_cache_directory() {
+  const auto absolute_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value && *value == '/' ? fs::path(value) : fs::path();
+  };
+  const fs::path cache = absolute_of("XDG_CACHE_HOME"), home = absolute_of("HOME");
+  return !cache.empty() || home.empty() ? cache : home / ".cache";
 }
 
 int usable_cores() {

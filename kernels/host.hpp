@@ -15,6 +15,10 @@ std::string processor_name();
 /// whose cpu_loops() it calls).
 std::string cpu_loops_name();
 
+/// Where programs of this user keep what they can find out again: $XDG_CACHE_HOME, else ~/.cache; empty where
+/// neither is an absolute path (XDG Base Directory Specification).
+std::filesystem::path user_cache_directory();
+
 /// Cores that this process may use: those of its affinity, but no more than the processor time of
 /// its control groups is worth, rounded up. At least 1.
 int usable_cores();

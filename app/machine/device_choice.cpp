@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/options.hpp"
+#include "kernels/cpu_device.hpp"
 #include "kernels/cuda_device.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
@@ -33,15 +34,21 @@ void check_keys_of_cpu(const io::Deck& deck, const std::string& reason) {
   refuse(deck.device.offload_optimizer, "offload_optimizer");
 }
 
+// Of what trains: others meet most shapes once.
+std::unique_ptr<kernels::Device> create_tuned_cpu_device() {
+  const auto cache = kernels::user_cache_directory();
+  return kernels::create_tuned_cpu_device(cache.empty() ? cache : cache / "tenax");
+}
+
 DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,
-                    int ranks_on_host) {
+                    int ranks_on_host, bool trains) {
   DeviceChoice choice;
   if (!use_cuda) {
     const std::string reason = deck.device.kind == io::DeviceKind::cpu ? "device.kind = \"cpu\""
                                : presence.reason.empty()               ? "not every host has a GPU"
                                                                        : presence.reason;
     check_keys_of_cpu(deck, reason);
-    choice.device = kernels::create_cpu_device();
+    choice.device = trains ? create_tuned_cpu_device() : kernels::create_cpu_device();
     choice.ranks_sharing = ranks_on_host;
     if (deck.device.kind == io::DeviceKind::automatic) choice.note = "no GPU: " + reason;
     return choice;
@@ -71,7 +78,7 @@ DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::Contr
                         (deck.device.kind == io::DeviceKind::automatic && somebody_lacks[0] == 0);
   DeviceChoice choice;
   control.agree(
-      [&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), world.ranks_on_host()); });
+      [&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), world.ranks_on_host(), true); });
   return choice;
 }
 
@@ -80,7 +87,7 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
       deck.device.kind == io::DeviceKind::cpu ? CudaPresence{} : kernels::cuda_presence();
   const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
                         (deck.device.kind == io::DeviceKind::automatic && presence.devices > 0);
-  return create(deck, presence, use_cuda, 0, ranks);
+  return create(deck, presence, use_cuda, 0, ranks, false);
 }
 
 std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {

@@ -4,6 +4,8 @@
 #include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/cpu_stream.hpp"
 #include "kernels/cpu/host_memory.hpp"
+#include "kernels/cpu/product_cuts.hpp"
+#include "kernels/cpu_device.hpp"
 #include "kernels/device.hpp"
 #include "kernels/host.hpp"
 
@@ -35,7 +37,10 @@ void require_kokkos() {
 
 class CpuDevice final : public Device {
  public:
-  CpuDevice() : memory_bytes_(usable_memory_bytes()) { require_kokkos(); }
+  explicit CpuDevice(std::unique_ptr<ProductCuts> cuts)
+      : cuts_(std::move(cuts)), memory_bytes_(usable_memory_bytes()) {
+    require_kokkos();
+  }
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string name() const override { return "cpu (" + processor_name() + ", " + cpu_loops_name() + ")"; }
   std::size_t memory_bytes() const override { return memory_bytes_; }
@@ -44,17 +49,26 @@ class CpuDevice final : public Device {
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind) override {
     return allocate_host_memory(bytes, memory_bytes_);
   }
-  std::unique_ptr<Stream> create_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Stream> create_stream() override { return std::make_unique<CpuStream>(cuts_.get()); }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CpuEvent>(); }
   Kernels& kernels() override { return *kernels_; }
+  std::vector<std::string> notes() const override {
+    return cuts_ ? cuts_->notes() : std::vector<std::string>{};
+  }
 
  private:
+  std::unique_ptr<ProductCuts> cuts_;  // null: products are cut as usual
   std::size_t memory_bytes_;
   std::unique_ptr<Kernels> kernels_ = cpu_loops().create_kernels();
 };
 
 }  // namespace
 
-std::unique_ptr<Device> create_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> create_cpu_device() { return std::make_unique<CpuDevice>(nullptr); }
+
+std::unique_ptr<Device> create_tuned_cpu_device(const std::filesystem::path& cache) {
+  const auto file = cache.empty() ? cache : cache / "cpu_products.txt";
+  return std::make_unique<CpuDevice>(std::make_unique<ProductCuts>(file, machine_of_cuts()));
+}
 
 }  // namespace tenax::kernels

@@ -6,7 +6,7 @@
 
 namespace tenax::kernels {
 
-CpuStream::CpuStream() { flush_denormals(); }
+CpuStream::CpuStream(ProductCuts* cuts) : cuts_(cuts) { flush_denormals(); }
 CpuStream::~CpuStream() = default;
 
 void CpuStream::record(Event& event) {
@@ -25,7 +25,7 @@ ThreadTeam& CpuStream::team() {
 }
 
 CpuMatmul& CpuStream::matmul() {
-  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(&team());
+  if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(&team(), cuts_);
   return *matmul_;
 }
 

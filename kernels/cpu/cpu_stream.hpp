@@ -10,12 +10,14 @@ namespace tenax::kernels {
 
 class CpuAttention;
 class CpuMatmul;
+class ProductCuts;
 class ThreadTeam;
 
 /// Owns what the library calls of one thread need; made at the first use, since most streams never multiply.
 class CpuStream final : public Stream {
  public:
-  CpuStream();
+  /// `cuts` outlives it, or is null (CpuMatmul).
+  explicit CpuStream(ProductCuts* cuts = nullptr);
   ~CpuStream() override;
   void record(Event& event) override;
   void wait(const Event&) override {}
@@ -27,6 +29,7 @@ class CpuStream final : public Stream {
   CpuAttention& attention();
 
  private:
+  ProductCuts* cuts_;
   int threads_ = 1;
   std::unique_ptr<ThreadTeam> team_;
   std::unique_ptr<CpuMatmul> matmul_;

@@ -2,32 +2,20 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <vector>
 
 #include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul_loops.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
+#include "kernels/cpu/product_cuts.hpp"
+#include "kernels/cpu/product_trial.hpp"
 
 namespace tenax::kernels {
 namespace {
 
-// oneDNN blocks badly for some extents and layouts. Pieces of these sizes, measured on one core of Zen 5
-// (tests/bench/matmul_bench), cost it nothing elsewhere; in brackets what they gain.
-constexpr std::int64_t kUncut = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kVocabulary = 4096, kVocabularyPiece = 2048;  // the head's products [2 to 40 %]
-constexpr std::int64_t kTransposedRows = 384;                        // weight gradients [5 to 25 %]
-constexpr std::int64_t kPlainColumnsFp32 = 512;                      // forward, fp32 [0 to 15 %]
-constexpr std::int64_t kPlainRowsBf16 = 256;                         // forward, bf16 [0 to 9 %]
-constexpr std::int64_t kRowsOfTeam = 128;  // so that there is something for everybody
-
-// The same size for all pieces but the last, of whole vectors.
-std::int64_t piece_of(std::int64_t extent, std::int64_t longest) {
-  if (extent <= longest) return extent;
-  const std::int64_t pieces = (extent + longest - 1) / longest;
-  return ((extent + pieces - 1) / pieces + 31) / 32 * 32;
-}
+// Inner indices that oneDNN blocks badly when there are more of them [the head's products, 2 to 40 %].
+constexpr std::int64_t kManyInner = 4096, kInnerPiece = 2048;
 
 template <class Body>
 void for_each_piece(std::int64_t extent, std::int64_t longest, const Body& body) {
@@ -73,6 +61,15 @@ MatrixView MatrixView::columns_part(std::int64_t begin, std::int64_t count) cons
   return part;
 }
 
+Product part_of(const Product& whole, std::int64_t row, std::int64_t column, std::int64_t rows,
+                std::int64_t columns) {
+  const std::int64_t down = std::min(rows, whole.c.rows - row),
+                     across = std::min(columns, whole.c.columns - column);
+  return {whole.a.rows_part(row, down), whole.b.columns_part(column, across),
+          whole.c.rows_part(row, down).columns_part(column, across), whole.accumulate,
+          offset(whole.bias, column, whole.a.dtype)};
+}
+
 /// What a member of the team multiplies with.
 class CpuMatmul::Worker {
  public:
@@ -89,11 +86,12 @@ class CpuMatmul::Worker {
 };
 
 struct CpuMatmul::Library {
-  explicit Library(ThreadTeam* shared)
-      : team(shared ? *shared : alone), workers(static_cast<std::size_t>(team.size())) {}
+  Library(ThreadTeam* shared, ProductCuts* known)
+      : team(shared ? *shared : alone), cuts(known), workers(static_cast<std::size_t>(team.size())) {}
 
   ThreadTeam alone{1};
   ThreadTeam& team;
+  ProductCuts* const cuts;
   std::vector<Worker> workers;  // of the team's members
   ScratchArray<float> sums;     // of pieces of the inner index, before they are rounded to bf16
 
@@ -103,57 +101,58 @@ struct CpuMatmul::Library {
   }
 };
 
-CpuMatmul::CpuMatmul(ThreadTeam* team) : library_(std::make_unique<Library>(team)) {}
+CpuMatmul::CpuMatmul(ThreadTeam* team, ProductCuts* cuts) : library_(std::make_unique<Library>(team, cuts)) {}
 CpuMatmul::~CpuMatmul() = default;
 
 void CpuMatmul::run(const MatmulArgs& args) {
   if (is_row_product(args)) return cpu_loops().multiply_row(args, library_->team);
-  const MatrixView a = view_of(args.a, args.transpose_a), b = view_of(args.b, args.transpose_b);
-  const MatrixView c = view_of(args.c, false);
-  if (a.columns > kVocabulary)
-    cut_inner(a, b, c, args.accumulate, args.bias.data);
+  const Product product{view_of(args.a, args.transpose_a), view_of(args.b, args.transpose_b),
+                        view_of(args.c, false), args.accumulate, args.bias.data};
+  if (product.a.columns > kManyInner)
+    cut_inner(product);
   else
-    for_each_piece(c.columns, c.columns > kVocabulary ? kVocabularyPiece : kUncut,
-                   [&](std::int64_t begin, std::int64_t count) {
-                     cut_outer(a, b.columns_part(begin, count), c.columns_part(begin, count), args.accumulate,
-                               offset(args.bias.data, begin, a.dtype));
-                   });
+    cut_outer(product);
 }
 
 // Pieces of the inner index add up in c, or in fp32 beside it where c is narrower.
-void CpuMatmul::cut_inner(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                          const void* bias) {
+void CpuMatmul::cut_inner(const Product& whole) {
+  const MatrixView& c = whole.c;
   const bool beside = c.dtype == DType::bf16;
   const MatrixView sums = beside ? Library::dense(library_->sums, c.rows, c.columns) : c;
-  if (beside && accumulate) cpu_loops().convert_to_fp32(c, sums);
-  for_each_piece(a.columns, kVocabularyPiece, [&](std::int64_t begin, std::int64_t count) {
-    cut_outer(a.columns_part(begin, count), b.rows_part(begin, count), sums, accumulate || begin > 0,
-              begin == 0 ? bias : nullptr);
+  if (beside && whole.accumulate) cpu_loops().convert_to_fp32(c, sums);
+  for_each_piece(whole.a.columns, kInnerPiece, [&](std::int64_t begin, std::int64_t count) {
+    cut_outer({whole.a.columns_part(begin, count), whole.b.rows_part(begin, count), sums,
+               whole.accumulate || begin > 0, begin == 0 ? whole.bias : nullptr});
   });
   if (beside) cpu_loops().round_to_bf16(sums, c);
 }
 
-void CpuMatmul::cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                          const void* bias) {
-  const bool plain = !a.transposed && !b.transposed;
-  const std::int64_t rows = a.transposed                      ? kTransposedRows
-                            : plain && a.dtype == DType::bf16 ? kPlainRowsBf16
-                                                              : kUncut;
-  const std::int64_t columns = plain && a.dtype == DType::f32 ? kPlainColumnsFp32 : kUncut;
-  const std::int64_t row_piece =
-      piece_of(c.rows, library_->team.size() == 1 ? rows : std::min(rows, kRowsOfTeam));
-  const std::int64_t column_piece = piece_of(c.columns, columns);
-  if (c.rows == 0 || c.columns == 0) return;
-  const std::int64_t down = (c.rows + row_piece - 1) / row_piece,
-                     across = (c.columns + column_piece - 1) / column_piece;
+void CpuMatmul::cut_outer(const Product& product) {
+  if (product.c.rows == 0 || product.c.columns == 0) return;
+  run_pieces(product, choose_cut(product));
+}
+
+ProductCut CpuMatmul::choose_cut(const Product& product) {
+  const int threads = library_->team.size();
+  const ProductCut usual = usual_cut(product, threads);
+  if (!library_->cuts || !is_worth_trial(product)) return usual;
+  const ProductShape shape = shape_of(product, threads);
+  if (const auto known = library_->cuts->find(shape)) return *known;
+  const ProductCut best =
+      try_cuts(product, usual, [this](const Product& part, const ProductCut& cut) { run_pieces(part, cut); });
+  library_->cuts->choose(shape, best);
+  return best;
+}
+
+void CpuMatmul::run_pieces(const Product& whole, const ProductCut& cut) {
+  const std::int64_t rows = piece_of(whole.c.rows, cut.rows),
+                     columns = piece_of(whole.c.columns, cut.columns);
+  const std::int64_t down = (whole.c.rows + rows - 1) / rows,
+                     across = (whole.c.columns + columns - 1) / columns;
   library_->team.run(down * across, library_->team.size(), [&](std::int64_t item, int member) {
-    const std::int64_t row = item / across * row_piece, column = item % across * column_piece;
-    const std::int64_t row_count = std::min(row_piece, c.rows - row),
-                       column_count = std::min(column_piece, c.columns - column);
-    library_->workers[static_cast<std::size_t>(member)].product(
-        a.rows_part(row, row_count), b.columns_part(column, column_count),
-        c.rows_part(row, row_count).columns_part(column, column_count), accumulate,
-        offset(bias, column, a.dtype));
+    const Product piece = part_of(whole, item / across * rows, item % across * columns, rows, columns);
+    library_->workers[static_cast<std::size_t>(member)].product(piece.a, piece.b, piece.c, piece.accumulate,
+                                                                piece.bias);
   });
 }
 

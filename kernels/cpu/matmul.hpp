@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/cpu/product_cut.hpp"
 #include "kernels/cpu/thread_team.hpp"
 #include "kernels/kernels.hpp"
 
 namespace tenax::kernels {
+
+class ProductCuts;
 
 /// A matrix inside somebody else's memory: element (i, j) lies at data[i · row_stride + j], or, when
 /// `transposed`, at data[j · row_stride + i]: rows and columns are those of the operand as the
@@ -23,12 +26,24 @@ struct MatrixView {
   bool transposed = false;
 };
 
+/// c (+)= a · b (+ bias[c.columns], of a's type, may be null). c is never transposed.
+struct Product {
+  MatrixView a, b, c;
+  bool accumulate = false;
+  const void* bias = nullptr;
+};
+
+/// The numbers of c that begin at (row, column): `rows` by `columns` of them, or as many as there are.
+Product part_of(const Product& whole, std::int64_t row, std::int64_t column, std::int64_t rows,
+                std::int64_t columns);
+
 /// Runs products in the calling thread, on that one core unless it is given a team, and keeps what it
 /// prepared for each shape. Belongs to one thread at a time.
 class CpuMatmul {
  public:
-  /// `team` must outlive it; null: nobody helps.
-  explicit CpuMatmul(ThreadTeam* team = nullptr);
+  /// Both must outlive it. No team: nobody helps. No cuts: products are cut as usual; with them, the first
+  /// product of a shape that is worth it tries how it is cut best (some 0.1 s), and its like are cut so.
+  explicit CpuMatmul(ThreadTeam* team = nullptr, ProductCuts* cuts = nullptr);
   ~CpuMatmul();
   CpuMatmul(const CpuMatmul&) = delete;
   CpuMatmul& operator=(const CpuMatmul&) = delete;
@@ -42,10 +57,10 @@ class CpuMatmul {
                const void* bias = nullptr);
 
  private:
-  void cut_inner(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                 const void* bias);
-  void cut_outer(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                 const void* bias);
+  void cut_inner(const Product& whole);
+  void cut_outer(const Product& product);
+  ProductCut choose_cut(const Product& product);
+  void run_pieces(const Product& whole, const ProductCut& cut);
 
   class Worker;
   struct Library;

@@ -113,6 +113,12 @@ bool OneDnnProducts::has_bf16() {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
 }
 
+std::string OneDnnProducts::version() {
+  const dnnl_version_t& version = *dnnl_version();
+  return std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+         std::to_string(version.patch);
+}
+
 void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                          const void* bias) {
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && !c.transposed);

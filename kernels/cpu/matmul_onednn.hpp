@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "kernels/cpu/matmul.hpp"
 
@@ -15,6 +16,8 @@ class OneDnnProducts {
 
   /// Whether this processor has what oneDNN needs for bf16 (AVX-512).
   static bool has_bf16();
+  /// Of the library in use, e.g. "2.6.3".
+  static std::string version();
 
   /// c (+)= a · b (+ bias); a and b fp32 or bf16 alike, c that type or fp32; bias has a's type or is null.
   /// Throws Error(rank) with oneDNN's status when it has no implementation or no memory.

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace tenax::kernels {
@@ -85,6 +87,37 @@ TEST_F(AvailableMemory, knows_the_files_of_version_1_of_groups) {
 TEST_F(AvailableMemory, of_this_machine_is_no_more_than_it_has) {
   EXPECT_GT(available_memory_bytes(), 0U);
   EXPECT_LE(available_memory_bytes(), usable_memory_bytes());
+}
+
+/// An environment variable has another value, or none, while this lives.
+class OtherEnvironment {
+ public:
+  OtherEnvironment(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    if (value)
+      setenv(name, value, 1);
+    else
+      unsetenv(name);
+  }
+  ~OtherEnvironment() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(UserCacheDirectory, is_what_the_environment_says) {
+  const OtherEnvironment home("HOME", "/home/x");
+  {
+    const OtherEnvironment cache("XDG_CACHE_HOME", "/fast/cache");
+    EXPECT_EQ(user_cache_directory(), "/fast/cache");
+  }
+  for (const char* const useless : {static_cast<const char*>(nullptr), "", "relative"}) {
+    const OtherEnvironment cache("XDG_CACHE_HOME", useless);
+    EXPECT_EQ(user_cache_directory(), "/home/x/.cache");
+    const OtherEnvironment no_home("HOME", nullptr);
+    EXPECT_EQ(user_cache_directory(), "");
+  }
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+#include "kernels/cpu/product_trial.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cpu/cut_trial.hpp"
+#include "kernels/deadline.hpp"
+
+namespace tenax::kernels {
+namespace {
+
+// oneDNN blocks badly for some extents and layouts. Pieces of these sizes, measured on one core of Zen 5
+// (tests/bench/matmul_bench), cost it nothing elsewhere; in brackets what they gain.
+constexpr std::int64_t kVocabulary = 4096, kVocabularyPiece = 2048;  // the head's products [2 to 40 %]
+constexpr std::int64_t kTransposedRows = 384;                        // weight gradients [5 to 25 %]
+constexpr std::int64_t kPlainColumnsFp32 = 512;                      // forward, fp32 [0 to 15 %]
+constexpr std::int64_t kPlainRowsBf16 = 256;                         // forward, bf16 [0 to 9 %]
+constexpr std::int64_t kRowsOfTeam = 128;  // so that there is something for everybody
+
+// Of a trial: enough of a product to tell cuts apart, in at most some 50 ms, and little to restore.
+constexpr std::int64_t kLeastMultiplyAdds = std::int64_t{1} << 25, kMostMultiplyAdds = std::int64_t{5} << 29;
+constexpr std::int64_t kMostExtent = 4096, kLeastRows = 512, kMostBytes = 12 << 20;
+constexpr double kSlow_s = 0.2;  // others have the processor, or it is an emulated one
+
+Product part_to_try(const Product& whole) {
+  const std::int64_t columns = std::min(whole.c.columns, kMostExtent),
+                     row_bytes = columns * static_cast<std::int64_t>(bytes_of(whole.c.dtype));
+  const std::int64_t rows =
+      std::min({kMostExtent, kMostMultiplyAdds / (columns * whole.a.columns), kMostBytes / row_bytes});
+  return part_of(whole, 0, 0, std::max(rows, kLeastRows), columns);
+}
+
+bool come_to_same(const ProductCut& one, const ProductCut& other, const MatrixView& c) {
+  return piece_of(c.rows, one.rows) == piece_of(c.rows, other.rows) &&
+         piece_of(c.columns, one.columns) == piece_of(c.columns, other.columns);
+}
+
+// What leaves whole what the part cuts is another product there, and oneDNN may compute it otherwise.
+bool is_shown_by(const Product& part, const ProductCut& cut, const Product& whole) {
+  return (cut.rows > 0 || part.c.rows == whole.c.rows) &&
+         (cut.columns > 0 || part.c.columns == whole.c.columns);
+}
+
+/// The usual one first. Of those that come to the same pieces, one.
+std::vector<ProductCut> different_cuts(const ProductCut& usual, const Product& part, const Product& whole) {
+  std::vector<ProductCut> cuts = {usual};
+  for (const ProductCut& cut : kTriedCuts) {
+    const auto is_like = [&](const ProductCut& other) { return come_to_same(cut, other, whole.c); };
+    if (is_shown_by(part, cut, whole) && std::none_of(cuts.begin(), cuts.end(), is_like)) cuts.push_back(cut);
+  }
+  return cuts;
+}
+
+std::string_view bytes_of_row(const MatrixView& c, std::int64_t row) {
+  return {static_cast<const char*>(c.rows_part(row, 1).data),
+          static_cast<std::size_t>(c.columns) * bytes_of(c.dtype)};
+}
+
+std::uint64_t checksum_of(const MatrixView& c) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15u;
+  std::uint64_t sum = 0;
+  for (std::int64_t row = 0; row < c.rows; ++row)
+    sum = sum * kOdd + std::hash<std::string_view>{}(bytes_of_row(c, row));
+  return sum;
+}
+
+std::string copy_of(const MatrixView& c) {
+  std::string copy;
+  copy.reserve(static_cast<std::size_t>(c.rows) * bytes_of_row(c, 0).size());
+  for (std::int64_t row = 0; row < c.rows; ++row) copy += bytes_of_row(c, row);
+  return copy;
+}
+
+void restore(const std::string& copy, const MatrixView& c) {
+  const std::size_t bytes = bytes_of_row(c, 0).size();
+  for (std::int64_t row = 0; row < c.rows; ++row)
+    std::memcpy(c.rows_part(row, 1).data, copy.data() + static_cast<std::size_t>(row) * bytes, bytes);
+}
+
+}  // namespace
+
+ProductCut usual_cut(const Product& product, int threads) {
+  const bool is_fp32 = product.a.dtype == DType::f32,
+             is_plain = !product.a.transposed && !product.b.transposed;
+  ProductCut cut;
+  if (product.a.transposed) cut.rows = kTransposedRows;
+  if (is_plain && product.a.dtype == DType::bf16) cut.rows = kPlainRowsBf16;
+  if (threads > 1) cut.rows = kRowsOfTeam;
+  if (product.c.columns > kVocabulary) cut.columns = kVocabularyPiece;
+  if (is_plain && is_fp32) cut.columns = kPlainColumnsFp32;
+  return cut;
+}
+
+ProductShape shape_of(const Product& product, int threads) {
+  return {.rows = product.c.rows,
+          .columns = product.c.columns,
+          .inner = product.a.columns,
+          .a_transposed = product.a.transposed,
+          .b_transposed = product.b.transposed,
+          .accumulate = product.accumulate,
+          .has_bias = product.bias != nullptr,
+          .input = product.a.dtype,
+          .output = product.c.dtype,
+          .threads = threads};
+}
+
+bool is_worth_trial(const Product& product) {
+  return product.a.dtype != DType::f64 &&
+         product.c.rows * product.c.columns * product.a.columns >= kLeastMultiplyAdds;
+}
+
+ProductCut try_cuts(const Product& product, const ProductCut& usual,
+                    const std::function<void(const Product&, const ProductCut&)>& run) {
+  const Product part = part_to_try(product);
+  if (!is_shown_by(part, usual, product)) return usual;
+  const std::string before = part.accumulate ? copy_of(part.c) : std::string();
+  const CutTrial trial{.run = [&](const ProductCut& cut) { run(part, cut); },
+                       .restore =
+                           [&] {
+                             if (part.accumulate) restore(before, part.c);
+                           },
+                       .checksum = [&] { return checksum_of(part.c); },
+                       .now_s = steady_now_s};
+  const ProductCut best = fastest_cut(different_cuts(usual, part, product), trial, kSlow_s);
+  trial.restore();
+  return best;
+}
+
+}  // namespace tenax::kernels
