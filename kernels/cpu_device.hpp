@@ -16,7 +16,7 @@ namespace tenax::kernels {
 /// Tries how products of a shape that take longer than some 0.3 ms are cut best when it first meets them (some
 /// 22 times what one takes), and keeps that in `cache`/cpu_products.txt for later processes on such processors.
 /// Where that is not possible Device::notes() says so, and nothing else changes. `cache`: a folder, which need
-/// not be there yet; empty: nothing is kept.
-std::unique_ptr<Device> create_tuned_cpu_device(const std::filesystem::path& cache);
+/// not be there yet; empty: nothing is kept. `threads`: as for create_cpu_device().
+std::unique_ptr<Device> create_tuned_cpu_device(const std::filesystem::path& cache, int threads = 1);
 
 }  // namespace tenax::kernels

@@ -71,8 +71,8 @@ class Stream {
   /// `time_s` (steady clock), and start no earlier. Does nothing elsewhere: the order of calls
   /// says it all.
   virtual void input_arrived(double time_s) { static_cast<void>(time_s); }
-  /// Optional: how many threads an operation may use, told before the first operation. The CPU's
-  /// matrix products and its attention of one position use them; all else stays with one thread.
+  /// Optional: how many threads of the host an operation uses, the caller's included, told before the
+  /// first operation; one without it. Results do not depend on it. The others end with the stream.
   virtual void use_threads(int threads) { static_cast<void>(threads); }
   /// Optional: the library's own handle (cudaStream_t), for libraries that enqueue work themselves
   /// (NCCL); else null.
@@ -142,6 +142,9 @@ class Device {
   virtual std::unique_ptr<Stream> create_stream() = 0;
   virtual std::unique_ptr<Event> create_event() = 0;
   virtual Kernels& kernels() = 0;
+  /// How many threads a stream that computes is to use (Stream::use_threads); one that only moves data
+  /// uses its caller's.
+  virtual int threads() const { return 1; }
 
   /// True where operations run after the call that enqueued them has returned: then
   /// there are flags.
@@ -207,6 +210,7 @@ class Range {
   Device& device_;
 };
 
-std::unique_ptr<Device> create_cpu_device();
+/// `threads`: Device::threads().
+std::unique_ptr<Device> create_cpu_device(int threads = 1);
 
 }  // namespace tenax::kernels

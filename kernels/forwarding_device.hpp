@@ -25,6 +25,7 @@ class ForwardingDevice : public Interface {
   }
   std::unique_ptr<Stream> create_stream() override { return inner_->create_stream(); }
   std::unique_ptr<Event> create_event() override { return inner_->create_event(); }
+  int threads() const override { return inner_->threads(); }
   bool is_asynchronous() const override { return inner_->is_asynchronous(); }
   bool can_capture() const override { return inner_->can_capture(); }
   std::unique_ptr<Flag> create_flag() override { return inner_->create_flag(); }

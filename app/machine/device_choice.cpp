@@ -35,9 +35,9 @@ void check_keys_of_cpu(const io::Deck& deck, const std::string& reason) {
 }
 
 // Of what trains: others meet most shapes once.
-std::unique_ptr<kernels::Device> create_tuned_cpu_device() {
+std::unique_ptr<kernels::Device> create_tuned_cpu_device(int threads) {
   const auto cache = kernels::user_cache_directory();
-  return kernels::create_tuned_cpu_device(cache.empty() ? cache : cache / "tenax");
+  return kernels::create_tuned_cpu_device(cache.empty() ? cache : cache / "tenax", threads);
 }
 
 DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,
@@ -48,11 +48,16 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
                                : presence.reason.empty()               ? "not every host has a GPU"
                                                                        : presence.reason;
     check_keys_of_cpu(deck, reason);
-    choice.device = trains ? create_tuned_cpu_device() : kernels::create_cpu_device();
+    const int threads = static_cast<int>(deck.device.threads);
+    choice.device = trains ? create_tuned_cpu_device(threads) : kernels::create_cpu_device(threads);
     choice.ranks_sharing = ranks_on_host;
     if (deck.device.kind == io::DeviceKind::automatic) choice.note = "no GPU: " + reason;
     return choice;
   }
+  if (deck.device.threads != 1)
+    throw Error(Scope::rank,
+                "device.threads is for ranks on the CPU, and this run is on a GPU: set it to 1, "
+                "or device.kind to \"cpu\"");
   for (const io::InjectEntry& fault : deck.inject)
     if (fault.kind == io::FaultKind::slow_compute) throw Error(Scope::rank, io::kCannotSlowGpu);
   const int devices = presence.devices > 0 ? presence.devices : 1;
@@ -102,6 +107,7 @@ parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharin
   if (device.is_host_memory()) {
     parallel::MemoryRoom room(host_bytes / sharing);
     room.is_firm = false;
+    room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
     return room;
   }
   const std::size_t own = device.memory_bytes() / sharing;

@@ -35,8 +35,8 @@ void check_memory(comm::ControlGroup& control, const RankNeed& mine);
 /// Ranks and cores of the host that has the fewest cores for its ranks.
 struct Crowding {
   int ranks = 0, cores = 1;
-  /// Then passes take turns, and what they take says nothing about the machine.
-  bool is_crowded() const { return ranks > cores; }
+  /// Whether ranks of so many threads take turns: then what passes take says nothing about the machine.
+  bool is_crowded(int threads = 1) const { return ranks * threads > cores; }
 };
 
 /// What a rank tells the others: its host, and the cores that it may run on.

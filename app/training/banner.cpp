@@ -125,8 +125,10 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
   if (largest->host_activations > 0)
     text += format("         and up to %s of host memory for activations that the device has no room for\n",
                    bytes_text(static_cast<double>(largest->host_activations)).c_str());
-  text += format("device   %s\n         matrix products measured at %s over all ranks", device.name().c_str(),
-                 rate_text(machine_flop_per_second).c_str());
+  const std::string threads =
+      device.threads() > 1 ? format(", %d threads a rank", device.threads()) : std::string();
+  text += format("device   %s%s\n         matrix products measured at %s over all ranks",
+                 device.name().c_str(), threads.c_str(), rate_text(machine_flop_per_second).c_str());
   return folded_lines(text);
 }
 

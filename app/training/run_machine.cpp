@@ -178,12 +178,15 @@ resilience::DeviceProbe* RunMachine::create_probe() {
 void RunMachine::compare_with_cores() {
   if (device_->kind() != kernels::DeviceKind::cpu) return;
   const Crowding crowding = crowding_of(rank_.control().all_gather(cores_text(rank_.world().host())));
-  judges_times_ = !crowding.is_crowded();
-  if (!judges_times_)
-    rank_.console().say(
-        format("note     %d ranks on %d core%s: times are not judged, stragglers and changes of %.0f %% go "
-               "to events.jsonl",
-               crowding.ranks, crowding.cores, crowding.cores == 1 ? "" : "s", 100 * kCrowdedChange));
+  const int threads = device_->threads();
+  judges_times_ = !crowding.is_crowded(threads);
+  if (judges_times_) return;
+  const std::string of_threads = threads == 1 ? "" : format(" of %d threads", threads);
+  rank_.console().say(
+      format("note     %d rank%s%s on %d core%s: times are not judged, stragglers and changes of %.0f %% go "
+             "to events.jsonl",
+             crowding.ranks, crowding.ranks == 1 ? "" : "s", of_threads.c_str(), crowding.cores,
+             crowding.cores == 1 ? "" : "s", 100 * kCrowdedChange));
 }
 
 parallel::PipelineContext RunMachine::create_context(const parallel::Layout& layout) {

@@ -98,6 +98,7 @@ struct VerbsSection {
 
 struct DeviceSection {
   Choice<DeviceKind> kind = DeviceKind::automatic;
+  std::int64_t threads = 1;  ///< of a CPU rank
   bool deterministic = true, stochastic_rounding = false, cuda_graph = false, offload_optimizer = false;
   Choice<Recompute> recompute = Recompute::none;
   // The emulated device's alone. Times are of one microbatch: one number, or one per stage.

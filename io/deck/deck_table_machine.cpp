@@ -6,6 +6,8 @@ namespace {
 
 /// Beyond this a link's threads only fight for cores.
 constexpr double kMaxSockets = 256;
+/// No host of today has more cores.
+constexpr double kMaxThreads = 1024;
 
 void add_parallel(Keys& keys) {
   using S = ParallelSection;
@@ -60,6 +62,11 @@ void add_device(Keys& keys) {
   device("kind", &S::kind,
          "What computes; auto = cuda where there is one, else cpu; emulated = nothing, passes only take "
          "their time.");
+  device("threads", &S::threads,
+         "CPU: cores that a rank computes on: the same bits, and less memory than as many ranks take. mpirun "
+         "binds them by --map-by slot:PE=n, Slurm by --cpus-per-task=n.")
+      .within({1, kMaxThreads, false, false})
+      .of_kinds({"auto", "cpu"});
   device("deterministic", &S::deterministic,
          "Equal runs give equal bits; false allows a GPU faster kernels whose sums depend on timing.");
   device("stochastic_rounding", &S::stochastic_rounding,

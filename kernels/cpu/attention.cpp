@@ -1,15 +1,13 @@
 #include "kernels/cpu/attention.hpp"
 
-#include <Kokkos_Core.hpp>
+#include <tuple>
+#include <vector>
 
 #include "kernels/cpu/attention_backward.hpp"
 #include "kernels/cpu/attention_forward.hpp"
 
 namespace tenax::kernels {
 namespace {
-
-// A rank computes in one thread, and heads share their scratch: never a parallel execution space.
-using Heads = Kokkos::RangePolicy<Kokkos::Serial>;
 
 // Where the rows of head h of sequence s lie in a tensor [sequences, T, parts · heads · head_size].
 struct HeadLayout {
@@ -29,67 +27,76 @@ HeadLayout layout_of(const Tensor& out, int heads) {
   return {out.shape[1], heads, out.columns() / heads};
 }
 
-template <class Element, class Tile>
-void forward_heads(AttentionForwardHead<Tile>& worker, const AttentionForwardArgs& args) {
+/// The scratch of a member of the team.
+template <class Element>
+struct HeadWorker {
+  using Tile = std::conditional_t<std::is_same_v<Element, bf16_t>, Bf16Tile, NumberTile<Element>>;
   using Real = typename Tile::Real;
+  AttentionForwardHead<Tile> forward;
+  AttentionBackwardHead<Tile> backward;
+};
+
+template <class Element>
+using HeadWorkers = std::vector<HeadWorker<Element>>;
+
+template <class Element>
+void forward_heads(ThreadTeam& team, HeadWorkers<Element>& workers, const AttentionForwardArgs& args) {
   const HeadLayout layout = layout_of(args.out, args.heads);
   const auto* qkv = args.qkv.as<const Element>();
   auto* out = args.out.as<Element>();
-  auto* log_sum_exp = args.log_sum_exp.as<Real>();
-  Kokkos::parallel_for("attention_forward", Heads(0, args.out.shape[0] * args.heads),
-                       [=, &worker](long index) {
-                         worker.run(layout.rows(qkv, index, 3, 0), layout.rows(qkv, index, 3, 1),
-                                    layout.rows(qkv, index, 3, 2), layout.rows(out, index, 1, 0),
-                                    log_sum_exp + index * layout.length);
-                       });
+  auto* log_sum_exp = args.log_sum_exp.as<typename HeadWorker<Element>::Real>();
+  team.run(args.out.shape[0] * args.heads, team.size(), [=, &workers](std::int64_t index, int member) {
+    workers[static_cast<std::size_t>(member)].forward.run(
+        layout.rows(qkv, index, 3, 0), layout.rows(qkv, index, 3, 1), layout.rows(qkv, index, 3, 2),
+        layout.rows(out, index, 1, 0), log_sum_exp + index * layout.length);
+  });
 }
 
-template <class Element, class Tile>
-void backward_heads(AttentionBackwardHead<Tile>& worker, const AttentionBackwardArgs& args) {
-  using Real = typename Tile::Real;
+template <class Element>
+void backward_heads(ThreadTeam& team, HeadWorkers<Element>& workers, const AttentionBackwardArgs& args) {
   const HeadLayout layout = layout_of(args.out, args.heads);
   const auto* qkv = args.qkv.as<const Element>();
   const auto* out = args.out.as<const Element>();
   const auto* d_out = args.d_out.as<const Element>();
   auto* d_qkv = args.d_qkv.as<Element>();
-  const auto* log_sum_exp = args.log_sum_exp.as<const Real>();
-  Kokkos::parallel_for(
-      "attention_backward", Heads(0, args.out.shape[0] * args.heads), [=, &worker](long index) {
-        worker.run(
-            BackwardHeadRows<Element>{layout.rows(qkv, index, 3, 0), layout.rows(qkv, index, 3, 1),
-                                      layout.rows(qkv, index, 3, 2), layout.rows(out, index, 1, 0),
-                                      layout.rows(d_out, index, 1, 0), layout.rows(d_qkv, index, 3, 0),
-                                      layout.rows(d_qkv, index, 3, 1), layout.rows(d_qkv, index, 3, 2)},
-            log_sum_exp + index * layout.length);
-      });
+  const auto* log_sum_exp = args.log_sum_exp.as<const typename HeadWorker<Element>::Real>();
+  team.run(args.out.shape[0] * args.heads, team.size(), [=, &workers](std::int64_t index, int member) {
+    workers[static_cast<std::size_t>(member)].backward.run(
+        BackwardHeadRows<Element>{layout.rows(qkv, index, 3, 0), layout.rows(qkv, index, 3, 1),
+                                  layout.rows(qkv, index, 3, 2), layout.rows(out, index, 1, 0),
+                                  layout.rows(d_out, index, 1, 0), layout.rows(d_qkv, index, 3, 0),
+                                  layout.rows(d_qkv, index, 3, 1), layout.rows(d_qkv, index, 3, 2)},
+        log_sum_exp + index * layout.length);
+  });
 }
 
-template <class Element>
-struct HeadWorkers {
-  using Tile = std::conditional_t<std::is_same_v<Element, bf16_t>, Bf16Tile, NumberTile<Element>>;
-  AttentionForwardHead<Tile> forward;
-  AttentionBackwardHead<Tile> backward;
-};
-
+/// Each head is one member's: its sums do not depend on the team.
 class AttentionLoops final : public CpuAttention {
  public:
+  explicit AttentionLoops(ThreadTeam& team) : team_(team) {}
   void forward(const AttentionForwardArgs& args) override {
-    with_type(args.qkv.dtype, [&](auto type) {
-      forward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_).forward, args);
-    });
+    with_type(args.qkv.dtype, [&](auto type) { forward_heads(team_, workers<decltype(type)>(), args); });
   }
   void backward(const AttentionBackwardArgs& args) override {
-    with_type(args.qkv.dtype, [&](auto type) {
-      backward_heads<decltype(type)>(std::get<HeadWorkers<decltype(type)>>(workers_).backward, args);
-    });
+    with_type(args.qkv.dtype, [&](auto type) { backward_heads(team_, workers<decltype(type)>(), args); });
   }
 
  private:
+  template <class Element>
+  HeadWorkers<Element>& workers() {
+    auto& workers = std::get<HeadWorkers<Element>>(workers_);
+    if (workers.empty()) workers = HeadWorkers<Element>(static_cast<std::size_t>(team_.size()));
+    return workers;
+  }
+
+  ThreadTeam& team_;
   std::tuple<HeadWorkers<float>, HeadWorkers<double>, HeadWorkers<bf16_t>> workers_;
 };
 
 }  // namespace
 
-std::unique_ptr<CpuAttention> create_attention_loops() { return std::make_unique<AttentionLoops>(); }
+std::unique_ptr<CpuAttention> create_attention_loops(ThreadTeam& team) {
+  return std::make_unique<AttentionLoops>(team);
+}
 
 }  // namespace tenax::kernels

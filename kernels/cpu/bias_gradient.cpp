@@ -7,8 +7,8 @@
 namespace tenax::kernels {
 namespace {
 
-// Columns summed together: their running sums stay in the first-level cache.
-constexpr std::int64_t kStrip = 512;
+// Columns summed together: their running sums stay in the first-level cache, and a team has strips to share.
+constexpr std::int64_t kStrip = 128;
 // Rows summed before they join the total: the error grows with runs, not rows.
 constexpr std::int64_t kRun = 32;
 
@@ -45,7 +45,7 @@ void sum_strip(const T* strip, std::int64_t row_stride, std::int64_t rows, A* re
 
 }  // namespace
 
-void CpuKernels::bias_gradient(Stream&, const BiasGradientArgs& args) {
+void CpuKernels::bias_gradient(Stream& stream, const BiasGradientArgs& args) {
   const std::int64_t columns = args.d_bias.size(), rows = args.d_y.rows();
   assert(args.d_y.columns() == columns);
   with_type(args.d_y.dtype, [&](auto type) {
@@ -53,7 +53,7 @@ void CpuKernels::bias_gradient(Stream&, const BiasGradientArgs& args) {
     const T* const d_y = args.d_y.as<T>();
     auto* const d_bias = args.d_bias.as<Accumulator<T>>();
     const bool accumulate = args.accumulate;
-    for_blocks(columns, kStrip, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, columns, kStrip, [=](std::int64_t begin, std::int64_t end) {
       sum_strip(d_y + begin, columns, rows, d_bias + begin, end - begin, accumulate);
     });
   });

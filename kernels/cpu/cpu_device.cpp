@@ -35,10 +35,20 @@ void require_kokkos() {
   (void)runtime;
 }
 
+/// What a thread keeps between operations, beside the first one's, which does not count: operands of a head as
+/// attention packs them, with a block of rows of scores, and the largest weight as oneDNN packs it.
+std::size_t scratch_of_thread(const StepShape& shape) {
+  constexpr std::int64_t kPackedOperands = 6, kRowsOfScores = 128, kWidening = 4;
+  const std::int64_t head = shape.length * (kPackedOperands * shape.head_size + kRowsOfScores);
+  const std::int64_t weight = kWidening * shape.hidden_size * shape.heads * shape.head_size;
+  return static_cast<std::size_t>(head) * bytes_of(accumulation_of(shape.compute)) +
+         static_cast<std::size_t>(weight) * bytes_of(shape.compute);
+}
+
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(std::unique_ptr<ProductCuts> cuts)
-      : cuts_(std::move(cuts)), memory_bytes_(usable_memory_bytes()) {
+  CpuDevice(int threads, std::unique_ptr<ProductCuts> cuts)
+      : threads_(threads), cuts_(std::move(cuts)), memory_bytes_(usable_memory_bytes()) {
     require_kokkos();
   }
   DeviceKind kind() const override { return DeviceKind::cpu; }
@@ -55,8 +65,13 @@ class CpuDevice final : public Device {
   std::vector<std::string> notes() const override {
     return cuts_ ? cuts_->notes() : std::vector<std::string>{};
   }
+  int threads() const override { return threads_; }
+  std::size_t scratch_bytes(const StepShape& shape) const override {
+    return static_cast<std::size_t>(threads_ - 1) * scratch_of_thread(shape);
+  }
 
  private:
+  int threads_;
   std::unique_ptr<ProductCuts> cuts_;  // null: products are cut as usual
   std::size_t memory_bytes_;
   std::unique_ptr<Kernels> kernels_ = cpu_loops().create_kernels();
@@ -64,11 +79,13 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> create_cpu_device() { return std::make_unique<CpuDevice>(nullptr); }
+std::unique_ptr<Device> create_cpu_device(int threads) {
+  return std::make_unique<CpuDevice>(threads, nullptr);
+}
 
-std::unique_ptr<Device> create_tuned_cpu_device(const std::filesystem::path& cache) {
+std::unique_ptr<Device> create_tuned_cpu_device(const std::filesystem::path& cache, int threads) {
   const auto file = cache.empty() ? cache : cache / "cpu_products.txt";
-  return std::make_unique<CpuDevice>(std::make_unique<ProductCuts>(file, machine_of_cuts()));
+  return std::make_unique<CpuDevice>(threads, std::make_unique<ProductCuts>(file, machine_of_cuts()));
 }
 
 }  // namespace tenax::kernels

@@ -10,9 +10,8 @@ namespace {
 
 // A stream may have moved to another thread since it was created: the mode belongs to the thread.
 CpuStream& enter(Stream& stream) {
-  assert(dynamic_cast<CpuStream*>(&stream) && "a stream belongs to the device that created it");
   flush_denormals();
-  return static_cast<CpuStream&>(stream);
+  return CpuStream::of(stream);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace tenax::kernels {
 struct CpuLoops {
   const char* name = "";
   std::unique_ptr<Kernels> (*create_kernels)() = nullptr;
-  std::unique_ptr<CpuAttention> (*create_attention)() = nullptr;
+  std::unique_ptr<CpuAttention> (*create_attention)(ThreadTeam& team) = nullptr;
   // Of matmul_loops.hpp:
   void (*convert_to_fp32)(const MatrixView& from, const MatrixView& to) = nullptr;
   void (*round_to_bf16)(const MatrixView& from, const MatrixView& to) = nullptr;

@@ -30,7 +30,7 @@ CpuMatmul& CpuStream::matmul() {
 }
 
 CpuAttention& CpuStream::attention() {
-  if (!attention_) attention_ = cpu_loops().create_attention();
+  if (!attention_) attention_ = cpu_loops().create_attention(team());
   return *attention_;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <memory>
 
 #include "kernels/device.hpp"
@@ -19,6 +20,11 @@ class CpuStream final : public Stream {
   /// `cuts` outlives it, or is null (CpuMatmul).
   explicit CpuStream(ProductCuts* cuts = nullptr);
   ~CpuStream() override;
+  /// The stream as what it is: all that the CPU's operations are given were made by its device.
+  static CpuStream& of(Stream& stream) {
+    assert(dynamic_cast<CpuStream*>(&stream) && "a stream belongs to the device that created it");
+    return static_cast<CpuStream&>(stream);
+  }
   void record(Event& event) override;
   void wait(const Event&) override {}
   void use_threads(int threads) override;

@@ -47,9 +47,19 @@ void gradient_row(const T* logits, A log_sum_exp, A scale, T* d_logits, std::int
     d_logits[i] = narrow<T>(scale * exponential_up_to_one(widen(logits[i]) - log_sum_exp));
 }
 
+/// body(row) for each row of `logits`, of which a member of the team takes some thousand columns at a time.
+template <class Body>
+void for_rows(Stream& stream, const Tensor& logits, const Body& body) {
+  const std::int64_t together =
+      std::max<std::int64_t>(1, kElementBlock / std::max<std::int64_t>(1, logits.columns()));
+  for_blocks(stream, logits.rows(), together, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) body(row);
+  });
+}
+
 }  // namespace
 
-void CpuKernels::cross_entropy_forward(Stream&, const CrossEntropyForwardArgs& args) {
+void CpuKernels::cross_entropy_forward(Stream& stream, const CrossEntropyForwardArgs& args) {
   const std::int64_t columns = args.logits.columns(), valid = args.valid_columns, first = args.vocab_begin;
   assert(valid >= 0 && valid <= columns && args.targets.size() == args.logits.rows());
   with_type(args.logits.dtype, [&](auto type) {
@@ -59,7 +69,7 @@ void CpuKernels::cross_entropy_forward(Stream&, const CrossEntropyForwardArgs& a
     const auto* const targets = args.targets.as<std::int32_t>();
     A *const row_max = args.row_max.as<A>(), *const row_sum = args.row_sum.as<A>();
     A* const target_logit = args.target_logit.as<A>();
-    for_blocks(args.logits.rows(), 1, [=](std::int64_t row, std::int64_t) {
+    for_rows(stream, args.logits, [=](std::int64_t row) {
       const T* const x = logits + row * columns;
       const std::int64_t target = targets[row] - first;
       reduce_row(x, valid, row_max + row, row_sum + row);
@@ -68,24 +78,24 @@ void CpuKernels::cross_entropy_forward(Stream&, const CrossEntropyForwardArgs& a
   });
 }
 
-void CpuKernels::cross_entropy_rescale(Stream&, const CrossEntropyRescaleArgs& args) {
+void CpuKernels::cross_entropy_rescale(Stream& stream, const CrossEntropyRescaleArgs& args) {
   with_type(args.row_sum.dtype, [&](auto type) {
     using A = Accumulator<decltype(type)>;
     const A *const local = args.local_max.as<A>(), *const global = args.global_max.as<A>();
     A* const sum = args.row_sum.as<A>();
-    for_blocks(args.row_sum.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.row_sum.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) sum[i] *= exponential_up_to_one(local[i] - global[i]);
     });
   });
 }
 
-void CpuKernels::cross_entropy_loss(Stream&, const CrossEntropyLossArgs& args) {
+void CpuKernels::cross_entropy_loss(Stream& stream, const CrossEntropyLossArgs& args) {
   with_type(args.row_sum.dtype, [&](auto type) {
     using A = Accumulator<decltype(type)>;
     const A *const row_max = args.row_max.as<A>(), *const row_sum = args.row_sum.as<A>();
     const A* const target_logit = args.target_logit.as<A>();
     A *const log_sum_exp = args.log_sum_exp.as<A>(), *const losses = args.losses.as<A>();
-    for_blocks(args.row_sum.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.row_sum.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const A value = row_max[i] + std::log(row_sum[i]);
         log_sum_exp[i] = value;
@@ -95,7 +105,7 @@ void CpuKernels::cross_entropy_loss(Stream&, const CrossEntropyLossArgs& args) {
   });
 }
 
-void CpuKernels::cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs& args) {
+void CpuKernels::cross_entropy_backward(Stream& stream, const CrossEntropyBackwardArgs& args) {
   const std::int64_t columns = args.logits.columns(), valid = args.valid_columns, first = args.vocab_begin;
   assert(valid >= 0 && valid <= columns && args.targets.size() == args.logits.rows());
   with_type(args.logits.dtype, [&](auto type) {
@@ -106,7 +116,7 @@ void CpuKernels::cross_entropy_backward(Stream&, const CrossEntropyBackwardArgs&
     const A* const log_sum_exp = args.log_sum_exp.as<A>();
     T* const d_logits = args.d_logits.as<T>();
     const A scale = static_cast<A>(args.scale);
-    for_blocks(args.logits.rows(), 1, [=](std::int64_t row, std::int64_t) {
+    for_rows(stream, args.logits, [=](std::int64_t row) {
       const T* const x = logits + row * columns;
       T* const d = d_logits + row * columns;
       const std::int64_t target = targets[row] - first;

@@ -23,7 +23,7 @@ void add_row(const T* d_x, A* gradient, std::int64_t columns) {
 
 }  // namespace
 
-void CpuKernels::embedding_forward(Stream&, const EmbeddingForwardArgs& args) {
+void CpuKernels::embedding_forward(Stream& stream, const EmbeddingForwardArgs& args) {
   const std::int64_t columns = args.out.columns(), length = args.tokens.columns();
   const std::int64_t vocab_begin = args.vocab_begin, vocab = args.wte.shape[0];
   assert(args.wte.columns() == columns && (!args.wpe || args.wpe.shape[0] >= length));
@@ -32,7 +32,7 @@ void CpuKernels::embedding_forward(Stream&, const EmbeddingForwardArgs& args) {
     const auto* const tokens = args.tokens.as<std::int32_t>();
     const T *const wte = args.wte.as<T>(), *const wpe = args.wpe ? args.wpe.as<T>() : nullptr;
     T* const out = args.out.as<T>();
-    for_blocks(args.tokens.size(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.tokens.size(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t token = tokens[row] - vocab_begin;
         write_row(token >= 0 && token < vocab ? wte + token * columns : nullptr,
@@ -43,8 +43,8 @@ void CpuKernels::embedding_forward(Stream&, const EmbeddingForwardArgs& args) {
 }
 
 // Parallel over columns: each thread adds its columns of all rows in the order of the rows.
-void CpuKernels::embedding_backward(Stream&, const EmbeddingBackwardArgs& args) {
-  constexpr std::int64_t kColumnBlock = 1024;
+void CpuKernels::embedding_backward(Stream& stream, const EmbeddingBackwardArgs& args) {
+  constexpr std::int64_t kColumnBlock = 128;
   const std::int64_t columns = args.d_x.columns(), length = args.tokens.columns();
   const std::int64_t rows = args.tokens.size(), vocab_begin = args.vocab_begin, vocab = args.d_wte.shape[0];
   assert(args.d_wte.columns() == columns && (!args.d_wpe || args.d_wpe.shape[0] >= length));
@@ -54,7 +54,7 @@ void CpuKernels::embedding_backward(Stream&, const EmbeddingBackwardArgs& args) 
     const auto* const tokens = args.tokens.as<std::int32_t>();
     const T* const d_x = args.d_x.as<T>();
     A *const d_wte = args.d_wte.as<A>(), *const d_wpe = args.d_wpe ? args.d_wpe.as<A>() : nullptr;
-    for_blocks(columns, kColumnBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, columns, kColumnBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = 0; row < rows; ++row) {
         const std::int64_t token = tokens[row] - vocab_begin;
         const T* const source = d_x + row * columns + begin;

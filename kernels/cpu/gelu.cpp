@@ -41,24 +41,24 @@ void backward(const T* x, const T* d_y, T* d_x, std::int64_t count) {
 
 }  // namespace
 
-void CpuKernels::gelu_forward(Stream&, const GeluForwardArgs& args) {
+void CpuKernels::gelu_forward(Stream& stream, const GeluForwardArgs& args) {
   assert(args.x.size() == args.y.size() && args.x.dtype == args.y.dtype);
   with_type(args.x.dtype, [&](auto type) {
     using T = decltype(type);
     const T* const x = args.x.as<T>();
     T* const y = args.y.as<T>();
-    for_blocks(args.x.size(), kElementBlock,
+    for_blocks(stream, args.x.size(), kElementBlock,
                [=](std::int64_t begin, std::int64_t end) { forward(x + begin, y + begin, end - begin); });
   });
 }
 
-void CpuKernels::gelu_backward(Stream&, const GeluBackwardArgs& args) {
+void CpuKernels::gelu_backward(Stream& stream, const GeluBackwardArgs& args) {
   assert(args.x.size() == args.d_y.size() && args.x.size() == args.d_x.size());
   with_type(args.x.dtype, [&](auto type) {
     using T = decltype(type);
     const T *const x = args.x.as<T>(), *const d_y = args.d_y.as<T>();
     T* const d_x = args.d_x.as<T>();
-    for_blocks(args.x.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.x.size(), kElementBlock, [=](std::int64_t begin, std::int64_t end) {
       backward(x + begin, d_y + begin, d_x + begin, end - begin);
     });
   });

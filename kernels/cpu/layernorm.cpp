@@ -48,27 +48,27 @@ Norm<T> norm_of(const Args& args) {
 
 }  // namespace
 
-void CpuKernels::layernorm_forward(Stream&, const LayerNormForwardArgs& args) {
+void CpuKernels::layernorm_forward(Stream& stream, const LayerNormForwardArgs& args) {
   assert(args.x.columns() == args.gamma.size() && args.mean.size() == args.x.rows());
   with_type(args.x.dtype, [&](auto type) {
     using T = decltype(type);
     const Norm<T> norm = norm_of<T>(args);
     const T* const x = args.x.as<T>();
-    for_blocks(args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) norm.normalise(x + row * norm.columns, row);
     });
   });
 }
 
 // One pass over memory: each sum is normalised, as stored, while it is still in the cache.
-void CpuKernels::residual_layernorm_forward(Stream&, const ResidualLayerNormForwardArgs& args) {
+void CpuKernels::residual_layernorm_forward(Stream& stream, const ResidualLayerNormForwardArgs& args) {
   assert(args.x.columns() == args.gamma.size() && args.mean.size() == args.x.rows());
   with_type(args.x.dtype, [&](auto type) {
     using T = decltype(type);
     const Norm<T> norm = norm_of<T>(args);
     const T *const x = args.x.as<T>(), *const delta = args.delta.as<T>(), *const bias = args.bias.as<T>();
     T* const sum = args.sum.as<T>();
-    for_blocks(args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, args.x.rows(), kRowBlock, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t first = row * norm.columns;
         residual_row(x + first, delta + first, bias, sum + first, norm.columns);

@@ -78,7 +78,7 @@ void sum_blocks(const A* partial, std::int64_t blocks, std::int64_t stride, A* d
 
 }  // namespace
 
-void CpuKernels::layernorm_backward(Stream&, const LayerNormBackwardArgs& args) {
+void CpuKernels::layernorm_backward(Stream& stream, const LayerNormBackwardArgs& args) {
   const std::int64_t columns = args.gamma.size(), rows = args.x.rows();
   assert(args.x.columns() == columns && args.mean.size() == rows);
   with_type(args.x.dtype, [&](auto type) {
@@ -91,7 +91,7 @@ void CpuKernels::layernorm_backward(Stream&, const LayerNormBackwardArgs& args) 
                                args.mean.as<A>(), args.rstd.as<A>(),
                                args.d_x.as<T>(),  columns};
     A* const sums = partial.get();
-    for_blocks(rows, kRowBlock, [=](std::int64_t begin, std::int64_t end) {
+    for_blocks(stream, rows, kRowBlock, [=](std::int64_t begin, std::int64_t end) {
       backward.rows(begin, end, sums + begin / kRowBlock * 2 * columns);
     });
     sum_blocks(sums, blocks, 2 * columns, args.d_gamma.as<A>(), columns);

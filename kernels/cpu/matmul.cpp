@@ -134,7 +134,7 @@ void CpuMatmul::cut_outer(const Product& product) {
 
 ProductCut CpuMatmul::choose_cut(const Product& product) {
   const int threads = library_->team.size();
-  const ProductCut usual = usual_cut(product, threads);
+  const ProductCut usual = usual_cut(product);
   if (!library_->cuts || !is_worth_trial(product)) return usual;
   const ProductShape shape = shape_of(product, threads);
   if (const auto known = library_->cuts->find(shape)) return *known;

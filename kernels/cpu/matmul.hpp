@@ -37,8 +37,8 @@ struct Product {
 Product part_of(const Product& whole, std::int64_t row, std::int64_t column, std::int64_t rows,
                 std::int64_t columns);
 
-/// Runs products in the calling thread, on that one core unless it is given a team, and keeps what it
-/// prepared for each shape. Belongs to one thread at a time.
+/// Runs products in the calling thread, on that one core unless it is given a team, whose size changes no bit.
+/// Keeps what it prepared for each shape. Belongs to one thread at a time.
 class CpuMatmul {
  public:
   /// Both must outlive it. No team: nobody helps. No cuts: products are cut as usual; with them, the first

@@ -1,5 +1,5 @@
-// How the loops of this folder run: fixed blocks handed to Kokkos, and sums along a row that lies in the
-// first-level cache.
+// How the loops of this folder run: fixed blocks handed to a team, or to Kokkos where there is none, and sums
+// along a row that lies in the first-level cache.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/cpu_stream.hpp"
 #include "kernels/cpu/element.hpp"
 #include "kernels/cpu/thread_team.hpp"
 
@@ -17,18 +18,24 @@ namespace tenax::kernels {
 inline constexpr std::int64_t kElementBlock = 8192;
 inline constexpr std::int64_t kRowBlock = 32;
 
-/// Calls body(begin, end) for each block [begin, end) of [0, count), in any order and possibly at once. The
-/// body loops inside, over pointers it holds by value: a functor called per element would not be
-/// vectorised. Only parallel_for is used, never parallel_reduce, whose Serial scratch is shared by all
-/// threads of a process.
+/// Calls body(begin, end) for each block [begin, end) of [0, count), in any order, by the members of the
+/// stream's team at once. The body loops inside, over pointers it holds by value: a functor called per element
+/// would not be vectorised. Only parallel_for is used, never parallel_reduce, whose Serial scratch is shared by
+/// all threads of a process.
 template <class Body>
-void for_blocks(std::int64_t count, std::int64_t block, const Body& body) {
-  using Policy = Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+void for_blocks(Stream& stream, std::int64_t count, std::int64_t block, const Body& body) {
   const std::int64_t blocks = (count + block - 1) / block;
-  Kokkos::parallel_for(Policy(0, blocks), [=](const std::int64_t index) {
-    flush_denormals();  // the threads of Kokkos are not those of the streams
+  // Compiled once for both ways below: where the compiler may reassociate sums, two copies can differ in bits.
+  const auto run = [=](std::int64_t index) __attribute__((noinline)) {
     body(index * block, std::min(count, (index + 1) * block));
-  });
+  };
+  flush_denormals();
+  ThreadTeam& team = CpuStream::of(stream).team();
+  if (team.size() > 1 && blocks > 1)
+    team.run(blocks, team.size(), [&](std::int64_t index, int) { run(index); });
+  else
+    Kokkos::parallel_for(Kokkos::RangePolicy<Kokkos::Serial, Kokkos::IndexType<std::int64_t>>(0, blocks),
+                         run);
 }
 
 /// out = x + delta + bias, of one row.

@@ -9,6 +9,8 @@ namespace tenax::kernels {
 std::string ProductShape::text() const {
   std::string text = std::string(name_of(input)) + " to " + name_of(output) + " " + std::to_string(rows) +
                      "x" + std::to_string(columns) + "x" + std::to_string(inner) + " ";
+  text += "by " + std::to_string(a_stride) + "x" + std::to_string(b_stride) + "x" + std::to_string(c_stride) +
+          " ";
   text += a_transposed ? "t" : "n";
   text += b_transposed ? "t" : "n";
   if (accumulate) text += " add";

@@ -20,6 +20,8 @@ namespace tenax::kernels {
 /// What a product is, but for the numbers in it.
 struct ProductShape {
   std::int64_t rows = 0, columns = 0, inner = 0;
+  std::int64_t a_stride = 0, b_stride = 0,
+               c_stride = 0;  ///< from row to row as stored: oneDNN computes dense ones otherwise
   bool a_transposed = false, b_transposed = false, accumulate = false, has_bias = false;
   DType input = DType::f32, output = DType::f32;
   int threads = 1;

@@ -11,13 +11,25 @@
 namespace tenax::kernels {
 namespace {
 
-// oneDNN blocks badly for some extents and layouts. Pieces of these sizes, measured on one core of Zen 5
-// (tests/bench/matmul_bench), cost it nothing elsewhere; in brackets what they gain.
+// Pieces that a team shares. Their sizes depend on the product alone: oneDNN chooses other implementations for other extents,
+// whose sums have another order. oneDNN also blocks badly for some extents and layouts. Pieces of these sizes, measured on one
+// core of Zen 5 and Zen 4 (tests/bench/matmul_bench), cost it at most some 5 % elsewhere; in brackets what they gain.
 constexpr std::int64_t kVocabulary = 4096, kVocabularyPiece = 2048;  // the head's products [2 to 40 %]
 constexpr std::int64_t kTransposedRows = 384;                        // weight gradients [5 to 25 %]
 constexpr std::int64_t kPlainColumnsFp32 = 512;                      // forward, fp32 [0 to 15 %]
-constexpr std::int64_t kPlainRowsBf16 = 256;                         // forward, bf16 [0 to 9 %]
-constexpr std::int64_t kRowsOfTeam = 128;  // so that there is something for everybody
+constexpr std::int64_t kTransposedColumns = 1536;                    // the same [-2 to 5 %]
+constexpr std::int64_t kRows = 256;                                  // all others [-5 to 9 %]
+constexpr std::int64_t kLeastPieceRows = 64;                         // where rows are few
+
+std::int64_t pieces_in(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
+
+// Pieces of rows, `across` of them beside each other: an even number, and two at least where rows suffice.
+std::int64_t rows_of_piece(std::int64_t rows, std::int64_t longest, std::int64_t across) {
+  while (across == 1 && rows < 2 * longest && longest >= 2 * kLeastPieceRows) longest /= 2;
+  const std::int64_t pieces = pieces_in(rows, longest);
+  return pieces % 2 == 0 || pieces == 1 ? piece_of(rows, longest)
+                                        : piece_of(rows, pieces_in(rows, pieces + 1));
+}
 
 // Of a trial: enough of a product to tell cuts apart, in at most some 50 ms, and little to restore.
 constexpr std::int64_t kLeastMultiplyAdds = std::int64_t{1} << 25, kMostMultiplyAdds = std::int64_t{5} << 29;
@@ -81,15 +93,14 @@ void restore(const std::string& copy, const MatrixView& c) {
 
 }  // namespace
 
-ProductCut usual_cut(const Product& product, int threads) {
-  const bool is_fp32 = product.a.dtype == DType::f32,
-             is_plain = !product.a.transposed && !product.b.transposed;
+ProductCut usual_cut(const Product& product) {
+  const bool is_plain = !product.a.transposed && !product.b.transposed;
   ProductCut cut;
-  if (product.a.transposed) cut.rows = kTransposedRows;
-  if (is_plain && product.a.dtype == DType::bf16) cut.rows = kPlainRowsBf16;
-  if (threads > 1) cut.rows = kRowsOfTeam;
   if (product.c.columns > kVocabulary) cut.columns = kVocabularyPiece;
-  if (is_plain && is_fp32) cut.columns = kPlainColumnsFp32;
+  if (is_plain && product.a.dtype == DType::f32) cut.columns = kPlainColumnsFp32;
+  if (product.a.transposed) cut.columns = kTransposedColumns;
+  const std::int64_t across = pieces_in(product.c.columns, piece_of(product.c.columns, cut.columns));
+  cut.rows = rows_of_piece(product.c.rows, product.a.transposed ? kTransposedRows : kRows, across);
   return cut;
 }
 
@@ -97,6 +108,9 @@ ProductShape shape_of(const Product& product, int threads) {
   return {.rows = product.c.rows,
           .columns = product.c.columns,
           .inner = product.a.columns,
+          .a_stride = product.a.row_stride,
+          .b_stride = product.b.row_stride,
+          .c_stride = product.c.row_stride,
           .a_transposed = product.a.transposed,
           .b_transposed = product.b.transposed,
           .accumulate = product.accumulate,

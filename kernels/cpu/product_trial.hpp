@@ -8,8 +8,8 @@
 
 namespace tenax::kernels {
 
-/// What is best on the processors it was measured on. `threads`: that share the pieces.
-ProductCut usual_cut(const Product& product, int threads);
+/// What is best on the processors it was measured on, whoever shares the pieces.
+ProductCut usual_cut(const Product& product);
 
 ProductShape shape_of(const Product& product, int threads);
 

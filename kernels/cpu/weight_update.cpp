@@ -50,36 +50,40 @@ struct Lion {
 };
 
 template <class Rule, bool copy, class T, class A>
-void update_stretch(const UpdateStretch& stretch, const UpdateCoefficients<A> coefficients) {
+void update_stretch(Stream& stream, const UpdateStretch& stretch, const UpdateCoefficients<A> coefficients) {
   assert(stretch.gradient.size() == stretch.master.size() && bool(stretch.compute) == copy);
   const A decay = stretch.decays ? coefficients.decay : A(1);
   A* const master = stretch.master.as<A>();
   const A* const gradient = stretch.gradient.as<A>();
   T* const compute = copy ? stretch.compute.as<T>() : nullptr;
-  for_blocks(stretch.master.size(), kElementBlock, [=, &stretch](std::int64_t begin, std::int64_t end) {
-    A* moments[Rule::kMoments];
-    for (std::size_t i = 0; i < Rule::kMoments; ++i) moments[i] = stretch.moments[i].as<A>() + begin;
-    Rule::template update<copy>(coefficients, decay, master + begin, gradient + begin, moments,
-                                copy ? compute + begin : nullptr, end - begin);
-  });
+  for_blocks(stream, stretch.master.size(), kElementBlock,
+             [=, &stretch](std::int64_t begin, std::int64_t end) {
+               A* moments[Rule::kMoments];
+               for (std::size_t i = 0; i < Rule::kMoments; ++i)
+                 moments[i] = stretch.moments[i].as<A>() + begin;
+               Rule::template update<copy>(coefficients, decay, master + begin, gradient + begin, moments,
+                                           copy ? compute + begin : nullptr, end - begin);
+             });
 }
 
 template <class Rule, bool copy, class T, class A>
-void update_all(const UpdateArgs& args) {
+void update_all(Stream& stream, const UpdateArgs& args) {
   const UpdateCoefficients<A>& coefficients = *coefficients_in<A>(args.coefficients);
   if (!coefficients.applies) return;
-  for (const UpdateStretch& stretch : args.stretches) update_stretch<Rule, copy, T>(stretch, coefficients);
+  for (const UpdateStretch& stretch : args.stretches)
+    update_stretch<Rule, copy, T>(stream, stretch, coefficients);
 }
 
 template <class Rule>
-void update(const UpdateArgs& args) {
+void update(Stream& stream, const UpdateArgs& args) {
   if (args.stretches.empty()) return;
   const UpdateStretch& first = args.stretches.front();
   if (!first.compute)
-    return first.master.dtype == DType::f64 ? update_all<Rule, false, double, double>(args)
-                                            : update_all<Rule, false, float, float>(args);
-  with_type(first.compute.dtype,
-            [&](auto type) { update_all<Rule, true, decltype(type), Accumulator<decltype(type)>>(args); });
+    return first.master.dtype == DType::f64 ? update_all<Rule, false, double, double>(stream, args)
+                                            : update_all<Rule, false, float, float>(stream, args);
+  with_type(first.compute.dtype, [&](auto type) {
+    update_all<Rule, true, decltype(type), Accumulator<decltype(type)>>(stream, args);
+  });
 }
 
 }  // namespace
@@ -91,8 +95,8 @@ void CpuKernels::update_coefficients(Stream&, const UpdateCoefficientsArgs& args
     *coefficients_in<float>(args.coefficients) = coefficients_of<float>(*args.step);
 }
 
-void CpuKernels::adamw(Stream&, const UpdateArgs& args) { update<AdamW>(args); }
+void CpuKernels::adamw(Stream& stream, const UpdateArgs& args) { update<AdamW>(stream, args); }
 
-void CpuKernels::lion(Stream&, const UpdateArgs& args) { update<Lion>(args); }
+void CpuKernels::lion(Stream& stream, const UpdateArgs& args) { update<Lion>(stream, args); }
 
 }  // namespace tenax::kernels

@@ -19,6 +19,7 @@ GptReplica::GptReplica(const Layout& layout, const ProcessGrid& grid, const Pipe
       tensor_group_(split(context.world, GroupKind::tensor)),
       data_group_(split(context.world, GroupKind::data)),
       embedding_group_(split(context.world, GroupKind::embedding)) {
+  stream_->use_threads(context.device.threads());
   control_->agree([&] {
     stream_->reserve_scratch(
         layout_.memory_of_stage[static_cast<std::size_t>(coordinates_.pipeline)].workspace);

@@ -41,6 +41,7 @@ MatrixProducts::MatrixProducts(kernels::Device& device, DType compute, std::int6
       begin_(device.create_event()),
       end_(device.create_event()),
       n_(n) {
+  stream_->use_threads(device.threads());
   const std::size_t bytes = static_cast<std::size_t>(n * n) * bytes_of(compute);
   if (device.has_data()) memory_ = device.allocate(MatrixProducts::bytes(compute, n));
   const auto matrix = [&](std::size_t i) {

@@ -10,7 +10,8 @@
 namespace tenax::app {
 namespace {
 
-std::string banner_of(int tensor, int pipeline, int data, int replicas = 1, std::size_t spare = 0) {
+std::string banner_of(int tensor, int pipeline, int data, int replicas = 1, std::size_t spare = 0,
+                      int threads = 1) {
   io::Deck deck;
   deck.run.name = "a-run";
   deck.model.num_layers = 96;
@@ -23,7 +24,7 @@ std::string banner_of(int tensor, int pipeline, int data, int replicas = 1, std:
   deck.parallel = {tensor, pipeline, data, replicas};
   constexpr double kFlopPerSecond = 1e15;
   constexpr std::size_t kPlenty = std::size_t{1} << 50;
-  return banner(deck, plan_layout(deck, kFlopPerSecond, kPlenty), *kernels::create_cpu_device(),
+  return banner(deck, plan_layout(deck, kFlopPerSecond, kPlenty), *kernels::create_cpu_device(threads),
                 kFlopPerSecond, spare);
 }
 
@@ -47,6 +48,11 @@ TEST(Banner, counts_what_ranks_keep_for_a_change_of_places) {
   EXPECT_EQ(without.find("change of places"), std::string::npos);
   EXPECT_NE(with.find("change of places"), std::string::npos);
   EXPECT_NEAR(up_to(with), up_to(without) + 1, 0.01) << with;
+}
+
+TEST(Banner, names_a_ranks_threads_where_there_are_several) {
+  EXPECT_EQ(banner_of(1, 1, 1).find("threads a rank"), std::string::npos);
+  EXPECT_NE(banner_of(1, 1, 1, 1, 0, 8).find("8 threads a rank"), std::string::npos);
 }
 
 TEST(Banner, says_what_share_each_replica_has_and_how_gradients_travel) {

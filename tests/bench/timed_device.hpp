@@ -84,6 +84,7 @@ class TimedDevice : public kernels::Device {
   std::unique_ptr<kernels::Event> create_event() override { return inner_.create_event(); }
   std::unique_ptr<kernels::Flag> create_flag() override { return inner_.create_flag(); }
   kernels::Kernels& kernels() override { return kernels_; }
+  int threads() const override { return inner_.threads(); }
 
  private:
   kernels::Device& inner_;

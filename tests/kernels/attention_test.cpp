@@ -35,7 +35,8 @@ struct Head {
 class Attention : public ::testing::Test {
  protected:
   std::unique_ptr<Device> device_ = create_cpu_device();  // starts Kokkos
-  std::unique_ptr<CpuAttention> attention_ = cpu_loops().create_attention();
+  ThreadTeam team_{1};
+  std::unique_ptr<CpuAttention> attention_ = cpu_loops().create_attention(team_);
 
   void forward(const Size& size, const Values& qkv, Values& out, Values& log_sum_exp) {
     attention_->forward({qkv.tensor({size.sequences, size.length, 3 * size.hidden()}),

@@ -63,13 +63,16 @@ struct Case {
 };
 
 void cpu_forward(Case& c) {
-  cpu_loops().create_attention()->forward(
+  ThreadTeam alone(1);
+  cpu_loops().create_attention(alone)->forward(
       {c.wide(c.qkv), c.narrow(c.out), c.statistics(c.log_sum_exp), c.shape.heads});
 }
 
 void cpu_backward(Case& c) {
-  cpu_loops().create_attention()->backward({c.wide(c.qkv), c.narrow(c.out), c.narrow(c.d_out),
-                                            c.statistics(c.log_sum_exp), c.wide(c.d_qkv), c.shape.heads});
+  ThreadTeam alone(1);
+  cpu_loops().create_attention(alone)->backward({c.wide(c.qkv), c.narrow(c.out), c.narrow(c.d_out),
+                                                 c.statistics(c.log_sum_exp), c.wide(c.d_qkv),
+                                                 c.shape.heads});
 }
 
 // What has been left over by other blocks, as shared memory has it.

@@ -29,6 +29,12 @@ TEST(Crowding, the_most_crowded_host_decides) {
   EXPECT_EQ(crowding.cores, 1);
 }
 
+TEST(Crowding, each_thread_of_a_rank_wants_a_core) {
+  const Crowding crowding = crowding_of({"a 4 0 1 2 3", "a 4 0 1 2 3"});
+  EXPECT_FALSE(crowding.is_crowded(2));
+  EXPECT_TRUE(crowding.is_crowded(3));
+}
+
 TEST(Crowding, a_rank_tells_of_cores_that_it_may_use) {
   EXPECT_FALSE(crowding_of({cores_text("here")}).is_crowded());
 }

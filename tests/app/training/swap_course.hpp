@@ -52,7 +52,9 @@ struct Course {
   Hook on_build = {}, on_moved = {};  // may throw; on_moved: all has come, and nothing is decided
   std::function<void(int rank, const StateAddresses& before, const StateAddresses& after)> on_change = {};
   io::ComputeDtype dtype = io::ComputeDtype::fp32;
-  std::function<std::unique_ptr<kernels::Device>()> create_device = kernels::create_cpu_device;
+  std::function<std::unique_ptr<kernels::Device>()> create_device = [] {
+    return kernels::create_cpu_device();
+  };
   bool keeps_spare = false;
 };
 

@@ -81,6 +81,12 @@ std::vector<Mistake> mistakes_of_types() {
 
 std::vector<Mistake> mistakes_of_ranges() {
   return {
+      {kSmallDeck,
+       {"device.threads=0"},
+       "command line: device.threads: device.threads = 0 is out of range: it must be in [1, 1024]"},
+      {kSmallDeck,
+       {"device.threads=1025"},
+       "command line: device.threads: device.threads = 1025 is out of range: it must be in [1, 1024]"},
       {edited("= 20", "= 0"), {}, "DECK:2:1: run.train_steps = 0 is out of range: it must be at least 1"},
       {edited("= 20", "= 3000000000"),
        {},

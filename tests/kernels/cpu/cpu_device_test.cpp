@@ -50,6 +50,15 @@ TEST(CpuDevice, refuses_more_memory_than_there_is_and_names_the_bytes) {
   }
 }
 
+TEST(CpuDevice, counts_the_scratch_of_each_thread_but_the_first) {
+  const StepShape shape{DType::f32, 4, 1024, 768, 12, 64, true};
+  EXPECT_EQ(create_cpu_device()->scratch_bytes(shape), 0U);
+  const std::size_t of_one = create_cpu_device(2)->scratch_bytes(shape);
+  EXPECT_GT(of_one, kMiB);
+  EXPECT_EQ(create_cpu_device(5)->scratch_bytes(shape), 4 * of_one);
+  EXPECT_EQ(create_cpu_device(5)->threads(), 5);
+}
+
 TEST(CpuDevice, says_what_it_is) {
   const auto device = create_cpu_device();
   EXPECT_EQ(device->kind(), DeviceKind::cpu);

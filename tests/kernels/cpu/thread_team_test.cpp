@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace tenax::kernels {
@@ -58,6 +60,47 @@ TEST(ThreadTeam, throws_what_any_member_threw_and_goes_on_with_the_next_job) {
       EXPECT_EQ(done, 50);
     }
   }
+}
+
+// Longer than helpers look for a job, and not as long.
+TEST(ThreadTeam, has_all_members_again_after_a_pause) {
+  ThreadTeam team(3);
+  for (const int pause_us : {0, 5, 2000, 0, 2000}) {
+    std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+    std::atomic<int> here = 0;
+    team.run(3, 3, [&](std::int64_t, int) {
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      for (++here; here < 3 && std::chrono::steady_clock::now() < deadline;) std::this_thread::yield();
+    });
+    EXPECT_EQ(here, 3) << "after " << pause_us << " us";
+  }
+}
+
+// More helpers than cores, of several teams that work at once.
+TEST(ThreadTeam, does_all_items_where_cores_are_few) {
+  std::vector<std::thread> callers;
+  std::atomic<std::int64_t> done = 0;
+  for (int caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&] {
+      ThreadTeam team(4);
+      for (int job = 0; job < 300; ++job) team.run(8, 4, [&](std::int64_t, int) { ++done; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(done, 4 * 300 * 8);
+}
+
+TEST(ThreadTeam, sleeps_when_it_has_no_job) {
+  ThreadTeam team(3);
+  team.run(3, 3, [](std::int64_t, int) {});
+  const auto processor_s = [] {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const double before_s = processor_s();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(processor_s() - before_s, 0.1);  // spinning would take 0.3 of each helper's core
 }
 
 TEST(ThreadTeam, wakes_nobody_for_little_memory) {
