@@ -20,15 +20,26 @@ prepare() {
   build_target tenax
 }
 
-# Sets `launcher` to the command that starts $1 ranks. Fails where too few hosts are left for them: then it uses all.
+# Prints the cores that this process may use, not counting a core's further hardware threads.
+cores() {
+  local usable physical
+  usable=$(nproc)
+  physical=$(lscpu -p=SOCKET,CORE 2>/dev/null | grep -v '^#' | sort -u | wc -l)
+  echo $((physical > 0 && physical < usable ? physical : usable))
+}
+
+# Sets `launcher` to the command that starts $1 ranks of $threads threads. Fails where too few hosts are left for them: then
+# it uses all. Where there are cores enough, a rank of several threads has its own; mpirun stops if it cannot bind.
 choose_launcher() {
   if [ -n "${SLURM_JOB_ID:-}" ] && command -v srun >/dev/null; then
     leave_hosts_out "$run_directory" "$1"
     local left_out=$?
     launcher=(srun --mpi=pmix -n "$1" "${exclusion[@]}")
+    [ "$threads" = 1 ] || launcher+=("--cpus-per-task=$threads")
     return $left_out
   fi
   launcher=(mpirun -q -n "$1")
+  [ "$threads" = 1 ] || [ $(($1 * threads)) -gt "$(cores)" ] || launcher+=(--map-by "slot:PE=$threads" --bind-to core)
 }
 
 # Whether there are hosts for another start, other ones than before; then `launcher` uses them.
@@ -87,7 +98,7 @@ export_mpi_environment
 
 # The plan checks deck and overrides first, so their errors come once and before any MPI.
 plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
-{ read -r ranks; read -r run_directory; read -r replicas; } <<<"$plan"
+{ read -r ranks; read -r run_directory; read -r replicas; read -r threads; } <<<"$plan"
 if [ "$replicas" -gt 1 ]; then
   run_job "$tenax_build/tenax" launch "$@"
 else

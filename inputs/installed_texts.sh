@@ -28,7 +28,7 @@ for file in README.md *.toml pipemorph/* slurm/*.sh tinyshakespeare.sh; do
     -e 's|From the clone (see README.md beside this file)|With tenax on the path|' \
     -e 's|From the clone, which every node must see|With tenax on the path, which every node must see|' \
     -e 's|\[ \$# -gt 0 \].*|[ $# -gt 0 ] \|\| { echo "usage: sbatch $0 DECK [section.key=value …]" >\&2; exit 2; }|' \
-    -e 's|bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@"|srun --mpi=pmix -n "$(tenax plan "$@" --ranks \| sed -n 1p)" tenax "$@"|' \
+    -e 's|bash "$SLURM_SUBMIT_DIR/app/run.sh" "$@"|srun --mpi=pmix -n "$(tenax plan "$@" --ranks \| sed -n 1p)" --cpus-per-task="$(tenax plan "$@" --ranks \| sed -n 4p)" tenax "$@"|' \
     -e 's|"$SLURM_SUBMIT_DIR/build/tenax"|tenax|' "$file" >"$to/$file"
 done
 chmod +x "$to"/slurm/*.sh "$to"/*.sh

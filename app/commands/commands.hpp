@@ -39,7 +39,8 @@ int export_command(const Arguments& arguments);
 int generate_command(const Arguments& arguments);
 int import_command(const Arguments& arguments, const Build& build);
 int inspect_command(const Arguments& arguments);
-/// With --ranks it prints just the number of ranks and the run directory (for app/run.sh).
+/// With --ranks it prints, a line each, just the ranks of a replica, the run directory, the replicas and the
+/// threads of a rank (for app/run.sh).
 int plan_command(const Arguments& arguments);
 /// Status 1 where no port is usable.
 int ports_command(const Arguments& arguments);

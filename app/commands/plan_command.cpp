@@ -141,7 +141,7 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   parallel_json.add("data", layout.grid.data).add("replicas", deck.parallel.replicas);
   plan.add("name", deck.run.name).add("output_dir", deck.run.output_dir);
   plan.add("device", choice.device->name()).add("note", choice.note).add("missing_data", missing_data(deck));
-  plan.add("ranks", layout.grid.ranks()).add("layout", parallel_json);
+  plan.add("ranks", layout.grid.ranks()).add("threads", deck.device.threads).add("layout", parallel_json);
   plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
   plan.add("host_memory_bytes", static_cast<std::int64_t>(besides.host));
@@ -195,6 +195,11 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
                 bytes_text(static_cast<double>(besides.host)).c_str(),
                 bytes_text(static_cast<double>(kernels::available_memory_bytes())).c_str());
   if (layout.has_data && layout.grid.ranks() > 1) std::printf("%s\n", swap_text(besides).c_str());
+  if (const auto threads = static_cast<long long>(deck.device.threads); threads > 1)
+    std::printf(
+        "a rank computes on %lld cores, bound by mpirun --map-by slot:PE=%lld --bind-to core, or "
+        "srun --cpus-per-task=%lld\n",
+        threads, threads, threads);
   const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
   std::printf(
       "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
@@ -257,8 +262,9 @@ int plan_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> overrides(line.positional().begin() + 1, line.positional().end());
   const io::Deck deck = io::read_deck(line.positional().front(), overrides);
   if (line.has("ranks")) {
-    std::printf("%lld\n%s\n%lld\n", static_cast<long long>(deck.parallel.ranks()),
-                deck.run.output_dir.c_str(), static_cast<long long>(deck.parallel.replicas));
+    std::printf("%lld\n%s\n%lld\n%lld\n", static_cast<long long>(deck.parallel.ranks()),
+                deck.run.output_dir.c_str(), static_cast<long long>(deck.parallel.replicas),
+                static_cast<long long>(deck.device.threads));
     return 0;
   }
   const auto [choice, room] = choose_machine(deck);

@@ -37,6 +37,7 @@ std::vector<std::string> ReplicaCommand::srun_words() const {
                                     "--quit-on-interrupt",
                                     "-n",
                                     std::to_string(ranks)};
+  if (threads > 1) words.push_back("--cpus-per-task=" + std::to_string(threads));
   if (!hosts.empty()) {
     std::string list;
     for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.host;
@@ -48,7 +49,8 @@ std::vector<std::string> ReplicaCommand::srun_words() const {
   return words;
 }
 
-// Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them.
+// Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them. Ranks are not bound: each of several
+// mpiruns on a host would bind its own to the same cores.
 std::vector<std::string> ReplicaCommand::mpirun_words() const {
   std::vector<std::string> words = {"mpirun", "-q", "-n", std::to_string(ranks)};
   if (hosts.size() > 1) {

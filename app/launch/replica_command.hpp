@@ -19,6 +19,7 @@ bool spans_hosts(const io::Deck& deck);
 struct ReplicaCommand {
   LaunchMethod method = LaunchMethod::mpirun;
   int ranks = 1;
+  int threads = 1;                     ///< of a rank
   std::vector<HostSlots> hosts;        ///< empty: this machine, or the allocation
   std::string remote_shell;            ///< COMMAND HOST ARG…
   std::string program;                 ///< the path of tenax

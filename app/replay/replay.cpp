@@ -112,6 +112,7 @@ class Replay {
   ReplicaCommand command(const std::vector<HostSlots>& hosts) const {
     ReplicaCommand command{.method = launch_method(deck_),
                            .ranks = ranks(),
+                           .threads = static_cast<int>(deck_.device.threads),
                            .hosts = hosts,
                            .remote_shell = deck_.replicas.remote_shell,
                            .program = fs::read_symlink("/proc/self/exe"),

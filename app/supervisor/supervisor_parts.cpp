@@ -35,6 +35,7 @@ std::map<int, int> newest_incarnations(const std::vector<resilience::Record>& le
 ReplicaCommand replica_command(const io::Deck& deck) {
   return {.method = launch_method(deck),
           .ranks = static_cast<int>(deck.parallel.ranks()),
+          .threads = static_cast<int>(deck.device.threads),
           .hosts = {},
           .remote_shell = deck.replicas.remote_shell,
           .program = fs::read_symlink("/proc/self/exe"),

@@ -30,6 +30,9 @@ calls_of srun | sed -n 1p | grep -q -- '--exclude' && fail "the first start leav
 calls_of srun | sed -n 2p | grep -q -- '-n 4 --exclude=n2 --nodes=1-2 .*run.resume=never run.resume=auto$' ||
   fail "the second start leaves n2 out and goes on"
 
+in_allocation n1,n2,n3 '2(x3)' -c 'exec bash "$0" "$@" device.threads=3' "$run_script"
+calls_of srun | sed -n 1p | grep -q -- '-n 4 --cpus-per-task=3 ' || fail "srun gives each rank the cores of its threads"
+
 in_allocation n1,n2 '2(x2)' "$run_script"
 [ $status = 3 ] || fail "status $status, not 3, without another host"
 [ "$(calls_of srun | grep -c .)" = 1 ] || fail "srun is called once"

@@ -229,6 +229,9 @@ TEST(ReplicaCommand, gives_a_step_of_srun_the_hosts_that_the_deck_names) {
   EXPECT_FALSE(has("--nodelist"));
   command.hosts = {{"node7", 2}, {"node9", 1}};
   EXPECT_TRUE(has("--nodelist") && has("node7,node9") && has("-N") && has("2"));
+  EXPECT_FALSE(has("--cpus-per-task=1"));
+  command.threads = 4;
+  EXPECT_TRUE(has("--cpus-per-task=4"));
 }
 
 TEST(LaunchFiles, come_back_as_they_were_written) {
