@@ -1,6 +1,7 @@
-// step_breakdown DECK [--steps N] [section.key=value …], under mpirun: where the time of a training step goes on
-// rank 0, by operation and collective, over random tokens. The rest of a step is waiting for pipeline neighbours and
-// votes, and what lies between operations.
+// step_breakdown DECK [--steps N] [--logit-rows N] [section.key=value …], under mpirun: where the time of a training
+// step goes on rank 0, by operation and collective, over random tokens. The rest of a step is waiting for pipeline
+// neighbours and votes, and what lies between operations. --logit-rows: of a chunk of the head
+// (model::GptConfig::logit_rows), other than the device's own.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -120,7 +121,8 @@ void print_memory(const io::Deck& deck, const kernels::Device& device, const par
               100 * (taken / planned - 1));
 }
 
-void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps) {
+void run(comm::World& world, const std::string& file, const std::vector<std::string>& overrides, int steps,
+         int logit_rows) {
   const io::Deck deck = io::read_deck(file, overrides);
   const auto control = world.control_group();
   const app::DeviceChoice choice = app::choose_device(deck, world, *control);
@@ -133,10 +135,10 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
     choice.device->settle();
   }
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
-  const parallel::Layout layout =
-      app::plan_layout(deck, kAnyRate,
-                       app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host(),
-                                        kernels::usable_memory_bytes()));
+  parallel::MemoryRoom room = app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host(),
+                                               kernels::usable_memory_bytes());
+  if (logit_rows > 0) room.logit_rows = logit_rows;
+  const parallel::Layout layout = app::plan_layout(deck, kAnyRate, room);
   // Before the replica takes the memory.
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),
                     measure_copy_rate(*choice.device)};
@@ -170,19 +172,24 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
 }  // namespace tenax::bench
 
 int main(int argc, char** argv) {
-  int steps = 10;
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (const auto option = std::find(words.begin(), words.end(), "--steps"); words.end() - option >= 2) {
-    steps = std::atoi(option[1].c_str());
+  const auto take = [&words](const char* name, int otherwise) {
+    const auto option = std::find(words.begin(), words.end(), name);
+    if (words.end() - option < 2) return otherwise;
+    const int number = std::atoi(option[1].c_str());
     words.erase(option, option + 2);
-  }
-  if (words.empty() || steps < 1) {
-    std::fprintf(stderr, "usage: mpirun -n N step_breakdown DECK [--steps N] [section.key=value ...]\n");
+    return number;
+  };
+  const int steps = take("--steps", 10), logit_rows = take("--logit-rows", 0);
+  if (words.empty() || steps < 1 || logit_rows < 0) {
+    std::fprintf(
+        stderr,
+        "usage: mpirun -n N step_breakdown DECK [--steps N] [--logit-rows N] [section.key=value ...]\n");
     return 2;
   }
   const auto world = tenax::comm::start_mpi_world({});
   try {
-    tenax::bench::run(*world, words[0], {words.begin() + 1, words.end()}, steps);
+    tenax::bench::run(*world, words[0], {words.begin() + 1, words.end()}, steps, logit_rows);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "step_breakdown: %s\n", error.what());
     world->abort(1);
