@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kHeader = "tenax: how processors cut matrix products (1)";
-const std::string kBetween = " | ", kTimes = " x ";
+const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual";
 constexpr std::uintmax_t kMostBytes = 1 << 20;
 
 std::optional<std::int64_t> number_of(std::string_view text) {
@@ -27,6 +27,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 
 /// Nothing where it is none of those that are tried.
 std::optional<ProductCut> cut_of(const std::string& text) {
+  if (text == kUsual) return kUsualCut;
   const std::size_t between = text.find(kTimes);
   if (between == std::string::npos) return {};
   const auto rows = number_of(std::string_view(text).substr(0, between)),
@@ -38,7 +39,7 @@ std::optional<ProductCut> cut_of(const std::string& text) {
 }
 
 std::string text_of(const ProductCut& cut) {
-  return std::to_string(cut.rows) + kTimes + std::to_string(cut.columns);
+  return cut == kUsualCut ? kUsual : std::to_string(cut.rows) + kTimes + std::to_string(cut.columns);
 }
 
 /// Of no other process, on whatever host.

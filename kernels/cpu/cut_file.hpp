@@ -9,7 +9,7 @@
 
 namespace tenax::kernels {
 
-/// A line "machine | product | ROWS x COLUMNS" for each choice, sorted, below a first line that says what the file is. Several
+/// A line "machine | product | ROWS x COLUMNS" or "machine | product | usual" for each choice, sorted, below a first line that says what the file is. Several
 /// processes may add to it, of several hosts: it appears whole, and what two of them write at once is of one of them. A file
 /// that cannot be read or written, is damaged, or is not such a file is left as it is: then nothing is kept. One thread at a
 /// time.

@@ -133,14 +133,12 @@ void CpuMatmul::cut_outer(const Product& product) {
 }
 
 ProductCut CpuMatmul::choose_cut(const Product& product) {
-  const int threads = library_->team.size();
-  const ProductCut usual = usual_cut(product);
-  if (!library_->cuts || !is_worth_trial(product)) return usual;
-  const ProductShape shape = shape_of(product, threads);
-  if (const auto known = library_->cuts->find(shape)) return *known;
-  const ProductCut best =
-      try_cuts(product, usual, [this](const Product& part, const ProductCut& cut) { run_pieces(part, cut); });
-  library_->cuts->choose(shape, best);
+  if (!library_->cuts || !is_worth_trial(product)) return usual_cut(product);
+  const ProductShape shape = shape_of(product, library_->team.size());
+  if (const auto known = library_->cuts->find(shape)) return *known == kUsualCut ? shape.usual : *known;
+  const ProductCut best = try_cuts(
+      product, shape.usual, [this](const Product& part, const ProductCut& cut) { run_pieces(part, cut); });
+  library_->cuts->choose(shape, best == shape.usual ? kUsualCut : best);
   return best;
 }
 

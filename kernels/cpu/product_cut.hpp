@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 
 namespace tenax::kernels {
@@ -11,8 +12,11 @@ namespace tenax::kernels {
 /// of the result is one piece's.
 struct ProductCut {
   std::int64_t rows = 0, columns = 0;
-  bool operator==(const ProductCut&) const = default;
+  auto operator<=>(const ProductCut&) const = default;
 };
+
+/// Where a choice is kept: the cut that the product has without one.
+inline constexpr ProductCut kUsualCut{-1, -1};
 
 /// Those worth a trial.
 inline constexpr std::array kTriedCuts{ProductCut{0, 0},      ProductCut{0, 2048}, ProductCut{0, 1024},

@@ -15,7 +15,8 @@ std::string ProductShape::text() const {
   text += b_transposed ? "t" : "n";
   if (accumulate) text += " add";
   if (has_bias) text += " bias";
-  return text + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  text += ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  return text + ", beside " + std::to_string(usual.rows) + "x" + std::to_string(usual.columns);
 }
 
 ProductCuts::ProductCuts(const std::filesystem::path& file, const std::string& machine)

@@ -25,9 +25,10 @@ struct ProductShape {
   bool a_transposed = false, b_transposed = false, accumulate = false, has_bias = false;
   DType input = DType::f32, output = DType::f32;
   int threads = 1;
+  ProductCut usual;  ///< whose bits a choice has
 
   auto operator<=>(const ProductShape&) const = default;
-  /// "f32 1024x768x1536 nt add bias, 2 threads": of one line of the file.
+  /// "fp32 to fp32 1024x768x1536 by 1536x1536x768 nt add bias, 2 threads, beside 256x0": of one line of the file.
   std::string text() const;
 };
 
@@ -37,7 +38,7 @@ class ProductCuts {
   /// Begins with what `file` says of `machine` (CutFile), and adds to it what is chosen; an empty path: nothing is kept.
   ProductCuts(const std::filesystem::path& file, const std::string& machine);
 
-  /// What was chosen before; nothing for a shape that was not tried.
+  /// What was chosen before, maybe kUsualCut; nothing for a shape that was not tried.
   std::optional<ProductCut> find(const ProductShape& shape);
   void choose(const ProductShape& shape, const ProductCut& cut);
   /// Why nothing is kept, for people; empty otherwise.

@@ -117,7 +117,8 @@ ProductShape shape_of(const Product& product, int threads) {
           .has_bias = product.bias != nullptr,
           .input = product.a.dtype,
           .output = product.c.dtype,
-          .threads = threads};
+          .threads = threads,
+          .usual = usual_cut(product)};
 }
 
 bool is_worth_trial(const Product& product) {

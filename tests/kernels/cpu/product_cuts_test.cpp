@@ -12,6 +12,7 @@
 
 #include "kernels/cpu/cut_trial.hpp"
 #include "kernels/cpu/matmul.hpp"
+#include "kernels/cpu/product_trial.hpp"
 #include "tests/kernels/matmul_values.hpp"
 
 namespace tenax::kernels {
@@ -189,32 +190,28 @@ class CutProducts {
     CpuMatmul(nullptr, cuts).run(args);
     return c.bytes();
   }
-  /// Of operands that are not transposed.
   Bits bits_of_pieces(std::int64_t rows) const {
     const Values c = before_;
     CpuMatmul matmul;
-    const DType input = args_.a.dtype, output = c.tensor({1}).dtype;
-    const MatrixView a{args_.a.data, input, kRows, kInner, kInner},
-        b{args_.b.data, input, kInner, kColumns, kColumns},
-        whole{c.tensor({1}).data, output, kRows, kColumns, kColumns};
+    const Product whole = product(c);
     for (std::int64_t row = 0; row < kRows; row += rows) {
-      const std::int64_t count = std::min(rows, kRows - row);
-      matmul.product(a.rows_part(row, count), b, whole.rows_part(row, count));
+      const Product piece = part_of(whole, row, 0, rows, kColumns);
+      matmul.product(piece.a, piece.b, piece.c, piece.accumulate);
     }
     return c.bytes();
   }
-  ProductShape shape() const {
-    return {.rows = kRows,
-            .columns = kColumns,
-            .inner = kInner,
-            .a_transposed = args_.transpose_a,
-            .b_transposed = args_.transpose_b,
-            .accumulate = args_.accumulate,
-            .input = args_.a.dtype,
-            .output = before_.tensor({1}).dtype};
-  }
+  ProductShape shape() const { return shape_of(product(before_), 1); }
 
  private:
+  Product product(const Values& c) const {
+    const DType input = args_.a.dtype, output = c.tensor({1}).dtype;
+    return {{args_.a.data, input, kRows, kInner, args_.transpose_a ? kRows : kInner, args_.transpose_a},
+            {args_.b.data, input, kInner, kColumns, args_.transpose_b ? kInner : kColumns, args_.transpose_b},
+            {c.tensor({1}).data, output, kRows, kColumns, kColumns, false},
+            args_.accumulate,
+            nullptr};
+  }
+
   Values a_, b_, before_;
   MatmulArgs args_;
 };
@@ -236,13 +233,27 @@ TEST(ProductCuts, are_taken_from_the_file_without_a_trial) {
   const fs::path folder = fs::path(::testing::TempDir()) / "product_cuts_test", file = folder / "cuts.txt";
   fs::remove_all(folder);
   const CutProducts products(DType::f32, DType::f32, false, true, false);
+  ProductShape other = products.shape();
+  other.threads = 2;
   ProductCuts first(file, "A");
   EXPECT_FALSE(first.find(products.shape()));
   products.bits(&first);
+  first.choose(other, kUsualCut);
   ProductCuts second(file, "A"), elsewhere(file, "B");
+  EXPECT_TRUE(second.find(products.shape()));
   EXPECT_EQ(second.find(products.shape()), first.find(products.shape()));
+  EXPECT_EQ(second.find(other), kUsualCut);
   EXPECT_FALSE(elsewhere.find(products.shape()));
   EXPECT_TRUE(second.notes().empty());
+}
+
+// A choice was compared with what was usual then.
+TEST(ProductCuts, are_tried_anew_where_another_cut_has_become_usual) {
+  ProductShape shape = CutProducts(DType::f32, DType::f32, false, true, false).shape();
+  ProductCuts cuts({}, "A");
+  cuts.choose(shape, {128, 0});
+  shape.usual = {0, 2048};
+  EXPECT_FALSE(cuts.find(shape));
 }
 
 // oneDNN takes another implementation, with other bits, for these pieces than for the usual ones, where there is AVX-512.
