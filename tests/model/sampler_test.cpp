@@ -76,7 +76,8 @@ std::int32_t plainly_sampled(const std::vector<float>& logits, const SamplerSett
 TEST(Sampler, large_vocabularies_are_sampled_as_if_all_of_them_were_sorted) {
   const kernels::CounterRandom random(1, "logits");
   std::vector<float> logits;
-  for (std::uint64_t i = 0; i < 3000; ++i) logits.push_back(static_cast<float>(random.bits(i) % 500) / 100);
+  for (std::uint64_t i = 0; i < 3000; ++i)  // of both signs, zeros too
+    logits.push_back((i % 2 == 0 ? 1.0F : -1.0F) * static_cast<float>(random.bits(i) % 250) / 100);
   for (const SamplerSettings& settings : {SamplerSettings{},
                                           {.temperature = 3},
                                           {.top_k = 70},

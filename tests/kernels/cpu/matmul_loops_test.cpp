@@ -43,7 +43,7 @@ TEST(RowProduct, is_the_sum_of_products_whatever_the_team) {
   for (const auto& [type, result] :
        {std::pair{DType::f32, DType::f32}, {DType::bf16, DType::bf16}, {DType::bf16, DType::f32}})
     for (const auto& [inner, columns] :
-         {std::pair{1, 1}, {3, 5}, {4, 128}, {23, 129}, {200, 700}, {1030, 1100}})
+         {std::pair{1, 1}, {3, 5}, {4, 128}, {23, 129}, {200, 700}, {1030, 1100}, {7, 4200}})
       for (const bool transpose_b : {false, true})
         for (const bool has_bias : {false, true}) {
           const Operands by_one(type, result, 1, inner, columns), by_three(type, result, 1, inner, columns);
