@@ -6,11 +6,11 @@ golden=$TENAX_SOURCE/tests/golden
 fail() { echo "FAILED: $*" >&2; exit 1; }
 claim() { "$RUN_CHECK" "$@" || fail "$*"; }
 
-# train RANKS DECK override…: mpirun without noise of its own; output goes to out.log and err.log.
+# train RANKS DECK override…: mpirun without noise of its own; output goes to out.log and err.log. Ends after $train_limit_s (240).
 train() {
   local ranks=$1 deck=$2 status=0
   shift 2
-  timeout 240 mpirun -q -n "$ranks" "$TENAX" "$deck" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >out.log 2>err.log \
+  timeout ${train_limit_s:-240} mpirun -q -n "$ranks" "$TENAX" "$deck" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >out.log 2>err.log \
     </dev/null || status=$?
   return $status
 }

@@ -127,7 +127,7 @@ if [ $planned_steps -gt 0 ]; then
   steps=$(equal_steps)
   alone+=(run.eval_interval=$steps)
 fi
-must_train 2 quiet.toml run.name=quiet "${alone[@]}" parallel.replicas=1 run.train_steps=$steps
+train_limit_s=3600 must_train 2 quiet.toml run.name=quiet "${alone[@]}" parallel.replicas=1 run.train_steps=$steps
 python3 - $steps $percent $planned_steps <<'PYTHON' || failed "it learnt something else than the quiet run, or stood too long"
 import glob, json, os, re, sys
 # Without a commit: 3 s and a step of the replicas left apart. While one blow is being answered the next may come.
