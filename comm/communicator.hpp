@@ -36,7 +36,7 @@ class Communicator {
   virtual const std::string& name() const = 0;  ///< "tensor", "data", … for error messages
 
   /// In place. bf16 sums are formed in fp32 and rounded once. Later operations of `stream` see the
-  /// result.
+  /// result. Here and below `stream` must outlive what is under way.
   virtual void all_reduce(kernels::Stream& stream, const kernels::Tensor& tensor, ReduceOp op) = 0;
 
   /// tensor (n elements, n divisible by size()): afterwards its rank()-th piece of n/size()

@@ -53,9 +53,8 @@ TransferPtr StagedLink::send(kernels::Stream& stream, const Tensor& tensor, Tag 
   sender_.add([this, message] {
     try {
       message->host_buffer.copied->wait(Deadline::after_s(context_.deadline_s));
-      HostStream host;
       const std::lock_guard lock(context_.mutex);
-      message->inner = context_.inner->link(peer_).send(host, message->host, message->tag);
+      message->inner = context_.inner->link(peer_).send(context_.host, message->host, message->tag);
     } catch (...) {
       const std::lock_guard lock(context_.mutex);
       message->failure = failure_of(std::current_exception());
@@ -71,12 +70,11 @@ TransferPtr StagedLink::receive(kernels::Stream& stream, const Tensor& tensor, T
   HostBuffer host_buffer = context_.take(tensor.bytes());
   auto ready = context_.device.create_event();
   stream.record(*ready);
-  HostStream host;
   const Tensor memory{host_buffer.buffer->data(), tensor.dtype, tensor.shape};
   TransferPtr inner;
   {
     const std::lock_guard lock(context_.mutex);
-    inner = context_.inner->link(peer_).receive(host, memory, tag);
+    inner = context_.inner->link(peer_).receive(context_.host, memory, tag);
   }
   return std::make_unique<StagedReceive>(context_, tensor, std::move(host_buffer), std::move(ready),
                                          std::move(inner));

@@ -28,6 +28,7 @@ class StagedContext {
   kernels::Device& device;
   const double deadline_s;
   const std::unique_ptr<kernels::Stream> out, in;  ///< copies in each direction run on them
+  HostStream host;                                 ///< of `inner`'s transfers, which may refer to it
   std::mutex mutex;  ///< one thread at a time uses `inner`, its links and its transfers
 
  private:

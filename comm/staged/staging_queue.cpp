@@ -99,14 +99,13 @@ void StagingQueue::copy_out(StagedCollective& collective) {
 }
 
 void StagingQueue::start(StagedCollective& collective) {
-  HostStream stream;
   const Tensor host = on_host(collective);
   if (collective.kind == CollectiveKind::all_reduce)
-    host_.all_reduce(stream, host, collective.op);
+    host_.all_reduce(host_stream_, host, collective.op);
   else
     collective.moving = collective.kind == CollectiveKind::reduce_scatter
-                            ? host_.start_reduce_scatter(stream, host)
-                            : host_.start_all_gather(stream, host);
+                            ? host_.start_reduce_scatter(host_stream_, host)
+                            : host_.start_all_gather(host_stream_, host);
   collective.step = Step::moving;
 }
 

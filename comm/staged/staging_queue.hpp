@@ -67,6 +67,7 @@ class StagingQueue {
   Communicator& host_;
   HostStaging staging_;
   std::unique_ptr<kernels::Stream> out_, in_;  // copies in each direction run on them
+  HostStream host_stream_;  // of what is summed in host memory; started collectives refer to it
   std::deque<CollectivePtr> queue_;
   int in_host_memory_ = 0;
   std::optional<Failure> failure_;

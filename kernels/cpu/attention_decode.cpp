@@ -73,7 +73,7 @@ void CpuKernels::attention_decode(Stream& stream, const AttentionDecodeArgs& arg
     std::vector<A> scratch(static_cast<std::size_t>(args.heads * (length + size)));
     A* const scores = scratch.data();
     const A scale = static_cast<A>(1.0 / std::sqrt(static_cast<double>(size)));
-    ThreadTeam& team = CpuStream::of(stream).team();
+    ThreadTeam& team = team_of(stream);
     const int members = team.members_for(static_cast<std::int64_t>(args.qkv.bytes()));
     team.run(args.heads, members, [=](std::int64_t head, int) {
       A* const weights = scores + head * (length + size);

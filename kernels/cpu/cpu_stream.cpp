@@ -24,6 +24,12 @@ ThreadTeam& CpuStream::team() {
   return *team_;
 }
 
+ThreadTeam& team_of(Stream& stream) {
+  thread_local ThreadTeam alone(1);
+  auto* const of_cpu = dynamic_cast<CpuStream*>(&stream);
+  return of_cpu ? of_cpu->team() : alone;
+}
+
 CpuMatmul& CpuStream::matmul() {
   if (!matmul_) matmul_ = std::make_unique<CpuMatmul>(&team(), cuts_);
   return *matmul_;

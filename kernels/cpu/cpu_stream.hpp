@@ -42,6 +42,10 @@ class CpuStream final : public Stream {
   std::unique_ptr<CpuAttention> attention_;
 };
 
+/// Who shares the work of an operation that is enqueued on `stream`: its team, or the calling thread alone where the stream is
+/// none of the CPU's, as for sums over messages that the host makes beside another device.
+ThreadTeam& team_of(Stream& stream);
+
 /// May be recorded in one thread and asked in others.
 class CpuEvent final : public Event {
  public:

@@ -30,7 +30,7 @@ void for_blocks(Stream& stream, std::int64_t count, std::int64_t block, const Bo
     body(index * block, std::min(count, (index + 1) * block));
   };
   flush_denormals();
-  ThreadTeam& team = CpuStream::of(stream).team();
+  ThreadTeam& team = team_of(stream);
   if (team.size() > 1 && blocks > 1)
     team.run(blocks, team.size(), [&](std::int64_t index, int) { run(index); });
   else

@@ -2,6 +2,7 @@
 #include "kernels/cpu/product_cuts.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -93,7 +94,7 @@ class CutFileTest : public ::testing::Test {
     return text.str();
   }
 
-  const fs::path folder_ = fs::path(::testing::TempDir()) / "cut_file_test";
+  const fs::path folder_ = fs::path(::testing::TempDir()) / ("cut_file_test." + std::to_string(getpid()));
   const fs::path file_ = folder_ / "cuts.txt";
 };
 
