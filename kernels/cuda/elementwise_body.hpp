@@ -100,6 +100,23 @@ struct GeluGradient {
   }
 };
 
+/// to = from, where the copy engines would make the host wait (copy() in elementwise.cu).
+template <class T>
+struct Copy {
+  static constexpr bool kMayPack = sizeof(T) <= 4;
+  const T* from;
+  T* to;
+
+  template <int kCount>
+  TENAX_HOST_DEVICE Raw<T, kCount> read(std::int64_t at) const {
+    return load_raw<kCount>(from + at);
+  }
+  template <int kCount>
+  TENAX_HOST_DEVICE void write(std::int64_t at, const Raw<T, kCount>& raw) const {
+    store_raw(to + at, raw);
+  }
+};
+
 /// to = from, in another type.
 template <class From, class To>
 struct Cast {
