@@ -188,22 +188,21 @@ void GptStage::backward_weight(int index, bool accumulate, const GradientsReady&
   assert(!config_.recomputes);
   Slot& current = slot(index);
   head_weight(current, accumulate, ready);
-  for (std::size_t i = blocks_.size(); i-- > 0;) block_weight(i, current, accumulate, ready);
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    blocks_[i].backward_weight(stream_, current.blocks[i], accumulate);
+    block_is_ready(i, ready);
+  }
   embedding_weight(current, accumulate, ready);
 }
 
 void GptStage::backward(int index, bool accumulate, const GradientsReady& ready) {
-  if (!config_.recomputes) {
-    PipelineStage::backward(index, accumulate, ready);
-    return;
-  }
   Slot& current = slot(index);
   head_input(current);
   head_weight(current, accumulate, ready);
   for (std::size_t i = blocks_.size(); i-- > 0;) {
-    blocks_[i].recompute(stream_, current.blocks[i]);
-    blocks_[i].backward_input(stream_, shape_, current.blocks[i], scratch_.block);
-    block_weight(i, current, accumulate, ready);
+    if (config_.recomputes) blocks_[i].recompute(stream_, current.blocks[i]);
+    blocks_[i].backward(stream_, shape_, current.blocks[i], scratch_.block, accumulate);
+    block_is_ready(i, ready);
   }
   embedding_weight(current, accumulate, ready);
 }
@@ -216,8 +215,7 @@ void GptStage::head_weight(Slot& current, bool accumulate, const GradientsReady&
   if (head_->has_tied_copy()) ready(head_->wte_row(), head_->wte_row() + 1);
 }
 
-void GptStage::block_weight(std::size_t block, Slot& current, bool accumulate, const GradientsReady& ready) {
-  blocks_[block].backward_weight(stream_, current.blocks[block], accumulate);
+void GptStage::block_is_ready(std::size_t block, const GradientsReady& ready) const {
   if (ready) ready(blocks_[block].first_row(), blocks_[block].end_row());
 }
 

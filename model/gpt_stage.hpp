@@ -62,7 +62,7 @@ class GptStage : public OffloadableStage {
   void backward_weight(int slot, bool accumulate, const GradientsReady& ready) override;
   kernels::Tensor contents(int slot) override;
   void adopt(int index, int microbatch) override { slot(index).microbatch = microbatch; }
-  /// The only backward pass of a config that recomputes.
+  /// Block by block. The only backward pass of a config that recomputes.
   void backward(int slot, bool accumulate, const GradientsReady& ready) override;
 
  private:
@@ -88,7 +88,7 @@ class GptStage : public OffloadableStage {
   void provide(Memory& memory, std::size_t bytes, kernels::MemoryKind kind = kernels::MemoryKind::device);
   void head_input(Slot& slot);
   void head_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
-  void block_weight(std::size_t block, Slot& slot, bool accumulate, const GradientsReady& ready);
+  void block_is_ready(std::size_t block, const GradientsReady& ready) const;
   void embedding_weight(Slot& slot, bool accumulate, const GradientsReady& ready);
   kernels::Tensor batch_part(const kernels::Tensor& batch, int microbatch) const;
   Slot& slot(int index) { return slots_[static_cast<std::size_t>(index)]; }

@@ -150,11 +150,28 @@ void TransformerBlock::recompute(Stream& stream, const BlockActivations& act) {
 
 void TransformerBlock::backward_input(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                                       const BlockScratch& scratch) {
+  input_gradients(stream, shape, act, scratch, act.qkv);
+}
+
+void TransformerBlock::backward_weight(Stream& stream, const BlockActivations& act, bool accumulate) {
+  weight_gradients(stream, act, act.qkv, accumulate);
+}
+
+void TransformerBlock::backward(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
+                                const BlockScratch& scratch, bool accumulate) {
+  const bool has_room = scratch.ffn.size() >= act.qkv.size();
+  const Tensor d_qkv = has_room ? scratch.ffn.part(0, act.qkv.shape) : act.qkv;
+  input_gradients(stream, shape, act, scratch, d_qkv);
+  weight_gradients(stream, act, d_qkv, accumulate);
+}
+
+void TransformerBlock::input_gradients(Stream& stream, MicrobatchShape shape, const BlockActivations& act,
+                                       const BlockScratch& scratch, const Tensor& d_qkv) {
   const auto sequences = [&](const Tensor& x) {
     return x.reshaped({shape.sequences, shape.length, x.columns()});
   };
   const auto d_norm = [&](int i) { return act.d_norms.part(i * config_.hidden_size, {config_.hidden_size}); };
-  const Tensor d_out = act.x_out, d_mid = act.x_mid, d_in = act.x_in, d_fc = act.fc, d_qkv = act.qkv;
+  const Tensor d_out = act.x_out, d_mid = act.x_mid, d_in = act.x_in, d_fc = act.fc;
 
   kernels_.linear_gelu_backward_input(stream, {d_out, mlp_c_proj_.weight, act.fc, d_fc, scratch.ffn});
   kernels_.linear_backward_input(stream, {d_fc, mlp_c_fc_.weight, scratch.residual});
@@ -171,13 +188,14 @@ void TransformerBlock::backward_input(Stream& stream, MicrobatchShape shape, con
                                        d_mid, d_in, d_norm(0), d_norm(1)});
 }
 
-void TransformerBlock::backward_weight(Stream& stream, const BlockActivations& act, bool accumulate) {
+void TransformerBlock::weight_gradients(Stream& stream, const BlockActivations& act, const Tensor& d_qkv,
+                                        bool accumulate) {
   const std::int64_t h = config_.hidden_size;
   linear_gradient(stream, mlp_c_proj_, act.gelu, act.x_out, accumulate);
   linear_gradient(stream, mlp_c_fc_, act.ln_2, act.fc, accumulate);
   add_norm_gradient(stream, ln_2_, act.d_norms.part(2 * h, {2, h}), accumulate);
   linear_gradient(stream, attn_c_proj_, act.attention, act.x_mid, accumulate);
-  linear_gradient(stream, attn_c_attn_, act.ln_1, act.qkv, accumulate);
+  linear_gradient(stream, attn_c_attn_, act.ln_1, d_qkv, accumulate);
   add_norm_gradient(stream, ln_1_, act.d_norms.part(0, {2, h}), accumulate);
 }
 

@@ -45,8 +45,8 @@ struct BlockActivations {
 struct BlockScratch {
   kernels::Tensor
       residual;  // [rows, H]: what a row-parallel linear adds to the residual stream; d of a LayerNorm
-  kernels::Tensor attention;         // [rows, H/t]
-  kernels::Tensor ffn;               // [rows, F/t]
+  kernels::Tensor attention;  // [rows, H/t]
+  kernels::Tensor ffn;        // [rows, F/t]; then d_qkv [rows, 3H/t] of backward(), if that is no wider
   kernels::Tensor ln_1, ln_2, gelu;  // as in BlockActivations; absent where those are kept
 
   static BlockScratch take(Arena& arena, const GptConfig& config, int tensor_size, MicrobatchShape shape);
@@ -77,6 +77,9 @@ class TransformerBlock {
   void backward_input(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
                       const BlockScratch& scratch);
   void backward_weight(kernels::Stream& stream, const BlockActivations& act, bool accumulate);
+  /// Both, where one follows the other: d_qkv then lives in the scratch, and no device has to write it over qkv.
+  void backward(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
+                const BlockScratch& scratch, bool accumulate);
 
   int first_row() const { return ln_1_.gamma_row; }
   int end_row() const { return mlp_c_proj_.bias_row + 1; }
@@ -95,6 +98,10 @@ class TransformerBlock {
   void project_qkv(kernels::Stream& stream, const BlockActivations& act);
   /// All that follows attention.
   void finish_forward(kernels::Stream& stream, const BlockActivations& act, const BlockScratch& scratch);
+  void input_gradients(kernels::Stream& stream, MicrobatchShape shape, const BlockActivations& act,
+                       const BlockScratch& scratch, const kernels::Tensor& d_qkv);
+  void weight_gradients(kernels::Stream& stream, const BlockActivations& act, const kernels::Tensor& d_qkv,
+                        bool accumulate);
   int local_heads() const { return static_cast<int>(config_.num_attention_heads) / tensor_group_.size(); }
 
   Norm add_norm(ParameterTable& table, const std::string& name) const;

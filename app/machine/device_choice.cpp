@@ -114,6 +114,7 @@ parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharin
   if (!device.has_data()) return own;
   parallel::MemoryRoom room(own, pinned_room(host_bytes, ranks_on_host));
   room.logit_rows = kLogitRowsOfGpu;
+  room.fuses_backward = true;
   room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
   return room;
 }
@@ -123,6 +124,7 @@ parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
       kernels::kCudaMemoryOnPaper_bytes,
       pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
   room.logit_rows = kLogitRowsOfGpu;
+  room.fuses_backward = true;
   room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda);
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);

@@ -66,9 +66,9 @@ ActivationLimit activation_limit(const LayoutRequest& request, const Layout& lay
   return limit;
 }
 
-// What recomputes runs both parts of a backward pass together; alone, a stage has no reason to split them.
+// A stage that is alone has no reason to split its backward passes, and what recomputes cannot.
 const SchedulePolicy& policy_within(const Layout& layout) {
-  const bool is_fused = layout.config.recomputes && layout.grid.pipeline == 1;
+  const bool is_fused = (layout.config.recomputes || layout.fuses_backward) && layout.grid.pipeline == 1;
   return is_fused ? policy_of_name("1f1b") : *layout.policy;
 }
 
@@ -191,6 +191,7 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
   if (request.emulated) return plan_emulated_layout(request);
   Layout layout = begin_layout(request);
   layout.config.logit_rows = room.logit_rows;
+  layout.fuses_backward = room.fuses_backward;
   const LayerCosts costs = estimate_layer_costs(layout.config, static_cast<double>(layout.microbatch.rows()),
                                                 layout.grid.tensor, flop_per_second);
   layout.spans = partition_stages(layout.config, layout.grid.pipeline, costs);

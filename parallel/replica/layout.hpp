@@ -61,6 +61,7 @@ struct MemoryRoom {
   bool is_firm = true;
   std::size_t probe_bytes = 0;                              ///< of the device, that its tests keep
   std::int64_t logit_rows = model::GptConfig{}.logit_rows;  ///< what suits the device's products
+  bool fuses_backward = false;  ///< a stage that is alone runs both parts of a backward pass together
   /// Device::scratch_bytes of the rank's device.
   std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
     return std::size_t{0};
@@ -114,6 +115,7 @@ struct Layout {
   bool fails_over = false;          ///< a direct path that breaks is left for the delegates
   bool has_peers = false;           ///< there are other replicas, over which gradients are summed too
   bool offloads_optimizer = false;  ///< its home is the host's memory; ranks then keep their places
+  bool fuses_backward = false;      ///< MemoryRoom::fuses_backward
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< per rank of the stage
   bool has_data = true;                           ///< false: the emulated device's
