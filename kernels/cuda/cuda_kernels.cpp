@@ -45,11 +45,6 @@ void CudaKernels::linear_gelu_backward_input(Stream& stream, const LinearGeluBac
     Kernels::linear_gelu_backward_input(stream, args);
 }
 
-void CudaKernels::linear_backward_weight(Stream& stream, const LinearBackwardWeightArgs& args) {
-  if (!matmul_.linear_backward_weight(current(stream), args, workspace_of(stream)))
-    Kernels::linear_backward_weight(stream, args);
-}
-
 void CudaKernels::bias_gradient(Stream& stream, const BiasGradientArgs& args) {
   cuda::bias_gradient(current(stream), args, workspace_of(stream));
 }

@@ -27,7 +27,6 @@ class CudaKernels final : public Kernels {
   void matmul(Stream&, const MatmulArgs&) override;
   void linear_gelu_forward(Stream&, const LinearGeluForwardArgs&) override;
   void linear_gelu_backward_input(Stream&, const LinearGeluBackwardInputArgs&) override;
-  void linear_backward_weight(Stream&, const LinearBackwardWeightArgs&) override;
   void bias_gradient(Stream&, const BiasGradientArgs&) override;
 
   void gelu_forward(Stream&, const GeluForwardArgs&) override;

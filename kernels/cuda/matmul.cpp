@@ -102,14 +102,9 @@ bool CudaMatmul::Library::keep_earlier(const Key& key, const PlannedMatmul& plan
 }
 
 CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmul& planned, bool may_search) {
-  const bool sums_bias = writes_bias(planned.plan.epilogue);
-  auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
-  if (sums_bias) keep_kind_of_plain_product(handle, planned, proposals);
+  const auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
   if (proposals.empty()) return std::nullopt;
-  if (sums_bias && !may_search) return std::nullopt;  // nobody has seen it repeat its bits
-  const bool worth = worth_trying(planned.plan);
-  if (!may_search || (!worth && !sums_bias)) return MatmulChoice{proposals.front().algo};
-  if (!worth) proposals.resize(1);  // nothing to gain: only whether its bias gradient repeats
+  if (!may_search || !worth_trying(planned.plan)) return MatmulChoice{proposals.front().algo};
   return choose_by_trials(handle, planned.plan, proposals, device_choices.deterministic());
 }
 
@@ -168,23 +163,6 @@ bool CudaMatmul::linear_gelu_backward_input(cudaStream_t stream, const LinearGel
   library_->run(stream, library_->plan(args, args.scratch), *choice, memory);
   TENAX_CUDA_CHECK(cudaMemcpyAsync(args.d_pre.data, args.scratch.data, args.d_pre.bytes(),
                                    cudaMemcpyDeviceToDevice, stream));
-  return true;
-}
-
-// cuBLASLt overwrites the bias gradient: where ours accumulates, it goes to scratch memory first.
-bool CudaMatmul::linear_backward_weight(cudaStream_t stream, const LinearBackwardWeightArgs& args,
-                                        Workspace& workspace) {
-  if (!args.d_bias || args.d_weight.size() == 0 || args.x.size() == 0) return false;
-  if (!can_fuse(plan_of(args, args.d_bias).plan)) return false;
-  auto* const memory = static_cast<std::byte*>(
-      workspace.take(kMatmulWorkspace_bytes + (args.accumulate ? args.d_bias.bytes() : 0)));
-  Tensor sums = args.d_bias;
-  if (args.accumulate) sums.data = memory + kMatmulWorkspace_bytes;
-  const PlannedMatmul planned = library_->plan(args, sums);
-  const auto choice = library_->choice_for(stream, planned);
-  if (!choice) return false;
-  library_->run(stream, planned, *choice, memory);
-  if (args.accumulate) add(stream, sums, args.d_bias);
   return true;
 }
 

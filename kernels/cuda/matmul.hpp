@@ -2,12 +2,8 @@
 //
 // What is fused: the bias into every product, GELU into linear_gelu_forward, GELU's derivative into
 // linear_gelu_backward_input (bf16 only: cuBLASLt does not say how exact its tanh is, and fp32 must be exact
-// to 1e-5), the bias gradient into linear_backward_weight. The last saves reading d_y once more (rows · out
-// · 2 bytes; GPT-2 124M with 32 sequences: 5.4 GB a step, about 2 % of it). It is of bf16 only, and done
-// where cuBLASLt has it with the kind of kernel that it uses for the product alone (matmul_search.hpp),
-// decided once a shape. GELU's derivative and its bias gradient in one (DGELU_BGRAD) would not do: the first
-// belongs to the backward pass's B, the second to its W, which may come much later and has to add in
-// microbatch order.
+// to 1e-5). Bias gradients are not: cuBLASLt 13.1's product with BGRADA takes a fifth to two fifths more time
+// than the product alone on an H100, more than reading d_y once more (tests/bench/README.md).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,7 +23,7 @@ namespace tenax::kernels::cuda {
 /// is deterministic, only those that give the same bits as the one that cuBLASLt's heuristics put first are
 /// compared, so that every run computes the same, whatever the clock says (matmul_search.hpp). Once choices are
 /// settled, and while `stream` is captured, nothing is measured: a shape unseen until then gets the heuristics'
-/// first, and no bias gradient. All throw Error(rank) when cuBLASLt fails, or has no algorithm for a shape.
+/// first. All throw Error(rank) when cuBLASLt fails, or has no algorithm for a shape.
 class CudaMatmul {
  public:
   /// For the device that is current. `choices` must outlive it.
@@ -38,13 +34,11 @@ class CudaMatmul {
 
   void matmul(cudaStream_t stream, const MatmulArgs& args, Workspace& workspace);
 
-  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes, no
-  /// d_bias): then the caller composes it. y is GELU of the sum before that is rounded to `pre`.
+  /// These return false, with nothing enqueued, where the fusion does not exist (fp32, fp64, odd shapes):
+  /// then the caller composes it. y is GELU of the sum before that is rounded to `pre`.
   bool linear_gelu_forward(cudaStream_t stream, const LinearGeluForwardArgs& args, Workspace& workspace);
   bool linear_gelu_backward_input(cudaStream_t stream, const LinearGeluBackwardInputArgs& args,
                                   Workspace& workspace);
-  bool linear_backward_weight(cudaStream_t stream, const LinearBackwardWeightArgs& args,
-                              Workspace& workspace);
 
  private:
   struct Library;

@@ -23,8 +23,6 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
       return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::d_gelu:
       return CUBLASLT_EPILOGUE_DGELU;
-    case Epilogue::bias_gradient:
-      return CUBLASLT_EPILOGUE_BGRADA;
   }
   return CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -106,13 +104,6 @@ std::vector<cublasLtMatmulHeuristicResult_t> MatmulCall::algorithms(cublasLtHand
     return result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMatmulWorkspace_bytes;
   });
   return found;
-}
-
-std::int32_t MatmulCall::kind_of(const cublasLtMatmulAlgo_t& algorithm) {
-  std::int32_t kind = 0;
-  TENAX_CUBLAS_CHECK(
-      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_ID, &kind, sizeof kind, nullptr));
-  return kind;
 }
 
 bool MatmulCall::admits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) {

@@ -27,9 +27,6 @@ class MatmulCall {
   /// same list in every run on such a device. Partial sums of an inner index that is split are kept in the
   /// accumulation type and added in a fixed order. Empty where there is none for this plan.
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms(cublasLtHandle_t handle, int count);
-  /// cuBLASLt's number of the kind of kernel that an algorithm uses: what was written for older
-  /// processors has others.
-  static std::int32_t kind_of(const cublasLtMatmulAlgo_t& algorithm);
   /// Whether an algorithm that was found for other extents does for these.
   bool admits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm);
   /// Enqueues the product. `workspace`: kMatmulWorkspace_bytes. Accumulating adds to what d holds.

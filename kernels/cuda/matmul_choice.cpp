@@ -20,8 +20,6 @@ const char* name_of(Epilogue epilogue) {
       return "product, bias, gelu";
     case Epilogue::d_gelu:
       return "product, gradient of gelu";
-    case Epilogue::bias_gradient:
-      return "product, gradient of bias";
   }
   return "";
 }

@@ -56,22 +56,8 @@ PlannedMatmul plan_of(const LinearGeluBackwardInputArgs& args, const Tensor& d) 
   return planned;
 }
 
-PlannedMatmul plan_of(const LinearBackwardWeightArgs& args, const Tensor& sums) {
-  PlannedMatmul planned = plan_of(MatmulArgs{.a = args.x,
-                                             .b = args.d_y,
-                                             .c = args.d_weight,
-                                             .transpose_a = true,
-                                             .bias = {},
-                                             .accumulate = args.accumulate});
-  assert(sums.size() == planned.plan.m && sums.dtype == planned.plan.output);
-  planned.plan.epilogue = Epilogue::bias_gradient;
-  planned.operands.bias = sums.data;
-  return planned;
-}
-
 bool can_fuse(const MatmulPlan& plan) {
   if (has_aux(plan.epilogue)) return plan.output == DType::bf16 && plan.ld_d % 8 == 0;
-  if (writes_bias(plan.epilogue)) return plan.input == DType::bf16 && plan.output == DType::f32;
   if (plan.epilogue == Epilogue::bias) return plan.input == plan.output && plan.output != DType::f64;
   return true;
 }

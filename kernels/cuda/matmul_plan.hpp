@@ -5,11 +5,6 @@
 // op(b) is asked for as its transpose: D[n, m] = op(B) · op(A) with the library's A being our b and its B
 // our a, each transposed where ours is. D's rows are our columns, so a bias over columns is the library's
 // bias over rows.
-//
-// A weight gradient xᵀ · d_y is asked for as D[out, in] = d_y · x: the library's A is our d_y, [out, rows] as
-// it lies there, so the bias gradient, d_y summed over rows, is A summed over the inner index: one number a
-// row of D, which cuBLASLt calls BGRADA. (BGRADB would sum x.) It wants A as it is stored, not transposed,
-// which d_y is.
 #pragma once
 
 #include <compare>
@@ -28,13 +23,8 @@ enum class Epilogue {
   gelu,       ///< aux = s, d = gelu(s)
   bias_gelu,  ///< aux = s + bias, d = gelu(s + bias)
   d_gelu,     ///< d = s · gelu'(aux)
-  /// d = s, bias = the sum over k of op(a), by row of D: overwritten, also where the product accumulates
-  bias_gradient,
 };
-constexpr bool writes_bias(Epilogue e) { return e == Epilogue::bias_gradient; }
-constexpr bool has_bias(Epilogue e) {
-  return e == Epilogue::bias || e == Epilogue::bias_gelu || writes_bias(e);
-}
+constexpr bool has_bias(Epilogue e) { return e == Epilogue::bias || e == Epilogue::bias_gelu; }
 constexpr bool has_aux(Epilogue e) {
   return e == Epilogue::gelu || e == Epilogue::bias_gelu || e == Epilogue::d_gelu;
 }
@@ -61,8 +51,8 @@ struct MatmulOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
-  void* bias = nullptr;  ///< written by bias_gradient, else read
-  void* aux = nullptr;   ///< read by d_gelu, written by gelu and bias_gelu
+  const void* bias = nullptr;
+  void* aux = nullptr;  ///< read by d_gelu, written by gelu and bias_gelu
 };
 
 struct PlannedMatmul {
@@ -74,13 +64,9 @@ PlannedMatmul plan_of(const MatmulArgs& args);
 PlannedMatmul plan_of(const LinearGeluForwardArgs& args);
 /// With the result in `d`: args.d_pre, or args.scratch where d_pre is pre's memory.
 PlannedMatmul plan_of(const LinearGeluBackwardInputArgs& args, const Tensor& d);
-/// With the bias gradient in `sums`, which it overwrites: args.d_bias, or scratch memory where that
-/// accumulates.
-PlannedMatmul plan_of(const LinearBackwardWeightArgs& args, const Tensor& sums);
 
 /// Whether a library that wants biases of d's type, and GELU's other matrix in bf16 with rows of whole 16
-/// bytes, can be asked for the plan's epilogue. Bias gradients: of bf16 only; in what order others would be
-/// summed, and so how well, it does not say.
+/// bytes, can be asked for the plan's epilogue.
 bool can_fuse(const MatmulPlan& plan);
 
 /// The same product with m and n cut so that its operands take at most about `bytes`, for trying algorithms

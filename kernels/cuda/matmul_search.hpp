@@ -7,17 +7,11 @@
 // clock). The product's random numbers show another order in any of its thousands of results
 // (worth_trying()). A split inner index stays possible: its partial sums are added in a fixed order, and a
 // weight gradient of few tiles and many rows is several times slower without.
-//
-// Bias gradients are sums that several blocks may share, and cuBLASLt does not say whether their order is
-// fixed. So each such algorithm is run several times, and one that does not repeat its bits counts as one
-// that did not run.
 #pragma once
 
 #include <cublasLt.h>
 
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "kernels/cuda/matmul_choice.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
@@ -43,7 +37,6 @@ class MatmulSearch {
   bool works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::uint64_t expected_bits);
 
  private:
-  bool repeats(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm, std::uint64_t bits);
   double seconds_of(MatmulCall& call, const cublasLtMatmulAlgo_t& algorithm);
 
   cublasLtHandle_t handle_;
@@ -52,16 +45,8 @@ class MatmulSearch {
 };
 
 /// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials.
-/// `same_bits`: as above; else the fastest of all. None where no bias gradient came out the same again, or
-/// could not be tried.
-std::optional<MatmulChoice> choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
-                                             std::span<const cublasLtMatmulHeuristicResult_t> proposals,
-                                             bool same_bits);
-
-/// Leaves those that use the kind of kernel that cuBLASLt would use without the epilogue. What it has for a
-/// rare epilogue may be for older processors only, and lose more on the product than the fusion saves; a
-/// clock may not decide that.
-void keep_kind_of_plain_product(cublasLtHandle_t handle, const PlannedMatmul& planned,
-                                std::vector<cublasLtMatmulHeuristicResult_t>& proposals);
+/// `same_bits`: as above; else the fastest of all.
+MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
+                              std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits);
 
 }  // namespace tenax::kernels::cuda

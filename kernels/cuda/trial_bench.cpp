@@ -86,16 +86,13 @@ void TrialBench::fill_inputs() {
   };
   fill(operands_.a, plan_.input, plan_.size_of_a(), kSeedOfA);
   fill(operands_.b, plan_.input, plan_.size_of_b(), kSeedOfB);
-  if (operands_.bias && !writes_bias(plan_.epilogue))
-    fill(operands_.bias, plan_.output, plan_.m, kSeedOfBias);
+  if (operands_.bias) fill(operands_.bias, plan_.output, plan_.m, kSeedOfBias);
 }
 
 void TrialBench::reset_outputs() {
   fill_with_trial_values(stream(), operands_.d, plan_.output, plan_.size_of_d(), kSeedOfD);
   if (operands_.aux)  // d_gelu's is an input: the numbers it has
     fill_with_trial_values(stream(), operands_.aux, plan_.output, plan_.size_of_d(), kSeedOfAux);
-  if (writes_bias(plan_.epilogue))
-    fill_with_trial_values(stream(), operands_.bias, plan_.output, plan_.m, kSeedOfBias);
 }
 
 void TrialBench::copy_aux_to_d() {
@@ -108,8 +105,6 @@ std::uint64_t TrialBench::checksum_of_outputs() {
   TENAX_CUDA_CHECK(cudaMemsetAsync(sum_, 0, sizeof *sum_, stream()));
   add_checksum(stream(), operands_.d, words, sum_);
   if (operands_.aux) add_checksum(stream(), operands_.aux, words, sum_);
-  if (writes_bias(plan_.epilogue))
-    add_checksum(stream(), operands_.bias, words_of(plan_.m, plan_.output), sum_);
   wait();  // copying to memory that is not pinned blocks: it finds the stream idle
   std::uint64_t sum = 0;
   TENAX_CUDA_CHECK(cudaMemcpyAsync(&sum, sum_, sizeof sum, cudaMemcpyDeviceToHost, stream()));

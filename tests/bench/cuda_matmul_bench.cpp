@@ -1,8 +1,7 @@
 // cuda_matmul_bench [WIDTH VOCABULARY ROWS]: the bf16 products of a GPT's layer and head on this machine's GPU, and what
 // the search for algorithms does for each: the heuristics' first proposal, the best that writes the same bits (what is
 // used), and the best of all (what device.deterministic = false would use). TFLOP/s of random numbers; products that take
-// more than half a GiB are narrowed. A weight gradient with its bias's is only used where its kind of kernel is that of the
-// weight gradient alone. GPT-2 124M with 32 sequences unless said otherwise.
+// more than half a GiB are narrowed. GPT-2 124M with 32 sequences unless said otherwise.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -41,9 +40,6 @@ void add_linear(std::vector<Product>& products, const std::string& name, std::in
   for (const bool accumulate : {false, true}) {
     const std::string which = name + (accumulate ? " weight +=" : " weight =");
     products.push_back({which, plan_of(MatmulArgs{x, y, d_weight, true, false, {}, accumulate}).plan});
-    products.push_back({which + ", bias", plan_of(LinearBackwardWeightArgs{x, y, d_weight, {}, accumulate},
-                                                  imagined(DType::f32, 1, out))
-                                              .plan});
   }
 }
 
@@ -86,9 +82,8 @@ void measure(cublasLtHandle_t handle, const Product& product) {
   const std::size_t used = best_of(trials, true);
   const bool in_place =
       plan.epilogue == Epilogue::d_gelu && search.works_in_place(proposals[used].algo, trials[used].bits);
-  std::printf("%-24s %8.1f %8.1f %8.1f   %d of %zu, kind %d%s\n", product.name.c_str(), rate(0), rate(used),
-              rate(best_of(trials, false)), agreeing, trials.size(),
-              MatmulCall::kind_of(proposals[used].algo), in_place ? ", in place" : "");
+  std::printf("%-24s %8.1f %8.1f %8.1f   %d of %zu%s\n", product.name.c_str(), rate(0), rate(used),
+              rate(best_of(trials, false)), agreeing, trials.size(), in_place ? ", in place" : "");
 }
 
 }  // namespace

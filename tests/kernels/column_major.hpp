@@ -44,7 +44,7 @@ inline void run_column_major(const MatmulPlan& plan, const MatmulOperands& opera
       for (std::int64_t l = 0; l < plan.k; ++l)
         sum += a[plan.transpose_a ? l + i * plan.ld_a : i + l * plan.ld_a] *
                b[plan.transpose_b ? j + l * plan.ld_b : l + j * plan.ld_b];
-      if (has_bias(plan.epilogue) && !writes_bias(plan.epilogue)) sum += bias[i];
+      if (has_bias(plan.epilogue)) sum += bias[i];
       if (plan.epilogue == Epilogue::d_gelu) {
         sum *= gelu_slope(aux[place]);
       } else if (has_aux(plan.epilogue)) {
@@ -53,13 +53,6 @@ inline void run_column_major(const MatmulPlan& plan, const MatmulOperands& opera
       }
       d.set(place, sum);
     }
-  if (!writes_bias(plan.epilogue)) return;
-  for (std::int64_t i = 0; i < plan.m; ++i) {
-    double sum = 0;
-    for (std::int64_t l = 0; l < plan.k; ++l)
-      sum += a[plan.transpose_a ? l + i * plan.ld_a : i + l * plan.ld_a];
-    bias.set(i, sum);
-  }
 }
 
 // What set_rows_to_bias() does on a GPU, there a row a block.

@@ -115,27 +115,6 @@ TEST(MatmulPlan, multiplies_the_gradient_with_gelus_slope_even_in_the_memory_of_
     }
 }
 
-TEST(MatmulPlan, of_a_weight_gradient_sums_the_bias_gradient_and_overwrites_it) {
-  Cpu cpu;
-  for (const auto& [input, output] : {std::pair{DType::f32, DType::f32}, std::pair{DType::bf16, DType::f32},
-                                      std::pair{DType::f64, DType::f64}})
-    for (const bool accumulate : {false, true})
-      for (const auto& [rows, in, out] : kExtents) {
-        const Values x(input, rows * in, 1), d_y(input, rows * out, 2);
-        Values d_weight(output, in * out, 3), expected = d_weight, sums(output, out, 4), expected_sums = sums;
-        LinearBackwardWeightArgs args{
-            x.tensor({rows, in}), d_y.tensor({rows, out}), expected.tensor({in, out}), {}, accumulate};
-        cpu.kernels().linear_backward_weight(cpu.stream(), args);
-        cpu.kernels().bias_gradient(cpu.stream(), {args.d_y, expected_sums.tensor({out}), false});
-        args.d_weight = d_weight.tensor({in, out});
-        const PlannedMatmul planned = plan_of(args, sums.tensor({out}));
-        EXPECT_FALSE(planned.plan.transpose_a);  // cuBLASLt's BGRADA wants that
-        run_column_major(planned.plan, planned.operands);
-        expect_near(d_weight, expected, output);
-        expect_near(sums, expected_sums, output);
-      }
-}
-
 TEST(MatmulPlan, is_fused_only_where_cublaslt_can) {
   MatmulPlan plan{.input = DType::bf16, .output = DType::bf16, .ld_d = 64};
   for (const Epilogue epilogue :
@@ -149,10 +128,6 @@ TEST(MatmulPlan, is_fused_only_where_cublaslt_can) {
   EXPECT_FALSE(
       can_fuse({.epilogue = Epilogue::bias, .input = DType::bf16, .output = DType::f32, .ld_d = 64}));
   EXPECT_FALSE(can_fuse({.epilogue = Epilogue::bias, .input = DType::f64, .output = DType::f64, .ld_d = 64}));
-  EXPECT_TRUE(can_fuse(
-      {.epilogue = Epilogue::bias_gradient, .input = DType::bf16, .output = DType::f32, .ld_d = 63}));
-  EXPECT_FALSE(
-      can_fuse({.epilogue = Epilogue::bias_gradient, .input = DType::f32, .output = DType::f32, .ld_d = 64}));
   EXPECT_FALSE(
       can_fuse({.epilogue = Epilogue::bias_gelu, .input = DType::f32, .output = DType::f32, .ld_d = 64}));
 }

@@ -122,99 +122,6 @@ TEST_F(CudaMatmulTest, overwrites_gelus_input_with_its_gradient_even_if_the_algo
   expect_near(pre, expected, DType::bf16);
 }
 
-// A weight gradient and its bias's on the fake, and what the CPU makes of them.
-class CudaMatmulBiasGradient : public CudaMatmulTest {
- protected:
-  struct Gradients {
-    Values weight, bias;
-  };
-  /// Whether it was fused. `with` gets what it left; with nothing enqueued, what there was.
-  bool run(CudaMatmul& matmul, DType dtype, bool accumulate, std::int64_t rows, std::int64_t in,
-           std::int64_t out, Gradients& actual, Gradients& expected) {
-    const Values x(dtype, rows * in, 1), d_y(dtype, rows * out, 2);
-    actual = {Values(accumulation_of(dtype), in * out, 3), Values(accumulation_of(dtype), out, 4)};
-    expected = actual;
-    LinearBackwardWeightArgs args{x.tensor({rows, in}), d_y.tensor({rows, out}),
-                                  expected.weight.tensor({in, out}), expected.bias.tensor({out}), accumulate};
-    cpu().linear_backward_weight(cpu_stream(), args);
-    args.d_weight = actual.weight.tensor({in, out});
-    args.d_bias = actual.bias.tensor({out});
-    return matmul.linear_backward_weight(nullptr, args, workspace_);
-  }
-};
-
-TEST_F(CudaMatmulBiasGradient, comes_with_bf16_weight_gradients_and_adds_or_overwrites_as_they_do) {
-  for (const bool accumulate : {false, true})
-    for (const auto& [rows, in, out] :
-         {std::tuple{16, 8, 24}, std::tuple{7, 5, 3}, std::tuple{1, 1, 1}, std::tuple{33, 12, 17}}) {
-      Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-      ASSERT_TRUE(run(matmul_, DType::bf16, accumulate, rows, in, out, actual, expected));
-      expect_near(actual.weight, expected.weight, DType::f32);
-      expect_near(actual.bias, expected.bias, DType::f32);
-    }
-}
-
-TEST_F(CudaMatmulBiasGradient, is_left_to_the_caller_in_other_types_and_where_nobody_wants_it) {
-  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-  for (const DType dtype : {DType::f32, DType::f64})
-    EXPECT_FALSE(run(matmul_, dtype, true, 16, 8, 24, actual, expected));
-  const Values x(DType::bf16, 64, 1);
-  Values d_weight(DType::f32, 64, 2);
-  EXPECT_FALSE(matmul_.linear_backward_weight(
-      nullptr, {x.tensor({8, 8}), x.tensor({8, 8}), d_weight.tensor({8, 8}), {}, false}, workspace_));
-  EXPECT_FALSE(matmul_.linear_backward_weight(nullptr,
-                                              {x.tensor({0, 8}), x.tensor({0, 8}), d_weight.tensor({8, 8}),
-                                               d_weight.tensor({64}).part(0, {8}), false},
-                                              workspace_));
-  EXPECT_EQ(library().products, 0);
-}
-
-TEST_F(CudaMatmulBiasGradient, is_left_to_the_caller_where_it_would_take_kernels_of_another_kind) {
-  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-  library().algorithms = {{.kind = 90}, {.kind = 80}, {.kind = 90}};
-  library().first_with_bias_gradient = 1;
-  EXPECT_TRUE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
-  EXPECT_EQ(library().last_algorithm, 2);
-  library().algorithms.pop_back();
-  Choices none(true);
-  CudaMatmul other(none);
-  EXPECT_FALSE(run(other, DType::bf16, true, 16, 8, 24, actual, expected));
-}
-
-TEST_F(CudaMatmulBiasGradient, that_is_not_the_same_again_is_not_taken) {
-  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-  library().algorithms = {{.sums_bias_by_chance = true}};
-  EXPECT_FALSE(run(matmul_, DType::bf16, false, 16, 8, 24, actual, expected));
-  const int products = library().products;
-  EXPECT_FALSE(run(matmul_, DType::bf16, false, 16, 8, 24, actual, expected));
-  EXPECT_EQ(library().products, products);  // decided once
-  EXPECT_EQ(library().pool_bytes, 0);
-}
-
-TEST_F(CudaMatmulBiasGradient, that_cannot_be_tried_is_left_to_the_caller) {
-  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-  library().captures = true;
-  EXPECT_FALSE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
-  library().captures = false;
-  EXPECT_TRUE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected)) << "not kept from the capture";
-  library().has_memory = false;
-  Choices none(true);
-  CudaMatmul other(none);
-  const int products = library().products;
-  EXPECT_FALSE(run(other, DType::bf16, true, 16, 8, 24, actual, expected));
-  EXPECT_EQ(library().products, products);
-}
-
-TEST_F(CudaMatmulBiasGradient, that_was_not_tried_before_choices_are_settled_is_left_to_the_caller) {
-  Gradients actual{Values(DType::f32, 1, 1), Values(DType::f32, 1, 1)}, expected = actual;
-  choices_.settle();
-  EXPECT_FALSE(run(matmul_, DType::bf16, true, 16, 8, 24, actual, expected));
-  Choices same(true);
-  same.take(choices_.text());
-  CudaMatmul later(same);
-  EXPECT_FALSE(run(later, DType::bf16, true, 16, 8, 24, actual, expected)) << "as the earlier run did";
-}
-
 TEST_F(CudaMatmulTest, says_which_product_has_no_algorithm) {
   library().algorithms = {};
   const Values x(DType::f32, 64, 1);
@@ -330,18 +237,6 @@ TEST_F(CudaMatmulSearch, plans_for_the_multiprocessors_that_are_not_lent) {
   choices_.lend_multiprocessors(-8);  // a link that was given up changes no bits
   algorithm_of(matmul_);
   EXPECT_EQ(library().multiprocessors, 116);
-}
-
-TEST_F(CudaMatmulSearch, compares_bias_gradients_too) {
-  library().algorithms = {
-      {.seconds = 3e-3}, {.seconds = 1e-3, .sums_bias_by_chance = true}, {.seconds = 2e-3}};
-  Values d_weight(DType::f32, kInner * kColumns, 4), d_bias(DType::f32, kColumns, 5);
-  EXPECT_TRUE(
-      matmul_.linear_backward_weight(nullptr,
-                                     {x_.tensor({kRows, kInner}), y_.tensor({kRows, kColumns}),
-                                      d_weight.tensor({kInner, kColumns}), d_bias.tensor({kColumns}), true},
-                                     workspace_));
-  EXPECT_EQ(library().last_algorithm, 2);
 }
 
 TEST_F(CudaMatmulSearch, finds_out_whether_gelus_gradient_may_overwrite_its_input) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tests/kernels/column_major.hpp"
 
@@ -94,16 +93,6 @@ double dot(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose_b,
   return a.elements.dtype == DType::f64 ? sum : static_cast<double>(sum_fp32);
 }
 
-/// The library wants A as it is stored. Overwrites: beta is the product's.
-void sum_bias_gradient(const Finish& f, const Matrix& a, bool transpose_a, double chance) {
-  EXPECT_FALSE(transpose_a);
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    float sum = 0;
-    for (std::int64_t l = 0; l < a.columns; ++l) sum += static_cast<float>(a.elements[i + l * a.ld]);
-    f.bias.set(i, static_cast<double>(sum) + chance);
-  }
-}
-
 }  // namespace
 }  // namespace tenax::kernels::cuda::test
 
@@ -124,22 +113,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   const FakeLibrary& library = FakeLibrary::instance();
   const auto epilogue = attribute_of<std::uint32_t>(operation, CUBLASLT_MATMUL_DESC_EPILOGUE);
   if (epilogue != CUBLASLT_EPILOGUE_DEFAULT && !library.has_epilogues) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const int first = epilogue == CUBLASLT_EPILOGUE_BGRADA ? library.first_with_bias_gradient : 0;
-  *returned = std::min(count, static_cast<int>(library.algorithms.size()) - first);
+  *returned = std::min(count, static_cast<int>(library.algorithms.size()));
   for (int i = 0; i < *returned; ++i) {
     results[i] = {};
-    results[i].algo.data[0] = static_cast<std::uint64_t>(first + i);
+    results[i].algo.data[0] = static_cast<std::uint64_t>(i);
   }
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algorithm,
-                                                    cublasLtMatmulAlgoConfigAttributes_t attribute,
-                                                    void* value, std::size_t bytes, std::size_t*) {
-  EXPECT_EQ(attribute, CUBLASLT_ALGO_CONFIG_ID);
-  const std::int32_t kind = FakeLibrary::instance().algorithms.at(algorithm->data[0]).kind;
-  EXPECT_EQ(bytes, sizeof kind);
-  std::memcpy(value, &kind, sizeof kind);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -175,8 +153,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
       if (scale_of(beta, fp64) != 0) sum += scale_of(beta, fp64) * c.elements[i + j * c.ld];
       finish(f, d, i, j, sum, how.reads_aux_after_writing);
     }
-  if (f.kind == CUBLASLT_EPILOGUE_BGRADA)
-    sum_bias_gradient(f, a, transpose_a, how.sums_bias_by_chance ? library.products : 0);
   for (std::int64_t place = columns * d.ld; place < d.columns * d.ld; ++place) d.elements.set(place, 0);
   library.multiprocessors = attribute_of<std::int32_t>(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   ++library.products;

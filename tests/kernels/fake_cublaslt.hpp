@@ -12,8 +12,6 @@ struct FakeAlgorithm {
   double seconds = 1e-3;
   bool sums_backwards = false;           ///< other bits
   bool reads_aux_after_writing = false;  ///< d_gelu in place goes wrong
-  int kind = 0;                          ///< of kernel
-  bool sums_bias_by_chance = false;      ///< bias gradients never come out the same
 };
 
 /// What the fake does, and saw. Thread rule: one thread, the test's. Products with more than a million multiplications
@@ -22,7 +20,6 @@ struct FakeLibrary {
   static FakeLibrary& instance();
 
   std::vector<FakeAlgorithm> algorithms{{}};
-  int first_with_bias_gradient = 0;  ///< those before it have none
   bool has_epilogues = true;
   bool has_memory = true;
   bool captures = false;
