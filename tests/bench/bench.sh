@@ -15,6 +15,9 @@ prepare_bench() {
   fi
   configure "$@"
   build_target tenax
+  make_random_tokens
+}
+make_random_tokens() {
   mkdir -p "$bench_work"
   local vocab
   for vocab in 256 8192 50257 50304; do
