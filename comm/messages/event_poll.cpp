@@ -1,6 +1,5 @@
 #include "comm/messages/event_poll.hpp"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -57,11 +56,6 @@ std::span<const int> EventPoll::wait(kernels::Deadline deadline) {
   std::uint64_t wakes = 0;
   if (was_woken_) static_cast<void>(!read(woken_.get(), &wakes, sizeof wakes));
   return std::span(ready_).first(count);
-}
-
-void EventPoll::gather(kernels::Deadline deadline) const {
-  pollfd woken{.fd = woken_.get(), .events = POLLIN, .revents = 0};
-  poll(&woken, 1, milliseconds_until(deadline));
 }
 
 void EventPoll::wake() noexcept {

@@ -14,8 +14,6 @@ namespace tenax::comm {
 /// Thread rule: one thread waits, any thread does the rest.
 class EventPoll {
  public:
-  static constexpr std::size_t kAtOnce = 64;  ///< as many as wait() finds at most
-
   /// Throws Error(link) where the kernel has no descriptor left for it.
   EventPoll();
 
@@ -28,13 +26,13 @@ class EventPoll {
   /// Those that are ready, some at a time; none when wake() was called or the deadline came first.
   /// Valid until the next call.
   std::span<const int> wait(kernels::Deadline deadline);
-  /// Lets sockets gather what comes, so that one wait() finds many ready; ends early when wake() is called.
-  void gather(kernels::Deadline deadline) const;
   /// Whether wake() had been called when the last wait() ended.
   bool was_woken() const { return was_woken_; }
   void wake() noexcept;
 
  private:
+  static constexpr std::size_t kAtOnce = 64;
+
   FileDescriptor epoll_, woken_;  // woken_: an eventfd
   std::array<int, kAtOnce> ready_{};
   bool was_woken_ = false;

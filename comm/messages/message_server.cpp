@@ -41,7 +41,6 @@ std::vector<ListeningSocket> listen_as(const MessageServerOptions& options) {
 
 MessageServer::MessageServer(MessageServerOptions options, MessageHandler& handler)
     : silence_s_(options.silence_s),
-      gather_s_(options.gather_s),
       handler_(handler),
       sockets_(listen_as(options)),
       handshakes_(
@@ -65,10 +64,7 @@ std::vector<std::string> MessageServer::addresses() const {
 
 void MessageServer::run() {
   while (!is_stopping_) {
-    gather();
-    const auto ready = poll_.wait(next_deadline());
-    is_hurried_ = ready.size() == EventPoll::kAtOnce;
-    for (const int descriptor : ready) advance(descriptor);
+    for (const int descriptor : poll_.wait(next_deadline())) advance(descriptor);
     handshakes_.drop_expired();
     if (listens_again_ && listens_again_->expired()) set_listening(true);
     tell_time();
@@ -78,16 +74,9 @@ void MessageServer::run() {
   carry_out_commands();
 }
 
-void MessageServer::gather() {
-  if (gather_s_ == 0 || is_hurried_) return;
-  if (!gathered_.expired()) poll_.gather(gathered_);
-  gathered_ = Deadline::after_s(gather_s_);
-}
-
 /// A descriptor that was closed meanwhile is none of these, or a new caller's, who has said nothing yet.
 void MessageServer::advance(int descriptor) {
   if (peers_.has(descriptor)) return peers_.advance(descriptor);
-  is_hurried_ = true;
   if (handshakes_.has(descriptor))
     return handshakes_.advance(descriptor,
                                [this](AuthenticatedSocket caller) { take_in(std::move(caller)); });

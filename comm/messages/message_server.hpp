@@ -20,9 +20,6 @@ struct MessageServerOptions {
   Identity identity = Identity::random();
   double silence_s = 5;             ///< a host that acknowledges nothing for so long is taken for dead
   std::size_t most_unproven = 256;  ///< descriptors of callers that have not proven themselves
-  /// Once in so long at most it looks at its peers, so that thousands of small messages cost little; more often where they say
-  /// more than one look finds, or somebody calls. What it is told to send does not wait. 0: messages are taken as they come.
-  double gather_s = 0;
 };
 
 /// One thread serves all, from construction to destruction. A caller proves that it knows the
@@ -60,7 +57,6 @@ class MessageServer {
     bool closes = false;
   };
   void run();
-  void gather();
   void advance(int descriptor);
   void accept_from(const ListeningSocket& listener);
   void take_in(AuthenticatedSocket caller);
@@ -70,12 +66,10 @@ class MessageServer {
   void tell_time();
   kernels::Deadline next_deadline();
 
-  double silence_s_, gather_s_;
+  double silence_s_;
   MessageHandler& handler_;
   std::vector<ListeningSocket> sockets_;
   EventPoll poll_;
-  kernels::Deadline gathered_ = kernels::Deadline::after_s(0);  // when the next look at the peers is due
-  bool is_hurried_ = false;  // there were callers to let in, or more peers than one look finds
   IncomingHandshakes handshakes_;
   MessagePeers peers_;
   std::optional<kernels::Deadline> listens_again_;  // while the process has no descriptor for anybody

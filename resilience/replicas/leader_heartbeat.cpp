@@ -9,20 +9,8 @@ namespace tenax::resilience {
 
 using kernels::steady_now_s;
 
-namespace {
-
-constexpr double kGather_s =
-    4e-3;  // little beside 100 ms between beats: 10 000 of them a second are read by forties
-
-comm::MessageServerOptions gathering(comm::MessageServerOptions options) {
-  options.gather_s = kGather_s;
-  return options;
-}
-
-}  // namespace
-
 LeaderHeartbeat::LeaderHeartbeat(comm::MessageServerOptions options, int ranks, FrozenEpoch& frozen)
-    : ranks_(ranks), frozen_(frozen), server_(gathering(std::move(options)), *this) {}
+    : ranks_(ranks), frozen_(frozen), server_(std::move(options), *this) {}
 
 bool LeaderHeartbeat::is_complete() const {
   const std::lock_guard lock(mutex_);

@@ -43,7 +43,7 @@ do_storm() {
   meets storm.change_ms "$(value_of change 'for a loss,')" join
   meets storm.off_paper_percent "$(awk -v seen="$(value_of storm 'effective time')" 'BEGIN { print seen > 80 ? seen - 80 : 80 - seen }')"
   say_and_keep heartbeat_bench
-  meets storm.heartbeats_percent "$(value_of 'one of each host' 'to the leader:')"
+  meets storm.heartbeats_percent "$(value_of 'the tree' 'to the leader:')"
 }
 
 build_all() {

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -74,24 +72,6 @@ TEST_F(MessageServers, carry_messages_of_the_most_length_both_ways) {
   const auto client = connect("long");
   expect_echo(*client, std::string(kMostMessageBytes - 4, 'x'));
   expect_echo(*client, "");
-}
-
-TEST_F(MessageServers, that_gather_for_an_hour_still_send_at_once_and_end_at_once) {
-  options.gather_s = 3600;
-  server.emplace(options, handler);
-  std::atomic<bool> hurries{true};
-  std::thread hurrying([&] {
-    while (hurries) {
-      server->run_at(Deadline::after_s(0));
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
-  const auto client = connect("client");
-  expect_echo(*client, "while it is hurried");
-  hurries = false;
-  hurrying.join();
-  server->send(handler.id_of("client"), "a word");
-  EXPECT_EQ(client->receive(soon()), "a word");
 }
 
 TEST_F(MessageServers, refuse_who_does_not_know_the_secret_with_one_error) {

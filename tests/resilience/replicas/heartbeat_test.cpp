@@ -79,6 +79,16 @@ TEST(HeartbeatTargets, are_the_leader_and_the_first_rank_of_each_other_host) {
   EXPECT_FALSE(beats_for_others({0, 0}, 0));
 }
 
+TEST(HeartbeatTargets, of_many_hosts_are_the_first_rank_of_each_thirty_second) {
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < 140; ++rank) hosts.push_back("host" + std::to_string(rank / 2));
+  const std::vector<int> targets = heartbeat_targets(hosts);
+  EXPECT_EQ(std::count(targets.begin(), targets.end(), 0), 2 + 31 + 2) << "own host, group, other groups";
+  EXPECT_EQ((std::vector{targets[63], targets[64], targets[65], targets[66], targets[67], targets[138]}),
+            (std::vector{62, 0, 64, 64, 66, 128}));
+  for (std::size_t rank = 1; rank < targets.size(); ++rank) EXPECT_LT(targets[rank], static_cast<int>(rank));
+}
+
 /// Rank 1 beats for rank 2.
 class HostHeartbeat : public Heartbeat {
  protected:
