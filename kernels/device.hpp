@@ -15,10 +15,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/deadline.hpp"
+#include "kernels/device_reading.hpp"
 #include "kernels/tensor.hpp"
 
 namespace tenax::kernels {
@@ -157,6 +159,9 @@ class Device {
   /// Optional: what tells one physical device of a host from another ("0000:3b:00.0"); empty where
   /// ranks cannot share one.
   virtual std::string bus_id() const { return {}; }
+  /// Optional: what it tells of itself at this moment; empty where it tells nothing. May take milliseconds, and the
+  /// first call much longer, so a step's thread does not call it. Never throws. Thread rule: any thread, one at a time.
+  virtual std::optional<DeviceReading> reading() { return std::nullopt; }
   /// Optional: lets streams copy to and from these whole pages as they do with pinned_host; another
   /// process may share them. Null where the device cannot: the caller then uses allocate(). When the
   /// registration is given up, `memory` is let go of as a Buffer's is.

@@ -24,6 +24,14 @@ void* SharedLibrary::function(const char* function) const {
                                ": install the one of this build, or set device.kind = \"cpu\"");
 }
 
+void* SharedLibrary::function_if_there(const char* function) const noexcept {
+  try {
+    return dlsym(handle(), function);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 LibraryVersion LibraryVersion::of_number(int number) {
   constexpr int kLeastOfNewWay = 10000;
   if (number >= kLeastOfNewWay) return {number / 10000, number / 100 % 100, number % 100};

@@ -20,6 +20,8 @@ class SharedLibrary {
   void load() const { static_cast<void>(handle()); }
   /// The address of a function. Throws Error(rank) where library or function are missing.
   void* function(const char* function) const;
+  /// Null where library or function are missing.
+  void* function_if_there(const char* function) const noexcept;
 
  private:
   void* handle() const;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/cuda_context.hpp"
@@ -13,6 +15,7 @@
 #include "kernels/cuda/cuda_memory.hpp"
 #include "kernels/cuda/cuda_stream.hpp"
 #include "kernels/cuda/driver_calls.hpp"
+#include "kernels/cuda/nvml.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
 #include "kernels/error.hpp"
 
@@ -49,6 +52,7 @@ class CudaDevice final : public Device {
   bool is_asynchronous() const override { return true; }
   bool can_capture() const override { return true; }
   std::string bus_id() const override { return bus_id_; }
+  std::optional<DeviceReading> reading() override { return monitor().read(); }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return allocate_memory(context_, bytes, kind);
   }
@@ -72,7 +76,11 @@ class CudaDevice final : public Device {
   }
   std::string choices() const override { return kernels_.choices().text(); }
   void choose_as(const std::string& choices) override { kernels_.choices().take(choices); }
-  std::vector<std::string> notes() const override { return kernels_.choices().notes(); }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = kernels_.choices().notes();
+    if (!monitor().note().empty()) notes.push_back(monitor().note());
+    return notes;
+  }
   void lend_multiprocessors(int count) override { kernels_.choices().lend_multiprocessors(count); }
   std::unique_ptr<Event> create_event() override { return std::make_unique<CudaEvent>(context_); }
   std::unique_ptr<Flag> create_flag() override { return std::make_unique<CudaFlag>(context_); }
@@ -81,6 +89,11 @@ class CudaDevice final : public Device {
   void pop_range() override { cuda::pop_range(); }
 
  private:
+  // Made when it is first asked for: only runs ask, and NVML takes its time to start.
+  const NvmlDevice& monitor() const {
+    std::call_once(has_monitor_, [this] { monitor_.emplace(nvml_library(), bus_id_); });
+    return *monitor_;
+  }
   void measure_memory(std::size_t reserve_bytes) {
     const std::size_t free_bytes = context_->free_bytes();
     memory_bytes_ = free_bytes - std::min(reserve_bytes, free_bytes / 2);
@@ -93,6 +106,8 @@ class CudaDevice final : public Device {
   bool deterministic_;
   CudaKernels kernels_;
   std::size_t memory_bytes_ = 0;
+  mutable std::once_flag has_monitor_;
+  mutable std::optional<NvmlDevice> monitor_;
 };
 
 }  // namespace

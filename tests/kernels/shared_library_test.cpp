@@ -25,6 +25,13 @@ TEST(SharedLibrary, finds_functions_of_a_library_that_is_there) {
   EXPECT_EQ(cosine(0), 1);
 }
 
+TEST(SharedLibrary, says_nothing_of_what_may_be_missing) {
+  EXPECT_NE(SharedLibrary("libm", "libm.so.6", "").function_if_there("cos"), nullptr);
+  EXPECT_EQ(SharedLibrary("libm", "libm.so.6", "").function_if_there("tenax_none"), nullptr);
+  EXPECT_EQ(SharedLibrary("none", "libtenax-none.so.1", "libtenax-none.so").function_if_there("cos"),
+            nullptr);
+}
+
 TEST(SharedLibrary, takes_the_file_of_the_build_where_the_system_knows_no_such_name) {
   const SharedLibrary library("libm", "libtenax-none.so.1", "libm.so.6");
   EXPECT_NE(library.function("cos"), nullptr);

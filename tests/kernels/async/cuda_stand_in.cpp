@@ -1,5 +1,5 @@
 // Linked in place of tenax_kernels_cuda: whole runs with device.kind = "cuda" on the stand-in.
-// TENAX_STAND_IN_JITTER_US, TENAX_STAND_IN_MEMORY_KIB: as in StandInOptions.
+// TENAX_STAND_IN_JITTER_US, TENAX_STAND_IN_MEMORY_KIB: as in StandInOptions. It always tells a clock and a temperature.
 #include <cstdlib>
 
 #include "kernels/cuda_device.hpp"
@@ -20,7 +20,9 @@ std::unique_ptr<Device> create_cuda_device(const CudaOptions& options) {
   return test::create_stand_in(
       {.jitter_us = setting("TENAX_STAND_IN_JITTER_US"),
        .seed = options.seed,
-       .memory_bytes = kKiB * static_cast<std::size_t>(setting("TENAX_STAND_IN_MEMORY_KIB"))});
+       .memory_bytes = kKiB * static_cast<std::size_t>(setting("TENAX_STAND_IN_MEMORY_KIB")),
+       .reading = DeviceReading{
+           .sm_clock_mhz = 1755, .max_sm_clock_mhz = 1980, .temperature_c = 61, .throttled_by = {}}});
 }
 
 }  // namespace tenax::kernels
