@@ -1,5 +1,7 @@
 #include "app/training/fail_slow_text.hpp"
 
+#include <utility>
+
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -10,6 +12,37 @@ using resilience::Component;
 using resilience::FailSlow;
 using resilience::Healed;
 using resilience::SlowCause;
+using resilience::Throttling;
+
+namespace {
+
+std::vector<std::string> names_of(const kernels::ThrottleSet& set) {
+  std::vector<std::string> names;
+  for (const kernels::Throttle reason : kernels::kThrottles)
+    if (set.has(reason)) names.emplace_back(kernels::name_of(reason));
+  return names;
+}
+
+void add_throttling(JsonObject& object, const Throttling& throttling) {
+  object.add("reason", "throttling");
+  if (throttling.clock_mhz > 0) object.add("clock_mhz", throttling.clock_mhz);
+  if (throttling.healthy_clock_mhz > 0) object.add("healthy_clock_mhz", throttling.healthy_clock_mhz);
+  if (throttling.temperature_c > 0) object.add("temperature_c", throttling.temperature_c);
+  object.add("throttled_by", names_of(throttling.by));
+}
+
+/// ", throttled: 1200 MHz, healthy 1755 MHz, 87 °C, hardware_thermal".
+std::string throttling_text(const Throttling& throttling) {
+  std::string text = ", throttled", separator = ": ";
+  const auto add = [&](const std::string& what) { text += std::exchange(separator, ", ") + what; };
+  if (throttling.clock_mhz > 0) add(format("%.0f MHz", throttling.clock_mhz));
+  if (throttling.healthy_clock_mhz > 0) add(format("healthy %.0f MHz", throttling.healthy_clock_mhz));
+  if (throttling.temperature_c > 0) add(format("%.0f °C", throttling.temperature_c));
+  for (const std::string& name : names_of(throttling.by)) add(name);
+  return text;
+}
+
+}  // namespace
 
 // A link along an axis of the grid has no coordinate on it.
 JsonObject FailSlowText::details(const Component& component) const {
@@ -30,7 +63,9 @@ JsonObject FailSlowText::details(const Component& component) const {
         .add("stage", at.pipeline)
         .add("data", at.data);
   }
-  return object.add("factor", component.factor).add("cause", resilience::name_of(component.cause));
+  object.add("factor", component.factor).add("cause", resilience::name_of(component.cause));
+  if (component.throttling) add_throttling(object, *component.throttling);
+  return object;
 }
 
 JsonObject FailSlowText::details(const FailSlow& found) const {
@@ -44,7 +79,9 @@ JsonObject FailSlowText::details(const FailSlow& found) const {
 }
 
 JsonObject FailSlowText::details(const Healed& healed) const {
-  return details(healed.component).add("slow_steps", healed.slow_steps);
+  Component component = healed.component;
+  component.throttling.reset();  // that was then
+  return details(component).add("slow_steps", healed.slow_steps);
 }
 
 std::vector<std::string> FailSlowText::hosts() const {
@@ -68,7 +105,8 @@ std::string FailSlowText::line(std::int64_t step, const FailSlow& found) const {
   for (const Component& component : found.components) {
     text +=
         separator + name_of(component) +
-        format(" is slow: %.3g times as long (%s)", component.factor, resilience::name_of(component.cause));
+        format(" is slow: %.3g times as long (%s", component.factor, resilience::name_of(component.cause)) +
+        (component.throttling ? throttling_text(*component.throttling) : "") + ")";
     separator = "; ";
   }
   return text;

@@ -1,10 +1,12 @@
 // Component: a rank or a link that is slow, and why.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "parallel/layout/process_grid.hpp"
+#include "resilience/diagnosis/throttling.hpp"
 
 namespace tenax::resilience {
 
@@ -29,6 +31,8 @@ struct Component {
   SlowCause cause = SlowCause::compute;
   double factor = 1;     ///< measured / healthy
   double healthy_s = 0;  ///< what the factor is of
+  /// Of a rank that computes slowly: its device is held back.
+  std::optional<Throttling> throttling = {};
 
   bool is_link() const { return kind == Kind::link; }
   /// Whether it is the same part, however slow and why.

@@ -8,6 +8,13 @@ namespace {
 // A change is told at most some tens of iterations after it began.
 constexpr std::size_t kMostEntries = 160, kMostHealthy = 64;
 
+// A figure that is not measured in every iteration counts where it was.
+bool is_measured(double RankFigures::*figure, const RankFigures& figures) {
+  if (figure == &RankFigures::activations_s || figure == &RankFigures::gradients_s)
+    return figures.*figure > 0;
+  return std::ranges::find(kReadingFigures, figure) == kReadingFigures.end() || figures.has_reading > 0;
+}
+
 }  // namespace
 
 void FigureHistory::add(std::int64_t iteration, const RankFigures& figures) {
@@ -34,9 +41,8 @@ RankFigures FigureHistory::medians(const std::vector<const RankFigures*>& of) {
   std::vector<double> values;
   for (double RankFigures::*const figure : kRankFigures) {
     values.clear();
-    const bool is_delay = figure == &RankFigures::activations_s || figure == &RankFigures::gradients_s;
     for (const RankFigures* figures : of)
-      if (!is_delay || figures->*figure > 0) values.push_back(figures->*figure);
+      if (is_measured(figure, *figures)) values.push_back(figures->*figure);
     if (values.empty()) continue;
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());

@@ -141,6 +141,11 @@ void Inquiry::conclude(std::int64_t iteration, std::vector<Component> found, boo
   tell(iteration, std::move(all), now_s);
 }
 
+void Inquiry::explain(Component& component) const {
+  if (component.is_link() || component.cause != SlowCause::compute) return;
+  component.throttling = find_throttling(reports_[static_cast<std::size_t>(component.rank)]);
+}
+
 void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   if (is_second_look_ && found.components.empty()) return onset_.reset();
   if (!found.components.empty()) found.cause = cause_of(found.components);
@@ -148,6 +153,7 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   found.healthy_iteration_s = healthy_s_;
   for (const Iteration& each : iterations_)
     if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
+  for (Component& component : found.components) explain(component);
   for (const Component& component : found.components)
     open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_);
   events_.emplace_back(std::move(found));

@@ -95,6 +95,7 @@ class Inquiry {
   void call_off(double now_s);
   void profile(std::int64_t iteration, double now_s);
   void tell_healed(std::vector<Healed> healed);
+  void explain(Component& component) const;
   void tell(std::int64_t iteration, FailSlow found, double now_s);
   bool has_paid() const;
   bool needs_validation() const;

@@ -7,7 +7,7 @@
 
 namespace tenax::resilience {
 
-/// Seconds of one iteration; 0 where the rank has no such part.
+/// Of one iteration, mostly seconds; 0 where the rank has no such part.
 struct RankFigures {
   double compute_s = 0;  ///< in passes, without the collectives of the tensor group that they wait for
   /// In collectives of the tensor group and of the data group: from when this rank was ready until
@@ -20,6 +20,10 @@ struct RankFigures {
   /// That a thread of the rank was ready to run, but the processor was others': of the thread that
   /// had to wait longest. 0 where the processor does not compute.
   double preempted_s = 0;
+  /// What the device told of itself (kernels::DeviceReading); `has_reading` is 1 where it told anything,
+  /// and a median is over those iterations. A reason is 1 where the device was throttled for it.
+  double has_reading = 0, sm_clock_mhz = 0, temperature_c = 0;
+  double software_thermal = 0, hardware_thermal = 0, power_cap = 0, hardware_slowdown = 0, power_brake = 0;
 
   bool operator==(const RankFigures&) const = default;
 };
@@ -31,10 +35,17 @@ struct RankReport {
 };
 
 /// All of RankFigures, in one order.
-inline constexpr std::array kRankFigures = {&RankFigures::compute_s,   &RankFigures::tensor_s,
-                                            &RankFigures::data_s,      &RankFigures::tensor_bytes,
-                                            &RankFigures::data_bytes,  &RankFigures::activations_s,
-                                            &RankFigures::gradients_s, &RankFigures::preempted_s};
+inline constexpr std::array kRankFigures = {
+    &RankFigures::compute_s,        &RankFigures::tensor_s,      &RankFigures::data_s,
+    &RankFigures::tensor_bytes,     &RankFigures::data_bytes,    &RankFigures::activations_s,
+    &RankFigures::gradients_s,      &RankFigures::preempted_s,   &RankFigures::has_reading,
+    &RankFigures::sm_clock_mhz,     &RankFigures::temperature_c, &RankFigures::software_thermal,
+    &RankFigures::hardware_thermal, &RankFigures::power_cap,     &RankFigures::hardware_slowdown,
+    &RankFigures::power_brake};
+static_assert(sizeof(RankFigures) == kRankFigures.size() * sizeof(double));
+
+/// Those of the device's readings, `has_reading` among them.
+inline constexpr auto kReadingFigures = std::span(kRankFigures).last<8>();
 
 /// Some message's delay has not been measured since the slowdown began, which was before.
 inline bool lacks_delays(const RankReport& report) {

@@ -47,9 +47,28 @@ TEST(FigureHistory, nothing_measured_is_zero) {
   EXPECT_EQ(history.report(6).now.compute_s, 0);
 }
 
+TEST(FigureHistory, a_device_that_told_nothing_in_an_iteration_does_not_count_there) {
+  FigureHistory history;
+  add(history, 0, 5, 2);
+  for (const double temperature_c : {70, 71, 72})
+    history.add(static_cast<std::int64_t>(temperature_c), {.compute_s = 2,
+                                                           .has_reading = 1,
+                                                           .sm_clock_mhz = 1700,
+                                                           .temperature_c = temperature_c,
+                                                           .power_cap = 1});
+  history.add(80, {.compute_s = 2, .has_reading = 1, .power_cap = 0});
+  const RankFigures now = history.report(0).now;
+  EXPECT_EQ(now.compute_s, 2);
+  EXPECT_EQ(now.has_reading, 1);
+  EXPECT_EQ(now.sm_clock_mhz, 1700);
+  EXPECT_EQ(now.temperature_c, 71);
+  EXPECT_EQ(now.power_cap, 1);
+  EXPECT_EQ(now.hardware_thermal, 0);
+}
+
 TEST(RankReport, rides_on_a_vote_as_numbers) {
-  RankReport report{.now = {.compute_s = 1, .tensor_bytes = 3, .preempted_s = 0.125},
-                    .healthy = {.data_s = 2, .gradients_s = 5}};
+  RankReport report{.now = {.compute_s = 1, .tensor_bytes = 3, .preempted_s = 0.125, .sm_clock_mhz = 1200},
+                    .healthy = {.data_s = 2, .gradients_s = 5, .power_brake = 1}};
   std::array<double, kReportNumbers> numbers{};
   write_report(report, numbers);
   EXPECT_EQ(read_report(numbers), report);

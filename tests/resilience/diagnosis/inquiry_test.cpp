@@ -97,6 +97,28 @@ TEST_F(InquiryOfFour, tells_a_slow_rank_after_two_reports_and_follows_it_until_i
   EXPECT_FALSE(inquiry->order().wants_reports);
 }
 
+TEST_F(InquiryOfFour, says_of_a_rank_that_computes_slowly_whether_its_device_is_held_back) {
+  for (RankReport& report : reports) {
+    add_reading(report.healthy, {.sm_clock_mhz = 1755, .temperature_c = 60, .throttled_by = {}});
+    add_reading(report.now, {.sm_clock_mhz = 1755, .temperature_c = 60, .throttled_by = {}});
+  }
+  add_reading(reports[2].now, {.sm_clock_mhz = 1100, .temperature_c = 88, .throttled_by = {}});
+  const auto find = [this](int rank) {
+    steps(30, kHealthy_s);
+    slow_down(rank, 1.6);
+    step(kSlow_s, onset());
+    steps(3, kSlow_s);
+    return told(events.size() - 1).components.at(0);
+  };
+  const Component hot = find(2);
+  EXPECT_EQ(hot.cause, SlowCause::compute);
+  ASSERT_TRUE(hot.throttling);
+  EXPECT_EQ(hot.throttling->clock_mhz, 1100);
+  const Component other = find(1);
+  EXPECT_EQ(other.rank, 1);
+  EXPECT_FALSE(other.throttling);
+}
+
 TEST_F(InquiryOfFour, a_group_is_validated_once_the_loss_has_paid_for_it) {
   validation_s = 0.49;
   steps(30, kHealthy_s);
