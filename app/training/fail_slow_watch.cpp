@@ -6,6 +6,7 @@
 
 #include "io/json.hpp"
 #include "kernels/deadline.hpp"
+#include "resilience/diagnosis/throttling.hpp"
 #include "resilience/diagnosis/transfer_figures.hpp"
 
 namespace tenax::app {
@@ -158,6 +159,7 @@ void FailSlowWatch::remember(std::int64_t number, const Step& step) {
   resilience::RankFigures figures = per_even_share(figures_.take(), step.load);
   figures.activations_s = step.delays.activations_s;
   figures.gradients_s = step.delays.gradients_s;
+  if (step.reading) resilience::add_reading(figures, *step.reading);
   history_.add(number, figures);
 }
 

@@ -68,6 +68,7 @@ class FailSlowWatch {
     bool is_observed = true;  ///< false: nobody was told of its passes
     double load = 1;          ///< what this rank's pipeline computed, relative to an even share
     resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last
+    std::optional<kernels::DeviceReading> reading = {};  ///< what this rank's device told meanwhile
   };
   /// The step has ended.
   void finish(const io::TrainingMetrics& metrics, const Step& step);

@@ -1,8 +1,8 @@
 // trace.json, in Chrome's trace event format: a process a rank, its thread 0 the passes ("X" slices) and the optimizer, further
 // threads what the rank did beside them, its collectives and its transfers. Slices of one thread may not overlap, so those that
 // do are dealt out over threads. Names are those of the NVTX ranges. A message is one flow, from the pass that made it ("s") to the pass that used it ("f"), each bound to the slice
-// around its time stamp. `process_name` also holds the rank's coordinates and planned
-// order, for io/trace_file; viewers pass over them.
+// around its time stamp. Clock and temperature of a rank's device, where it tells them, are counters ("C"), read once in the step.
+// `process_name` also holds the rank's coordinates and planned order, for io/trace_file; viewers pass over them.
 #include "app/training/profile.hpp"
 
 #include <algorithm>
@@ -27,11 +27,15 @@ struct Slice {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
+std::int64_t nanoseconds(double seconds) {
+  constexpr double kNanoseconds = 1e9;
+  return std::llround(seconds * kNanoseconds);
+}
+
 template <class Record>
 Slice slice_of(const Record& record) {
-  constexpr double kNanoseconds = 1e9;
-  const std::int64_t begin = std::llround(record.begin_s * kNanoseconds);
-  return {begin, std::max(begin + 1, std::int64_t{std::llround(record.end_s * kNanoseconds)})};
+  const std::int64_t begin = nanoseconds(record.begin_s);
+  return {begin, std::max(begin + 1, nanoseconds(record.end_s))};
 }
 
 std::string microseconds(std::int64_t ns) {
@@ -74,6 +78,12 @@ class EventText {
                static_cast<long long>(message_id(t, c_)), leaves ? R"("ph":"s")" : R"("ph":"f","bp":"e")",
                rank_) +
         microseconds(leaves ? pass.end_ns - 1 : pass.begin_ns) + "}");
+  }
+  /// Nothing where the device does not tell it.
+  void counter(const char* name, const char* unit, double time_s, double value) {
+    if (value <= 0) return;
+    add(format(R"({"name":"%s","cat":"device","ph":"C","pid":%d,"tid":0,"ts":)", name, rank_) +
+        microseconds(nanoseconds(time_s)) + format(R"(,"args":{"%s":%.0f}})", unit, value));
   }
   const std::string& text() const { return text_; }
 
@@ -151,6 +161,19 @@ std::string label_of(const resilience::PassMeasurement& times) {
                 times.backward_input_s * kMsPerSecond, times.backward_weight_s * kMsPerSecond);
 }
 
+/// ", SM clock 1755 of 1980 MHz, 61 °C, power_cap"; nothing of a device that tells nothing.
+std::string label_of(const std::optional<TimedReading>& told) {
+  if (!told) return "";
+  const kernels::DeviceReading& reading = told->reading;
+  std::string label;
+  if (reading.sm_clock_mhz > 0)
+    label += format(", SM clock %.0f of %.0f MHz", reading.sm_clock_mhz, reading.max_sm_clock_mhz);
+  if (reading.temperature_c > 0) label += format(", %.0f °C", reading.temperature_c);
+  for (const kernels::Throttle reason : kernels::kThrottles)
+    if (reading.throttled_by.has(reason)) label += std::string(", ") + kernels::name_of(reason);
+  return label;
+}
+
 std::vector<PhaseRecord> phases_at(PhaseRecord::Where where, const std::vector<PhaseRecord>& phases) {
   std::vector<PhaseRecord> found;
   std::copy_if(phases.begin(), phases.end(), std::back_inserter(found),
@@ -168,7 +191,12 @@ std::string StepProfile::trace_events(int rank, const GridCoordinates& c) const 
                   format(R"("name":"%s","stage":%d,"data":%d,"tensor":%d,"planned":"%s")", label.c_str(),
                          c.pipeline, c.data, c.tensor, row_text(planned_).c_str()));
   events.metadata("process_sort_index", 0, format(R"("sort_index":%d)", rank));
-  events.metadata("process_labels", 0, format(R"("labels":"%s")", label_of(pass_times_).c_str()));
+  events.metadata("process_labels", 0,
+                  format(R"("labels":"%s")", (label_of(pass_times_) + label_of(reading_)).c_str()));
+  if (reading_) {
+    events.counter("SM clock", "MHz", reading_->time_s, reading_->reading.sm_clock_mhz);
+    events.counter("temperature", "°C", reading_->time_s, reading_->reading.temperature_c);
+  }
   events.metadata("thread_name", 0, R"("name":"passes, optimizer")");
   const auto write_phase = [&](const PhaseRecord& phase, const Slice& slice, int thread) {
     events.slice(phase.name, "phase", thread, slice, "");

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/training/device_readings.hpp"
 #include "comm/control_group.hpp"
 #include "parallel/execution/step_observer.hpp"
 #include "parallel/layout/process_grid.hpp"
@@ -24,6 +26,8 @@ class StepProfile : public parallel::StepObserver {
   void on_phase(const parallel::PhaseRecord& record) override { phases_.push_back(record); }
   /// What this rank's passes took, for the label of its row.
   void set_pass_times(const resilience::PassMeasurement& times) { pass_times_ = times; }
+  /// What its device told of itself: counters, and in the label.
+  void set_reading(const TimedReading& reading) { reading_ = reading; }
 
   /// This rank's events, comma-separated Chrome trace objects: a track of passes and the optimizer,
   /// below it one of what the training thread did beside them, then collectives and messages on as
@@ -38,6 +42,7 @@ class StepProfile : public parallel::StepObserver {
   std::vector<comm::CollectiveRecord> collectives_;
   std::vector<parallel::PhaseRecord> phases_;
   resilience::PassMeasurement pass_times_;
+  std::optional<TimedReading> reading_;
 };
 
 /// Collective: rank 0 writes `file` (complete or not at all) from all ranks' profiles of `step`.

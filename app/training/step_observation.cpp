@@ -3,8 +3,9 @@
 namespace tenax::app {
 
 StepObservation::StepObservation(const io::Deck& deck, parallel::Replica& replica,
-                                 resilience::PipelineAdaptation* adaptation, std::int64_t first_step)
-    : deck_(deck), replica_(replica), adaptation_(adaptation), first_step_(first_step) {
+                                 resilience::PipelineAdaptation* adaptation, kernels::Device& device,
+                                 std::int64_t first_step)
+    : deck_(deck), replica_(replica), adaptation_(adaptation), first_step_(first_step), readings_(device) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   follow_swap();
@@ -34,6 +35,11 @@ void StepObservation::take_pass_times() {
   if (is_observed_) last_pass_times_ = pass_times_.take();
 }
 
+std::optional<kernels::DeviceReading> StepObservation::take_reading() {
+  const std::optional<TimedReading> taken = readings_.take();
+  return taken ? std::optional(taken->reading) : std::nullopt;
+}
+
 bool StepObservation::must_trace(std::int64_t step) const {
   constexpr std::int64_t kTenth = 9;
   const std::int64_t interval = deck_.run.profile_interval;
@@ -46,6 +52,7 @@ void StepObservation::write_trace(const std::filesystem::path& directory, std::i
   replica_.report(&profile_, true);
   StepProfile profile = profile_;
   profile.set_pass_times(last_pass_times_);
+  if (const auto last = readings_.last()) profile.set_reading(*last);
   if (writing_since_s)
     profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s,
                       kernels::steady_now_s()});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/training/device_readings.hpp"
 #include "app/training/profile.hpp"
 #include "io/deck/deck.hpp"
 #include "parallel/execution/step_observer.hpp"
@@ -18,7 +19,8 @@ namespace tenax::app {
 class StepObservation {
  public:
   StepObservation(const io::Deck& deck, parallel::Replica& replica,
-                  resilience::PipelineAdaptation* adaptation, std::int64_t first_step);
+                  resilience::PipelineAdaptation* adaptation, kernels::Device& device,
+                  std::int64_t first_step);
   /// Of all steps from now on. It must outlive this.
   void add(parallel::StepObserver& observer) { observers_.add(observer); }
   /// After a swap of ranks, with which the adaptation has begun anew.
@@ -32,6 +34,9 @@ class StepObservation {
   parallel::ScheduleObserver* passes(bool is_usual);
   /// Once the step's passes have been told.
   void take_pass_times();
+  /// The step's passes have been launched: its device is to tell of itself meanwhile, and what it told since.
+  void read_device() { readings_.ask(); }
+  std::optional<kernels::DeviceReading> take_reading();
   /// Tells what is complete by now; with `waits`, all that was launched.
   void report(bool waits) { replica_.report(&observers_, waits); }
 
@@ -58,6 +63,7 @@ class StepObservation {
   parallel::StepObservers observers_;
   parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
   bool is_observed_ = true;
+  DeviceReadings readings_;
 };
 
 }  // namespace tenax::app

@@ -44,7 +44,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                 .machine_flop_per_second = parts.machine_flop_per_second,
                 .judges_times = parts.judges_times},
                first_step),
-      observation_(parts.deck, parts.replica, parts.adaptation, first_step),
+      observation_(parts.deck, parts.replica, parts.adaptation, parts.device, first_step),
       checkpoints_(parts.deck, parts.checkpoints, records_.run(), parts.console, observation_.profile()),
       batches_(parts.deck, parts.replica, parts.training, parts.validation),
       validation_(parts.deck, parts.replica, batches_, observation_),
@@ -230,6 +230,7 @@ parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
   parts_.replica.passes(batch, rule, observation_.passes(peers_.is_usual()));
+  observation_.read_device();
 }
 
 void TrainingLoop::sum_over_replicas() {
@@ -314,6 +315,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   records_.training(metrics, vote.finite);
   watched.is_observed = observation_.is_observed();
   watched.load = batches_.load();
+  watched.reading = observation_.take_reading();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);
   mitigator_.finish(metrics);

@@ -33,7 +33,7 @@ Track track_of(const json& event) { return {event.at("pid").get<long>(), event.a
 class Trace {
  public:
   void add(const json& event) {
-    static const std::set<std::string> phases = {"M", "X", "s", "f"};
+    static const std::set<std::string> phases = {"M", "X", "s", "f", "C"};
     const std::string phase = event.at("ph");
     require(phases.contains(phase), "an unknown phase", event);
     require(event.at("name").is_string() && event.at("pid").is_number_integer() &&
@@ -41,6 +41,7 @@ class Trace {
             "an event without name, process or thread", event);
     if (phase == "M") return metadata(event);
     require(event.at("ts").get<double>() >= 0 && event.at("cat").is_string(), "no time or category", event);
+    if (phase == "C") return counter(event);
     phase == "X" ? slice(event) : flow(event, phase == "s");
   }
 
@@ -64,6 +65,11 @@ class Trace {
     require(names.contains(event.at("name").get<std::string>()) && event.at("args").is_object(),
             "unknown metadata", event);
     if (event.at("name") == "process_name") named_.insert(event.at("pid").get<long>());
+  }
+
+  static void counter(const json& event) {
+    for (const json& value : event.at("args"))
+      require(value.is_number(), "a counter that counts nothing", event);
   }
 
   void slice(const json& event) {

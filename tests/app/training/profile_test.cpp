@@ -115,6 +115,29 @@ TEST(Profile, labels_a_rank_with_what_its_passes_took) {
     }
 }
 
+TEST(Profile, shows_clock_and_temperature_of_a_device_that_tells_them) {
+  StepProfile profile;
+  const auto counters = [&] {
+    std::map<std::string, json> found;
+    for (const json& event : json::parse("[" + profile.trace_events(3, {}) + "]"))
+      if (event["ph"] == "C") found[event["name"]] = event;
+    return found;
+  };
+  EXPECT_TRUE(counters().empty());
+  kernels::DeviceReading reading{
+      .sm_clock_mhz = 1755, .max_sm_clock_mhz = 1980, .temperature_c = 61, .throttled_by = {}};
+  reading.throttled_by.add(kernels::Throttle::power_cap);
+  profile.set_reading({.time_s = 1000.25, .reading = reading});
+  const auto found = counters();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found.at("SM clock")["args"], (json{{"MHz", 1755}}));
+  EXPECT_EQ(found.at("temperature")["args"], (json{{"°C", 61}}));
+  EXPECT_EQ(found.at("SM clock")["pid"], 3);
+  EXPECT_EQ(found.at("SM clock")["ts"], 1000.25e6);
+  EXPECT_NE(profile.trace_events(3, {}).find("W 0 ms, SM clock 1755 of 1980 MHz, 61 °C, power_cap"),
+            std::string::npos);
+}
+
 TEST(Profile, holds_the_planned_order) {
   EXPECT_EQ(events_of_two_ranks().front()["args"]["planned"], "F0 F1 B0");
 }

@@ -93,6 +93,7 @@ TEST(TraceFile, times_begin_with_the_first_event_of_all_ranks) {
         {"name":"process_name","ph":"M","pid":1,"tid":0,"args":{"name":"rank 1","stage":1,"data":0,"tensor":0,"planned":"F0 B0"}},
         {"name":"B0","cat":"B","ph":"X","pid":1,"tid":0,"ts":130.5,"dur":4,"args":{"microbatch":0}},
         {"name":"F0","cat":"F","ph":"X","pid":1,"tid":0,"ts":120,"dur":2,"args":{"microbatch":0}},
+        {"name":"SM clock","cat":"device","ph":"C","pid":1,"tid":0,"ts":90,"args":{"MHz":1755}},
         {"name":"message","cat":"message","ph":"s","pid":1,"tid":0,"ts":121,"id":3},
         {"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"rank 0","stage":0,"data":0,"tensor":0}},
         {"name":"F0","cat":"F","ph":"X","pid":0,"tid":0,"ts":100,"dur":3.5,"args":{"microbatch":0}}]})"));
