@@ -252,7 +252,7 @@ find_batch() {
   tail -n 5 "$bench_work/run.log" >&2
   die "no micro-batch of $1 trains (above: the end of the last try)"
 }
-steps_of() { case $1 in gpt2-1.5b) echo 6 ;; *) echo 8 ;; esac; }
+steps_of() { case $1 in gpt2-1.5b) echo 4 ;; *) echo 6 ;; esac; }
 start_s() { case $1 in gpt2-1.5b) echo 50 ;; *) echo 25 ;; esac; }
 gpu_options() {  # SIZE BATCH
   echo "parallel.tensor_parallel_size=1 model.compute_dtype=bf16 device.kind=cuda batch.global_batch_size=$(sequences_of "$1")" \
