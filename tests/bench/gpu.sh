@@ -271,7 +271,7 @@ tenax_part() {  # SIZE BATCH SETTING
 # One rate, with the micro-batch of tenax, or the next smaller one that fits: that is looked for once, as each try compiles.
 pytorch_part() {  # SIZE BATCH
   local batches=$bench_work/$1.pytorch-batch
-  [ -s "$batches" ] || for batch in $(batches_of "$1"); do [ "$batch" -gt "$2" ] || echo "$batch"; done | paste -sd , >"$batches"
+  [ -s "$batches" ] || batches_of "$1" | tr ' ' '\n' | awk -v most="$2" '$1 <= most' | paste -sd , >"$batches"
   "$python" -W ignore "$bench_folder/pytorch_gpt.py" --size "$1" --dtype bf16 --device cuda --compile --seconds "$seconds" \
     --sequences "$(sequences_of "$1")" --batch "$(cat "$batches")" >"$bench_work/pytorch.json" || return 1
   sed -n 's/.*"batch": *\([0-9]*\).*/\1/p' "$bench_work/pytorch.json" | grep . >"$batches"
