@@ -25,6 +25,7 @@ CudaKernels::CudaKernels(const CudaOptions& options)
       matmul_(choices_),
       attention_(choices_),
       rounding_{options.stochastic_rounding, options.seed} {
+  load_copy_kernels();
   cudaDeviceProp properties;
   TENAX_CUDA_CHECK(cudaGetDeviceProperties(&properties, options.index));
   choices_.set_multiprocessors(properties.multiProcessorCount);

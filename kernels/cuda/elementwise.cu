@@ -33,6 +33,17 @@ void copy_words(cudaStream_t stream, const Tensor& source, const Tensor& destina
 
 }  // namespace
 
+void load_copy_kernels() {
+  const auto load = [](const auto* kernel) {
+    cudaFuncAttributes attributes;
+    TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
+  };
+  load(elementwise_kernel<kWidth, Copy<std::uint16_t>>);
+  load(elementwise_kernel<1, Copy<std::uint16_t>>);
+  load(elementwise_kernel<kWidth, Copy<std::uint32_t>>);
+  load(elementwise_kernel<1, Copy<std::uint32_t>>);
+}
+
 void zero(cudaStream_t stream, Tensor destination) {
   if (destination.size() == 0) return;
   TENAX_CUDA_CHECK(cudaMemsetAsync(destination.data, 0, destination.bytes(), stream));
