@@ -1,5 +1,5 @@
 // Linked in place of tenax_kernels_cuda: whole runs with device.kind = "cuda" on the stand-in.
-// TENAX_STAND_IN_JITTER_US, TENAX_STAND_IN_MEMORY_KIB: as in StandInOptions. TENAX_STAND_IN_HOT_AFTER_S: it gets hot so much later. It always tells a clock and a temperature.
+// TENAX_STAND_IN_JITTER_US, TENAX_STAND_IN_MEMORY_KIB: as in StandInOptions. It always tells a clock and a temperature.
 #include <cstdlib>
 
 #include "kernels/cuda_device.hpp"
@@ -17,15 +17,12 @@ std::unique_ptr<Device> create_cuda_device(const CudaOptions& options) {
     const char* const text = std::getenv(name);
     return text ? std::atoi(text) : 0;
   };
-  const int hot_after_s = setting("TENAX_STAND_IN_HOT_AFTER_S");
   return test::create_stand_in(
       {.jitter_us = setting("TENAX_STAND_IN_JITTER_US"),
        .seed = options.seed,
        .memory_bytes = kKiB * static_cast<std::size_t>(setting("TENAX_STAND_IN_MEMORY_KIB")),
-       .reading =
-           DeviceReading{
-               .sm_clock_mhz = 1755, .max_sm_clock_mhz = 1980, .temperature_c = 61, .throttled_by = {}},
-       .hot_at_s = hot_after_s > 0 ? steady_now_s() + hot_after_s : 0});
+       .reading = DeviceReading{
+           .sm_clock_mhz = 1755, .max_sm_clock_mhz = 1980, .temperature_c = 61, .throttled_by = {}}});
 }
 
 }  // namespace tenax::kernels

@@ -22,13 +22,7 @@ class StandIn final : public Device {
   bool is_asynchronous() const override { return true; }
   bool can_capture() const override { return true; }
   std::string bus_id() const override { return "0000:00:00.0"; }
-  std::optional<DeviceReading> reading() override {
-    std::optional<DeviceReading> reading = options_.reading;
-    if (!reading || !is_hot(options_)) return reading;
-    reading->sm_clock_mhz /= 2;
-    reading->throttled_by.add(Throttle::hardware_thermal);
-    return reading;
-  }
+  std::optional<DeviceReading> reading() override { return options_.reading; }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return kind == MemoryKind::pinned_host ? memory_.allocate_pinned(bytes) : memory_.allocate(bytes);
   }

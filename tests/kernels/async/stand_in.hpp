@@ -34,14 +34,7 @@ struct StandInOptions {
   bool exports = false;                       ///< whether export_memory() works
   StandInUse* use = nullptr;                  ///< where memory is counted; outlives the device
   std::optional<DeviceReading> reading = {};  ///< what it tells of itself
-  double hot_at_s =
-      0;  ///< > 0: from then on (steady clock) operations take a millisecond more, and the reading says so
 };
-
-/// It is slow, and tells a low clock for being too hot.
-inline bool is_hot(const StandInOptions& options) {
-  return options.hot_at_s > 0 && steady_now_s() >= options.hot_at_s;
-}
 
 /// kind() is cuda; all its ranks say to share one GPU.
 std::unique_ptr<Device> create_stand_in(const StandInOptions& options = {});

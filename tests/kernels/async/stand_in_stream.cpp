@@ -53,7 +53,7 @@ double StandInEvent::time_s() const { return mark_->time_s.load(std::memory_orde
 
 StreamQueue::StreamQueue(Device& cpu, const StandInOptions& options)
     : inner_(cpu.create_stream()),
-      options_(options),
+      jitter_us_(options.jitter_us),
       random_(options.seed),
       head_(new Node),
       tail_(head_),
@@ -105,10 +105,9 @@ void StreamQueue::run() {
 
 void StreamQueue::perform(Node& node) {
   constexpr std::uint64_t kOneIn = 8;
-  if (options_.jitter_us > 0 && random_() % kOneIn == 0)
+  if (jitter_us_ > 0 && random_() % kOneIn == 0)
     std::this_thread::sleep_for(
-        std::chrono::microseconds(random_() % static_cast<std::uint64_t>(options_.jitter_us)));
-  if (is_hot(options_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::chrono::microseconds(random_() % static_cast<std::uint64_t>(jitter_us_)));
   try {
     node.work(*inner_);
   } catch (const std::exception& error) {

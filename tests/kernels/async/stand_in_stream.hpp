@@ -71,7 +71,7 @@ class StreamQueue {
   void perform(Node& node);
 
   std::unique_ptr<Stream> inner_;
-  const StandInOptions options_;
+  const int jitter_us_;
   std::mt19937_64 random_;
   Node* head_;  // the stream's thread takes what comes after it
   Node* tail_;  // the caller appends to it
