@@ -34,7 +34,8 @@ done; done; done
 run_case 1 4 1 zero_bubble 1
 for schedule in gpipe 1f1b adaptive; do run_case 1 4 1 $schedule 1; run_case 2 2 2 $schedule 1; done
 learns_as_on_cpu t2p2d2-1f1b-1 8 $golden/golden.toml $(layout 2 2 2) pipeline.schedule=1f1b batch.micro_batch_size=1
-for micro in 2 4; do run_case 1 1 1 zero_bubble $micro; run_case 2 2 1 1f1b $micro; run_case 1 2 2 zero_bubble $micro; done
+# The sizes of microbatches are nothing that a GPU's order of operations depends on.
+[ -n "${TENAX_ON_CPU:-}" ] || for micro in 2 4; do run_case 1 1 1 zero_bubble $micro; run_case 2 2 1 1f1b $micro; run_case 1 2 2 zero_bubble $micro; done
 
 # What is computed again is what was kept, to the last bit.
 recomputes_like() {  # NAME TENSOR PIPELINE DATA SCHEDULE
@@ -55,5 +56,7 @@ lion() {  # TENSOR PIPELINE DATA
   echo "ok $name"
 }
 as_lion="optimizer.kind=lion optimizer.adam_beta2=0.99"
-for sizes in "1 1 1" "1 1 2" "2 1 1" "1 2 1"; do lion $sizes; done
+layouts_of_lion=("1 1 1" "1 1 2" "2 1 1" "1 2 1")
+[ -z "${TENAX_ON_CPU:-}" ] || layouts_of_lion=("1 1 1" "1 1 2")
+for sizes in "${layouts_of_lion[@]}"; do lion $sizes; done
 learns_as_on_cpu lion-t1p1d1 1 $golden/golden.toml $as_lion
