@@ -31,17 +31,18 @@ void copy_words(cudaStream_t stream, const Tensor& source, const Tensor& destina
                      are_aligned(op.from, op.to), "copy");
 }
 
+template <class Word>
+void load_copy() {
+  cudaFuncAttributes attributes;
+  TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, elementwise_kernel<kWidth, Copy<Word>>));
+  TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, elementwise_kernel<1, Copy<Word>>));
+}
+
 }  // namespace
 
 void load_copy_kernels() {
-  const auto load = [](const auto* kernel) {
-    cudaFuncAttributes attributes;
-    TENAX_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)));
-  };
-  load(elementwise_kernel<kWidth, Copy<std::uint16_t>>);
-  load(elementwise_kernel<1, Copy<std::uint16_t>>);
-  load(elementwise_kernel<kWidth, Copy<std::uint32_t>>);
-  load(elementwise_kernel<1, Copy<std::uint32_t>>);
+  load_copy<std::uint16_t>();
+  load_copy<std::uint32_t>();
 }
 
 void zero(cudaStream_t stream, Tensor destination) {
