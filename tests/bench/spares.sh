@@ -6,7 +6,8 @@
 #
 # warm: from the event replica_lost to replica_join, without the state's transfer; steps of 200 ms on the emulated device, which
 # has no state, and a CPU run, which has. zones: five replicas in three zones, links between zones so many times as slow, by the
-# best of all twelve rings, each run without zones. standby: by the test `etcd`, whose lease is 5 s.
+# best of all twelve rings, each run without zones; a gradient of one piece, as an injected delay holds each write in its turn, and
+# whether several pieces go in one write is a matter of chance (three times the delay or nine). standby: by the test `etcd`, whose lease is 5 s.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
@@ -67,7 +68,7 @@ ring() {
   for i in "${host[@]}"; do hosts+="\"${names[i]}\"," given+="\"${zones[i]}\","; done
   rm -rf "${bench_work:?}/$name"
   "$tenax_build/tenax" launch "$bench_work/$name.toml" run.output_dir="$bench_work/$name" run.train_steps=40 parallel.replicas=5 \
-    batch.global_batch_size=5 device.gradient_bytes=65536 device.forward_ms=1 device.backward_input_ms=1 device.backward_weight_ms=1 \
+    batch.global_batch_size=5 device.gradient_bytes=8 device.forward_ms=1 device.backward_input_ms=1 device.backward_weight_ms=1 \
     device.optimizer_ms=1 replicas.remote_shell="$shell" replicas.hosts="[${hosts%,}]" $([ "$zoned" = 0 ] || echo "replicas.zones=[${given%,}]") \
     >"$bench_work/$name.log" 2>&1 </dev/null || { cat "$bench_work/$name.log" >&2; die "$name"; }
   python3 "$bench_folder/replicas_figures.py" step "$bench_work/$name"
