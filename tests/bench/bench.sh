@@ -21,9 +21,10 @@ make_random_tokens() {
   mkdir -p "$bench_work"
   local vocab
   for vocab in 256 8192 50257 50304; do
-    [ -e "$bench_work/random-$vocab.bin" ] ||
-      perl -e "srand($vocab); print pack('v*', map { int rand $vocab } 1 .. 1000000)" \
-        >"$bench_work/random-$vocab.bin"
+    [ -e "$bench_work/random-$vocab.bin" ] || python3 -c 'import array, random, sys
+random.seed(int(sys.argv[1]))
+array.array("H", (random.randrange(int(sys.argv[1])) for _ in range(1000000))).tofile(open(sys.argv[2], "wb"))' \
+      $vocab "$bench_work/random-$vocab.bin"
   done
 }
 

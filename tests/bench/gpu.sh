@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The CUDA back end on a machine with a GPU: is it right, how fast is it beside PyTorch, where does a step's time go.
 #
-#   bash tests/bench/gpu.sh [build] [check] [sanitize] [nccl] [curve] [speed] [table] [delegates]   (default: all, in this order)
+#   bash tests/bench/gpu.sh [pack] [build] [check] [sanitize] [nccl] [curve] [speed] [table] [delegates]   (default: all, in this order)
 #        [--minutes 9] [--rounds 3] [--seconds 10] [--sizes "gpt2-124m gpt2-1.5b"] [--settings "true-false …"] [--python python3]
 #        [--no-check] [--built]
 #
@@ -22,14 +22,19 @@
 #
 # Each word is made of parts. A call ends after --minutes: what would take it beyond is left, the status is then 75, and the same
 # command goes on from there. What failed is done again. Parts are remembered in build/bench/gpu-*, one folder for each program.
-# A missed goal fails its word (--no-check: is said). --built: the programs in build/ are taken as they are (carried to a machine
-# whose time is short).
+# A missed goal fails its word (--no-check: is said).
+#
+# For a machine whose time is short: `gpu.sh pack`, here, after `tests/run.sh`, puts the programs into .gpu/programs.tar.xz (22 MB),
+# which is carried with .bundle.tar.xz and .data/tinyshakespeare.txt; `gpu.sh --built WORDS`, there, unpacks and builds nothing.
+# Seen on an H200 lease of 7 minutes: rounds of speed of 124M 30 s and of 1.5B 60 s (the first compile 65 and 80 s), sanitizers of
+# one type 75 s beside these, a golden run 2 s.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
-words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3 minutes=9 is_built=0
+words=() rounds=3 seconds=10 sizes="gpt2-124m gpt2-1.5b" python=python3 minutes=9 is_built=0 is_packed=0
 settings="true-false true-true false-false false-true"  # DETERMINISTIC-GRAPH, the default first
 check=1
+kernel_tests=(kernels_operations_test cuda_attention_test attention_decode_test cuda_device_test)
 while [ $# -gt 0 ]; do
   case $1 in
     --check) check=1 ;;
@@ -38,6 +43,7 @@ while [ $# -gt 0 ]; do
     --settings) settings=$2; shift ;;
     --minutes) minutes=$2; shift ;;
     --rounds) rounds=$2; shift ;; --seconds) seconds=$2; shift ;; --sizes) sizes=$2; shift ;; --python) python=$2; shift ;;
+    pack) is_packed=1 ;;
     build | check | sanitize | nccl | curve | speed | table | delegates) words+=("$1") ;;
     *) die "unknown word $1 (the head of $0 lists them)" ;;
   esac
@@ -98,13 +104,32 @@ use_wheels() {
   export CMAKE_INCLUDE_PATH CMAKE_LIBRARY_PATH LD_LIBRARY_PATH
 }
 
+# The programs that the words need, without their symbols.
+pack() {
+  local program folder
+  folder=$(mktemp -d) && mkdir -p "$tenax_root/.gpu" || die "no room for programs"
+  for program in tenax tests/app/run_check tests/bench/{step_breakdown,delegated_bench,cuda_matmul_bench,cuda_attention_bench} \
+    ${kernel_tests[@]/#/tests/kernels/}; do
+    mkdir -p "$folder/$(dirname "$program")" && strip -o "$folder/$program" "$tenax_build/$program" || die "$program is not built: tests/run.sh"
+  done
+  tar -C "$folder" -cf - . | xz -T0 -4 >"$tenax_root/.gpu/programs.tar.xz" || die "cannot pack"
+  rm -rf "$folder"
+  ls -l "$tenax_root/.gpu/programs.tar.xz"
+}
+unpack() {
+  [ ! -e "$tenax_root/.gpu/programs.tar.xz" ] || [ -e "$tenax_build/tenax" ] || {
+    mkdir -p "$tenax_build"
+    "$python" -W ignore -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' \
+      "$tenax_root/.gpu/programs.tar.xz" "$tenax_build" || die "cannot unpack .gpu/programs.tar.xz"
+  }
+  make_random_tokens
+}
+
 do_build() {
   command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
   build_target all
   "$tenax_build/tenax" --version
 }
-
-kernel_tests="kernels_operations_test cuda_attention_test attention_decode_test cuda_device_test"
 
 do_check() {
   local failed=0 name
@@ -118,12 +143,12 @@ do_check() {
 # slow each other down.
 operations() {
   local program failed=0
-  for program in $kernel_tests; do
+  for program in "${kernel_tests[@]}"; do
     timeout 200 "$tenax_build/tests/kernels/$program" --gtest_brief=1 --gtest_filter='*cuda*:*Cuda*:AsynchronousDevice.*:CapturingDevice.*' \
       >"$bench_work/$program.out" 2>&1 &
   done
-  for program in $kernel_tests; do wait -n || failed=1; done
-  for program in $kernel_tests; do grep -vh '^Running main' "$bench_work/$program.out"; done
+  for program in "${kernel_tests[@]}"; do wait -n || failed=1; done
+  for program in "${kernel_tests[@]}"; do grep -vh '^Running main' "$bench_work/$program.out"; done
   return $failed
 }
 
@@ -340,11 +365,12 @@ do_delegates() {
   for slower in $(sed -n 's/.*ms: \([0-9.-]*\) % slower.*/\1/p' "$parts/delegates.done"); do meets gpu.beside_delegates_percent "$slower"; done
 }
 
+[ $is_packed = 0 ] || { pack; exit; }
 command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
 use_bundle
 use_wheels
 export_mpi_environment
-if [ $is_built = 1 ]; then make_random_tokens; else with_build_lock prepare_bench -DTENAX_TESTS=ON -DTENAX_CUDA=ON; fi
+if [ $is_built = 1 ]; then unpack; else with_build_lock prepare_bench -DTENAX_TESTS=ON -DTENAX_CUDA=ON; fi
 parts=$bench_work/gpu-$(cksum <"$tenax_build/tenax" | cut -d ' ' -f 1)
 mkdir -p "$parts"
 rm -f "$parts/left"
