@@ -86,12 +86,14 @@ void MembershipServer::on_close(comm::MessagePeerId peer, const std::string&) {
   run([&](double now) { service_.on_closed(static_cast<PeerId>(peer), now); });
 }
 
-// Members keep what is not known to outlive the host, so once a second is soon enough.
+// Members keep what is not known to outlive the host, so once a second is soon enough. Nobody is late while the store holds back
+// what he was asked: the service takes that time for a pause of its own.
 void MembershipServer::on_time() {
   constexpr double kBetweenSyncs_s = 1;
   server_.run_at(Deadline::after_s(heartbeat_s_));
   run([&](double now) {
-    if (is_unsynced_ && pending_.empty() && now - synced_s_ >= kBetweenSyncs_s) sync();
+    if (!pending_.empty()) return;
+    if (is_unsynced_ && now - synced_s_ >= kBetweenSyncs_s) sync();
     service_.on_time(now);
   });
 }
