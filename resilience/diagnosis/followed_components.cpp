@@ -51,9 +51,18 @@ bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std
   return std::erase_if(suspects.components, is_told) + std::erase_if(suspects.groups, explains) > 0;
 }
 
+// Healthy, it takes this now. Half of what it was told to take too long must be gone all the same: of two ranks, the other one may
+// have become slow by itself.
+double FollowedComponents::expected_s(const Open& open, const PartFigure& times, double shared_growth) {
+  if (open.component.is_link()) return times.healthy_s;
+  const double halfway_s = std::max(times.healthy_s, (times.healthy_s + open.told_s) / 2);
+  return std::min(times.healthy_s * shared_growth, halfway_s);
+}
+
 std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std::vector<RankReport>& reports,
                                                const ProcessGrid& grid) {
   std::vector<Healed> healed;
+  const double shared_growth = shared_growth_of_ranks(reports);
   std::erase_if(open_, [&](Open& open) {
     const PartFigure times =
         is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
@@ -62,7 +71,7 @@ std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std
       open.probes.reset();
     else if (open.component.is_link() && !open.probes)
       open.probes.emplace(iteration - 1);
-    if (!is_known || times.now_s > kHealed * times.healthy_s) return false;
+    if (!is_known || times.now_s > kHealed * expected_s(open, times, shared_growth)) return false;
     open.component.factor = times.now_s / times.healthy_s;
     healed.push_back({open.component, iteration - open.since});
     return true;

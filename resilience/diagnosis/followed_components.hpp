@@ -9,6 +9,7 @@
 
 #include "resilience/diagnosis/component.hpp"
 #include "resilience/diagnosis/pair_plan.hpp"
+#include "resilience/diagnosis/part_comparison.hpp"
 #include "resilience/diagnosis/probe_schedule.hpp"
 #include "resilience/diagnosis/rank_figures.hpp"
 
@@ -23,7 +24,8 @@ struct Healed {
   std::int64_t slow_steps = 0;
 };
 
-/// A rank, and a link that messages go over, are followed by the ranks' reports. A link that no
+/// A rank, and a link that messages go over, are followed by the ranks' reports. What most ranks
+/// compute slower by is no rank's own: a rank that is slower by no more has healed. A link that no
 /// message of its group uses any more, or that reports tell nothing healthy of, is to be tested
 /// (ProbeSchedule); the result stands until the next test.
 class FollowedComponents {
@@ -58,6 +60,7 @@ class FollowedComponents {
     double told_s = 0;                         // its figure then
     std::optional<ProbeSchedule> probes = {};  // where reports tell nothing
   };
+  static double expected_s(const Open& open, const PartFigure& times, double shared_growth);
   bool is_followed(const Component& component) const { return !component.is_link() || is_used_(component); }
 
   IsUsed is_used_;

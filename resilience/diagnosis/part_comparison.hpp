@@ -37,6 +37,8 @@ class PartComparison {
   double healthy_s(std::size_t part) const;
   double factor(std::size_t part) const { return parts_[part].now_s / healthy_s(part); }
   double excess_s(std::size_t part) const { return parts_[part].now_s - healthy_s(part); }
+  /// What three quarters of all parts have become slower by; at least 1.
+  double shared_growth() const { return shared_growth_; }
   /// No part is suspect, but three quarters of two or more have become slower by `suspect`.
   bool is_common() const;
 

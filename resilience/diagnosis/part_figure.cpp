@@ -1,6 +1,7 @@
 #include "resilience/diagnosis/part_figure.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "resilience/diagnosis/transfer_figures.hpp"
 
@@ -55,6 +56,13 @@ PartFigure figure_of(const Component& component, const std::vector<RankReport>& 
   };
   const auto found = std::find_if(figures.begin(), figures.end(), joins);
   return found == figures.end() ? PartFigure{} : found->seconds;
+}
+
+double shared_growth_of_ranks(const std::vector<RankReport>& reports) {
+  std::vector<PartFigure> ranks;
+  for (const RankReport& report : reports)
+    ranks.push_back({.now_s = report.now.compute_s, .healthy_s = report.healthy.compute_s});
+  return PartComparison(std::move(ranks), 1).shared_growth();
 }
 
 }  // namespace tenax::resilience

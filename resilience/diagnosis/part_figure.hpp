@@ -17,4 +17,7 @@ namespace tenax::resilience {
 PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
                      const parallel::ProcessGrid& grid);
 
+/// What three quarters of all ranks compute slower by than while they were healthy; at least 1. Pure.
+double shared_growth_of_ranks(const std::vector<RankReport>& reports);
+
 }  // namespace tenax::resilience

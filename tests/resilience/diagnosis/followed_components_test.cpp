@@ -116,6 +116,50 @@ TEST_F(FollowedLink, is_tested_where_nobody_knows_what_is_healthy) {
   EXPECT_EQ(followed.due(30).size(), 1U);
 }
 
+/// Data 4 or 2, whose rank 1 has been told in iteration 10: it computed three times as long.
+class FollowedRank : public testing::TestWithParam<int> {
+ protected:
+  FollowedRank() {
+    compute(1, 3);
+    followed.add({.kind = Component::Kind::rank, .rank = 1, .cause = SlowCause::compute}, 10, reports, grid);
+  }
+  void compute(int rank, double factor) {
+    reports[static_cast<std::size_t>(rank)].now.compute_s = 0.08 * factor;
+  }
+  void all_compute(double factor) {
+    for (int rank = 0; rank < GetParam(); ++rank) compute(rank, factor);
+  }
+  bool heals(std::int64_t iteration) { return followed.follow(iteration, reports, grid).size() == 1; }
+
+  const parallel::ProcessGrid grid{{.data = GetParam()}};
+  std::vector<RankReport> reports{
+      static_cast<std::size_t>(GetParam()), {.now = {.compute_s = 0.08}, .healthy = {.compute_s = 0.08}}};
+  FollowedComponents followed{[](const Component&) { return true; }};
+};
+
+TEST_P(FollowedRank, has_healed_when_it_is_as_fast_as_it_was) {
+  EXPECT_FALSE(heals(11));
+  compute(1, 1.2);
+  EXPECT_FALSE(heals(12));
+  compute(1, 1.05);
+  EXPECT_TRUE(heals(13));
+}
+
+TEST_P(FollowedRank, has_healed_though_the_machine_has_become_slower_meanwhile) {
+  all_compute(1.3);
+  compute(1, 3 * 1.3);
+  EXPECT_FALSE(heals(11));
+  compute(1, 1.3);
+  EXPECT_TRUE(heals(12));
+}
+
+TEST_P(FollowedRank, has_not_healed_because_others_are_as_slow) {
+  all_compute(3);
+  EXPECT_FALSE(heals(11));
+}
+
+INSTANTIATE_TEST_SUITE_P(of, FollowedRank, testing::Values(2, 4));
+
 TEST_F(FollowedLink, tells_nothing_of_a_rank_by_tests) {
   followed.add({.kind = Component::Kind::rank, .rank = 3}, 10, reports, grid);
   is_used = false;
