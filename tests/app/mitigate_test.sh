@@ -6,8 +6,8 @@ fault='inject.0.kind=slow_compute inject.0.from_step=30 inject.0.to_step=90'
 
 # Three in four of the samples of a slow rank go to the others; when it has healed all is as before.
 slow_of_four() {
-  must_train 4 $deck run.name=$1 $(layout 1 1 4) batch.global_batch_size=48 run.train_steps=120 device.forward_ms=3 \
-    device.backward_input_ms=3 device.backward_weight_ms=3 "$shares" $fault inject.0.rank=2 inject.0.factor=2
+  must_train 4 $deck run.name=$1 $(layout 1 1 4) batch.global_batch_size=48 run.train_steps=120 device.forward_ms=2 \
+    device.backward_input_ms=2 device.backward_weight_ms=2 "$shares" $fault inject.0.rank=2 inject.0.factor=2
   acts $1 mitigate microbatches '"microbatches": \[14, *14, *7, *13\]\|"microbatches": \[1[345], *1[345], *[678], *1[345]\]' && paid $1 &&
     acts $1 revert microbatches '"reason": "healed".*"microbatches": \[12, *12, *12, *12\]' &&
     awk -v h="$(median_ms $1 8 30)" -v c="$(median_ms $1 70 90)" 'BEGIN { exit !(c < 1.5 * h) }'

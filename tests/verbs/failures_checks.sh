@@ -2,20 +2,24 @@
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/carry.sh"
 
-# A path that fails again soon is left alone for longer each time: each failure comes to links on which nothing has failed.
-endure_alone() {  # KIND [auto]
-  carry 64 "${@:2}"
+# told KIND: endures it.
+told() {
   endure "$1"
-  carried
-  ok "$1: $gap s without a message, used again after $again s, $resent messages sent again; $(tail -n 1 said.log)"
+  ok "$1: $gap s without a message, used again after $again s, $resent messages sent again"
 }
 
-for kind in down_here down_there removed silent silent_one_way; do endure_alone $kind; done
-endure_alone both_down auto
+carry 64
+for kind in down_here down_there removed silent silent_one_way; do told $kind; done
+carried
+carry 64 auto
+told both_down
+carried
 
 # Whether a message has come unacknowledged when the path is given up is left to chance.
 for _ in 1 2 3 4 5; do
-  endure_alone unacknowledged
+  carry 64
+  told unacknowledged
+  carried
   [ "$resent" = 0 ] || break
 done
 claim "some were sent again that had arrived" [ "$resent" -gt 0 ]

@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 # train NAME override …: becomes the run, with its output in NAME.log.
 train() { exec mpirun -q -n 4 "$TENAX" "$TENAX_SOURCE/tests/verbs/train.toml" run.name="$1" "${@:2}" >"$1.log" 2>&1 </dev/null; }
 steps_of() { cat "runs/$1/metrics.jsonl" 2>/dev/null | wc -l; }
-weights_of() { h5dump -A "$(echo "runs/$1"/checkpoints/step-*.h5)" | grep -A 6 checksum; }
+weights_of() { h5dump -A "$(printf 'runs/%s/checkpoints/step-%06d.h5' "$1" "$2")" | grep -A 6 checksum; }
 
 # begin NAME override …: the run, in the background, takes its first step; $name, $run.
 begin() {
@@ -30,14 +30,19 @@ reroute() {  # FROM TO REASON: of one link's ports to the other's
   local pair='"verbs rxe_a%d:1 - rxe_b%d:1"'
   printf "\"event\": \"reroute\", .*\"ranks\": \\[0, 1\\], \"from\": $pair, \"to\": $pair, \"reason\": \"$3\"" "$1" "$1" "$2" "$2"
 }
-# ends_as_tcp: the run ends, and was what the run over TCP is.
-ends_as_tcp() {
+# stop: the run ends after the step that it is in.
+stop() {
+  kill -USR1 $run
   wait $run || { cat "$name.log"; fail "the run $name"; }
   steps=$(steps_of "$name")
-  [ -e runs/tcp ] || (train tcp comm.transport=tcp run.train_steps="$steps") || { cat tcp.log; fail "the run over TCP"; }
-  claim "losses and norms of $steps steps are those over TCP" "$RUN_CHECK" same runs/tcp/metrics.jsonl "runs/$name/metrics.jsonl"
-  claim "there are sums of a checkpoint" grep -q checksum <(weights_of "$name")
-  claim "they are those over TCP" cmp <(weights_of tcp) <(weights_of "$name")
+}
+# is_as_over_tcp NAME: the run was what the run over TCP is, as far as it went.
+is_as_over_tcp() {
+  local steps=$(steps_of "$1")
+  claim "$1: losses and norms of $steps steps are those over TCP" \
+    "$RUN_CHECK" same <(head -n "$steps" runs/tcp/metrics.jsonl) "runs/$1/metrics.jsonl"
+  claim "$1: there are sums of a checkpoint" grep -q checksum <(weights_of "$1" "$steps")
+  claim "$1: they are those over TCP" cmp <(weights_of tcp "$steps") <(weights_of "$1" "$steps")
 }
 
 begin rdma comm.transport=verbs run.train_steps=10000
@@ -54,8 +59,7 @@ told "it answers" "$(reroute 1 0 healed)"
 rdma link delete rxe_a0 &
 told "a device is gone" "$(port rxe_a0 lost)" "$(reroute 0 1 '(device_lost|port_down)')"
 claim "all of it within 40 steps" [ "$(steps_of rdma)" -le 40 ]
-kill -USR1 $run
-ends_as_tcp
+stop
 
 # All ways of "auto": shared memory is cut, RDMA comes next, and TCP where both links are down.
 within 10 rdma link add rxe_a0 type rxe netdev a0 || fail "the device does not come back"
@@ -63,11 +67,17 @@ cut=()
 for stage in 0 1 2; do
   cut+=("inject.$stage.kind=link_down" "inject.$stage.stages=[$stage, $((stage + 1))]" "inject.$stage.path=shm")
 done
-begin auto comm.transport=auto run.train_steps="$steps" "${cut[@]}"
+begin auto comm.transport=auto run.train_steps=10000 "${cut[@]}"
 ip link set a0 down
 ip link set a1 down
 told "both links are down" '"event": "reroute", .*"to": "tcp", "reason": "(peer_)?port_down"'
 link_up a 0
 link_up a 1
 told "they have healed" '"event": "reroute", .*"from": "tcp", "to": "verbs [^"]*", "reason": "healed"'
-ends_as_tcp
+stop
+
+# One run over TCP for both, with a checkpoint where the shorter one ended.
+read -r shorter longer < <(printf '%d\n' "$steps" "$(steps_of rdma)" | sort -n | xargs)
+(train tcp comm.transport=tcp run.train_steps="$longer" checkpoint.interval="$shorter" checkpoint.keep=0) || { cat tcp.log; fail "the run over TCP"; }
+is_as_over_tcp rdma
+is_as_over_tcp auto
