@@ -5,6 +5,25 @@ source "$bench_folder/../../app/setup.sh"
 source "$bench_folder/goals.sh"
 bench_work=$tenax_build/bench
 
+# take_options "NAME …" "WORD …" ARGUMENT …: `--NAME VALUE` sets the variable of that name, --check sets check, and each WORD joins parts.
+take_options() {
+  local names=" $1 " words=" $2 "
+  shift 2
+  while [ $# -gt 0 ]; do
+    if [ "$1" = --check ]; then
+      check=1
+    elif [[ $1 == --* && $names == *" ${1#--} "* && $# -gt 1 ]]; then
+      printf -v "${1#--}" %s "$2"
+      shift
+    elif [[ -n $1 && $words == *" $1 "* ]]; then
+      parts+=("$1")
+    else
+      die "unknown option $1, or no value for it (the head of $0 lists them)"
+    fi
+    shift
+  done
+}
+
 # prepare_bench [-Dname=value …]: builds build/tenax and writes the random tokens that the decks of this folder read. Where
 # shared/tools/bundle.sh's folder brings what Debian's packages would (its env.sh sets BUNDLE), none is installed.
 prepare_bench() {

@@ -11,14 +11,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16" python=/usr/bin/python3 seconds=15
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --rounds) rounds=$2 ;; --sizes) sizes=$2 ;; --dtypes) dtypes=$2 ;; --python) python=$2 ;; --seconds) seconds=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "rounds sizes dtypes python seconds" "" "$@"
 
 data2="parallel.data_parallel_size=2 parallel.tensor_parallel_size=1"
 tensor2="parallel.data_parallel_size=1 parallel.tensor_parallel_size=2"

@@ -6,14 +6,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 sizes="tiny small" rounds=5 steps=200
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --sizes) sizes=$2 ;; --rounds) rounds=$2 ;; --steps) steps=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "sizes rounds steps" "" "$@"
 
 # step_ms SIZE DIGEST_STEPS: the median of a run's steps.
 step_ms() {

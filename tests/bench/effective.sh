@@ -11,14 +11,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 replicas=12 failures=5 parts="synchronous ours spare"
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --replicas) replicas=$2 ;; --failures) failures=$2 ;; --parts) parts=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "replicas failures parts" "" "$@"
 figures=$bench_folder/effective_figures.py
 
 build() {

@@ -13,15 +13,7 @@ source "$bench_folder/failslow_cure_long.sh"
 
 all_parts=(shares groups ring swap deep all_slow pipelined compound events hog)
 steps=110 from=30 runs="healthy none all" parts=()
-while [ $# -gt 0 ]; do
-  case $1 in
-    shares | groups | ring | swap | deep | all_slow | pipelined | compound | events | hog) parts+=("$1"); shift; continue ;;
-    --check) check=1; shift; continue ;;
-    --steps) steps=$2 ;; --runs) runs=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "steps runs" "${all_parts[*]}" "$@"
 [ ${#parts[@]} -gt 0 ] || parts=("${all_parts[@]}")
 figures=$bench_folder/failslow_cure.py
 microbatches=24

@@ -10,15 +10,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 cases=40 first=0 seed=1 runs=10 steps=400 parts=()
-while [ $# -gt 0 ]; do
-  case $1 in
-    cases | quiet | hog | neighbours | rounds | cost) parts+=("$1"); shift; continue ;;
-    --check) check=1; shift; continue ;;
-    --cases) cases=$2 ;; --first) first=$2 ;; --seed) seed=$2 ;; --runs) runs=$2 ;; --steps) steps=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "cases first seed runs steps" "cases quiet hog neighbours rounds cost" "$@"
 [ ${#parts[@]} -gt 0 ] || parts=(cases quiet hog neighbours rounds cost)
 figures=$bench_folder/failslow_find.py
 

@@ -9,15 +9,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 runs=10 steps=300 parts=()
-while [ $# -gt 0 ]; do
-  case $1 in
-    neighbour | alone) parts+=("$1"); shift; continue ;;
-    --check) check=1; shift; continue ;;
-    --runs) runs=$2 ;; --steps) steps=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "runs steps" "neighbour alone" "$@"
 [ ${#parts[@]} -gt 0 ] || parts=(neighbour alone)
 figures=$bench_folder/failslow_harmless.py
 

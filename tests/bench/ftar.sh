@@ -7,14 +7,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 ranks="2 4 8" ways="shm tcp" sizes="1 4 16 64 256 1024" rounds=5
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --ranks) ranks=$2 ;; --ways) ways=$2 ;; --sizes) sizes=$2 ;; --rounds) rounds=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "ranks ways sizes rounds" "" "$@"
 
 build() {
   configure -DTENAX_TESTS=ON

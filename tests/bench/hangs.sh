@@ -7,14 +7,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 runs=200 seed=1 largest=32
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --runs) runs=$2 ;; --seed) seed=$2 ;; --largest) largest=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "runs seed largest" "" "$@"
 layouts="2:1:2:2 2:2:1:2 1:2:2:2 1:2:4:1 2:2:2:1 2:2:2:2 1:4:2:2 2:1:4:2 1:2:4:3 2:2:4:2 2:2:2:4"  # tensor:pipeline:data:replicas
 RANDOM=$seed
 draw() { local words=("$@"); echo "${words[RANDOM % ${#words[@]}]}"; }

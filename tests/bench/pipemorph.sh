@@ -10,14 +10,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 figures="14 15 16 17 21 18 1200 22" steps=8 out=$tenax_build/pipemorph
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --figures) figures=$2 ;; --steps) steps=$2 ;; --out) out=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "figures steps out" "" "$@"
 decks=$tenax_root/inputs/pipemorph
 
 options_of() {  # SYSTEM: its deck keys

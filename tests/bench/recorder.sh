@@ -8,14 +8,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 rounds=5 steps=200 without=
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --rounds) rounds=$2 ;; --steps) steps=$2 ;; --without) without=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "rounds steps without" "" "$@"
 [ -x "$without" ] || die "--without needs the path of a program (the head of $0)"
 
 # step_ms PROGRAM NAME: the median of a run's steps.

@@ -10,14 +10,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 replicas="8 12" blows=5 steps=60 parts="steady hidden blows rounds torchft"
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --replicas) replicas=$2 ;; --blows) blows=$2 ;; --steps) steps=$2 ;; --parts) parts=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "replicas blows steps parts" "" "$@"
 figures=$bench_folder/replicas_figures.py
 
 build() {

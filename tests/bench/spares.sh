@@ -12,14 +12,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 blows=5 times="1 7 15 30" parts="warm zones standby"
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --blows) blows=$2 ;; --times) times=$2 ;; --parts) parts=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "blows times parts" "" "$@"
 figures=$bench_folder/spares_figures.py
 
 # spared NAME WARM DECK override…: two replicas, room for a third, $blows kills of replica 1's rank. Prints for each: seconds

@@ -8,14 +8,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 rounds=3 dtype=fp32
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --rounds) rounds=$2 ;; --dtype) dtype=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "rounds dtype" "" "$@"
 
 one="parallel.data_parallel_size=1 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=1"
 

@@ -9,14 +9,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 sizes="2 8" rounds=3 delay_ms=5
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --sizes) sizes=$2 ;; --rounds) rounds=$2 ;; --delay_ms) delay_ms=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "sizes rounds delay_ms" "" "$@"
 readonly steps=45
 
 # trains STEPS LAYERS override…: goes on in build/bench/swap.

@@ -9,14 +9,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16"
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --rounds) rounds=$2 ;; --sizes) sizes=$2 ;; --dtypes) dtypes=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "rounds sizes dtypes" "" "$@"
 
 # Sets `two` and `one`, the sides' ranks and overrides; the decks' own layout is that of two ranks.
 sides_of() {

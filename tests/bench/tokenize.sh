@@ -11,14 +11,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 vocab="" text="" mib=100 rounds=3 python=python3
-while [ $# -gt 0 ]; do
-  case $1 in
-    --check) check=1; shift; continue ;;
-    --vocab) vocab=$2 ;; --text) text=$2 ;; --mib) mib=$2 ;; --rounds) rounds=$2 ;; --python) python=$2 ;;
-    *) die "unknown option $1 (the head of $0 lists them)" ;;
-  esac
-  shift 2
-done
+take_options "vocab text mib rounds python" "" "$@"
 [ -e "$vocab/encoder.json" ] || die "--vocab DIR must name the folder with GPT-2's encoder.json and vocab.bpe"
 tenax=${TENAX:-$tenax_build/tenax}
 [ -x "$tenax" ] || prepare_bench
