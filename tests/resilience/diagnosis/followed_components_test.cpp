@@ -132,8 +132,8 @@ class FollowedRank : public testing::TestWithParam<int> {
   bool heals(std::int64_t iteration) { return followed.follow(iteration, reports, grid).size() == 1; }
 
   const parallel::ProcessGrid grid{{.data = GetParam()}};
-  std::vector<RankReport> reports{
-      static_cast<std::size_t>(GetParam()), {.now = {.compute_s = 0.08}, .healthy = {.compute_s = 0.08}}};
+  std::vector<RankReport> reports{static_cast<std::size_t>(GetParam()),
+                                  {.now = {.compute_s = 0.08}, .healthy = {.compute_s = 0.08}}};
   FollowedComponents followed{[](const Component&) { return true; }};
 };
 
