@@ -46,7 +46,7 @@ bridge() {
   before=$answer
   {
     echo qdisc add dev a0 root netem loss 100%
-    sleep "$1"
+    read -rt "$1" <> <(:) || true  # to start `sleep` takes as long again here
     echo qdisc del dev a0 root
   } | tc -batch -
   sleep 1
