@@ -161,8 +161,10 @@ TEST_F(CutFileTest, is_whole_whenever_it_is_read_while_several_write) {
     ASSERT_EQ(reader.note(), "");
   }
   writers.clear();
-  CutFile reader(file_, "machine 0");
-  EXPECT_FALSE(reader.read().empty());
+  std::size_t kept = 0;  // of some machine: a writer may put back what it had read before another wrote
+  for (int writer = 0; writer < kWriters; ++writer)
+    kept += CutFile(file_, "machine " + std::to_string(writer)).read().size();
+  EXPECT_GT(kept, 0U);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "temporary files are left";
 }
 
