@@ -62,7 +62,8 @@ double shared_growth_of_ranks(const std::vector<RankReport>& reports) {
   std::vector<PartFigure> ranks;
   for (const RankReport& report : reports)
     ranks.push_back({.now_s = report.now.compute_s, .healthy_s = report.healthy.compute_s});
-  return PartComparison(std::move(ranks), 1).shared_growth();
+  constexpr double kAnySuspect = 1;  // none is asked for
+  return PartComparison(std::move(ranks), kAnySuspect).shared_growth();
 }
 
 }  // namespace tenax::resilience

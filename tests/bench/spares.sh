@@ -5,10 +5,12 @@
 #   bash tests/bench/spares.sh [--blows 5] [--times "1 7 15 30"] [--rounds 3] [--parts "warm zones standby"] [--check]
 #
 # warm: from the event replica_lost to replica_join, without the state's transfer; steps of 200 ms on the emulated device, which
-# has no state, and a CPU run, which has. zones: five replicas in three zones, links between zones so many times as slow, by the
-# best of all twelve rings, each run without zones; then the two in turn, $rounds times, medians, as the best of twelve runs is by chance
-# a quick one. The less the links differ, the slower are all of them, so that waking five ranks is little of a step. A gradient of one piece, as an injected delay holds each write in its turn, and
-# whether several pieces go in one write is a matter of chance (three times the delay or nine). standby: by the test `etcd`, whose lease is 5 s.
+# has no state, and a CPU run, which has.
+# zones: five replicas in three zones, links between zones so many times as slow, by the best of all twelve rings, each run without
+# zones; then the two in turn, so many rounds, medians, as the best of twelve runs is by chance a quick one. The less the links
+# differ, the slower are all of them, so that waking five ranks is little of a step. A gradient of one piece: an injected delay
+# holds each write in its turn, and whether several pieces go in one write is a matter of chance (three times the delay or nine).
+# standby: by the test `etcd`, whose lease is 5 s.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
