@@ -6,8 +6,21 @@
 #include "kernels/cpu/attention_backward.hpp"
 #include "kernels/cpu/attention_forward.hpp"
 
+#ifdef TENAX_MATRIX_REGISTERS
+#include TENAX_MATRIX_REGISTERS_HEADER
+#include "kernels/cpu/attention_matrix_tile.hpp"
+#endif
+
 namespace tenax::kernels {
 namespace {
+
+#if defined(TENAX_MATRIX_REGISTERS)
+using Bf16Tile = MatrixTile<TENAX_MATRIX_REGISTERS>;
+#elif defined(__AVX512BF16__)
+using Bf16Tile = Bf16PairTile;
+#else
+using Bf16Tile = NumberTile<float>;  // converted as it is packed
+#endif
 
 // Where the rows of head h of sequence s lie in a tensor [sequences, T, parts · heads · head_size].
 struct HeadLayout {

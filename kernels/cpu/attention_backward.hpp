@@ -26,6 +26,7 @@ class AttentionBackwardHead {
 
   template <class Element>
   void run(const BackwardHeadRows<Element>& head, const Real* log_sum_exp) {
+    [[maybe_unused]] const typename Tile::Session session;
     const std::ptrdiff_t count = head.q.count;
     reserve(count, head.q.columns);
     queries_.pack(head.q, units_);
@@ -45,13 +46,13 @@ class AttentionBackwardHead {
   }
 
  private:
-  static constexpr int kUnit = Tile::kNumbersPerUnit;
-  static constexpr std::ptrdiff_t kQueries = 2 * kBlock;
+  static constexpr int kUnit = Tile::kNumbersPerUnit, kBlock = Tile::kBlock;
+  static constexpr std::ptrdiff_t kQueries = Tile::kQueries;
 
   void reserve(std::ptrdiff_t sequence_length, std::ptrdiff_t head_size) {
     scale_ = static_cast<Real>(1.0 / std::sqrt(static_cast<double>(head_size)));
     units_ = HeadUnits<Tile>(head_size);
-    const std::ptrdiff_t length = (sequence_length + kBlock - 1) / kBlock * kBlock;
+    const std::ptrdiff_t length = rounded_up(sequence_length, kBlock);
     d_queries_.reserve(length * units_.width);
     output_dots_.reserve(length);
     keys_transposed_.reserve(units_.stride * kBlock);
@@ -107,13 +108,13 @@ class AttentionBackwardHead {
 
   void multiply_scores(const Unit* a, std::ptrdiff_t rows, const Unit* b, Real* c, bool diagonal) const {
     const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, units_.steps * kUnit}; };
-    constexpr std::ptrdiff_t kRows = 8;  // the staircase along the diagonal
+    constexpr std::ptrdiff_t kRows = Tile::kStair;
     std::ptrdiff_t i = 0;
     for (; diagonal && i < std::min<std::ptrdiff_t>(rows, kBlock); i += kRows)
-      multiply<Tile, false, 3>(
+      multiply<Tile, false, Tile::kScoreVectors>(
           {a + i * units_.stride, units_.stride, b, kBlock, c + i * kBlock, kBlock, 0, false}, kRows,
           i + kRows, all);
-    multiply<Tile, false, 3>(
+    multiply<Tile, false, Tile::kScoreVectors>(
         {a + i * units_.stride, units_.stride, b, kBlock, c + i * kBlock, kBlock, 0, false}, rows - i, kBlock,
         all);
   }
@@ -126,11 +127,10 @@ class AttentionBackwardHead {
       differentiate_row(weights_ + i * kBlock, d_scores_ + i * kBlock, query + i - key,
                         log_sum_exp[query + i], output_dots_.data()[query + i]);
     if constexpr (kUnit == 2) {
-      if (rows % 2 == 1) {
-        std::fill_n(weights_ + rows * kBlock, kBlock, Real{});
-        std::fill_n(d_scores_ + rows * kBlock, kBlock, Real{});
-      }
-      for (std::ptrdiff_t i = 0; i < rows; i += 2) pack_row_pair(i);
+      const std::ptrdiff_t whole = rounded_up(rows, kUnit * Tile::kSteps);
+      std::fill_n(weights_ + rows * kBlock, (whole - rows) * kBlock, Real{});
+      std::fill_n(d_scores_ + rows * kBlock, (whole - rows) * kBlock, Real{});
+      for (std::ptrdiff_t i = 0; i < whole; i += 2) pack_row_pair(i);
     }
   }
 

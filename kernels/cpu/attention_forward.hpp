@@ -22,6 +22,7 @@ class AttentionForwardHead {
   template <class Element>
   void run(const HeadRows<const Element>& q, const HeadRows<const Element>& k,
            const HeadRows<const Element>& v, const HeadRows<Element>& out, Real* log_sum_exp) {
+    [[maybe_unused]] const typename Tile::Session session;
     reserve(q.count, q.columns);
     pack_keys(k);
     pack_steps<Tile>(v, units_.width, values_.data());
@@ -37,16 +38,15 @@ class AttentionForwardHead {
   }
 
  private:
-  static constexpr int kUnit = Tile::kNumbersPerUnit;
-  // Rows of scores are swept in whole chunks; one more, of zeros, is as much as a tile may read beyond.
-  static constexpr int kChunk = 16;
+  static constexpr int kUnit = Tile::kNumbersPerUnit, kBlock = Tile::kBlock;
+  static constexpr int kChunk = 16, kSpare = Tile::kSpare;  // rows of scores are swept in whole chunks
   static constexpr std::ptrdiff_t kValueRows = 2 * kBlock;  // as many values as stay in the first cache
 
   void reserve(std::ptrdiff_t sequence_length, std::ptrdiff_t head_size) {
     scale_ = static_cast<Real>(1.0 / std::sqrt(static_cast<double>(head_size)));
     units_ = HeadUnits<Tile>(head_size);
-    // The chunk beyond also keeps rows from lying a power of two apart, in the same sets of the cache.
-    length_ = (sequence_length + kBlock - 1) / kBlock * kBlock + kChunk;
+    // What is spare also keeps rows from lying a power of two apart, in the same sets of the cache.
+    length_ = rounded_up(sequence_length, kBlock) + kSpare;
     keys_.reserve(units_.stride * length_);
     values_.reserve(length_ / kUnit * units_.width);
     rows_.reserve(kBlock * units_.stride);
@@ -66,13 +66,14 @@ class AttentionForwardHead {
 
   void compute_scores(std::ptrdiff_t begin, std::ptrdiff_t rows) {
     const auto all = [this](std::ptrdiff_t, std::ptrdiff_t) { return InnerRange{0, units_.steps * kUnit}; };
-    constexpr std::ptrdiff_t kRows = 8;  // the staircase along the diagonal
+    constexpr std::ptrdiff_t kRows = Tile::kStair;
     for (std::ptrdiff_t key = 0; key < begin + rows; key += kBlock) {
       const bool diagonal = key == begin;
       for (std::ptrdiff_t i = 0; i < rows; i += diagonal ? kRows : rows)
-        multiply<Tile, false, 3>({rows_.data() + i * units_.stride, units_.stride, keys_.data() + key,
-                                  length_, scores_.data() + i * length_ + key, length_, 0, false},
-                                 diagonal ? kRows : rows, diagonal ? i + kRows : kBlock, all);
+        multiply<Tile, false, Tile::kScoreVectors>(
+            {rows_.data() + i * units_.stride, units_.stride, keys_.data() + key, length_,
+             scores_.data() + i * length_ + key, length_, 0, false},
+            diagonal ? kRows : rows, diagonal ? i + kRows : kBlock, all);
     }
   }
 
@@ -91,11 +92,11 @@ class AttentionForwardHead {
       sum += scores[j];
     }
     mask(scores, count, end, Real{});
-    std::fill_n(scores + end, kChunk, Real{});
+    std::fill_n(scores + end, kSpare, Real{});
     if constexpr (kUnit == 2) {
       auto* weights = reinterpret_cast<HalfUnit*>(weights_.data() + i * (length_ / 2));
 #pragma omp simd
-      for (std::ptrdiff_t j = 0; j < end + kChunk; ++j)
+      for (std::ptrdiff_t j = 0; j < end + kSpare; ++j)
         weights[j] = static_cast<HalfUnit>(rounded_bits(scores[j]) >> 16);
     }
     factors_[i] = 1 / sum;

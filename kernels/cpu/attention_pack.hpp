@@ -118,7 +118,7 @@ void pack_steps(const HeadRows<const Element>& rows, std::ptrdiff_t width, typen
     std::fill(units + rows.columns, units + width, typename Tile::Unit{});
   }
   constexpr std::ptrdiff_t kUnit = Tile::kNumbersPerUnit;
-  const std::ptrdiff_t padding = (kBlock - rows.count % kBlock) % kBlock / kUnit;
+  const std::ptrdiff_t padding = (rounded_up(rows.count, Tile::kBlock) - rows.count) / kUnit;
   std::fill_n(units, padding * width, typename Tile::Unit{});
 }
 
@@ -127,11 +127,8 @@ template <class Tile>
 struct HeadUnits {
   explicit HeadUnits(std::ptrdiff_t head_size)
       : steps((head_size + Tile::kNumbersPerUnit - 1) / Tile::kNumbersPerUnit),
-        stride(whole_vectors(steps)),
-        width(whole_vectors(head_size)) {}
-  static std::ptrdiff_t whole_vectors(std::ptrdiff_t units) {
-    return (units + Tile::kLanes - 1) / Tile::kLanes * Tile::kLanes;
-  }
+        stride(rounded_up(steps, Tile::kLanes)),
+        width(rounded_up(head_size, Tile::kLanes)) {}
   std::ptrdiff_t steps;   ///< per row, when the inner index runs over the head's columns
   std::ptrdiff_t stride;  ///< from row to row of operand a
   std::ptrdiff_t width;   ///< per step of operand b, when the inner index runs over rows
@@ -145,7 +142,7 @@ class PackedRows {
 
   template <class Element>
   void pack(const HeadRows<const Element>& rows, const HeadUnits<Tile>& units) {
-    const std::ptrdiff_t padded = (rows.count + kBlock - 1) / kBlock * kBlock;
+    const std::ptrdiff_t padded = rounded_up(rows.count, Tile::kBlock);
     steps_.reserve(padded / Tile::kNumbersPerUnit * units.width);
     pack_steps<Tile>(rows, units.width, steps_.data());
     if constexpr (Tile::kNumbersPerUnit == 2) {

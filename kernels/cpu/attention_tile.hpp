@@ -26,9 +26,20 @@ constexpr int kVectorBytes = 16;
 /// One bf16 number of a pair, which may be written by itself.
 typedef std::uint16_t HalfUnit __attribute__((may_alias));
 
+/// The blocks that a head is cut into, in rows or columns: whole tiles, whatever the tile's size.
+struct VectorBlocks {
+  static constexpr int kBlock = 48;
+  static constexpr int kQueries = 2 * kBlock;  ///< of a block of the backward pass
+  static constexpr int kStair = 8;             ///< rows of a step of the staircase along the diagonal
+  static constexpr int kScoreVectors = 3;      ///< how wide scores are computed at a time
+  static constexpr int kSteps = 1;             ///< that a tile takes together
+  static constexpr int kSpare = 16;            ///< zeros that a tile may read beyond a row
+  struct Session {};                           ///< exists while a thread computes tiles
+};
+
 /// Units are numbers of type R.
 template <class R>
-struct NumberTile {
+struct NumberTile : VectorBlocks {
   using Real = R;
   using Unit = R;
   static constexpr int kNumbersPerUnit = 1;
@@ -41,7 +52,7 @@ struct NumberTile {
 
 #ifdef __AVX512BF16__
 /// Units are pairs of bf16 numbers, sums fp32.
-struct Bf16PairTile {
+struct Bf16PairTile : VectorBlocks {
   using Real = float;
   using Unit = std::uint32_t;
   static constexpr int kNumbersPerUnit = 2;
@@ -53,10 +64,11 @@ struct Bf16PairTile {
     sum = _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b));
   }
 };
-using Bf16Tile = Bf16PairTile;
-#else
-using Bf16Tile = NumberTile<float>;  // converted as it is packed
 #endif
+
+constexpr std::ptrdiff_t rounded_up(std::ptrdiff_t count, std::ptrdiff_t unit) {
+  return (count + unit - 1) / unit * unit;
+}
 
 /// Where a product's operands lie; strides in units (a, b) and numbers (c).
 template <class Tile>
@@ -97,13 +109,12 @@ void multiply_tile(const TileProduct<Tile>& p) {
 }
 
 /// Rows of a tile of V vectors: as many accumulators as the registers hold beside V vectors of b.
-template <int V>
-constexpr int kTileRows = kVectorBytes == 64 && V == 4 ? 6
-                          : kVectorBytes == 64         ? 8
-                                                       : 4;
+template <class Tile, int V>
+constexpr int kTileRows = Tile::kSteps > 1               ? Tile::kLanes
+                          : kVectorBytes == 64 && V == 4 ? 6
+                          : kVectorBytes == 64           ? 8
+                                                         : 4;
 constexpr int kMaxTileVectors = kVectorBytes == 64 ? 4 : 2;
-/// Blocks of this many rows or columns consist of whole tiles, whatever the tile.
-constexpr int kBlock = 48;
 
 /// Half-open range of the inner index, in rows of b before they were packed into units.
 struct InnerRange {
@@ -112,24 +123,27 @@ struct InnerRange {
 
 template <class Tile, int V, bool kTransposedA, class Range>
 void multiply_tiles(const TileProduct<Tile>& whole, std::ptrdiff_t rows, const Range& range) {
-  constexpr int M = kTileRows<V>, kUnit = Tile::kNumbersPerUnit;
-  static_assert(kBlock % M == 0);
+  constexpr int M = kTileRows<Tile, V>, kUnit = Tile::kNumbersPerUnit, kSteps = Tile::kSteps;
+  static_assert(Tile::kBlock % M == 0 && Tile::kQueries % M == 0);
   for (std::ptrdiff_t i = 0; i < rows; i += M) {
     const InnerRange inner = range(i, i + M);
     if (inner.begin >= inner.end) continue;
-    const std::ptrdiff_t first = inner.begin / kUnit;
+    const std::ptrdiff_t first = inner.begin / kUnit / kSteps * kSteps;
     TileProduct<Tile> p = whole;
     p.a += kTransposedA ? first * p.a_stride + i : i * p.a_stride + first;
     p.b += first * p.b_stride;
     p.c += i * p.c_stride;
-    p.steps = (inner.end + kUnit - 1) / kUnit - first;
-    multiply_tile<Tile, M, V, kTransposedA>(p);
+    p.steps = rounded_up(inner.end, kUnit * kSteps) / kUnit - first;
+    if constexpr (kSteps > 1)
+      Tile::template multiply_tile<V, kTransposedA>(p);
+    else
+      multiply_tile<Tile, M, V, kTransposedA>(p);
   }
 }
 
 /// The product over `rows` (rounded up to whole tiles) and `columns` (rounded up to whole vectors), at most
 /// `kPanel` vectors wide at a time. range(i, j) says which part of the inner index rows [i, j) need; where it
-/// is empty, c stays as it is.
+/// is empty, c stays as it is. Whole steps of a tile are computed: one of the operands is zero beyond the range.
 template <class Tile, bool kTransposedA, int kPanel = kMaxTileVectors, class Range>
 void multiply(TileProduct<Tile> p, std::ptrdiff_t rows, std::ptrdiff_t columns, const Range& range) {
   constexpr int kWidest = kPanel < kMaxTileVectors ? kPanel : kMaxTileVectors;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/cpu/amx.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
 
@@ -24,6 +25,7 @@ bool runs_here(std::string_view name) {
   if (name == "avx512") return __builtin_cpu_supports("x86-64-v4");
   if (name == "avx512_bf16")
     return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16");
+  if (name == "amx") return runs_here("avx512_bf16") && amx_runs_here();
 #endif
   return name == "baseline";
 }

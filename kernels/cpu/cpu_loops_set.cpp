@@ -1,20 +1,15 @@
-// The table of one set; TENAX_CPU_LOOPS_NAME is its name. Compiled once for each, with all other loops.
+// The table of one set: TENAX_CPU_LOOPS is its function, TENAX_CPU_LOOPS_NAME its name. Compiled once for each, with all other loops.
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul_loops.hpp"
 
-#define TENAX_TEXT_OF(name) #name
-#define TENAX_TEXT(name) TENAX_TEXT_OF(name)
-#define TENAX_FUNCTION_OF(name) loops_##name
-#define TENAX_FUNCTION(name) TENAX_FUNCTION_OF(name)
-
 namespace tenax::kernels {
 
-const CpuLoops& TENAX_FUNCTION(TENAX_CPU_LOOPS_NAME)();
+const CpuLoops& TENAX_CPU_LOOPS();
 
-const CpuLoops& TENAX_FUNCTION(TENAX_CPU_LOOPS_NAME)() {
+const CpuLoops& TENAX_CPU_LOOPS() {
   static constexpr CpuLoops kLoops{
-      .name = TENAX_TEXT(TENAX_CPU_LOOPS_NAME),
+      .name = TENAX_CPU_LOOPS_NAME,
       .create_kernels = []() -> std::unique_ptr<Kernels> { return std::make_unique<CpuKernels>(); },
       .create_attention = &create_attention_loops,
       .convert_to_fp32 = &convert_to_fp32,

@@ -1,4 +1,5 @@
-// Causal attention against plain loops, and its gradient against finite differences.
+// Causal attention against plain loops, and its gradient against finite differences. TENAX_LOOPS_UNDER_TEST is the function of the
+// set of loops that computes, TENAX_LOOPS_NEEDED one that has its instructions.
 #include "kernels/cpu/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,9 @@
 #include "tests/kernels/relative_error.hpp"
 
 namespace tenax::kernels {
+
+const CpuLoops& TENAX_LOOPS_UNDER_TEST();
+
 namespace {
 
 struct Size {
@@ -34,9 +38,16 @@ struct Head {
 
 class Attention : public ::testing::Test {
  protected:
+  void SetUp() override {
+    for (const CpuLoopsChoice& set : built_loops())
+      if (set.name == std::string(TENAX_LOOPS_NEEDED) && !set.runs_here)
+        GTEST_SKIP() << "this processor has not the instructions of " << set.name;
+    attention_ = TENAX_LOOPS_UNDER_TEST().create_attention(team_);
+  }
+
   std::unique_ptr<Device> device_ = create_cpu_device();  // starts Kokkos
   ThreadTeam team_{1};
-  std::unique_ptr<CpuAttention> attention_ = cpu_loops().create_attention(team_);
+  std::unique_ptr<CpuAttention> attention_;
 
   void forward(const Size& size, const Values& qkv, Values& out, Values& log_sum_exp) {
     attention_->forward({qkv.tensor({size.sequences, size.length, 3 * size.hidden()}),
