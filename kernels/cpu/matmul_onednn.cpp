@@ -47,6 +47,19 @@ dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t 
   return {{rows, columns}, type_of(dtype), strides};
 }
 
+/// A product as oneDNN describes it. `bias` may be null.
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const dnnl::memory::desc& a,
+                                      const dnnl::memory::desc& b, const dnnl::memory::desc* bias,
+                                      const dnnl::memory::desc& c, const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return bias ? dnnl::matmul::primitive_desc(engine, a, b, *bias, c, attributes)
+              : dnnl::matmul::primitive_desc(engine, a, b, c, attributes);
+#else
+  const auto operation = bias ? dnnl::matmul::desc(a, b, *bias, c) : dnnl::matmul::desc(a, b, c);
+  return {operation, attributes, engine};
+#endif
+}
+
 constexpr std::size_t kMostPrepared = 1024;
 
 // A rank is one thread; the OpenMP runtime that oneDNN may have brought along must agree, whatever the
@@ -89,8 +102,7 @@ OneDnnProducts::State::Prepared OneDnnProducts::State::prepare(const Key& key) {
   const auto b = matrix(key.k, key.n, key.b_stride, key.b_transposed, key.input);
   const auto c = matrix(key.m, key.n, key.c_stride, false, key.output);
   const auto bias = matrix(1, key.n, key.n, false, key.input);
-  const auto operation = key.has_bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-  const dnnl::matmul::primitive_desc description(operation, attributes, engine);
+  const auto description = describe(engine, a, b, key.has_bias ? &bias : nullptr, c, attributes);
   Prepared made;
   made.primitive = dnnl::matmul(description);
   made.scratch_bytes = description.scratchpad_desc().get_size();
