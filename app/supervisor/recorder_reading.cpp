@@ -117,7 +117,8 @@ bool RecorderReading::is_over(double now_s) {
   return have_ended || now_s > deadline_s_;
 }
 
-// Of each rank the first line is the earlier image. What is not an image a remote shell says besides.
+// Of each rank the first line is the earlier image, the last one the later: where two nodes are one machine, both print it. What is not
+// an image a remote shell says besides.
 resilience::RecorderImages RecorderReading::images() const {
   std::map<std::pair<int, int>, std::vector<RecorderImage>> images;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
@@ -128,7 +129,7 @@ resilience::RecorderImages RecorderReading::images() const {
   }
   resilience::RecorderImages both;
   for (auto& [seat, of_rank] : images) {
-    if (of_rank.size() != 2) continue;
+    if (of_rank.size() < 2) continue;
     both.before.push_back(std::move(of_rank.front()));
     both.now.push_back(std::move(of_rank.back()));
   }

@@ -28,9 +28,9 @@ PATH=$directory/bin:$PATH
 export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo
 start_slurm "$directory" || fail "Slurm does not start"
 
-steps=150
+steps=150 deck=inputs/quickstart.toml
 submit() {  # SCRIPT NAME [section.key=value …]: prints the job's number
-  (cd "$TENAX_SOURCE" && sbatch --parsable --time=10 --output="$work/$2.out" "inputs/slurm/$1" inputs/quickstart.toml \
+  (cd "$TENAX_SOURCE" && sbatch --parsable --time=10 --output="$work/$2.out" "inputs/slurm/$1" "$deck" \
     run.output_dir="$work/$2" run.train_steps=$steps optimizer.lr_decay_steps=$steps run.eval_interval=0 \
     batch.global_batch_size=4 batch.micro_batch_size=2 "${@:3}")
 }
@@ -60,14 +60,20 @@ for line in "run directory: $work/stopped" "srun is called"; do
   [ "$(grep -cxF "$line" "$work/stopped.out")" = 2 ] || fail "the log does not have '$line' of both jobs"
 done
 "$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
-# Two replicas, each a job step over both nodes; a rank dies, comes back, and all stop by the signal before the time limit.
+# Two replicas, each a job step over both nodes. A rank hangs while its heart beats: the recorders are read by a step beside those that
+# stand, and it is named. Then a rank dies, comes back, and all stop by the signal before the time limit.
 rank_of() { pgrep -f -- "^[^ ]*tenax --join $work/replicas/replica-$1/join" | tail -n 1; }
-joined() { grep -q '"reason": "join"' "$work/replicas/ledger.jsonl"; }
+joined() { [ "$(grep -c '"reason": "join"' "$work/replicas/ledger.jsonl")" -ge "$1" ]; }
+deck=$work/hang.toml
+{ sed "s|\"../build|\"$TENAX_SOURCE/build|" "$TENAX_SOURCE/inputs/quickstart.toml"; printf '[[inject]]\nkind = "hang"\nfrom_step = 12\nreplica = 0\nrank = 1\nwhere = "pass"\n'; } >"$deck"
 replicas=$(submit replicas.sh replicas parallel.replicas=2 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=2 \
   parallel.data_parallel_size=1 run.train_steps=100000) || fail "sbatch replicas.sh"
 within 100 trained replicas 5 || fail "the replicas do not train"
+within 100 joined 1 || fail "the replica that hung does not come back"
+has_event replicas hang '"culprits": \[{"replica": 0, "rank": 1'
+grep -q -e '--overlap --mpi=none' "$work/srun.calls" || fail "recorders are read by srun"
 kill -KILL "$(rank_of 1)" || fail "no rank of replica 1"
-within 100 joined || fail "the replica that died does not come back"
+within 100 joined 2 || fail "the replica that died does not come back"
 scancel --signal=USR1 "$replicas" || fail "scancel"
 within 100 job_ended "$replicas" || fail "the replicas do not end"
 job_has "$replicas" JobState=COMPLETED || fail "the replicas' job completes"
