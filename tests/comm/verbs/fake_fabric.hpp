@@ -131,4 +131,6 @@ class Fabric {
   bool is_over_ = false;
 };
 
+inline Fabric& fabric() { return Fabric::instance(); }
+
 }  // namespace tenax::comm::fake_verbs
