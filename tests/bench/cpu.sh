@@ -5,7 +5,7 @@
 #
 # PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-openmp). PyTorch runs with
 # two threads and the settings that make it fastest (see `best_pytorch`), eager or compiled, with fused or naive attention, whichever a
-# first round finds to be fastest; so does tenax on 2 ranks in the fastest of the layouts below. An idle machine is needed; the
+# first round finds to be fastest; so does tenax on two cores in the fastest of the layouts below. An idle machine is needed; the
 # figures are medians over the rounds of median steps.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
@@ -15,11 +15,14 @@ take_options "rounds sizes dtypes python seconds" "" "$@"
 
 data2="parallel.data_parallel_size=2 parallel.tensor_parallel_size=1"
 tensor2="parallel.data_parallel_size=1 parallel.tensor_parallel_size=2"
+threads2="parallel.data_parallel_size=1 parallel.tensor_parallel_size=1 device.threads=2"
+# RANKS override …, a line each.
 layouts_of() {
   case $1 in
-    tiny) printf '%s\n' "$data2 batch.micro_batch_size=4" "$data2 batch.micro_batch_size=2" ;;
-    small) printf '%s\n' "$data2 batch.micro_batch_size=2" "$data2 batch.micro_batch_size=1" "$tensor2 batch.micro_batch_size=4" ;;
-    gpt2-124m) printf '%s\n' "$tensor2" ;;
+    tiny) printf '%s\n' "2 $data2 batch.micro_batch_size=4" "2 $data2 batch.micro_batch_size=2" "1 $threads2 batch.micro_batch_size=8" ;;
+    small) printf '%s\n' "2 $data2 batch.micro_batch_size=2" "2 $data2 batch.micro_batch_size=1" "2 $tensor2 batch.micro_batch_size=4" \
+      "1 $threads2 batch.micro_batch_size=4" ;;
+    gpt2-124m) printf '%s\n' "2 $tensor2" "1 $threads2" ;;
   esac
 }
 
@@ -43,17 +46,17 @@ pytorch_memory() {
 
 tenax_memory() {
   rm -rf "$bench_work/run"
-  $(tenax_command 2 "$@") >/dev/null 2>&1 &
+  $(tenax_command "$@") >/dev/null 2>&1 &
   pss_peak_mib $!
   wait
 }
 
-# Sets `layout` to the fastest of the layouts of size $1 in type $2.
+# Sets `ranks` and `layout` to the fastest of the layouts of size $1 in type $2.
 find_layout() {
-  local candidate rate best=0
-  while read -r candidate; do
-    rate=$(tenax_rate 2 "$1" model.compute_dtype="$2" $candidate)
-    if awk "BEGIN { exit !($rate > $best) }"; then best=$rate layout=$candidate; fi
+  local candidate_ranks candidate rate best=0
+  while read -r candidate_ranks candidate; do
+    rate=$(tenax_rate "$candidate_ranks" "$1" model.compute_dtype="$2" $candidate)
+    if awk "BEGIN { exit !($rate > $best) }"; then best=$rate ranks=$candidate_ranks layout=$candidate; fi
   done < <(layouts_of "$1")
 }
 
@@ -70,14 +73,14 @@ find_way() {
 }
 
 measure() {  # SIZE DTYPE
-  local size=$1 dtype=$2 round tenax pytorch peak flop ratio tenax_mib pytorch_mib
+  local size=$1 dtype=$2 round ranks layout tenax pytorch peak flop ratio tenax_mib pytorch_mib
   find_layout "$size" "$dtype"
   find_way "$size" "$dtype"
   local options="model.compute_dtype=$dtype $layout"
   : >"$bench_work/tenax.rates" >"$bench_work/pytorch.rates"
   for ((round = 1; round <= rounds; ++round)); do
     warn_if_busy
-    tenax_rate 2 "$size" $options >>"$bench_work/tenax.rates"
+    tenax_rate "$ranks" "$size" $options >>"$bench_work/tenax.rates"
     pytorch_rate "$size" "$dtype" >>"$bench_work/pytorch.rates"
   done
   tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
@@ -85,9 +88,9 @@ measure() {  # SIZE DTYPE
     awk '{ print $1 * ($2 == "T" ? 1000 : 1) }')
   flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | field flop_per_token)
   ratio=$(awk "BEGIN { print $tenax / $pytorch }")
-  tenax_mib=$(tenax_memory "$size" $options) pytorch_mib=$(pytorch_memory "$size" "$dtype")
+  tenax_mib=$(tenax_memory "$ranks" "$size" $options) pytorch_mib=$(pytorch_memory "$size" "$dtype")
   printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" "$ratio" "$peak" \
-    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$layout; PyTorch $way"
+    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$ranks x $layout; PyTorch $way"
   meets "cpu.$size.$dtype" "$ratio"
   meets cpu.memory "$(awk "BEGIN { print $tenax_mib / $pytorch_mib }")" "$size, $dtype"
 }
