@@ -94,6 +94,13 @@ std::vector<Path> PathBook::in_order(const Ways& ways, const PathSeat& seat) {
   return paths;
 }
 
+bool PathBook::is_down(Identity peer, const Path& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto ways = ways_of_.find(peer);
+  return ways != ways_of_.end() && !(ways->second.health.is_up(PathEnd::here, path.here) &&
+                                     ways->second.health.is_up(PathEnd::there, path.there));
+}
+
 void PathBook::passed(Identity peer, const Path& path) {
   const std::lock_guard lock(mutex_);
   ways_of_[peer].health.passed(path, steady_now_s());

@@ -71,6 +71,8 @@ class PathBook {
   /// At the connecting end: the path of the connection for `purpose` that demands a better one.
   std::optional<Path> present(Identity peer, const std::string& purpose);
 
+  /// Whether one of its ports is known to be down.
+  bool is_down(Identity peer, const Path& path) const;
   void passed(Identity peer, const Path& path);
   void broke(Identity peer, const Path& path, BreakReason reason);
   /// A port of this rank has gone (`reason`), or is back (nothing).
@@ -93,7 +95,7 @@ class PathBook {
 
   const bool has_other_ways_;
   const OnPortFailure on_port_failure_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<Identity, Ways> ways_of_;
   std::set<PathUser*> users_;
 };

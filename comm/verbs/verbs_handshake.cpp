@@ -148,7 +148,8 @@ std::string no_pair(const PathClaims& theirs, const PathClaims& mine, bool has_p
 }
 
 /// A new connection's first steps over its path. A path that has no route or answers nothing is to blame for that; not so
-/// where the other end leaves meanwhile, or where its turn came so late that hardly any time was left.
+/// where the other end leaves meanwhile, where its turn came so late that hardly any time was left, or where a port of it goes
+/// down: then nobody waits for an answer.
 class PathTest {
  public:
   /// References must outlive it.
@@ -171,6 +172,7 @@ class PathTest {
     connection_.send(header, {}, messages_.deadline());
     while (!connection_.finish(kernels::Deadline::after_s(kLook_s))) {
       messages_.has_more();
+      check_ports();
       check_time("the test message was not acknowledged");
     }
   }
@@ -181,6 +183,7 @@ class PathTest {
       if (header && header->kind == kTest) return;
       if (header) refuse_words(messages_);
       messages_.check();
+      check_ports();
       check_time("no test message came over it");
     }
   }
@@ -189,6 +192,10 @@ class PathTest {
   static constexpr double kFair_s = 1;
 
   void blame_path() { book_.broke(connection_.seat().peer, connection_.path(), BreakReason::no_answer); }
+  void check_ports() {
+    if (book_.is_down(connection_.seat().peer, connection_.path()))
+      throw_link_error(connection_.describe(), "one of its ports went down while it was tested");
+  }
   void check_time(const std::string& what) {
     if (!messages_.deadline().expired()) return;
     if (kernels::steady_now_s() - began_s_ >= kFair_s) blame_path();

@@ -26,18 +26,13 @@ class VerbsHandshake : public VerbsTest {
     return error_of(
         [&] {
           accept_over(messages,
-                      {ports,
-                       {65536},
-                       {},
-                       std::make_shared<MemoryTable>(),
-                       std::make_shared<PathBook>(false),
-                       request.from,
-                       "purpose"},
+                      {ports, {65536}, {}, std::make_shared<MemoryTable>(), book, request.from, "purpose"},
                       "verbs:here", 0);
         },
         scope);
   }
 
+  const std::shared_ptr<PathBook> book = std::make_shared<PathBook>(false);
   FileDescriptor maker_socket, socket;
   ConnectionRequest request{Identity::random(), Identity::random(), "purpose"};
   Challenge maker{one_job(), ConnectionEnd::connecting}, acceptor{one_job(), ConnectionEnd::accepting};
@@ -63,6 +58,19 @@ TEST_F(VerbsHandshake, a_maker_that_waits_is_told_why_nothing_can_be_made) {
 TEST_F(VerbsHandshake, a_maker_that_says_nothing_more_is_waited_for_until_the_deadline) {
   const std::string message = refusal_of_acceptor(0.2);
   EXPECT_NE(message.find("did not go on with the handshake"), std::string::npos) << message;
+}
+
+TEST_F(VerbsHandshake, nobody_waits_for_a_test_over_a_port_that_goes_down) {
+  std::thread other([this] {
+    ProvenMessages messages(maker_socket.get(), maker, request, "there", Deadline::after_s(kPatience_s));
+    messages.receive();
+    messages.send("1 1 2 2 0 0 0 0");
+    EXPECT_EQ(messages.receive(), "ready");
+    book->port_changed("fake1:1", BreakReason::port_down);
+  });
+  const std::string message = refusal_of_acceptor(kPatience_s);
+  other.join();
+  EXPECT_NE(message.find("one of its ports went down while it was tested"), std::string::npos) << message;
 }
 
 }  // namespace
