@@ -80,7 +80,7 @@ void product(benchmark::State& state, const Linear& linear, Pass pass, DType dty
 
 template <class Tile>
 void peak(benchmark::State& state) {
-  constexpr int kRows = kTileRows<2>, kSteps = 512;
+  constexpr int kRows = kTileRows<Tile, 2>, kSteps = 512;
   alignas(64) typename Tile::Unit a[kRows] = {}, b[2 * Tile::kLanes] = {};
   alignas(64) typename Tile::Real c[kRows * 2 * Tile::kLanes] = {};
   TileProduct<Tile> same_step_again{a, 0, b, 0, c, 2 * Tile::kLanes, kSteps, true};
@@ -110,7 +110,9 @@ void add(const std::string& name, const std::function<void(benchmark::State&)>& 
 
 int main(int argc, char** argv) {
   add("peak/f32", peak<NumberTile<float>>);
-  add("peak/bf16", peak<Bf16Tile>);
+#ifdef __AVX512BF16__
+  add("peak/bf16", peak<Bf16PairTile>);
+#endif
   for (const Linear& linear : kLinears)
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const Pass pass : {kForward, kInput, kWeight, kWeightAdd})
