@@ -47,42 +47,52 @@ std::optional<EndAddress> EndAddress::parse(std::string_view text) {
   return is_end ? std::optional(end) : std::nullopt;
 }
 
+VerbsConnection::Ends::Ends(const VerbsPath& path, std::shared_ptr<MemoryTable> table,
+                            VerbsConnection& connection)
+    : memory(std::move(table)),
+      peer("verbs " + path.here.name() + " - " + path.there.name,
+           [&connection](const PeerNotice& notice) { connection.hear(notice); }),
+      outgoing(path.here, path.ring_there, *memory, peer, note, path.settings.silence_s),
+      incoming(path.here, path.ring_here, *memory, peer, note, outgoing, path.settings.silence_s),
+      stream({outgoing, incoming, peer, [&connection] { connection.begin(); },
+              [&connection] { connection.fail_stream(); }}) {}
+
 VerbsConnection::VerbsConnection(VerbsPath path, std::string address, std::shared_ptr<MemoryTable> memory,
-                                 std::shared_ptr<PathBook> book, PathSeat seat)
+                                 std::shared_ptr<PathBook> book, PathSeat seat,
+                                 std::shared_ptr<Worker> reaper)
     : path_(std::move(path)),
       names_{path_.here.name(), path_.there.name},
       address_(std::move(address)),
-      memory_(std::move(memory)),
       book_(std::move(book)),
       seat_(std::move(seat)),
-      peer_("verbs " + names_.here + " - " + names_.there,
-            [this](const PeerNotice& notice) { hear(notice); }),
-      outgoing_(path_.here, path_.ring_there, *memory_, peer_, note_, path_.settings.silence_s),
-      incoming_(path_.here, path_.ring_here, *memory_, peer_, note_, outgoing_, path_.settings.silence_s),
-      stream_({outgoing_, incoming_, peer_, [this] { begin(); }, [this] { fail_stream(); }}) {}
+      reaper_(std::move(reaper)),
+      ends_(std::make_unique<Ends>(path_, std::move(memory), *this)) {}
 
 /// What its user sent arrives first, unless somebody shut the connection down or the path is broken.
 VerbsConnection::~VerbsConnection() {
   book_->remove(*this);
-  if (is_attached_ && is_whole() && outgoing_.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
-    peer_.tell({.kind = PeerNotice::Kind::goodbye, .count = outgoing_.frames()});
+  const bool has_arrived =
+      is_attached_ && is_whole() && ends_->outgoing.finish_quietly(kernels::Deadline::after_s(kClosing_s));
+  if (has_arrived) ends_->peer.tell({.kind = PeerNotice::Kind::goodbye, .count = ends_->outgoing.frames()});
   shut_down();
+  if (has_arrived) return;  // nothing is on its way
+  reaper_->add([ends = std::shared_ptr<Ends>(std::move(ends_))]() mutable { ends.reset(); });
 }
 
 EndAddress VerbsConnection::end() const {
-  return {outgoing_.queue_pair().address(), incoming_.queue_pair().address(), incoming_.ring(),
-          outgoing_.answers()};
+  return {ends_->outgoing.queue_pair().address(), ends_->incoming.queue_pair().address(),
+          ends_->incoming.ring(), ends_->outgoing.answers()};
 }
 
 void VerbsConnection::open(const EndAddress& other) {
-  outgoing_.queue_pair().connect(path_.there, other.incoming, path_.settings);
-  incoming_.queue_pair().connect(path_.there, other.outgoing, path_.settings);
-  outgoing_.open(other.ring);
-  incoming_.open(other.answers);
+  ends_->outgoing.queue_pair().connect(path_.there, other.incoming, path_.settings);
+  ends_->incoming.queue_pair().connect(path_.there, other.outgoing, path_.settings);
+  ends_->outgoing.open(other.ring);
+  ends_->incoming.open(other.answers);
 }
 
 void VerbsConnection::attach(FileDescriptor socket) {
-  peer_.attach(std::move(socket));
+  ends_->peer.attach(std::move(socket));
   is_attached_ = true;
 }
 
@@ -104,9 +114,9 @@ auto VerbsConnection::reporting(Work work) {
 }
 
 void VerbsConnection::report() noexcept {
-  const std::optional<BreakReason> reason = note_.get();
+  const std::optional<BreakReason> reason = ends_->note.get();
   if (!reason || is_reported_.exchange(true)) return;
-  peer_.tell({.kind = PeerNotice::Kind::broken, .reason = *reason});
+  ends_->peer.tell({.kind = PeerNotice::Kind::broken, .reason = *reason});
   book_->broke(seat_.peer, names_, *reason);
 }
 
@@ -118,10 +128,10 @@ void VerbsConnection::fail_stream() noexcept {
 
 /// Of the other end's own port it has told before; of this end's the kernel tells.
 void VerbsConnection::hear(const PeerNotice& notice) {
-  if (notice.kind == PeerNotice::Kind::offers) return outgoing_.expect_offers(notice.count);
+  if (notice.kind == PeerNotice::Kind::offers) return ends_->outgoing.expect_offers(notice.count);
   if (notice.kind != PeerNotice::Kind::broken) return book_->heard(*this, notice);
   const BreakReason reason = seen_from_here(notice.reason);
-  if (!note_.set(reason)) return;
+  if (!ends_->note.set(reason)) return;
   is_reported_ = true;
   if (reason == BreakReason::no_answer || reason == BreakReason::own_fault)
     book_->broke(seat_.peer, names_, reason);
@@ -129,57 +139,57 @@ void VerbsConnection::hear(const PeerNotice& notice) {
 }
 
 void VerbsConnection::leave(BreakReason reason) noexcept {
-  if (!note_.set(reason)) return;
+  if (!ends_->note.set(reason)) return;
   is_reported_ = true;  // the book knows
-  peer_.tell({.kind = PeerNotice::Kind::broken, .reason = reason});
+  ends_->peer.tell({.kind = PeerNotice::Kind::broken, .reason = reason});
   break_off();
 }
 
 std::string VerbsConnection::break_reason() const {
-  const std::optional<BreakReason> reason = note_.get();
+  const std::optional<BreakReason> reason = ends_->note.get();
   return reason ? name_of(*reason) : "";
 }
 
 bool VerbsConnection::has_lost_its_way() const {
-  const std::optional<BreakReason> reason = note_.get();
+  const std::optional<BreakReason> reason = ends_->note.get();
   return reason && *reason != BreakReason::peer_gone;
 }
 
 void VerbsConnection::send(const MessageHeader& header, std::span<const std::byte> payload,
                            kernels::Deadline deadline) {
-  reporting([&] { outgoing_.send(header, payload, deadline); });
+  reporting([&] { ends_->outgoing.send(header, payload, deadline); });
 }
 
 bool VerbsConnection::finish(kernels::Deadline deadline) {
-  return reporting([&] { return outgoing_.finish(deadline); });
+  return reporting([&] { return ends_->outgoing.finish(deadline); });
 }
 
 std::optional<MessageHeader> VerbsConnection::receive(kernels::Deadline deadline) {
-  return reporting([&] { return incoming_.receive(deadline); });
+  return reporting([&] { return ends_->incoming.receive(deadline); });
 }
 
 void VerbsConnection::receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) {
-  reporting([&] { incoming_.receive_payload(payload, deadline); });
+  reporting([&] { ends_->incoming.receive_payload(payload, deadline); });
 }
 
 void VerbsConnection::offer(std::uint64_t least_bytes) {
-  peer_.tell({.kind = PeerNotice::Kind::offers, .count = least_bytes});
+  ends_->peer.tell({.kind = PeerNotice::Kind::offers, .count = least_bytes});
 }
 
 void VerbsConnection::check() const {
-  if (peer_.is_shut_down()) throw_link_error(peer_.where(), "shut down");
-  const bool has_left = peer_.look() != PeerSocket::State::open;
-  if (const auto noted = note_.get()) throw_link_error(peer_.where(), sentence_of(*noted));
-  if (has_left) throw_link_error(peer_.where(), sentence_of(BreakReason::peer_gone));
+  if (ends_->peer.is_shut_down()) throw_link_error(ends_->peer.where(), "shut down");
+  const bool has_left = ends_->peer.look() != PeerSocket::State::open;
+  if (const auto noted = ends_->note.get()) throw_link_error(ends_->peer.where(), sentence_of(*noted));
+  if (has_left) throw_link_error(ends_->peer.where(), sentence_of(BreakReason::peer_gone));
 }
 
 void VerbsConnection::break_off() noexcept {
-  outgoing_.queue_pair().break_off();
-  incoming_.queue_pair().break_off();
+  ends_->outgoing.queue_pair().break_off();
+  ends_->incoming.queue_pair().break_off();
 }
 
 void VerbsConnection::shut_down() noexcept {
-  peer_.shut_down();
+  ends_->peer.shut_down();
   break_off();
 }
 

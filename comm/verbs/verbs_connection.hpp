@@ -6,6 +6,7 @@
 #include "comm/verbs/outgoing_ring.hpp"
 #include "comm/verbs/path_book.hpp"
 #include "comm/verbs/verbs_stream.hpp"
+#include "comm/worker.hpp"
 
 namespace tenax::comm::verbs {
 
@@ -30,10 +31,12 @@ struct VerbsPath {
 /// when the other end says so, or when the book has it leave its path.
 class VerbsConnection final : public Connection, public PathUser {
  public:
-  /// `address`: what address() says. Throws Error(link), and Error(rank) where memory cannot be
-  /// registered.
+  /// `address`: what address() says. `reaper` destroys the queue pairs of a connection that has broken: that may
+  /// take seconds while messages are on their way, and nobody waits for it. Throws Error(link), and Error(rank)
+  /// where memory cannot be registered.
   VerbsConnection(VerbsPath path, std::string address, std::shared_ptr<MemoryTable> memory,
-                  std::shared_ptr<PathBook> book, PathSeat seat);
+                  std::shared_ptr<PathBook> book, PathSeat seat, std::shared_ptr<Worker> reaper);
+  /// From then on nothing is written into its user's memory, or read from there.
   ~VerbsConnection() override;
 
   EndAddress end() const;
@@ -51,17 +54,17 @@ class VerbsConnection final : public Connection, public PathUser {
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override;
   void offer(std::uint64_t least_bytes) override;
   std::uint64_t uncopied_bytes() const override {
-    return outgoing_.uncopied_bytes() + incoming_.uncopied_bytes();
+    return ends_->outgoing.uncopied_bytes() + ends_->incoming.uncopied_bytes();
   }
   bool can_read(std::span<const std::byte> memory) const override {
-    return memory_->find(path_.here.device, memory).has_value();
+    return ends_->memory->find(path_.here.device, memory).has_value();
   }
   void check() const override;
-  PolledStream* stream() override { return &stream_; }
+  PolledStream* stream() override { return &ends_->stream; }
   void shut_down() noexcept override;
   const std::string& address() const override { return address_; }
-  std::string describe() const override { return peer_.where(); }
-  std::string way() const override { return peer_.where(); }
+  std::string describe() const override { return ends_->peer.where(); }
+  std::string way() const override { return ends_->peer.where(); }
   std::string break_reason() const override;
   bool has_lost_its_way() const override;
   BetterWay better_way() const override { return book_->better_way(*this); }
@@ -72,10 +75,21 @@ class VerbsConnection final : public Connection, public PathUser {
   const PathSeat& seat() const override { return seat_; }
   bool demands_better() const override { return demands_better_ && is_whole(); }
   void leave(BreakReason reason) noexcept override;
-  void tell(const PeerNotice& notice) noexcept override { peer_.tell(notice); }
+  void tell(const PeerNotice& notice) noexcept override { ends_->peer.tell(notice); }
 
  private:
-  bool is_whole() const { return !note_.get() && !peer_.is_shut_down(); }
+  /// Both queue pairs, and what refers to them.
+  struct Ends {
+    Ends(const VerbsPath& path, std::shared_ptr<MemoryTable> table, VerbsConnection& connection);
+    const std::shared_ptr<MemoryTable> memory;
+    BreakNote note;
+    PeerSocket peer;
+    OutgoingRing outgoing;
+    IncomingRing incoming;
+    VerbsStream stream;
+  };
+
+  bool is_whole() const { return !ends_->note.get() && !ends_->peer.is_shut_down(); }
   template <class Work>
   auto reporting(Work work);
   void begin();
@@ -87,14 +101,10 @@ class VerbsConnection final : public Connection, public PathUser {
   const VerbsPath path_;
   const Path names_;
   const std::string address_;
-  const std::shared_ptr<MemoryTable> memory_;
   const std::shared_ptr<PathBook> book_;
   const PathSeat seat_;
-  BreakNote note_;
-  mutable PeerSocket peer_;
-  OutgoingRing outgoing_;
-  IncomingRing incoming_;
-  VerbsStream stream_;
+  const std::shared_ptr<Worker> reaper_;
+  std::unique_ptr<Ends> ends_;
   std::atomic<bool> is_attached_{false}, is_reported_{false}, demands_better_{false};
   std::once_flag begun_;
 };

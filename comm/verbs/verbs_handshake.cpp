@@ -234,7 +234,7 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
                   choice.offer.claims.ports[choice.pair.accepting], end.ring, choice.offer.ring,
                   end.settings},
         address, end.memory, end.book,
-        PathSeat{end.peer, ConnectionEnd::connecting, end.purpose, choice.turn});
+        PathSeat{end.peer, ConnectionEnd::connecting, end.purpose, choice.turn}, end.reaper);
   });
   messages.send(connection->end().text());
   PathTest test(*connection, *end.book, messages);
@@ -261,7 +261,8 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
     auto made = std::make_unique<VerbsConnection>(
         VerbsPath{port_of(end, mine.claims.ports[pair->accepting]), theirs.claims.ports[pair->connecting],
                   end.ring, theirs.ring, end.settings},
-        address, end.memory, end.book, PathSeat{end.peer, ConnectionEnd::accepting, end.purpose, turn});
+        address, end.memory, end.book, PathSeat{end.peer, ConnectionEnd::accepting, end.purpose, turn},
+        end.reaper);
     Choice chosen{*pair, turn, made->end(), mine};
     return std::pair(std::move(made), std::move(chosen));
   });

@@ -20,6 +20,7 @@ struct HandshakeEnd {
   std::shared_ptr<PathBook> book;
   Identity peer;  ///< the other end
   std::string purpose;
+  std::shared_ptr<Worker> reaper;  ///< VerbsConnection's
 };
 
 /// The connecting end's part; the messages' deadline is for all of it. The connection has carried a

@@ -69,7 +69,7 @@ class VerbsListener final : public Listener {
   void accept_later(AuthenticatedSocket peer);
   std::unique_ptr<Connection> accept(AuthenticatedSocket peer);
   HandshakeEnd end(const std::vector<Port>& ports, Identity peer, const std::string& purpose) const {
-    return {ports, {verbs_.ring_bytes}, verbs_.path, memory_, book_, peer, purpose};
+    return {ports, {verbs_.ring_bytes}, verbs_.path, memory_, book_, peer, purpose, reaper_};
   }
 
   const VerbsOptions verbs_;
@@ -77,6 +77,7 @@ class VerbsListener final : public Listener {
   PendingConnections& pending_;
   const std::shared_ptr<MemoryTable> memory_ = std::make_shared<MemoryTable>();
   const std::shared_ptr<PathBook> book_;
+  const std::shared_ptr<Worker> reaper_ = std::make_shared<Worker>();
   std::atomic<bool> is_over_{false};
   // By the purposes' numbers, one handshake after the other: a peer that stops in the middle holds others of them up for 2 s.
   std::array<Worker, 4> accepting_;

@@ -26,7 +26,14 @@ class VerbsHandshake : public VerbsTest {
     return error_of(
         [&] {
           accept_over(messages,
-                      {ports, {65536}, {}, std::make_shared<MemoryTable>(), book, request.from, "purpose"},
+                      {ports,
+                       {65536},
+                       {},
+                       std::make_shared<MemoryTable>(),
+                       book,
+                       request.from,
+                       "purpose",
+                       std::make_shared<Worker>()},
                       "verbs:here", 0);
         },
         scope);

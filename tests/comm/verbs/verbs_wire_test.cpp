@@ -15,7 +15,7 @@ class VerbsWire : public VerbsTest {
   void SetUp() override {
     connection = std::make_unique<VerbsConnection>(
         VerbsPath{fake_port(one), PortAddress(fake_port(zero)), {kRing}, {kRing}, {}}, "verbs:here", table,
-        std::make_shared<PathBook>(false), PathSeat{});
+        std::make_shared<PathBook>(false), PathSeat{}, std::make_shared<Worker>());
     const EndAddress end = connection->end();
     connection->open(
         {outgoing.address(),
