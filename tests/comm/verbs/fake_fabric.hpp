@@ -104,6 +104,8 @@ class Fabric {
   std::size_t read_by_descriptor = 0;
   std::size_t locked_bytes = 0, most_locked_bytes = SIZE_MAX;
   bool has_routes = true, takes_dma_bufs = true;
+  bool holds_queue_pairs = false;  // their destruction waits
+  std::condition_variable let_go;  // holds_queue_pairs has changed
   std::uint32_t last_number = 16;
   int objects = 0;
 

@@ -20,6 +20,7 @@ Host::~Host() {
   fabric().writes.clear();
   fabric().most_locked_bytes = SIZE_MAX;
   fabric().has_routes = fabric().takes_dma_bufs = true;
+  fabric().holds_queue_pairs = false;
   fabric().read_by_descriptor = 0;
 }
 
@@ -88,6 +89,12 @@ void Host::allow_dma_bufs(bool allowed) {
 void Host::allow_routes(bool allowed) {
   const std::lock_guard lock(fabric().mutex);
   fabric().has_routes = allowed;
+}
+
+void Host::hold_queue_pairs(bool held) {
+  const std::lock_guard lock(fabric().mutex);
+  fabric().holds_queue_pairs = held;
+  fabric().let_go.notify_all();
 }
 
 int Host::objects() {

@@ -16,6 +16,8 @@
 namespace tenax::comm::fake_verbs {
 namespace {
 
+constexpr int kLongestHold_s = 20;
+
 bool is_gone(const ibv_context* context) {
   return reinterpret_cast<const FakeContext*>(context)->device->is_gone;
 }
@@ -358,7 +360,9 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attributes, int mask) {
 
 int ibv_destroy_qp(ibv_qp* base) {
   {
-    const std::lock_guard lock(fabric().mutex);
+    std::unique_lock lock(fabric().mutex);
+    fabric().let_go.wait_for(lock, std::chrono::seconds(kLongestHold_s),
+                             [] { return !fabric().holds_queue_pairs; });
     auto& queue_pair = *reinterpret_cast<FakeQp*>(base);
     // Nothing is told of what it had under way; that goes on its way.
     queue_pair.receives.clear();

@@ -78,6 +78,9 @@ class Host {
   /// Without them no queue pair can be connected: no route leads to the other port's address.
   void allow_routes(bool allowed);
 
+  /// While they are held, whoever destroys one waits (at most 20 s), as where what it has sent is still on its way.
+  void hold_queue_pairs(bool held);
+
   /// Contexts, protection domains, memory regions, channels, completion queues and queue pairs.
   int objects();
   /// Memory regions and queue pairs that were made so far.

@@ -1,4 +1,5 @@
 // What a connection over RDMA does when its path, its device or the other end fails.
+#include "comm/poll.hpp"
 #include "tests/comm/verbs/verbs_pair.hpp"
 
 namespace tenax::comm::verbs {
@@ -55,6 +56,19 @@ TEST_F(VerbsFaults, a_path_that_loses_all_is_given_up_after_the_silence) {
   const std::string message = error_of([&] { send(zero(), payload.bytes); });
   EXPECT_NE(message.find("fake0:1 - fake1:1: nothing sent this way is acknowledged"), std::string::npos)
       << message;
+}
+
+TEST_F(VerbsFaults, nobody_waits_until_a_broken_connection_is_destroyed) {
+  pair().connect();
+  RegisteredPayload payload(*pair().transports[0]);
+  host.fail_next("fake0", IBV_WC_RETRY_EXC_ERR);
+  EXPECT_NE(error_of([&] { send(zero(), payload.bytes); }), "no error");
+  const int objects = host.objects();
+  host.hold_queue_pairs(true);
+  pair().ends[0].reset();
+  EXPECT_EQ(host.objects(), objects);
+  host.hold_queue_pairs(false);
+  EXPECT_TRUE(poll_until([&] { return host.objects() < objects; }, Deadline::after_s(kPatience_s)));
 }
 
 /// The payload was copied: its send has returned, and nobody sends any more.
