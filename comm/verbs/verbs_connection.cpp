@@ -71,11 +71,11 @@ VerbsConnection::VerbsConnection(VerbsPath path, std::string address, std::share
 /// What its user sent arrives first, unless somebody shut the connection down or the path is broken.
 VerbsConnection::~VerbsConnection() {
   book_->remove(*this);
-  const bool has_arrived =
-      is_attached_ && is_whole() && ends_->outgoing.finish_quietly(kernels::Deadline::after_s(kClosing_s));
-  if (has_arrived) ends_->peer.tell({.kind = PeerNotice::Kind::goodbye, .count = ends_->outgoing.frames()});
+  if (is_attached_ && is_whole() && ends_->outgoing.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
+    ends_->peer.tell({.kind = PeerNotice::Kind::goodbye, .count = ends_->outgoing.frames()});
   shut_down();
-  if (has_arrived) return;  // nothing is on its way
+  if (is_attached_ && !has_lost_its_way()) return;  // nothing is on its way any more
+  ends_->outgoing.give_up();  // a stream's user waits for no acknowledgements: its memory may still be read
   reaper_->add([ends = std::shared_ptr<Ends>(std::move(ends_))]() mutable { ends.reset(); });
 }
 

@@ -61,19 +61,23 @@ for line in "run directory: $work/stopped" "srun is called"; do
 done
 "$RUN_CHECK" same "$work/quiet/metrics.jsonl" "$work/stopped/metrics.jsonl" || fail "losses after requeueing"
 # Two replicas, each a job step over both nodes. A rank hangs while its heart beats: the recorders are read by a step beside those that
-# stand, and it is named. Then a rank dies, comes back, and all stop by the signal before the time limit.
+# stand, and it is among those named. Then a rank dies, comes back, and all stop by the signal before the time limit.
 rank_of() { pgrep -f -- "^[^ ]*tenax --join $work/replicas/replica-$1/join" | tail -n 1; }
-joined() { [ "$(grep -c '"reason": "join"' "$work/replicas/ledger.jsonl")" -ge "$1" ]; }
+joins() { grep -c '"reason": "join"' "$work/replicas/ledger.jsonl"; }
+joined_since() { [ "$(joins)" -gt "$1" ]; }
+hung() { grep -q '"event": "hang".*"culprits": \[[^]]*"replica": 0, "rank": 1,' "$work/replicas/events.jsonl"; }
 deck=$work/hang.toml
 { sed "s|\"../build|\"$TENAX_SOURCE/build|" "$TENAX_SOURCE/inputs/quickstart.toml"; printf '[[inject]]\nkind = "hang"\nfrom_step = 12\nreplica = 0\nrank = 1\nwhere = "pass"\n'; } >"$deck"
 replicas=$(submit replicas.sh replicas parallel.replicas=2 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=2 \
   parallel.data_parallel_size=1 run.train_steps=100000) || fail "sbatch replicas.sh"
 within 100 trained replicas 5 || fail "the replicas do not train"
-within 100 joined 1 || fail "the replica that hung does not come back"
-has_event replicas hang '"culprits": \[{"replica": 0, "rank": 1'
+within 100 hung || fail "no event names the rank that hangs"
+before=$(joins)
+within 100 joined_since "$before" || fail "the replica that hung does not come back"
 grep -q -e '--overlap --mpi=none' "$work/srun.calls" || fail "recorders are read by srun"
+before=$(joins)
 kill -KILL "$(rank_of 1)" || fail "no rank of replica 1"
-within 100 joined 2 || fail "the replica that died does not come back"
+within 100 joined_since "$before" || fail "the replica that died does not come back"
 scancel --signal=USR1 "$replicas" || fail "scancel"
 within 100 job_ended "$replicas" || fail "the replicas do not end"
 job_has "$replicas" JobState=COMPLETED || fail "the replicas' job completes"
