@@ -74,7 +74,8 @@ VerbsConnection::~VerbsConnection() {
   if (is_attached_ && is_whole() && ends_->outgoing.finish_quietly(kernels::Deadline::after_s(kClosing_s)))
     ends_->peer.tell({.kind = PeerNotice::Kind::goodbye, .count = ends_->outgoing.frames()});
   shut_down();
-  if (is_attached_ && !has_lost_its_way()) return;  // nothing is on its way any more
+  if (is_attached_ && !has_lost_its_way())
+    return;                   // all has arrived, or its other end is gone, or it was replaced
   ends_->outgoing.give_up();  // a stream's user waits for no acknowledgements: its memory may still be read
   reaper_->add([ends = std::shared_ptr<Ends>(std::move(ends_))]() mutable { ends.reset(); });
 }
