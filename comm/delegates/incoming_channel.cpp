@@ -8,7 +8,7 @@
 namespace tenax::comm {
 namespace {
 
-constexpr double kIdle_s = 10;  // an idle link is no fault: the wait only has an end so that none is without
+constexpr double kIdle_s = 60;  // an idle link is no fault: the wait only has an end so that none is without
 constexpr std::uint64_t kLeastOffered = std::uint64_t{64}
                                         << 10;  // bytes; less is copied before a question is answered
 

@@ -14,6 +14,7 @@
 namespace tenax::comm {
 namespace {
 
+constexpr double kLeastLook_s = 0.05;      // so that a wait which ends has something to find
 constexpr double kLatestWaking_s = 0.002;  // what is later has other reasons, such as a connection being made
 
 }  // namespace
@@ -183,12 +184,12 @@ void OutgoingChannel::check(const Connection& connection, const MessageHeader& h
 
 /// Returns when the connection is broken.
 void OutgoingChannel::read(Connection& connection) {
-  const double look_s = std::clamp(parties_.deadline_s / 4, 0.05, 10.0);
   std::vector<std::uint64_t> arrived;
   try {
     for (;;) {
-      const auto header = connection.receive(kernels::Deadline::after_s(look_s));
-      if (!header && peer_is_silent()) return;
+      const auto header =
+          connection.receive(kernels::Deadline::after_s(std::max(until_silent_s(), kLeastLook_s)));
+      if (!header && until_silent_s() <= 0) return;
       if (!header) continue;
       check(connection, *header);
       arrived.resize(header->payload_bytes / sizeof(std::uint64_t));
@@ -202,11 +203,12 @@ void OutgoingChannel::read(Connection& connection) {
   }
 }
 
-/// A connection may be dead without knowing it.
-bool OutgoingChannel::peer_is_silent() {
+/// A connection may be dead without knowing it: how long the peer may still leave the oldest message unacknowledged, or one
+/// that is sent now.
+double OutgoingChannel::until_silent_s() {
   const std::lock_guard lock(mutex_);
-  if (messages_.empty() || next_ == 0) return false;
-  return steady_now_s() - messages_.front()->started_s > parties_.deadline_s;
+  if (messages_.empty() || next_ == 0) return parties_.deadline_s;
+  return messages_.front()->started_s + parties_.deadline_s - steady_now_s();
 }
 
 }  // namespace tenax::comm

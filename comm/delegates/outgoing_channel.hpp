@@ -42,7 +42,7 @@ class OutgoingChannel {
   void run_reader();
   static void check(const Connection& connection, const MessageHeader& header);
   void read(Connection& connection);
-  bool peer_is_silent();
+  double until_silent_s();
   void lose(const std::shared_ptr<Connection>& connection);
 
   const LinkParties& parties_;

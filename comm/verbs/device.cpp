@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <span>
@@ -82,6 +83,8 @@ Device::~Device() {
 }
 
 int Device::event_descriptor() const { return context_->async_fd; }
+
+bool Device::is_listed() const { return access(context_->device->dev_path, F_OK) == 0; }
 
 std::string Device::sysfs_path() const { return context_->device->ibdev_path; }
 

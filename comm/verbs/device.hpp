@@ -35,6 +35,9 @@ class Device {
   /// Where the kernel tells of asynchronous events (ibv_get_async_event), non-blocking: one thread
   /// reads them. A queue pair's destruction waits until its events are acknowledged.
   int event_descriptor() const;
+  /// Whether the kernel still has it, and does not wait for everybody to let go of it. One system call, where names() asks
+  /// for all of the host.
+  bool is_listed() const;
   /// Its directory in sysfs ("/sys/class/infiniband/mlx5_0"), which knows its NUMA node and PCI
   /// address.
   std::string sysfs_path() const;

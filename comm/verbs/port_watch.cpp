@@ -189,14 +189,16 @@ void PortWatch::lose(Watched& watched) {
 }
 
 void PortWatch::look() {
-  const std::vector<std::string> names = Device::names();
+  const bool asks_all = ++looks_ % kLooksUntilAll == 0;
   for (Watched& watched : watched_) {
-    const bool is_listed = std::find(names.begin(), names.end(), watched.name) != names.end();
     // A driver may wait, without an event, until everybody has let go of a device that is to go (rxe of Linux 6.1).
-    if (watched.device && !is_listed) lose(watched);
-    if (!watched.device && is_listed) find(watched);
+    if (watched.device && !watched.device->is_listed())
+      lose(watched);
+    else if (!watched.device)
+      find(watched);
     if (!watched.device) continue;
-    for (PortStatus& port : watched.ports) ask(watched, port, false);
+    for (PortStatus& port : watched.ports)
+      if (asks_all || !port.is_usable()) ask(watched, port, false);
   }
 }
 

@@ -42,6 +42,8 @@ class PortWatch {
  public:
   using OnChange = std::function<void(const PortChange&)>;
   static constexpr double kLooks_s = 5;
+  /// Of so many looks one asks the ports that are usable too: of these the device's events tell, and queue pairs that fail.
+  static constexpr int kLooksUntilAll = 6;
 
   /// `ports`: as Ports::chosen() has them. `looks_s`: between two looks. Throws Error(link) where the kernel has no descriptor left.
   PortWatch(const std::vector<PortStatus>& ports, VerbsPortOptions options, OnChange on_change,
@@ -79,6 +81,7 @@ class PortWatch {
   VerbsPortOptions options_;
   OnChange on_change_;
   double looks_s_;
+  int looks_ = 0;
   std::mutex mutex_;  // guards the next two
   std::set<std::string> reported_;
   bool is_over_ = false;

@@ -92,7 +92,7 @@ do_rate() {
 do_idle() {
   local round
   for ((round = 0; round < rounds; ++round)); do
-    figure idle_ms "$("$VERBS_BENCH" idle 8 10 | number_in 'idle ([0-9.]+)' -)"
+    figure idle_ms "$("$VERBS_BENCH" idle 8 60 | number_in 'idle ([0-9.]+)' -)"
   done
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -18,6 +19,13 @@ using Clock = std::chrono::steady_clock;
 
 /// Its address is libibverbs' ibv_device.
 struct FakeDevice {
+  FakeDevice();
+  ~FakeDevice() { lose_node(); }
+  FakeDevice(const FakeDevice&) = delete;
+  FakeDevice& operator=(const FakeDevice&) = delete;
+  /// Its file of the kernel, a temporary one, is gone.
+  void lose_node() { std::remove(base.dev_path); }
+
   ibv_device base{};
   std::vector<FakePort> ports;
   bool is_gone = false;

@@ -1,13 +1,22 @@
 // What a test does to the devices that are not there, and asks of them.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/comm/verbs/fake_fabric.hpp"
 #include "tests/comm/verbs/fake_verbs.hpp"
 
 namespace tenax::comm::fake_verbs {
+
+FakeDevice::FakeDevice() {
+  std::strcpy(base.dev_path, "/tmp/tenax-fake-device.XXXXXX");
+  const int file = mkstemp(base.dev_path);
+  EXPECT_GE(file, 0) << base.dev_path;
+  close(file);
+}
 
 Host::Host() { fabric().start(); }
 
@@ -40,6 +49,7 @@ void Host::remove_device(const std::string& name) {
   const std::lock_guard lock(fabric().mutex);
   FakeDevice* const device = fabric().find_device(name);
   device->is_gone = true;
+  device->lose_node();
   for (const auto& [number, queue_pair] : fabric().queue_pairs)
     if (queue_pair->context().device.get() == device) fabric().break_queue_pair(*queue_pair);
   for (FakeContext* context : fabric().contexts)
