@@ -57,15 +57,17 @@ class World {
   /// (comm/staged).
   virtual std::unique_ptr<Communicator> split_communicator(const std::string& name, int color, int key,
                                                            kernels::Device& device) = 0;
-  /// What ranks of the world have made beside it, a group or an endpoint, for a world that watches what its ranks do;
-  /// others hand it back as it is. `name`: equal on all its ranks, and of no other one.
+  /// A group that ranks of the world have made beside it, for a world that watches what its ranks do; others hand it back
+  /// as it is. `name`: equal on all its ranks, and of no other one.
   virtual std::unique_ptr<Communicator> watch(std::unique_ptr<Communicator> group, const std::string& name) {
     static_cast<void>(name);
     return group;
   }
-  virtual std::unique_ptr<Endpoint> watch(std::unique_ptr<Endpoint> endpoint, const std::string& name) {
-    static_cast<void>(name);
-    return endpoint;
+  /// Likewise a link from rank `here` of a group to rank `there`, both of which call it: the link to be used instead, which
+  /// `link` must outlive; null where `link` itself is to be used. `name`: of the group's links alone.
+  virtual std::unique_ptr<Link> watch(Link& link, const std::string& name, int here, int there) {
+    static_cast<void>(link), static_cast<void>(name), static_cast<void>(here), static_cast<void>(there);
+    return nullptr;
   }
   /// A control group of all ranks, independent of every other one (each call makes a new one;
   /// collective).
@@ -98,8 +100,8 @@ class ForwardingWorld : public World {
   std::unique_ptr<Communicator> watch(std::unique_ptr<Communicator> group, const std::string& name) override {
     return inner_.watch(std::move(group), name);
   }
-  std::unique_ptr<Endpoint> watch(std::unique_ptr<Endpoint> endpoint, const std::string& name) override {
-    return inner_.watch(std::move(endpoint), name);
+  std::unique_ptr<Link> watch(Link& link, const std::string& name, int here, int there) override {
+    return inner_.watch(link, name, here, there);
   }
   std::unique_ptr<ControlGroup> control_group() override { return inner_.control_group(); }
   [[noreturn]] void abort(int status) override {

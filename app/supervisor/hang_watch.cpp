@@ -21,8 +21,6 @@ namespace {
 
 constexpr double kSecondsPerNs = 1e-9;
 constexpr double kInterval_s = 0.1, kAgain_s = 0.5;  // between looks; after one in vain
-/// What nobody looks at for so long nobody waits for.
-constexpr auto kBetweenImages = std::chrono::milliseconds(30);
 constexpr double kLeast_s = 1;
 constexpr std::int64_t kFirstSteps = 3;  // take longer
 constexpr std::size_t kSteps = 16;

@@ -19,9 +19,6 @@ using resilience::RecorderImage;
 
 namespace {
 
-/// What nobody looks at for so long nobody waits for.
-constexpr auto kBetweenImages = std::chrono::milliseconds(30);
-
 void print_images(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
     for (const RecorderImage& image : images_in(folder))

@@ -1,6 +1,7 @@
 // RecorderReading: what the recorders of a run's ranks hold, asked of the hosts on which they run.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "resilience/recorder/image_text.hpp"
 
 namespace tenax::app {
+
+/// What nobody looks at for so long nobody waits for. A rank looks every 20 ms at least; where there are more ranks than
+/// cores, they take turns.
+inline constexpr auto kBetweenImages = std::chrono::milliseconds(100);
 
 /// `tenax --recorders FOLDER…`, on a rank's host: prints an image of each recorder in the folders (image_text), and once more
 /// a moment later.

@@ -67,18 +67,26 @@ PipelineLinks::PipelineLinks(const Layout& layout, const ProcessGrid& grid, cons
   built_in_s_ = kernels::steady_now_s() - begin_s;
   const GroupSplit part = grid.split(GroupKind::pipeline, context.world.rank());
   if (adaptable_) control_ = context.world.control_endpoint(part.color, part.key);
-  const auto neighbour = [&](int stage) -> comm::Link* {
-    if (stage < 0 || stage >= layout.grid.pipeline) return nullptr;
-    if (!adaptable_) return &direct_.front().endpoint->link(stage);
-    auto& link = stage < stage_ ? up_ : down_;
-    link = std::make_unique<comm::FailoverLink>(
-        direct_.front().endpoint->link(stage), control_->link(stage),
-        [this, stage] { return make_delegated(stage); }, context_.device, failover_options(stage));
-    return link.get();
-  };
-  neighbours_ = {neighbour(stage_ - 1), neighbour(stage_ + 1)};
+  neighbours_ = {make_neighbour(stage_ - 1), make_neighbour(stage_ + 1)};
   if (adaptable_ && context.options.paths == PathChoice::delegated_only)
     for (int link = 0; link + 1 < layout.grid.pipeline; ++link) set_path(link, Path::delegated, 0);
+}
+
+// Whoever watches what ranks do sees the messages as this rank does, whichever way they go.
+comm::Link* PipelineLinks::make_neighbour(int stage) {
+  if (stage < 0 || stage >= layout_.grid.pipeline) return nullptr;
+  comm::Link* link = &direct_.front().endpoint->link(stage);
+  if (adaptable_) {
+    auto& both_ways = stage < stage_ ? up_ : down_;
+    both_ways = std::make_unique<comm::FailoverLink>(
+        *link, control_->link(stage), [this, stage] { return make_delegated(stage); }, context_.device,
+        failover_options(stage));
+    link = both_ways.get();
+  }
+  const int pipeline = grid_.split(GroupKind::pipeline, context_.world.rank()).color;
+  auto& watched = watched_[stage < stage_ ? 0 : 1];
+  watched = context_.world.watch(*link, grid_.connection_name("pipeline", pipeline), stage_, stage);
+  return watched ? watched.get() : link;
 }
 
 comm::FailoverOptions PipelineLinks::failover_options(int neighbour) const {
@@ -99,21 +107,18 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(comm::LinkDeadlines d
   const GroupSplit part = grid_.split(GroupKind::pipeline, context_.world.rank());
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(neighbour_of(link));
-  const std::string name = grid_.connection_name("direct", part.color) + "." + std::to_string(builds_);
   if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1) {
     auto direct =
         context_.world.split_direct_endpoint(part.color, part.key, neighbours, context_.device, deadlines);
-    return context_.world.watch(direct ? std::move(direct) : make_host_direct(part, deadlines.message_s),
-                                name);
+    return direct ? std::move(direct) : make_host_direct(part, deadlines.message_s);
   }
   std::vector<comm::Peer> group;
   for (const int rank : ranks_) group.push_back(context_.peers[static_cast<std::size_t>(rank)]);
   comm::DirectOptions options = context_.options.emulated;
   options.deadline_s = deadlines.message_s;
-  return context_.world.watch(
-      comm::create_emulated_direct_endpoint(name, group, stage_, neighbours, *context_.transport,
-                                            context_.device, options),
-      name);
+  return comm::create_emulated_direct_endpoint(
+      grid_.connection_name("direct", part.color) + "." + std::to_string(builds_), group, stage_, neighbours,
+      *context_.transport, context_.device, options);
 }
 
 std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour) {

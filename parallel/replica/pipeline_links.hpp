@@ -50,6 +50,7 @@ class PipelineLinks {
 
  private:
   comm::FailoverLink* at(int link) const;
+  comm::Link* make_neighbour(int stage);  // null before the first and after the last
   std::unique_ptr<comm::Endpoint> make_host_direct(const GroupSplit& part, double deadline_s);
   std::unique_ptr<comm::Endpoint> make_direct(comm::LinkDeadlines deadlines, const std::vector<int>& links);
   comm::FailoverOptions failover_options(int neighbour) const;
@@ -76,6 +77,7 @@ class PipelineLinks {
   std::vector<DirectPaths> direct_;  // the first ones, and what was built anew, as long as they are used
   std::unique_ptr<comm::Endpoint> control_;
   std::unique_ptr<comm::FailoverLink> up_, down_;
+  std::array<std::unique_ptr<comm::Link>, 2> watched_;  // over those, or direct ones
   PipelineNeighbours neighbours_;
 };
 

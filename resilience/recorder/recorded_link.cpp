@@ -1,4 +1,4 @@
-#include "resilience/recorder/recorded_endpoint.hpp"
+#include "resilience/recorder/recorded_link.hpp"
 
 #include "resilience/recorder/recorded_transfer.hpp"
 
@@ -18,7 +18,18 @@ comm::TransferPtr record_message(Recorder& recorder, OperationKind kind, int cha
   }
 }
 
+int add_direction(Recorder& recorder, const std::string& name, int from, int to, int place) {
+  return recorder.add_channel(name + " " + std::to_string(from) + ">" + std::to_string(to), ChannelKind::link,
+                              place, 2);
+}
+
 }  // namespace
+
+RecordedLink::RecordedLink(comm::Link& inner, const std::string& name, Ends ends, Recorder& recorder)
+    : inner_(inner),
+      recorder_(recorder),
+      outgoing_(add_direction(recorder, name, ends.here, ends.there, 0)),
+      incoming_(add_direction(recorder, name, ends.there, ends.here, 1)) {}
 
 RecordedLink::~RecordedLink() {
   recorder_.remove_channel(outgoing_);
@@ -34,19 +45,6 @@ comm::TransferPtr RecordedLink::receive(kernels::Stream& stream, const kernels::
                                         comm::Tag tag) {
   return record_message(recorder_, OperationKind::receive, incoming_, tensor,
                         [&] { return inner_.receive(stream, tensor, tag); });
-}
-
-comm::Link& RecordedEndpoint::link(int peer) {
-  auto& link = links_[static_cast<std::size_t>(peer)];
-  if (!link)
-    link = std::make_unique<RecordedLink>(inner_->link(peer), recorder_, add_direction(rank(), peer),
-                                          add_direction(peer, rank()));
-  return *link;
-}
-
-int RecordedEndpoint::add_direction(int from, int to) {
-  return recorder_.add_channel(name_ + " " + std::to_string(from) + ">" + std::to_string(to),
-                               ChannelKind::link, from == rank() ? 0 : 1, 2);
 }
 
 }  // namespace tenax::resilience

@@ -1,10 +1,7 @@
-// RecordedEndpoint: an endpoint whose messages the recorder hears of.
+// RecordedLink: another link, of whose messages the recorder hears, whichever way they go.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "comm/link.hpp"
 #include "resilience/recorder/recorder.hpp"
@@ -14,9 +11,12 @@ namespace tenax::resilience {
 /// A direction of a link is a channel.
 class RecordedLink final : public comm::Link {
  public:
-  /// `outgoing`, `incoming`: channels. Both references outlive it.
-  RecordedLink(comm::Link& inner, Recorder& recorder, int outgoing, int incoming)
-      : inner_(inner), recorder_(recorder), outgoing_(outgoing), incoming_(incoming) {}
+  /// The two ranks that a link joins, by their numbers in a group.
+  struct Ends {
+    int here = 0, there = 0;
+  };
+  /// `name`: equal at both ends, and of no other group's links. Both references outlive it.
+  RecordedLink(comm::Link& inner, const std::string& name, Ends ends, Recorder& recorder);
   ~RecordedLink() override;
   RecordedLink(const RecordedLink&) = delete;
   RecordedLink& operator=(const RecordedLink&) = delete;
@@ -29,30 +29,7 @@ class RecordedLink final : public comm::Link {
  private:
   comm::Link& inner_;
   Recorder& recorder_;
-  const int outgoing_, incoming_;
-};
-
-class RecordedEndpoint final : public comm::Endpoint {
- public:
-  /// `name`: equal on all ranks of it. `recorder` must outlive it.
-  RecordedEndpoint(std::unique_ptr<comm::Endpoint> inner, std::string name, Recorder& recorder)
-      : inner_(std::move(inner)),
-        name_(std::move(name)),
-        recorder_(recorder),
-        links_(static_cast<std::size_t>(inner_->size())) {}
-
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  comm::Link& link(int peer) override;
-  std::string describe(int peer) const override { return inner_->describe(peer); }
-
- private:
-  int add_direction(int from, int to);
-
-  const std::unique_ptr<comm::Endpoint> inner_;
-  const std::string name_;
-  Recorder& recorder_;
-  std::vector<std::unique_ptr<RecordedLink>> links_;  // by peer, once it was asked for
+  const int outgoing_, incoming_;  // channels
 };
 
 }  // namespace tenax::resilience

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "resilience/recorder/recorded_communicator.hpp"
-#include "resilience/recorder/recorded_endpoint.hpp"
+#include "resilience/recorder/recorded_link.hpp"
 
 namespace tenax::resilience {
 
@@ -25,9 +25,9 @@ std::unique_ptr<comm::Communicator> RecordedWorld::watch(std::unique_ptr<comm::C
   return std::make_unique<RecordedCommunicator>(std::move(group), name, recorder_);
 }
 
-std::unique_ptr<comm::Endpoint> RecordedWorld::watch(std::unique_ptr<comm::Endpoint> endpoint,
-                                                     const std::string& name) {
-  return std::make_unique<RecordedEndpoint>(std::move(endpoint), name, recorder_);
+std::unique_ptr<comm::Link> RecordedWorld::watch(comm::Link& link, const std::string& name, int here,
+                                                 int there) {
+  return std::make_unique<RecordedLink>(link, name, RecordedLink::Ends{here, there}, recorder_);
 }
 
 }  // namespace tenax::resilience

@@ -11,7 +11,7 @@
 namespace tenax::resilience {
 
 /// What the inner world makes is wrapped, and so is what its ranks make beside it (World::watch). Endpoints are handed
-/// out as they are: whoever uses them for messages of training has them watched.
+/// out as they are: whoever uses their links for messages of training has these watched.
 class RecordedWorld final : public comm::ForwardingWorld {
  public:
   /// `world` and `recorder` must outlive it. `options`: those of `world`.
@@ -29,8 +29,7 @@ class RecordedWorld final : public comm::ForwardingWorld {
   std::unique_ptr<comm::ControlGroup> control_group() override;
   std::unique_ptr<comm::Communicator> watch(std::unique_ptr<comm::Communicator> group,
                                             const std::string& name) override;
-  std::unique_ptr<comm::Endpoint> watch(std::unique_ptr<comm::Endpoint> endpoint,
-                                        const std::string& name) override;
+  std::unique_ptr<comm::Link> watch(comm::Link& link, const std::string& name, int here, int there) override;
 
  private:
   Recorder& recorder_;

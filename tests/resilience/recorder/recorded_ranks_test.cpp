@@ -92,13 +92,13 @@ TEST_F(RecordedRanks, a_rank_that_does_not_come_to_a_collective_is_named) {
 TEST_F(RecordedRanks, a_rank_that_looks_for_a_message_blames_the_one_that_has_not_sent_it) {
   start(2, [this](int rank, comm::World& world, Recorder&) {
     const auto device = kernels::create_cpu_device();
-    const auto endpoint = world.watch(world.split_endpoint(0, rank), "direct.0");
+    const auto endpoint = world.split_endpoint(0, rank);
     const auto stream = device->create_stream();
     const auto memory = device->allocate(64);
     const kernels::Tensor tensor = memory->tensor(kernels::DType::f32, {16});
-    comm::Link& link = endpoint->link(1 - rank);
+    const auto link = world.watch(endpoint->link(1 - rank), "pipeline.0", rank, 1 - rank);
     if (rank == 1) wait_to_go_on();
-    const auto transfer = rank == 1 ? link.send(*stream, tensor, 7) : link.receive(*stream, tensor, 7);
+    const auto transfer = rank == 1 ? link->send(*stream, tensor, 7) : link->receive(*stream, tensor, 7);
     while (!transfer->done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   const HangDump dump = dump_when(has_culprit);
