@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "kernels/error.hpp"
@@ -11,6 +12,8 @@
 namespace tenax::app {
 
 namespace {
+
+std::atomic<bool> took_sigterm{false};
 
 sigset_t stop_signals() {
   sigset_t signals;
@@ -45,9 +48,17 @@ StopSignals::~StopSignals() { close(descriptor_); }
 
 bool StopSignals::requested() {
   signalfd_siginfo info;
-  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
-    requested_ |= by_sigterm_ || info.ssi_signo != SIGTERM;
+  while (read(descriptor_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const bool is_sigterm = info.ssi_signo == SIGTERM;
+    if (is_sigterm) took_sigterm = true;
+    requested_ |= by_sigterm_ || !is_sigterm;
+  }
   return requested_;
+}
+
+bool StopSignals::is_terminated() {
+  sigset_t pending;
+  return took_sigterm || (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1);
 }
 
 }  // namespace tenax::app

@@ -20,6 +20,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   /// True once a signal has come; stays true.
   bool requested();
+  /// Whether SIGTERM has come to this process, asked for or not. Any thread.
+  static bool is_terminated();
 
  private:
   int descriptor_ = -1;

@@ -1,5 +1,7 @@
 #include "app/training/replica_link.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <functional>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "app/launch/store_link.hpp"
+#include "app/stop_signals.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 #include "resilience/replicas/heartbeat_targets.hpp"
@@ -49,6 +52,11 @@ std::function<std::vector<std::string>()> service_finder(const RunRank& rank) {
   };
 }
 
+// The launcher ends a replica that has lost a rank. This one may wait for that rank in MPI: Slurm would wait 30 s for it.
+void end_if_terminated() {
+  if (StopSignals::is_terminated()) _exit(1);
+}
+
 }  // namespace
 
 resilience::SampleRules sample_rules(const io::Deck& deck) {
@@ -88,7 +96,8 @@ ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine) : rank_(rank), mach
             .interval_s = kSecondsPerMs * static_cast<double>(section.heartbeat_ms),
             .deadline_s = rank.deck().comm.deadline_s,
             .host_ranks = beats_for_others ? &*heard_ranks_ : nullptr,
-            .dead_s = dead_s},
+            .dead_s = dead_s,
+            .when_hopeless = end_if_terminated},
         frozen_);
   });
 }
@@ -132,7 +141,8 @@ void ReplicaLink::check_in(const Build& build) {
                                            .find_service = service_finder(rank_),
                                            .connect = machine_.message_connector(),
                                            .dead_s = kSecondsPerMs * static_cast<double>(section.dead_ms),
-                                           .hosts = hosts},
+                                           .hosts = hosts,
+                                           .when_hopeless = end_if_terminated},
         *heard_ranks_);
   });
 }

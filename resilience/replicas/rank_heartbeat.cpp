@@ -1,5 +1,7 @@
 #include "resilience/replicas/rank_heartbeat.hpp"
 
+#include <chrono>
+
 #include "comm/worker.hpp"
 #include "kernels/error.hpp"
 #include "resilience/replicas/leader_heartbeat.hpp"
@@ -18,6 +20,7 @@ RankHeartbeat::RankHeartbeat(const Options& options, FrozenEpoch& frozen)
     : interval_s_(options.interval_s),
       dead_s_(options.dead_s),
       host_ranks_(options.host_ranks),
+      when_hopeless_(options.when_hopeless),
       frozen_(frozen),
       client_({.secret = options.secret,
                .addresses = options.leader,
@@ -32,16 +35,23 @@ RankHeartbeat::~RankHeartbeat() {
   thread_.join();
 }
 
-void RankHeartbeat::run() try {
-  while (!stopping_) {
-    client_.send(kBeat);
-    const auto next = Deadline::after_s(interval_s_);
-    while (!stopping_ && !next.expired())
-      if (const auto word = client_.receive(next)) freeze(epoch_of_freeze(*word));
-    tell_missed();
+void RankHeartbeat::run() {
+  try {
+    while (!stopping_) beat();
+  } catch (const kernels::Error&) {  // the leader is gone, or has no more use for this rank
+    freeze(FrozenEpoch::kAll);
   }
-} catch (const kernels::Error&) {  // the leader is gone, or has no more use for this rank
-  freeze(FrozenEpoch::kAll);
+  for (; !stopping_; std::this_thread::sleep_for(std::chrono::duration<double>(interval_s_)))
+    when_hopeless_();
+}
+
+void RankHeartbeat::beat() {
+  client_.send(kBeat);
+  const auto next = Deadline::after_s(interval_s_);
+  while (!stopping_ && !next.expired())
+    if (const auto word = client_.receive(next)) freeze(epoch_of_freeze(*word));
+  tell_missed();
+  if (frozen_.word() == FrozenEpoch::kAll) when_hopeless_();
 }
 
 void RankHeartbeat::freeze(std::int64_t epoch) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
@@ -40,6 +41,8 @@ class RankHeartbeat {
     double deadline_s = 60;                 ///< to reach the leader
     LeaderHeartbeat* host_ranks = nullptr;  ///< the others of its host that beat to it; must outlive it
     double dead_s = 1;                      ///< it misses one of them after so long a silence
+    /// Every interval_s once all epochs are frozen: the replica does not go on, and MPI may wait for ever.
+    std::function<void()> when_hopeless = [] {};
   };
   /// Throws Error(link) when the leader cannot be reached. `frozen` must outlive it.
   RankHeartbeat(const Options& options, FrozenEpoch& frozen);
@@ -49,11 +52,13 @@ class RankHeartbeat {
 
  private:
   void run();
+  void beat();
   void freeze(std::int64_t epoch);
   void tell_missed();
 
   double interval_s_, dead_s_;
   LeaderHeartbeat* host_ranks_;
+  std::function<void()> when_hopeless_;
   FrozenEpoch& frozen_;
   comm::MessageClient client_;
   std::atomic<bool> stopping_{false};

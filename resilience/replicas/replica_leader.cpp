@@ -61,9 +61,10 @@ auto ReplicaLeader::with_member(Work work) {
 void ReplicaLeader::run() {
   while (true) {
     {
-      std::unique_lock lock(mutex_);
+      const std::lock_guard lock(mutex_);
       if (stopping_) return;
     }
+    if (has_left_) return wait_hopeless();
     try {
       connect();
       listen();
@@ -135,7 +136,13 @@ void ReplicaLeader::disconnect() {
   if (link_) member_.on_disconnected();
   link_.reset();
   // Out of the run for good: nobody may take it for a living one.
-  if (!end_.empty()) stopping_ = true;
+  has_left_ = !end_.empty();
+}
+
+void ReplicaLeader::wait_hopeless() {
+  std::unique_lock lock(mutex_);
+  const std::chrono::duration<double> interval(options_.member.heartbeat_s);
+  while (!changed_.wait_for(lock, interval, [&] { return stopping_; })) options_.when_hopeless();
 }
 
 StepOrder ReplicaLeader::begin_next(Deadline deadline) {

@@ -32,6 +32,8 @@ class ReplicaLeader {
     comm::MessageConnector connect;                          ///< to it
     double dead_s = 1;
     std::vector<std::string> hosts = {};  ///< of each rank
+    /// As RankHeartbeat has it: once a rank is lost.
+    std::function<void()> when_hopeless = [] {};
   };
   /// `heartbeat` must outlive it.
   ReplicaLeader(Options options, LeaderHeartbeat& heartbeat);
@@ -62,6 +64,7 @@ class ReplicaLeader {
   void listen();
   void leave_silent_service(double& heard_s) const;
   void disconnect();
+  void wait_hopeless();
   void flush();
   void tell(const MemberMessage& message);
   /// Lets the member work, then does what it wants done.
@@ -74,7 +77,7 @@ class ReplicaLeader {
   std::condition_variable changed_;
   MembershipMember member_;
   std::shared_ptr<comm::MessageLink> link_;  // null while there is none
-  bool stopping_ = false, has_connected_ = false;
+  bool stopping_ = false, has_left_ = false, has_connected_ = false;
   std::vector<std::string> service_;  // the link's addresses; the thread's
   std::string end_;                   // why it is out of the run; empty: it is not
   kernels::Deadline first_link_;

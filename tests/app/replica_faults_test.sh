@@ -16,8 +16,8 @@ sound() {
   "$TENAX" export runs/$1 --out $1.safetensors >$1.export 2>&1 || fail "export of $1: $(cat $1.export)"
   claim weights $1.safetensors quiet.safetensors 1e-5
 }
-# again REPLICA: it dies first, in step 3 or later.
-again() { echo "\n[[inject]]; kind = \"process\"; replica = $1; from_step = 3"; }
+# again REPLICA: it dies first, once three steps are done, so that the state which it fetches is that of a step from the third on.
+again() { echo "\n[[inject]]; kind = \"process\"; replica = $1; from_step = 3; point = \"passes\""; }
 # struck NAME LINES override…: the fault has come, and is got over.
 struck() {
   must_launch_with "$@"

@@ -7,6 +7,16 @@
 namespace tenax::app {
 namespace {
 
+// The first of this process: what has come is known for ever.
+TEST(StopSignals, that_ask_for_nothing_are_known_before_and_after_they_are_taken) {
+  StopSignals signals(false);
+  EXPECT_FALSE(StopSignals::is_terminated());
+  std::raise(SIGTERM);
+  EXPECT_TRUE(StopSignals::is_terminated());
+  EXPECT_FALSE(signals.requested());
+  EXPECT_TRUE(StopSignals::is_terminated());
+}
+
 TEST(StopSignals, that_came_while_they_were_held_are_taken_and_end_nothing) {
   for (const int signal : {SIGTERM, SIGUSR1}) {
     StopSignals::hold();

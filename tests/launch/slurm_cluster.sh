@@ -28,7 +28,8 @@ free_ports() {  # three of them, below those that the system hands out
 }
 
 # The nodes claim `cpus_of_node` processors each (2 unless it is set), whatever the machine has. A credential of 5 s, as a
-# job that is requeued waits until the old one has expired. The two slurmd tell their files apart by %n.
+# job that is requeued waits until the old one has expired. What does not obey SIGTERM is killed late (Slurm's default: 30 s), so that
+# nobody passes a test by it. The two slurmd tell their files apart by %n.
 write_slurm_conf() {  # DIRECTORY CONTROLLER_PORT PORT_OF_N1 PORT_OF_N2
   cat <<END
 ClusterName=tenax-test
@@ -47,6 +48,7 @@ SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=pmix
+KillWait=100
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=sched_interval=2

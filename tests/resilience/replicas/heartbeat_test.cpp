@@ -1,6 +1,7 @@
 // A replica's ranks and their leader.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -21,14 +22,17 @@ class Heartbeat : public ::testing::Test {
     return claim();
   }
   std::unique_ptr<RankHeartbeat> start(int rank) {
-    return std::make_unique<RankHeartbeat>(RankHeartbeat::Options{.secret = comm::one_job(),
-                                                                  .leader = leader_->addresses(),
-                                                                  .rank = rank,
-                                                                  .interval_s = 0.01,
-                                                                  .deadline_s = 20},
-                                           frozen_[rank]);
+    return std::make_unique<RankHeartbeat>(
+        RankHeartbeat::Options{.secret = comm::one_job(),
+                               .leader = leader_->addresses(),
+                               .rank = rank,
+                               .interval_s = 0.01,
+                               .deadline_s = 20,
+                               .when_hopeless = [this, rank] { ++hopeless_[rank]; }},
+        frozen_[rank]);
   }
   FrozenEpoch frozen_[3];
+  std::atomic<int> hopeless_[3] = {};
   std::unique_ptr<LeaderHeartbeat> leader_ = std::make_unique<LeaderHeartbeat>(
       comm::MessageServerOptions{.secret = comm::one_job(), .listen = {}, .interfaces = {"lo"}}, 3,
       frozen_[0]);
@@ -70,6 +74,19 @@ TEST_F(Heartbeat, a_word_of_the_leader_reaches_every_rank_late_ones_too) {
   EXPECT_TRUE(comes_true([&] { return frozen_[2].word() == 7; }));
   leader_->freeze(5);
   EXPECT_EQ(frozen_[0].word(), 7);
+}
+
+TEST_F(Heartbeat, ranks_know_that_there_is_no_hope_once_the_leader_says_so_or_is_gone) {
+  const auto one = start(1), two = start(2);
+  ASSERT_TRUE(comes_true([&] { return leader_->is_complete(); }));
+  leader_->freeze(7);
+  ASSERT_TRUE(comes_true([&] { return frozen_[1].word() == 7 && frozen_[2].word() == 7; }));
+  EXPECT_EQ(hopeless_[1] + hopeless_[2], 0);
+  leader_->freeze(FrozenEpoch::kAll);
+  EXPECT_TRUE(comes_true([&] { return hopeless_[1] > 0 && hopeless_[2] > 0; }));
+  leader_.reset();
+  const int before = hopeless_[1];
+  EXPECT_TRUE(comes_true([&] { return hopeless_[1] > before + 2; }));
 }
 
 TEST(HeartbeatTargets, are_the_leader_and_the_first_rank_of_each_other_host) {
