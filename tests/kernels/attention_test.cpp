@@ -146,39 +146,40 @@ std::vector<double> plain_backward(const Size& size, const Values& qkv, const Va
 const Size kSizes[] = {{1, 1, 1, 16},    {2, 7, 3, 20},   {1, 48, 2, 64},  {2, 97, 2, 32},
                        {1, 150, 1, 128}, {1, 255, 2, 80}, {1, 256, 3, 64}, {2, 33, 2, 5}};
 
-std::string described(DType dtype, const Size& size) {
-  return std::string(name_of(dtype)) + ", T " + std::to_string(size.length) + ", head size " +
-         std::to_string(size.head_size);
-}
-
 double tolerance_of(DType dtype) { return dtype == DType::f64 ? 1e-13 : dtype == DType::f32 ? 1e-6 : 1e-2; }
 
-TEST_F(Attention, forward_equals_plain_loops) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
-    for (const Size& size : kSizes) {
-      SCOPED_TRACE(described(dtype, size));
-      const Values qkv(dtype, size.rows() * 3 * size.hidden(), 1);
-      Values out(dtype, size.rows() * size.hidden(), 2);
-      Values log_sum_exp(accumulation_of(dtype), size.rows() * size.heads, 3);
-      forward(size, qkv, out, log_sum_exp);
-      expect_plain_forward(size, qkv, out, log_sum_exp, tolerance_of(dtype));
-    }
+class AttentionOfSize : public Attention, public ::testing::WithParamInterface<Size> {};
+
+INSTANTIATE_TEST_SUITE_P(sizes, AttentionOfSize, ::testing::ValuesIn(kSizes), [](const auto& of) {
+  return "T" + std::to_string(of.param.length) + "_heads_of_" + std::to_string(of.param.head_size);
+});
+
+TEST_P(AttentionOfSize, forward_equals_plain_loops) {
+  const Size& size = GetParam();
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    SCOPED_TRACE(name_of(dtype));
+    const Values qkv(dtype, size.rows() * 3 * size.hidden(), 1);
+    Values out(dtype, size.rows() * size.hidden(), 2);
+    Values log_sum_exp(accumulation_of(dtype), size.rows() * size.heads, 3);
+    forward(size, qkv, out, log_sum_exp);
+    expect_plain_forward(size, qkv, out, log_sum_exp, tolerance_of(dtype));
+  }
 }
 
-TEST_F(Attention, backward_equals_plain_loops_and_may_overwrite_its_input) {
-  for (const DType dtype : {DType::f64, DType::f32, DType::bf16})
-    for (const Size& size : kSizes) {
-      SCOPED_TRACE(described(dtype, size));
-      Values qkv(dtype, size.rows() * 3 * size.hidden(), 1), d_qkv(dtype, qkv.size(), 5);
-      Values out(dtype, size.rows() * size.hidden(), 2), d_out(dtype, out.size(), 4);
-      Values log_sum_exp(accumulation_of(dtype), size.rows() * size.heads, 3);
-      forward(size, qkv, out, log_sum_exp);
-      const std::vector<double> expected = plain_backward(size, qkv, d_out);
-      backward(size, qkv, out, d_out, log_sum_exp, d_qkv);
-      expect_close(d_qkv, expected, tolerance_of(dtype));
-      backward(size, qkv, out, d_out, log_sum_exp, qkv);
-      EXPECT_EQ(qkv.bytes(), d_qkv.bytes()) << name_of(dtype) << " T " << size.length;
-    }
+TEST_P(AttentionOfSize, backward_equals_plain_loops_and_may_overwrite_its_input) {
+  const Size& size = GetParam();
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    SCOPED_TRACE(name_of(dtype));
+    Values qkv(dtype, size.rows() * 3 * size.hidden(), 1), d_qkv(dtype, qkv.size(), 5);
+    Values out(dtype, size.rows() * size.hidden(), 2), d_out(dtype, out.size(), 4);
+    Values log_sum_exp(accumulation_of(dtype), size.rows() * size.heads, 3);
+    forward(size, qkv, out, log_sum_exp);
+    const std::vector<double> expected = plain_backward(size, qkv, d_out);
+    backward(size, qkv, out, d_out, log_sum_exp, d_qkv);
+    expect_close(d_qkv, expected, tolerance_of(dtype));
+    backward(size, qkv, out, d_out, log_sum_exp, qkv);
+    EXPECT_EQ(qkv.bytes(), d_qkv.bytes());
+  }
 }
 
 TEST_F(Attention, backward_is_the_finite_difference_of_forward_in_fp64) {
