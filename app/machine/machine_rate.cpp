@@ -10,17 +10,30 @@ namespace tenax::app {
 
 using resilience::MatrixProducts;
 
+namespace {
+
+/// A rank that waited for its processor looks slow once, and not three times.
+double shortest_s(MatrixProducts& products) {
+  double shortest = products.seconds(1);
+  for (int again = 0; again < 2; ++again) shortest = std::min(shortest, products.seconds(1));
+  return shortest;
+}
+
+}  // namespace
+
 double measure_matmul_rate(kernels::Device& device, kernels::DType compute) {
   constexpr std::int64_t kTiny = 192, kSmall = 768, kLarge = 8192;
   constexpr double kBudget_s = 0.1, kShort_s = 1e-3, kSlow_s = 20e-3;
   auto products = std::make_unique<MatrixProducts>(device, compute, kTiny);
-  // An emulated processor takes seconds for the next.
-  if (products->seconds(1) < kSlow_s) products = std::make_unique<MatrixProducts>(device, compute, kSmall);
   int at_once = 1;
-  // A GPU: only large products fill it, and only several in a row hide the launch. (Its stand-in is a CPU.)
-  if (device.is_asynchronous() && products->seconds(1) < kShort_s) {
-    products = std::make_unique<MatrixProducts>(device, compute, kLarge);
-    at_once = 5;
+  // An emulated processor takes seconds for the next.
+  if (shortest_s(*products) < kSlow_s) {
+    products = std::make_unique<MatrixProducts>(device, compute, kSmall);
+    // A GPU: only large products fill it, and only several in a row hide the launch. (Its stand-in is a CPU.)
+    if (device.is_asynchronous() && shortest_s(*products) < kShort_s) {
+      products = std::make_unique<MatrixProducts>(device, compute, kLarge);
+      at_once = 5;
+    }
   }
   double best = 0;
   for (const double start_s = kernels::steady_now_s(); kernels::steady_now_s() - start_s < kBudget_s;)
