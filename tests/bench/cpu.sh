@@ -28,9 +28,10 @@ layouts_of() {
 
 # This processor's BLAS and ATen kernels, one pool of threads for both (with Debian's pthread OpenBLAS, PyTorch's own
 # threads and OpenBLAS' fight for the cores: half the speed), no page returned to the system between steps, huge pages.
+instructions=(OPENBLAS_CORETYPE=Haswell)
+! grep -qw avx512f /proc/cpuinfo || instructions=(OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512)
 best_pytorch() {
-  env LD_LIBRARY_PATH="/usr/lib/$(uname -m)-linux-gnu/openblas-openmp:${LD_LIBRARY_PATH:-}" \
-    OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 MALLOC_MMAP_MAX_=0 \
+  env LD_LIBRARY_PATH="/usr/lib/$(uname -m)-linux-gnu/openblas-openmp:${LD_LIBRARY_PATH:-}" "${instructions[@]}" MALLOC_MMAP_MAX_=0 \
     MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=268435456 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
     OMP_NUM_THREADS=2 "$python" -W ignore "$bench_folder/pytorch_gpt.py" --threads 2 "$@"
 }
