@@ -146,18 +146,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   EXPECT_EQ(fp64, a.elements.dtype == tenax::kernels::DType::f64);
   EXPECT_TRUE(workspace != nullptr && workspace_bytes > 0);
   const Finish f(operation, d.elements.dtype);
-  // Of a large product, of which only the time is looked at and whether bits are equal, a few: the rest is zero.
-  const bool is_large = d.rows * d.columns * k > (1 << 20);
-  const std::int64_t columns = is_large ? 1 : d.columns;
-  const std::int64_t rows = is_large ? std::min<std::int64_t>(d.rows, 256) : d.rows;
+  const std::int64_t columns = d.rows * d.columns * k > (1 << 20) ? 1 : d.columns;
   for (std::int64_t j = 0; j < columns; ++j)
-    for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t i = 0; i < d.rows; ++i) {
       double sum = scale_of(alpha, fp64) * dot(a, transpose_a, b, transpose_b, i, j, k, how.sums_backwards);
       if (scale_of(beta, fp64) != 0) sum += scale_of(beta, fp64) * c.elements[i + j * c.ld];
       finish(f, d, i, j, sum, how.reads_aux_after_writing);
     }
-  if (is_large)
-    for (std::int64_t place = rows; place < d.columns * d.ld; ++place) d.elements.set(place, 0);
+  for (std::int64_t place = columns * d.ld; place < d.columns * d.ld; ++place) d.elements.set(place, 0);
   library.multiprocessors = attribute_of<std::int32_t>(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   ++library.products;
   library.last_algorithm = static_cast<int>(algorithm->data[0]);
