@@ -1,7 +1,7 @@
 # In a guest with two links: messages that rxe_a* and rxe_b* exchange (carry_messages.cpp) while one of the links fails and heals. To be
 # sourced after checks.sh.
 modprobe -a sch_ingress cls_u32 act_gact
-readonly silence_ms=500
+silence_ms=500
 
 # carry MIB [auto]: begins; until carried. With auto there is TCP too.
 carry() {
