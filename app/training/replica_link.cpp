@@ -13,6 +13,7 @@
 #include "app/stop_signals.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
+#include "kernels/deadline.hpp"
 #include "resilience/replicas/heartbeat_targets.hpp"
 #include "resilience/replicas/warm_spare.hpp"
 
@@ -52,9 +53,12 @@ std::function<std::vector<std::string>()> service_finder(const RunRank& rank) {
   };
 }
 
-// The launcher ends a replica that has lost a rank. This one may wait for that rank in MPI: Slurm would wait 30 s for it.
+// The launcher ends a replica that has lost a rank. This one may wait for that rank in MPI: Slurm would wait 30 s for it. At a run's
+// end the leader goes too, and SIGTERM may have come before: a rank that can leave has done so long before this one's time is over.
 void end_if_terminated() {
-  if (StopSignals::is_terminated()) _exit(1);
+  constexpr double kLeaving_s = 3;
+  static const double since_s = kernels::steady_now_s();  // there is no hope
+  if (kernels::steady_now_s() - since_s > kLeaving_s && StopSignals::is_terminated()) _exit(1);
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ deck=$work/hang.toml
 replicas=$(submit replicas.sh replicas parallel.replicas=2 parallel.tensor_parallel_size=1 parallel.pipeline_parallel_size=2 \
   parallel.data_parallel_size=1 run.train_steps=100000) || fail "sbatch replicas.sh"
 within 100 trained replicas 5 || fail "the replicas do not train"
-within 100 hung || fail "no event names the rank that hangs"
 before=$(joins)
+within 100 hung || fail "no event names the rank that hangs"
 within 100 joined_since "$before" || fail "the replica that hung does not come back"
 grep -q -e '--overlap --mpi=none' "$work/srun.calls" || fail "recorders are read by srun"
 before=$(joins)
