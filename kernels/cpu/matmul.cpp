@@ -7,9 +7,9 @@
 #include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul_loops.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
-#include "kernels/cpu/matmul_scratch.hpp"
 #include "kernels/cpu/product_cuts.hpp"
 #include "kernels/cpu/product_trial.hpp"
+#include "kernels/cpu/widened_matrix.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -30,15 +30,19 @@ MatrixView view_of(const Tensor& tensor, bool transposed) {
           columns,     transposed};
 }
 
-const void* offset(const void* data, std::int64_t elements, DType dtype) {
-  return data ? static_cast<const std::byte*>(data) + elements * static_cast<std::int64_t>(bytes_of(dtype))
-              : nullptr;
+MatrixView view_of_bias(const void* bias, DType dtype, std::int64_t columns) {
+  return {const_cast<void*>(bias), dtype, 1, bias ? columns : 0, columns};
+}
+
+void* offset(void* data, std::int64_t elements, DType dtype) {
+  return static_cast<std::byte*>(data) + elements * static_cast<std::int64_t>(bytes_of(dtype));
 }
 
 // oneDNN divides by the inner extent.
-void sum_of_nothing(const MatrixView& c, bool accumulate, [[maybe_unused]] const void* bias) {
-  assert(!bias && "nothing has a bias whose input has no columns");
-  if (accumulate) return;
+void sum_of_nothing(const Product& product) {
+  assert(!product.bias.data && "nothing has a bias whose input has no columns");
+  if (product.accumulate) return;
+  const MatrixView& c = product.c;
   for (std::int64_t row = 0; row < c.rows; ++row)
     std::memset(c.rows_part(row, 1).data, 0, static_cast<std::size_t>(c.columns) * bytes_of(c.dtype));
 }
@@ -48,7 +52,7 @@ void sum_of_nothing(const MatrixView& c, bool accumulate, [[maybe_unused]] const
 MatrixView MatrixView::rows_part(std::int64_t begin, std::int64_t count) const {
   assert(begin >= 0 && begin + count <= rows);
   MatrixView part = *this;
-  part.data = const_cast<void*>(offset(data, transposed ? begin : begin * row_stride, dtype));
+  part.data = offset(data, transposed ? begin : begin * row_stride, dtype);
   part.rows = count;
   return part;
 }
@@ -56,7 +60,7 @@ MatrixView MatrixView::rows_part(std::int64_t begin, std::int64_t count) const {
 MatrixView MatrixView::columns_part(std::int64_t begin, std::int64_t count) const {
   assert(begin >= 0 && begin + count <= columns);
   MatrixView part = *this;
-  part.data = const_cast<void*>(offset(data, transposed ? begin * row_stride : begin, dtype));
+  part.data = offset(data, transposed ? begin * row_stride : begin, dtype);
   part.columns = count;
   return part;
 }
@@ -67,22 +71,19 @@ Product part_of(const Product& whole, std::int64_t row, std::int64_t column, std
                      across = std::min(columns, whole.c.columns - column);
   return {whole.a.rows_part(row, down), whole.b.columns_part(column, across),
           whole.c.rows_part(row, down).columns_part(column, across), whole.accumulate,
-          offset(whole.bias, column, whole.a.dtype)};
+          whole.bias.data ? whole.bias.columns_part(column, across) : MatrixView{}};
 }
 
 /// What a member of the team multiplies with.
 class CpuMatmul::Worker {
  public:
-  void product(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-               const void* bias);
+  void compute(const Product& product);
 
  private:
-  void product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
-                       const void* bias);
+  void compute_in_fp32(Product product);
 
   OneDnnProducts onednn_;
-  bool has_bf16_ = OneDnnProducts::has_bf16();
-  ScratchArray<float> a_, b_, c_;  // bf16 operands in fp32, where there is no bf16 product
+  WidenedMatrix a_, b_, c_, bias_;  // where there is no bf16 product
 };
 
 struct CpuMatmul::Library {
@@ -93,12 +94,8 @@ struct CpuMatmul::Library {
   ThreadTeam& team;
   ProductCuts* const cuts;
   std::vector<Worker> workers;  // of the team's members
-  ScratchArray<float> sums;     // of pieces of the inner index, before they are rounded to bf16
-
-  static MatrixView dense(ScratchArray<float>& array, std::int64_t rows, std::int64_t columns) {
-    array.reserve(rows * columns);
-    return {array.data(), DType::f32, rows, columns, columns, false};
-  }
+  WidenedMatrix sums;           // of pieces of the inner index, before they are rounded to bf16
+  WidenedMatrix a, b, bias;     // what several pieces read, where there is no bf16 product
 };
 
 CpuMatmul::CpuMatmul(ThreadTeam* team, ProductCuts* cuts) : library_(std::make_unique<Library>(team, cuts)) {}
@@ -107,7 +104,8 @@ CpuMatmul::~CpuMatmul() = default;
 void CpuMatmul::run(const MatmulArgs& args) {
   if (is_row_product(args)) return cpu_loops().multiply_row(args, library_->team);
   const Product product{view_of(args.a, args.transpose_a), view_of(args.b, args.transpose_b),
-                        view_of(args.c, false), args.accumulate, args.bias.data};
+                        view_of(args.c, false), args.accumulate,
+                        view_of_bias(args.bias.data, args.a.dtype, args.c.columns())};
   if (product.a.columns > kManyInner)
     cut_inner(product);
   else
@@ -118,11 +116,11 @@ void CpuMatmul::run(const MatmulArgs& args) {
 void CpuMatmul::cut_inner(const Product& whole) {
   const MatrixView& c = whole.c;
   const bool beside = c.dtype == DType::bf16;
-  const MatrixView sums = beside ? Library::dense(library_->sums, c.rows, c.columns) : c;
+  const MatrixView sums = beside ? library_->sums.dense(c.rows, c.columns) : c;
   if (beside && whole.accumulate) cpu_loops().convert_to_fp32(c, sums);
   for_each_piece(whole.a.columns, kInnerPiece, [&](std::int64_t begin, std::int64_t count) {
     cut_outer({whole.a.columns_part(begin, count), whole.b.rows_part(begin, count), sums,
-               whole.accumulate || begin > 0, begin == 0 ? whole.bias : nullptr});
+               whole.accumulate || begin > 0, begin == 0 ? whole.bias : MatrixView{}});
   });
   if (beside) cpu_loops().round_to_bf16(sums, c);
 }
@@ -147,47 +145,51 @@ void CpuMatmul::run_pieces(const Product& whole, const ProductCut& cut) {
                      columns = piece_of(whole.c.columns, cut.columns);
   const std::int64_t down = (whole.c.rows + rows - 1) / rows,
                      across = (whole.c.columns + columns - 1) / columns;
+  const Product product = widen_what_pieces_share(whole, down, across);
   library_->team.run(down * across, library_->team.size(), [&](std::int64_t item, int member) {
-    const Product piece = part_of(whole, item / across * rows, item % across * columns, rows, columns);
-    library_->workers[static_cast<std::size_t>(member)].product(piece.a, piece.b, piece.c, piece.accumulate,
-                                                                piece.bias);
+    library_->workers[static_cast<std::size_t>(member)].compute(
+        part_of(product, item / across * rows, item % across * columns, rows, columns));
   });
+}
+
+// What one piece alone reads is widened by its worker, into the worker's cache.
+Product CpuMatmul::widen_what_pieces_share(Product product, std::int64_t down, std::int64_t across) {
+  if (product.a.dtype != DType::bf16 || OneDnnProducts::has_bf16()) return product;
+  if (across > 1) product.a = library_->a.widen(product.a, &library_->team);
+  if (down > 1) product.b = library_->b.widen(product.b, &library_->team);
+  if (product.bias.data) product.bias = library_->bias.widen(product.bias);
+  return product;
 }
 
 void CpuMatmul::product(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                         const void* bias) {
-  library_->workers.front().product(a, b, c, accumulate, bias);
+  library_->workers.front().compute({a, b, c, accumulate, view_of_bias(bias, a.dtype, c.columns)});
 }
 
-void CpuMatmul::Worker::product(const MatrixView& a, const MatrixView& b, const MatrixView& c,
-                                bool accumulate, const void* bias) {
-  assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && a.dtype == b.dtype &&
-         !c.transposed);
+void CpuMatmul::Worker::compute(const Product& product) {
+  const MatrixView &a = product.a, &b = product.b, &c = product.c;
+  assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && !c.transposed);
   if (c.rows == 0 || c.columns == 0) return;
-  if (a.columns == 0) return sum_of_nothing(c, accumulate, bias);
+  if (a.columns == 0) return sum_of_nothing(product);
   if (a.dtype == DType::f64)
-    cpu_loops().multiply_fp64(a, b, c, accumulate, static_cast<const double*>(bias));
-  else if (a.dtype == DType::bf16 && !has_bf16_)
-    product_in_fp32(a, b, c, accumulate, bias);
+    cpu_loops().multiply_fp64(a, b, c, product.accumulate, static_cast<const double*>(product.bias.data));
+  else if (OneDnnProducts::has_bf16() ||
+           (a.dtype == DType::f32 && b.dtype == DType::f32 && c.dtype == DType::f32))
+    onednn_.run(a, b, c, product.accumulate, product.bias.data);
   else
-    onednn_.run(a, b, c, accumulate, bias);
+    compute_in_fp32(product);
 }
 
-// bf16 on processors without the instructions: slow, but the same numbers.
-void CpuMatmul::Worker::product_in_fp32(const MatrixView& a, const MatrixView& b, const MatrixView& c,
-                                        bool accumulate, const void* bias) {
-  const MatrixView wide_a = Library::dense(a_, a.rows, a.columns);
-  const MatrixView wide_b = Library::dense(b_, b.rows + 1, b.columns).rows_part(0, b.rows);
-  const MatrixView wide_c = c.dtype == DType::f32 ? c : Library::dense(c_, c.rows, c.columns);
-  const MatrixView wide_bias{static_cast<float*>(wide_b.data) + b.rows * b.columns, DType::f32, 1, b.columns,
-                             b.columns};
-  cpu_loops().convert_to_fp32(a, wide_a);
-  cpu_loops().convert_to_fp32(b, wide_b);
-  if (bias)
-    cpu_loops().convert_to_fp32({const_cast<void*>(bias), DType::bf16, 1, b.columns, b.columns}, wide_bias);
-  if (accumulate && c.dtype == DType::bf16) cpu_loops().convert_to_fp32(c, wide_c);
-  onednn_.run(wide_a, wide_b, wide_c, accumulate, bias ? wide_bias.data : nullptr);
-  if (c.dtype == DType::bf16) cpu_loops().round_to_bf16(wide_c, c);
+// bf16 on processors without the instructions: the same numbers, rounded once.
+void CpuMatmul::Worker::compute_in_fp32(Product product) {
+  if (product.a.dtype == DType::bf16) product.a = a_.widen(product.a);
+  if (product.b.dtype == DType::bf16) product.b = b_.widen(product.b);
+  if (product.bias.data && product.bias.dtype == DType::bf16) product.bias = bias_.widen(product.bias);
+  const MatrixView c = product.c;
+  if (c.dtype == DType::bf16) product.c = c_.dense(c.rows, c.columns);
+  if (c.dtype == DType::bf16 && product.accumulate) cpu_loops().convert_to_fp32(c, product.c);
+  onednn_.run(product.a, product.b, product.c, product.accumulate, product.bias.data);
+  if (c.dtype == DType::bf16) cpu_loops().round_to_bf16(product.c, c);
 }
 
 }  // namespace tenax::kernels

@@ -26,11 +26,11 @@ struct MatrixView {
   bool transposed = false;
 };
 
-/// c (+)= a · b (+ bias[c.columns], of a's type, may be null). c is never transposed.
+/// c (+)= a · b (+ bias, [1, c.columns] where there is one). c is never transposed.
 struct Product {
   MatrixView a, b, c;
   bool accumulate = false;
-  const void* bias = nullptr;
+  MatrixView bias = {};  ///< a's type, or fp32; no data: none
 };
 
 /// The numbers of c that begin at (row, column): `rows` by `columns` of them, or as many as there are.
@@ -61,6 +61,7 @@ class CpuMatmul {
   void cut_outer(const Product& product);
   ProductCut choose_cut(const Product& product);
   void run_pieces(const Product& whole, const ProductCut& cut);
+  Product widen_what_pieces_share(Product product, std::int64_t down, std::int64_t across);
 
   class Worker;
   struct Library;

@@ -11,17 +11,6 @@ namespace tenax::kernels {
 
 namespace {
 
-template <class From>
-void convert_rows(const MatrixView& from, const MatrixView& to) {
-  const std::int64_t row_step = from.transposed ? 1 : from.row_stride;
-  const std::int64_t column_step = from.transposed ? from.row_stride : 1;
-  for (std::int64_t i = 0; i < to.rows; ++i) {
-    const From* source = static_cast<const From*>(from.data) + i * row_step;
-    float* target = static_cast<float*>(to.data) + i * to.row_stride;
-    for (std::int64_t j = 0; j < to.columns; ++j) target[j] = widen(source[j * column_step]);
-  }
-}
-
 constexpr std::int64_t kBlock = 64;  // a block of b, 32 KiB, stays in the first cache
 
 void start_row(double* c, std::int64_t columns, bool accumulate, const double* bias) {
@@ -130,10 +119,12 @@ void multiply(const MatmulArgs& args, ThreadTeam& team) {
 }  // namespace
 
 void convert_to_fp32(const MatrixView& from, const MatrixView& to) {
-  if (from.dtype == DType::bf16)
-    convert_rows<bf16_t>(from, to);
-  else
-    convert_rows<float>(from, to);
+  for (std::int64_t i = 0; i < to.rows; ++i) {
+    const bf16_t* source = static_cast<const bf16_t*>(from.data) + i * from.row_stride;
+    float* target = static_cast<float*>(to.data) + i * to.row_stride;
+#pragma omp simd
+    for (std::int64_t j = 0; j < to.columns; ++j) target[j] = widen(source[j]);
+  }
 }
 
 void round_to_bf16(const MatrixView& from, const MatrixView& to) {

@@ -8,7 +8,7 @@
 
 namespace tenax::kernels {
 
-/// from (bf16 or fp32) → to (fp32), element by element; both views of equal extents, `to` not transposed.
+/// to (fp32) = from (bf16); neither is transposed.
 void convert_to_fp32(const MatrixView& from, const MatrixView& to);
 
 /// to (bf16) = from (fp32), rounded to nearest even; neither is transposed.

@@ -114,7 +114,7 @@ ProductShape shape_of(const Product& product, int threads) {
           .a_transposed = product.a.transposed,
           .b_transposed = product.b.transposed,
           .accumulate = product.accumulate,
-          .has_bias = product.bias != nullptr,
+          .has_bias = product.bias.data != nullptr,
           .input = product.a.dtype,
           .output = product.c.dtype,
           .threads = threads,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tests/kernels/column_major.hpp"
 
@@ -79,18 +80,28 @@ void finish(const Finish& f, const Matrix& d, std::int64_t i, std::int64_t j, do
   d.elements.set(place, sum);
 }
 
-double dot(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose_b, std::int64_t i,
-           std::int64_t j, std::int64_t k, bool backwards) {
-  float sum_fp32 = 0;
-  double sum = 0;
-  for (std::int64_t step = 0; step < k; ++step) {
+/// Column j of the product, each number summed over the inner indices in their order (or backwards). Memory is read in the order
+/// in which it lies: the products of a search are large.
+std::vector<double> column_of_product(const Matrix& a, bool transpose_a, const Matrix& b, bool transpose_b,
+                                      std::int64_t j, std::int64_t rows, std::int64_t k, bool backwards) {
+  const bool fp64 = a.elements.dtype == DType::f64;
+  std::vector<double> sums(static_cast<std::size_t>(rows)), factors(static_cast<std::size_t>(k));
+  for (std::int64_t l = 0; l < k; ++l)
+    factors[static_cast<std::size_t>(l)] = b.elements[transpose_b ? j + l * b.ld : l + j * b.ld];
+  const auto add = [&](std::int64_t i, std::int64_t step) {
     const std::int64_t l = backwards ? k - 1 - step : step;
-    const double product = a.elements[transpose_a ? l + i * a.ld : i + l * a.ld] *
-                           b.elements[transpose_b ? j + l * b.ld : l + j * b.ld];
-    sum += product;
-    sum_fp32 += static_cast<float>(product);
-  }
-  return a.elements.dtype == DType::f64 ? sum : static_cast<double>(sum_fp32);
+    double& sum = sums[static_cast<std::size_t>(i)];
+    const double product =
+        a.elements[transpose_a ? l + i * a.ld : i + l * a.ld] * factors[static_cast<std::size_t>(l)];
+    sum = fp64 ? sum + product : static_cast<double>(static_cast<float>(sum) + static_cast<float>(product));
+  };
+  if (transpose_a)
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t step = 0; step < k; ++step) add(i, step);
+  else
+    for (std::int64_t step = 0; step < k; ++step)
+      for (std::int64_t i = 0; i < rows; ++i) add(i, step);
+  return sums;
 }
 
 }  // namespace
@@ -147,12 +158,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   EXPECT_TRUE(workspace != nullptr && workspace_bytes > 0);
   const Finish f(operation, d.elements.dtype);
   const std::int64_t columns = d.rows * d.columns * k > (1 << 20) ? 1 : d.columns;
-  for (std::int64_t j = 0; j < columns; ++j)
+  for (std::int64_t j = 0; j < columns; ++j) {
+    const std::vector<double> products =
+        column_of_product(a, transpose_a, b, transpose_b, j, d.rows, k, how.sums_backwards);
     for (std::int64_t i = 0; i < d.rows; ++i) {
-      double sum = scale_of(alpha, fp64) * dot(a, transpose_a, b, transpose_b, i, j, k, how.sums_backwards);
+      double sum = scale_of(alpha, fp64) * products[static_cast<std::size_t>(i)];
       if (scale_of(beta, fp64) != 0) sum += scale_of(beta, fp64) * c.elements[i + j * c.ld];
       finish(f, d, i, j, sum, how.reads_aux_after_writing);
     }
+  }
   for (std::int64_t place = columns * d.ld; place < d.columns * d.ld; ++place) d.elements.set(place, 0);
   library.multiprocessors = attribute_of<std::int32_t>(operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET);
   ++library.products;

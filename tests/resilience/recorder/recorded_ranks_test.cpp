@@ -5,10 +5,13 @@
 #include <memory>
 #include <thread>
 
+#include "comm/transport/transports.hpp"
+#include "parallel/replica/pipeline_links.hpp"
 #include "resilience/blame/culprits.hpp"
 #include "resilience/recorder/recorded_steps.hpp"
 #include "resilience/recorder/recorded_world.hpp"
 #include "resilience/recorder/recorder_image.hpp"
+#include "tests/comm/one_job.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 
 namespace tenax::resilience {
@@ -105,6 +108,39 @@ TEST_F(RecordedRanks, a_rank_that_looks_for_a_message_blames_the_one_that_has_no
   go_on_ = true;
   ASSERT_TRUE(has_culprit(dump));
   EXPECT_EQ(find_culprits(dump).culprits[0].rank, 1);
+}
+
+TEST_F(RecordedRanks, a_message_that_goes_over_delegates_is_waited_for_by_name) {
+  start(2, [this](int rank, comm::World& world, Recorder&) {
+    const auto device = kernels::create_cpu_device();
+    const auto transport = comm::create_transport(
+        {.kind = comm::TransportKind::shared_memory, .interfaces = {}, .secret = comm::one_job()});
+    const auto peers = comm::exchange_peers(*world.control_group(), *transport, rank, world.host());
+    parallel::Layout layout;
+    layout.grid.pipeline = 2;
+    const parallel::ProcessGrid grid(layout.grid);
+    parallel::PipelineLinks links(
+        layout, grid,
+        {{.paths = parallel::PathChoice::delegated_only, .deadline_s = kDeadline_s, .emulated = {}},
+         world,
+         *device,
+         transport.get(),
+         peers});
+    const auto stream = device->create_stream();
+    const auto memory = device->allocate(64);
+    const kernels::Tensor tensor = memory->tensor(kernels::DType::f32, {16});
+    if (rank == 0) wait_to_go_on();
+    const auto transfer = rank == 0 ? links.neighbours().downstream->send(*stream, tensor, 0)
+                                    : links.neighbours().upstream->receive(*stream, tensor, 0);
+    transfer->wait(kernels::Deadline::after_s(kDeadline_s));
+    links.finish_iteration();
+  });
+  const HangDump dump = dump_when(has_culprit);
+  go_on_ = true;
+  ASSERT_TRUE(has_culprit(dump));
+  const Blame blame = find_culprits(dump);
+  EXPECT_EQ(blame.culprits[0].rank, 0);
+  EXPECT_NE(blame.operation.find(" 0>1"), std::string::npos) << blame.operation;
 }
 
 TEST_F(RecordedRanks, control_messages_are_operations_of_all) {
