@@ -6,7 +6,7 @@ tenax_build=$tenax_root/build
 
 run_packages=(g++ cmake ninja-build libopenmpi-dev openmpi-bin libtrilinos-kokkos-dev libhdf5-openmpi-dev
               hdf5-tools libtomlplusplus-dev nlohmann-json3-dev libdnnl-dev libssl-dev libcurl4-openssl-dev)
-test_packages=(libgtest-dev libbenchmark-dev clang-format-14 dpkg-dev file etcd-server qemu-user)
+test_packages=(libgtest-dev libbenchmark-dev clang-format-14 dpkg-dev file etcd-server qemu-user mold)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || test_packages+=(chromium-headless-shell)
 # What a guest on soft RDMA is made of, and what measures it (tests/verbs).
 [ "${TENAX_GUEST:-}" = off ] || test_packages+=(qemu-system-x86 busybox-static cpio kmod xz-utils iproute2 perftest)
