@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Training speed and memory of tenax and of PyTorch on this machine's cores, measured in turn; same model, batch and step.
 #
-#   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15] [--check]
+#   bash tests/bench/cpu.sh [--rounds 5] [--sizes "tiny small gpt2-124m"] [--dtypes "fp32 bf16"] [--python PYTHON] [--seconds 15] [--patience 300] [--check]
+#
+# A way of PyTorch's that does not end within --patience seconds is left out: in bf16 it may take minutes a step on processors that
+# have no instructions for it. Where none ends, tenax alone is measured.
 #
 # PYTHON must import torch (default: /usr/bin/python3 with Debian's python3-torch and libopenblas0-openmp). PyTorch runs with
 # two threads and the settings that make it fastest (see `best_pytorch`), eager or compiled, with fused or naive attention, whichever a
@@ -10,8 +13,8 @@
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
-rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16" python=/usr/bin/python3 seconds=15
-take_options "rounds sizes dtypes python seconds" "" "$@"
+rounds=5 sizes="tiny small gpt2-124m" dtypes="fp32 bf16" python=/usr/bin/python3 seconds=15 patience=300
+take_options "rounds sizes dtypes python seconds patience" "" "$@"
 
 data2="parallel.data_parallel_size=2 parallel.tensor_parallel_size=1"
 tensor2="parallel.data_parallel_size=1 parallel.tensor_parallel_size=2"
@@ -33,7 +36,7 @@ instructions=(OPENBLAS_CORETYPE=Haswell)
 best_pytorch() {
   env LD_LIBRARY_PATH="/usr/lib/$(uname -m)-linux-gnu/openblas-openmp:${LD_LIBRARY_PATH:-}" "${instructions[@]}" MALLOC_MMAP_MAX_=0 \
     MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=268435456 GLIBC_TUNABLES=glibc.malloc.hugetlb=1 \
-    OMP_NUM_THREADS=2 "$python" -W ignore "$bench_folder/pytorch_gpt.py" --threads 2 "$@"
+    OMP_NUM_THREADS=2 timeout -k 5 "$patience" "$python" -W ignore "$bench_folder/pytorch_gpt.py" --threads 2 "$@"
 }
 
 field() { sed -n "s/.*\"$1\": *\([0-9.e+]*\).*/\1/p"; }
@@ -61,7 +64,7 @@ find_layout() {
   done < <(layouts_of "$1")
 }
 
-# Sets `way` to the fastest of PyTorch's for size $1 in type $2. What this PyTorch cannot do has no rate.
+# Sets `way` to the fastest of PyTorch's for size $1 in type $2; empty: none ended. What this PyTorch cannot do has no rate.
 find_way() {
   local candidate rate best=0 found=
   for candidate in "--attention fused" "--attention naive" "--attention fused --compile" "--attention naive --compile"; do
@@ -69,12 +72,12 @@ find_way() {
     rate=$(pytorch_rate "$1" "$2" 2>"$bench_work/pytorch.log")
     if awk "BEGIN { exit !(${rate:-0} > $best) }"; then best=$rate found=$candidate; fi
   done
-  [ -n "$found" ] || { cat "$bench_work/pytorch.log" >&2; die "PyTorch does not train $1 in $2"; }
+  [ -n "$found" ] || cat "$bench_work/pytorch.log" >&2
   way=$found
 }
 
 measure() {  # SIZE DTYPE
-  local size=$1 dtype=$2 round ranks layout tenax pytorch peak flop ratio tenax_mib pytorch_mib
+  local size=$1 dtype=$2 round ranks layout tenax pytorch= peak flop ratio= tenax_mib pytorch_mib=
   find_layout "$size" "$dtype"
   find_way "$size" "$dtype"
   local options="model.compute_dtype=$dtype $layout"
@@ -82,16 +85,21 @@ measure() {  # SIZE DTYPE
   for ((round = 1; round <= rounds; ++round)); do
     warn_if_busy
     tenax_rate "$ranks" "$size" $options >>"$bench_work/tenax.rates"
-    pytorch_rate "$size" "$dtype" >>"$bench_work/pytorch.rates"
+    [ -z "$way" ] || pytorch_rate "$size" "$dtype" >>"$bench_work/pytorch.rates"
   done
-  tenax=$(median <"$bench_work/tenax.rates") pytorch=$(median <"$bench_work/pytorch.rates")
+  tenax=$(median <"$bench_work/tenax.rates")
   peak=$(sed -n 's/.*measured at \([0-9.]*\) \([GT]\)FLOP.*/\1 \2/p' "$bench_work/run.log" |
     awk '{ print $1 * ($2 == "T" ? 1000 : 1) }')
   flop=$("$tenax_build/tenax" plan "$bench_folder/$size.toml" $options --json | field flop_per_token)
-  ratio=$(awk "BEGIN { print $tenax / $pytorch }")
-  tenax_mib=$(tenax_memory "$ranks" "$size" $options) pytorch_mib=$(pytorch_memory "$size" "$dtype")
-  printf '%-10s %-5s %9.0f %9.0f %6.2f %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "$pytorch" "$ratio" "$peak" \
-    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "$pytorch_mib" "$ranks x $layout; PyTorch $way"
+  tenax_mib=$(tenax_memory "$ranks" "$size" $options)
+  if [ -n "$way" ]; then
+    pytorch=$(median <"$bench_work/pytorch.rates") pytorch_mib=$(pytorch_memory "$size" "$dtype")
+    ratio=$(awk "BEGIN { printf \"%.2f\", $tenax / $pytorch }")
+  fi
+  printf '%-10s %-5s %9.0f %9.0f %6s %9.0f %6.0f%% %9s %9s   %s\n' "$size" "$dtype" "$tenax" "${pytorch:-nan}" "${ratio:--}" "$peak" \
+    "$(awk "BEGIN { print 100 * $tenax * $flop / $peak / 1e9 }")" "$tenax_mib" "${pytorch_mib:--}" \
+    "$ranks x $layout; PyTorch ${way:-does not end in $patience s}"
+  [ -n "$way" ] || return 0
   meets "cpu.$size.$dtype" "$ratio"
   meets cpu.memory "$(awk "BEGIN { print $tenax_mib / $pytorch_mib }")" "$size, $dtype"
 }
