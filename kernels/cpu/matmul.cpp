@@ -17,6 +17,9 @@ namespace {
 // Inner indices that oneDNN blocks badly when there are more of them [the head's products, 2 to 40 %].
 constexpr std::int64_t kManyInner = 4096, kInnerPiece = 2048;
 
+// Numbers of an operand that is widened for all pieces: 64 MiB.
+constexpr std::int64_t kMostShared = std::int64_t{1} << 24;
+
 template <class Body>
 void for_each_piece(std::int64_t extent, std::int64_t longest, const Body& body) {
   const std::int64_t piece = piece_of(extent, longest);
@@ -152,11 +155,14 @@ void CpuMatmul::run_pieces(const Product& whole, const ProductCut& cut) {
   });
 }
 
-// What one piece alone reads is widened by its worker, into the worker's cache.
+// What one piece alone reads is widened by its worker, into the worker's cache; so is what would take much memory.
 Product CpuMatmul::widen_what_pieces_share(Product product, std::int64_t down, std::int64_t across) {
   if (product.a.dtype != DType::bf16 || OneDnnProducts::has_bf16()) return product;
-  if (across > 1) product.a = library_->a.widen(product.a, &library_->team);
-  if (down > 1) product.b = library_->b.widen(product.b, &library_->team);
+  const auto is_shared = [](const MatrixView& operand, std::int64_t pieces) {
+    return pieces > 1 && operand.rows * operand.columns <= kMostShared;
+  };
+  if (is_shared(product.a, across)) product.a = library_->a.widen(product.a, &library_->team);
+  if (is_shared(product.b, down)) product.b = library_->b.widen(product.b, &library_->team);
   if (product.bias.data) product.bias = library_->bias.widen(product.bias);
   return product;
 }

@@ -26,7 +26,7 @@ MatrixView WidenedMatrix::dense(std::int64_t rows, std::int64_t columns) {
 
 MatrixView WidenedMatrix::widen(const MatrixView& view, ThreadTeam* team) {
   const MatrixView from = stored(view), to = dense(from.rows, from.columns);
-  const std::int64_t rows = std::max<std::int64_t>(kNumbersOfItem / from.columns, 1);
+  const std::int64_t rows = kNumbersOfItem / std::clamp<std::int64_t>(from.columns, 1, kNumbersOfItem);
   const std::int64_t items = (from.rows + rows - 1) / rows;
   const auto convert = [&](std::int64_t item, int) {
     const std::int64_t begin = item * rows, count = std::min(rows, from.rows - begin);

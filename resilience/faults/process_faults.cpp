@@ -41,9 +41,12 @@ void wake_later(pid_t victim, double seconds) {
   if (child < 0) fail("fork");
 }
 
+// A process stops itself by a signal to this very thread: one to the process may be another thread's to take, and until that has a
+// processor this one would go on, and do what it shall not come to.
 void strike(const ProcessFault& fault) {
   if (fault.stops && fault.stop_s > 0) wake_later(fault.victim, fault.stop_s);
-  if (kill(fault.victim, fault.stops ? SIGSTOP : SIGKILL) != 0)
+  const int signal = fault.stops ? SIGSTOP : SIGKILL;
+  if ((fault.victim == getpid() ? raise(signal) : kill(fault.victim, signal)) != 0)
     fail("signal process " + std::to_string(fault.victim));
 }
 

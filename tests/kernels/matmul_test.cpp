@@ -121,27 +121,29 @@ TEST(Matmul, works_on_parts_of_wider_matrices_and_leaves_the_rest_alone) {
   }
 }
 
-// The weight gradients of no rows.
+// The weight gradients of no rows, of one piece and of several.
 TEST(Matmul, adds_nothing_where_the_inner_extent_is_zero) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
-    CpuMatmul matmul;
-    const Values nothing(dtype, 1, 1);
-    Values c(accumulation_of(dtype), 16 * 24, 3);
-    const Values before = c;
-    const auto run = [&](bool accumulate) {
-      matmul.run({nothing.tensor({1}).part(0, {0, 16}),
-                  nothing.tensor({1}).part(0, {0, 24}),
-                  c.tensor({16, 24}),
-                  true,
-                  false,
-                  {},
-                  accumulate});
-    };
-    run(true);
-    EXPECT_EQ(c.bytes(), before.bytes()) << name_of(dtype);
-    run(false);
-    for (std::int64_t i = 0; i < 16 * 24; ++i) ASSERT_EQ(c[i], 0.0) << name_of(dtype);
-  }
+  for (const Shape& shape : {Shape{16, 24}, Shape{900, 1700}})
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+      const std::int64_t rows = shape[0], columns = shape[1];
+      CpuMatmul matmul;
+      const Values nothing(dtype, 1, 1);
+      Values c(accumulation_of(dtype), rows * columns, 3);
+      const Values before = c;
+      const auto run = [&](bool accumulate) {
+        matmul.run({nothing.tensor({1}).part(0, {0, rows}),
+                    nothing.tensor({1}).part(0, {0, columns}),
+                    c.tensor(shape),
+                    true,
+                    false,
+                    {},
+                    accumulate});
+      };
+      run(true);
+      EXPECT_EQ(c.bytes(), before.bytes()) << name_of(dtype);
+      run(false);
+      for (std::int64_t i = 0; i < rows * columns; ++i) ASSERT_EQ(c[i], 0.0) << name_of(dtype);
+    }
 }
 
 TEST(Matmul, gives_the_same_bits_every_time) {
