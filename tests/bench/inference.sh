@@ -38,19 +38,22 @@ do_evaluate() {
   meets inference.evaluate "$ratio" "by transformers'"
 }
 
-# generated PROGRAM OPTION …: tokens/s.
+# generated PROGRAM OPTION …: tokens/s. The model has no text's vocabulary: bytes stand for its first 256 tokens.
 generated() {
-  local program=$1
+  local program=$1 rate
   shift
-  "$program" generate "$checkpoint" --prompt hello --tokens "$tokens" --temperature 0 --threads 1 "$@" 2>&1 >/dev/null |
-    sed -nE 's/.*: ([0-9.]+) tokens\/s.*/\1/p'
+  "$program" generate "$checkpoint" --prompt hello --tokenizer bytes --tokens "$tokens" --temperature 0 --threads 1 "$@" \
+    2>"$folder/generate.log" >/dev/null
+  rate=$(sed -nE 's/.*: ([0-9.]+) tokens\/s.*/\1/p' "$folder/generate.log")
+  [ -n "$rate" ] || { cat "$folder/generate.log" >&2; return 1; }
+  echo "$rate"
 }
 do_generate() {
   local round ours=() theirs=() options=()
   [ -n "$before" ] && "$before" generate --help 2>&1 | grep -q -e --dtype && options=(--dtype bf16)
   for ((round = 0; round < rounds; ++round)); do
-    ours+=("$(generated "$tenax_build/tenax" --dtype bf16)")
-    theirs+=("$(generated "${before:-$tenax_build/tenax}" "${options[@]}")")
+    ours+=("$(generated "$tenax_build/tenax" --dtype bf16)") && theirs+=("$(generated "${before:-$tenax_build/tenax}" "${options[@]}")") ||
+      die "generate fails"
   done
   say "generate, tokens/s: in bf16 ${ours[*]}, ${before:-this program} ${options[*]:-in fp32} ${theirs[*]}"
   meets inference.generate "$(awk "BEGIN { print $(printf '%s\n' "${ours[@]}" | median) / $(printf '%s\n' "${theirs[@]}" | median) }")"
