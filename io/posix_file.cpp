@@ -18,10 +18,6 @@ bool is_full(const std::error_code& code) {
   return code == std::errc::no_space_on_device || code.value() == EDQUOT;
 }
 
-[[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
-  throw_file_error(verb, path, {code, std::generic_category()});
-}
-
 /// What the system has no error number for.
 class NotAFile final : public std::error_category {
  public:
@@ -54,7 +50,7 @@ void check_free_space(const PosixFile& file, std::int64_t bytes) {
   struct statvfs info;
   if (fstatvfs(file.descriptor(), &info) != 0) return;  // nothing known: the writes will tell
   const double free_bytes = static_cast<double>(info.f_bavail) * static_cast<double>(info.f_frsize);
-  if (free_bytes < static_cast<double>(bytes)) fail("write", file.path(), ENOSPC);
+  if (free_bytes < static_cast<double>(bytes)) throw_file_error("write", file.path(), ENOSPC);
 }
 
 }  // namespace
@@ -90,7 +86,7 @@ int open_regular_file(const fs::path& path, std::error_code& failure) {
 
 PosixFile PosixFile::open(const fs::path& path, int flags, const char* verb) {
   const int descriptor = retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
-  if (descriptor < 0) fail(verb, path, errno);
+  if (descriptor < 0) throw_file_error(verb, path, errno);
   return adopt(descriptor, path);
 }
 PosixFile PosixFile::adopt(int descriptor, const fs::path& path) { return PosixFile(path, descriptor); }
@@ -116,7 +112,7 @@ PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   ::unlink(path.c_str());
   const int descriptor =
       retried([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); });
-  if (descriptor < 0) fail("write", target, errno);
+  if (descriptor < 0) throw_file_error("write", target, errno);
   return adopt(descriptor, target);
 }
 
@@ -128,14 +124,14 @@ PosixFile::~PosixFile() {
 
 std::int64_t PosixFile::size() const {
   struct stat info;
-  if (fstat(descriptor_, &info) != 0) fail("read", path_, errno);
+  if (fstat(descriptor_, &info) != 0) throw_file_error("read", path_, errno);
   return info.st_size;
 }
 
 void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
   while (!bytes.empty()) {
     const ssize_t n = retried([&] { return ::pread(descriptor_, bytes.data(), bytes.size(), offset); });
-    if (n < 0) fail("read", path_, errno);
+    if (n < 0) throw_file_error("read", path_, errno);
     if (n == 0) {
       throw kernels::Error(kernels::Scope::rank, path_.string() + " is truncated: it ends at byte " +
                                                      std::to_string(size()) + ", within its data");
@@ -148,7 +144,7 @@ void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
 void PosixFile::write(std::span<const std::byte> bytes, std::int64_t offset) const {
   while (!bytes.empty()) {
     const ssize_t n = retried([&] { return ::pwrite(descriptor_, bytes.data(), bytes.size(), offset); });
-    if (n < 0) fail("write", path_, errno);
+    if (n < 0) throw_file_error("write", path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
   }
@@ -157,13 +153,13 @@ void PosixFile::write(std::span<const std::byte> bytes, std::int64_t offset) con
 void PosixFile::reserve(std::int64_t bytes) const {
   // Not posix_fallocate: where the file system cannot reserve, glibc's writes into every block instead.
   if (retried([&] { return ::fallocate(descriptor_, 0, 0, bytes); }) == 0) return;
-  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) fail("write", path_, errno);
+  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) throw_file_error("write", path_, errno);
   check_free_space(*this, bytes);
-  if (retried([&] { return ::ftruncate(descriptor_, bytes); }) != 0) fail("write", path_, errno);
+  if (retried([&] { return ::ftruncate(descriptor_, bytes); }) != 0) throw_file_error("write", path_, errno);
 }
 
 void PosixFile::sync() const {
-  if (retried([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_, errno);
+  if (retried([&] { return ::fsync(descriptor_); }) != 0) throw_file_error("write", path_, errno);
 }
 
 }  // namespace tenax::io

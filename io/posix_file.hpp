@@ -34,6 +34,10 @@ class NoSpaceError : public kernels::Error {
 /// kernels::Error(rank).
 [[noreturn]] void throw_file_error(const char* verb, const std::filesystem::path& path,
                                    const std::error_code& failure);
+/// `code` is an errno.
+[[noreturn]] inline void throw_file_error(const char* verb, const std::filesystem::path& path, int code) {
+  throw_file_error(verb, path, std::error_code(code, std::generic_category()));
+}
 
 /// An open file. Used by one thread at a time.
 class PosixFile {

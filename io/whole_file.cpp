@@ -15,13 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const char* verb, const fs::path& path, int code) {
-  throw_file_error(verb, path, {code, std::generic_category()});
-}
-
 void sync_directory(const fs::path& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", directory, errno);
+  if (descriptor < 0) throw_file_error("open", directory, errno);
   int result = 0;
   do {
     result = ::fsync(descriptor);
@@ -29,7 +25,7 @@ void sync_directory(const fs::path& directory) {
   const int code = result == 0 ? 0 : errno;
   ::close(descriptor);
   // Some network file systems have no fsync of directories: their renames are durable or nothing helps.
-  if (code != 0 && code != EINVAL && code != ENOTSUP) fail("sync", directory, code);
+  if (code != 0 && code != EINVAL && code != ENOTSUP) throw_file_error("sync", directory, code);
 }
 
 std::string temporary_prefix(const fs::path& target) {
@@ -73,7 +69,7 @@ void write_file_atomically(const fs::path& file, std::string_view text) {
 }
 
 void publish(const fs::path& temporary, const fs::path& target) {
-  if (::rename(temporary.c_str(), target.c_str()) != 0) fail("write", target, errno);
+  if (::rename(temporary.c_str(), target.c_str()) != 0) throw_file_error("write", target, errno);
   sync_directory(target.has_parent_path() ? target.parent_path() : fs::path("."));
 }
 

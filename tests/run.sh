@@ -13,7 +13,7 @@ prepare_guest() {
 
 prepare() {
   ensure_packages "${run_packages[@]}" "${test_packages[@]}"
-  # In a build that starts here, as in CI, warnings are errors, assertions are on, libraries are compiled by eights, and a quicker
+  # In a build that starts here, as in CI, warnings are errors, assertions are on, libraries are compiled by sixteens, and a quicker
   # linker, where there is one, links the many programs; a build of app/run.sh keeps its flags and objects.
   local fresh=()
   if [ ! -e "$tenax_build/build.ninja" ]; then

@@ -22,7 +22,7 @@ using resilience::ReplicaId;
 namespace {
 
 /// A replica that has been told to end, in order or because it is lost, has so long for it.
-constexpr double kGrace_s = 20;
+constexpr double kEndGrace_s = 20;
 /// One whose link has closed is ending, most likely.
 constexpr double kLastWords_s = 1;
 /// The same where a warm spare waits for its place.
@@ -138,7 +138,7 @@ void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start
   if (replica.is_overdue(now_s)) replica.kill();
   if (const auto end = replica.poll_end()) bury(replica, *end, now_s);
   if (!ended_at_s_ && may_start && !replica.is_running()) start_again(replica, now_s);
-  if (ended_at_s_ && now_s - *ended_at_s_ > kGrace_s) replica.kill();
+  if (ended_at_s_ && now_s - *ended_at_s_ > kEndGrace_s) replica.kill();
 }
 
 // What fails before the run has begun would fail on any host.

@@ -12,6 +12,7 @@ namespace tenax::comm::verbs {
 
 inline constexpr std::size_t kUnit = 64;                           ///< frames begin at multiples of it
 inline constexpr std::size_t kMostPiece = std::size_t{256} << 10;  ///< payload in a frame
+inline constexpr std::size_t kAnswerPage = 4096;                   ///< registered for answers, at either end
 
 /// How much of a ring a frame takes.
 constexpr std::size_t room_of(std::size_t frame_bytes) { return (frame_bytes + kUnit - 1) / kUnit * kUnit; }

@@ -11,9 +11,8 @@
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr int kCredits = 16;  // under way
-constexpr int kAnswers = 2;   // the same; the earlier one has been read
-constexpr std::size_t kAnswerPage = 4096;
+constexpr int kCredits = 16;      // under way
+constexpr int kAnswers = 2;       // the same; the earlier one has been read
 constexpr double kGoodbye_s = 2;  // from a goodbye to the last of its frames
 
 }  // namespace

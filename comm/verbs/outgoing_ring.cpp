@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kCreditReceives =
     16;  // credits come by the quarter ring and the quarter of its frames: 8 at most; and an answer
-constexpr std::size_t kAnswerPage = 4096;
 constexpr double kRest_s = 60;  // from one look to the next while nothing is sent
 
 }  // namespace

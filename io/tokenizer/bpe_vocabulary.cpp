@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using TokenOfBytes = std::unordered_map<std::string, std::int32_t>;
 
-[[noreturn]] void fail(const fs::path& file, const std::string& what) {
+[[noreturn]] void fail_to_read(const fs::path& file, const std::string& what) {
   throw kernels::Error(kernels::Scope::rank, "vocabulary file " + file.string() + ": " + what);
 }
 
@@ -60,30 +60,31 @@ std::ifstream open(const fs::path& file) {
   if (fs::is_regular_file(file, none))
     stream.open(file, std::ios::binary);  // a pipe would wait for its writer
   if (!stream.is_open())
-    fail(file, "cannot read it; the folder must hold GPT-2's encoder.json and vocab.bpe");
+    fail_to_read(file, "cannot read it; the folder must hold GPT-2's encoder.json and vocab.bpe");
   return stream;
 }
 
 nlohmann::json read_json(const fs::path& file) {
   auto stream = open(file);
   ParsedJson parsed = parse_json(std::string(std::istreambuf_iterator<char>(stream), {}));
-  if (!parsed.fault.empty()) fail(file, parsed.fault);
-  if (!parsed.value.is_object() || parsed.value.empty()) fail(file, "not a JSON object of token numbers");
+  if (!parsed.fault.empty()) fail_to_read(file, parsed.fault);
+  if (!parsed.value.is_object() || parsed.value.empty())
+    fail_to_read(file, "not a JSON object of token numbers");
   return std::move(parsed.value);
 }
 
 void read_tokens(BpeVocabulary& vocabulary, const fs::path& file, const Spelling& spelling) {
-  const nlohmann::json json = read_json(file);
-  vocabulary.bytes_of_token.resize(json.size());
-  for (const auto& [spelled, number] : json.items()) {
+  const nlohmann::json numbers = read_json(file);
+  vocabulary.bytes_of_token.resize(numbers.size());
+  for (const auto& [spelled, number] : numbers.items()) {
     const auto bytes = spelling.bytes_of(spelled);
     if (!bytes || bytes->empty())
-      fail(file, "\"" + excerpt(spelled) + "\" is not spelled in GPT-2's alphabet of bytes");
-    if (!number.is_number_unsigned() || number.get<std::size_t>() >= json.size())
-      fail(file, "the number of \"" + excerpt(spelled) + "\" is not one of 0 to " +
-                     std::to_string(json.size() - 1));
+      fail_to_read(file, "\"" + excerpt(spelled) + "\" is not spelled in GPT-2's alphabet of bytes");
+    if (!number.is_number_unsigned() || number.get<std::size_t>() >= numbers.size())
+      fail_to_read(file, "the number of \"" + excerpt(spelled) + "\" is not one of 0 to " +
+                             std::to_string(numbers.size() - 1));
     std::string& entry = vocabulary.bytes_of_token[number.get<std::size_t>()];
-    if (!entry.empty()) fail(file, "two tokens have the number " + number.dump());
+    if (!entry.empty()) fail_to_read(file, "two tokens have the number " + number.dump());
     entry = *bytes;
   }
 }
@@ -98,7 +99,8 @@ TokenOfBytes invert(const BpeVocabulary& vocabulary) {
 void find_bytes(BpeVocabulary& vocabulary, const fs::path& file, const TokenOfBytes& token_of_bytes) {
   for (unsigned byte = 0; byte < 0x100; ++byte) {
     const auto entry = token_of_bytes.find(std::string(1, static_cast<char>(byte)));
-    if (entry == token_of_bytes.end()) fail(file, "there is no token for byte " + std::to_string(byte));
+    if (entry == token_of_bytes.end())
+      fail_to_read(file, "there is no token for byte " + std::to_string(byte));
     vocabulary.token_of_byte[byte] = entry->second;
   }
   if (const auto entry = token_of_bytes.find(std::string(kEndOfText)); entry != token_of_bytes.end())
@@ -124,8 +126,8 @@ class MergesReader {
       if (line.empty()) continue;
       const auto merge = merge_of(line);
       if (!merge)
-        fail(file,
-             "line " + std::to_string(number) + " does not merge two tokens that are there by then into one");
+        fail_to_read(file, "line " + std::to_string(number) +
+                               " does not merge two tokens that are there by then into one");
       merges.push_back(*merge);
     }
     return merges;

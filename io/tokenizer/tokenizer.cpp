@@ -16,7 +16,7 @@ constexpr std::array<char, ByteTokenizer::kVocabSize> all_bytes() {
   return bytes;
 }
 
-constexpr auto kBytes = all_bytes();
+constexpr auto kByteTokens = all_bytes();
 
 class ByteEncoder final : public TextEncoder {
  public:
@@ -81,7 +81,7 @@ std::string decode(const Tokenizer& tokenizer, std::span<const std::int32_t> tok
 
 std::string_view ByteTokenizer::bytes_of(std::int32_t token) const {
   assert(token >= 0 && token < kVocabSize);
-  return {&kBytes[static_cast<std::size_t>(token)], 1};
+  return {&kByteTokens[static_cast<std::size_t>(token)], 1};
 }
 
 std::unique_ptr<TextEncoder> ByteTokenizer::create_encoder() const { return std::make_unique<ByteEncoder>(); }

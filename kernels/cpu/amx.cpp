@@ -16,7 +16,7 @@ namespace tenax::kernels {
 #if defined(__x86_64__)
 namespace {
 
-constexpr int kRows = 16, kPairs = 16;
+constexpr int kTileRows = 16, kTilePairs = 16;
 
 bool processor_has_it() {
   constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24;  // of leaf 7
@@ -36,20 +36,20 @@ bf16_t narrow_number(int row, int column) { return to_bf16(number(row, column));
 
 float expected(int row, int column) {
   float sum = number(column, row);  // of what was there
-  for (int k = 0; k < 2 * kPairs; ++k) sum += number(row, k) * number(k, column);
+  for (int k = 0; k < 2 * kTilePairs; ++k) sum += number(row, k) * number(k, column);
   return sum;
 }
 
 bool small_product_is_right() {
-  alignas(64) std::array<bf16_t, kRows * 2 * kPairs> a, b;
-  alignas(64) std::array<float, kRows * kRows> c;
-  for (int i = 0; i < kRows; ++i)
-    for (int k = 0; k < 2 * kPairs; ++k) {
-      a[static_cast<std::size_t>(i * 2 * kPairs + k)] = narrow_number(i, k);
-      b[static_cast<std::size_t>(k / 2 * 2 * kPairs + 2 * i + k % 2)] = narrow_number(k, i);
+  alignas(64) std::array<bf16_t, kTileRows * 2 * kTilePairs> a, b;
+  alignas(64) std::array<float, kTileRows * kTileRows> c;
+  for (int i = 0; i < kTileRows; ++i)
+    for (int k = 0; k < 2 * kTilePairs; ++k) {
+      a[static_cast<std::size_t>(i * 2 * kTilePairs + k)] = narrow_number(i, k);
+      b[static_cast<std::size_t>(k / 2 * 2 * kTilePairs + 2 * i + k % 2)] = narrow_number(k, i);
     }
-  for (int i = 0; i < kRows; ++i)
-    for (int j = 0; j < kRows; ++j) c[static_cast<std::size_t>(i * kRows + j)] = number(j, i);
+  for (int i = 0; i < kTileRows; ++i)
+    for (int j = 0; j < kTileRows; ++j) c[static_cast<std::size_t>(i * kTileRows + j)] = number(j, i);
   {
     constexpr std::ptrdiff_t kRowBytes = 64;
     const AmxRegisters::Session session;
@@ -59,9 +59,9 @@ bool small_product_is_right() {
     AmxRegisters::multiply_add<0, 4, 5>();
     AmxRegisters::store<0>(c.data(), kRowBytes);
   }
-  for (int i = 0; i < kRows; ++i)
-    for (int j = 0; j < kRows; ++j)
-      if (c[static_cast<std::size_t>(i * kRows + j)] != expected(i, j)) return false;
+  for (int i = 0; i < kTileRows; ++i)
+    for (int j = 0; j < kTileRows; ++j)
+      if (c[static_cast<std::size_t>(i * kTileRows + j)] != expected(i, j)) return false;
   return true;
 }
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 const std::string kHeader = "tenax: how processors cut matrix products (1)";
 const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual";
-constexpr std::uintmax_t kMostBytes = 1 << 20;
+constexpr std::uintmax_t kMostFileBytes = 1 << 20;
 
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t number = 0;
@@ -74,7 +74,7 @@ std::map<std::string, ProductCut> CutFile::read_lines() {
   std::error_code error;
   const auto kind = fs::status(file_, error).type();
   if (file_.empty() || kind == fs::file_type::not_found) return lines;
-  const bool is_plain = kind == fs::file_type::regular && fs::file_size(file_, error) <= kMostBytes;
+  const bool is_plain = kind == fs::file_type::regular && fs::file_size(file_, error) <= kMostFileBytes;
   std::ifstream in;
   if (is_plain) in.open(file_);
   std::string line;

@@ -12,29 +12,6 @@
 namespace tenax::kernels {
 namespace {
 
-// Everything a primitive is made for; the pointers come with each execution.
-struct Key {
-  std::int64_t m, n, k, a_stride, b_stride, c_stride;
-  bool a_transposed, b_transposed, accumulate, has_bias;
-  DType input, output;
-  bool operator==(const Key&) const = default;
-};
-
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    std::uint64_t hash = 0;
-    const auto mix = [&hash](std::int64_t value) {
-      hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15u;
-      hash ^= hash >> 29;
-    };
-    for (const std::int64_t value : {key.m, key.n, key.k, key.a_stride, key.b_stride, key.c_stride})
-      mix(value);
-    mix(key.a_transposed | key.b_transposed << 1 | key.accumulate << 2 | key.has_bias << 3 |
-        static_cast<int>(key.input) << 4 | static_cast<int>(key.output) << 8);
-    return static_cast<std::size_t>(hash);
-  }
-};
-
 dnnl::memory::data_type type_of(DType dtype) {
   assert(dtype == DType::f32 || dtype == DType::bf16);
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
@@ -73,6 +50,29 @@ void use_one_thread() {
 }  // namespace
 
 struct OneDnnProducts::State {
+  // Everything a primitive is made for; the pointers come with each execution.
+  struct Key {
+    std::int64_t m, n, k, a_stride, b_stride, c_stride;
+    bool a_transposed, b_transposed, accumulate, has_bias;
+    DType input, output;
+    bool operator==(const Key&) const = default;
+  };
+
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      std::uint64_t hash = 0;
+      const auto mix = [&hash](std::int64_t value) {
+        hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+      };
+      for (const std::int64_t value : {key.m, key.n, key.k, key.a_stride, key.b_stride, key.c_stride})
+        mix(value);
+      mix(key.a_transposed | key.b_transposed << 1 | key.accumulate << 2 | key.has_bias << 3 |
+          static_cast<int>(key.input) << 4 | static_cast<int>(key.output) << 8);
+      return static_cast<std::size_t>(hash);
+    }
+  };
+
   // The memory objects are made once, too: an execution only gives them its pointers.
   struct Prepared {
     dnnl::matmul primitive;
@@ -135,8 +135,8 @@ void OneDnnProducts::run(const MatrixView& a, const MatrixView& b, const MatrixV
                          const void* bias) {
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns && !c.transposed);
   assert(a.dtype == b.dtype && (c.dtype == a.dtype || c.dtype == DType::f32));
-  const Key key{a.rows,       b.columns,    a.columns,  a.row_stride,    b.row_stride, c.row_stride,
-                a.transposed, b.transposed, accumulate, bias != nullptr, a.dtype,      c.dtype};
+  const State::Key key{a.rows,       b.columns,    a.columns,  a.row_stride,    b.row_stride, c.row_stride,
+                       a.transposed, b.transposed, accumulate, bias != nullptr, a.dtype,      c.dtype};
   try {
     auto found = state_->prepared_of_key.find(key);
     if (found == state_->prepared_of_key.end()) {

@@ -10,19 +10,19 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kThreads = kDecodePositions;  // a key each
+constexpr int kDecodeThreads = kDecodePositions;  // a key each
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 template <int kCount, class Element>
-__global__ void __launch_bounds__(kThreads) chunk_kernel(AttentionDecode<Element> op) {
+__global__ void __launch_bounds__(kDecodeThreads) chunk_kernel(AttentionDecode<Element> op) {
   attention_decode_chunk<kCount>(DeviceGroup{}, op, static_cast<int>(blockIdx.y),
                                  static_cast<int>(blockIdx.x),
                                  reinterpret_cast<Accumulator<Element>*>(shared_memory));
 }
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads) combine_kernel(AttentionDecode<Element> op) {
+__global__ void __launch_bounds__(kDecodeThreads) combine_kernel(AttentionDecode<Element> op) {
   attention_decode_combine(DeviceGroup{}, op, static_cast<int>(blockIdx.x));
 }
 
@@ -31,9 +31,10 @@ void launch(cudaStream_t stream, const AttentionDecode<Element>& op) {
   const std::size_t bytes =
       sizeof(Accumulator<Element>) * DecodeMemory<Accumulator<Element>>::size(op.head_size);
   const auto heads = static_cast<unsigned>(op.heads);
-  chunk_kernel<kCount><<<dim3(static_cast<unsigned>(op.chunks()), heads), kThreads, bytes, stream>>>(op);
+  chunk_kernel<kCount>
+      <<<dim3(static_cast<unsigned>(op.chunks()), heads), kDecodeThreads, bytes, stream>>>(op);
   check_launch("attention_decode");
-  combine_kernel<<<heads, kThreads, 0, stream>>>(op);
+  combine_kernel<<<heads, kDecodeThreads, 0, stream>>>(op);
   check_launch("attention_decode_combine");
 }
 

@@ -14,19 +14,20 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128;  // the patches of a product of tiles
+constexpr int kAttentionThreads = 128;  // the patches of a product of tiles
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward<Element> op, unsigned tiles) {
+__global__ void __launch_bounds__(kAttentionThreads)
+    forward_kernel(AttentionForward<Element> op, unsigned tiles) {
   const unsigned tile = tiles - 1 - blockIdx.x % tiles;
   attention_forward_block(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kForwardQueries,
                           reinterpret_cast<Accumulator<Element>*>(shared_memory));
 }
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kAttentionThreads)
     output_dots_kernel(AttentionBackward<Element> op, std::int64_t rows) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row < rows)
@@ -34,14 +35,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads) queries_kernel(AttentionBackward<Element> op, unsigned tiles) {
+__global__ void __launch_bounds__(kAttentionThreads)
+    queries_kernel(AttentionBackward<Element> op, unsigned tiles) {
   const unsigned tile = tiles - 1 - blockIdx.x % tiles;
   attention_backward_queries(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kBackwardRows,
                              reinterpret_cast<Accumulator<Element>*>(shared_memory));
 }
 
 template <class Element>
-__global__ void __launch_bounds__(kThreads) keys_kernel(AttentionBackward<Element> op, unsigned tiles) {
+__global__ void __launch_bounds__(kAttentionThreads)
+    keys_kernel(AttentionBackward<Element> op, unsigned tiles) {
   const unsigned tile = blockIdx.x % tiles;
   attention_backward_keys(DeviceGroup{}, op, blockIdx.x / tiles, static_cast<int>(tile) * kBackwardRows,
                           reinterpret_cast<Accumulator<Element>*>(shared_memory));
@@ -55,7 +58,7 @@ void launch_tiles(cudaStream_t stream, const char* name, Kernel* kernel, const O
   const auto blocks = static_cast<unsigned>(op.shape.count() * tiles);
   TENAX_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  kernel<<<blocks, kThreads, bytes, stream>>>(op, tiles);
+  kernel<<<blocks, kAttentionThreads, bytes, stream>>>(op, tiles);
   check_launch(name);
 }
 
@@ -86,7 +89,7 @@ template <class Element>
 void backward(cudaStream_t stream, const AttentionBackward<Element>& op) {
   using Real = Accumulator<Element>;
   const std::int64_t rows = op.shape.count() * op.shape.length;
-  constexpr int kWarps = kThreads / kWarp;
+  constexpr int kWarps = kAttentionThreads / kWarp;
   output_dots_kernel<<<static_cast<unsigned>((rows + kWarps - 1) / kWarps), dim3(kWarp, kWarps), 0, stream>>>(
       op, rows);
   check_launch("attention_output_dots");

@@ -9,10 +9,10 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kBlocks = 2, kThreads = 512;
+constexpr int kBlocks = 2, kChunkSumThreads = 512;
 
 template <int kCount, class Op>
-__global__ void __launch_bounds__(kThreads) chunk_sum_kernel(Op op, std::int64_t count) {
+__global__ void __launch_bounds__(kChunkSumThreads) chunk_sum_kernel(Op op, std::int64_t count) {
   for (std::int64_t begin = blockIdx.x * kSlice; begin < count; begin += gridDim.x * kSlice)
     apply_to_slice<kCount>(DeviceGroup{}, op, begin, begin + kSlice < count ? begin + kSlice : count);
 }
@@ -25,9 +25,9 @@ void launch(cudaStream_t stream, const ChunkSumArgs& args) {
   bool packed = false;
   if constexpr (sizeof(T) <= 4) {
     packed = are_aligned(op.own, op.incoming, op.result);
-    if (packed) chunk_sum_kernel<kWidth><<<kBlocks, kThreads, 0, stream>>>(op, count);
+    if (packed) chunk_sum_kernel<kWidth><<<kBlocks, kChunkSumThreads, 0, stream>>>(op, count);
   }
-  if (!packed) chunk_sum_kernel<1><<<kBlocks, kThreads, 0, stream>>>(op, count);
+  if (!packed) chunk_sum_kernel<1><<<kBlocks, kChunkSumThreads, 0, stream>>>(op, count);
   check_launch("chunk_sum");
 }
 

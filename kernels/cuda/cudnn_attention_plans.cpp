@@ -12,7 +12,7 @@ namespace {
 /// The heuristics' order is good: what comes later is rarely faster.
 constexpr std::size_t kCandidates = 4;
 
-const std::string kNone = "none";
+const std::string kNoPlan = "none";
 
 void check_capture(cudaStream_t stream) {
   if (is_captured(stream))
@@ -78,13 +78,13 @@ std::optional<CudnnPlan> CudnnAttentionPlans::choose(cudaStream_t stream, const 
   auto plans = CudnnPlan::find(handle_->get(), graph, choices_.deterministic(), needs_one ? 1 : kCandidates);
   const auto again = std::find_if(plans.begin(), plans.end(),
                                   [&](const CudnnPlan& plan) { return earlier && plan.name() == *earlier; });
-  if (earlier && again == plans.end() && !(plans.empty() && *earlier == kNone)) choices_.cannot_keep(what);
+  if (earlier && again == plans.end() && !(plans.empty() && *earlier == kNoPlan)) choices_.cannot_keep(what);
   std::size_t best = 0;
   if (again != plans.end())
     best = static_cast<std::size_t>(again - plans.begin());
   else if (plans.size() > 1 && choices_.may_try())
     best = best_plan(stream, plans, choices_.deterministic(), trial);
-  choices_.choose(what, plans.empty() ? kNone : plans[best].name());
+  choices_.choose(what, plans.empty() ? kNoPlan : plans[best].name());
   if (plans.empty()) return {};
   return std::move(plans[best]);
 }

@@ -14,11 +14,11 @@ namespace tenax::kernels::cuda {
 namespace {
 
 /// Of a block at most; it has a tile or a position, and as many threads as it has packs of columns.
-constexpr int kThreads = 256;
+constexpr int kEmbeddingThreads = 256;
 
 __global__ void key_kernel(const std::int32_t* tokens, std::int64_t vocab_begin, std::uint32_t vocab,
                            int count, std::uint32_t* keys, std::int32_t* rows) {
-  const int row = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  const int row = static_cast<int>(blockIdx.x) * kEmbeddingThreads + static_cast<int>(threadIdx.x);
   if (row >= count) return;
   const std::int64_t token = tokens[row] - vocab_begin;
   keys[row] = token >= 0 && token < vocab ? static_cast<std::uint32_t>(token) : vocab;
@@ -26,18 +26,19 @@ __global__ void key_kernel(const std::int32_t* tokens, std::int64_t vocab_begin,
 }
 
 template <int kCount, class T, class A>
-__global__ void __launch_bounds__(kThreads) tile_kernel(const SortedTokens<T, A> sorted) {
+__global__ void __launch_bounds__(kEmbeddingThreads) tile_kernel(const SortedTokens<T, A> sorted) {
   sum_token_tile<kCount>(DeviceGroup{}, sorted, blockIdx.x);
 }
 
 template <int kCount, class T, class A>
-__global__ void __launch_bounds__(kThreads) join_kernel(const SortedTokens<T, A> sorted) {
+__global__ void __launch_bounds__(kEmbeddingThreads) join_kernel(const SortedTokens<T, A> sorted) {
   join_token_tiles<kCount>(DeviceGroup{}, sorted, blockIdx.x);
 }
 
 template <int kCount, class T, class A>
-__global__ void __launch_bounds__(kThreads) position_kernel(const T* d_x, A* d_wpe, std::int64_t sequences,
-                                                            std::int64_t length, std::int64_t columns) {
+__global__ void __launch_bounds__(kEmbeddingThreads)
+    position_kernel(const T* d_x, A* d_wpe, std::int64_t sequences, std::int64_t length,
+                    std::int64_t columns) {
   sum_position<kCount>(DeviceGroup{}, d_x, d_wpe, sequences, length, columns, blockIdx.x);
 }
 
@@ -46,10 +47,10 @@ SortPairs sort_tokens(cudaStream_t stream, const EmbeddingBackwardArgs& args, So
                       std::byte* memory, const EmbeddingBackwardScratch& scratch) {
   auto* const keys = reinterpret_cast<std::uint32_t*>(memory + scratch.keys);
   auto* const rows = reinterpret_cast<std::int32_t*>(memory + scratch.rows);
-  const auto blocks = static_cast<unsigned>((pairs.count + kThreads - 1) / kThreads);
-  key_kernel<<<blocks, kThreads, 0, stream>>>(args.tokens.as<std::int32_t>(), args.vocab_begin,
-                                              static_cast<std::uint32_t>(args.d_wte.shape[0]), pairs.count,
-                                              keys, rows);
+  const auto blocks = static_cast<unsigned>((pairs.count + kEmbeddingThreads - 1) / kEmbeddingThreads);
+  key_kernel<<<blocks, kEmbeddingThreads, 0, stream>>>(args.tokens.as<std::int32_t>(), args.vocab_begin,
+                                                       static_cast<std::uint32_t>(args.d_wte.shape[0]),
+                                                       pairs.count, keys, rows);
   check_launch("embedding_backward: keys");
   pairs.keys = keys;
   pairs.values = rows;
@@ -63,7 +64,7 @@ template <int kCount, class T, class A>
 void launch(cudaStream_t stream, const EmbeddingBackwardArgs& args, const SortedTokens<T, A>& sorted) {
   const std::int64_t packs = (sorted.columns + kCount - 1) / kCount;
   const auto threads =
-      static_cast<unsigned>(std::min<std::int64_t>((packs + kWarp - 1) / kWarp * kWarp, kThreads));
+      static_cast<unsigned>(std::min<std::int64_t>((packs + kWarp - 1) / kWarp * kWarp, kEmbeddingThreads));
   const auto tiles = static_cast<unsigned>(token_tiles(sorted.count));
   tile_kernel<kCount><<<tiles, threads, 0, stream>>>(sorted);
   check_launch("embedding_backward: tiles");

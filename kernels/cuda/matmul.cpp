@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/matmul_call.hpp"
 #include "kernels/cuda/matmul_choice.hpp"
 #include "kernels/cuda/matmul_plan.hpp"
@@ -20,12 +21,6 @@ namespace tenax::kernels::cuda {
 namespace {
 
 constexpr int kProposals = 8;
-
-bool is_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  TENAX_CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
-  return status != cudaStreamCaptureStatusNone;
-}
 
 [[noreturn]] void throw_no_algorithm(const MatmulPlan& plan) {
   throw Error(Scope::rank, "cuBLASLt " + std::to_string(cublasLtGetVersion()) +

@@ -10,18 +10,20 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kMatmulThreads = 256;
 constexpr std::int64_t kMostBlocks = 2048;
 
 unsigned blocks_for(std::int64_t units) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(units, 1, kMostBlocks));
 }
-unsigned blocks_for_elements(std::int64_t count) { return blocks_for((count + kThreads - 1) / kThreads); }
+unsigned blocks_for_elements(std::int64_t count) {
+  return blocks_for((count + kMatmulThreads - 1) / kMatmulThreads);
+}
 
 __device__ std::int64_t first_element() {
-  return std::int64_t{blockIdx.x} * kThreads + static_cast<std::int64_t>(threadIdx.x);
+  return std::int64_t{blockIdx.x} * kMatmulThreads + static_cast<std::int64_t>(threadIdx.x);
 }
-__device__ std::int64_t elements_apart() { return std::int64_t{gridDim.x} * kThreads; }
+__device__ std::int64_t elements_apart() { return std::int64_t{gridDim.x} * kMatmulThreads; }
 
 template <class T, class Bias>
 __global__ void bias_rows(const Bias* bias, T* c, std::int64_t rows, std::int64_t columns, bool accumulate) {
@@ -47,7 +49,7 @@ void set_rows_to_bias(cudaStream_t stream, const Tensor& bias, const Tensor& c, 
   assert(bias.size() == c.columns() && (bias.dtype == c.dtype || bias.dtype == DType::bf16));
   if (c.size() == 0) return;
   const auto launch = [&](auto c_type, auto bias_type) {
-    bias_rows<<<blocks_for(c.rows()), kThreads, 0, stream>>>(
+    bias_rows<<<blocks_for(c.rows()), kMatmulThreads, 0, stream>>>(
         bias.as<const decltype(bias_type)>(), c.as<decltype(c_type)>(), c.rows(), c.columns(), accumulate);
   };
   if (bias.dtype != c.dtype)
@@ -60,15 +62,15 @@ void set_rows_to_bias(cudaStream_t stream, const Tensor& bias, const Tensor& c, 
 void fill_with_trial_values(cudaStream_t stream, void* data, DType dtype, std::int64_t count,
                             std::uint64_t seed) {
   with_type(dtype, [&](auto type) {
-    trial_values<<<blocks_for_elements(count), kThreads, 0, stream>>>(static_cast<decltype(type)*>(data),
-                                                                      count, seed);
+    trial_values<<<blocks_for_elements(count), kMatmulThreads, 0, stream>>>(
+        static_cast<decltype(type)*>(data), count, seed);
   });
   check_launch("trial_values");
 }
 
 void add_checksum(cudaStream_t stream, const void* data, std::int64_t words, std::uint64_t* sum) {
   static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
-  checksum<<<blocks_for_elements(words), kThreads, 0, stream>>>(
+  checksum<<<blocks_for_elements(words), kMatmulThreads, 0, stream>>>(
       static_cast<const std::uint64_t*>(data), words, reinterpret_cast<unsigned long long*>(sum));
   check_launch("checksum");
 }

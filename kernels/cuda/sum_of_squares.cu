@@ -9,11 +9,11 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kSquaresThreads = 256;
 constexpr std::int64_t kSmallestSlice = 8192, kMostSlices = 8 * kMultiprocessors;
 
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSquaresThreads)
     square_sums_kernel(const __grid_constant__ SquareTable<T> table, std::int64_t slice, double* sums) {
   const double sum = square_sum_of_block(DeviceGroup{}, table, slice, blockIdx.x);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
@@ -42,7 +42,7 @@ std::int64_t launch(cudaStream_t stream, const std::vector<SquarePiece<T>>& piec
                     double* sums) {
   std::int64_t slices = 0;
   for_tables<SquareTable<T>>(pieces, slice, [&](const SquareTable<T>& table, std::uint32_t blocks) {
-    square_sums_kernel<T><<<blocks, kThreads, 0, stream>>>(table, slice, sums + slices);
+    square_sums_kernel<T><<<blocks, kSquaresThreads, 0, stream>>>(table, slice, sums + slices);
     check_launch("square_sums");
     slices += blocks;
   });

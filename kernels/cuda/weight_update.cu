@@ -10,7 +10,7 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kThreads = static_cast<int>(kUpdateBlock) / kUpdateWidth;
+constexpr int kUpdateThreads = static_cast<int>(kUpdateBlock) / kUpdateWidth;
 
 template <class A>
 __global__ void coefficients_kernel(const UpdateStep* step, UpdateCoefficients<A>* result) {
@@ -18,7 +18,7 @@ __global__ void coefficients_kernel(const UpdateStep* step, UpdateCoefficients<A
 }
 
 template <class Element, class T, class A>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kUpdateThreads)
     update_kernel(const __grid_constant__ UpdateTable<T> table, const UpdateCoefficients<A>* coefficients,
                   const UpdateRounding rounding) {
   update_block_of_table<Element>(DeviceGroup{}, table, *coefficients, rounding, blockIdx.x);
@@ -30,7 +30,7 @@ void launch(cudaStream_t stream, const UpdateArgs& args, const UpdateRounding& r
   for (const UpdateStretch& stretch : args.stretches) pieces.push_back(piece_of<Element, T>(stretch));
   const UpdateCoefficients<A>* const coefficients = coefficients_in<A>(args.coefficients);
   for_tables<UpdateTable<T>>(pieces, kUpdateBlock, [&](const UpdateTable<T>& table, std::uint32_t blocks) {
-    update_kernel<Element, T, A><<<blocks, kThreads, 0, stream>>>(table, coefficients, rounding);
+    update_kernel<Element, T, A><<<blocks, kUpdateThreads, 0, stream>>>(table, coefficients, rounding);
     check_launch(Element::kName);
   });
 }

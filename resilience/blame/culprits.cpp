@@ -130,7 +130,7 @@ class LeafSearch {
 
   const HangDump& dump_;
   const WaitGraph graph_;
-  const Suspicions suspicions_;
+  const LeafSuspicions suspicions_;
   std::vector<Leaf> leaves_;
   double longest_s_ = 0;
 };

@@ -172,7 +172,7 @@ class Drawing {
   const HangDump& dump_;
   const Blame& blame_;
   const WaitGraph graph_;
-  const Suspicions suspicions_;
+  const LeafSuspicions suspicions_;
   std::vector<int> column_;  // by rank, from the right; −1: none
   std::map<int, int> row_;   // by rank
   std::vector<std::vector<int>> columns_;

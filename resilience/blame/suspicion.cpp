@@ -35,7 +35,7 @@ bool has_lost(const HangDump::Channel& channel) {
 
 }  // namespace
 
-std::vector<Suspicion> Suspicions::of(const std::vector<int>& leaf, int awaited_at) const {
+std::vector<Suspicion> LeafSuspicions::of(const std::vector<int>& leaf, int awaited_at) const {
   std::vector<Suspicion> found;
   if (leaf.size() > 1)
     found = of_circle(leaf);
@@ -47,7 +47,7 @@ std::vector<Suspicion> Suspicions::of(const std::vector<int>& leaf, int awaited_
   return found;
 }
 
-const OpenOperation* Suspicions::open_at(int rank, const WaitPoint& point) const {
+const OpenOperation* LeafSuspicions::open_at(int rank, const WaitPoint& point) const {
   const auto& open = dump_.ranks[static_cast<std::size_t>(rank)].open;
   const auto found = std::find_if(open.begin(), open.end(), [&](const OpenOperation& operation) {
     return operation.channel == point.channel && operation.number == point.number;
@@ -55,7 +55,7 @@ const OpenOperation* Suspicions::open_at(int rank, const WaitPoint& point) const
   return found == open.end() ? nullptr : &*found;
 }
 
-std::string Suspicions::name_of_point(int node) const {
+std::string LeafSuspicions::name_of_point(int node) const {
   const WaitPoint& point = graph_.point(node);
   for (const ChannelSeat& seat : channel_of(point).seats)
     if (const OpenOperation* const open = open_at(seat.rank, point))
@@ -64,7 +64,7 @@ std::string Suspicions::name_of_point(int node) const {
 }
 
 // It waits for nobody.
-Suspicion Suspicions::of_rank(int rank, int awaited_at) const {
+Suspicion LeafSuspicions::of_rank(int rank, int awaited_at) const {
   const HangDump::Rank& who = dump_.ranks[static_cast<std::size_t>(rank)];
   const OpenOperation* const inner = innermost(who);
   const std::string missed = awaited_at < 0 ? "" : "has not come to " + name_of_point(awaited_at);
@@ -88,7 +88,7 @@ Suspicion Suspicions::of_rank(int rank, int awaited_at) const {
 }
 
 // All have come, and nobody does anything else.
-std::vector<Suspicion> Suspicions::of_stalled(int point) const {
+std::vector<Suspicion> LeafSuspicions::of_stalled(int point) const {
   std::vector<Suspicion> found = of_differing(point);
   if (found.empty()) found = of_lost_messages(point);
   if (!found.empty()) return found;
@@ -102,7 +102,7 @@ std::vector<Suspicion> Suspicions::of_stalled(int point) const {
 }
 
 // A rank that left one out takes the next one for it. Fewer differ than agree; of two, the one that is ahead elsewhere.
-std::vector<Suspicion> Suspicions::of_differing(int point) const {
+std::vector<Suspicion> LeafSuspicions::of_differing(int point) const {
   const WaitPoint& at = graph_.point(point);
   if (channel_of(at).is_one_way()) return {};
   std::map<std::pair<OperationKind, std::int64_t>, std::vector<int>> by_signature;
@@ -124,7 +124,7 @@ std::vector<Suspicion> Suspicions::of_differing(int point) const {
 }
 
 // Sender and receiver told apart by what both have recorded.
-std::vector<Suspicion> Suspicions::of_lost_messages(int point) const {
+std::vector<Suspicion> LeafSuspicions::of_lost_messages(int point) const {
   std::vector<char> is_in(dump_.ranks.size(), 0);
   for (const ChannelSeat& seat : channel_of(graph_.point(point)).seats)
     is_in[static_cast<std::size_t>(seat.rank)] = 1;
@@ -148,7 +148,7 @@ std::vector<Suspicion> Suspicions::of_lost_messages(int point) const {
 // Ranks that wait for each other do not agree on the order of operations. Who has left one out did one less than in the
 // step before, and than the others that stand where it stands; steps are not all alike, and neither are programs, so
 // that both count. Else: for whom most wait, and have waited longest.
-std::vector<Suspicion> Suspicions::of_circle(const std::vector<int>& leaf) const {
+std::vector<Suspicion> LeafSuspicions::of_circle(const std::vector<int>& leaf) const {
   const PeerLag lag(dump_);
   std::vector<Suspicion> found;
   for (const int node : leaf) {
@@ -165,7 +165,7 @@ std::vector<Suspicion> Suspicions::of_circle(const std::vector<int>& leaf) const
   return found;
 }
 
-double Suspicions::waited_for(const WaitPoint& point) const {
+double LeafSuspicions::waited_for(const WaitPoint& point) const {
   double waited = 0, oldest_s = 0;
   for (const ChannelSeat& seat : channel_of(point).seats)
     if (const OpenOperation* const open = open_at(seat.rank, point)) {

@@ -1,4 +1,4 @@
-// Suspicions: what each leaf of a wait-for graph says against ranks.
+// LeafSuspicions: what each leaf of a wait-for graph says against ranks.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct Suspicion {
 };
 
 /// Of a leaf: a strongly connected part of the graph that no edge leaves. Strongest first.
-class Suspicions {
+class LeafSuspicions {
  public:
   /// Both outlive it.
-  Suspicions(const HangDump& dump, const WaitGraph& graph) : dump_(dump), graph_(graph) {}
+  LeafSuspicions(const HangDump& dump, const WaitGraph& graph) : dump_(dump), graph_(graph) {}
 
   /// `leaf`: its nodes. `awaited_at`: the point that leads to a leaf of one rank; −1: nobody waits for it.
   std::vector<Suspicion> of(const std::vector<int>& leaf, int awaited_at) const;

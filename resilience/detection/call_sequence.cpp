@@ -7,7 +7,7 @@ namespace tenax::resilience {
 namespace {
 
 /// A period is seen three times at least, and so are its calls.
-constexpr std::size_t kFewest = 3;
+constexpr std::size_t kFewestCalls = 3;
 
 constexpr std::size_t kFewestKinds = 3;
 constexpr std::int64_t kLargerTimes = 4;
@@ -45,7 +45,7 @@ CallSequence call_sequence(const io::CallLog& log, const std::set<CallGroup>& er
     const auto& [name, bytes, ranks] = log.kinds[kind];
     const CallGroup group(name, ranks);
     auto symbol = static_cast<std::uint32_t>(sequence.symbols.size());
-    const bool is_exact = counts[kind] >= kFewest && !erratic.count(group);
+    const bool is_exact = counts[kind] >= kFewestCalls && !erratic.count(group);
     if (!is_exact) symbol = symbol_of_group.try_emplace(group, symbol).first->second;
     if (symbol == sequence.symbols.size()) sequence.symbols.push_back({.bytes = bytes, .is_exact = is_exact});
     sequence.symbols[symbol].bytes = std::max(sequence.symbols[symbol].bytes, bytes);

@@ -7,11 +7,11 @@
 namespace tenax::resilience {
 namespace {
 
-using Symbols = std::span<const std::uint32_t>;
+using SymbolRange = std::span<const std::uint32_t>;
 
 /// Stretches of any period of `lag` calls. What could belong to two is the later one's: an evaluation goes on like an
 /// iteration by chance, and then an iteration begins.
-std::vector<CallStretch> repeating(Symbols symbols, std::size_t lag) {
+std::vector<CallStretch> repeating(SymbolRange symbols, std::size_t lag) {
   std::vector<CallStretch> found;
   std::size_t first = lag;
   for (std::size_t call = lag; call <= symbols.size(); ++call) {
@@ -26,7 +26,7 @@ std::vector<CallStretch> repeating(Symbols symbols, std::size_t lag) {
 }
 
 /// Which calls a period holds, whatever its first one is.
-std::uint64_t content(Symbols period) {
+std::uint64_t content(SymbolRange period) {
   std::uint64_t sum = 0;
   for (std::uint64_t symbol : period) {
     symbol = (symbol + 1) * 0x9e3779b97f4a7c15u;
@@ -36,7 +36,7 @@ std::uint64_t content(Symbols period) {
 }
 
 /// For each prefix of `word` the length of its longest border (Knuth, Morris, Pratt 1977).
-std::vector<std::size_t> borders(Symbols word) {
+std::vector<std::size_t> borders(SymbolRange word) {
   std::vector<std::size_t> border(word.size());
   for (std::size_t i = 1, length = 0; i < word.size(); ++i) {
     while (length && word[i] != word[length]) length = border[length - 1];
@@ -46,7 +46,7 @@ std::vector<std::size_t> borders(Symbols word) {
 }
 
 /// Where `rotated` begins in `word`, which is read as a ring; none if it is another word.
-std::optional<std::size_t> rotation(Symbols word, Symbols rotated) {
+std::optional<std::size_t> rotation(SymbolRange word, SymbolRange rotated) {
   const std::vector<std::size_t> border = borders(rotated);
   const std::size_t size = word.size();
   for (std::size_t i = 0, length = 0; i < 2 * size; ++i) {
@@ -58,7 +58,7 @@ std::optional<std::size_t> rotation(Symbols word, Symbols rotated) {
 }
 
 /// The content that holds most calls.
-std::uint64_t prevalent_content(Symbols symbols, const std::vector<CallStretch>& stretches,
+std::uint64_t prevalent_content(SymbolRange symbols, const std::vector<CallStretch>& stretches,
                                 std::size_t period) {
   std::map<std::uint64_t, std::size_t> calls_of;
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
@@ -81,15 +81,15 @@ std::size_t CallStretches::periods() const {
   return sum;
 }
 
-CallStretches find_call_stretches(Symbols symbols, std::size_t period) {
+CallStretches find_call_stretches(SymbolRange symbols, std::size_t period) {
   const std::vector<CallStretch> all = repeating(symbols, period);
   CallStretches result{.period = period, .stretches = {}};
   if (all.empty()) return result;
   const std::uint64_t prevalent = prevalent_content(symbols, all, period);
   for (CallStretch stretch : all) {
-    const Symbols own = symbols.subspan(stretch.begin, period);
+    const SymbolRange own = symbols.subspan(stretch.begin, period);
     if (content(own) != prevalent) continue;
-    const Symbols word =
+    const SymbolRange word =
         result.stretches.empty() ? own : symbols.subspan(result.stretches.front().begin, period);
     const auto place = rotation(word, own);
     if (!place) continue;

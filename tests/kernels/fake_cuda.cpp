@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/driver_calls.hpp"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/workspace.hpp"
 #include "kernels/error.hpp"
@@ -18,10 +19,6 @@ struct CUevent_st {
   double seconds = 0;
 };
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = FakeLibrary::instance().captures ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
   std::memset(data, value, bytes);
   return cudaSuccess;
@@ -115,6 +112,8 @@ void fill_with_trial_values(cudaStream_t, void* data, DType dtype, std::int64_t 
     for (std::int64_t i = 0; i < count; ++i) static_cast<T*>(data)[i] = trial_value<T>(seed, i);
   });
 }
+
+unsigned long long capture_of(cudaStream_t) { return FakeLibrary::instance().captures ? 1 : 0; }
 
 void add_checksum(cudaStream_t, const void* data, std::int64_t words, std::uint64_t* sum) {
   for (std::int64_t i = 0; i < words; ++i) *sum += checksum_of(static_cast<const std::uint64_t*>(data)[i], i);
