@@ -100,17 +100,19 @@ TEST_F(RecorderTest, is_read_whole_while_threads_write) {
         recorder.end(ticket);
       }
     });
-  int seen = 0;
+  // Its own, and one by a writer that has stood since its slot was another's.
+  constexpr std::uint32_t kMostLooks = 2;
+  int seen = 0, mixed = 0;
   const auto patience = kernels::Deadline::after_s(60);
   for (int round = 0; (round < 50 || seen <= 1000) && !patience.expired(); ++round)
     for (const RecordedOperation& operation : image().operations) {
       ++seen;
-      ASSERT_EQ(operation.bytes, 2 * operation.number);
-      ASSERT_LE(operation.looks, 1U);
+      mixed += operation.bytes != 2 * operation.number || operation.looks > kMostLooks;
     }
   stop = true;
   for (std::thread& writer : writers) writer.join();
   EXPECT_GT(seen, 1000);
+  EXPECT_EQ(mixed, 0);
 }
 
 TEST_F(RecorderTest, is_read_while_its_process_is_stopped_and_after_it_has_ended) {
