@@ -51,19 +51,23 @@ echo "ok delegated within 3 iterations"
 
 # The same fault with the fixed order over the direct link alone: 8 messages each way that hold the link 30 ms each.
 must_train 4 slow.toml run.name=fixed $(layout 1 4 1) $steps pipeline.schedule=zero_bubble pipeline.p2p=direct
-median_s() {  # RUN FROM TO: of these steps
+steps_s() {  # RUN FROM TO: the times of these steps
   sed -n 's/.*"step": \([0-9]*\),.*"seconds": *\([0-9.e-]*\).*/\1 \2/p' "runs/$1/metrics.jsonl" |
-    awk -v from="$2" -v to="$3" '$1 >= from && $1 <= to { print $2 }' | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+    awk -v from="$2" -v to="$3" '$1 >= from && $1 <= to { print $2 }'
 }
-slow=$(median_s slow141 14 24) fixed=$(median_s fixed 14 24) healed=$(median_s slow141 40 79)
+median_s() { steps_s "$@" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+slow=$(median_s slow141 14 24) fixed=$(median_s fixed 14 24)
 # Saved is a third of the 240 ms at least; what the passes themselves take on a busy machine is in both.
 awk -v a="$slow" -v b="$fixed" 'BEGIN { exit !(a > 0 && b - a > 0.08) }' ||
   fail "steps of $slow s with the slow link delegated, of $fixed s without"
 echo "ok a slow link costs less: $slow s a step, $fixed s over the direct path"
 # Its messages are late for some ms all the time where ranks share cores, so it may stay delegated: emulated_test.sh, whose passes are
 # long, shows that a link that heals goes back.
-awk -v a="$healed" -v b="$slow" 'BEGIN { exit !(a > 0 && a < 0.7 * b) }' || fail "steps of $healed s after the fault, of $slow s before"
-echo "ok fast again after the fault: $healed s a step"
+# While it is slow no step takes less than some 60 ms; a busy machine leaves one of 40 alone.
+quickest_s() { steps_s "$@" | sort -g | head -n 1; }
+faulty=$(quickest_s slow141 14 24) healed=$(quickest_s slow141 40 79)
+awk -v a="$healed" -v b="$faulty" 'BEGIN { exit !(a > 0 && a < 0.7 * b) }' || fail "no step under $healed s after the fault, under $faulty s in it"
+echo "ok fast again after the fault: the quickest step takes $healed s, $faulty s in it"
 
 # The first step is not looked at: in the second one all links are direct still.
 cut=$(event cut141 delegate | grep '"step": 1, .*"stages": \[1.*"reason": "direct path failed"') || fail "the cut link was not delegated after step 1"
