@@ -4,7 +4,6 @@
 #include <chrono>
 #include <limits>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "kernels/error.hpp"
@@ -154,12 +153,7 @@ std::vector<resilience::RankTimes> HangWatch::times(int steps) const {
 }
 
 std::optional<RecorderImages> HangWatch::read(double now_s) {
-  if (options_.is_near) {
-    RecorderImages images{.before = this->images(), .now = {}};
-    std::this_thread::sleep_for(kBetweenImages);
-    images.now = this->images();
-    return images;
-  }
+  if (options_.is_near) return read_twice([this] { return images(); });
   if (!reading_) begin_reading(now_s);
   if (!reading_ || !reading_->is_over(now_s)) return {};
   RecorderImages images = reading_->images();

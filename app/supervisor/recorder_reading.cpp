@@ -1,5 +1,7 @@
 #include "app/supervisor/recorder_reading.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,8 +9,11 @@
 #include <fstream>
 #include <map>
 #include <thread>
+#include <utility>
 
+#include "comm/failure.hpp"
 #include "kernels/error.hpp"
+#include "resilience/blame/wait_graph.hpp"
 #include "resilience/recorder/recorder_file.hpp"
 
 namespace tenax::app {
@@ -19,10 +24,16 @@ using resilience::RecorderImage;
 
 namespace {
 
-void print_images(const std::vector<std::string>& folders) {
-  for (const std::string& folder : folders)
-    for (const RecorderImage& image : images_in(folder))
-      std::printf("%s\n", resilience::image_text(image).c_str());
+/// What nobody looks at for so long nobody waits for. A rank looks every 20 ms at least, where it has a processor.
+constexpr auto kBetweenImages = std::chrono::milliseconds(100);
+constexpr int kMostImages = 5;
+
+/// `id` is this list's on this host.
+void print_images(const std::vector<RecorderImage>& images, const std::string& id) {
+  const std::string here = comm::this_host() + "." + std::to_string(getpid()) + "." + id + ".";
+  for (std::size_t i = 0; i < images.size(); ++i)
+    for (const std::string& line : resilience::image_lines(images[i], here + std::to_string(i)))
+      std::printf("%s\n", line.c_str());
 }
 
 std::string reading_line(const ReplicaCommand& replica, const std::vector<std::string>& folders) {
@@ -67,10 +78,25 @@ std::vector<RecorderImage> images_in(const fs::path& folder) {
   return images;
 }
 
+resilience::RecorderImages read_twice(const std::function<std::vector<RecorderImage>()>& read) {
+  resilience::RecorderImages images{.before = read(), .now = {}};
+  for (int i = 0; i < kMostImages; ++i) {
+    std::this_thread::sleep_for(kBetweenImages);
+    images.now = read();
+    if (!resilience::some_idle(resilience::hang_dump(images.before, images.now, {}))) break;
+  }
+  return images;
+}
+
 int print_recorders(const std::vector<std::string>& folders) {
-  print_images(folders);
-  std::this_thread::sleep_for(kBetweenImages);
-  print_images(folders);
+  const resilience::RecorderImages images = read_twice([&] {
+    std::vector<RecorderImage> all;
+    for (const std::string& folder : folders)
+      for (RecorderImage& image : images_in(folder)) all.push_back(std::move(image));
+    return all;
+  });
+  print_images(images.before, "before");
+  print_images(images.now, "now");
   return 0;
 }
 
@@ -114,21 +140,22 @@ bool RecorderReading::is_over(double now_s) {
   return have_ended || now_s > deadline_s_;
 }
 
-// Of each rank the first line is the earlier image, the last one the later: where two nodes are one machine, both print it. What is not
-// an image a remote shell says besides.
+// Where two nodes are one machine, each of them prints a rank's images, and those come in any order.
 resilience::RecorderImages RecorderReading::images() const {
   std::map<std::pair<int, int>, std::vector<RecorderImage>> images;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     std::ifstream file(folder_ / std::to_string(i));
+    resilience::ImageReader reader;
     for (std::string line; std::getline(file, line);)
-      if (auto image = resilience::parse_image(line))
-        images[{image->replica, image->rank}].push_back(std::move(*image));
+      if (auto image = reader.add(line)) images[{image->replica, image->rank}].push_back(std::move(*image));
   }
   resilience::RecorderImages both;
   for (auto& [seat, of_rank] : images) {
     if (of_rank.size() < 2) continue;
-    both.before.push_back(std::move(of_rank.front()));
-    both.now.push_back(std::move(of_rank.back()));
+    const auto [earliest, latest] = std::minmax_element(
+        of_rank.begin(), of_rank.end(), [](const auto& a, const auto& b) { return a.read_ns < b.read_ns; });
+    both.before.push_back(std::move(*earliest));
+    both.now.push_back(std::move(*latest));
   }
   return both;
 }

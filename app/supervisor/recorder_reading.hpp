@@ -1,8 +1,8 @@
 // RecorderReading: what the recorders of a run's ranks hold, asked of the hosts on which they run.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,11 +12,10 @@
 
 namespace tenax::app {
 
-/// What nobody looks at for so long nobody waits for. A rank looks every 20 ms at least; where there are more ranks than
-/// cores, they take turns.
-inline constexpr auto kBetweenImages = std::chrono::milliseconds(100);
-
-/// `tenax --recorders FOLDER…`, on a rank's host: prints an image of each recorder in the folders (image_text), and once more
+/// Reads twice, a moment apart. Where some rank then neither waits nor computes, it may not have had a processor in that
+/// moment: `read` is asked again, for half a second at most.
+resilience::RecorderImages read_twice(const std::function<std::vector<resilience::RecorderImage>()>& read);
+/// `tenax --recorders FOLDER…`, on a rank's host: prints an image of each recorder in the folders (image_lines), and once more
 /// a moment later.
 int print_recorders(const std::vector<std::string>& folders);
 /// Of a folder on this host, in the order of ranks; what cannot be read is left out.

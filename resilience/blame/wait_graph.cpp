@@ -87,6 +87,12 @@ const OpenOperation* awaited(const HangDump::Rank& rank) {
   return looked_at == rank.open.end() ? nullptr : &*looked_at;
 }
 
+bool some_idle(const HangDump& dump) {
+  return std::any_of(dump.ranks.begin(), dump.ranks.end(), [](const HangDump::Rank& rank) {
+    return !rank.open.empty() && doing_of(rank) == Doing::idle;
+  });
+}
+
 WaitGraph wait_graph(const HangDump& dump) { return GraphBuilder(dump).build(); }
 
 }  // namespace tenax::resilience

@@ -40,6 +40,8 @@ struct WaitGraph {
 
 WaitGraph wait_graph(const HangDump& dump);
 
+/// A rank neither waits nor computes, though something that it has begun is under way.
+bool some_idle(const HangDump& dump);
 /// The operation in which the rank's training thread stands: the last one that it began of those in which it stands
 /// or computes; null where there is none.
 const OpenOperation* innermost(const HangDump::Rank& rank);

@@ -1,8 +1,11 @@
 // {"recorder": 1, "replica", "rank", "host", "pid", "step", "steps", "moved_ns", "read_ns", "phase", "state",
 //  "channels": [[name, kind, place, size, started, finished], …],
 //  "operations": [[kind, label, channel, number, bytes, step, started_ns, finished_ns, ticket, looks, stands], …]}
+//
+// In lines: "image ID PART PARTS TEXT", where PART counts from 0.
 #include "resilience/recorder/image_text.hpp"
 
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +15,9 @@ namespace tenax::resilience {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kLineBegins = "image";
+constexpr std::size_t kLineBytes = 800;  // and some for what stands before them
 
 constexpr int kPhases = static_cast<int>(Recorder::Phase::between) + 1;
 
@@ -132,6 +138,33 @@ std::optional<RecorderImage> parse_image(std::string_view line) try {
   return {};
 } catch (const std::out_of_range&) {
   return {};
+}
+
+std::vector<std::string> image_lines(const RecorderImage& image, const std::string& id) {
+  const std::string text = image_text(image);
+  const std::size_t parts = (text.size() + kLineBytes - 1) / kLineBytes;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < parts; ++i)
+    lines.push_back(std::string(kLineBegins) + " " + id + " " + std::to_string(i) + " " +
+                    std::to_string(parts) + " " + text.substr(i * kLineBytes, kLineBytes));
+  return lines;
+}
+
+std::optional<RecorderImage> ImageReader::add(const std::string& line) {
+  std::istringstream words(line);
+  std::string begins, id, text;
+  std::size_t index = 0, parts = 0;
+  if (!(words >> begins >> id >> index >> parts) || begins != kLineBegins) return {};
+  words.get();  // the space
+  std::getline(words, text);
+  Part& part = parts_[id];
+  if (index != part.next) return {};
+  ++part.next;
+  part.text += text;
+  if (part.next < parts) return {};
+  auto image = parse_image(part.text);
+  parts_.erase(id);
+  return image;
 }
 
 }  // namespace tenax::resilience

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace tenax::resilience {
 namespace {
 
@@ -56,6 +58,36 @@ TEST(ImageText, of_anything_else_there_is_no_image) {
        {std::string("Warning: Permanently added 'node7' to the list of known hosts."), std::string("{}"),
         std::string("[1]"), std::string(), text.substr(0, text.size() / 2), std::string("{\"recorder\": 1}")})
     EXPECT_FALSE(parse_image(line)) << line;
+}
+
+TEST(ImageText, lines_of_several_hosts_may_come_mixed) {
+  RecorderImage first = some_image(), second = some_image();
+  second.rank = 4;
+  for (RecorderImage* image : {&first, &second})
+    while (image->operations.size() < 200) image->operations.push_back(image->operations.back());
+  const auto lines = image_lines(first, "node7.1"), others = image_lines(second, "node8.1");
+  ASSERT_GT(lines.size(), 3U);
+  ImageReader reader;
+  std::vector<std::string> read;
+  const auto add = [&](const std::string& line) {
+    EXPECT_LT(line.size(), 1023U);
+    if (const auto image = reader.add(line)) read.push_back(image_text(*image));
+  };
+  for (std::size_t i = 0; i < std::max(lines.size(), others.size()); ++i) {
+    if (i < lines.size()) add(lines[i]);
+    add("srun: error: something else");
+    if (i < others.size()) add(others[i]);
+  }
+  EXPECT_EQ(read, (std::vector<std::string>{image_text(first), image_text(second)}));
+}
+
+TEST(ImageText, of_an_image_that_lacks_a_line_nothing_comes) {
+  RecorderImage image = some_image();
+  while (image.operations.size() < 200) image.operations.push_back(image.operations.back());
+  const auto lines = image_lines(image, "node7.1");
+  ImageReader reader;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (i != 1) EXPECT_FALSE(reader.add(lines[i]));
 }
 
 TEST(ImageText, kinds_and_channels_that_cannot_be_are_refused) {
