@@ -4,7 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <chrono>
 #include <csignal>
 
 #include "kernels/error.hpp"
@@ -59,6 +59,18 @@ bool StopSignals::requested() {
 bool StopSignals::is_terminated() {
   sigset_t pending;
   return took_sigterm || (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1);
+}
+
+EndBySigterm::EndBySigterm()
+    : thread_([this] {
+        constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+        for (; !is_over_; std::this_thread::sleep_for(kBetweenLooks))
+          if (StopSignals::is_terminated()) _exit(1);
+      }) {}
+
+EndBySigterm::~EndBySigterm() {
+  is_over_ = true;
+  thread_.join();
 }
 
 }  // namespace tenax::app

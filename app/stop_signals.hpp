@@ -1,6 +1,9 @@
 // StopSignals: SIGUSR1 and SIGTERM as a question that the loop asks at step boundaries.
 #pragma once
 
+#include <atomic>
+#include <thread>
+
 namespace tenax::app {
 
 /// Blocks both signals for the whole process (create it before any thread starts) and takes them
@@ -27,6 +30,20 @@ class StopSignals {
   int descriptor_ = -1;
   bool by_sigterm_;
   bool requested_ = false;
+};
+
+/// While it lives, SIGTERM ends this process with status 1, within 0.1 s. For calls that nobody can interrupt: MPI_Init waits
+/// for ever for a rank that has died.
+class EndBySigterm {
+ public:
+  EndBySigterm();
+  ~EndBySigterm();
+  EndBySigterm(const EndBySigterm&) = delete;
+  EndBySigterm& operator=(const EndBySigterm&) = delete;
+
+ private:
+  std::atomic<bool> is_over_{false};
+  std::thread thread_;
 };
 
 }  // namespace tenax::app

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "app/console.hpp"
@@ -37,12 +39,19 @@ using Train = std::function<TrainingRun::Epilogue(TrainingRun& run)>;
 /// Is told how the run ended, on rank 0.
 using Ended = std::function<void(int status, const std::string& reason)>;
 
+// A supervisor starts again what ends.
+std::unique_ptr<comm::World> start_world(bool by_sigterm) {
+  std::optional<EndBySigterm> while_starting;
+  if (!by_sigterm) while_starting.emplace();
+  return comm::start_mpi_world({});
+}
+
 int train(const Train& train, const Ended& ended, const Build& build, bool by_sigterm = true) {
   StopSignals signals(by_sigterm);  // first: threads started later inherit the blocked signals
   std::function<void()> epilogue;
   int status = 0;
   {
-    const auto world = comm::start_mpi_world({});
+    const auto world = start_world(by_sigterm);
     try {
       TrainingRun run(*world, signals, build);
       epilogue = train(run);

@@ -13,14 +13,28 @@ trap 'exit 1' TERM INT HUP
 
 fail() {
   echo "FAILED: $*"
+  grep -hE '^srun:|slurmstepd|Segmentation' "$work"/replicas/replica-*/log 2>/dev/null | tail -n 30
   tail -n 30 "$work"/*.out "$directory"/*.out
   scontrol show jobs 2>/dev/null
   exit 1
 }
 
-# A srun that notes how it was called, and says so on stderr.
+# A srun that notes how it was called, and says so on stderr. Where the file `crash` is there, the first rank of the next replica that
+# starts dies while the others wait for it in MPI_Init.
 mkdir "$directory/bin"
-printf '#!/bin/sh\necho "$@" >>"%s/srun.calls"\necho "srun is called" >&2\nexec "%s" "$@"\n' "$work" "$(command -v srun)" >"$directory/bin/srun"
+cat >"$directory/bin/srun" <<END
+#!/bin/bash
+echo "\$@" >>"$work/srun.calls"
+echo "srun is called" >&2
+words=("\$@")
+if [ -e "$work/crash" ] && [[ "\$*" == *--join* ]]; then
+  rm "$work/crash"
+  for i in "\${!words[@]}"; do
+    [[ "\${words[i]}" != mkdir* ]] || words[i]='[ \$SLURM_PROCID != 0 ] || { sleep 1; kill -SEGV \$\$; }; '"\${words[i]}"
+  done
+fi
+exec "$(command -v srun)" "\${words[@]}"
+END
 chmod +x "$directory/bin/srun"
 PATH=$directory/bin:$PATH
 
@@ -76,11 +90,13 @@ within 100 hung || fail "no event names the rank that hangs"
 within 100 joined_since "$before" || fail "the replica that hung does not come back"
 grep -q -e '--overlap --mpi=none' "$work/srun.calls" || fail "recorders are read by srun"
 before=$(joins)
+touch crash
 kill -KILL "$(rank_of 1)" || fail "no rank of replica 1"
 within 50 joined_since "$before" || fail "the replica that died does not come back before Slurm kills what is left of it"
 scancel --signal=USR1 "$replicas" || fail "scancel"
 within 100 job_ended "$replicas" || fail "the replicas do not end"
 job_has "$replicas" JobState=COMPLETED || fail "the replicas' job completes"
+grep -q 'Segmentation fault' replicas/replica-1/log || fail "no rank died in its start"
 has_event replicas replica_lost
 has_event replicas end '"reason": "signal"'
 grep -q -e '--exact --mpi=pmix' "$work/srun.calls" || fail "tenax launch starts replicas by srun"
