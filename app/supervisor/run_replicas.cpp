@@ -1,7 +1,5 @@
 #include "app/supervisor/run_replicas.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -230,13 +228,9 @@ bool RunReplicas::have_ended() const {
 }
 
 void RunReplicas::end() {
-  std::error_code ignored;
+  for (SupervisedReplica& replica : replicas_) replica.kill();
   spares_.end();
-  for (SupervisedReplica& replica : replicas_) {
-    replica.kill();
-    for (int i = 0; i < 200 && replica.is_running() && !replica.poll_end(); ++i) usleep(10000);
-    fs::remove(replica.directory() / "join", ignored);
-  }
+  for (SupervisedReplica& replica : replicas_) replica.end();
   remove_all_scratch();
 }
 

@@ -42,6 +42,7 @@ void SupervisedReplica::begin_incarnation() {
   starts_at_s_.reset();
   dies_at_s_.reset();
   called_at_s_.reset();
+  interrupted_at_s_.reset();
   policy_.on_start();
   fs::create_directories(directory());
   std::error_code ignored;
@@ -108,8 +109,12 @@ void SupervisedReplica::continue_from(std::int64_t incarnation, int starts_in_va
 }
 
 std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
-  if (elsewhere_ ? !has_ended_elsewhere() : !process_ || !process_->end_status()) return {};
-  if (process_) process_->kill_session();  // ranks that mpirun could not end: they are stopped
+  std::erase_if(ending_, [](EndingStep& step) { return step.has_ended(); });
+  if (elsewhere_ ? !has_ended_elsewhere() : !has_ended_here()) return {};
+  if (process_ && !process_->end_status())
+    ending_.emplace_back(std::move(*process_));
+  else if (process_)
+    process_->kill_session();  // ranks that mpirun could not end: they are stopped
   process_.reset();
   if (elsewhere_) release_directory();
   elsewhere_.reset();
@@ -121,11 +126,12 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   return end;
 }
 
-// A step outlives a srun that is killed, and keeps its processors. One that is interrupted ends the step.
-void SupervisedReplica::end_step() {
-  constexpr int kLooks = 100;
-  process_->send(SIGINT);
-  for (int i = 0; i < kLooks && !process_->end_status(); ++i) usleep(10000);
+// Nobody waits long for a srun that is to end its step: while Slurm waits for the rest of one, it may answer no signal.
+bool SupervisedReplica::has_ended_here() {
+  constexpr double kPatience_s = 1;
+  if (!process_) return false;
+  return process_->end_status() ||
+         (interrupted_at_s_ && kernels::steady_now_s() - *interrupted_at_s_ > kPatience_s);
 }
 
 // From another host nobody can see whether its process lives: it is out of the run, and the next one is to begin.
@@ -144,8 +150,22 @@ bool SupervisedReplica::has_ended_elsewhere() const {
 void SupervisedReplica::kill() {
   is_abandoned_ = elsewhere_.has_value();
   if (!process_) return;
-  if (options_.command.method == LaunchMethod::srun) end_step();
-  process_->kill_session();
+  if (options_.command.method != LaunchMethod::srun) return process_->kill_session();
+  if (interrupted_at_s_) return;
+  interrupted_at_s_ = kernels::steady_now_s();
+  process_->send(SIGINT);
+}
+
+void SupervisedReplica::end() {
+  constexpr double kMost_s = 20;
+  const auto deadline = kernels::Deadline::after_s(kMost_s);
+  kill();
+  while ((is_running() || !ending_.empty()) && !deadline.expired()) {
+    poll_end();
+    usleep(10000);
+  }
+  std::error_code ignored;
+  fs::remove(directory() / "join", ignored);
 }
 
 void SupervisedReplica::plan_restart(double now_s) {

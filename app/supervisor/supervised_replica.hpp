@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/launch/ending_step.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
@@ -47,8 +48,10 @@ class SupervisedReplica {
   void adopt_elsewhere(const LaunchFile::Replica& known, JoinFile join);
   /// Once for each incarnation, when its processes have ended; leaves nothing behind.
   std::optional<End> poll_end();
-  /// Ends what is there, and all that it started.
+  /// Ends what is there, and all that it started; a step of Slurm's while poll_end() is asked.
   void kill();
+  /// The same for good, and waits for it: at most 20 s.
+  void end();
   /// Where no process of it is left: removes what killed ones have left in memory on this host.
   void remove_scratch() const;
   /// Ends it then, if it has not ended by itself: it may still say why it does.
@@ -93,7 +96,7 @@ class SupervisedReplica {
  private:
   std::string seat() const;
   void begin_incarnation();
-  void end_step();
+  bool has_ended_here();
   bool has_ended_elsewhere() const;
   void release_directory() const;
   void write_join(JoinFile join) const;
@@ -109,6 +112,8 @@ class SupervisedReplica {
   std::filesystem::path scratch_;
   std::optional<double> called_at_s_;  // of one that was a warm spare before
   std::optional<double> starts_at_s_, dies_at_s_;
+  std::optional<double> interrupted_at_s_;  // its srun
+  std::vector<EndingStep> ending_;          // of earlier incarnations
   bool given_up_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include "app/supervisor/warm_spares.hpp"
 
-#include <unistd.h>
-
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -46,13 +44,8 @@ void WarmSpares::on_called(int spare, double now_s) {
 }
 
 void WarmSpares::end() {
-  constexpr int kLooks = 200;
-  for (SupervisedReplica& spare : spares_) {
-    spare.kill();
-    for (int i = 0; i < kLooks && spare.is_running() && !spare.poll_end(); ++i) usleep(10000);
-    std::error_code ignored;
-    std::filesystem::remove(spare.directory() / "join", ignored);
-  }
+  for (SupervisedReplica& spare : spares_) spare.kill();
+  for (SupervisedReplica& spare : spares_) spare.end();
 }
 
 }  // namespace tenax::app

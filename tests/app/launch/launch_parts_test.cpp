@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "app/launch/ending_step.hpp"
 #include "app/launch/host_list.hpp"
 #include "app/launch/host_pool.hpp"
 #include "app/launch/launch_files.hpp"
@@ -211,6 +212,29 @@ TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
   EXPECT_EQ(words[2].find("--host"), std::string::npos);
   command.hosts.push_back({"node8", 1});
   EXPECT_NE(command.words()[2].find("'--host' 'node7:2,node8:1'"), std::string::npos);
+}
+
+TEST(EndingStep, interrupts_a_srun_again_that_goes_on) {
+  const auto folder = scratch();
+  auto srun = ReplicaProcess::start(
+      {.words = {"bash", "-c",
+                 "trap 'echo asked; (( ++n == 2 )) && exit' INT; echo ready; while :; do sleep 0.05; done"},
+       .environment = {},
+       .log = folder / "srun"});
+  const auto says = [&](const std::string& text) {
+    for (int i = 0; i < 2000 && text_of(folder / "srun") != text; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return text_of(folder / "srun") == text;
+  };
+  ASSERT_TRUE(says("ready\n"));
+  srun.send(SIGINT);
+  ASSERT_TRUE(says("ready\nasked\n"));
+  EndingStep step(std::move(srun));
+  EXPECT_FALSE(step.has_ended());
+  for (int i = 0; i < 2000 && !step.has_ended(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(step.has_ended());
+  EXPECT_TRUE(says("ready\nasked\nasked\n"));
 }
 
 TEST(ReplicaCommand, gives_a_step_of_srun_the_hosts_that_the_deck_names) {
