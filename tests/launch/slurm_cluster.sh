@@ -87,7 +87,7 @@ processes_of_cluster() {
   local file
   for file in $(grep -lzsxF -e "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ); do
     file=${file%/environ}
-    echo "${file#/proc/}"
+    [ ! -e "$file" ] || echo "${file#/proc/}"  # the grep that looked is gone
   done | grep -vx -e $$ -e $BASHPID
 }
 
