@@ -86,8 +86,10 @@ TEST(ImageText, of_an_image_that_lacks_a_line_nothing_comes) {
   while (image.operations.size() < 200) image.operations.push_back(image.operations.back());
   const auto lines = image_lines(image, "node7.1");
   ImageReader reader;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    if (i != 1) EXPECT_FALSE(reader.add(lines[i]));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i == 1) continue;
+    EXPECT_FALSE(reader.add(lines[i]));
+  }
 }
 
 TEST(ImageText, kinds_and_channels_that_cannot_be_are_refused) {
