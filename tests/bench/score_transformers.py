@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Scores a file of 16-bit tokens with transformers' GPT-2 in bf16, in windows of its context: the rival of inference.sh.
 
-    python3 score_transformers.py FOLDER TOKENS.bin
+    python3 score_transformers.py FOLDER TOKENS.bin PATIENCE
 
 FOLDER has config.json and model.safetensors. Prints tokens/s of the faster of windows one by one and four at a time, after a window
-that does not count.
+that does not count. What has not ended after PATIENCE seconds, as where the processor has no bf16, is not waited for: then "BOUND at
+most" says that it would score fewer than BOUND tokens/s.
 """
-import array, sys, time
+import array, os, sys, threading, time
 
 import torch
 from transformers import GPT2LMHeadModel
 
-folder, path = sys.argv[1], sys.argv[2]
+folder, path, patience_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
 model = GPT2LMHeadModel.from_pretrained(folder, dtype=torch.bfloat16, attn_implementation="sdpa").eval()
 length = model.config.n_positions
 with open(path, "rb") as file:
@@ -29,11 +30,24 @@ def score(batch):
     return loss
 
 
+def limited(tokens, work):
+    """Tokens/s of `work`."""
+
+    def give_up():
+        print(f"{tokens / patience_s:.1f} at most", flush=True)
+        os._exit(0)
+
+    timer = threading.Timer(patience_s, give_up)
+    timer.start()
+    begin = time.perf_counter()
+    work()
+    timer.cancel()
+    return tokens / (time.perf_counter() - begin)
+
+
 with torch.inference_mode():
-    model(inputs[:1])
+    limited(length, lambda: model(inputs[:1]))
     best = 0.0
     for batch in (1, 4):
-        begin = time.perf_counter()
-        score(batch)
-        best = max(best, windows * length / (time.perf_counter() - begin))
+        best = max(best, limited(windows * length, lambda: score(batch)))
 print(f"{best:.1f}")
