@@ -5,8 +5,8 @@
 
 namespace tenax::app {
 
-/// A step outlives a srun that is killed, and keeps its processors: srun itself has to end it, where it is interrupted. Of
-/// several interrupts the first ones ask the step's nodes and the later ones Slurm's controller. Used by one thread.
+/// A step outlives a srun that is killed, and keeps its processors: srun itself has to end it, where it is interrupted. At
+/// the first interrupt it asks the step's nodes, at the second Slurm's controller. Used by one thread.
 class EndingStep {
  public:
   /// `srun` was interrupted a moment ago.

@@ -46,6 +46,20 @@ TEST(WaitGraph, a_rank_in_a_pass_waits_for_nobody_though_it_has_posted_a_receive
   EXPECT_TRUE(wait_graph(dump).next[1].empty());
 }
 
+TEST(WaitGraph, a_rank_is_idle_that_neither_waits_nor_computes_while_something_is_under_way) {
+  OpenOperation receive = stands_in(OperationKind::receive, 0);
+  const auto idle_with = [&](Attention attention, std::vector<OpenOperation> others) {
+    receive.attention = attention;
+    others.insert(others.begin(), receive);
+    return some_idle({.ranks = {rank_in({kPass}), rank_in(others)}, .channels = {link({}, {.started = 1})}});
+  };
+  EXPECT_TRUE(idle_with(Attention::none, {}));
+  EXPECT_FALSE(idle_with(Attention::looks, {}));
+  EXPECT_FALSE(idle_with(Attention::stands, {}));
+  EXPECT_FALSE(idle_with(Attention::none, {kPass}));
+  EXPECT_FALSE(some_idle({.ranks = {rank_in({})}, .channels = {}}));
+}
+
 TEST(WaitGraph, a_rank_in_a_collective_of_its_pass_waits) {
   const HangDump dump{.ranks = {rank_in({kPass, stands_in(OperationKind::all_reduce, 0)}), rank_in({kPass})},
                       .channels = {group({1, 0})}};
