@@ -18,10 +18,11 @@ void round_to_bf16(const MatrixView& from, const MatrixView& to);
 void multiply_fp64(const MatrixView& a, const MatrixView& b, const MatrixView& c, bool accumulate,
                    const double* bias);
 
-/// True for a product that multiply_row() computes: one row of fp32 or bf16, not added to what is there.
+/// True for a product that multiply_row() computes: one row of fp32, or of bf16 with a matrix whose rows have an even number of
+/// elements; not added to what is there.
 inline bool is_row_product(const MatmulArgs& args) {
   return args.a.rows() == 1 && !args.transpose_a && !args.accumulate && args.a.columns() > 0 &&
-         (args.a.dtype == DType::f32 || args.a.dtype == DType::bf16);
+         (args.a.dtype == DType::f32 || (args.a.dtype == DType::bf16 && args.b.columns() % 2 == 0));
 }
 
 /// The matrix is read once, and memory sets the pace. The bits do not depend on the team.

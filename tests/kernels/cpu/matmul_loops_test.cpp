@@ -42,11 +42,20 @@ TEST(RowProduct, is_the_sum_of_products_whatever_the_team) {
   ThreadTeam one(1), three(3);
   for (const auto& [type, result] :
        {std::pair{DType::f32, DType::f32}, {DType::bf16, DType::bf16}, {DType::bf16, DType::f32}})
-    for (const auto& [inner, columns] :
-         {std::pair{1, 1}, {3, 5}, {4, 128}, {23, 129}, {200, 700}, {1030, 1100}, {7, 4200}})
+    for (const auto& [inner, columns] : {std::pair{1, 1},
+                                         {2, 2},
+                                         {3, 5},
+                                         {4, 128},
+                                         {22, 129},
+                                         {23, 130},
+                                         {200, 700},
+                                         {1030, 1100},
+                                         {7, 4200},
+                                         {10, 8303}})
       for (const bool transpose_b : {false, true})
         for (const bool has_bias : {false, true}) {
           const Operands by_one(type, result, 1, inner, columns), by_three(type, result, 1, inner, columns);
+          if (!is_row_product(by_one.args(transpose_b, has_bias))) continue;
           cpu_loops().multiply_row(by_one.args(transpose_b, has_bias), one);
           cpu_loops().multiply_row(by_three.args(transpose_b, has_bias), three);
           for (std::int64_t c = 0; c < columns; ++c) {
@@ -64,6 +73,8 @@ TEST(RowProduct, is_one_of_a_row_that_is_not_added) {
       exact(DType::f64, DType::f64, 1, 4, 4);
   EXPECT_TRUE(is_row_product(row.args(true, true)));
   EXPECT_FALSE(is_row_product(rows.args(true, true)) || is_row_product(exact.args(false, false)));
+  Operands odd(DType::bf16, DType::bf16, 1, 4, 5);
+  EXPECT_TRUE(is_row_product(odd.args(true, true)) && !is_row_product(odd.args(false, true)));
   MatmulArgs added = row.args(false, false);
   added.accumulate = true;
   EXPECT_FALSE(is_row_product(added));
