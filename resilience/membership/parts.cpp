@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
-#include <queue>
 #include <utility>
 
 namespace tenax::resilience {
@@ -33,22 +31,35 @@ std::vector<Part> gaps(std::int64_t first, std::int64_t end, const std::vector<P
   return found;
 }
 
-/// How many of `units` each contributor gets beside what it has kept: each goes to the one that has least so far.
-std::vector<std::int64_t> level(std::int64_t units, std::int64_t unit, const std::vector<int>& contributors,
-                                const std::vector<Part>& kept) {
-  using Load = std::pair<std::int64_t, std::size_t>;  // units, place in the ring
-  std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
-  for (std::size_t i = 0; i < contributors.size(); ++i) {
-    std::int64_t load = 0;
-    for (const Part& part : kept) load += part.replica == contributors[i] ? part.count / unit : 0;
-    least.push({load, i});
+std::vector<std::int64_t> units_kept(std::int64_t unit, const std::vector<int>& contributors,
+                                     const std::vector<Part>& kept) {
+  std::vector<std::int64_t> units(contributors.size(), 0);
+  for (std::size_t i = 0; i < contributors.size(); ++i)
+    for (const Part& part : kept)
+      if (part.replica == contributors[i]) units[i] += part.count / unit;
+  return units;
+}
+
+/// What raises each of `loads` to `level`.
+std::int64_t units_below(std::int64_t level, const std::vector<std::int64_t>& loads) {
+  std::int64_t units = 0;
+  for (const std::int64_t load : loads) units += std::max<std::int64_t>(level - load, 0);
+  return units;
+}
+
+/// How many of `units` each gets beside its load, as if each went to the first of those that have least so far.
+std::vector<std::int64_t> level(std::int64_t units, const std::vector<std::int64_t>& loads) {
+  std::int64_t reached = 0, beyond = units + *std::max_element(loads.begin(), loads.end()) + 1;
+  while (beyond - reached > 1) {
+    const std::int64_t middle = reached + (beyond - reached) / 2;
+    (units_below(middle, loads) <= units ? reached : beyond) = middle;
   }
-  std::vector<std::int64_t> share(contributors.size(), 0);
-  for (; units > 0; --units) {
-    const auto [load, i] = least.top();
-    least.pop();
-    ++share[i];
-    least.push({load + 1, i});
+  std::int64_t left = units - units_below(reached, loads);
+  std::vector<std::int64_t> share;
+  for (const std::int64_t load : loads) {
+    const bool one_more = left > 0 && load <= reached;
+    left -= one_more;
+    share.push_back(std::max<std::int64_t>(reached - load, 0) + one_more);
   }
   return share;
 }
@@ -61,7 +72,7 @@ std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
   std::sort(kept.begin(), kept.end(), begins_before);
   const std::vector<Part> missing = gaps(first, end_of_step(rules, first, contributors.size(), kept), kept);
   std::vector<std::int64_t> share =
-      level(count_samples(missing) / rules.unit, rules.unit, contributors, kept);
+      level(count_samples(missing) / rules.unit, units_kept(rules.unit, contributors, kept));
   std::size_t i = 0;
   for (Part gap : missing)
     while (gap.count > 0) {
