@@ -6,9 +6,6 @@
 namespace tenax::kernels::test {
 namespace {
 
-double gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
-double gelu_slope(double x) { return (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5; }
-
 // op(a)[m, k] · op(b)[k, n] in plain loops.
 Values product(const Values& a, const Values& b, std::int64_t m, std::int64_t n, std::int64_t k,
                bool transpose_a, bool transpose_b) {

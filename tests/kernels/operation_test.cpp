@@ -38,6 +38,9 @@ Values normal_values(const std::string& name, std::int64_t count, double mean, d
   return values;
 }
 
+double gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
+double gelu_slope(double x) { return (gelu(x + 1e-5) - gelu(x - 1e-5)) / 2e-5; }
+
 Workbench::Workbench(const std::string& back_end)
     : device_(create_device(back_end)), stream_(device_->create_stream()) {}
 

@@ -21,6 +21,10 @@ using Values = std::vector<double>;
 /// `count` normal numbers around `mean`, the same for the same name.
 Values normal_values(const std::string& name, std::int64_t count, double mean = 0.0, double deviation = 1.0);
 
+/// By its definition, and its slope by a difference.
+double gelu(double x);
+double gelu_slope(double x);
+
 /// A device, a stream and tensors on it. Reads and writes go through pinned memory, so that device memory
 /// need not be the host's.
 class Workbench {

@@ -44,7 +44,7 @@ std::map<std::pair<std::string, std::int64_t>, int> scalars_of(const fs::path& r
   return count;
 }
 
-TrainingMetrics metrics_of(std::int64_t step) { return {step, 2.5, 0.5, 1e-3, 128, 0.1, 1280}; }
+TrainingMetrics training_metrics_of(std::int64_t step) { return {step, 2.5, 0.5, 1e-3, 128, 0.1, 1280}; }
 
 TEST(TensorBoardRecords, checksums_are_those_of_RFC_3720) {
   EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
@@ -80,14 +80,14 @@ TEST(TensorBoardWriter, resuming_appends_a_file_and_repeats_no_step) {
   {
     TensorBoardWriter writer(folder.path(), 0);
     for (int step = 0; step < 8; ++step) {
-      writer.training(metrics_of(step));
+      writer.training(training_metrics_of(step));
       if (step % 2 == 1) writer.validation(step + 1, 2.0);
     }
   }
   std::ofstream(event_files(folder.path()).front(), std::ios::app) << "torn";
   {
     TensorBoardWriter writer(folder.path(), 6);
-    for (int step = 6; step < 10; ++step) writer.training(metrics_of(step));
+    for (int step = 6; step < 10; ++step) writer.training(training_metrics_of(step));
     writer.validation(8, 1.5);
   }
   EXPECT_EQ(event_files(folder.path()).size(), 2U);
@@ -99,8 +99,8 @@ TEST(TensorBoardWriter, resuming_appends_a_file_and_repeats_no_step) {
 
 TEST(TensorBoardWriter, a_run_from_the_start_leaves_nothing_of_an_older_one) {
   const TemporaryFolder folder;
-  TensorBoardWriter(folder.path(), 0).training(metrics_of(3));
-  TensorBoardWriter(folder.path(), 0).training(metrics_of(0));
+  TensorBoardWriter(folder.path(), 0).training(training_metrics_of(3));
+  TensorBoardWriter(folder.path(), 0).training(training_metrics_of(0));
   const auto count = scalars_of(folder.path());
   EXPECT_EQ(count.size(), 1U);
   EXPECT_EQ(count.count({"grad_norm", 0}), 1U);
@@ -108,7 +108,7 @@ TEST(TensorBoardWriter, a_run_from_the_start_leaves_nothing_of_an_older_one) {
 
 TEST(TensorBoardWriter, leaves_out_what_is_not_a_number) {
   const TemporaryFolder folder;
-  TrainingMetrics metrics = metrics_of(0);
+  TrainingMetrics metrics = training_metrics_of(0);
   metrics.loss = metrics.grad_norm = std::nan("");
   TensorBoardWriter(folder.path(), 0).training(metrics);
   EXPECT_TRUE(scalars_of(folder.path()).empty());
