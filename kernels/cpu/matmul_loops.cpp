@@ -44,12 +44,13 @@ void multiply_block(const double* a, const double* b, double* c, std::int64_t c_
 }
 
 /// Columns of the result that a member of the team computes at a time: the more of a matrix' row are read together, the
-/// nearer to memory's pace; but something must be left for the others.
-constexpr std::int64_t kMostColumns = 4096, kLeastColumns = 64;
+/// nearer to memory's pace (two threads on Zen 3, bf16: 61 tokens/s of GPT-2 124M with half of the columns each and 512 at least, 51
+/// with a quarter each).
+constexpr std::int64_t kMostColumns = 4096, kLeastColumns = 512;
 
 std::int64_t columns_of_item(std::int64_t columns, int members) {
-  const std::int64_t wanted = members == 1 ? kMostColumns : columns / (2 * members);
-  return std::clamp(wanted / kLeastColumns * kLeastColumns, kLeastColumns, kMostColumns);
+  const std::int64_t wanted = members == 1 ? kMostColumns : (columns / members + 63) / 64 * 64;
+  return std::clamp(wanted, kLeastColumns, kMostColumns);
 }
 
 template <class T>
