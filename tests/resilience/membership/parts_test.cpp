@@ -102,6 +102,33 @@ TEST(Parts, differ_by_one_unit_in_total_after_a_death) {
   }
 }
 
+TEST(Parts, give_each_sample_to_the_first_of_those_that_have_least) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 500; ++round) {
+    std::map<int, std::int64_t> expected;
+    Parts kept;
+    std::int64_t next = 0;
+    std::vector<int> alive;
+    const int replicas = 2 + static_cast<int>(random() % 6);
+    for (int replica = 0; replica < replicas; ++replica) {
+      alive.push_back(replica);
+      expected[replica] = static_cast<std::int64_t>(random() % 9);
+      if (expected[replica] > 0) kept.push_back({replica, next, expected[replica]});
+      next += expected[replica];
+    }
+    const auto missing = static_cast<std::int64_t>(random() % 40);
+    const SampleRules rules{.global_batch = next + missing, .replicas = static_cast<int>(alive.size())};
+    for (std::int64_t i = 0; i < missing; ++i)
+      ++std::min_element(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->second;
+    std::map<int, std::int64_t> actual;
+    for (const int replica : alive) actual[replica] = 0;
+    for (const Part& part : share_samples(rules, 0, alive, kept)) actual[part.replica] += part.count;
+    ASSERT_EQ(actual, expected) << "round " << round;
+  }
+}
+
 TEST(Parts, with_a_gap_or_an_overlap_do_not_tile) {
   EXPECT_TRUE(tile({{0, 4, 2}, {1, 6, 2}}, 4));
   EXPECT_FALSE(tile({{0, 4, 2}, {1, 7, 2}}, 4));
