@@ -52,7 +52,7 @@ told "it answers" "$(reroute 1 0 healed)"
 rdma link delete rxe_a0 &
 told "a device is gone" "$(port rxe_a0 lost)" "$(reroute 0 1 '(device_lost|port_down)')"
 claim "all of it within 40 steps" [ "$(steps_of rdma)" -le 40 ]
-reach 8
+reach 10
 stop
 steps=$(steps_of rdma)
 
