@@ -30,11 +30,12 @@ typedef std::uint16_t HalfUnit __attribute__((may_alias));
 struct VectorBlocks {
   static constexpr int kBlock = 48;
   static constexpr int kQueries = 2 * kBlock;  ///< of a block of the backward pass
-  static constexpr int kStair = 8;             ///< rows of a step of the staircase along the diagonal
-  static constexpr int kScoreVectors = 3;      ///< how wide scores are computed at a time
-  static constexpr int kSteps = 1;             ///< that a tile takes together
-  static constexpr int kSpare = 16;            ///< zeros that a tile may read beyond a row
-  struct Session {};                           ///< exists while a thread computes tiles
+  static constexpr int kStair =
+      kVectorBytes == 32 ? 12 : 8;         ///< rows of a step of the staircase along the diagonal
+  static constexpr int kScoreVectors = 3;  ///< how wide scores are computed at a time
+  static constexpr int kSteps = 1;         ///< that a tile takes together
+  static constexpr int kSpare = 16;        ///< zeros that a tile may read beyond a row
+  struct Session {};                       ///< exists while a thread computes tiles
 };
 
 /// Units are numbers of type R.
@@ -113,6 +114,7 @@ template <class Tile, int V>
 constexpr int kTileRows = Tile::kSteps > 1               ? Tile::kLanes
                           : kVectorBytes == 64 && V == 4 ? 6
                           : kVectorBytes == 64           ? 8
+                          : kVectorBytes == 32           ? 12 / V
                                                          : 4;
 constexpr int kMaxTileVectors = kVectorBytes == 64 ? 4 : 2;
 

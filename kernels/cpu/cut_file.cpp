@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kHeader = "tenax: how processors cut matrix products (1)";
-const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual";
+const std::string kHeader = "tenax: how processors cut matrix products (2)";
+const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual", kUsualPacked = "usual packed";
 constexpr std::uintmax_t kMostFileBytes = 1 << 20;
 
 std::optional<std::int64_t> number_of(std::string_view text) {
@@ -28,6 +28,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 /// Nothing where it is none of those that are tried.
 std::optional<ProductCut> cut_of(const std::string& text) {
   if (text == kUsual) return kUsualCut;
+  if (text == kUsualPacked) return kUsualCutPacked;
   const std::size_t between = text.find(kTimes);
   if (between == std::string::npos) return {};
   const auto rows = number_of(std::string_view(text).substr(0, between)),
@@ -39,7 +40,9 @@ std::optional<ProductCut> cut_of(const std::string& text) {
 }
 
 std::string text_of(const ProductCut& cut) {
-  return cut == kUsualCut ? kUsual : std::to_string(cut.rows) + kTimes + std::to_string(cut.columns);
+  if (cut == kUsualCut) return kUsual;
+  return cut == kUsualCutPacked ? kUsualPacked
+                                : std::to_string(cut.rows) + kTimes + std::to_string(cut.columns);
 }
 
 /// Of no other process, on whatever host.

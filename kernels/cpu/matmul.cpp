@@ -5,20 +5,17 @@
 #include <vector>
 
 #include "kernels/cpu/cpu_loops.hpp"
+#include "kernels/cpu/fp32_matrix.hpp"
 #include "kernels/cpu/matmul_loops.hpp"
 #include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/cpu/product_cuts.hpp"
 #include "kernels/cpu/product_trial.hpp"
-#include "kernels/cpu/widened_matrix.hpp"
 
 namespace tenax::kernels {
 namespace {
 
 // Inner indices that oneDNN blocks badly when there are more of them [the head's products, 2 to 40 %].
 constexpr std::int64_t kManyInner = 4096, kInnerPiece = 2048;
-
-// Numbers of an operand that is widened for all pieces: 64 MiB.
-constexpr std::int64_t kMostShared = std::int64_t{1} << 24;
 
 template <class Body>
 void for_each_piece(std::int64_t extent, std::int64_t longest, const Body& body) {
@@ -86,7 +83,7 @@ class CpuMatmul::Worker {
   void compute_in_fp32(Product product);
 
   OneDnnProducts onednn_;
-  WidenedMatrix a_, b_, c_, bias_;  // where there is no bf16 product
+  Fp32Matrix a_, b_, c_, bias_;  // where there is no bf16 product
 };
 
 struct CpuMatmul::Library {
@@ -97,8 +94,8 @@ struct CpuMatmul::Library {
   ThreadTeam& team;
   ProductCuts* const cuts;
   std::vector<Worker> workers;  // of the team's members
-  WidenedMatrix sums;           // of pieces of the inner index, before they are rounded to bf16
-  WidenedMatrix a, b, bias;     // what several pieces read, where there is no bf16 product
+  Fp32Matrix sums;              // of pieces of the inner index, before they are rounded to bf16
+  Fp32Matrix a, b, bias;        // what several pieces read
 };
 
 CpuMatmul::CpuMatmul(ThreadTeam* team, ProductCuts* cuts) : library_(std::make_unique<Library>(team, cuts)) {}
@@ -136,10 +133,10 @@ void CpuMatmul::cut_outer(const Product& product) {
 ProductCut CpuMatmul::choose_cut(const Product& product) {
   if (!library_->cuts || !is_worth_trial(product)) return usual_cut(product);
   const ProductShape shape = shape_of(product, library_->team.size());
-  if (const auto known = library_->cuts->find(shape)) return *known == kUsualCut ? shape.usual : *known;
+  if (const auto known = library_->cuts->find(shape)) return *known;
   const ProductCut best = try_cuts(
       product, shape.usual, [this](const Product& part, const ProductCut& cut) { run_pieces(part, cut); });
-  library_->cuts->choose(shape, best == shape.usual ? kUsualCut : best);
+  library_->cuts->choose(shape, best);
   return best;
 }
 
@@ -148,7 +145,11 @@ void CpuMatmul::run_pieces(const Product& whole, const ProductCut& cut) {
                      columns = piece_of(whole.c.columns, cut.columns);
   const std::int64_t down = (whole.c.rows + rows - 1) / rows,
                      across = (whole.c.columns + columns - 1) / columns;
-  const Product product = widen_what_pieces_share(whole, down, across);
+  Product product = whole;
+  if (product.a.dtype == DType::bf16 && !OneDnnProducts::has_bf16())
+    product = widen_what_pieces_share(whole, down, across);
+  else if (cut.packs_b && whole.b.dtype == DType::f32)
+    product.b = library_->b.copy(whole.b, &library_->team);
   library_->team.run(down * across, library_->team.size(), [&](std::int64_t item, int member) {
     library_->workers[static_cast<std::size_t>(member)].compute(
         part_of(product, item / across * rows, item % across * columns, rows, columns));
@@ -157,13 +158,12 @@ void CpuMatmul::run_pieces(const Product& whole, const ProductCut& cut) {
 
 // What one piece alone reads is widened by its worker, into the worker's cache; so is what would take much memory.
 Product CpuMatmul::widen_what_pieces_share(Product product, std::int64_t down, std::int64_t across) {
-  if (product.a.dtype != DType::bf16 || OneDnnProducts::has_bf16()) return product;
   const auto is_shared = [](const MatrixView& operand, std::int64_t pieces) {
-    return pieces > 1 && operand.rows * operand.columns <= kMostShared;
+    return pieces > 1 && operand.rows * operand.columns <= kMostCopied;
   };
-  if (is_shared(product.a, across)) product.a = library_->a.widen(product.a, &library_->team);
-  if (is_shared(product.b, down)) product.b = library_->b.widen(product.b, &library_->team);
-  if (product.bias.data) product.bias = library_->bias.widen(product.bias);
+  if (is_shared(product.a, across)) product.a = library_->a.copy(product.a, &library_->team);
+  if (is_shared(product.b, down)) product.b = library_->b.copy(product.b, &library_->team);
+  if (product.bias.data) product.bias = library_->bias.copy(product.bias);
   return product;
 }
 
@@ -188,9 +188,9 @@ void CpuMatmul::Worker::compute(const Product& product) {
 
 // bf16 on processors without the instructions: the same numbers, rounded once.
 void CpuMatmul::Worker::compute_in_fp32(Product product) {
-  if (product.a.dtype == DType::bf16) product.a = a_.widen(product.a);
-  if (product.b.dtype == DType::bf16) product.b = b_.widen(product.b);
-  if (product.bias.data && product.bias.dtype == DType::bf16) product.bias = bias_.widen(product.bias);
+  if (product.a.dtype == DType::bf16) product.a = a_.copy(product.a);
+  if (product.b.dtype == DType::bf16) product.b = b_.copy(product.b);
+  if (product.bias.data && product.bias.dtype == DType::bf16) product.bias = bias_.copy(product.bias);
   const MatrixView c = product.c;
   if (c.dtype == DType::bf16) product.c = c_.dense(c.rows, c.columns);
   if (c.dtype == DType::bf16 && product.accumulate) cpu_loops().convert_to_fp32(c, product.c);

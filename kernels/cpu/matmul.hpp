@@ -26,6 +26,9 @@ struct MatrixView {
   bool transposed = false;
 };
 
+/// Numbers of an operand that is copied for all pieces: 64 MiB.
+inline constexpr std::int64_t kMostCopied = std::int64_t{1} << 24;
+
 /// c (+)= a · b (+ bias, [1, c.columns] where there is one). c is never transposed.
 struct Product {
   MatrixView a, b, c;

@@ -1,4 +1,4 @@
-// ProductCut: the pieces that a matrix product is computed in, and which are tried.
+// ProductCut: the pieces that a matrix product is computed in, from which memory, and which are tried.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,15 @@ namespace tenax::kernels {
 /// of the result is one piece's.
 struct ProductCut {
   std::int64_t rows = 0, columns = 0;
+  bool packs_b =
+      false;  ///< the second operand is copied before, into rows that begin in different sets of a cache
   auto operator<=>(const ProductCut&) const = default;
 };
 
 /// Where a choice is kept: the cut that the product has without one.
-inline constexpr ProductCut kUsualCut{-1, -1};
+inline constexpr ProductCut kUsualCut{-1, -1}, kUsualCutPacked{-1, -1, true};
 
-/// Those worth a trial.
+/// Those worth a trial, beside the usual one and the usual one packed.
 inline constexpr std::array kTriedCuts{ProductCut{0, 0},      ProductCut{0, 2048}, ProductCut{0, 1024},
                                        ProductCut{0, 512},    ProductCut{384, 0},  ProductCut{256, 0},
                                        ProductCut{256, 1024}, ProductCut{128, 0},  ProductCut{128, 512}};

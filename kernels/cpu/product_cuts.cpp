@@ -5,6 +5,22 @@
 #include "kernels/host.hpp"
 
 namespace tenax::kernels {
+namespace {
+
+bool has_pieces_of(const ProductCut& cut, const ProductCut& other) {
+  return cut.rows == other.rows && cut.columns == other.columns;
+}
+
+ProductCut as_kept(const ProductCut& cut, const ProductCut& usual) {
+  if (!has_pieces_of(cut, usual)) return cut;
+  return cut.packs_b ? kUsualCutPacked : kUsualCut;
+}
+
+ProductCut as_run(const ProductCut& kept, const ProductCut& usual) {
+  return has_pieces_of(kept, kUsualCut) ? ProductCut{usual.rows, usual.columns, kept.packs_b} : kept;
+}
+
+}  // namespace
 
 std::string ProductShape::text() const {
   std::string text = std::string(name_of(input)) + " to " + name_of(output) + " " + std::to_string(rows) +
@@ -27,13 +43,13 @@ std::optional<ProductCut> ProductCuts::find(const ProductShape& shape) {
   if (const auto chosen = chosen_.find(shape); chosen != chosen_.end()) return chosen->second;
   const auto kept = kept_.find(shape.text());
   if (kept == kept_.end()) return {};
-  return chosen_.emplace(shape, kept->second).first->second;
+  return chosen_.emplace(shape, as_run(kept->second, shape.usual)).first->second;
 }
 
 void ProductCuts::choose(const ProductShape& shape, const ProductCut& cut) {
   const std::lock_guard lock(mutex_);
   chosen_[shape] = cut;
-  file_.add(shape.text(), cut);
+  file_.add(shape.text(), as_kept(cut, shape.usual));
 }
 
 std::vector<std::string> ProductCuts::notes() const {

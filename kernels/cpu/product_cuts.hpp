@@ -38,7 +38,7 @@ class ProductCuts {
   /// Begins with what `file` says of `machine` (CutFile), and adds to it what is chosen; an empty path: nothing is kept.
   ProductCuts(const std::filesystem::path& file, const std::string& machine);
 
-  /// What was chosen before, maybe kUsualCut; nothing for a shape that was not tried.
+  /// What was chosen before, maybe the usual cut; nothing for a shape that was not tried.
   std::optional<ProductCut> find(const ProductShape& shape);
   void choose(const ProductShape& shape, const ProductCut& cut);
   /// Why nothing is kept, for people; empty otherwise.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/cpu/cut_trial.hpp"
+#include "kernels/cpu/fp32_matrix.hpp"
 #include "kernels/cpu/matmul.hpp"
 #include "kernels/cpu/product_trial.hpp"
 #include "tests/kernels/matmul_values.hpp"
@@ -103,10 +104,14 @@ TEST_F(CutFileTest, keeps_choices_of_each_machine_apart) {
   one.add("f32 1x2x3", {384, 0});
   other.add("f32 1x2x3", {0, 512});
   other.add("f32 4x5x6", {128, 512});
+  other.add("f32 7x8x9", kUsualCut);
+  other.add("f32 8x8x8", kUsualCutPacked);
   using Choices = std::map<std::string, ProductCut>;
   EXPECT_EQ(CutFile(file_, "processor A, oneDNN 2.6.3").read(), (Choices{{"f32 1x2x3", {384, 0}}}));
-  EXPECT_EQ(CutFile(file_, "processor A, oneDNN 3.1.0").read(),
-            (Choices{{"f32 1x2x3", {0, 512}}, {"f32 4x5x6", {128, 512}}}));
+  EXPECT_EQ(CutFile(file_, "processor A, oneDNN 3.1.0").read(), (Choices{{"f32 1x2x3", {0, 512}},
+                                                                         {"f32 4x5x6", {128, 512}},
+                                                                         {"f32 7x8x9", kUsualCut},
+                                                                         {"f32 8x8x8", kUsualCutPacked}}));
   EXPECT_EQ(CutFile(file_, "processor B").read(), Choices{});
   EXPECT_EQ(one.note() + other.note(), "");
 }
@@ -241,11 +246,16 @@ TEST(ProductCuts, are_taken_from_the_file_without_a_trial) {
   ProductCuts first(file, "A");
   EXPECT_FALSE(first.find(products.shape()));
   products.bits(&first);
-  first.choose(other, kUsualCut);
+  first.choose(other, other.usual);
+  ProductShape third = other;
+  third.threads = 3;
+  const ProductCut packed{third.usual.rows, third.usual.columns, true};
+  first.choose(third, packed);
   ProductCuts second(file, "A"), elsewhere(file, "B");
   EXPECT_TRUE(second.find(products.shape()));
   EXPECT_EQ(second.find(products.shape()), first.find(products.shape()));
-  EXPECT_EQ(second.find(other), kUsualCut);
+  EXPECT_EQ(second.find(other), other.usual);
+  EXPECT_EQ(second.find(third), packed);
   EXPECT_FALSE(elsewhere.find(products.shape()));
   EXPECT_TRUE(second.notes().empty());
 }
@@ -257,6 +267,49 @@ TEST(ProductCuts, are_tried_anew_where_another_cut_has_become_usual) {
   cuts.choose(shape, {128, 0});
   shape.usual = {0, 2048};
   EXPECT_FALSE(cuts.find(shape));
+}
+
+TEST(ProductCuts, that_pack_change_no_bit) {
+  for (const int layout : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    const CutProducts products(DType::f32, DType::f32, layout & 1, layout & 2, layout & 4);
+    ProductCuts cuts({}, "A");
+    const ProductShape shape = products.shape();
+    cuts.choose(shape, {shape.usual.rows, shape.usual.columns, true});
+    EXPECT_EQ(products.bits(&cuts), products.bits(nullptr)) << shape.text();
+  }
+}
+
+TEST(Fp32Matrix, has_rows_that_begin_in_different_sets_of_a_cache) {
+  constexpr std::int64_t kLine = 16;
+  for (const std::int64_t columns : {1, 16, 17, 33, 512, 1100, 1536}) {
+    const std::int64_t stride = stride_across_sets(columns);
+    EXPECT_EQ(stride % (2 * kLine), kLine) << columns;
+    EXPECT_GE(stride, columns);
+    EXPECT_LT(stride, columns + 2 * kLine);
+  }
+}
+
+TEST(Fp32Matrix, holds_the_numbers_of_a_part_of_another_whoever_shares_the_work) {
+  constexpr std::int64_t kStored = 300, kStride = 640, kColumns = 600, kSkipped = 7;
+  ThreadTeam team(2);
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const bool transposed : {false, true}) {
+      const Values values(dtype, kStored * kStride, 4);
+      const MatrixView stored{values.tensor({1}).data, dtype, kStored, kStride, kStride, false};
+      MatrixView part = stored.columns_part(kSkipped, kColumns);
+      part.transposed = transposed;
+      if (transposed) std::swap(part.rows, part.columns);
+      Fp32Matrix matrix;
+      const MatrixView copy = matrix.copy(part, &team);
+      EXPECT_EQ(copy.row_stride, transposed ? kColumns : stride_across_sets(kColumns));
+      EXPECT_EQ(copy.transposed, transposed);
+      for (std::int64_t i = 0; i < kStored * kColumns; ++i) {
+        const std::int64_t row = i / kColumns, column = i % kColumns;
+        ASSERT_EQ(static_cast<const float*>(copy.data)[row * copy.row_stride + column],
+                  values[row * kStride + kSkipped + column])
+            << row << ", " << column;
+      }
+    }
 }
 
 // oneDNN takes another implementation, with other bits, for these pieces than for the usual ones, where there is AVX-512.
