@@ -14,7 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kHeader = "tenax: how processors cut matrix products (2)";
+const std::string kHeader = "tenax: how processors cut matrix products (2)",
+                  kOlderHeader =
+                      "tenax: how processors cut matrix products (1)";  // packed operands were not tried
 const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual", kUsualPacked = "usual packed";
 constexpr std::uintmax_t kMostFileBytes = 1 << 20;
 
@@ -81,7 +83,9 @@ std::map<std::string, ProductCut> CutFile::read_lines() {
   std::ifstream in;
   if (is_plain) in.open(file_);
   std::string line;
-  if (!in.is_open() || !std::getline(in, line) || line != kHeader) {
+  if (in.is_open()) std::getline(in, line);
+  if (line == kOlderHeader) return lines;
+  if (line != kHeader) {
     give_up("is not such a file, or cannot be read");
     return lines;
   }

@@ -9,10 +9,10 @@
 
 namespace tenax::kernels {
 
-/// A line "machine | product | ROWS x COLUMNS" or "machine | product | usual" for each choice, sorted, below a first line that says what the file is. Several
-/// processes may add to it, of several hosts: it appears whole, and what two of them write at once is of one of them. A file
-/// that cannot be read or written, is damaged, or is not such a file is left as it is: then nothing is kept. One thread at a
-/// time.
+/// A line "machine | product | ROWS x COLUMNS", "… | usual" or "… | usual packed" for each choice, sorted, below a first line that
+/// says what the file is. Several processes may add to it, of several hosts: it appears whole, and what two of them write at
+/// once is of one of them. A file of an earlier version is replaced. One that cannot be read or written, is damaged, or is not
+/// such a file is left as it is: then nothing is kept. One thread at a time.
 class CutFile {
  public:
   /// `machine`: whose lines are meant. An empty path: nothing is kept.

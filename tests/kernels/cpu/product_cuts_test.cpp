@@ -122,12 +122,22 @@ TEST_F(CutFileTest, keeps_the_first_choice) {
   EXPECT_EQ(CutFile(file_, "A").read().at("product"), (ProductCut{384, 0}));
 }
 
+TEST_F(CutFileTest, replaces_what_an_earlier_tenax_kept) {
+  write("tenax: how processors cut matrix products (1)\nA | product | 384 x 0\n");
+  CutFile file(file_, "A");
+  EXPECT_TRUE(file.read().empty());
+  file.add("product", kUsualCutPacked);
+  EXPECT_EQ(CutFile(file_, "A").read().at("product"), kUsualCutPacked);
+  EXPECT_EQ(file.note(), "");
+}
+
 TEST_F(CutFileTest, leaves_files_that_are_damaged_or_others_as_they_are_and_says_so) {
   CutFile(file_, "A").add("product", {384, 0});
   const std::string good = text();
   const std::string zeros(100, '\0');
   for (const std::string& bad :
-       {std::string(), std::string("something else\n"), good.substr(0, good.size() - 3),
+       {std::string(), std::string("something else\n"),
+        std::string("tenax: how processors cut matrix products (3)\n"), good.substr(0, good.size() - 3),
         good + "A | other | 384 x\n", good + "A | other | -1 x 0\n", good + zeros,
         good + "A | other | 385 x 0\n", std::string(2 << 20, 'x')}) {
     write(bad);
