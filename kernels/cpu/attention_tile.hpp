@@ -30,8 +30,8 @@ typedef std::uint16_t HalfUnit __attribute__((may_alias));
 struct VectorBlocks {
   static constexpr int kBlock = 48;
   static constexpr int kQueries = 2 * kBlock;  ///< of a block of the backward pass
-  static constexpr int kStair =
-      kVectorBytes == 32 ? 12 : 8;         ///< rows of a step of the staircase along the diagonal
+  /// Rows of a step of the staircase along the diagonal.
+  static constexpr int kStair = kVectorBytes == 32 ? 12 : 8;
   static constexpr int kScoreVectors = 3;  ///< how wide scores are computed at a time
   static constexpr int kSteps = 1;         ///< that a tile takes together
   static constexpr int kSpare = 16;        ///< zeros that a tile may read beyond a row
