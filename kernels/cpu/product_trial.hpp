@@ -16,8 +16,8 @@ ProductShape shape_of(const Product& product, int threads);
 /// False for products that take less than some 0.3 ms, or are computed by loops of our own.
 bool is_worth_trial(const Product& product);
 
-/// The fastest of kTriedCuts, the usual one and the usual one packed that writes the usual one's bits, found on the first rows and columns of the
-/// product; `run` computes a product by a cut. Afterwards c is what it was, or is still to be written.
+/// The fastest of kTriedCuts, the usual one and the usual one packed that writes the usual one's bits, found on the first rows
+/// and columns of the product; `run` computes a product by a cut. Afterwards c is what it was, or is still to be written.
 ProductCut try_cuts(const Product& product, const ProductCut& usual,
                     const std::function<void(const Product&, const ProductCut&)>& run);
 
