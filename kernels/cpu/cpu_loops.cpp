@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kernels/cpu/amx.hpp"
+#include "kernels/cpu/bf16_pairs.hpp"
 #include "kernels/error.hpp"
 #include "kernels/host.hpp"
 
@@ -23,12 +24,13 @@ bool runs_here(std::string_view name) {
 #if defined(__x86_64__)
   if (name == "avx2") return __builtin_cpu_supports("x86-64-v3");
   if (name == "avx512") return __builtin_cpu_supports("x86-64-v4");
-  if (name == "avx512_bf16")
-    return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16");
+  if (name == "avx512_bf16") return has_bf16_pairs();
   if (name == "amx") return runs_here("avx512_bf16") && amx_runs_here();
 #endif
   return name == "baseline";
 }
+
+bool pays(std::string_view name) { return name != "avx512_bf16" || bf16_pairs_pay(); }
 
 std::string names_of(std::span<const CpuLoopsChoice> sets) {
   std::string names;
@@ -42,13 +44,13 @@ std::string names_of(std::span<const CpuLoopsChoice> sets) {
 const CpuLoops& choose_loops(std::span<const CpuLoopsChoice> sets, const char* wanted) {
   const bool any = !wanted || !*wanted;
   for (auto set = sets.rbegin(); set != sets.rend(); ++set)
-    if (set->runs_here && (any || std::string_view(set->name) == wanted)) return set->loops();
+    if (set->runs_here && (any ? set->pays : std::string_view(set->name) == wanted)) return set->loops();
   throw Error(Scope::usage, "TENAX_CPU_LOOPS=" + std::string(any ? "" : wanted) +
                                 ": this program and processor have " + names_of(sets));
 }
 
 std::span<const CpuLoopsChoice> built_loops() {
-#define TENAX_LOOPS(name) CpuLoopsChoice{#name, &loops_##name, runs_here(#name)},
+#define TENAX_LOOPS(name) CpuLoopsChoice{#name, &loops_##name, runs_here(#name), pays(#name)},
   static const auto sets = std::to_array<CpuLoopsChoice>({TENAX_CPU_LOOPS_BUILT});
 #undef TENAX_LOOPS
   return sets;

@@ -15,8 +15,12 @@
 
 namespace tenax::kernels {
 
+/// What multiplies matrices of bf16; `none`: fp32's instructions, after the numbers are widened.
+enum class Bf16Instructions { none, pairs, tiles };
+
 struct CpuLoops {
   const char* name = "";
+  Bf16Instructions bf16 = Bf16Instructions::none;
   std::unique_ptr<Kernels> (*create_kernels)() = nullptr;
   std::unique_ptr<CpuAttention> (*create_attention)(ThreadTeam& team) = nullptr;
   // Of matmul_loops.hpp:
@@ -27,14 +31,15 @@ struct CpuLoops {
   void (*multiply_row)(const MatmulArgs& args, ThreadTeam& team) = nullptr;
 };
 
-/// A set that is built in, and whether this processor has its instructions.
+/// A set that is built in, whether this processor has its instructions, and whether they gain anything there.
 struct CpuLoopsChoice {
   const char* name;
   const CpuLoops& (*loops)();
   bool runs_here;
+  bool pays = true;
 };
 
-/// The last of `sets` that runs here, or the one called `wanted` (null, empty: none in particular). Throws
+/// The last of `sets` that runs here and pays, or the one called `wanted` (null, empty: none in particular). Throws
 /// Error(usage) where there is none of that name, or this processor lacks its instructions.
 const CpuLoops& choose_loops(std::span<const CpuLoopsChoice> sets, const char* wanted);
 

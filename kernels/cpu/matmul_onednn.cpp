@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
+#include "kernels/cpu/cpu_loops.hpp"
 #include "kernels/cpu/matmul_scratch.hpp"
 #include "kernels/error.hpp"
 
@@ -38,6 +39,11 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const dnnl::me
 }
 
 constexpr std::size_t kMostPrepared = 1024;
+
+bool computes_with(dnnl::cpu_isa needed) {
+  const auto bits = static_cast<unsigned>(needed);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
 
 // A rank is one thread; the OpenMP runtime that oneDNN may have brought along must agree, whatever the
 // environment says. The setting belongs to the calling thread.
@@ -121,8 +127,15 @@ OneDnnProducts::OneDnnProducts() : state_(std::make_unique<State>()) {}
 OneDnnProducts::~OneDnnProducts() = default;
 
 bool OneDnnProducts::has_bf16() {
-  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & needed) == needed;
+  switch (cpu_loops().bf16) {
+    case Bf16Instructions::none:
+      return false;
+    case Bf16Instructions::pairs:
+      return computes_with(dnnl::cpu_isa::avx512_core_bf16);
+    case Bf16Instructions::tiles:
+      return computes_with(dnnl::cpu_isa::avx512_core_amx);
+  }
+  return false;
 }
 
 std::string OneDnnProducts::version() {

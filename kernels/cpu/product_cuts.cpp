@@ -58,7 +58,8 @@ std::vector<std::string> ProductCuts::notes() const {
 }
 
 std::string machine_of_cuts() {
-  return processor_name() + ", " + cpu_loops_name() + ", oneDNN " + OneDnnProducts::version();
+  return processor_name() + ", " + cpu_loops_name() + ", oneDNN " + OneDnnProducts::version() +
+         (OneDnnProducts::has_bf16() ? "" : ", bf16 in fp32");
 }
 
 }  // namespace tenax::kernels

@@ -51,7 +51,7 @@ class ProductCuts {
   std::map<ProductShape, ProductCut> chosen_;     // here, or among those and asked for
 };
 
-/// What of this machine the choices depend on: processor, set of loops, oneDNN.
+/// What of this machine the choices depend on: processor, set of loops, oneDNN, and whether that multiplies bf16.
 std::string machine_of_cuts();
 
 }  // namespace tenax::kernels

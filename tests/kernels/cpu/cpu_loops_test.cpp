@@ -19,11 +19,16 @@ const CpuLoops& loops_more() {
   static constexpr CpuLoops kMore{.name = "more"};
   return kMore;
 }
+const CpuLoops& loops_slow() {
+  static constexpr CpuLoops kSlow{.name = "slow"};
+  return kSlow;
+}
 const CpuLoops& loops_most() {
   static constexpr CpuLoops kMost{.name = "most"};
   return kMost;
 }
 constexpr std::array kSets{CpuLoopsChoice{"few", &loops_few, true}, CpuLoopsChoice{"more", &loops_more, true},
+                           CpuLoopsChoice{"slow", &loops_slow, true, false},
                            CpuLoopsChoice{"most", &loops_most, false}};
 
 std::string refusal_of(const char* wanted) {
@@ -36,16 +41,17 @@ std::string refusal_of(const char* wanted) {
   return "none";
 }
 
-TEST(CpuLoops, are_the_last_set_that_runs_here_unless_another_one_is_named) {
+TEST(CpuLoops, are_the_last_set_that_runs_here_and_pays_unless_another_one_is_named) {
   EXPECT_STREQ(choose_loops(kSets, nullptr).name, "more");
   EXPECT_STREQ(choose_loops(kSets, "").name, "more");
   EXPECT_STREQ(choose_loops(kSets, "few").name, "few");
+  EXPECT_STREQ(choose_loops(kSets, "slow").name, "slow");
 }
 
 TEST(CpuLoops, that_are_unknown_or_beyond_this_processor_are_refused_with_the_others_named) {
   for (const char* const wanted : {"most", "best"})
     EXPECT_EQ(refusal_of(wanted), "TENAX_CPU_LOOPS=" + std::string(wanted) +
-                                      ": this program and processor have few, more, most (not here)");
+                                      ": this program and processor have few, more, slow, most (not here)");
 }
 
 TEST(CpuLoops, of_this_build_begin_with_one_for_every_processor_and_answer_to_their_names) {
