@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "kernels/cpu/matmul_onednn.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::kernels {
@@ -61,6 +62,20 @@ TEST(CpuLoops, of_this_build_begin_with_one_for_every_processor_and_answer_to_th
     if (set.runs_here) {
       EXPECT_STREQ(set.loops().name, set.name);
     }
+}
+
+TEST(CpuLoops, without_instructions_for_bf16_leave_no_product_of_it_to_onednn) {
+  for (const CpuLoopsChoice& set : built_loops())
+    if (set.runs_here) {
+      const std::string name = set.name;
+      const auto expected = name == "amx"           ? Bf16Instructions::tiles
+                            : name == "avx512_bf16" ? Bf16Instructions::pairs
+                                                    : Bf16Instructions::none;
+      EXPECT_EQ(set.loops().bf16, expected) << name;
+    }
+  if (cpu_loops().bf16 == Bf16Instructions::none) {
+    EXPECT_FALSE(OneDnnProducts::has_bf16());
+  }
 }
 
 }  // namespace
