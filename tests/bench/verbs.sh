@@ -4,7 +4,7 @@
 # refusals and peers that die.
 #
 #   bash tests/bench/verbs.sh [connections] [gaps] [flaps] [ghosts] [rate] [idle] [emulated] [messages]     (default: all)
-#     [--rounds 3] [--mib 64] [--kinds "down_here down_there removed both_down silent silent_one_way unacknowledged short_loss"]
+#     [--rounds 3] [--mib 64] [--kinds "down_here down_there removed both_down silent silent_one_way unacknowledged withheld short_loss"]
 #     [--connections 1000] [--messages 256] [--more] [--check]
 #
 # Each part has a guest of its own, which is gone after GUEST_SECONDS (570). --mib: each way in each round of gaps, and in flaps
@@ -14,7 +14,7 @@ set -u
 source "$(dirname "${BASH_SOURCE[0]}")/bench.sh"
 
 rounds=3 mib=64 connections=1000 messages=256 more=0 parts=()
-kinds="down_here down_there removed both_down silent silent_one_way unacknowledged short_loss"
+kinds="down_here down_there removed both_down silent silent_one_way unacknowledged withheld short_loss"
 while [ $# -gt 0 ]; do
   case $1 in
     --check) check=1; shift; continue ;;
@@ -81,7 +81,7 @@ do_gaps() {
   done
   worst_meets explicit_worst_s {down_here,down_there,removed,both_down}.gap_s
   worst_meets silent_worst_s {silent,silent_one_way,unacknowledged}.gap_s
-  worst_meets duplicates unacknowledged.resent
+  worst_meets duplicates withheld.repeated
   worst_meets again_s {down_here,down_there,removed,both_down,silent,silent_one_way,unacknowledged}.again_s
   worst_meets made_again made_again
 }

@@ -17,7 +17,7 @@ do_gaps() {
   for ((round = 1; round <= rounds; ++round)); do
     for kind in $kinds; do
       ways=
-      [ $kind != both_down ] || ways=auto
+      case $kind in both_down | withheld) ways=auto ;; esac
       carry "$mib" $ways
       if [ $kind = short_loss ]; then
         bridge 0.3
@@ -27,6 +27,8 @@ do_gaps() {
         figure "$kind.gap_s" "$gap"
         figure "$kind.again_s" "$again"
         figure "$kind.resent" "$resent"
+        ask repeated
+        figure "$kind.repeated" "$answer"
         awk "BEGIN { exit !($gap > 0.7) }" && cat said.log  # what took so long
       fi
       carried

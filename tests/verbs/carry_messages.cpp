@@ -9,10 +9,14 @@
 //   gap S                        for a line "gap" of its input: the longest time, since the line before, in which a
 //                                rank waited for its next message in their order
 //   made N, most N, resent N     for a line "made", "most" or "resent": connections so far, those in one connection's
-//                                place, repeated messages
+//                                place, messages that rank 0 has sent again
+//   repeated N                   for a line "repeated": messages that came to rank 1 again
+//   withheld                     for a line "withhold" of its input, once messages have arrived at rank 1 of which rank 0
+//                                does not hear, until it sends one of them again
 //   carried MIB MiB each way     at the end
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -24,6 +28,13 @@
 
 namespace tenax::comm {
 namespace {
+
+/// With new messages all the time one is soon withheld.
+void withhold(CarryingRank& rank) {
+  rank.withhold();
+  while (!rank.has_withheld()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  say("withheld");
+}
 
 void carry(std::int64_t messages, const CarrySettings& settings) {
   MessageNumbers numbers;
@@ -45,6 +56,8 @@ void carry(std::int64_t messages, const CarrySettings& settings) {
       say("gap " + std::to_string(std::max(ranks[0].longest_gap_s(), ranks[1].longest_gap_s())));
     if (order == "made") say("made " + std::to_string(ranks[0].connections()));
     if (order == "most") say("most " + std::to_string(ranks[0].most_connections()));
+    if (order == "withhold") withhold(ranks[1]);
+    if (order == "repeated") say("repeated " + std::to_string(ranks[1].repeated()));
     if (order == "resent") say("resent " + std::to_string(ranks[0].resent()));
   }
   const auto carried = numbers.end_after(messages);

@@ -81,8 +81,10 @@ CarryingRank::CarryingRank(std::size_t number, const CarrySettings& settings, Me
                         .interfaces = {"127.0.0.1"},
                         .secret = one_job(),
                         .create_verbs_listener = verbs_->listener()});
-  transport_ = std::make_unique<CountingTransport>(std::make_unique<WatchedTransport>(
+  auto withholding = std::make_unique<WithholdingTransport>(std::make_unique<WatchedTransport>(
       std::move(transport), [this](const Reroute& reroute) { take(reroute); }));
+  withholding_ = withholding.get();
+  transport_ = std::make_unique<CountingTransport>(std::move(withholding));
 }
 
 CarryingRank::~CarryingRank() = default;

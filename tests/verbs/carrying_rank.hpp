@@ -12,6 +12,7 @@
 #include "comm/delegates/watched_transport.hpp"
 #include "comm/verbs.hpp"
 #include "tests/verbs/message_numbers.hpp"
+#include "tests/verbs/withholding_transport.hpp"
 
 namespace tenax::comm {
 
@@ -41,6 +42,11 @@ class CarryingRank {
   /// Waits for the other rank to do so too.
   void leave() { link_.reset(); }
 
+  /// See WithholdingTransport.
+  void withhold() { withholding_->withhold(); }
+  bool has_withheld() const { return withholding_->has_withheld(); }
+  std::uint64_t repeated() const { return withholding_->repeated(); }
+
   double longest_gap_s() { return gaps_.take(); }
   int connections() const;       ///< that it has made
   int most_connections() const;  ///< the same of the purpose for which it has made most
@@ -67,7 +73,8 @@ class CarryingRank {
   HostStream stream_;
   std::unique_ptr<VerbsRank> verbs_;
   std::unique_ptr<CountingTransport> transport_;
-  std::deque<Flight> flights_;  // before the link, which lets go of their memory first
+  WithholdingTransport* withholding_ = nullptr;  // in transport_
+  std::deque<Flight> flights_;                   // before the link, which lets go of their memory first
   std::unique_ptr<DelegatedLink> link_;
 };
 
