@@ -6,9 +6,9 @@ namespace tenax::kernels {
 /// True where the processor has the products of bf16 pairs (AVX512_BF16: vdpbf16ps).
 bool has_bf16_pairs();
 
-/// True where they also multiply more numbers in a second than fp32's multiply-adds do: nearly twice as many on Zen 4 (oneDNN's
-/// products), half as many on Emerald Rapids, whose bf16 products are AMX's, which a virtual machine or an old kernel may hide.
-/// Measured at the first call, some 0.2 ms. Thread rule: any thread.
+/// True where they also multiply about as many numbers in a second as fp32's multiply-adds do, or more: nearly twice as many on
+/// Zen 4 (oneDNN's products), half as many on Emerald Rapids, whose bf16 products are AMX's, which a virtual machine or an old
+/// kernel may hide. Measured at the first call, some 0.2 ms. Thread rule: any thread.
 bool bf16_pairs_pay();
 
 }  // namespace tenax::kernels
