@@ -46,7 +46,7 @@ double seconds_of(void (*loop)(long)) {
 bool are_pairs_fast() {
   constexpr int kRounds = 16;
   // A pair's product takes as long as a number's, twice as long (as many numbers a second, read from half the memory), or, on
-  // Emerald Rapids, four times. The bound lies between, where no processor should: what starts decide, others do too.
+  // Emerald Rapids, four times. The bound lies between two and four, where no processor should be: all starts decide alike.
   constexpr double kMostTimes = 2.8;
   double pairs_s = std::numeric_limits<double>::infinity(), numbers_s = pairs_s;
   for (int round = 0; round < kRounds; ++round) {

@@ -44,7 +44,10 @@ are_slow data $(layout 1 1 2) device.gradient_bytes=1000
 are_slow tensor $(layout 2 1 1) batch.global_batch_size=4
 
 # The run itself says so, and when it is over: of all changes that it tells, the two near the steps of the fault.
-near() { sed -n "s/.*\"event\": \"$1\", \"iteration\": \([0-9]*\),.*/\1/p" "runs/$run/events.jsonl" | awk -v at="$2" '$1 >= at - 2 && $1 <= at + 2 { found = 1 } END { exit !found }'; }
+near() {
+  sed -n "s/.*\"event\": \"$1\", \"iteration\": \([0-9]*\),.*/\1/p" "runs/$run/events.jsonl" |
+    awk -v at="$2" '$1 >= at - 2 && $1 <= at + 2 { found = 1 } END { exit !found }'
+}
 tells_it() {
   local try
   for try in 1 2 3; do
