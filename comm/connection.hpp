@@ -72,6 +72,9 @@ class Connection {
     static_cast<void>(memory);
     return false;
   }
+  /// The other end has the first `messages` messages (MessageHeader::sequence) of those sent for the connection's purpose,
+  /// as it has said on this connection or on another one. By default nobody wants to know. Any thread.
+  virtual void note_delivered(std::uint64_t messages) { static_cast<void>(messages); }
   /// Throws as receive() would, where a broken connection is known at once. For a thread that waits
   /// for the peer in another way.
   virtual void check() const {}

@@ -28,6 +28,7 @@ class ForwardingConnection : public Connection {
   void offer(std::uint64_t least_bytes) override { inner_->offer(least_bytes); }
   std::uint64_t uncopied_bytes() const override { return inner_->uncopied_bytes(); }
   bool can_read(std::span<const std::byte> memory) const override { return inner_->can_read(memory); }
+  void note_delivered(std::uint64_t messages) override { inner_->note_delivered(messages); }
   void check() const override { inner_->check(); }
   std::shared_ptr<SharedMemoryArea> area() override { return inner_->area(); }
   PolledStream* stream() override { return inner_->stream(); }

@@ -48,6 +48,7 @@ void OutgoingChannel::add(OutgoingPtr message) {
 
 void OutgoingChannel::acknowledge(std::uint64_t arrived) {
   std::vector<OutgoingPtr> delivered;
+  std::shared_ptr<Connection> connection;
   {
     const std::lock_guard lock(mutex_);
     refuse_faulty(arrived <= begun_ ? "" : "acknowledges one that was never sent", parties_.name);
@@ -60,7 +61,10 @@ void OutgoingChannel::acknowledge(std::uint64_t arrived) {
       if (!message->is_sending)
         delivered.push_back(message);  // else a second copy is on its way: run_sender ends it
     }
+    arrived_ = std::max(arrived_, arrived);
+    connection = connection_;
   }
+  if (connection) connection->note_delivered(arrived);
   for (const OutgoingPtr& message : delivered) observer_.on_delivered(message);
 }
 
@@ -163,10 +167,13 @@ void OutgoingChannel::lose(const std::shared_ptr<Connection>& connection) {
 void OutgoingChannel::run_reader() {
   try {
     while (const std::shared_ptr<Connection> connection = reconnector_.next()) {
+      std::uint64_t arrived = 0;
       change_and_notify(mutex_, changed_, [&] {
         connection_ = connection;
         next_ = 0;
+        arrived = arrived_;
       });
+      connection->note_delivered(arrived);
       read(*connection);
       lose(connection);
     }

@@ -54,6 +54,7 @@ class OutgoingChannel {
   std::size_t next_ = 0;              // which of them goes next
   std::uint64_t sequences_ = 0;
   std::uint64_t begun_ = 0;                 // messages that a connection was given, in part at least
+  std::uint64_t arrived_ = 0;               // as the peer has acknowledged
   std::shared_ptr<Connection> connection_;  // null while it is being made
   bool is_stopped_ = false;
   double last_left_s_ = 0;  // the sender's own

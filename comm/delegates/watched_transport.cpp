@@ -13,6 +13,14 @@ namespace tenax::comm {
 
 using kernels::steady_now_s;
 
+namespace {
+
+bool is_data(const MessageHeader& header) {
+  return header.kind == static_cast<std::int32_t>(MessageKind::data);
+}
+
+}  // namespace
+
 /// The connections for one purpose, one after the other. Those before the newest have nothing to say.
 class WatchedTransport::Route {
  public:
@@ -26,7 +34,10 @@ class WatchedTransport::Route {
   /// the other end may have ended since.
   int begin(const std::string& way, bool replaces) {
     const std::lock_guard lock(mutex_);
-    if (replaces) reason_ = "healed";
+    if (replaces) {
+      reason_ = "healed";
+      ended_s_ = steady_now_s();
+    }
     if (state_ != State::closed) turn_to(way);
     way_ = way;
     state_ = State::open;
@@ -37,22 +48,36 @@ class WatchedTransport::Route {
     const std::lock_guard lock(mutex_);
     if (number != newest_ || state_ != State::open) return;
     state_ = is_broken ? State::broken : State::closed;
+    ended_s_ = steady_now_s();
     reason_ = reason.empty() ? "peer_gone" : reason;
   }
   void count(const MessageHeader& header) {
-    if (header.kind != static_cast<std::int32_t>(MessageKind::data)) return;
+    if (!is_data(header)) return;
     const std::lock_guard lock(mutex_);
     if (pending_ && header.sequence < sent_) ++pending_->resent;
     sent_ = std::max(sent_, header.sequence + 1);
   }
+  /// Something that the other end sends.
   void arrive(int number) {
     std::optional<Reroute> complete;
     {
       const std::lock_guard lock(mutex_);
       if (number != newest_) return;
+      note_arrival();
       complete.swap(pending_);
-      if (complete) complete->seconds = steady_now_s() - arrived_s_;
-      arrived_s_ = steady_now_s();
+    }
+    if (complete) on_reroute_(*complete);
+  }
+  /// So many messages that this end has sent.
+  void deliver(int number, std::uint64_t messages) {
+    std::optional<Reroute> complete;
+    {
+      const std::lock_guard lock(mutex_);
+      if (number != newest_) return;
+      const bool has_all = messages >= sent_before_;
+      if (messages > delivered_ || (pending_ && has_all)) note_arrival();
+      delivered_ = std::max(delivered_, messages);
+      if (has_all) complete.swap(pending_);
     }
     if (complete) on_reroute_(*complete);
   }
@@ -60,12 +85,25 @@ class WatchedTransport::Route {
  private:
   enum class State { closed, open, broken };
 
-  /// Several ways may fail before a message comes: the first and the last are told.
+  /// Several ways may fail before anything arrives: the first and the last are told.
   void turn_to(const std::string& way) {
+    sent_before_ = sent_;
     if (way == way_) return;
-    if (!pending_) pending_ = Reroute{.peer = peer_, .from = way_, .to = {}, .reason = reason_};
+    if (!pending_) {
+      pending_ = Reroute{.peer = peer_, .from = way_, .to = {}, .reason = reason_};
+      is_silent_ = true;
+      // Where all that was sent had arrived, that nothing came before was no fault.
+      if (sent_ > 0 && delivered_ >= sent_) arrived_s_ = ended_s_;
+    }
     pending_->to = way;
     if (pending_->from == way) pending_.reset();
+  }
+
+  void note_arrival() {
+    const double now_s = steady_now_s();
+    if (pending_ && is_silent_) pending_->seconds = now_s - arrived_s_;
+    is_silent_ = false;
+    arrived_s_ = now_s;
   }
 
   const int peer_;
@@ -74,9 +112,11 @@ class WatchedTransport::Route {
   int newest_ = 0;
   State state_ = State::closed;
   std::string way_, reason_;
-  double arrived_s_ = 0;
-  std::uint64_t sent_ = 0;
-  std::optional<Reroute> pending_;  // until a message has come over the new way
+  double arrived_s_ = 0, ended_s_ = 0;
+  std::uint64_t sent_ = 0, delivered_ = 0;
+  std::uint64_t sent_before_ = 0;  // of sent_, over connections before the newest
+  bool is_silent_ = false;         // since pending_ began
+  std::optional<Reroute> pending_;
 };
 
 class WatchedTransport::Watched final : public ForwardingConnection {
@@ -94,9 +134,13 @@ class WatchedTransport::Watched final : public ForwardingConnection {
   }
   std::optional<MessageHeader> receive(kernels::Deadline deadline) override {
     const auto header = noting_end([&] { return inner().receive(deadline); });
-    if (header) route_->arrive(number_);
+    if (header && is_data(*header)) route_->arrive(number_);
     return header;
   }
+  void check() const override {
+    noting_end([&] { inner().check(); });
+  }
+  void note_delivered(std::uint64_t messages) override { route_->deliver(number_, messages); }
   void receive_payload(std::span<std::byte> payload, kernels::Deadline deadline) override {
     noting_end([&] { inner().receive_payload(payload, deadline); });
   }
@@ -107,7 +151,7 @@ class WatchedTransport::Watched final : public ForwardingConnection {
 
  private:
   template <class Work>
-  std::invoke_result_t<Work> noting_end(Work work) {
+  std::invoke_result_t<Work> noting_end(Work work) const {
     try {
       return work();
     } catch (const kernels::Error&) {
@@ -115,7 +159,7 @@ class WatchedTransport::Watched final : public ForwardingConnection {
       throw;
     }
   }
-  void end(bool is_broken) noexcept { route_->end(number_, is_broken, break_reason()); }
+  void end(bool is_broken) const noexcept { route_->end(number_, is_broken, break_reason()); }
 
   const std::shared_ptr<Route> route_;
   const int number_;

@@ -20,14 +20,17 @@ struct Reroute {
   /// Connection::break_reason(); "healed" where the first connection had not broken, but a better one
   /// was made.
   std::string reason;
-  double seconds = 0;  ///< from the last message that came the first way to the first one that came the other
-  std::uint64_t resent = 0;  ///< messages that this rank had sent before, until then
+  /// From the last message that arrived by the first way to the first one by the other, at this end or, as acknowledged, at
+  /// the other. Where nothing was left to arrive: from the end of the first connection to the next.
+  double seconds = 0;
+  std::uint64_t resent = 0;  ///< messages that this rank had sent before
 };
 
 /// Between ranks of one replica, at the end that connects. Thread rule: any thread.
 class WatchedTransport final : public ForwardingTransport {
  public:
-  /// Called by the thread that receives the first message, without locks held.
+  /// Called without locks held, once a message has come over the new way, or everything that this end had sent before the
+  /// change is known to have arrived (Connection::note_delivered).
   using OnReroute = std::function<void(const Reroute&)>;
 
   WatchedTransport(std::unique_ptr<Transport> inner, OnReroute on_reroute)

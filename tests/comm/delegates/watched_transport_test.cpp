@@ -13,6 +13,7 @@ struct Line {
   std::string way;
   bool is_broken = false;
   std::string reason = {};
+  MessageKind sends = MessageKind::data;
 };
 
 class LineConnection final : public Connection {
@@ -21,7 +22,9 @@ class LineConnection final : public Connection {
   void send(const MessageHeader&, std::span<const std::byte>, Deadline) override { check(); }
   std::optional<MessageHeader> receive(Deadline) override {
     check();
-    return MessageHeader{};
+    MessageHeader header;
+    header.kind = static_cast<std::int32_t>(line_.sends);
+    return header;
   }
   void receive_payload(std::span<std::byte>, Deadline) override { check(); }
   void check() const override {
@@ -82,16 +85,54 @@ TEST_F(WatchedTransportTest, tells_which_way_broke_and_where_it_goes_on) {
   for (const std::uint64_t sequence : {0U, 1U, 2U}) send(*first, sequence);
   break_line(lines_[0], *first, "port_down");
   auto second = connect();
+  second->note_delivered(1);
   for (const std::uint64_t sequence : {1U, 2U, 3U}) send(*second, sequence);
-  EXPECT_TRUE(told_.empty()) << "nothing has come yet";
-  receive(*second);
+  second->note_delivered(2);
+  EXPECT_TRUE(told_.empty()) << "the last one that was sent before has not arrived yet";
+  second->note_delivered(4);
   ASSERT_EQ(told_.size(), 1U);
   EXPECT_EQ(told_[0].peer, 3);
   EXPECT_EQ(told_[0].from, "verbs a - b");
   EXPECT_EQ(told_[0].to, "tcp");
   EXPECT_EQ(told_[0].reason, "port_down");
   EXPECT_EQ(told_[0].resent, 2U);
+  second->note_delivered(5);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(WatchedTransportTest, tells_where_messages_come_from_as_soon_as_one_does) {
+  auto first = connect();
+  break_line(lines_[0], *first, "port_down");
+  auto second = connect();
+  EXPECT_TRUE(told_.empty()) << "nothing has come yet";
   receive(*second);
+  receive(*second);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].resent, 0U);
+}
+
+// Acknowledgements are of all connections of a link, and come on any.
+TEST_F(WatchedTransportTest, takes_acknowledgements_for_what_they_say_alone) {
+  auto first = connect();
+  send(*first, 0);
+  break_line(lines_[0], *first, "port_down");
+  auto second = connect();
+  lines_[1].sends = MessageKind::acknowledgement;
+  receive(*second);
+  first->note_delivered(1);
+  EXPECT_TRUE(told_.empty()) << "the message has not arrived; the first connection has nothing to say";
+  second->note_delivered(1);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].resent, 0U) << "it had arrived before";
+}
+
+TEST_F(WatchedTransportTest, tells_at_once_where_everything_had_arrived) {
+  auto first = connect();
+  send(*first, 0);
+  first->note_delivered(1);
+  break_line(lines_[0], *first, "port_down");
+  auto second = connect();
+  second->note_delivered(1);
   EXPECT_EQ(told_.size(), 1U);
 }
 
