@@ -245,7 +245,8 @@ std::size_t OutgoingRing::wait_for_room(kernels::Deadline deadline) {
 
 /// Bytes that can be written in one piece: a multiple of kUnit.
 std::size_t OutgoingRing::room() const {
-  if (frames_sent_ - frames_taken_ >= static_cast<std::uint64_t>(size_.frames())) return 0;
+  const auto frames = static_cast<std::uint64_t>(size_.frames());
+  if (frames_sent_ - frames_taken_ >= frames || under_way_.size() >= frames) return 0;
   const std::uint64_t free = size_.bytes - (position_ - std::min(taken_, acknowledged_));
   return std::min<std::size_t>(free, size_.bytes - position_ % size_.bytes);
 }

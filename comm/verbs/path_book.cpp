@@ -52,6 +52,9 @@ void PathBook::learn(Identity peer, const PathClaims& mine, const PathClaims& th
   for (const Path& theirs_first : theirs.suspects)
     if (const Path path{theirs_first.there, theirs_first.here}; !ways.health.is_suspect(path))
       ways.health.broke(path, BreakReason::no_answer, now_s);
+  for (PathUser* user : users_)
+    if (user->seat().peer == peer && !ways.health.is_up(PathEnd::there, user->path().there))
+      leave_if_down(*user, BreakReason::peer_port_down, now_s);
 }
 
 std::optional<PortPair> PathBook::choose(Identity peer, const PathClaims& connecting,

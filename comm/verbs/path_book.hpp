@@ -60,7 +60,8 @@ class PathBook {
   /// What to tell the peer; `ports`: this end's that are active, in order of preference. Those that
   /// came up again a moment ago are left out.
   PathClaims claims(Identity peer, const std::vector<PortAddress>& ports);
-  /// What the peer has told, when this end told `mine`.
+  /// What the peer has told, when this end told `mine`. Connections to a port that the peer cannot use leave it, as where it
+  /// says so in a notice, which may be lost on a dead wire: on one that only receives nothing else may show that.
   void learn(Identity peer, const PathClaims& mine, const PathClaims& theirs);
   /// At the accepting end, after learn(): the pair for the `turn`-th connection, as places in the two
   /// lists. Nothing where no pair fits, or each has to be left alone for now. A suspect counts as failed

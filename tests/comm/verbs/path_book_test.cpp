@@ -124,6 +124,15 @@ TEST_F(PathBookTest, believes_the_other_end_about_its_ports) {
   EXPECT_FALSE(next.left);
 }
 
+// A connection that only receives hears nothing over a path that is broken at its other end.
+TEST_F(PathBookTest, leaves_what_the_other_end_says_when_another_connection_is_made) {
+  handshake();
+  FakeUser user(connecting, first, seat()), other(connecting, second, seat(1));
+  connecting.learn(accepting_end, {ports_of("a"), {}}, {ports_of("b", {2}), {}});
+  EXPECT_EQ(user.left, BreakReason::peer_port_down);
+  EXPECT_FALSE(other.left);
+}
+
 TEST_F(PathBookTest, knows_a_better_way_back_when_the_port_is_up_again) {
   handshake();
   FakeUser home(connecting, first, seat());
