@@ -116,6 +116,18 @@ std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int r
   return faults;
 }
 
+std::vector<std::string> faults_without_launch(const io::Deck& deck) {
+  using Kind = io::FaultKind;
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const auto& kind = deck.inject[i].kind;
+    if (kind == Kind::process || kind == Kind::partition || kind == Kind::hang || kind == Kind::bit_flip)
+      warnings.push_back("inject." + std::to_string(i) +
+                         " is a fault of a replica, which only tenax launch injects: it has no effect here");
+  }
+  return warnings;
+}
+
 std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat) {
   using Where = resilience::HangFault::Where;
   std::vector<resilience::HangFault> faults;

@@ -18,6 +18,8 @@ std::vector<resilience::FaultRequest> link_fault_requests(const io::Deck& deck);
 std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
 /// Of the device of one rank. Throws Error(rank) for a trace that cannot be read.
 std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank);
+/// What to say of faults of replicas in a run without `tenax launch`, which has none.
+std::vector<std::string> faults_without_launch(const io::Deck& deck);
 /// What makes one rank hang.
 std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat);
 /// Throws Error(usage) where the model does not have what a bit_flip is to strike.

@@ -3,6 +3,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
 
 #include "kernels/error.hpp"
@@ -14,6 +15,15 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& what) { throw kernels::Error(kernels::Scope::rank, what); }
 
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("*?[]{}\\~").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code failure;
@@ -21,6 +31,19 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     files.push_back(entry->path());
   if (failure) fail("cannot read the folder " + folder.string() + ": " + failure.message());
   return files;
+}
+
+/// `name` as a pattern whose folders stand for themselves where they exist.
+std::string pattern_of(const fs::path& name) {
+  std::error_code none;
+  fs::path known, pattern;
+  auto part = name.begin();
+  for (; part != name.end() && fs::exists(known / *part, none); ++part) {
+    known /= *part;
+    pattern /= escaped(part->string());
+  }
+  for (; part != name.end(); ++part) pattern /= *part;
+  return pattern.string();
 }
 
 bool is_unwanted(const fs::path& file) {
@@ -59,13 +82,13 @@ std::vector<fs::path> token_files_of(const fs::path& name) {
   return files;
 }
 
-bool has_wildcards(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+bool has_wildcards(const std::string& name) { return name.find_first_of("*?[{") != std::string::npos; }
 
 std::vector<fs::path> matching_files(const std::string& name) {
   std::error_code none;
   if (!has_wildcards(name) || fs::exists(name, none)) return {name};
   glob_t found{};
-  const int status = ::glob(name.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
+  const int status = ::glob(pattern_of(name).c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found);
   const std::vector<fs::path> files(found.gl_pathv, found.gl_pathv + (status == 0 ? found.gl_pathc : 0));
   ::globfree(&found);
   if (files.empty()) throw kernels::Error(kernels::Scope::rank, "no file matches " + name);

@@ -23,7 +23,7 @@ bool may_name_many(const std::filesystem::path& name);
 /// are none, or if they are of more than one kind: some may then be made of others.
 std::vector<std::filesystem::path> token_files_of(const std::filesystem::path& name);
 
-/// Whether `name` holds one of * ? [.
+/// Whether `name` holds one of * ? [ {.
 bool has_wildcards(const std::string& name);
 
 /// The files that match `name`, sorted. Just `name` if it has no wildcards or names a file. Throws

@@ -29,13 +29,14 @@ bool LoopCheckpoints::is_due(std::int64_t steps_done) const {
 void LoopCheckpoints::start(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
   last_s_ = steady_now_s();
   if (!manager_) return;
+  records_.sync();  // a checkpoint that outlives the host must not be of steps without their lines
   const double begin_s = steady_now_s();
   manager_->save_async(steps_done, io::to_toml(deck_), next_sample);
   const double snapshot_s = manager_->snapshot_begin_s(), now_s = steady_now_s();
   profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});
   profile_.on_phase({PhaseRecord::Where::host, "checkpoint snapshot", snapshot_s, now_s});
   record(true);
-  writing_since_s_ = now_s;
+  if (manager_->is_saving()) writing_since_s_ = now_s;
 }
 
 // In rounds: who has written its part waits for no other for longer than the control group allows.
@@ -67,6 +68,8 @@ bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t
   }
   record(false);
   if (deck_.checkpoint.interval < 0) return false;
+  if (saved_steps_ == steps_done) return true;
+  records_.sync();
   const resilience::SaveReport report = manager_->save(steps_done, io::to_toml(deck_), next_sample);
   record(report, false);
   if (!report.saved())
@@ -89,6 +92,7 @@ void LoopCheckpoints::record(const resilience::SaveReport& report, bool goes_on)
   io::JsonObject details;
   details.add("file", report.file.string());
   if (report.saved()) {
+    saved_steps_ = report.step;
     details.add("seconds", report.seconds).add("bytes", report.bytes);
     return records_.event(report.step, "checkpoint", details);
   }

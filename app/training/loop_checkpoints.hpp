@@ -58,6 +58,7 @@ class LoopCheckpoints {
   StepProfile& profile_;
   std::function<void(const resilience::SaveReport&)> told_;
   double last_write_s_ = 0;
+  std::int64_t saved_steps_ = -1;  // of the last checkpoint that was written
   double last_s_ = kernels::steady_now_s();
   std::optional<double> writing_since_s_;
 };

@@ -221,15 +221,20 @@ std::string StepProfile::trace_events(int rank, const GridCoordinates& c) const 
   return events.text();
 }
 
-void write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,
-                 const parallel::GridCoordinates& coordinates, comm::ControlGroup& control) {
+std::string write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,
+                        const parallel::GridCoordinates& coordinates, comm::ControlGroup& control) {
   const std::vector<std::string> ranks =
       control.all_gather(profile.trace_events(control.rank(), coordinates));
-  if (control.rank() != 0) return;
+  if (control.rank() != 0) return {};
   std::string text = format(R"({"displayTimeUnit":"ms","otherData":{"step":%lld},"traceEvents":[)",
                             static_cast<long long>(step));
   for (std::size_t r = 0; r < ranks.size(); ++r) text += (r ? ",\n" : "\n") + ranks[r];
-  io::write_file_atomically(file, text + "\n]}\n");
+  try {
+    io::write_file_atomically(file, text + "\n]}\n");
+  } catch (const kernels::Error& error) {
+    return error.what();
+  }
+  return {};
 }
 
 }  // namespace tenax::app

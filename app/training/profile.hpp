@@ -45,8 +45,9 @@ class StepProfile : public parallel::StepObserver {
   std::optional<TimedReading> reading_;
 };
 
-/// Collective: rank 0 writes `file` (complete or not at all) from all ranks' profiles of `step`.
-void write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,
-                 const parallel::GridCoordinates& coordinates, comm::ControlGroup& control);
+/// Collective: rank 0 writes `file` (complete or not at all) from all ranks' profiles of `step`. Returns why it could not,
+/// which is no reason to end a run; else nothing.
+std::string write_trace(const std::filesystem::path& file, std::int64_t step, const StepProfile& profile,
+                        const parallel::GridCoordinates& coordinates, comm::ControlGroup& control);
 
 }  // namespace tenax::app

@@ -50,7 +50,10 @@ resilience::FaultSeat RunMachine::fault_seat() const {
 }
 
 void RunMachine::find_hang_faults() {
-  if (!rank_.seat()) return;
+  if (!rank_.seat()) {
+    for (const std::string& warning : faults_without_launch(rank_.deck())) rank_.console().warn(warning);
+    return;
+  }
   auto faults = app::hang_faults(rank_.deck(), fault_seat());
   if (!faults.empty()) hang_faults_ = std::make_unique<resilience::HangFaults>(std::move(faults));
 }

@@ -47,6 +47,13 @@ void RunRecords::event(std::int64_t step, const std::string& name, const io::Jso
   });
 }
 
+void RunRecords::sync() {
+  on_first_rank([&] {
+    if (metrics_) metrics_->file().sync();
+    events_->file().sync();
+  });
+}
+
 void RunRecords::restore_directory(std::int64_t steps_done) {
   on_first_rank([&] {
     if (!lock_ || (lock_->in_place() && metrics_->file().in_place() && events_->file().in_place())) return;

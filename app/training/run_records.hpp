@@ -32,6 +32,8 @@ class RunRecords {
   void training(const io::TrainingMetrics& metrics);
   void validation(std::int64_t steps_done, double loss);
   void event(std::int64_t step, const std::string& name, const io::JsonObject& details);
+  /// What was recorded outlives a crash of the host from now on.
+  void sync();
   /// Who removes or moves the directory of a run that goes on gets a new one, with all that was
   /// recorded so far.
   void restore_directory(std::int64_t steps_done);

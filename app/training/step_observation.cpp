@@ -56,7 +56,7 @@ void StepObservation::write_trace(const std::filesystem::path& directory, std::i
   if (writing_since_s)
     profile.on_phase({PhaseRecord::Where::background, "checkpoint write, goes on", *writing_since_s,
                       kernels::steady_now_s()});
-  app::write_trace(directory / "trace.json", step, profile, profiled_, replica_.control());
+  trace_failure_ = app::write_trace(directory / "trace.json", step, profile, profiled_, replica_.control());
 }
 
 }  // namespace tenax::app

@@ -50,6 +50,8 @@ class StepObservation {
   /// `writing_since_s`: since when a checkpoint is being written.
   void write_trace(const std::filesystem::path& directory, std::int64_t step,
                    std::optional<double> writing_since_s);
+  /// Why rank 0 could not write the last one; empty where it could.
+  const std::string& trace_failure() const { return trace_failure_; }
 
  private:
   const io::Deck& deck_;
@@ -63,6 +65,7 @@ class StepObservation {
   parallel::StepObservers observers_;
   parallel::StepObservers usual_observers_;  // observers_, and the adaptation's
   bool is_observed_ = true;
+  std::string trace_failure_;
   DeviceReadings readings_;
 };
 

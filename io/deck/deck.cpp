@@ -18,6 +18,13 @@ void make_absolute(std::string& path, const fs::path& folder) {
   if (!path.empty()) path = (folder / path).lexically_normal().string();
 }
 
+/// Without a / at its end: other names are made from it.
+void make_absolute_folder(std::string& path, const fs::path& folder) {
+  make_absolute(path, folder);
+  const fs::path name = path;
+  if (!name.has_filename() && name.has_relative_path()) path = name.parent_path().string();
+}
+
 bool has_sizes(const ModelSection& model) {
   return model.num_layers > 0 || model.hidden_size > 0 || model.num_attention_heads > 0 ||
          model.seq_length > 0 || model.vocab_size > 0;
@@ -83,8 +90,8 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file) {
   if (limit.size() == 1 && limit.front() == 0) limit.clear();
 
   const fs::path working_folder = fs::current_path();
-  make_absolute(run.output_dir, working_folder);
-  make_absolute(deck.checkpoint.dir, working_folder);
+  make_absolute_folder(run.output_dir, working_folder);
+  make_absolute_folder(deck.checkpoint.dir, working_folder);
 
   const fs::path deck_folder = fs::absolute(deck_file).parent_path();
   for (auto* sources : {&deck.data.train, &deck.data.validation}) {

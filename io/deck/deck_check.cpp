@@ -120,7 +120,7 @@ void check_token_files(const std::vector<DataSource>& sources, const std::string
                             std::string(kTokenEndings) +
                             (is_index ? "; name the .bin beside this .idx"
                                       : ", or be a folder (with a / at its end if its name has a dot) or a "
-                                        "pattern with * ? [ ]"));
+                                        "pattern with * ? [ ] { }"));
   }
 }
 

@@ -131,7 +131,9 @@ fs::path checkpoint_directory_of_run(const fs::path& run) {
   std::string text;
   read_text_file(run / "deck.toml", text);
   try {
-    const fs::path stated = parse_resolved_deck(text).checkpoint.dir;
+    const Deck deck = parse_resolved_deck(text);
+    const fs::path stated = deck.checkpoint.dir, inside = stated.lexically_relative(deck.run.output_dir);
+    if (!inside.empty() && *inside.begin() != "..") return (run / inside).lexically_normal();
     std::error_code none;
     if (fs::is_directory(stated, none)) return stated;
   } catch (const kernels::Error&) {  // absent, or of another version

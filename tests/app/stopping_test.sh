@@ -15,6 +15,17 @@ ended late time_limit
 has_checkpoint late
 echo "ok time limit"
 
+# A trace is worth less than the run. With a slash after its directory's name, as a shell completes it.
+mkdir -p runs/traceless/trace.json
+must_train 2 $deck run.output_dir=runs/traceless/ $(layout 2 1 1)
+has_checkpoint traceless
+grep -q "trace is left out: .*trace.json" err.log || fail "nothing is said of the trace: $(cat err.log)"
+must_train 2 $deck run.output_dir=runs/traceless/ $(layout 2 1 1) run.resume=never
+[ -d runs/traceless.1 ] && [ -s runs/traceless/trace.json ] || fail "the old run was not moved aside"
+rm -r runs/traceless/checkpoints
+"$TENAX" inspect runs/traceless.1 | grep -q "step-" || fail "a run that was moved has lost its checkpoints"
+echo "ok a trace that cannot be written, and a run that is moved"
+
 # in_background NAME override…: two ranks that train for ever; returns once they have done 50 steps.
 in_background() {
   mpirun -q -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &

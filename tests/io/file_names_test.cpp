@@ -28,6 +28,17 @@ TEST(TokenNames, a_pattern_stands_for_the_token_files_that_match) {
   EXPECT_EQ(names_of(token_files_of(folder.path() / "absent.bin")), Names{"absent.bin"});
 }
 
+// Of decks in such a folder: its name is no pattern.
+TEST(TokenNames, folders_that_exist_stand_for_themselves) {
+  const TemporaryFolder folder;
+  for (const char* name : {"run[1]", "run1"}) std::filesystem::create_directory(folder.path() / name);
+  for (const char* name : {"run[1]/a.bin", "run1/b.bin", "run1/c.bin"}) folder.write(name, "x");
+  EXPECT_EQ(names_of(token_files_of(folder.path() / "run[1]" / "*.bin")), Names{"a.bin"});
+  EXPECT_NE(error_of([&] { token_files_of(folder.path() / "run[1]" / "b.bin"); }).first.find("no file"),
+            std::string::npos);
+  EXPECT_EQ(names_of(token_files_of(folder.path() / "run1" / "{b,c}.bin")), (Names{"b.bin", "c.bin"}));
+}
+
 TEST(TokenNames, without_a_file_or_with_two_kinds_of_files_there_is_an_error) {
   const TemporaryFolder folder;
   EXPECT_NE(error_of([&] { token_files_of(folder.path()); }).first.find("none of the files in"),

@@ -62,6 +62,13 @@ TEST(Deck, finds_files_from_the_deck_and_directories_from_the_working_directory)
   EXPECT_EQ(deck.checkpoint.dir, working_folder / "ckpt");
 }
 
+// As a shell completes it: other names are made of these.
+TEST(Deck, takes_directories_with_a_slash_at_their_end_as_without) {
+  const Deck deck = deck_of(kSmallDeck, {"run.output_dir=out/b/", "checkpoint.dir=out/b"});
+  EXPECT_EQ(deck.run.output_dir, deck.checkpoint.dir);
+  EXPECT_EQ(deck_of(kSmallDeck, {"run.output_dir=."}).run.output_dir, std::filesystem::current_path());
+}
+
 TEST(Deck, takes_overrides_by_the_type_of_their_key) {
   const Deck deck =
       deck_of(kSmallDeck, {"run.train_steps=7", "run.name=two words", "run.output_dir=\"out\"",

@@ -40,6 +40,22 @@ TEST(RunSummary, counts_what_each_replica_found_but_tells_the_runs_events_once) 
   EXPECT_TRUE(holds(text, listed("wait", "1 time"))) << text;
 }
 
+// A run directory that was moved or copied has its own, though the deck names those of the run that is there now.
+TEST(RunSummary, finds_the_checkpoints_of_a_run_that_was_moved) {
+  const TemporaryFolder folder;
+  const auto resolved = [&](const std::string& checkpoints) {
+    return to_toml(read_deck(folder.write("d.toml", kSmallDeck),
+                             {"run.output_dir=" + (folder.path() / "x").string(),
+                              "checkpoint.dir=" + (folder.path() / checkpoints).string()}));
+  };
+  for (const char* name : {"x/checkpoints", "x.1/checkpoints", "elsewhere"})
+    std::filesystem::create_directories(folder.path() / name);
+  folder.write("x.1/deck.toml", resolved("x/checkpoints"));
+  EXPECT_EQ(checkpoint_directory_of_run(folder.path() / "x.1"), folder.path() / "x.1/checkpoints");
+  folder.write("x.1/deck.toml", resolved("elsewhere"));
+  EXPECT_EQ(checkpoint_directory_of_run(folder.path() / "x.1"), folder.path() / "elsewhere");
+}
+
 TEST(RunSummary, says_nothing_of_what_did_not_happen) {
   const TemporaryFolder folder;
   folder.write("events.jsonl", "{\"time\": 1, \"event\": \"start\"}\n");
