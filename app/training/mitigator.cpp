@@ -109,10 +109,10 @@ void Mitigator::restart(std::int64_t step) {
 void Mitigator::take(const resilience::InquiryEvent& event,
                      const std::vector<resilience::RankReport>& reports) {
   if (!mitigation_) return;
-  is_outdated_ = evaluation_.valid();
   const auto* const found = std::get_if<resilience::FailSlow>(&event);
+  if (found && found->components.empty()) return;
+  is_outdated_ = evaluation_.valid();
   if (!found) return mitigation_->take(std::get<resilience::Healed>(event));
-  if (found->components.empty()) return;
   mitigation_->take(parts_.judges_times ? *found : without_own_devices(*found), reports,
                     parts_.replica.grid());
   reports_ = reports;
@@ -189,8 +189,8 @@ void Mitigator::act(std::int64_t step) {
   change_ = resilience::ExpectedLevel::unknown;
   if (!mitigation_) return;
   decided_.reset();
-  is_outdated_ = evaluation_.valid();
   if (outcome.refusal.empty()) {
+    is_outdated_ = evaluation_.valid();
     mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
                          parts_.replica.grid().generation());
     if (mitigation_->is_restored()) change_ = resilience::ExpectedLevel::healthy;

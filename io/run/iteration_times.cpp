@@ -49,6 +49,8 @@ void take_event(const json& event, IterationTimes& times) {
   } else if (name == "checkpoint" || name == "checkpoint_failed") {
     const auto seconds = event.find("seconds");
     mask_saving(times, step, seconds != event.end() && seconds->is_number() ? seconds->get<double>() : 0);
+  } else if (name == "mitigate" || name == "revert") {
+    begin_own_level(times, step - 1);  // of the first step under it
   } else if (std::find(kOwnActions.begin(), kOwnActions.end(), name) != kOwnActions.end()) {
     begin_own_level(times, step);
   }

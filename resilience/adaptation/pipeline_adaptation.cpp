@@ -55,12 +55,15 @@ PipelineAdaptation::PipelineAdaptation(parallel::Replica& replica, const paralle
 PipelineAdaptation::~PipelineAdaptation() = default;
 
 // A plan for the old number is waited for, and dropped.
+// The runner knows for each number the order that ran last.
 void PipelineAdaptation::set_microbatches(int microbatches) {
-  replica_.pipeline().set_microbatches(microbatches);
+  auto home = homes_.find(microbatches);
+  if (home == homes_.end())
+    home = homes_.emplace(microbatches, parallel::plan_schedule(replica_.layout(), microbatches)).first;
+  replica_.pipeline().set_schedule(home->second);
   monitor_->set_microbatches(microbatches);
   planning_ = {};
-  if (controller_)
-    controller_->set_microbatches(microbatches, parallel::plan_schedule(replica_.layout(), microbatches));
+  if (controller_) controller_->set_microbatches(microbatches, home->second);
 }
 
 std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -82,6 +83,7 @@ class PipelineAdaptation {
   std::unique_ptr<comm::Endpoint> control_;
   std::unique_ptr<comm::ControlGroup> group_;  // this pipeline's ranks, all lanes; its first rank leads
   std::unique_ptr<PipelineMonitor> monitor_;
+  std::map<int, parallel::PipelineSchedule> homes_;   // for healthy links, by the number of microbatches
   std::unique_ptr<AdaptationController> controller_;  // on the leader
   std::future<parallel::Plan> planning_;
   Delays delays_;

@@ -88,7 +88,8 @@ double LinkComparison::preempted_s(const LinkTime& time) const {
 }
 
 bool LinkComparison::can_judge(int rank, int other) const {
-  return judgement_of_link_.size() > 1 && judgement_of_link_.contains(std::minmax(rank, other));
+  const auto link = judgement_of_link_.find(std::minmax(rank, other));
+  return link != judgement_of_link_.end() && judgement_of_link_.size() > 1 && !link->second.is_doubtful();
 }
 
 double LinkComparison::ratio(int rank, int other) const {

@@ -23,7 +23,7 @@ class LinkComparison {
   /// `tests`: of all ranks.
   LinkComparison(parallel::GroupKind kind, const std::vector<RankTests>& tests, double suspect);
 
-  /// False where it was not tested, or no other one was.
+  /// False where it was not tested, or no other one was, or it may be slow: one measurement neither convicts nor acquits.
   bool can_judge(int rank, int other) const;
   /// What its largest messages take in the slower direction, to what they take on its like. Of one
   /// that can be judged.
@@ -48,6 +48,7 @@ class LinkComparison {
     bool is_slow() const {
       return tiny.is_surely_slow() || large.is_surely_slow() || (tiny.is_slow() && large.is_slow());
     }
+    bool is_doubtful() const { return !is_slow() && !large.sizes.empty() && large.is_slow(); }
   };
   void add(const LinkTime& time);
   void judge(const std::vector<LinkTime>& times, double suspect);

@@ -35,6 +35,10 @@ class LinkTests {
   /// such alone. Returns what this rank sent; nothing where no group of the kind has links. Throws
   /// comm::AgreedError.
   std::vector<LinkTime> run(const ValidationRequest& request, double seconds);
+  /// Tests with messages of these sizes instead, whatever they take: those that other links had.
+  std::vector<LinkTime> run_as(std::span<const std::size_t> sizes);
+  /// Of the messages so far, but for tiny ones; equal on all ranks.
+  const std::vector<std::size_t>& sizes() const { return sizes_; }
 
  private:
   /// Tests every link once, with messages of one size; returns what that took the slowest rank.
@@ -54,6 +58,7 @@ class LinkTests {
   std::vector<ProbeRound> rounds_;
   std::optional<LinkProbe> probe_;  // absent: no links
   int passes_ = 0;
+  std::vector<std::size_t> sizes_;
   std::vector<LinkTime> times_;
 };
 

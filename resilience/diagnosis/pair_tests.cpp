@@ -27,8 +27,9 @@ class PairRound {
     }
   }
 
-  /// Nothing where one of the links fails.
-  std::vector<LinkTime> run(double seconds) {
+  /// Nothing where one of the links fails. The first round within `seconds` finds out `sizes`, which the next ones have too:
+  /// only messages of one size can be compared.
+  std::vector<LinkTime> run(double seconds, std::vector<std::size_t>& sizes) {
     if (!join()) return {};
     TestedGroup group{.kind = kind_, .ranks = {}, .communicator = link_.group.get()};
     if (mine_) group.ranks = {mine_->rank, mine_->other};
@@ -36,11 +37,12 @@ class PairRound {
                     parts_.preempted_s, parts_.deadline_s);
     std::vector<LinkTime> times;
     try {
-      times = tests.run(request_.tests, seconds);
+      times = sizes.empty() ? tests.run(request_.tests, seconds) : tests.run_as(sizes);
     } catch (const comm::AgreedError& error) {
       if (error.scope() != Scope::link) throw;
       return {};
     }
+    if (sizes.empty()) sizes = tests.sizes();
     for (LinkTime& time : times) time.pass += round_ * kPassesOfRound;
     return times;
   }
@@ -90,8 +92,9 @@ std::vector<PairResult> test_pairs(const PairTestRequest& asked, const PairTestP
   int rounds = 0;
   for (const PairTest& test : request.pairs) rounds = std::max(rounds, test.round + 1);
   RankTests mine;
+  std::vector<std::size_t> sizes;
   for (int round = 0; round < rounds; ++round) {
-    const auto times = PairRound(request, round, parts).run(request.tests.seconds / rounds);
+    const auto times = PairRound(request, round, parts).run(request.tests.seconds / rounds, sizes);
     mine.links.insert(mine.links.end(), times.begin(), times.end());
   }
   std::vector<RankTests> tests;

@@ -86,6 +86,8 @@ class Proposals {
     const auto free = ring_order_without(edges, order);
     if (!free) return;
     order = *free;
+    if (std::is_sorted(order.begin(), order.end()))
+      placement.ring_order.erase(group);  // as at the start of the run
     add_placed(Strategy::ring, links, std::move(placement));
   }
 

@@ -97,6 +97,15 @@ TEST(IterationTimes, of_a_run_are_masked_by_its_events) {
   EXPECT_EQ(times[30].begins, LevelBegin::start);
 }
 
+// Their step is the first under them.
+TEST(IterationTimes, of_a_run_begin_levels_with_its_mitigations) {
+  const TemporaryFolder folder;
+  folder.write("metrics.jsonl", metrics_of(40));
+  folder.write("events.jsonl", "{\"event\":\"mitigate\",\"step\":10}\n{\"event\":\"revert\",\"step\":20}\n");
+  const IterationTimes times = read_iteration_times(folder.path());
+  for (const std::size_t first : {10U, 20U}) EXPECT_EQ(times[first].begins, LevelBegin::own_action);
+}
+
 TEST(IterationTimes, say_which_file_cannot_be_read) {
   const TemporaryFolder folder;
   EXPECT_THROW(read_iteration_times(folder.path() / "absent.csv"), kernels::Error);

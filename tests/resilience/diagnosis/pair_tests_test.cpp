@@ -27,8 +27,14 @@ PairTestRequest pair_request() {
   return request;
 }
 
+struct Trouble {
+  bool is_first_broken = false;
+  double first_gbps = kLink_gbps;  ///< of the link between ranks 0 and 2
+};
+
 /// Rank 0's answer. Rank 5 is in no pair.
-std::vector<PairResult> tested(comm::OnSend on_send, bool is_first_broken = false) {
+std::vector<PairResult> tested(comm::OnSend on_send, Trouble trouble = {},
+                               const PairTestRequest& request = pair_request()) {
   comm::LocalNetwork network(kPairRanks, std::move(on_send));
   std::vector<PairResult> results;
   comm::run_ranks(kPairRanks, kPatience_s, [&](comm::World& world) {
@@ -37,13 +43,13 @@ std::vector<PairResult> tested(comm::OnSend on_send, bool is_first_broken = fals
     const auto control = world.control_group();
     const auto join = [&](const PairTest* test) -> parallel::PairLink {
       if (!test) return {};
-      if (is_first_broken && test->round == 0 && test->rank == 0)
+      if (trouble.is_first_broken && test->round == 0 && test->rank == 0)
         throw kernels::Error(kernels::Scope::link, "no connection");
       const std::string name = "probe." + std::to_string(test->round) + "." + std::to_string(test->rank);
       return {.group = make_ring(network, name, {test->rank, test->other}, rank == test->rank ? 0 : 1,
-                                 *device, kLink_gbps)};
+                                 *device, test->rank == 0 ? trouble.first_gbps : kLink_gbps)};
     };
-    const auto mine = test_pairs(rank == 0 ? pair_request() : PairTestRequest{},
+    const auto mine = test_pairs(rank == 0 ? request : PairTestRequest{},
                                  {.control = *control, .device = *device, .join = join, .deadline_s = 2});
     if (rank == 0) results = mine;
   });
@@ -68,8 +74,24 @@ TEST(PairTests, tell_that_a_link_has_healed) {
 }
 
 TEST(PairTests, go_on_without_links_that_cannot_be_made) {
-  const auto results = tested(slow_between(-1, -1), true);
+  const auto results = tested(slow_between(-1, -1), {.is_first_broken = true});
   EXPECT_TRUE(results.empty()) << "one link alone has none to be compared with";
+}
+
+// Each alone in its round, for which the same time suffices to send less over the slow one.
+TEST(PairTests, tell_a_link_of_little_bandwidth_though_no_other_is_tested_beside_it) {
+  PairTestRequest request = pair_request();
+  for (std::size_t i = 0; i < request.pairs.size(); ++i) request.pairs[i].round = static_cast<int>(i);
+  request.tests.probe_mb = {1};
+  request.tests.seconds = 3;
+  request.tests.data_bytes_per_s = kLink_gbps / 8 * 1e9 / 6;
+  for (const int slow_round : {0, 1}) {
+    std::swap(request.pairs[0].round, request.pairs[1].round);
+    const auto results = tested(slow_between(-1, -1), {.first_gbps = kLink_gbps / 6}, request);
+    ASSERT_EQ(results.size(), 3U);
+    EXPECT_TRUE(results[0].is_slow) << slow_round;
+    EXPECT_GT(results[0].factor, 3);
+  }
 }
 
 // Over MPI's links, or what stands for them here.
