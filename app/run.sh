@@ -51,20 +51,20 @@ starts_elsewhere() {
 # Ranks that are still starting miss a signal, so it is sent again; more than one does no harm.
 request_stop() {
   requested=1
-  kill -USR1 $job
+  kill -${1:-USR1} $job
   { for pause in 1 2 4 8; do sleep $pause; kill -USR1 $job || break; done; } >/dev/null 2>&1 &
   reminder=$!
 }
 
 # Runs "$@" and sets `status`. The job has a session of its own, so that Ctrl-C reaches this script alone, which
-# turns it into a SIGUSR1. If this script is killed, the job ends too.
+# turns it into `interrupt`, and a second one into `quit`: signals. If this script is killed, the job ends too.
 run_job() {
   local guard=() again
   setpriv --pdeathsig TERM true 2>/dev/null && guard=(setpriv --pdeathsig TERM)
   setsid "${guard[@]}" "$@" </dev/null &
   job=$! requested=0 reminder=
   trap request_stop TERM USR1 HUP
-  trap '[ $requested = 0 ] && request_stop || kill -TERM $job' INT
+  trap '[ $requested = 0 ] && request_stop $interrupt || kill -$quit $job' INT
   while :; do  # a trapped signal ends `wait` early
     wait $job; status=$?
     kill -0 $job 2>/dev/null || break
@@ -99,7 +99,9 @@ export_mpi_environment
 # The plan checks deck and overrides first, so their errors come once and before any MPI.
 plan=$("$tenax_build/tenax" plan "$@" --ranks) || exit $?
 { read -r ranks; read -r run_directory; read -r replicas; read -r threads; } <<<"$plan"
+interrupt=USR1 quit=TERM
 if [ "$replicas" -gt 1 ]; then
+  interrupt=INT quit=INT  # tenax launch ends at once at its second SIGINT
   run_job "$tenax_build/tenax" launch "$@"
 else
   choose_launcher "$ranks" || say "without the hosts in exclude_hosts.txt too few are left: all are used"

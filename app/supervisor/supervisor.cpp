@@ -2,9 +2,12 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "app/effective_text.hpp"
+#include "app/launch/unrecorded_commits.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
@@ -64,13 +67,32 @@ void Supervisor::begin_run() {
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
   open_records(state_->steps(), resilience::EffectiveTime(effective_options(deck, started_unix_s_)));
   store_.open(deck.run.output_dir);
+  auto stored = store_.records().load();
+  add_what_replicas_left(stored);
+  for (const resilience::CommitRecord& commit :
+       unrecorded_commits(stored, io::recorded_metrics(deck.run.output_dir).steps).commits)
+    if (commit.step < state_->steps()) records_->hand_in(commit);
   create_service({.run_id = random_id(),
                   .secret = comm::JobSecret::draw().text(),
                   .deck = fs::path(deck.run.output_dir) / "deck.toml",
                   .build = build_.text(),
                   .resume = deck.run.resume},
-                 io::to_toml(deck), store_.records().load());
+                 io::to_toml(deck), stored);
   replicas_->ignore_earlier();
+}
+
+// Of a run whose last supervisor was killed.
+void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored) {
+  const fs::path run = rank_.deck().run.output_dir;
+  const std::vector<resilience::Record> left = read_unrecorded(run, stored);
+  const auto deadline = kernels::Deadline::after_s(rank_.deck().comm.deadline_s);
+  while (!left.empty() && !store_.records().append(left)) {
+    if (deadline.expired()) throw Error(Scope::job, "the store of the run's records does not answer");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  store_.records().sync();
+  remove_unrecorded(run);
+  stored.insert(stored.end(), left.begin(), left.end());
 }
 
 // The ledger is ahead of what is made from it.
@@ -150,6 +172,7 @@ std::string Supervisor::end_reason() const {
 void Supervisor::take_news() {
   for (const SupervisorRecords::News& news : records_->write())
     std::visit([&](const auto& kind) { take(kind); }, news);
+  if (const auto complaint = records_->divergence()) throw Error(Scope::job, *complaint);
   for (const resilience::ReplicaJoined& joined : records_->take_joins())
     server_->on_join_recorded(joined.id, joined.joined.epoch);
 }

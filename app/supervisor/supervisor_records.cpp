@@ -1,6 +1,7 @@
 #include "app/supervisor/supervisor_records.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -155,6 +156,8 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
                               .tokens_per_second = seconds > 0 ? static_cast<double>(tokens) / seconds : 0};
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
   metrics.is_masked = commit.is_masked;
+  divergence_.add(commit.step, deck_.device.kind == io::DeviceKind::emulated ||
+                                   (std::isfinite(commit.loss) && std::isfinite(commit.grad_norm)));
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
   if (const auto change = watch_->add(metrics, {})) has_onset_ = change->is_onset();
   replicas_->take(commit);
@@ -187,6 +190,7 @@ void SupervisorRecords::take(const resilience::ReplicaLost& lost) {
 
 void SupervisorRecords::take(const resilience::VoidRecord& gone) {
   open_files(std::min(steps_done_, gone.void_from));
+  divergence_ = {};
   validated_.erase(validated_.upper_bound(steps_done_), validated_.end());
   last_commit_s_ = 0;
 }

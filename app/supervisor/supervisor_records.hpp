@@ -14,6 +14,7 @@
 #include "app/supervisor/corrupt_events.hpp"
 #include "app/supervisor/replica_watch.hpp"
 #include "app/supervisor/supervisor_events.hpp"
+#include "app/training/divergence.hpp"
 #include "app/training/iteration_watch.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_files.hpp"
@@ -66,6 +67,8 @@ class SupervisorRecords {
   /// The ranks that make them slow, the slowest first.
   void stragglers(const std::vector<resilience::RankTimes>& ranks);
   std::int64_t steps_done() const { return steps_done_; }
+  /// Why the run ends, where too many steps in a row were not finite.
+  std::optional<std::string> divergence() const { return divergence_.complaint(); }
 
  private:
   void take(const resilience::CommitRecord& commit);
@@ -97,6 +100,7 @@ class SupervisorRecords {
   std::optional<IterationWatch> watch_;   // since the first step, or since steps were void
   std::optional<ReplicaWatch> replicas_;  // likewise
   std::int64_t steps_done_ = 0;
+  Divergence divergence_;
   bool has_onset_ = false;
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void

@@ -8,12 +8,6 @@
 
 namespace tenax::app {
 
-namespace {
-
-constexpr int kMaxSkippedInARow = 10;
-
-}  // namespace
-
 LoopRecords::LoopRecords(Options options, std::int64_t first_step)
     : options_(std::move(options)),
       run_(options_.peers ? RunRecords(options_.replica.control(), options_.deck, options_.records_directory,
@@ -24,7 +18,7 @@ LoopRecords::LoopRecords(Options options, std::int64_t first_step)
                   options_.machine_flop_per_second) {}
 
 void LoopRecords::training(const io::TrainingMetrics& metrics, bool finite) {
-  skipped_in_a_row_ = finite ? 0 : skipped_in_a_row_ + 1;
+  divergence_.add(metrics.step, finite);
   run_.training(metrics);
   iterations_s_ += *metrics.iteration_seconds;
   if (!finite)
@@ -33,13 +27,10 @@ void LoopRecords::training(const io::TrainingMetrics& metrics, bool finite) {
   step_lines_.report(metrics);
 }
 
-void LoopRecords::refuse_divergence(std::int64_t step) const {
-  if (skipped_in_a_row_ < kMaxSkippedInARow) return;
-  throw comm::AgreedError(kernels::Scope::job,
-                          format("%d steps in a row had a non-finite loss or gradient (the last was step "
-                                 "%lld): the run has diverged; lower optimizer.lr or resume from an "
-                                 "earlier checkpoint",
-                                 kMaxSkippedInARow, static_cast<long long>(step)));
+void LoopRecords::refuse_divergence() const {
+  if (options_.peers) return;
+  if (const auto complaint = divergence_.complaint())
+    throw comm::AgreedError(kernels::Scope::job, *complaint);
 }
 
 void LoopRecords::observed(std::int64_t step, const std::string& name, const io::JsonObject& details) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/console.hpp"
+#include "app/training/divergence.hpp"
 #include "app/training/loop_validation.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_lines.hpp"
@@ -36,8 +37,8 @@ class LoopRecords {
 
   /// A step. `finite`: its loss and gradient are.
   void training(const io::TrainingMetrics& metrics, bool finite);
-  /// Throws comm::AgreedError(job) where too many steps in a row were not finite. `step`: the last one.
-  void refuse_divergence(std::int64_t step) const;
+  /// Throws comm::AgreedError(job) where too many steps in a row were not finite. With peers the supervisor ends the run.
+  void refuse_divergence() const;
   /// Of a replica: for the run's events, too.
   void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);
   void validation(std::int64_t steps_done, const LoopValidation::Result& result);
@@ -49,7 +50,7 @@ class LoopRecords {
   Options options_;
   RunRecords run_;
   StepLines step_lines_;
-  int skipped_in_a_row_ = 0;
+  Divergence divergence_;
   double iterations_s_ = 0;
 };
 

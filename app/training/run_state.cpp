@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/launch/unrecorded_commits.hpp"
 #include "app/options.hpp"
 #include "app/progress.hpp"
 #include "app/training/initial_weights.hpp"
@@ -115,12 +116,15 @@ RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& dat
 }
 
 // A run that was started again has written other join files, or removed them: it is not this replica's any more.
-void RunState::place_checkpoint(std::int64_t steps) const {
+void RunState::place_checkpoint(std::int64_t steps,
+                                const std::vector<resilience::CommitRecord>& unrecorded) const {
   rank_.on_first([&] {
     const JoinFile& seat = *rank_.seat();
     const JoinFile now = JoinFile::read(rank_.join_file());
     if (now.run_id != seat.run_id || now.incarnation != seat.incarnation) return;
     const io::CheckpointSection& section = rank_.deck().checkpoint;
+    write_unrecorded(rank_.records_directory(),
+                     unrecorded);  // first: a checkpoint must not be of steps that nobody knows
     resilience::place_checkpoint(section.dir, steps, checkpoint_writer(seat.replica, seat.incarnation),
                                  section.keep);
   });

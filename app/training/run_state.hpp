@@ -53,8 +53,8 @@ class RunState {
   /// none. Stores it.
   RestoredState restore(parallel::GptReplica& replica, TrainingData& data);
   /// In a replica without a supervisor: gives its checkpoint of `steps` steps its place, if its seat
-  /// in the run is still its own. Throws where the seat is gone.
-  void place_checkpoint(std::int64_t steps) const;
+  /// in the run is still its own, and keeps `unrecorded` for the next supervisor. Throws where the seat is gone.
+  void place_checkpoint(std::int64_t steps, const std::vector<resilience::CommitRecord>& unrecorded) const;
   /// CheckpointOptions::fetch of its state, for as long as `replica` lives.
   std::function<void()> fetch_of(parallel::GptReplica& replica) const;
   /// `replica` must outlive the manager. `data`, `build`: for what checkpoints say of their origin.

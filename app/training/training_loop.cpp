@@ -109,6 +109,8 @@ std::string TrainingLoop::run() {
   if (!peers_.exist() && checkpoints_.finish(step_)) write_trace();  // with the checkpoint
   if (end_reason_ == kRestart) exclude_hosts();
   records_.run().agree();
+  if (const std::string& failure = observation_.trace_failure(); !failure.empty())
+    parts_.console.warn("the last step's trace is left out: " + failure);
   return end_reason_;
 }
 
@@ -191,7 +193,8 @@ void TrainingLoop::follow(const resilience::MemberPlan& plan) {
   if (plan.action == Action::save && !has_steps_left()) validate();
   const bool saves = plan.action == Action::save || plan.action == Action::give_up;
   const bool has_saved = saves && checkpoints_.finish(step_, next_sample_);
-  if (has_saved && plan.action == Action::give_up) parts_.place_checkpoint(step_);
+  if (has_saved && plan.action == Action::give_up)
+    parts_.place_checkpoint(step_, peers_.session().unrecorded());
   if (plan.action == Action::save) {
     if (!has_saved) peers_.session().on_saved({.done = plan.step});
     return;
@@ -279,6 +282,8 @@ void TrainingLoop::update(const StepVote& vote, const kernels::UpdateRule& rule)
     if (peers_.exist()) peers_.session().before_update();
     parts_.replica.update(rule, vote.squares);
     parts_.replica.gather();
+  } else if (vote.updates && peers_.exist()) {
+    peers_.session().keep_state();
   }
   if (parts_.points) parts_.points->reach(resilience::StepPoint::commit, step_);
 }
@@ -324,7 +329,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   ++step_;
   next_sample_ = peers_.next_sample();
   checkpoints_.record(has_steps_left() && end_reason_ == "completed");
-  records_.refuse_divergence(step_ - 1);
+  records_.refuse_divergence();
 }
 
 void TrainingLoop::checkpoint(const StepVote& vote) {

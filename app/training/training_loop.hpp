@@ -46,8 +46,9 @@ struct TrainingParts {
   resilience::ReplicaSession* peers = nullptr;  ///< the other replicas; null where there are none
   PeerState* peer_state = nullptr;              ///< with peers: null where there is no data
   std::function<RestoredState()> restore = {};  ///< collective, with peers: loads the newest checkpoint
-  /// With peers: a checkpoint that no supervisor is there to accept gets its place.
-  std::function<void(std::int64_t steps)> place_checkpoint = {};
+  /// With peers: a checkpoint that no supervisor is there to accept gets its place, and rank 0's `unrecorded` commits theirs.
+  std::function<void(std::int64_t steps, const std::vector<resilience::CommitRecord>& unrecorded)>
+      place_checkpoint = {};
   resilience::DeviceProbe* probe = nullptr;  ///< null where fail-slow is not looked for
   GridSwap* swap = nullptr;                  ///< null where ranks keep their places
   BatchLoader* training = nullptr;           ///< null where there is no data

@@ -104,14 +104,15 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   const auto checkpoints = state.create_checkpoints(replica, data, build_);
   const resilience::StateSlices slices(state_ranges(replica.mirror()));
   resilience::StateAccess access{.slices = &slices};
+  const double deadline_s = rank_.deck().comm.deadline_s;
+  access.publish = [&] { replica.state().publish_weights(kernels::Deadline::after_s(deadline_s)); };
   if (replica.mirror().is_copy()) {
-    const double deadline_s = rank_.deck().comm.deadline_s;
-    access.bring = [&, deadline_s] {
+    access.bring = [&] {
       if (checkpoints->is_saving()) return false;
       replica.mirror().fetch(kernels::Deadline::after_s(deadline_s));
       return true;
     };
-    access.put = [&, deadline_s] { replica.mirror().store(kernels::Deadline::after_s(deadline_s)); };
+    access.put = [&] { replica.mirror().store(kernels::Deadline::after_s(deadline_s)); };
   }
   std::optional<PeerState> peer_state;
   rank_.control().agree([&] { peer_state.emplace(rank_, replica); });
@@ -121,7 +122,9 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
   parts.restore = [&] { return state.restore(replica, data); };
-  parts.place_checkpoint = [&](std::int64_t steps) { state.place_checkpoint(steps); };
+  parts.place_checkpoint = [&](std::int64_t steps, const auto& commits) {
+    state.place_checkpoint(steps, commits);
+  };
   return run_replica(parts, machine, context, state,
                      {.access = access, .gradients = replica.state().shared_memory()});
 }
@@ -145,7 +148,8 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
        .exchange = exchange,
        .join_wait_s = kSecondsPerMs * static_cast<double>(section.join_wait_ms),
        .deadline_s = rank_.deck().comm.deadline_s,
-       .state_bytes_per_s = state_bytes_per_s(rank_.deck())});
+       .state_bytes_per_s = state_bytes_per_s(rank_.deck()),
+       .must_stop = [this] { return signals_.requested(); }});
   parts.peers = &session;
   parts.records_directory = rank_.records_directory();
   return run_loop(parts, context, 0);

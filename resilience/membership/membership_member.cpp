@@ -60,8 +60,9 @@ void MembershipMember::on_time(double now) {
   if (!waits()) return waits_since_s_.reset();
   if (!waits_since_s_) waits_since_s_ = now;
   if (now - std::max(*waits_since_s_, heard_s_) <= options_.service_wait_s) return;
+  const bool has_more_than_checkpoints = epoch_ && progress_.is_whole();
   end_ = MemberPlan{
-      .action = Action::give_up,
+      .action = has_more_than_checkpoints ? Action::give_up : Action::exit,
       .status = 1,
       .reason = "the membership service was away for " + std::to_string(options_.service_wait_s) + " s"};
 }

@@ -11,7 +11,8 @@ MembershipState::MembershipState(MembershipOptions options, const std::vector<Re
       vote_(options_.digest_steps) {
   for (const Record& record : records) steps_.add(record);
   if (steps_.epoch())
-    for (const EpochRecord::Member& member : steps_.epoch()->members) members_.push_back(member.id);
+    for (const EpochRecord::Member& member : steps_.epoch()->members)
+      if (member.id.replica < options_.replicas) members_.push_back(member.id);  // the run may have fewer now
   std::set<int> members;
   for (const ReplicaId& id : members_) members.insert(id.replica);
   vote_.begin(std::move(members));

@@ -201,6 +201,12 @@ void ReplicaLeader::on_joined(const Joined& joined) {
   with_member([&](MembershipMember& member) { member.on_joined(joined); });
 }
 
+std::vector<CommitRecord> ReplicaLeader::unrecorded() const {
+  const std::lock_guard lock(mutex_);
+  const auto& commits = member_.unacked().all();
+  return {commits.begin(), commits.end()};
+}
+
 void ReplicaLeader::ask_stop() {
   with_member([](MembershipMember& member) { member.ask_stop(); });
 }

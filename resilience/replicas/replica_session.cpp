@@ -91,6 +91,7 @@ bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
 
 // A holder's state stands still until before_update(); who is behind asks all holders for it.
 void ReplicaSession::begin_state(const MemberPlan& plan) {
+  if (!plan.is_behind) keep_state();  // it has fetched the state in a step that did not become complete
   end_fetch();
   if (plan.is_behind && !behind_since_s_) {
     behind_since_s_ = kernels::steady_now_s();
@@ -104,6 +105,7 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
   std::vector<comm::Peer> holders;
   for (const int replica : plan.holders)
     if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(state_peer_of(*holder));
+  is_put_ = false;
   fetch_ = std::make_unique<StateFetch>(*state_.slices, state_transport_, holders, points_,
                                         StateFetch::Options{.done = plan.step,
                                                             .purpose = state_purpose(),
@@ -124,6 +126,7 @@ StepWork ReplicaSession::begin() {
       text = order.text(is_new);
     }
     order = StepOrder::parse(control_.broadcast(text, 0));
+    if (order.plan.action == Action::wait) ask_stop_if_any();
   } while (order.plan.action == Action::wait);
   plan_ = order.plan;
   if (plan_.action == Action::train) {
@@ -137,9 +140,27 @@ StepWork ReplicaSession::begin() {
   return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
 }
 
+// Collective. Between steps no vote tells of signals.
+void ReplicaSession::ask_stop_if_any() {
+  double signals = options_.must_stop() ? 1 : 0;
+  control_.all_reduce_sum(std::span(&signals, 1));
+  if (signals > 0 && !std::exchange(has_asked_stop_, true)) ask_stop();
+}
+
+void ReplicaSession::put_fetched() {
+  if (state_.put) state_.put();
+  is_put_ = true;
+}
+
+void ReplicaSession::keep_state() {
+  if (!fetch_ || is_put_) return;
+  put_fetched();
+  state_.publish();
+}
+
 void ReplicaSession::before_update() {
   if (server_) server_->close();
-  if (fetch_ && state_.put) state_.put();
+  if (fetch_) put_fetched();
   points_.reach(StepPoint::update, plan_.step);
   has_updated_ = true;
 }
@@ -208,6 +229,7 @@ void ReplicaSession::finish_join() {
 }
 
 void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
+  end_fetch();
   if (leader_) leader_->on_restored(done, next_sample);
 }
 
@@ -225,6 +247,10 @@ void ReplicaSession::on_observed(const Observed& observed) {
 
 void ReplicaSession::ask_stop() {
   if (leader_) leader_->ask_stop();
+}
+
+std::vector<CommitRecord> ReplicaSession::unrecorded() const {
+  return leader_ ? leader_->unrecorded() : std::vector<CommitRecord>{};
 }
 
 }  // namespace tenax::resilience

@@ -51,6 +51,9 @@ class ReplicaSession {
     double join_wait_s = 1;
     double deadline_s = 60;
     double state_bytes_per_s = 0;  ///< that a rank fetches at most; 0: no limit
+    std::function<bool()> must_stop = [] {
+      return false;
+    };  ///< a signal asks this rank for the end of the run
   };
   /// `transport`: of the sums. `state_transport`: of the state; may be the same one. `leader`: on rank 0, null elsewhere.
   /// All outlive the session.
@@ -82,6 +85,8 @@ class ReplicaSession {
   StepTotals settle(const OwnSquares& again);
   /// Nobody reads the state any more, and it is all in its place.
   void before_update();
+  /// Collective: the step ends without an update. What the replica has fetched is its state from now on.
+  void keep_state();
   /// This replica writes a checkpoint of the state after the step.
   void on_checkpoint() { points_.reach(StepPoint::checkpoint, plan_.step); }
 
@@ -91,10 +96,14 @@ class ReplicaSession {
   void on_validated(const Validated& validated);
   void on_observed(const Observed& observed);
   void ask_stop();
+  /// On rank 0: steps that this replica has completed, and that the service may not have recorded.
+  std::vector<CommitRecord> unrecorded() const;
 
  private:
+  void ask_stop_if_any();
   void take_epoch(const Epoch& epoch);
   void begin_state(const MemberPlan& plan);
+  void put_fetched();
   bool is_somebody_behind(const MemberPlan& plan) const;
   StepTotals tell_ranks(bool is_final);
   void end_fetch();
@@ -119,11 +128,13 @@ class ReplicaSession {
   Options options_;
   Epoch epoch_;
   MemberPlan plan_;
+  bool has_asked_stop_ = false;
   bool has_updated_ = false;  // in the last step
   GradientExchange exchange_;
   std::optional<ReplicaVote> vote_;  // the leader's
   std::optional<StateServer> server_;
   std::unique_ptr<StateFetch> fetch_;  // while this replica is behind
+  bool is_put_ = false;                // what was fetched is the state
   std::optional<double> behind_since_s_;
   double held_s_ = 0;         // members waited for the state so long
   double fetched_bytes_ = 0;  // by this rank, in fetches that have ended

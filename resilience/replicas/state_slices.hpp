@@ -63,11 +63,13 @@ class StateSlices {
 /// A rank's state as other replicas fetch it. Without slices there is none (the emulated device).
 /// Where the slices are a copy of what lies on a device, `bring` makes the copy the state's (false:
 /// the copy is in use for something else), and `put` makes the state the copy's; else both are
-/// empty. All that it refers to outlives whoever has it.
+/// empty. `publish`, collective over the replica's ranks, gives passes the weights of the state, as an
+/// update does. All that it refers to outlives whoever has it.
 struct StateAccess {
   const StateSlices* slices = nullptr;
   std::function<bool()> bring = {};
   std::function<void()> put = {};
+  std::function<void()> publish = {};
 };
 
 }  // namespace tenax::resilience

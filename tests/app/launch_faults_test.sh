@@ -29,7 +29,9 @@ refused host 1 "Could not resolve hostname nowhere" 'replicas.hosts=["nowhere:2"
 refused slots 1 slots 'replicas.hosts=["here"]'
 deck=broken.toml refused deck 2 broken.toml:1
 deck=absent.toml refused no_deck 2 absent.toml
-echo "ok data, weights, directory, host and deck"
+refused diverged 1 "the run has diverged" optimizer.lr=1e30 run.train_steps=1000
+[ "$(events diverged replica_start)" = 2 ] || fail "a run that has diverged is started again"
+echo "ok data, weights, directory, host, deck and a rate that diverges"
 
 # One of two hosts: the other replica trains.
 launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=2 ||
@@ -104,5 +106,50 @@ if [ -n "$commit" ]; then
   echo "ok a replica and a supervisor of another build"
 fi
 stop_run
-trap - EXIT
 audited sound
+
+# Of two replicas one is left, by the deck: nobody has lost the other.
+lost=$(events sound replica_lost)
+overrides+=(parallel.replicas=1)
+supervise
+await_commits 20
+stop_run
+audited sound
+[ "$(events sound replica_lost)" = $lost ] || fail "fewer replicas: one that the run has no more is lost"
+echo "ok a run that goes on with fewer replicas"
+
+# Nobody ends a run in which a supervisor and a replica have died: the other replica saves what it has, and the run goes on.
+run=deserted overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.service_wait_s=2)
+supervise
+await_commits 20
+kill -KILL $supervisor
+wait $supervisor 2>/dev/null || true
+recorded=$(commits deserted)
+sleep 1
+kill -KILL "$(rank_of 1)"
+for _ in $(seq 300); do [ -n "$(rank_of 0)" ] || break; sleep 0.1; done
+[ -z "$(rank_of 0)" ] || fail "a replica without a supervisor waits for ever"
+saved=$(ls runs/deserted/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5$/\1/p' | tail -n 1)
+[ "${saved:-0}" -gt $recorded ] || fail "saved after ${saved:-no} steps, of which $recorded were recorded: $(cat runs/deserted/replica-0/log)"
+supervise
+await_commits 20
+stop_run
+audited deserted
+[ "$(grep -c void_from runs/deserted/ledger.jsonl)" = 0 ] && [ ! -e runs/deserted/replica-0/commits ] ||
+  fail "what a replica saved alone is void: $(grep -hv squares runs/deserted/ledger.jsonl)"
+echo "ok a run without a supervisor and one of its replicas"
+
+# A signal to a replica that waits for others stops the run too.
+run=waiting overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.min_replicas=2 replicas.restart_delay_s=60)
+supervise
+await_commits 20
+kill -KILL "$(rank_of 1)"
+for _ in $(seq 100); do [ "$(events waiting replica_lost)" -ge 1 ] && break; sleep 0.1; done
+sleep 0.5
+SECONDS=0
+kill -USR1 "$(rank_of 0)"
+wait $supervisor && [ $SECONDS -le 10 ] || fail "a signal while a replica waits: after $SECONDS s $(cat waiting.err)"
+trap - EXIT
+audited waiting
+ls runs/waiting/checkpoints/step-*.h5 >/dev/null || fail "nothing was saved by a replica that waits"
+echo "ok a signal to a replica that waits"

@@ -17,6 +17,7 @@
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
 #include "app/launch/restart_policy.hpp"
+#include "app/launch/unrecorded_commits.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -43,6 +44,32 @@ int wait_for(ReplicaProcess& process) {
   }
   ADD_FAILURE() << "it goes on";
   return -1;
+}
+
+resilience::CommitRecord commit_of(std::int64_t step, std::int64_t epoch = 1) {
+  return {.step = step, .epoch = epoch, .first_sample = 2 * step, .parts = {{0, 2 * step, 2}}, .loss = 0.1};
+}
+
+TEST(UnrecordedCommits, are_those_that_continue_the_ledger) {
+  const auto run = scratch() / "unrecorded";
+  const std::vector<resilience::Record> ledger = {
+      resilience::EpochRecord{.epoch = 1, .members = {{{0, 1}, "a"}, {{1, 1}, "b"}}}, commit_of(0)};
+  for (const char* replica : {"replica-0", "replica-1", "replica-2"})
+    std::filesystem::create_directories(run / replica);
+  EXPECT_TRUE(read_unrecorded(run, ledger).empty());
+  write_unrecorded(run / "replica-1", {commit_of(0), commit_of(1), commit_of(2)});
+  write_unrecorded(run / "replica-0", {commit_of(1)});
+  std::ofstream(run / "replica-2" / "commits") << "{\"kind\": \"odd\"}\n";
+  const auto records = read_unrecorded(run, ledger);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(std::get<resilience::CommitRecord>(records[0]).step, 1);
+  EXPECT_EQ(std::get<resilience::CommitRecord>(records[1]).step, 2);
+  EXPECT_EQ(std::get<resilience::CommitRecord>(records[1]).loss, 0.1);
+  write_unrecorded(run / "replica-1", {commit_of(2)});
+  write_unrecorded(run / "replica-0", {commit_of(1, 2)});
+  EXPECT_TRUE(read_unrecorded(run, ledger).empty()) << "a gap, another epoch";
+  remove_unrecorded(run);
+  EXPECT_FALSE(std::filesystem::exists(run / "replica-0" / "commits"));
 }
 
 TEST(RestartPolicy, waits_longer_the_more_starts_were_in_vain) {

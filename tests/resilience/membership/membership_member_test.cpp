@@ -269,6 +269,19 @@ TEST(MembershipMember, gives_up_when_it_needs_a_service_for_too_long_only) {
   EXPECT_EQ(member.plan().status, 1);
 }
 
+TEST(MembershipMember, saves_nothing_without_the_state_when_it_gives_up) {
+  for (const bool is_member : {false, true}) {
+    Member member;
+    if (is_member) member.hear(NewEpoch{epoch_of(1, 6, true)});  // it is behind
+    if (is_member) member.step(kLost);
+    member.on_disconnected();
+    member.on_time(5000);
+    member.on_time(5601);
+    EXPECT_EQ(member.plan().action, Action::exit) << is_member;
+    EXPECT_EQ(member.plan().status, 1);
+  }
+}
+
 TEST(MembershipMember, beats_once_a_heartbeat) {
   Member member;
   int beats = 0;

@@ -84,6 +84,19 @@ TEST(MembershipService, waits_after_a_restart_for_the_members_of_the_last_epoch_
   EXPECT_EQ(bench.count<Freeze>(k0), 1u);
 }
 
+TEST(MembershipService, waits_after_a_restart_for_no_replica_that_the_run_has_no_more) {
+  const ReplicaId again{0, 2};
+  ServiceBench bench(1, first_epoch());
+  bench.service().on_exit(k0, bench.now);
+  bench.come(again);
+  EXPECT_EQ(bench.count<Restore>(again), 1u) << "at once";
+  bench.say(again, Restored{0, 0});
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{0});
+  const auto lost = bench.events<ReplicaLost>();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].id, k0);
+}
+
 TEST(MembershipService, waits_after_a_restart_for_no_member_that_has_been_started_again) {
   for (const bool has_checked_in : {false, true}) {
     ServiceBench bench(2, first_epoch());
