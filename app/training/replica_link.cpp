@@ -156,11 +156,10 @@ resilience::MembershipMember::Options ReplicaLink::member_options(const Build& b
   comm::ControlGroup& control = rank_.control();
   const bool has_own_net = machine_.has_state_transport();
   const io::Deck& deck = rank_.deck();
-  const std::string resolved = io::to_toml(deck);
   const JoinFile& seat = *rank_.seat();
   return {.id = {seat.replica, static_cast<int>(seat.incarnation)},
           .build = build.text(),
-          .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(resolved)), 0)),
+          .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(rank_.deck_text())), 0)),
           .host = rank_.world().host(),
           .addresses = control.all_gather(joined(machine_.transport()->addresses())),
           .state_addresses = has_own_net ? control.all_gather(joined(machine_.state_transport().addresses()))

@@ -103,7 +103,8 @@ void RunRank::start_recorder() {
 
 // Rank 0's, for all.
 void RunRank::set_deck(const std::string& resolved) {
-  deck_ = io::parse_resolved_deck(control_->broadcast(resolved, 0));
+  deck_text_ = control_->broadcast(resolved, 0);
+  deck_ = io::parse_resolved_deck(deck_text_);
   world_.set_options({deck_.comm.deadline_s});
   control_ = world_.control_group();
 }

@@ -51,6 +51,8 @@ class RunRank {
   resilience::Recorder* recorder() const { return recorder_.get(); }
 
   const io::Deck& deck() const { return deck_; }
+  /// The deck's text as all ranks and replicas of the run have it, without what this rank has settled since.
+  const std::string& deck_text() const { return deck_text_; }
   comm::World& world() const { return world_; }
   comm::ControlGroup& control() const { return *control_; }
   Console& console() { return console_; }
@@ -75,6 +77,7 @@ class RunRank {
   std::unique_ptr<resilience::Recorder> recorder_;
   std::unique_ptr<comm::ControlGroup> control_;
   Console console_;
+  std::string deck_text_;
   io::Deck deck_;
   std::optional<JoinFile> seat_;
   std::filesystem::path join_file_;

@@ -33,6 +33,30 @@ refused diverged 1 "the run has diverged" optimizer.lr=1e30 run.train_steps=1000
 [ "$(events diverged replica_start)" = 2 ] || fail "a run that has diverged is started again"
 echo "ok data, weights, directory, host, deck and a rate that diverges"
 
+# A deck that says nothing of a tokenizer: a replica settles that when it reads the text, and is of the run all the same.
+head -c 40000 /dev/urandom | base64 >text.txt
+cat >text.toml <<'D'
+[run]
+train_steps = 10
+[model]
+num_layers = 1
+num_attention_heads = 1
+hidden_size = 32
+vocab_size = 256
+seq_length = 32
+[data]
+train = "text.txt"
+[batch]
+global_batch_size = 4
+[optimizer]
+lr = 1e-3
+[parallel]
+replicas = 2
+D
+deck=text.toml must_launch text
+audited text
+echo "ok a text without a word on its tokenizer"
+
 # One of two hosts: the other replica trains.
 launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=2 ||
   fail "one unknown host: status $?: $(cat half.err)"
