@@ -9,6 +9,14 @@ void RunStore::open(const std::string& run_directory) {
   if (standing_) etcd_ = std::make_unique<resilience::EtcdStore>(standing_->lease(), *ledger_);
 }
 
+std::optional<std::filesystem::path> RunStore::begin_anew(const std::string& run_directory) {
+  if (etcd_) return {};
+  ledger_.reset();
+  const auto kept = io::set_ledger_aside(run_directory);
+  open(run_directory);
+  return kept;
+}
+
 resilience::RecordStore& RunStore::records() {
   if (etcd_) return *etcd_;
   return *ledger_;

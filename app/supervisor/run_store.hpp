@@ -1,7 +1,9 @@
 // RunStore: where a supervisor keeps its run's records: the ledger, alone or with etcd before it.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,9 @@ class RunStore {
 
   /// Continues the run's ledger, or begins one. Throws as LedgerStore().
   void open(const std::string& run_directory);
+  /// Where the run has steps that its ledger lacks, a new one begins. Returns where the old one is kept; nothing where etcd has
+  /// the records, which stay.
+  std::optional<std::filesystem::path> begin_anew(const std::string& run_directory);
   /// Of the open store.
   resilience::RecordStore& records();
 

@@ -16,6 +16,7 @@
 #include "io/run/seized_run.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/effective_time/recorded_time.hpp"
+#include "resilience/membership/committed_steps.hpp"
 
 namespace tenax::app {
 
@@ -93,6 +94,14 @@ void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored)
   store_.records().sync();
   remove_unrecorded(run);
   stored.insert(stored.end(), left.begin(), left.end());
+  resilience::CommittedSteps steps;
+  for (const resilience::Record& record : stored) steps.add(record);
+  if (!steps.epoch() || steps.done() >= state_->steps()) return;
+  const auto kept = store_.begin_anew(run);
+  if (!kept) return;
+  stored.clear();
+  rank_.console().warn(format("the run's ledger ends after %lld steps and is kept as %s: a new one begins",
+                              static_cast<long long>(steps.done()), kept->c_str()));
 }
 
 // The ledger is ahead of what is made from it.

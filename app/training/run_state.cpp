@@ -13,6 +13,7 @@
 #include "app/units.hpp"
 #include "io/checkpoint/rank_hosts.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
+#include "io/run/ledger.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/gpt_replica.hpp"
@@ -170,6 +171,15 @@ void RunState::open_directory(const std::optional<TransportText>& transport) {
     console.say(
         format("resuming from %s after %lld steps", file.c_str(), static_cast<long long>(start_.steps)));
     rank_.write_event("resume", start_.steps, details);
+  });
+}
+
+void RunState::leave_ledger() const {
+  rank_.on_first([&] {
+    if (const auto kept = io::set_ledger_aside(rank_.deck().run.output_dir))
+      rank_.console().warn(
+          "steps without tenax launch are in no ledger: that of the steps before is kept as " +
+          kept->string());
   });
 }
 

@@ -47,6 +47,8 @@ class RunState {
   /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
   /// first event. `transport`: what ranks connect over; nothing where they do not.
   void open_directory(const std::optional<TransportText>& transport = {});
+  /// Without a supervisor: nobody records the steps from now on in the run's ledger, if it has one.
+  void leave_ledger() const;
   /// In a warm spare that has taken a replica's place: rank 0 locks that one's folder instead.
   void take_place();
   /// In a replica: fills its state with that of the newest checkpoint, or by the deck where there is

@@ -173,6 +173,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
                                            layout, grid, context, *machine.emulated(), options);
                                      });
   state.open_directory(machine.transport_text());
+  state.leave_ledger();
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
     return move_emulated_state(from, to, control, context, bytes, roads(machine));
@@ -201,6 +202,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   data.open();
   state.load(model(), data);
   state.open_directory(machine.transport_text());
+  state.leave_ledger();
   keep_algorithms(machine);
   const auto checkpoints = state.create_checkpoints(model(), data, build_);
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {

@@ -1,5 +1,8 @@
 #include "io/run/ledger.hpp"
 
+#include <string>
+#include <system_error>
+
 #include "io/posix_file.hpp"
 #include "kernels/error.hpp"
 
@@ -8,6 +11,20 @@ namespace tenax::io {
 namespace fs = std::filesystem;
 
 fs::path ledger_of_run(const fs::path& run_directory) { return run_directory / "ledger.jsonl"; }
+
+std::optional<fs::path> set_ledger_aside(const fs::path& run_directory) {
+  const fs::path ledger = ledger_of_run(run_directory);
+  std::error_code error;
+  if (!fs::exists(ledger, error)) return {};
+  for (int number = 1;; ++number) {
+    const fs::path target = ledger.string() + "." + std::to_string(number);
+    if (fs::symlink_status(target, error).type() != fs::file_type::not_found) continue;
+    fs::rename(ledger, target, error);
+    if (!error) return target;
+    throw kernels::Error(kernels::Scope::rank, "cannot move " + ledger.string() + " to " + target.string() +
+                                                   ": " + error.message());
+  }
+}
 
 LedgerReader::LedgerReader(const fs::path& file) : file_(file), chain_(chain_text("")) {
   PosixFile::open_to_read(file);  // says why it cannot be read; a pipe would be waited for

@@ -14,6 +14,9 @@
 namespace tenax::io {
 
 std::filesystem::path ledger_of_run(const std::filesystem::path& run_directory);
+/// A run goes on with steps that its ledger does not have: keeps it as ledger.jsonl.1, .2, …, whose name is returned; nothing
+/// where there is none. Throws Error(rank).
+std::optional<std::filesystem::path> set_ledger_aside(const std::filesystem::path& run_directory);
 
 /// Reads a ledger from its beginning. What is wrong is an Error(rank) that names file and line.
 class LedgerReader {

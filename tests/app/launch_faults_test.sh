@@ -57,6 +57,14 @@ deck=text.toml must_launch text
 audited text
 echo "ok a text without a word on its tokenizer"
 
+# The run goes on without a supervisor, and with one again: no ledger has the steps between.
+train 1 text.toml run.name=text run.train_steps=20 parallel.replicas=1 2>/dev/null || fail "without a supervisor: $(cat err.log)"
+grep -q "that of the steps before is kept as .*/ledger.jsonl.1" err.log || fail "the ledger: $(cat err.log)"
+deck=text.toml must_launch text run.train_steps=30
+audited text
+[ "$(grep -c '"loss"' runs/text/metrics.jsonl)" = 30 ] && [ "$(commits text)" = 10 ] || fail "not each step once: $(cat runs/text/metrics.jsonl)"
+echo "ok a run that goes on without replicas, and with them again"
+
 # One of two hosts: the other replica trains.
 launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=2 ||
   fail "one unknown host: status $?: $(cat half.err)"
