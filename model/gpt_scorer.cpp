@@ -1,5 +1,7 @@
 #include "model/gpt_scorer.hpp"
 
+#include <algorithm>
+
 #include "model/embedding.hpp"
 
 namespace tenax::model {
@@ -13,14 +15,17 @@ GptScorer::GptScorer(const GptConfig& config, comm::Communicator& alone, kernels
     : device_(device), stream_(stream), gpt_(config, alone, device.kernels()) {
   Arena measure;
   const Pass pass = Pass::take(measure, config, largest);
-  memory_ = device.allocate(measure.used());
+  memory_ = device.allocate(bytes(config, largest));
   token_staging_ = device.allocate(pass.tokens.bytes(), MemoryKind::pinned_host);
   loss_staging_ = device.allocate(pass.losses.bytes(), MemoryKind::pinned_host);
 }
 
 std::size_t GptScorer::bytes(const GptConfig& config, MicrobatchShape largest) {
   Arena measure;
-  Pass::take(measure, config, largest);
+  const Pass pass = Pass::take(measure, config, largest);
+  // Chunks of logits are equal: fewer rows may have larger ones (260 rows two of 130, 256 rows one).
+  const std::int64_t most = std::min<std::int64_t>(largest.rows(), config.logit_rows);
+  if (pass.forward.head_scratch.logits.rows() < most) HeadScratch::take(measure, config, 1, {1, most});
   return measure.used();
 }
 

@@ -56,7 +56,7 @@ double relative_rate(const SimulationResult& result, const SimulationResult& bas
   const auto rate = [](const SimulationResult& it) {
     return static_cast<double>(it.samples) / it.time.wall_s();
   };
-  return rate(result) / rate(base);
+  return rate(base) > 0 ? rate(result) / rate(base) : 0;
 }
 
 }  // namespace tenax::app

@@ -6,13 +6,14 @@
 namespace tenax::resilience {
 
 std::size_t InjectedPeerStream::write_some(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  const std::size_t bytes = head.size() + tail.size();
   if (left_ == 0) {
-    left_ = head.size() + tail.size();
+    left_ = bytes;
     release_ = Clock::now() + faults_.delay(peer_, left_);
   }
   if (Clock::now() < held_until()) return 0;
   const std::size_t written = inner_.write_some(head, tail);
-  left_ -= written;
+  if (bytes == left_) left_ -= written;  // else a sign of life goes before the message that is held
   return written;
 }
 

@@ -7,6 +7,7 @@
 
 #include "comm/world.hpp"
 #include "kernels/random.hpp"
+#include "model/gpt_scorer.hpp"
 
 namespace tenax::model {
 namespace {
@@ -89,6 +90,14 @@ TEST_F(GptDecoderTest, a_rewound_cache_continues_as_if_nothing_had_followed) {
   decoder_.rewind(5);
   decoder_.append(text_[5]);
   EXPECT_EQ(logits(), once);
+}
+
+// Two chunks of 130 rows of logits for 260 rows, one of 256 for 256.
+TEST(GptScorer, has_room_for_fewer_rows_with_larger_chunks_of_logits) {
+  for (std::int64_t rows = 257; rows < 1100; ++rows)
+    for (std::int64_t fewer = 256; fewer < rows; fewer += 256)
+      EXPECT_GE(GptScorer::bytes(kDecoderConfig, {1, rows}), GptScorer::bytes(kDecoderConfig, {1, fewer}))
+          << rows << " " << fewer;
 }
 
 }  // namespace

@@ -121,6 +121,25 @@ TEST_F(PeerLinks, delay_each_chunk_of_a_stream) {
   EXPECT_FALSE(stream.carries_descriptors());
 }
 
+// A sign of life goes before a chunk that is held (FtarStream).
+TEST_F(PeerLinks, delay_each_chunk_also_where_something_else_goes_before_it) {
+  LinkFault slow;
+  slow.links = {{0, 1}};
+  slow.delay_s = 0.05;
+  inject({}, {slow});
+  connect();
+  begin_step(0);
+  const std::array<std::byte, 100> chunk{};
+  const std::array<std::byte, 48> alive{};
+  comm::PolledStream& stream = *connection_->stream();
+  const Stopwatch stopwatch;
+  EXPECT_EQ(stream.write_some(chunk, {}), 0U);
+  while (stream.write_some(alive, {}) == 0) EXPECT_GT(stream.held_until_s(), 0);
+  for (int i = 0; i < 3; ++i)
+    while (stream.write_some(chunk, {}) == 0) EXPECT_GT(stream.held_until_s(), 0);
+  EXPECT_GE(stopwatch.elapsed_s(), 0.15);
+}
+
 TEST(FaultOccasion, comes_once_in_its_steps_however_many_incarnations_ask) {
   const auto marker = std::filesystem::temp_directory_path() / ("fault_occasion." + std::to_string(getpid()));
   std::filesystem::remove(marker);
