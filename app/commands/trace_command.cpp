@@ -35,10 +35,14 @@ void print_csv(const io::TraceFile& trace) {
 }  // namespace
 
 io::TraceFile trace_of_run(const std::filesystem::path& run_directory) {
-  std::error_code none;
-  const auto of_replica = run_directory / "replica-0" / "trace.json", own = run_directory / "trace.json";
+  namespace fs = std::filesystem;
+  std::error_code absent;
+  const fs::path of_replica = run_directory / "replica-0" / "trace.json", own = run_directory / "trace.json";
+  const auto replicas_time = fs::last_write_time(of_replica, absent);
+  if (absent) return io::read_trace(own);
+  const auto own_time = fs::last_write_time(own, absent);
   return io::read_trace(
-      !std::filesystem::exists(own, none) && std::filesystem::exists(of_replica, none) ? of_replica : own);
+      absent || own_time < replicas_time ? of_replica : own);  // a run may go on with replicas, or without
 }
 
 int trace_command(const std::vector<std::string>& arguments) {

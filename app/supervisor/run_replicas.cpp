@@ -198,7 +198,7 @@ void RunReplicas::leave_host(SupervisedReplica& replica, double now_s) {
 
 void RunReplicas::on_epoch(const resilience::EpochRecord& epoch) {
   first_starts_.on_begun();
-  join_.resume = "auto";
+  if (join_.resume == "never") join_.resume = "auto";  // the run's own checkpoints count
   for (const auto& member : epoch.members) at(member.id.replica).on_member();
 }
 

@@ -47,6 +47,8 @@ void SupervisedReplica::begin_incarnation() {
   fs::create_directories(directory());
   std::error_code ignored;
   fs::remove(directory() / "outcome", ignored);
+  io::DirectoryLock::discard(
+      directory());  // on another host the next one could not tell that this one's is dead
   log_bytes_ = fs::file_size(directory() / "log", ignored);
   if (ignored) log_bytes_ = 0;
 }

@@ -64,12 +64,14 @@ void Supervisor::start() {
 void Supervisor::begin_run() {
   const io::Deck& deck = rank_.deck();
   state_->check_disk();
+  state_->warn_of_changes();
   state_->open_directory();
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
   open_records(state_->steps(), resilience::EffectiveTime(effective_options(deck, started_unix_s_)));
   store_.open(deck.run.output_dir);
   auto stored = store_.records().load();
   add_what_replicas_left(stored);
+  leave_short_ledger(stored);
   for (const resilience::CommitRecord& commit :
        unrecorded_commits(stored, io::recorded_metrics(deck.run.output_dir).steps).commits)
     if (commit.step < state_->steps()) records_->hand_in(commit);
@@ -94,10 +96,14 @@ void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored)
   store_.records().sync();
   remove_unrecorded(run);
   stored.insert(stored.end(), left.begin(), left.end());
+}
+
+// Steps were done without a supervisor, or those who knew them are gone: no later line could follow the ledger's last.
+void Supervisor::leave_short_ledger(std::vector<resilience::Record>& stored) {
   resilience::CommittedSteps steps;
   for (const resilience::Record& record : stored) steps.add(record);
   if (!steps.epoch() || steps.done() >= state_->steps()) return;
-  const auto kept = store_.begin_anew(run);
+  const auto kept = store_.begin_anew(rank_.deck().run.output_dir);
   if (!kept) return;
   stored.clear();
   rank_.console().warn(format("the run's ledger ends after %lld steps and is kept as %s: a new one begins",
@@ -108,7 +114,7 @@ void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored)
 void Supervisor::take_over() {
   const fs::path run = rank_.deck().run.output_dir;
   JoinFile join = earlier_->join(build_);
-  join.resume = "auto";
+  if (join.resume == "never") join.resume = "auto";
   store_.open(run);
   const auto stored = store_.records().load();
   const auto options = effective_options(rank_.deck(), started_unix_s_);

@@ -58,6 +58,7 @@ class Supervisor {
  private:
   void begin_run();
   void add_what_replicas_left(std::vector<resilience::Record>& stored);
+  void leave_short_ledger(std::vector<resilience::Record>& stored);
   void take_over();
   void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);

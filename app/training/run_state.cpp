@@ -91,8 +91,7 @@ void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
     const io::CheckpointInfo& info = start_.checkpoint->info();
     start_.checkpoint->read(state_ranges(replica.mirror()));
     data.compare(io::claim_of_checkpoint(start_.checkpoint->file(), info));
-    for (const std::string& change : changed_settings(rank_.deck(), info.deck))
-      rank_.console().warn("resuming: " + change);
+    warn_of_changes();
     const std::string missing = missing_moments(info, replica.mirror().optimizer().moments);
     if (!missing.empty()) rank_.console().warn("resuming: " + missing);
   } else {
@@ -103,17 +102,39 @@ void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
   replica.state().publish_weights(Deadline::after_s(deadline_s));
 }
 
+void RunState::warn_of_changes() const {
+  if (!start_.checkpoint) return;
+  for (const std::string& change : changed_settings(rank_.deck(), start_.checkpoint->info().deck))
+    rank_.console().warn("resuming: " + change);
+}
+
 RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& data) {
-  io::Deck deck = rank_.deck();
-  // The run's own checkpoints count from its first step on.
-  deck.run.resume = has_restored_ ? "auto" : rank_.seat()->resume;
-  has_restored_ = true;
-  start_ = decide_start(rank_.control(), deck);
+  const io::Deck& deck = rank_.deck();
+  start_ = newest_start();
   load(replica, data);
   RestoredState restored{.steps = start_.steps, .next_sample = start_.steps * deck.batch.global_batch_size};
   if (start_.checkpoint)
     restored.next_sample = start_.checkpoint->info().next_sample.value_or(restored.next_sample);
   return restored;
+}
+
+// A checkpoint that the run was told to begin with counts until the run has a newer one.
+RunStart RunState::newest_start() {
+  io::Deck deck = rank_.deck();
+  const std::string told = rank_.seat()->resume;
+  const bool is_told = told != "never" && told != "auto";
+  deck.run.resume = told == "never" && !has_restored_ ? told : "auto";
+  has_restored_ = true;
+  RunStart newest = decide_start(rank_.control(), deck);
+  if (!is_told) return newest;
+  deck.run.resume = told;
+  try {
+    RunStart start = decide_start(rank_.control(), deck);
+    return newest.checkpoint && newest.steps > start.steps ? std::move(newest) : std::move(start);
+  } catch (const comm::AgreedError&) {
+    if (!newest.checkpoint) throw;
+    return newest;
+  }
 }
 
 // A run that was started again has written other join files, or removed them: it is not this replica's any more.

@@ -44,6 +44,8 @@ class RunState {
   /// Fills the replica's state: from the checkpoint that the run resumes from, else by the deck.
   /// Reads files, writes none. Compares the weights' tokenizer with that of `data`.
   void load(parallel::GptReplica& replica, TrainingData& data);
+  /// Warns of settings that are others than those the checkpoint was trained with.
+  void warn_of_changes() const;
   /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
   /// first event. `transport`: what ranks connect over; nothing where they do not.
   void open_directory(const std::optional<TransportText>& transport = {});
@@ -68,6 +70,7 @@ class RunState {
   enum class Owner { run, replica, successor };
   RunState(RunRank& rank, Owner owner);
   void initialise(parallel::GptReplica& replica, TrainingData& data);
+  RunStart newest_start();
 
   RunRank& rank_;
   std::optional<io::RunLock> lock_;                // rank 0's

@@ -101,6 +101,8 @@ GridSwap::Outcome TrainingLoop::regrid(const std::vector<int>& rank_of_position)
 std::string TrainingLoop::run() {
   Verdict verdict = Verdict::go_on;
   while (verdict == Verdict::go_on && (peers_.exist() || has_steps_left())) verdict = step();
+  if (peers_.exist())
+    end_reason_ = "signal";  // the service ends a run before its last step where somebody asks for it
   if (!has_steps_left()) end_reason_ = "completed";
   if (end_reason_ == "completed" && !peers_.exist()) validate();
   write_trace();

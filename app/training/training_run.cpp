@@ -121,7 +121,11 @@ TrainingRun::Epilogue TrainingRun::train_replica() {
   parts.training = data.training();
   parts.validation = data.validation();
   parts.checkpoints = checkpoints.get();
-  parts.restore = [&] { return state.restore(replica, data); };
+  parts.restore = [&] {
+    const RestoredState restored = state.restore(replica, data);
+    checkpoints->set_tokenizer(data.claim().tokenizer, data.claim().vocabulary_checksum);
+    return restored;
+  };
   parts.place_checkpoint = [&](std::int64_t steps, const auto& commits) {
     state.place_checkpoint(steps, commits);
   };

@@ -98,6 +98,7 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file) {
     for (auto& source : *sources) make_absolute(source.file, deck_folder);
   }
   make_absolute(deck.data.vocab_dir, deck_folder);
+  make_absolute(deck.replicas.store_ca, deck_folder);
   make_absolute(deck.model.init_weights, deck_folder);
   if (run.resume != "auto" && run.resume != "never") make_absolute(run.resume, deck_folder);
   for (auto& fault : deck.inject) make_absolute(fault.trace, deck_folder);

@@ -186,4 +186,18 @@ void DirectoryLock::check_free(const fs::path& directory) {
   refuse_if_taken(opened, state_of_lock(descriptor));
 }
 
+void DirectoryLock::discard(const fs::path& directory) {
+  const fs::path file = directory / kFileName;
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const PosixFile opened = PosixFile::adopt(descriptor, file);
+  const LockState state = state_of_lock(descriptor);
+  const auto owner = read_owner(opened);
+  const LockOwner me = LockOwner::this_process();
+  const bool is_here = owner && owner->host == me.host;
+  const bool is_held =
+      is_here ? !lock_obstacle(directory, state, owner, me).empty() : state == LockState::held;
+  if (!is_held) ::unlink(file.c_str());
+}
+
 }  // namespace tenax::io

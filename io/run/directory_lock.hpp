@@ -33,6 +33,9 @@ class DirectoryLock {
 
   /// Throws as the constructor if another process holds the directory. Changes nothing.
   static void check_free(const std::filesystem::path& directory);
+  /// Removes the file of a lock that nobody is seen to hold: whoever calls this knows that its owner is gone, or out of the run,
+  /// and the next one may be on any host.
+  static void discard(const std::filesystem::path& directory);
 
  private:
   std::filesystem::path file() const { return directory_ / kFileName; }

@@ -58,6 +58,11 @@ class CheckpointManager {
 
   /// Before any save; not collective: CheckpointOptions::writer.
   void set_writer(const std::string& writer) { options_.writer = writer; }
+  /// Not collective: of the next checkpoints, as CheckpointOrigin has them. Rank 0's count.
+  void set_tokenizer(const std::string& tokenizer, const std::string& vocabulary_checksum) {
+    options_.origin.tokenizer = tokenizer;
+    options_.origin.vocabulary_checksum = vocabulary_checksum;
+  }
 
   /// Copies the state to host memory of its own (as large as the state, allocated by the first
   /// call) and returns; the rest happens in the background. `next_sample`: the first that no step has

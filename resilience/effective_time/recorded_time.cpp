@@ -28,12 +28,16 @@ std::vector<Record> ledger_since(const fs::path& run_directory, double begin_s) 
   return records;
 }
 
-/// Those of the last launch that began without living replicas.
+/// Those of the last launch that began without living replicas; nothing where the run has gone on without replicas since.
 std::vector<LaunchEvent> events_of_launch(std::vector<LaunchEvent> events) {
   const auto launch = std::find_if(events.rbegin(), events.rend(), [](const LaunchEvent& event) {
     return event.event == "launch" && event.number("adopted") == 0;
   });
   if (launch == events.rend()) return {};
+  const bool has_gone_on = std::any_of(launch.base(), events.end(), [](const LaunchEvent& event) {
+    return event.event == "start" || event.event == "resume";
+  });
+  if (has_gone_on) return {};
   events.erase(events.begin(), std::prev(launch.base()));
   return events;
 }

@@ -142,7 +142,7 @@ StepWork ReplicaSession::begin() {
 
 // Collective. Between steps no vote tells of signals.
 void ReplicaSession::ask_stop_if_any() {
-  double signals = options_.must_stop() ? 1 : 0;
+  double signals = options_.must_stop && options_.must_stop() ? 1 : 0;
   control_.all_reduce_sum(std::span(&signals, 1));
   if (signals > 0 && !std::exchange(has_asked_stop_, true)) ask_stop();
 }

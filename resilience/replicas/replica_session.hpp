@@ -51,9 +51,8 @@ class ReplicaSession {
     double join_wait_s = 1;
     double deadline_s = 60;
     double state_bytes_per_s = 0;  ///< that a rank fetches at most; 0: no limit
-    std::function<bool()> must_stop = [] {
-      return false;
-    };  ///< a signal asks this rank for the end of the run
+    std::function<bool()> must_stop =
+        {};  ///< a signal asks this rank for the end of the run; empty: none does
   };
   /// `transport`: of the sums. `state_transport`: of the state; may be the same one. `leader`: on rank 0, null elsewhere.
   /// All outlive the session.

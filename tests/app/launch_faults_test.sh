@@ -150,6 +150,21 @@ audited sound
 [ "$(events sound replica_lost)" = $lost ] || fail "fewer replicas: one that the run has no more is lost"
 echo "ok a run that goes on with fewer replicas"
 
+# A run that begins with a checkpoint goes back to it until it has one of its own. The replica that dies was on a host that the next
+# one cannot look at, as the lock of its folder says.
+run=told overrides=(parallel.replicas=1 run.resume=$PWD/runs/text/checkpoints/step-000030.h5 run.train_steps=1000000 run.log_interval=1000 checkpoint.interval=1000)
+deck=text.toml supervise
+await_commits 10
+echo '{"host": "nowhere", "pid": 1, "pid_start": 1, "job": "", "restart": 0, "time": 1.5}' >runs/told/replica-0/.lock
+kill -KILL "$(rank_of 0)"
+for _ in $(seq 200); do [ "$(grep -c '"members"' runs/told/ledger.jsonl)" = 2 ] && break; sleep 0.1; done
+await_commits 10
+stop_run
+audited told
+grep -q '"void_from": 30' runs/told/ledger.jsonl || fail "not back to the checkpoint: $(grep -hv squares runs/told/ledger.jsonl)"
+tail -n 1 runs/told/replica-0/events.jsonl | grep -q '"event": "end".*"reason": "signal"' || fail "the replica's end: $(tail -n 1 runs/told/replica-0/events.jsonl)"
+echo "ok a run that is told its checkpoint, and a lock of a host that is gone"
+
 # Nobody ends a run in which a supervisor and a replica have died: the other replica saves what it has, and the run goes on.
 run=deserted overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.service_wait_s=2)
 supervise

@@ -61,6 +61,24 @@ TEST(DirectoryLock, of_a_killed_process_hinders_nobody) {
   EXPECT_NE(folder.read(".lock").find("\"pid\": " + std::to_string(getpid())), std::string::npos);
 }
 
+// Who knows that the owner is gone says so for hosts that cannot see it.
+TEST(DirectoryLock, is_discarded_unless_it_is_held) {
+  const TemporaryFolder folder;
+  const pid_t child = child_that_locks(folder.path());
+  DirectoryLock::discard(folder.path());
+  EXPECT_TRUE(fs::exists(folder.path() / ".lock"));
+  end(child);
+  DirectoryLock::discard(folder.path());
+  EXPECT_FALSE(fs::exists(folder.path() / ".lock"));
+  folder.write(".lock",
+               R"({"host": "there", "pid": 1, "pid_start": 1, "job": "", "restart": 0, "time": 1.5})");
+  EXPECT_NE(error_of([&] { DirectoryLock::check_free(folder.path()); }).first.find("on another host"),
+            std::string::npos);
+  DirectoryLock::discard(folder.path());
+  EXPECT_FALSE(fs::exists(folder.path() / ".lock"));
+  DirectoryLock::discard(folder.path());
+}
+
 TEST(DirectoryLock, leaves_nothing_but_what_others_wrote) {
   const TemporaryFolder folder;
   { const DirectoryLock lock(folder.path() / "a/b"); }
