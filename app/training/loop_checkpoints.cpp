@@ -62,6 +62,7 @@ kernels::Deadline LoopCheckpoints::patience() const {
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
 bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
   if (!manager_) return false;
+  saved_steps_ = -1;  // what was told of earlier may be asked for again, or be of steps that are void
   {
     const HostPhase phase(profile_, "wait for checkpoint");
     manager_->wait(patience());
