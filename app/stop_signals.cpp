@@ -61,6 +61,13 @@ bool StopSignals::is_terminated() {
   return took_sigterm || (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1);
 }
 
+bool StopSignals::is_pending() {
+  sigset_t pending;
+  if (sigpending(&pending) != 0) return false;
+  return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGUSR1) == 1 ||
+         sigismember(&pending, SIGINT) == 1;
+}
+
 EndBySigterm::EndBySigterm()
     : thread_([this] {
         constexpr auto kBetweenLooks = std::chrono::milliseconds(10);

@@ -25,6 +25,8 @@ class StopSignals {
   bool requested();
   /// Whether SIGTERM has come to this process, asked for or not. Any thread.
   static bool is_terminated();
+  /// Whether a signal that is held back asks this process to stop or end, and nobody has taken it yet.
+  static bool is_pending();
 
  private:
   int descriptor_ = -1;

@@ -1,10 +1,9 @@
 #include "comm/worker.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include "comm/signal.hpp"
+#include "kernels/blocked_signals.hpp"
 
 namespace tenax::comm {
 
@@ -34,22 +33,11 @@ void Worker::run() {
 }
 
 std::thread start_prompt_thread(std::function<void()> body) {
-  // A thread is born with its parent's mask: changed here, there is no moment in which it could take a signal.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread;
-  try {
-    thread = std::thread([body = std::move(body)] {
-      prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-      body();
-    });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  const kernels::BlockedSignals blocked;
+  return std::thread([body = std::move(body)] {
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    body();
+  });
 }
 
 }  // namespace tenax::comm

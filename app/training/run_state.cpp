@@ -9,11 +9,13 @@
 #include "app/launch/unrecorded_commits.hpp"
 #include "app/options.hpp"
 #include "app/progress.hpp"
+#include "app/stop_signals.hpp"
 #include "app/training/initial_weights.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/rank_hosts.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/run/ledger.hpp"
+#include "io/run/lock_watch.hpp"
 #include "io/run/run_files.hpp"
 #include "kernels/host.hpp"
 #include "parallel/replica/gpt_replica.hpp"
@@ -64,10 +66,29 @@ RunState::RunState(RunRank& rank, Owner owner) : rank_(rank) {
     rank_.on_first([&] { lock_.emplace(rank_.deck(), io::RunLock::Replicas::may_live); });
     return;
   }
+  watch_left_locks();
   rank_.on_first([&] { lock_.emplace(rank_.deck()); });
   start_ = decide_start(rank_.control(), rank_.deck());
   for (const resilience::PassedOver& file : start_.passed_over)
     rank_.console().warn("a checkpoint that is not complete is passed over: " + file.reason);
+}
+
+// Of an earlier run whose first host died.
+void RunState::watch_left_locks() {
+  std::optional<io::LockWatch> watch;
+  comm::agree_in_rounds(rank_.control(), [&] {
+    if (!rank_.is_first()) return false;
+    if (!watch) {
+      watch.emplace(io::RunLock::directories(rank_.deck()));
+      if (!watch->is_over()) rank_.console().say(watch->text());
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      if (StopSignals::is_pending())
+        throw kernels::Error(kernels::Scope::rank, "stopped by a signal before the run began");
+      watch->look();
+    }
+    return !watch->is_over();
+  });
 }
 
 // A checkpoint holds a weight's value and its moments, of four bytes each.

@@ -69,6 +69,7 @@ class RunState {
  private:
   enum class Owner { run, replica, successor };
   RunState(RunRank& rank, Owner owner);
+  void watch_left_locks();
   void initialise(parallel::GptReplica& replica, TrainingData& data);
   RunStart newest_start();
 

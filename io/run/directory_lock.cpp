@@ -2,7 +2,8 @@
 // unlike a classic POSIX lock is not lost when another part of the process closes the same file. What the file says is for
 // file systems without locks (and for messages):
 //
-//   {"host": "n1", "pid": 4711, "pid_start": 81234567, "job": "77", "restart": 0, "time": 1795000000.123}
+//   {"host": "n1", "pid": 4711, "pid_start": 81234567, "job": "77", "restart": 0, "time": 1795000000.123,
+//    "beats": true}
 //
 // The file is removed while it is still locked. Whoever opened it before and gets the lock afterwards holds a file that has
 // no name any more, sees so, and tries again.
@@ -75,6 +76,7 @@ std::optional<LockOwner> read_owner(const PosixFile& file) {
     owner.job = object.at("job").get<std::string>();
     owner.restart = object.at("restart").get<std::int64_t>();
     owner.time_s = object.at("time").get<double>();
+    owner.beats = object.value("beats", false);
     return owner;
   } catch (const nlohmann::json::exception&) {
     return {};
@@ -89,6 +91,7 @@ void write_owner(const PosixFile& file, const LockOwner& owner) {
                                .add("job", owner.job)
                                .add("restart", owner.restart)
                                .add("time", owner.time_s)
+                               .add("beats", owner.beats)
                                .text() +
                            "\n";
   if (::ftruncate(file.descriptor(), 0) != 0) fail(file.path().parent_path(), "cannot lock", errno);
@@ -101,10 +104,17 @@ fs::path present_name(int descriptor) {
   return fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor), ignored);
 }
 
-void refuse_if_taken(const PosixFile& file, LockState state) {
-  const std::string obstacle =
-      lock_obstacle(file.path().parent_path(), state, read_owner(file), LockOwner::this_process());
+void refuse_if_taken(const fs::path& directory, LockState state, const std::optional<LockOwner>& owner) {
+  const std::string obstacle = lock_obstacle(directory, state, owner, LockOwner::this_process());
   if (!obstacle.empty()) throw Error(Scope::rank, obstacle);
+}
+
+/// The file of a directory's lock; nothing where it has none.
+std::optional<PosixFile> open_lock(const fs::path& directory, int access) {
+  const fs::path file = directory / kLockFile;
+  const int descriptor = ::open(file.c_str(), access | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  return PosixFile::adopt(descriptor, file);
 }
 
 }  // namespace
@@ -125,6 +135,7 @@ void DirectoryLock::renew() {
   if (lock_) {
     const fs::path moved_to = present_name(lock_->descriptor());
     if (is_file(lock_->descriptor(), moved_to)) ::unlink(moved_to.c_str());
+    beat_.reset();
     lock_.reset();
   }
   take();
@@ -166,38 +177,46 @@ bool DirectoryLock::try_to_take() {
   if (descriptor < 0) fail(directory_, "cannot write " + file().string(), errno);
   PosixFile opened = PosixFile::adopt(descriptor, file());
   const LockState state = set_lock(descriptor);
-  if (!created || state == LockState::held) refuse_if_taken(opened, state);
+  if (!created || state == LockState::held) refuse_if_taken(directory_, state, read_owner(opened));
   if (!created &&
       state == LockState::unknown) {  // a dead process' file: the first to make a new one has the directory
     ::unlink(file().c_str());
     return false;
   }
   if (!is_file(descriptor, file())) return false;
-  write_owner(opened, LockOwner::this_process());
+  LockOwner me = LockOwner::this_process();
+  me.beats = true;
+  write_owner(opened, me);
   lock_.emplace(std::move(opened));
+  beat_.emplace(lock_->descriptor(), kLockBeat_s);
   return true;
 }
 
-void DirectoryLock::check_free(const fs::path& directory) {
-  const fs::path file = directory / kFileName;
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0) return;
-  const PosixFile opened = PosixFile::adopt(descriptor, file);
-  refuse_if_taken(opened, state_of_lock(descriptor));
+std::optional<DirectoryLock::Look> DirectoryLock::look_at(const fs::path& directory) {
+  const auto opened = open_lock(directory, O_RDONLY);
+  struct stat file;
+  if (!opened || ::fstat(opened->descriptor(), &file) != 0) return {};
+  return Look{.state = state_of_lock(opened->descriptor()),
+              .owner = read_owner(*opened),
+              .file = file.st_ino,
+              .changed_ns = file.st_mtim.tv_sec * std::int64_t{1'000'000'000} + file.st_mtim.tv_nsec};
 }
 
+void DirectoryLock::check_free(const fs::path& directory) {
+  if (const auto lock = look_at(directory)) refuse_if_taken(directory, lock->state, lock->owner);
+}
+
+// It is locked meanwhile: who removes another process' new file instead has not got this one's lock.
 void DirectoryLock::discard(const fs::path& directory) {
-  const fs::path file = directory / kFileName;
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0) return;
-  const PosixFile opened = PosixFile::adopt(descriptor, file);
-  const LockState state = state_of_lock(descriptor);
-  const auto owner = read_owner(opened);
+  const auto opened = open_lock(directory, O_RDWR);
+  if (!opened) return;
+  const LockState state = set_lock(opened->descriptor());
+  const auto owner = read_owner(*opened);
   const LockOwner me = LockOwner::this_process();
   const bool is_here = owner && owner->host == me.host;
   const bool is_held =
       is_here ? !lock_obstacle(directory, state, owner, me).empty() : state == LockState::held;
-  if (!is_held) ::unlink(file.c_str());
+  if (!is_held && is_file(opened->descriptor(), opened->path())) ::unlink(opened->path().c_str());
 }
 
 }  // namespace tenax::io

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "io/posix_file.hpp"
+#include "io/run/lock_beat.hpp"
 #include "io/run/lock_owner.hpp"
 
 namespace tenax::io {
 
 /// An exclusive lock on a directory, held by a file in it while this object lives. Used by one
 /// thread. The file goes with the lock. A killed process leaves it behind, which hinders nobody on
-/// the same host.
+/// the same host; on another one LockWatch finds out that nobody touches it any more.
 class DirectoryLock {
  public:
   static constexpr const char* kFileName = kLockFile;
@@ -31,6 +32,15 @@ class DirectoryLock {
   /// constructor.
   void renew();
 
+  /// A lock's file, as it is now.
+  struct Look {
+    LockState state = LockState::unknown;
+    std::optional<LockOwner> owner = {};  ///< nothing: its writer has not got so far
+    std::uint64_t file = 0;               ///< its number in the file system
+    std::int64_t changed_ns = 0;          ///< UNIX time, as its file system told
+  };
+  /// Nothing where `directory` has no lock. Changes nothing.
+  static std::optional<Look> look_at(const std::filesystem::path& directory);
   /// Throws as the constructor if another process holds the directory. Changes nothing.
   static void check_free(const std::filesystem::path& directory);
   /// Removes the file of a lock that nobody is seen to hold: whoever calls this knows that its owner is gone, or out of the run,
@@ -45,6 +55,7 @@ class DirectoryLock {
 
   std::filesystem::path directory_;
   std::optional<PosixFile> lock_;
+  std::optional<LockBeat> beat_;             // of the open file: ends before it
   std::vector<std::filesystem::path> made_;  ///< directories, the outermost first
 };
 

@@ -34,16 +34,6 @@ std::string first_set(std::initializer_list<const char*> variables) {
   return {};
 }
 
-std::string description(const LockOwner& owner) {
-  const auto seconds = static_cast<std::time_t>(owner.time_s);
-  std::tm fields{};
-  char since[32] = "";
-  gmtime_r(&seconds, &fields);
-  std::strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S UTC", &fields);
-  return "process " + std::to_string(owner.pid) + " on " + owner.host +
-         (owner.job.empty() ? "" : " (job " + owner.job + ")") + ", since " + since;
-}
-
 bool is_alive(const LockOwner& owner) {
   const std::int64_t start = start_of_process(owner.pid);
   return start != 0 && start == owner.pid_start;
@@ -54,6 +44,16 @@ bool is_earlier_start_of(const LockOwner& owner, const LockOwner& me) {
 }
 
 }  // namespace
+
+std::string description(const LockOwner& owner) {
+  const auto seconds = static_cast<std::time_t>(owner.time_s);
+  std::tm fields{};
+  char since[32] = "";
+  gmtime_r(&seconds, &fields);
+  std::strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S UTC", &fields);
+  return "process " + std::to_string(owner.pid) + " on " + owner.host +
+         (owner.job.empty() ? "" : " (job " + owner.job + ")") + ", since " + since;
+}
 
 LockOwner LockOwner::this_process() {
   char host[256] = "host";

@@ -40,21 +40,32 @@ fs::path move_aside(const fs::path& directory) {
 }
 
 /// `tenax launch` locks the whole run, and each replica's rank 0 its own part of it, which may outlive the launcher.
-void check_replicas(const fs::path& directory) {
+std::vector<fs::path> replica_directories(const fs::path& run) {
+  std::vector<fs::path> directories;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(directory, ignored))
-    if (entry.path().filename().string().starts_with("replica-")) DirectoryLock::check_free(entry.path());
+  for (const auto& entry : fs::directory_iterator(run, ignored))
+    if (entry.path().filename().string().starts_with("replica-")) directories.push_back(entry.path());
+  return directories;
 }
 
 }  // namespace
 
 RunLock::RunLock(const Deck& deck, Replicas replicas) : run_(deck.run.output_dir) {
-  if (replicas == Replicas::must_be_gone) check_replicas(deck.run.output_dir);
+  if (replicas == Replicas::must_be_gone)
+    for (const fs::path& replica : replica_directories(deck.run.output_dir))
+      DirectoryLock::check_free(replica);
   std::error_code ignored;
   const fs::path checkpoints = deck.checkpoint.dir;
   if (checkpoints == deck.run.output_dir) return;
   if (deck.checkpoint.interval >= 0 || fs::is_directory(checkpoints, ignored))
     checkpoints_.emplace(checkpoints);
+}
+
+std::vector<fs::path> RunLock::directories(const Deck& deck) {
+  std::vector<fs::path> all = replica_directories(deck.run.output_dir);
+  all.push_back(deck.run.output_dir);
+  if (fs::path(deck.checkpoint.dir) != deck.run.output_dir) all.push_back(deck.checkpoint.dir);
+  return all;
 }
 
 std::optional<fs::path> RunLock::move_old_run(const Deck& deck) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "io/run/directory_lock.hpp"
 
@@ -19,6 +20,8 @@ class RunLock {
   /// there. Throws kernels::Error(rank) if another process holds one of them, or if a replica of
   /// the run lives that must be gone.
   explicit RunLock(const Deck& deck, Replicas replicas = Replicas::must_be_gone);
+  /// Where locks may be that the constructor looks at, those of replicas included.
+  static std::vector<std::filesystem::path> directories(const Deck& deck);
 
   /// With run.resume = "never" and a run in run.output_dir: moves that run to the first free one of
   /// <dir>.1, .2, …, locks the new run.output_dir, and returns the moved run's path. Throws

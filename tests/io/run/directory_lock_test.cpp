@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
+#include <vector>
 
+#include "io/run/lock_watch.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
@@ -181,6 +185,85 @@ TEST(LockObstacle, a_job_that_was_put_back_into_the_queue_takes_over_from_itself
   EXPECT_NE(lock_obstacle("d", LockState::held, kElsewhere, me), "");
   me.job = "78";
   EXPECT_NE(lock_obstacle("d", LockState::free, kElsewhere, me), "");
+}
+
+constexpr double kPatience_s = 0.3;
+
+/// Of a process on another host.
+void leave_lock(const fs::path& directory, bool beats) {
+  fs::create_directories(directory);
+  std::ofstream(directory / ".lock")
+      << R"({"host": "there", "pid": 1, "pid_start": 2, "job": "77", "restart": 0, "time": 1.5, "beats": )"
+      << (beats ? "true}" : "false}");
+}
+
+/// Until the watch is over.
+void watch(LockWatch& locks) {
+  while (!locks.is_over()) {
+    locks.look();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(LockWatch, takes_locks_that_no_host_touches_any_more_away_all_at_once) {
+  const TemporaryFolder folder;
+  const std::vector<fs::path> directories = {folder.path() / "run", folder.path() / "checkpoints"};
+  for (const fs::path& directory : directories) leave_lock(directory, true);
+  EXPECT_EQ(error_of([&] { DirectoryLock lock(directories[0]); }).second, 1);
+  LockWatch locks(directories, kPatience_s);
+  EXPECT_EQ(locks.text(), directories[0].string() +
+                              " was locked by process 1 on there (job 77), since 1970-01-01 00:00:01 UTC: "
+                              "looking for 0 s whether it still runs");
+  locks.look();
+  EXPECT_TRUE(fs::exists(directories[1] / ".lock")) << "it is not time yet";
+  watch(locks);
+  for (const fs::path& directory : directories) EXPECT_NO_THROW(DirectoryLock lock(directory));
+}
+
+TEST(LockWatch, names_an_owner_that_lives) {
+  const TemporaryFolder folder;
+  leave_lock(folder.path(), true);
+  LockWatch locks({folder.path()}, 60);
+  const fs::path file = folder.path() / ".lock";
+  fs::last_write_time(file, fs::last_write_time(file) + std::chrono::milliseconds(1));
+  const std::string message = error_of([&] { locks.look(); }).first;
+  EXPECT_TRUE(message.starts_with(folder.path().string() + " is in use by another run: process 1 on there"))
+      << message;
+  EXPECT_TRUE(fs::exists(file));
+}
+
+TEST(LockWatch, leaves_locks_to_others_that_beat_not_or_are_of_this_host) {
+  const TemporaryFolder folder;
+  const fs::path old = folder.path() / "old", here = folder.path() / "here";
+  leave_lock(old, false);
+  const DirectoryLock lock(here);
+  EXPECT_TRUE(LockWatch({old, here, folder.path() / "absent"}, kPatience_s).is_over());
+}
+
+TEST(LockWatch, is_over_where_the_owner_ends_meanwhile) {
+  const TemporaryFolder folder;
+  leave_lock(folder.path(), true);
+  LockWatch locks({folder.path()}, 60);
+  fs::remove(folder.path() / ".lock");
+  locks.look();
+  EXPECT_TRUE(locks.is_over());
+}
+
+TEST(LockBeat, changes_the_modification_time_until_it_ends) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("lock", "x");
+  const PosixFile open = PosixFile::open_to_write(file);
+  const auto before = fs::last_write_time(file);
+  {
+    const LockBeat beat(open.descriptor(), 0.01);
+    const auto latest = kernels::Deadline::after_s(60);
+    while (fs::last_write_time(file) == before && !latest.expired())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const auto after = fs::last_write_time(file);
+  EXPECT_NE(after, before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(fs::last_write_time(file), after);
 }
 
 }  // namespace
