@@ -18,7 +18,8 @@ namespace {
 
 // An error that the other ranks do not know of: tell the user from here and end them. Several ranks may see the same
 // fault (a peer that is silent); each waits in turn whether a lower one has spoken, whose abort arrives as a SIGTERM.
-void end_alone(comm::World& world, StopSignals& signals, const std::string& what) {
+void end_alone(comm::World& world, StopSignals& signals, const std::string& what,
+               const std::function<void()>& record) {
   constexpr double kTurn_s = 0.5, kLongest_s = 5;
   const auto turn = kernels::Deadline::after_s(std::min(kTurn_s * world.rank(), kLongest_s));
   const bool stop_was_asked =
@@ -27,17 +28,25 @@ void end_alone(comm::World& world, StopSignals& signals, const std::string& what
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (!turn.expired()) std::_Exit(1);
   print_notice(format("rank %d on %s: %s", world.rank(), world.host().c_str(), what.c_str()));
+  record();
   world.abort(1);
 }
 
-}  // namespace
-
-namespace {
-
 /// Reads what to train, and trains it.
 using Train = std::function<TrainingRun::Epilogue(TrainingRun& run)>;
-/// Is told how the run ended, on rank 0.
-using Ended = std::function<void(int status, const std::string& reason)>;
+/// How the run ended, to rank 0 or the rank that failed alone.
+struct Ending {
+  int status;
+  std::string reason;
+  bool is_own = false;  ///< Outcome's
+};
+using Ended = std::function<void(const Ending& ending)>;
+
+/// Not what another rank, replica or host may have done to it.
+bool is_own(const std::exception& error) {
+  const auto* const known = dynamic_cast<const kernels::Error*>(&error);
+  return known && (known->scope() == kernels::Scope::usage || known->scope() == kernels::Scope::rank);
+}
 
 // A supervisor starts again what ends.
 std::unique_ptr<comm::World> start_world(bool by_sigterm) {
@@ -52,18 +61,22 @@ int train(const Train& train, const Ended& ended, const Build& build, bool by_si
   int status = 0;
   {
     const auto world = start_world(by_sigterm);
+    std::optional<TrainingRun> run;
+    const auto record = [&](int failure, const std::exception& error) {
+      if (run) run->record_failure(message_of(error));
+      ended({failure, message_of(error), is_own(error)});
+    };
     try {
-      TrainingRun run(*world, signals, build);
-      epilogue = train(run);
-      status = run.status();
-      if (world->rank() == 0) ended(status, "");
+      run.emplace(*world, signals, build);
+      epilogue = train(*run);
+      status = run->status();
+      if (world->rank() == 0) ended({status, ""});
     } catch (const comm::AgreedError& error) {
       if (world->rank() == 0) print_error(error);
-      if (world->rank() == 0) ended(error.exit_status(), message_of(error));
+      if (world->rank() == 0) record(error.exit_status(), error);
       return error.exit_status();
     } catch (const std::exception& error) {
-      if (world->rank() == 0) ended(1, message_of(error));
-      end_alone(*world, signals, message_of(error));
+      end_alone(*world, signals, message_of(error), [&] { record(1, error); });
       return 1;
     }
   }
@@ -79,7 +92,7 @@ int train_command(const std::string& deck, const std::vector<std::string>& overr
         run.read_deck(deck, overrides);
         return run.train();
       },
-      [](int, const std::string&) {}, build);
+      [](const Ending&) {}, build);
 }
 
 int replay_rank_command(const std::string& folder, const std::vector<std::string>& overrides,
@@ -90,16 +103,19 @@ int replay_rank_command(const std::string& folder, const std::vector<std::string
         run.record_into(folder);
         return run.train();
       },
-      [](int, const std::string&) {}, build);
+      [](const Ending&) {}, build);
 }
 
 // What mpirun says of its end may be anything: the supervisor reads the outcome.
 int join_command(const std::string& join_file, const Build& build) {
   std::filesystem::path seat = join_file;
-  const auto leave_outcome = [&](int status, const std::string& reason) {
+  const auto leave_outcome = [&](const Ending& ending) {
     try {
-      Outcome{.incarnation = JoinFile::read(seat).incarnation, .status = status, .reason = reason}.write(
-          seat.parent_path() / "outcome");
+      Outcome{.incarnation = JoinFile::read(seat).incarnation,
+              .status = ending.status,
+              .reason = ending.reason,
+              .is_own = ending.is_own}
+          .write(seat.parent_path() / "outcome");
     } catch (const kernels::Error&) {  // then its end says it all
     }
   };

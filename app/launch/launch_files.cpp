@@ -126,9 +126,13 @@ JoinFile JoinFile::read(const std::filesystem::path& file) {
 }
 
 void Outcome::write(const std::filesystem::path& file) const {
-  io::write_file_atomically(
-      file,
-      JsonObject{}.add("incarnation", incarnation).add("status", status).add("reason", reason).text() + "\n");
+  io::write_file_atomically(file, JsonObject{}
+                                          .add("incarnation", incarnation)
+                                          .add("status", status)
+                                          .add("reason", reason)
+                                          .add("own", is_own)
+                                          .text() +
+                                      "\n");
 }
 
 std::optional<Outcome> Outcome::read(const std::filesystem::path& file) {
@@ -136,7 +140,8 @@ std::optional<Outcome> Outcome::read(const std::filesystem::path& file) {
   try {
     return Outcome{.incarnation = object.at("incarnation").get<std::int64_t>(),
                    .status = object.at("status").get<int>(),
-                   .reason = object.at("reason").get<std::string>()};
+                   .reason = object.at("reason").get<std::string>(),
+                   .is_own = object.value("own", false)};
   } catch (const json::exception&) {
     return {};
   }

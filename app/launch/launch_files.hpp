@@ -59,6 +59,8 @@ struct Outcome {
   std::int64_t incarnation = 0;
   int status = 0;
   std::string reason;
+  /// It is a fault of the deck, the data, a directory or the rank itself, and not of who it is connected with.
+  bool is_own = false;
 
   void write(const std::filesystem::path& file) const;
   /// Nothing where it is absent or no such file.

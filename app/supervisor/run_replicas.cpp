@@ -40,11 +40,11 @@ RunReplicas::RunReplicas(std::vector<SupervisedReplica> replicas, std::vector<Su
       join_(std::move(join)),
       run_directory_(std::move(run_directory)),
       to_(listeners),
-      first_starts_(replicas_.size()) {}
+      failures_(replicas_.size()) {}
 
 void RunReplicas::adopt(const LaunchFile::Replica& known) {
   SupervisedReplica& replica = at(known.replica);
-  first_starts_.on_begun();
+  failures_.on_begun();
   hosts_.continue_on(known.replica, parse_hosts(known.hosts));
   if (hosts_.is_on_spare(known.replica)) place(replica);
   if (known.process.host == comm::this_host()) {
@@ -128,7 +128,7 @@ void RunReplicas::write_launch_file() const {
 void RunReplicas::watch(double now_s, bool may_start) {
   spares_.watch(now_s, may_start && !ended_at_s_, join_);
   for (SupervisedReplica& replica : replicas_) watch(replica, now_s, may_start);
-  if (const auto reason = first_starts_.shared_reason()) throw Error(Scope::job, *reason);
+  if (const auto reason = failures_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
 }
 
@@ -141,7 +141,7 @@ void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start
 
 // What fails before the run has begun would fail on any host.
 std::optional<int> RunReplicas::spare_for(const SupervisedReplica& replica) const {
-  if (!first_starts_.has_begun()) return {};
+  if (!failures_.has_begun()) return {};
   return hosts_.choose_spare(replica.number(), spares_.ready());
 }
 
@@ -159,7 +159,7 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
   to_.hangs.forget(replica.number());
   to_.service.on_exit({replica.number(), static_cast<int>(end.incarnation)});
   if (ended_at_s_ || to_.service.has_ended()) return;
-  first_starts_.on_failure(replica.number(), end);
+  failures_.on_failure(replica.number(), end);
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
   leave_host(replica, now_s);
   replica.plan_restart(now_s);
@@ -167,6 +167,7 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
 }
 
 void RunReplicas::give_up(const SupervisedReplica& replica, const std::string& reason) {
+  failures_.on_given_up(replica.number());
   to_.service.on_given_up(replica.number());
   to_.records.event("replica_lost", replica.number(), JsonObject{}.add("reason", "given_up"));
   unsaid_.erase(replica.number());
@@ -197,12 +198,13 @@ void RunReplicas::leave_host(SupervisedReplica& replica, double now_s) {
 }
 
 void RunReplicas::on_epoch(const resilience::EpochRecord& epoch) {
-  first_starts_.on_begun();
+  failures_.on_begun();
   if (join_.resume == "never") join_.resume = "auto";  // the run's own checkpoints count
   for (const auto& member : epoch.members) at(member.id.replica).on_member();
 }
 
 void RunReplicas::on_commit(const resilience::CommitRecord& commit) {
+  failures_.on_commit();
   for (const resilience::Part& part : commit.parts) at(part.replica).on_commit();
 }
 

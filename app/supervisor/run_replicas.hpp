@@ -10,8 +10,8 @@
 
 #include "app/console.hpp"
 #include "app/launch/host_pool.hpp"
-#include "app/supervisor/first_starts.hpp"
 #include "app/supervisor/hang_watch.hpp"
+#include "app/supervisor/shared_failures.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
 #include "app/supervisor/warm_spares.hpp"
@@ -88,7 +88,7 @@ class RunReplicas {
   JoinFile join_;
   std::filesystem::path run_directory_;
   Listeners to_;
-  FirstStarts first_starts_;
+  SharedFailures failures_;
   std::map<int, std::string> lost_hosts_;  // on which a replica was lost last, by replica
   std::set<int> corrupt_;                  // replicas whose state was wrong, until they are buried
   std::map<int, std::string> unsaid_;      // why a replica failed, by replica

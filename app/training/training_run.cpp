@@ -12,6 +12,7 @@
 #include "app/units.hpp"
 #include "io/checkpoint/rank_hosts.hpp"
 #include "io/json.hpp"
+#include "io/run/run_series.hpp"
 #include "parallel/replica/emulated_replica.hpp"
 #include "parallel/replica/gpt_replica.hpp"
 #include "parallel/replica/swappable_replica.hpp"
@@ -177,6 +178,7 @@ TrainingRun::Epilogue TrainingRun::train_emulated(RunState& state, RunMachine& m
                                            layout, grid, context, *machine.emulated(), options);
                                      });
   state.open_directory(machine.transport_text());
+  unended_steps_ = state.steps();
   state.leave_ledger();
   GridSwap swap(replica, [&](auto& from, auto& to, comm::ControlGroup& control) {
     const auto bytes = static_cast<std::uint64_t>(rank_.deck().device.state_bytes);
@@ -206,6 +208,7 @@ TrainingRun::Epilogue TrainingRun::train_model(RunState& state, RunMachine& mach
   data.open();
   state.load(model(), data);
   state.open_directory(machine.transport_text());
+  unended_steps_ = state.steps();
   state.leave_ledger();
   keep_algorithms(machine);
   const auto checkpoints = state.create_checkpoints(model(), data, build_);
@@ -267,6 +270,7 @@ TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel:
     if (parts.swap) parts.swap->then(adapt);
   }
   parts.adaptation = adaptation ? &*adaptation : nullptr;
+  unended_steps_ = first_step;
   TrainingLoop loop(parts, first_step);
   const std::string reason = run(loop);
   if (reason == kRestart) status_ = kRestartStatus;
@@ -279,23 +283,32 @@ TrainingRun::Epilogue TrainingRun::run_loop(TrainingParts parts, const parallel:
           .add("mitigation_seconds", loop.mitigation_s());
     rank_.write_event("end", loop.steps_done(), details);
   });
+  unended_steps_.reset();
   return closing(loop.steps_done(), reason);
 }
 
-// The reason of the end; an error is recorded before it ends the run.
-std::string TrainingRun::run(TrainingLoop& loop) const {
+// The reason of the end.
+std::string TrainingRun::run(TrainingLoop& loop) {
   try {
     return loop.run();
-  } catch (const kernels::Error& error) {
-    try {  // alone: the others may be gone. The first error says more than one about this event.
-      if (rank_.is_first()) {
-        loop.log_open_adaptations();
-        rank_.write_event("end", loop.steps_done(),
-                          io::JsonObject{}.add("reason", "failed").add("error", message_of(error)));
-      }
+  } catch (const std::exception&) {
+    unended_steps_ = loop.steps_done();
+    try {  // alone: the others may be gone. The first error says more than one about these events.
+      if (rank_.is_first()) loop.log_open_adaptations();
     } catch (const kernels::Error&) {
     }
     throw;
+  }
+}
+
+// A rank that fails alone tells of it; another one may have done so.
+void TrainingRun::record_failure(const std::string& message) const {
+  if (!unended_steps_) return;
+  try {
+    const auto last = io::last_event(rank_.records_directory());
+    if (last && last->event == "end") return;
+    rank_.write_event("end", *unended_steps_, io::JsonObject{}.add("reason", "failed").add("error", message));
+  } catch (const kernels::Error&) {  // the message says more than one about this event
   }
 }
 

@@ -40,6 +40,8 @@ class TrainingRun {
   void record_into(std::filesystem::path folder) { replay_folder_ = std::move(folder); }
   /// Trains to the end, a signal, the time limit or what calls for a restart elsewhere.
   Epilogue train();
+  /// After an error which train() threw: gives a run that has begun its last event, unless it has one. Not collective.
+  void record_failure(const std::string& message) const;
   /// The exit status of what train() did.
   int status() const { return status_; }
 
@@ -64,11 +66,13 @@ class TrainingRun {
   Epilogue run_loop(TrainingParts parts, const parallel::PipelineContext& context, std::int64_t first_step);
   /// How ranks reach each other when they change places.
   resilience::MoveRoads roads(RunMachine& machine) const;
-  std::string run(TrainingLoop& loop) const;
+  std::string run(TrainingLoop& loop);
   Epilogue already_finished(std::int64_t steps) const;
   Epilogue closing(std::int64_t steps, const std::string& reason) const;
 
   int status_ = 0;
+  std::optional<std::int64_t>
+      unended_steps_;  // steps done, while the run has begun and its last event is to come
   std::function<void(const std::filesystem::path&)> on_place_;
   std::filesystem::path replay_folder_;  // empty: this is no replay
   const double started_s_ = kernels::steady_now_s();

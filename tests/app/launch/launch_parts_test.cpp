@@ -307,8 +307,9 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
   EXPECT_EQ(facts.st_mode & 0777, 0600U);
   EXPECT_THROW(JoinFile::read(folder / "none"), Error);
 
-  Outcome{.incarnation = 7, .status = 1, .reason = "no \"memory\""}.write(folder / "outcome");
+  Outcome{.incarnation = 7, .status = 1, .reason = "no \"memory\"", .is_own = true}.write(folder / "outcome");
   EXPECT_EQ(Outcome::read(folder / "outcome")->reason, "no \"memory\"");
+  EXPECT_TRUE(Outcome::read(folder / "outcome")->is_own);
   EXPECT_FALSE(Outcome::read(folder / "none").has_value());
 
   LaunchFile launch{.supervisor = {"a", this_process()}, .replicas = {}, .service = "a:5"};
