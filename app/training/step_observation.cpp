@@ -3,9 +3,8 @@
 namespace tenax::app {
 
 StepObservation::StepObservation(const io::Deck& deck, parallel::Replica& replica,
-                                 resilience::PipelineAdaptation* adaptation, kernels::Device& device,
-                                 std::int64_t first_step)
-    : deck_(deck), replica_(replica), adaptation_(adaptation), first_step_(first_step), readings_(device) {
+                                 resilience::PipelineAdaptation* adaptation, kernels::Device& device)
+    : deck_(deck), replica_(replica), adaptation_(adaptation), readings_(device) {
   observers_.add(profile_);
   observers_.add(pass_times_);
   follow_swap();
@@ -20,6 +19,7 @@ void StepObservation::follow_swap() {
 // Every step may turn out to be the last, whose trace is kept; but steps that are launched as one graph cannot be observed, so
 // there only the steps that the deck wants traced are.
 void StepObservation::begin_step(std::int64_t step, bool wants_passes) {
+  if (!first_step_) first_step_ = step;
   profile_ = StepProfile(replica_.pipeline().planned_row());
   profiled_ = replica_.coordinates();
   is_observed_ =
@@ -43,7 +43,7 @@ std::optional<kernels::DeviceReading> StepObservation::take_reading() {
 bool StepObservation::must_trace(std::int64_t step) const {
   constexpr std::int64_t kTenth = 9;
   const std::int64_t interval = deck_.run.profile_interval;
-  return interval > 0 ? (step + 1) % interval == 0 : step - first_step_ == kTenth;
+  return interval > 0 ? (step + 1) % interval == 0 : step - first_step_.value_or(step) == kTenth;
 }
 
 void StepObservation::write_trace(const std::filesystem::path& directory, std::int64_t step,

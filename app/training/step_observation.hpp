@@ -19,8 +19,7 @@ namespace tenax::app {
 class StepObservation {
  public:
   StepObservation(const io::Deck& deck, parallel::Replica& replica,
-                  resilience::PipelineAdaptation* adaptation, kernels::Device& device,
-                  std::int64_t first_step);
+                  resilience::PipelineAdaptation* adaptation, kernels::Device& device);
   /// Of all steps from now on. It must outlive this.
   void add(parallel::StepObserver& observer) { observers_.add(observer); }
   /// After a swap of ranks, with which the adaptation has begun anew.
@@ -57,7 +56,7 @@ class StepObservation {
   const io::Deck& deck_;
   parallel::Replica& replica_;
   resilience::PipelineAdaptation* adaptation_;
-  const std::int64_t first_step_;
+  std::optional<std::int64_t> first_step_;  // that was begun
   StepProfile profile_;
   parallel::GridCoordinates profiled_;  // where this rank was in that step
   resilience::PassTimes pass_times_;

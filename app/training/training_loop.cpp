@@ -44,7 +44,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                 .machine_flop_per_second = parts.machine_flop_per_second,
                 .judges_times = parts.judges_times},
                first_step),
-      observation_(parts.deck, parts.replica, parts.adaptation, parts.device, first_step),
+      observation_(parts.deck, parts.replica, parts.adaptation, parts.device),
       checkpoints_(parts.deck, parts.checkpoints, records_.run(), parts.console, observation_.profile()),
       batches_(parts.deck, parts.replica, parts.training, parts.validation),
       validation_(parts.deck, parts.replica, batches_, observation_),
