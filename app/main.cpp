@@ -83,6 +83,7 @@ int help(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   if (arguments.empty()) {
+    if (tenax::comm::launched_rank() > 0) return 2;  // another rank says it
     std::fprintf(stderr, "no deck given\n%s", tenax::app::general_help().c_str());
     return 2;
   }
