@@ -109,6 +109,8 @@ std::string TrainingLoop::run() {
   mitigator_.close();
   if (parts_.adaptation) records_.adaptations(parts_.adaptation->last_events());
   if (!peers_.exist() && checkpoints_.finish(step_)) write_trace();  // with the checkpoint
+  if (verdict == Verdict::suspend && !peers_.exist() && validation_.is_due(step_))
+    validate();  // who stops it may not wait for more than the checkpoint
   if (end_reason_ == kRestart) exclude_hosts();
   records_.run().agree();
   if (const std::string& failure = observation_.trace_failure(); !failure.empty())
@@ -153,7 +155,7 @@ Verdict TrainingLoop::step() {
   if (vote.has_path_news)
     parts_.path_news.write(replica.control(), step_ - 1,
                            [this](auto... event) { records_.observed(event...); });
-  if (vote.updates && validation_.is_due(step_)) validate();
+  if (vote.verdict == Verdict::go_on && vote.updates && validation_.is_due(step_)) validate();
   if (vote.verdict == Verdict::go_on && has_steps_left()) {
     watch_.validate(step_ - 1);
     if (vote.acts) mitigator_.act(step_ - 1);
@@ -194,7 +196,7 @@ void TrainingLoop::follow(const resilience::MemberPlan& plan) {
   }
   if (plan.action == Action::save && !has_steps_left()) validate();
   const bool saves = plan.action == Action::save || plan.action == Action::give_up;
-  const bool has_saved = saves && checkpoints_.finish(step_, next_sample_);
+  const bool has_saved = saves && checkpoints_.finish(step_, plan.next_sample);
   if (has_saved && plan.action == Action::give_up)
     parts_.place_checkpoint(step_, peers_.session().unrecorded());
   if (plan.action == Action::save) {

@@ -27,8 +27,11 @@ struct MemberPlan {
   int status = 0;
   std::string reason = {};  ///< of an exit with a status other than 0, of giving up
 
+  std::int64_t step = 0;         ///< that is to be trained; steps done, where it is to save or gives up
+  std::int64_t next_sample = 0;  ///< the first sample after those, where it is to save or gives up
+
   // Of a step to train.
-  std::int64_t epoch = 0, step = 0;
+  std::int64_t epoch = 0;
   /// The step's, of all replicas. Of its own ones the caller computes what it has not computed yet
   /// in earlier attempts at the step. Where a part that it has computed is not among them any more
   /// it begins anew.

@@ -64,7 +64,9 @@ void MembershipMember::on_time(double now) {
   end_ = MemberPlan{
       .action = has_more_than_checkpoints ? Action::give_up : Action::exit,
       .status = 1,
-      .reason = "the membership service was away for " + std::to_string(options_.service_wait_s) + " s"};
+      .reason = "the membership service was away for " + std::to_string(options_.service_wait_s) + " s",
+      .step = progress_.done(),
+      .next_sample = progress_.first_sample()};
 }
 
 std::vector<MemberMessage> MembershipMember::take_messages() { return std::exchange(outbox_, {}); }
@@ -80,12 +82,12 @@ MemberPlan MembershipMember::plan() const {
   if (end_) return *end_;
   if (restores_) return {.action = Action::restore};
   if (stop_ && stop_->writer == options_.id.replica && !has_saved(stop_->done))
-    return {.action = Action::save, .step = stop_->done};
+    return {.action = Action::save, .step = stop_->done, .next_sample = progress_.first_sample()};
   const bool is_free = epoch_ && phase_ == StepPhase::idle && !needs_change() && !stop_;
   if (!is_free || progress_.step() >= options_.train_steps) return {};
   return {.action = Action::train,
-          .epoch = epoch_->number,
           .step = progress_.step(),
+          .epoch = epoch_->number,
           .parts = progress_.parts(),
           .is_behind = !progress_.is_whole(),
           .holders = progress_.holders()};

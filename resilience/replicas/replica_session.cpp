@@ -34,6 +34,7 @@ ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& tra
     : control_(control),
       state_transport_(state_transport),
       leader_(leader),
+      frozen_(frozen),
       state_(std::move(state)),
       points_(points),
       options_(std::move(options)),
@@ -70,7 +71,6 @@ int ReplicaSession::turn_of_fetch() const {
 }
 
 void ReplicaSession::take_epoch(const Epoch& epoch) {
-  end_fetch();
   if (server_) server_->drop_all();
   epoch_ = epoch;
   comm::FtarRing ring{.epoch = epoch.number, .rank = options_.rank, .index = 0, .peers = {}};
@@ -91,8 +91,6 @@ bool ReplicaSession::is_somebody_behind(const MemberPlan& plan) const {
 
 // A holder's state stands still until before_update(); who is behind asks all holders for it.
 void ReplicaSession::begin_state(const MemberPlan& plan) {
-  if (!plan.is_behind) keep_state();  // it has fetched the state in a step that did not become complete
-  end_fetch();
   if (plan.is_behind && !behind_since_s_) {
     behind_since_s_ = kernels::steady_now_s();
     held_s_ = fetched_bytes_ = 0;
@@ -129,6 +127,7 @@ StepWork ReplicaSession::begin() {
     if (order.plan.action == Action::wait) ask_stop_if_any();
   } while (order.plan.action == Action::wait);
   plan_ = order.plan;
+  settle_fetch();
   if (plan_.action == Action::train) {
     if (epoch_.number == 0) points_.reach(StepPoint::join, plan_.step);
     if (plan_.epoch != epoch_.number) take_epoch(order.epoch);
@@ -138,6 +137,15 @@ StepWork ReplicaSession::begin() {
     points_.reach(StepPoint::passes, plan_.step);
   }
   return {.plan = plan_, .replica = options_.replica, .is_writer = epoch_.writer == options_.replica};
+}
+
+// Collective. A step in which the state was fetched may not have become complete: then this replica holds it all the same,
+// and nobody has put it into place. What is not to be kept ends: its threads write into the state.
+void ReplicaSession::settle_fetch() {
+  const bool is_whole = plan_.action == Action::save || plan_.action == Action::give_up ||
+                        (plan_.action == Action::train && !plan_.is_behind);
+  if (is_whole) keep_state();
+  end_fetch();
 }
 
 // Collective. Between steps no vote tells of signals.
@@ -172,7 +180,8 @@ bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
   const bool has_sums = exchange_.finish(exchange_deadline());
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
-  while (has_sums && lacks_state() && !fetch_->has_failed() && !latest.expired())
+  const auto goes_on = [&] { return frozen_.word() < epoch_.number && !latest.expired(); };
+  while (has_sums && lacks_state() && !fetch_->has_failed() && goes_on())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (fetch_) held_s_ += kernels::steady_now_s() - begin_s;
   return has_sums;
@@ -229,7 +238,6 @@ void ReplicaSession::finish_join() {
 }
 
 void ReplicaSession::on_restored(std::int64_t done, std::int64_t next_sample) {
-  end_fetch();
   if (leader_) leader_->on_restored(done, next_sample);
 }
 

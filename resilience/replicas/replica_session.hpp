@@ -2,6 +2,7 @@
 // with whom, the sums over replicas, and the state that a replica fetches which is behind.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,6 +102,7 @@ class ReplicaSession {
  private:
   void ask_stop_if_any();
   void take_epoch(const Epoch& epoch);
+  void settle_fetch();
   void begin_state(const MemberPlan& plan);
   void put_fetched();
   bool is_somebody_behind(const MemberPlan& plan) const;
@@ -114,7 +116,7 @@ class ReplicaSession {
   /// An exchange that stands still ends before, and says who is at fault.
   double exchange_wait_s() const {
     constexpr double kFactor = 1.5;
-    return kFactor * options_.exchange.deadline_s;
+    return kFactor * std::max(options_.exchange.deadline_s, options_.exchange.longest_s);
   }
   kernels::Deadline exchange_deadline() const { return kernels::Deadline::after_s(exchange_wait_s()); }
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
@@ -122,6 +124,7 @@ class ReplicaSession {
   comm::ControlGroup& control_;
   comm::Transport& state_transport_;
   ReplicaLeader* leader_;
+  const FrozenEpoch& frozen_;
   StateAccess state_;
   StepPoints& points_;
   Options options_;

@@ -16,6 +16,7 @@ std::string StepOrder::text(bool with_epoch) const {
              .add("reason", plan.reason)
              .add("epoch", plan.epoch)
              .add("step", plan.step)
+             .add("next_sample", plan.next_sample)
              .add("parts", parts)
              .add("is_behind", plan.is_behind)
              .add("holders", holders)
@@ -30,8 +31,9 @@ StepOrder StepOrder::parse(const std::string& text) {
   order.plan = {.action = static_cast<MemberPlan::Action>(object.at("action").get<int>()),
                 .status = object.at("status").get<int>(),
                 .reason = object.at("reason").get<std::string>(),
-                .epoch = object.at("epoch").get<std::int64_t>(),
                 .step = object.at("step").get<std::int64_t>(),
+                .next_sample = object.at("next_sample").get<std::int64_t>(),
+                .epoch = object.at("epoch").get<std::int64_t>(),
                 .parts = {},
                 .is_behind = object.at("is_behind").get<bool>(),
                 .holders = object.at("holders").get<std::vector<int>>()};
