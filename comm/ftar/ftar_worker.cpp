@@ -147,7 +147,8 @@ void FtarWorker::keep_alive() {
 
 void FtarWorker::throw_if_nothing_moves(double moved_s) const {
   const double waited_s = steady_now_s() - moved_s;
-  if (waited_s < options_.deadline_s) return;
+  const double longest_s = options_.dead_s > 0 ? options_.longest_s : 0;
+  if (waited_s < std::max(options_.deadline_s, longest_s)) return;
   const int awaited = exchange_->awaited_replica();
   const auto name = [&](int index) { return ring_.peers[static_cast<std::size_t>(index)].name; };
   throw FtarError({.cause = Cause::timeout,

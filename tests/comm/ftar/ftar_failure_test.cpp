@@ -250,6 +250,8 @@ TEST_P(FtarFailures, a_neighbour_that_gives_no_sign_of_life_is_given_up_before_t
 TEST_P(FtarFailures, a_neighbour_that_lives_may_take_its_time) {
   FtarRanks replicas(3, GetParam());
   FtarOptions watchful = options();
+  watchful.deadline_s = 0.6;
+  watchful.longest_s = 20;
   watchful.alive_s = 0.05;
   watchful.dead_s = 0.5;
   std::vector<Sums> sums = sums_of(3);
