@@ -156,8 +156,12 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
                               .tokens_per_second = seconds > 0 ? static_cast<double>(tokens) / seconds : 0};
   metrics.replicas = static_cast<std::int64_t>(contributing.size());
   metrics.is_masked = commit.is_masked;
-  divergence_.add(commit.step, deck_.device.kind == io::DeviceKind::emulated ||
-                                   (std::isfinite(commit.loss) && std::isfinite(commit.grad_norm)));
+  const bool is_finite = deck_.device.kind == io::DeviceKind::emulated ||
+                         (std::isfinite(commit.loss) && std::isfinite(commit.grad_norm));
+  divergence_.add(commit.step, is_finite);
+  if (!is_finite)
+    events_.write_of_step(commit.step, "skip", {},
+                          JsonObject{}.add("loss", commit.loss).add("grad_norm", commit.grad_norm));
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
   if (const auto change = watch_->add(metrics, {})) has_onset_ = change->is_onset();
   replicas_->take(commit);
