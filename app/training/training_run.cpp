@@ -155,6 +155,13 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
        .deadline_s = rank_.deck().comm.deadline_s,
        .state_bytes_per_s = state_bytes_per_s(rank_.deck()),
        .must_stop = [this] { return signals_.requested(); }});
+  rank_.on_first([&] {
+    rank_.write_event("start", 0,
+                      io::JsonObject{}
+                          .add("ranks", rank_.world().size())
+                          .add("name", rank_.deck().run.name)
+                          .add("transport", machine.transport_text().json()));
+  });
   parts.peers = &session;
   parts.records_directory = rank_.records_directory();
   return run_loop(parts, context, 0);
