@@ -11,12 +11,12 @@ constexpr std::size_t kWindow = 50;
 
 class WindowDetector final : public ChangeDetector {
  public:
-  explicit WindowDetector(const DetectionOptions& options) : threshold_(std::log1p(options.min_change)) {}
+  explicit WindowDetector(const DetectionOptions& options) : threshold_(options.min_change) {}
 
   std::optional<Change> add(std::int64_t iteration, double seconds) override {
     const double x = std::log(seconds);
     const double off = !window_.is_empty() ? x - window_.median() : 0;
-    const bool is_far = std::abs(off) >= threshold_;
+    const bool is_far = std::abs(std::expm1(off)) > threshold_;
     std::optional<Change> change;
     if (values_ < kFirstTold) ++values_;
     if (values_ >= kFirstTold && is_far && far_ && (off > 0) == (*far_off_ > 0)) {
@@ -42,7 +42,7 @@ class WindowDetector final : public ChangeDetector {
   }
 
  private:
-  double threshold_;
+  double threshold_;  // a share of the median
   int values_ = 0;  // as far as they matter
   SlidingMedian window_{kWindow};
   std::optional<std::int64_t> far_;  // the last iteration, where it was far from the median
