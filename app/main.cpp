@@ -15,6 +15,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/help.hpp"
 #include "app/console.hpp"
+#include "app/launch/remote_end.hpp"
 #include "app/stop_signals.hpp"
 #include "app/supervisor/recorder_reading.hpp"
 #include "comm/nccl.hpp"
@@ -93,6 +94,10 @@ int run(const Arguments& arguments) {
     return tenax::app::join_command(arguments[1], {TENAX_VERSION, tenax::app::build_commit()});
   if (first == "--recorders")
     return tenax::app::print_recorders(Arguments(arguments.begin() + 1, arguments.end()));
+  if (first == "--end" && arguments.size() == 2) {
+    tenax::app::end_processes(arguments[1]);
+    return 0;
+  }
   if (first == "--replay" && arguments.size() >= 2)
     return tenax::app::replay_rank_command(arguments[1], Arguments(arguments.begin() + 2, arguments.end()),
                                            {TENAX_VERSION, tenax::app::build_commit()});

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <fstream>
 #include <span>
 #include <system_error>
 
@@ -42,6 +43,17 @@ JsonObject to_json(const LaunchFile::Process& process) {
       .add("host", process.host)
       .add("pid", static_cast<std::int64_t>(process.id.pid))
       .add("start_time", static_cast<std::int64_t>(process.id.start_time));
+}
+
+JsonObject to_json(const LaunchFile::Replica& replica) {
+  JsonObject object = JsonObject{}
+                          .add("replica", replica.replica)
+                          .add("incarnation", replica.incarnation)
+                          .append(to_json(replica.mpirun.value_or(replica.process)))
+                          .add("scratch", replica.scratch)
+                          .add("hosts", replica.hosts);
+  if (replica.mpirun) object.add("shell", to_json(replica.process));
+  return object;
 }
 
 LaunchFile::Process process_of(const json& object) {
@@ -147,15 +159,16 @@ std::optional<Outcome> Outcome::read(const std::filesystem::path& file) {
   }
 }
 
+std::optional<ProcessId> read_remote_process(const std::filesystem::path& file) {
+  std::ifstream text(file);
+  ProcessId id;
+  if (!(text >> id.pid >> id.start_time)) return {};
+  return id;
+}
+
 void LaunchFile::write(const std::filesystem::path& file) const {
   std::vector<JsonObject> list;
-  for (const Replica& replica : replicas)
-    list.push_back(JsonObject{}
-                       .add("replica", replica.replica)
-                       .add("incarnation", replica.incarnation)
-                       .append(to_json(replica.process))
-                       .add("scratch", replica.scratch)
-                       .add("hosts", replica.hosts));
+  for (const Replica& replica : replicas) list.push_back(to_json(replica));
   io::write_file_atomically(file, JsonObject{}
                                           .add("supervisor", to_json(supervisor))
                                           .add("replicas", list)
@@ -172,7 +185,8 @@ std::optional<LaunchFile> LaunchFile::read(const std::filesystem::path& file) {
                       .service = object.at("service").get<std::string>()};
     for (const json& entry : object.at("replicas"))
       launch.replicas.push_back({entry.at("replica").get<int>(), entry.at("incarnation").get<std::int64_t>(),
-                                 process_of(entry), entry.value("scratch", std::string()),
+                                 process_of(entry.contains("shell") ? entry.at("shell") : entry),
+                                 entry.value("scratch", std::string()),
                                  entry.value("hosts", std::vector<std::string>())});
     return launch;
   } catch (const json::exception&) {

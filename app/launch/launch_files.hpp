@@ -67,6 +67,9 @@ struct Outcome {
   static std::optional<Outcome> read(const std::filesystem::path& file);
 };
 
+/// What a remote mpirun has said in `file` (ReplicaCommand::process_file); nothing where it has not yet.
+std::optional<ProcessId> read_remote_process(const std::filesystem::path& file);
+
 /// RUNDIR/launch.json: the processes of the run.
 struct LaunchFile {
   struct Process {
@@ -76,9 +79,10 @@ struct LaunchFile {
   struct Replica {
     int replica = 0;
     std::int64_t incarnation = 0;
-    Process process;                      ///< its mpirun or srun
+    Process process;                      ///< its mpirun or srun, or the remote shell that has started it
     std::string scratch = {};             ///< scratch_directory() of its start
     std::vector<std::string> hosts = {};  ///< "NAME:SLOTS", as the deck has them; none: it is anywhere
+    std::optional<Process> mpirun = {};   ///< that a remote shell has started
   };
   Process supervisor;
   std::vector<Replica> replicas;

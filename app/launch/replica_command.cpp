@@ -25,7 +25,7 @@ bool spans_hosts(const io::Deck& deck) {
 
 std::vector<std::string> ReplicaCommand::words() const {
   if (method == LaunchMethod::srun) return srun_words();
-  return hosts.empty() ? mpirun_words() : remote_words();
+  return is_remote() ? remote_words() : mpirun_words();
 }
 
 // Each host of the step makes the directory: the supervisor's may be none of them. Where the deck names no hosts, Slurm chooses.
@@ -71,8 +71,25 @@ std::vector<std::string> ReplicaCommand::remote_words() const {
   for (const std::string& variable : environment()) line += " " + shell_quoted(variable);
   for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) line += " " + shell_quoted(std::string(name) + "=" + value);
+  if (!process_file.empty())
+    line += " sh -c " + shell_quoted(R"(echo $$ $(cut -d" " -f22 /proc/$$/stat) >"$0" && exec "$@")") + " " +
+            shell_quoted(process_file);
   for (const std::string& word : mpirun_words()) line += " " + shell_quoted(word);
   return {remote_shell, hosts.front().host, line};
+}
+
+std::vector<std::string> ReplicaCommand::remote_call(const std::string& host,
+                                                     const std::vector<std::string>& of_tenax) const {
+  std::string line = "exec env";
+  if (const char* value = std::getenv("LD_LIBRARY_PATH"))
+    line += " " + shell_quoted(std::string("LD_LIBRARY_PATH=") + value);
+  line += " " + shell_quoted(program);
+  for (const std::string& argument : of_tenax) line += " " + shell_quoted(argument);
+  return {remote_shell, host, line};
+}
+
+std::string scratch_variable(const std::filesystem::path& scratch) {
+  return "OMPI_MCA_orte_tmpdir_base=" + scratch.string();
 }
 
 // All that Open MPI leaves on a host when it is killed lies in `scratch`. The rest is what app/setup.sh says, for whoever
@@ -84,7 +101,7 @@ std::vector<std::string> ReplicaCommand::environment() const {
           "OMPI_MCA_mpi_yield_when_idle=1",
           "OMPI_MCA_hwloc_base_binding_policy=none",
           "OMP_NUM_THREADS=1",
-          "OMPI_MCA_orte_tmpdir_base=" + scratch.string(),
+          scratch_variable(scratch),
           "OMPI_MCA_btl_vader_backing_directory=" + scratch.string(),
           "OMPI_MCA_btl_sm_backing_directory=" + scratch.string()};
 }

@@ -26,12 +26,18 @@ struct ReplicaCommand {
   std::vector<std::string> arguments;  ///< of tenax; paths are absolute
   std::filesystem::path scratch;       ///< a directory of this start alone, for Open MPI's files of the host
   std::filesystem::path directory;     ///< where it is to run
+  std::filesystem::path process_file = {};  ///< on all hosts: where a remote mpirun says which process it is
   std::vector<std::string> step_options = {};  ///< more for srun
 
   /// Program and arguments, without environment.
   std::vector<std::string> words() const;
   /// "NAME=value": what Open MPI is to know.
   std::vector<std::string> environment() const;
+  /// Another host's mpirun starts it.
+  bool is_remote() const { return method == LaunchMethod::mpirun && !hosts.empty(); }
+  /// The words that run tenax with `arguments` on `host`, over the remote shell.
+  std::vector<std::string> remote_call(const std::string& host,
+                                       const std::vector<std::string>& arguments) const;
 
  private:
   std::vector<std::string> srun_words() const;
@@ -39,6 +45,8 @@ struct ReplicaCommand {
   std::vector<std::string> remote_words() const;
 };
 
+/// "NAME=value", by which processes of a start are known.
+std::string scratch_variable(const std::filesystem::path& scratch);
 /// In single quotes, for a POSIX shell.
 std::string shell_quoted(const std::string& word);
 

@@ -36,13 +36,10 @@ void print_images(const std::vector<RecorderImage>& images, const std::string& i
       std::printf("%s\n", line.c_str());
 }
 
-std::string reading_line(const ReplicaCommand& replica, const std::vector<std::string>& folders) {
-  std::string line = "exec env";
-  if (const char* value = std::getenv("LD_LIBRARY_PATH"))
-    line += " " + shell_quoted(std::string("LD_LIBRARY_PATH=") + value);
-  line += " " + shell_quoted(replica.program) + " --recorders";
-  for (const std::string& folder : folders) line += " " + shell_quoted(folder);
-  return line;
+std::vector<std::string> with_option(const std::vector<std::string>& folders) {
+  std::vector<std::string> arguments = {"--recorders"};
+  arguments.insert(arguments.end(), folders.begin(), folders.end());
+  return arguments;
 }
 
 // On the nodes of the allocation, beside the steps that stand there.
@@ -111,7 +108,7 @@ std::vector<std::vector<std::string>> recorder_commands(const std::vector<Replic
   if (replicas.front().method == LaunchMethod::srun) return {reading_step(replicas.front(), folders)};
   std::vector<std::vector<std::string>> commands;
   for (const auto& [host, of_host] : folders_of_host)
-    commands.push_back({replicas.front().remote_shell, host, reading_line(replicas.front(), of_host)});
+    commands.push_back(replicas.front().remote_call(host, with_option(of_host)));
   return commands;
 }
 

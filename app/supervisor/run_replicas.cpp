@@ -201,6 +201,7 @@ void RunReplicas::on_epoch(const resilience::EpochRecord& epoch) {
   failures_.on_begun();
   if (join_.resume == "never") join_.resume = "auto";  // the run's own checkpoints count
   for (const auto& member : epoch.members) at(member.id.replica).on_member();
+  write_launch_file();  // remote processes have told who they are
 }
 
 void RunReplicas::on_commit(const resilience::CommitRecord& commit) {

@@ -34,6 +34,7 @@ ReplicaCommand SupervisedReplica::command() const {
   ReplicaCommand command = options_.command;
   command.arguments = {"--join", directory() / "join"};
   command.scratch = scratch();
+  command.process_file = process_file();
   return command;
 }
 
@@ -46,7 +47,7 @@ void SupervisedReplica::begin_incarnation() {
   policy_.on_start();
   fs::create_directories(directory());
   std::error_code ignored;
-  fs::remove(directory() / "outcome", ignored);
+  for (const fs::path& file : {directory() / "outcome", process_file()}) fs::remove(file, ignored);
   io::DirectoryLock::discard(
       directory());  // on another host the next one could not tell that this one's is dead
   log_bytes_ = fs::file_size(directory() / "log", ignored);
@@ -58,9 +59,9 @@ void SupervisedReplica::start(JoinFile join) {
   scratch_ = scratch_directory(options_.run_id, seat(), incarnation_);
   fs::create_directories(scratch_);
   write_join(std::move(join));
-  const ReplicaCommand command = this->command();
+  started_ = command();
   process_.emplace(ReplicaProcess::start(
-      {.words = command.words(), .environment = command.environment(), .log = directory() / "log"}));
+      {.words = started_.words(), .environment = started_.environment(), .log = directory() / "log"}));
 }
 
 void SupervisedReplica::start_as(SupervisedReplica& spare, JoinFile join) {
@@ -68,6 +69,9 @@ void SupervisedReplica::start_as(SupervisedReplica& spare, JoinFile join) {
   called_at_s_ = kernels::steady_now_s();
   process_ = std::exchange(spare.process_, {});
   scratch_ = std::exchange(spare.scratch_, {});
+  started_ = spare.started_;
+  std::error_code ignored;
+  fs::rename(spare.process_file(), process_file(), ignored);  // absent: it is on this host
   write_join(std::move(join));
 }
 
@@ -89,6 +93,7 @@ bool SupervisedReplica::adopt(const LaunchFile::Replica& known, JoinFile join) {
   process_.emplace(std::move(*process));
   incarnation_ = known.incarnation;
   scratch_ = known.scratch;
+  started_ = command();
   policy_.on_start();
   write_join(std::move(join));
   return true;
@@ -101,6 +106,7 @@ void SupervisedReplica::adopt_elsewhere(const LaunchFile::Replica& known, JoinFi
   is_abandoned_ = false;
   incarnation_ = known.incarnation;
   scratch_ = known.scratch;
+  started_ = command();
   policy_.on_start();
   write_join(std::move(join));
 }
@@ -112,11 +118,13 @@ void SupervisedReplica::continue_from(std::int64_t incarnation, int starts_in_va
 
 std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   std::erase_if(ending_, [](EndingStep& step) { return step.has_ended(); });
+  std::erase_if(ends_, [](RemoteEnd& end) { return end.is_over(); });
   if (elsewhere_ ? !has_ended_elsewhere() : !has_ended_here()) return {};
   if (process_ && !process_->end_status())
     ending_.emplace_back(std::move(*process_));
   else if (process_)
     process_->kill_session();  // ranks that mpirun could not end: they are stopped
+  end_on_hosts();
   process_.reset();
   if (elsewhere_) release_directory();
   elsewhere_.reset();
@@ -158,11 +166,17 @@ void SupervisedReplica::kill() {
   process_->send(SIGINT);
 }
 
+// Of the newest incarnation, which is ending or has ended.
+void SupervisedReplica::end_on_hosts() {
+  RemoteEnd end(started_, directory() / "log");
+  if (!end.is_over()) ends_.push_back(std::move(end));
+}
+
 void SupervisedReplica::end() {
   constexpr double kMost_s = 20;
   const auto deadline = kernels::Deadline::after_s(kMost_s);
   kill();
-  while ((is_running() || !ending_.empty()) && !deadline.expired()) {
+  while ((is_running() || !ending_.empty() || !ends_.empty()) && !deadline.expired()) {
     poll_end();
     usleep(10000);
   }
@@ -189,11 +203,15 @@ std::string SupervisedReplica::host_of(int rank) const {
 }
 
 LaunchFile::Replica SupervisedReplica::launched() const {
+  std::optional<LaunchFile::Process> mpirun;
+  const auto id = started_.is_remote() ? read_remote_process(process_file()) : std::nullopt;
+  if (id) mpirun = {started_.hosts.front().host, *id};
   return {.replica = options_.replica,
           .incarnation = incarnation_,
           .process = elsewhere_ ? *elsewhere_ : LaunchFile::Process{comm::this_host(), process_->id()},
           .scratch = scratch_,
-          .hosts = host_texts(options_.command.hosts)};
+          .hosts = host_texts(options_.command.hosts),
+          .mpirun = mpirun};
 }
 
 }  // namespace tenax::app

@@ -9,6 +9,7 @@
 
 #include "app/launch/ending_step.hpp"
 #include "app/launch/launch_files.hpp"
+#include "app/launch/remote_end.hpp"
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
 #include "app/launch/restart_policy.hpp"
@@ -66,7 +67,8 @@ class SupervisedReplica {
   std::optional<double> starts_at_s() const { return starts_at_s_; }
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);
-  bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_; }
+  /// Not while earlier ones may still be there.
+  bool is_due(double now_s) const { return starts_at_s_ && now_s >= *starts_at_s_ && ends_.empty(); }
   bool is_running() const { return process_ || elsewhere_; }
   bool is_given_up() const { return given_up_; }
   /// Its newest start has completed no step.
@@ -100,6 +102,8 @@ class SupervisedReplica {
   bool has_ended_elsewhere() const;
   void release_directory() const;
   void write_join(JoinFile join) const;
+  std::filesystem::path process_file() const { return directory() / "mpirun"; }
+  void end_on_hosts();
 
   Options options_;
   RestartPolicy policy_;
@@ -114,6 +118,8 @@ class SupervisedReplica {
   std::optional<double> starts_at_s_, dies_at_s_;
   std::optional<double> interrupted_at_s_;  // its srun
   std::vector<EndingStep> ending_;          // of earlier incarnations
+  ReplicaCommand started_;                  // the newest one
+  std::vector<RemoteEnd> ends_;
   bool given_up_ = false;
 };
 

@@ -25,7 +25,7 @@ commits() { cat runs/$1/ledger.jsonl 2>/dev/null | grep -c '"squares"' || true; 
 
 # A remote shell, to be named as replicas.remote_shell: plays every host on this machine, and writes down its calls.
 stub_shell() {
-  printf '#!/bin/sh\necho "$@" >>%s/calls\nshift\nexec sh -c "$1"\n' "$PWD" >shell
+  printf '#!/bin/sh\necho "$@" >>%s/calls\nshift\nexec setsid -w sh -c "$1"\n' "$PWD" >shell
   chmod +x shell
 }
 

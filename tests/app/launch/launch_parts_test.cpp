@@ -14,6 +14,7 @@
 #include "app/launch/host_list.hpp"
 #include "app/launch/host_pool.hpp"
 #include "app/launch/launch_files.hpp"
+#include "app/launch/remote_end.hpp"
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
 #include "app/launch/restart_policy.hpp"
@@ -239,6 +240,24 @@ TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
   EXPECT_EQ(words[2].find("--host"), std::string::npos);
   command.hosts.push_back({"node8", 1});
   EXPECT_NE(command.words()[2].find("'--host' 'node7:2,node8:1'"), std::string::npos);
+}
+
+TEST(RemoteEnd, ends_what_was_started_with_the_scratch_folder_and_nothing_else) {
+  const auto folder = scratch();
+  const auto start = [&](const std::string& variable) {
+    return ReplicaProcess::start(
+        {.words = {"sleep", "1000"}, .environment = {variable}, .log = folder / "log"});
+  };
+  ReplicaProcess one = start(scratch_variable("/dev/shm/x-1")),
+                 other = start(scratch_variable("/dev/shm/x-12"));
+  one.send(SIGSTOP);
+  for (int i = 0; i < 2000 && !one.end_status(); ++i) {
+    end_processes("/dev/shm/x-1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(one.end_status());
+  EXPECT_FALSE(other.end_status());
+  other.kill_session();
 }
 
 TEST(EndingStep, interrupts_a_srun_again_that_goes_on) {
