@@ -1,5 +1,6 @@
 #include "app/training/loop_checkpoints.hpp"
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -26,11 +27,28 @@ bool LoopCheckpoints::is_due(std::int64_t steps_done) const {
   return deck_.checkpoint.interval > 0 && steps_done % deck_.checkpoint.interval == 0;
 }
 
-void LoopCheckpoints::start(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
+// Collective: asked once, when all else is in memory.
+bool LoopCheckpoints::takes_copies(comm::ControlGroup& control) {
+  if (takes_copies_) return *takes_copies_;
+  std::array<double, 1> lacking = {manager_->has_room_for_copy() ? 0.0 : 1.0};
+  control.all_reduce_sum(lacking);
+  takes_copies_ = lacking[0] == 0;
+  if (!*takes_copies_)
+    console_.warn(
+        "a host has no memory for copies of its ranks' state: training waits while checkpoints are written");
+  return *takes_copies_;
+}
+
+void LoopCheckpoints::start(comm::ControlGroup& control, std::int64_t steps_done,
+                            std::optional<std::int64_t> next_sample) {
   last_s_ = steady_now_s();
   if (!manager_) return;
   records_.sync();  // a checkpoint that outlives the host must not be of steps without their lines
   const double begin_s = steady_now_s();
+  if (!takes_copies(control)) {
+    const HostPhase phase(profile_, "write checkpoint");
+    return record(manager_->save(steps_done, io::to_toml(deck_), next_sample), true);
+  }
   manager_->save_async(steps_done, io::to_toml(deck_), next_sample);
   const double snapshot_s = manager_->snapshot_begin_s(), now_s = steady_now_s();
   profile_.on_phase({PhaseRecord::Where::host, "wait for checkpoint", begin_s, snapshot_s});

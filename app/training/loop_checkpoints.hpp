@@ -29,8 +29,10 @@ class LoopCheckpoints {
   /// By the number of steps done.
   bool is_due(std::int64_t steps_done) const;
 
-  /// Collective. `next_sample` as CheckpointManager has it. Takes a snapshot, which is written while training goes on.
-  void start(std::int64_t steps_done, std::optional<std::int64_t> next_sample = {});
+  /// Collective over `control`. `next_sample` as CheckpointManager has it. Takes a snapshot, which is written while training
+  /// goes on; where a host has no memory for that, writes the state itself.
+  void start(comm::ControlGroup& control, std::int64_t steps_done,
+             std::optional<std::int64_t> next_sample = {});
   /// Collective over `control`: nothing is being written any more. Throws comm::AgreedError where
   /// that takes too long.
   void settle(comm::ControlGroup& control);
@@ -49,6 +51,7 @@ class LoopCheckpoints {
 
  private:
   void record(const resilience::SaveReport& report, bool goes_on);
+  bool takes_copies(comm::ControlGroup& control);
   kernels::Deadline patience() const;  // with a save under way
 
   const io::Deck& deck_;
@@ -59,6 +62,7 @@ class LoopCheckpoints {
   std::function<void(const resilience::SaveReport&)> told_;
   double last_write_s_ = 0;
   std::int64_t saved_steps_ = -1;  // of the last checkpoint that was written
+  std::optional<bool> takes_copies_;
   double last_s_ = kernels::steady_now_s();
   std::optional<double> writing_since_s_;
 };

@@ -97,14 +97,25 @@ void CheckpointManager::snapshot() {
     stage();
 }
 
+std::size_t CheckpointManager::copied_floats() const {
+  std::size_t floats = 0;
+  for (const io::StateRange& range : ranges_)
+    if (range.primary) floats += static_cast<std::size_t>(range.count) * range.parts.size();
+  return floats;
+}
+
+bool CheckpointManager::has_room_for_copy() const {
+  constexpr double kUsable = 0.9;
+  if (options_.fetch || staging_) return true;
+  const double all = static_cast<double>(copied_floats() * sizeof(float)) * options_.ranks_on_host;
+  return all <= kUsable * static_cast<double>(options_.available_bytes());
+}
+
 void CheckpointManager::stage() {
   if (!staging_) {
     std::copy_if(ranges_.begin(), ranges_.end(), std::back_inserter(staged_),
                  [](const auto& r) { return r.primary; });
-    std::size_t floats = 0;
-    for (const io::StateRange& range : staged_)
-      floats += static_cast<std::size_t>(range.count) * range.parts.size();
-    staging_ = std::make_unique_for_overwrite<float[]>(floats);
+    staging_ = std::make_unique_for_overwrite<float[]>(copied_floats());
   }
   float* free = staging_.get();
   const auto copy = [&free](const float* from, std::int64_t count) {

@@ -18,6 +18,7 @@
 
 #include "comm/control_group.hpp"
 #include "kernels/deadline.hpp"
+#include "kernels/host.hpp"
 #include "resilience/checkpoint/checkpoint_save.hpp"
 
 namespace tenax::resilience {
@@ -31,6 +32,10 @@ struct CheckpointOptions {
   std::function<void()> fetch = {};
   io::CheckpointOrigin origin = {};    ///< the same for all checkpoints; rank 0's counts
   std::int64_t global_batch_size = 0;  ///< samples of a step, so that checkpoints can say which comes next
+  int ranks_on_host = 1;
+  std::function<std::size_t()> available_bytes = [] {
+    return kernels::available_memory_bytes();
+  };  ///< of this host
   /// How long a step of a save may wait for the other ranks once an error unwinds this one: they
   /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to
   /// a slow disk.
@@ -70,6 +75,10 @@ class CheckpointManager {
   /// still under way.
   void save_async(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
+  /// Not collective: this host has memory for the copies of its ranks, or there are copies already. Where one has none, save()
+  /// serves instead: the kernel promises more memory than there is, and ends the process that takes it.
+  bool has_room_for_copy() const;
+
   /// When the last save_async() began to copy, after its wait for the save before; steady clock.
   double snapshot_begin_s() const { return snapshot_begin_s_; }
 
@@ -91,6 +100,7 @@ class CheckpointManager {
 
  private:
   SaveRequest request(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample) const;
+  std::size_t copied_floats() const;
   void snapshot();
   void stage();
   void collect();  ///< moves the result of a finished save to reports_

@@ -111,6 +111,23 @@ TEST_F(Manager, saving_at_once_writes_the_same_file_as_in_the_background) {
   EXPECT_TRUE(io::read_file(checkpoint_name(directory_, 7)) == background);
 }
 
+TEST_F(Manager, asks_for_room_for_the_copies_of_all_ranks_of_the_host_until_it_has_one) {
+  comm::run_ranks(1, 20, [&](World& world) {
+    ShardedState state(kTinyModel, {1, 1, 1}, world.rank());
+    state.fill();
+    CheckpointOptions options{.directory = directory_, .keep = 0, .model = kTinyModel, .ranks_on_host = 2};
+    std::size_t available = std::size_t{1} << 10;
+    options.available_bytes = [&] { return available; };
+    CheckpointManager manager(std::move(options), world.control_group(), state.ranges());
+    EXPECT_FALSE(manager.has_room_for_copy());
+    available = std::size_t{1} << 30;
+    EXPECT_TRUE(manager.has_room_for_copy());
+    manager.save_async(1, "deck");
+    available = 0;
+    EXPECT_TRUE(manager.has_room_for_copy());
+  });
+}
+
 TEST_F(Manager, reports_a_full_disk_on_every_rank_leaves_nothing_and_goes_on) {
   const SmallDisk disk(directory_, 16 << 10);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
