@@ -13,8 +13,8 @@ namespace tenax::app {
 using kernels::steady_now_s;
 
 LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
-                     PeerState* state)
-    : deck_(deck), replica_(replica), session_(session), state_(state) {
+                     PeerState* state, std::int64_t sample_offset)
+    : deck_(deck), replica_(replica), session_(session), state_(state), sample_offset_(sample_offset) {
   if (!session_) return;
   replica_.on_piece_ready([this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
     if (!announces_) return;
@@ -47,7 +47,7 @@ void LoopPeers::plan_ahead() {
 
 std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {
   announces_ = true;
-  if (!session_) return {{.samples = samples_of_step(deck_, step)}};
+  if (!session_) return {whole_step(step)};
   std::vector<parallel::SampleRange> own;
   for (const resilience::Part& part : work_.plan.parts)
     if (part.replica == work_.replica) own.push_back({part.first, part.count});
@@ -55,6 +55,13 @@ std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {
   is_usual_ = rounds.size() == 1 && rounds.front().samples.count == usual_samples();
   if (rounds.empty()) replica_.announce_pieces();
   return rounds;
+}
+
+StepRound LoopPeers::whole_step(std::int64_t step) {
+  StepRound round{.samples = samples_of_step(deck_, step)};
+  round.samples.first += sample_offset_;
+  if (sample_offset_ != 0) next_sample_ = round.samples.first + round.samples.count;
+  return round;
 }
 
 std::int64_t LoopPeers::own_samples() const {
@@ -180,7 +187,7 @@ std::int64_t LoopPeers::step_tokens() const {
 }
 
 std::optional<std::int64_t> LoopPeers::next_sample() const {
-  if (!session_) return {};
+  if (!session_) return next_sample_;
   return work_.plan.parts.front().first + work_.samples();
 }
 

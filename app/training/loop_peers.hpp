@@ -25,9 +25,10 @@ namespace tenax::app {
 /// said.
 class LoopPeers {
  public:
-  /// All outlive it. `session`: null where there are no others. `state`: null where there is no data.
+  /// All outlive it. `session`: null where there are no others; `sample_offset` is then what RunState's is. `state`: null where
+  /// there is no data.
   LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
-            PeerState* state);
+            PeerState* state, std::int64_t sample_offset);
 
   bool exist() const { return session_ != nullptr; }
   /// With others only: the next thing to do.
@@ -61,7 +62,7 @@ class LoopPeers {
 
   /// Tokens of the step under way, over all replicas.
   std::int64_t step_tokens() const;
-  /// Of the sample after the step under way; none where each step takes the global batch.
+  /// Of the sample after the step under way; none where each step so far took the global batch.
   std::optional<std::int64_t> next_sample() const;
   /// Of a step that fewer replicas contribute to, relative to the usual one (ft-hsdp, 6.2).
   double learning_rate_factor() const;
@@ -71,6 +72,7 @@ class LoopPeers {
 
  private:
   void plan_ahead();
+  StepRound whole_step(std::int64_t step);
   std::int64_t usual_samples() const;
   std::int64_t own_samples() const;
   resilience::OwnShare sum_own_share();
@@ -80,6 +82,8 @@ class LoopPeers {
   parallel::Replica& replica_;
   resilience::ReplicaSession* session_;
   PeerState* state_;
+  const std::int64_t sample_offset_;
+  std::optional<std::int64_t> next_sample_;  // without others
   resilience::StepWork work_;
   StepRounds rounds_;
   resilience::OwnSquares own_;   // of the step

@@ -139,6 +139,18 @@ RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& dat
   return restored;
 }
 
+std::int64_t RunState::sample_offset() const {
+  if (!start_.checkpoint || !start_.checkpoint->info().next_sample) return 0;
+  const io::CheckpointInfo& info = start_.checkpoint->info();
+  try {
+    const io::Deck before = io::parse_resolved_deck(info.deck);
+    if (*info.next_sample == info.step * before.batch.global_batch_size) return 0;
+  } catch (const kernels::Error&) {
+    return 0;  // another version's
+  }
+  return *info.next_sample - info.step * rank_.deck().batch.global_batch_size;
+}
+
 // A checkpoint that the run was told to begin with counts until the run has a newer one.
 RunStart RunState::newest_start() {
   io::Deck deck = rank_.deck();
@@ -146,15 +158,20 @@ RunStart RunState::newest_start() {
   const bool is_told = told != "never" && told != "auto";
   deck.run.resume = told == "never" && !has_restored_ ? told : "auto";
   has_restored_ = true;
-  RunStart newest = decide_start(rank_.control(), deck);
-  if (!is_told) return newest;
+  if (!is_told) return decide_start(rank_.control(), deck);
+  std::optional<RunStart> newest = start_if_any(deck);
   deck.run.resume = told;
+  if (!newest || !newest->checkpoint) return decide_start(rank_.control(), deck);
+  std::optional<RunStart> start = start_if_any(deck);
+  return start && start->steps >= newest->steps ? std::move(*start) : std::move(*newest);
+}
+
+// Collective. What cannot be used is as if it were not there.
+std::optional<RunStart> RunState::start_if_any(const io::Deck& deck) const {
   try {
-    RunStart start = decide_start(rank_.control(), deck);
-    return newest.checkpoint && newest.steps > start.steps ? std::move(newest) : std::move(start);
+    return decide_start(rank_.control(), deck);
   } catch (const comm::AgreedError&) {
-    if (!newest.checkpoint) throw;
-    return newest;
+    return {};
   }
 }
 
@@ -256,6 +273,7 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
                       rank_.seat() ? std::to_string(rank_.seat()->replica) : "",
                       io::hosts_text(hosts)};
   options.fetch = fetch_of(replica);
+  options.ranks_on_host = rank_.world().ranks_on_host();
   return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
                                                          state_ranges(replica.mirror()));
 }

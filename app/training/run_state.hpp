@@ -37,6 +37,9 @@ class RunState {
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return start_.finished; }
   std::int64_t steps() const { return start_.steps; }  ///< done before
+  /// What is to be added to the first sample of a step: some steps before may have had less than the global batch, those of
+  /// replicas with replicas.batch = "shrink".
+  std::int64_t sample_offset() const;
   io::RunLock* lock() { return lock_ ? &*lock_ : nullptr; }
 
   /// Warns where the disk has too little room for the checkpoints.
@@ -72,6 +75,7 @@ class RunState {
   void watch_left_locks();
   void initialise(parallel::GptReplica& replica, TrainingData& data);
   RunStart newest_start();
+  std::optional<RunStart> start_if_any(const io::Deck& deck) const;
 
   RunRank& rank_;
   std::optional<io::RunLock> lock_;                // rank 0's

@@ -34,7 +34,7 @@ void rehearse(const TrainingParts& parts) {
 TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
     : parts_(parts),
       step_(first_step),
-      peers_(parts.deck, parts.replica, parts.peers, parts.peer_state),
+      peers_(parts.deck, parts.replica, parts.peers, parts.peer_state, parts.sample_offset),
       records_({.deck = parts.deck,
                 .replica = parts.replica,
                 .peers = parts.peers,
@@ -74,6 +74,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
                   .is_enabled = parts.probe && !parts.peers,
                   .judges_times = parts.judges_times}) {
   if (watch_.observer()) observation_.add(*watch_.observer());
+  if (parts.sample_offset != 0) next_sample_ = samples_of_step(parts.deck, step_).first + parts.sample_offset;
   if (!peers_.exist()) return;
   checkpoints_.tell([this](const resilience::SaveReport& report) {
     peers_.session().on_saved(
@@ -108,7 +109,7 @@ std::string TrainingLoop::run() {
   write_trace();
   mitigator_.close();
   if (parts_.adaptation) records_.adaptations(parts_.adaptation->last_events());
-  if (!peers_.exist() && checkpoints_.finish(step_)) write_trace();  // with the checkpoint
+  if (!peers_.exist() && checkpoints_.finish(step_, next_sample_)) write_trace();  // with the checkpoint
   if (verdict == Verdict::suspend && !peers_.exist() && validation_.is_due(step_))
     validate();  // who stops it may not wait for more than the checkpoint
   if (end_reason_ == kRestart) exclude_hosts();
@@ -339,7 +340,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
 void TrainingLoop::checkpoint(const StepVote& vote) {
   if (!peers_.writes_checkpoints()) return;
   if (!vote.checkpoint_is_due && !checkpoints_.is_due(step_)) return;
-  checkpoints_.start(step_, next_sample_);
+  checkpoints_.start(parts_.replica.control(), step_, next_sample_);
   if (peers_.exist()) peers_.session().on_checkpoint();
 }
 

@@ -58,6 +58,7 @@ struct TrainingParts {
   resilience::FaultInjector* injector = nullptr;         ///< null where the deck injects no faults
   resilience::ComputeFaults* compute_faults = nullptr;   ///< null where this rank's device has none
   resilience::StepPoints* points = nullptr;      ///< without peers: is told of each update; may be null
+  std::int64_t sample_offset = 0;                ///< RunState::sample_offset()
   io::RunLock* lock = nullptr;                   ///< rank 0's, null elsewhere
   std::filesystem::path records_directory = {};  ///< with peers: where this replica writes
   RankPlace place;
@@ -129,7 +130,7 @@ class TrainingLoop {
   TrainingParts parts_;
   std::int64_t step_;
   LoopPeers peers_;
-  std::optional<std::int64_t> next_sample_;  // with peers: after step_ steps
+  std::optional<std::int64_t> next_sample_;  // LoopPeers::next_sample() after step_ steps
   LoopRecords records_;
   StepObservation observation_;
   LoopCheckpoints checkpoints_;

@@ -156,11 +156,10 @@ TrainingRun::Epilogue TrainingRun::run_replica(TrainingParts parts, RunMachine& 
        .state_bytes_per_s = state_bytes_per_s(rank_.deck()),
        .must_stop = [this] { return signals_.requested(); }});
   rank_.on_first([&] {
-    rank_.write_event("start", 0,
-                      io::JsonObject{}
-                          .add("ranks", rank_.world().size())
-                          .add("name", rank_.deck().run.name)
-                          .add("transport", machine.transport_text().json()));
+    io::JsonObject details;
+    details.add("ranks", rank_.world().size()).add("name", rank_.deck().run.name);
+    if (const auto& transport = machine.transport_text()) details.add("transport", transport->json());
+    rank_.write_event("start", 0, details);
   });
   parts.peers = &session;
   parts.records_directory = rank_.records_directory();
@@ -254,6 +253,7 @@ TrainingParts TrainingRun::parts_of(parallel::Replica& replica, const parallel::
           .probe = machine.create_probe(),
           .injector = machine.injector(),
           .compute_faults = machine.compute_faults(),
+          .sample_offset = state.sample_offset(),
           .lock = state.lock(),
           .place = {.host = rank_.world().host(), .device = label_of(machine.device())},
           .device = machine.device(),
