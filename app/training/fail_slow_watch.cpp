@@ -194,8 +194,10 @@ void FailSlowWatch::validate(std::int64_t step) {
 // Who is in the same stage as before computes and sends as much as before.
 void FailSlowWatch::follow_swap(int old_stage) {
   if (!is_enabled()) return;
-  history_.forget();
-  if (parts_.replica.coordinates().pipeline != old_stage) history_ = {};
+  if (parts_.replica.coordinates().pipeline == old_stage)
+    history_.forget();
+  else
+    history_.forget_work();
   figures_.clear();
   unused_links_.set_rings({});
   if (inquiry_) inquiry_->set_grid(parts_.replica.grid());

@@ -29,6 +29,13 @@ void FigureHistory::was_healthy_before(std::int64_t iteration) {
   healthy_ = medians(healthy);
 }
 
+void FigureHistory::forget_work() {
+  forget();
+  RankFigures own{.preempted_s = healthy_.preempted_s};
+  for (double RankFigures::*const figure : kReadingFigures) own.*figure = healthy_.*figure;
+  healthy_ = own;
+}
+
 RankReport FigureHistory::report(std::int64_t since) const {
   std::vector<const RankFigures*> now;
   for (const Entry& entry : entries_)

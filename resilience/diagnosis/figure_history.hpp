@@ -16,6 +16,9 @@ class FigureHistory {
   void add(std::int64_t iteration, const RankFigures& figures);
   /// Later iterations are not to be compared with those so far. What is healthy stays.
   void forget() { entries_.clear(); }
+  /// Likewise, and the rank has other work from now on: of what is healthy only what it is kept from
+  /// its processor and what its device tells stays.
+  void forget_work();
   /// What is healthy is what was measured before `iteration`, in at most 64 iterations.
   void was_healthy_before(std::int64_t iteration);
   /// `now`: of the iterations from `since` on. Figures that nobody has are 0.

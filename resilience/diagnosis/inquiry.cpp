@@ -111,7 +111,9 @@ bool Inquiry::has_paid() const {
 void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& reports, double now_s) {
   const bool is_being_validated = order().validates;
   must_keep_healthy_ = false;
+  stages_.learn(reports, grid_);
   reports_ = reports;
+  stages_.complete(reports_, grid_);
   if (onset_ && !is_being_validated) profile(iteration, now_s);
   tell_healed(open_.follow(iteration, reports_, grid_));
 }

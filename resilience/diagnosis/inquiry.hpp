@@ -15,6 +15,7 @@
 #include "resilience/detection/change.hpp"
 #include "resilience/diagnosis/component.hpp"
 #include "resilience/diagnosis/followed_components.hpp"
+#include "resilience/diagnosis/healthy_stages.hpp"
 #include "resilience/diagnosis/rank_figures.hpp"
 
 namespace tenax::resilience {
@@ -63,13 +64,13 @@ class Inquiry {
   void look_again(std::int64_t since);
   /// An onset, or a second look, is being inquired into.
   bool is_under_way() const { return onset_.has_value(); }
-  /// Ranks have changed places: what is known of the places counts no more, what is open stays open.
+  /// Ranks have changed places: what they have reported counts no more, what is open stays open.
   void set_grid(parallel::ProcessGrid grid);
   /// For the next vote.
   InquiryOrder order() const;
   /// The reports of all ranks, by rank, that came with the vote of iteration `iteration`.
   void take(std::int64_t iteration, const std::vector<RankReport>& reports, double now_s);
-  /// The last ones.
+  /// The last ones. A rank that has moved since it was healthy has what its stage takes then.
   const std::vector<RankReport>& reports() const { return reports_; }
   /// What is to be validated.
   const Suspects& suspects() const { return suspects_; }
@@ -104,6 +105,7 @@ class Inquiry {
   Options options_;
   std::deque<Iteration> iterations_;
   std::vector<RankReport> reports_;
+  HealthyStages stages_;
   std::optional<Change> onset_;  // that is inquired into
   bool is_second_look_ = false;  // it is none that the iteration time has shown
   double healthy_s_ = 0;         // an iteration before anything was slow

@@ -39,6 +39,26 @@ TEST(FigureHistory, the_last_64_iterations_say_what_is_healthy) {
   EXPECT_EQ(history.report(130).healthy.compute_s, 2);
 }
 
+TEST(FigureHistory, keeps_what_belongs_to_the_rank_where_it_gets_other_work) {
+  FigureHistory history;
+  for (std::int64_t i = 0; i < 20; ++i)
+    history.add(i, {.compute_s = 2,
+                    .tensor_s = 1,
+                    .data_s = 1,
+                    .activations_s = 1,
+                    .preempted_s = 0.5,
+                    .has_reading = 1,
+                    .sm_clock_mhz = 1700,
+                    .power_cap = 1});
+  history.was_healthy_before(20);
+  history.forget_work();
+  history.add(20, {.compute_s = 3});
+  const RankReport report = history.report(0);
+  EXPECT_EQ(report.now.compute_s, 3);
+  EXPECT_EQ(report.healthy,
+            (RankFigures{.preempted_s = 0.5, .has_reading = 1, .sm_clock_mhz = 1700, .power_cap = 1}));
+}
+
 TEST(FigureHistory, nothing_measured_is_zero) {
   FigureHistory history;
   history.was_healthy_before(5);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "resilience/diagnosis/healthy_stages.hpp"
 #include "resilience/mitigation/proposal.hpp"
 
 namespace tenax::resilience {
@@ -80,6 +81,19 @@ TEST(IterationForecast, of_a_slow_rank_is_its_pipeline_s) {
   MadeUpRun run({.data = 4});
   run.slow_down(2, 1.5);
   EXPECT_NEAR(run.now_s(), 1.5 * 3 * kPass_s * kMicrobatches + kData_s + kRest_s, 1e-9);
+}
+
+TEST(IterationForecast, of_a_slow_rank_that_has_moved_counts_its_slowness_once) {
+  MadeUpRun run({.pipeline = 2});
+  run.picture.reported_places = run.picture.placement.group_of_place = {1, 0};
+  run.picture.reports[1].now.compute_s *= 2;
+  run.slow_down(1, 2);
+  const double known_s = run.now_s();
+  run.picture.reports[1].healthy = {};
+  HealthyStages stages;
+  stages.learn(std::vector<RankReport>(2, run.picture.reports[0]), parallel::ProcessGrid({.pipeline = 2}));
+  stages.complete(run.picture.reports, parallel::ProcessGrid({.pipeline = 2}, {1, 0}, 1));
+  EXPECT_NEAR(run.now_s(), known_s, 1e-9);
 }
 
 TEST(IterationForecast, of_a_slow_data_link_is_its_group_s) {
