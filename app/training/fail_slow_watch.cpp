@@ -132,7 +132,7 @@ void FailSlowWatch::agree(std::int64_t step, const StepVote& vote, const std::ve
   const double begin_s = steady_now_s();
   order_ = vote.order;
   steps_asked_ = order_.wants_reports ? steps_asked_ + 1 : 0;
-  if (order_.healthy_before > 0) history_.was_healthy_before(order_.healthy_before);
+  if (order_.healthy_before > 0) history_.was_healthy(order_.healthy_from, order_.healthy_before);
   if (inquiry_ && !reports.empty()) {
     std::vector<resilience::RankReport> of_ranks;
     for (std::size_t at = 0; at < reports.size(); at += resilience::kReportNumbers)
@@ -145,7 +145,7 @@ void FailSlowWatch::agree(std::int64_t step, const StepVote& vote, const std::ve
 void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step) {
   if (!is_enabled()) return;
   const double begin_s = steady_now_s();
-  remember(metrics.step, step);
+  remember(metrics, step);
   if (inquiry_) {
     const auto change = iterations_.add(metrics, step.own_action);
     inquiry_->add(metrics.step, step.begin_s, *metrics.iteration_seconds, change);
@@ -154,13 +154,13 @@ void FailSlowWatch::finish(const io::TrainingMetrics& metrics, const Step& step)
   seconds_ += steady_now_s() - begin_s;
 }
 
-void FailSlowWatch::remember(std::int64_t number, const Step& step) {
+void FailSlowWatch::remember(const io::TrainingMetrics& metrics, const Step& step) {
   if (!step.is_observed) return figures_.clear();
   resilience::RankFigures figures = per_even_share(figures_.take(), step.load);
   figures.activations_s = step.delays.activations_s;
   figures.gradients_s = step.delays.gradients_s;
   if (step.reading) resilience::add_reading(figures, *step.reading);
-  history_.add(number, figures);
+  history_.add(metrics.step, figures, metrics.is_masked);
 }
 
 void FailSlowWatch::probe(std::int64_t step) {

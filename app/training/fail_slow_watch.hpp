@@ -102,7 +102,7 @@ class FailSlowWatch {
   resilience::ValidationParts validation_parts();
   resilience::ValidationRequest validation_request(const resilience::Suspects& suspects) const;
   void probe(std::int64_t step);
-  void remember(std::int64_t number, const Step& step);
+  void remember(const io::TrainingMetrics& metrics, const Step& step);
   void record(std::int64_t step);
 
   Parts parts_;

@@ -24,6 +24,7 @@ enum Field {
   exchange_s,
   wants_reports,
   reports_since,
+  healthy_from,
   healthy_before,
   validates,
   acts,
@@ -53,6 +54,7 @@ Sums to_sums(const StepBallot& ballot) {
   sums[exchange_s] = ballot.exchange_s;
   sums[wants_reports] = count(ballot.order.wants_reports);
   sums[reports_since] = static_cast<double>(ballot.order.since);
+  sums[healthy_from] = static_cast<double>(ballot.order.healthy_from);
   sums[healthy_before] = static_cast<double>(ballot.order.healthy_before);
   sums[validates] = count(ballot.order.validates);
   sums[acts] = count(ballot.acts);
@@ -73,6 +75,7 @@ Verdict verdict_of(const Sums& sums) {
 resilience::InquiryOrder order_of(const Sums& sums) {
   return {.wants_reports = sums[wants_reports] > 0,
           .since = static_cast<std::int64_t>(sums[reports_since]),
+          .healthy_from = static_cast<std::int64_t>(sums[healthy_from]),
           .healthy_before = static_cast<std::int64_t>(sums[healthy_before]),
           .validates = sums[validates] > 0,
           .probes = sums[probes] > 0};

@@ -6,7 +6,7 @@ namespace tenax::resilience {
 namespace {
 
 // A change is told at most some tens of iterations after it began.
-constexpr std::size_t kMostEntries = 160, kMostHealthy = 64;
+constexpr std::size_t kMostEntries = 160, kMostHealthy = 64, kFewestHealthy = 16;
 
 // A figure that is not measured in every iteration counts where it was.
 bool is_measured(double RankFigures::*figure, const RankFigures& figures) {
@@ -17,16 +17,18 @@ bool is_measured(double RankFigures::*figure, const RankFigures& figures) {
 
 }  // namespace
 
-void FigureHistory::add(std::int64_t iteration, const RankFigures& figures) {
+void FigureHistory::add(std::int64_t iteration, const RankFigures& figures, bool is_masked) {
   if (entries_.size() == kMostEntries) entries_.pop_front();
-  entries_.push_back({iteration, figures});
+  entries_.push_back({iteration, figures, is_masked});
 }
 
-void FigureHistory::was_healthy_before(std::int64_t iteration) {
+void FigureHistory::was_healthy(std::int64_t from, std::int64_t end) {
   std::vector<const RankFigures*> healthy;
   for (auto entry = entries_.rbegin(); entry != entries_.rend() && healthy.size() < kMostHealthy; ++entry)
-    if (entry->iteration < iteration) healthy.push_back(&entry->figures);
-  healthy_ = medians(healthy);
+    if (!entry->is_masked && entry->iteration >= from && entry->iteration < end)
+      healthy.push_back(&entry->figures);
+  const bool knows_more = healthy_.compute_s > 0 && healthy.size() < kFewestHealthy;
+  if (!healthy.empty() && !knows_more) healthy_ = medians(healthy);
 }
 
 void FigureHistory::forget_work() {

@@ -51,6 +51,7 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
   iterations_.push_back({iteration, begin_s, seconds});
   if (!change) return;
   if (change->is_onset()) return begin(*change);
+  healthy_from_ = std::max(healthy_from_, change->iteration);
   if (onset_ && change->after_s < kHealed * onset_->before_s) call_off(begin_s + seconds);
   if (change->after_s < kHealed * healthy_s_ && open_.is_empty()) healthy_s_ = 0;
 }
@@ -81,7 +82,10 @@ InquiryOrder Inquiry::order() const {
   InquiryOrder order{.wants_reports = onset_ || !open_.is_empty()};
   if (!order.wants_reports) return order;
   order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
-  if (must_keep_healthy_) order.healthy_before = healthy_before_;
+  if (must_keep_healthy_) {
+    order.healthy_from = healthy_from_;
+    order.healthy_before = healthy_before_;
+  }
   order.validates = onset_ && is_settled_ && needs_validation() && has_paid();
   order.probes = !order.validates && !open_.due(iterations_.back().number + 1).empty();
   return order;
@@ -115,7 +119,7 @@ void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& report
   reports_ = reports;
   stages_.complete(reports_, grid_);
   if (onset_ && !is_being_validated) profile(iteration, now_s);
-  tell_healed(open_.follow(iteration, reports_, grid_));
+  tell_healed(iteration, open_.follow(iteration, reports_, grid_));
 }
 
 void Inquiry::profile(std::int64_t iteration, double now_s) {
@@ -163,11 +167,12 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
 }
 
 void Inquiry::conclude_probes(std::int64_t iteration, const std::vector<PairResult>& results) {
-  tell_healed(open_.take_probes(iteration, results));
+  tell_healed(iteration, open_.take_probes(iteration, results));
 }
 
-void Inquiry::tell_healed(std::vector<Healed> healed) {
+void Inquiry::tell_healed(std::int64_t iteration, std::vector<Healed> healed) {
   if (healed.empty()) return;
+  healthy_from_ = iteration;
   for (Healed& each : healed) events_.emplace_back(std::move(each));
   if (open_.is_empty() && !onset_) healthy_s_ = 0;
 }

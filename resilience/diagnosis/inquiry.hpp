@@ -22,11 +22,13 @@ namespace tenax::resilience {
 
 /// What rank 0's vote asks of all ranks.
 struct InquiryOrder {
-  bool wants_reports = false;       ///< with the next vote
-  std::int64_t since = 0;           ///< the first iteration of RankReport::now
-  std::int64_t healthy_before = 0;  ///< > 0: what was measured before it is RankReport::healthy
-  bool validates = false;           ///< at the end of this step all ranks hold and test
-  bool probes = false;              ///< likewise: links that no message uses any more
+  bool wants_reports = false;  ///< with the next vote
+  std::int64_t since = 0;      ///< the first iteration of RankReport::now
+  /// healthy_before > 0: what was measured from the one iteration on and before the other is
+  /// RankReport::healthy.
+  std::int64_t healthy_from = 0, healthy_before = 0;
+  bool validates = false;  ///< at the end of this step all ranks hold and test
+  bool probes = false;     ///< likewise: links that no message uses any more
 };
 
 /// What is slow, or has been told to be and is not.
@@ -95,7 +97,7 @@ class Inquiry {
   void begin(const Change& onset);
   void call_off(double now_s);
   void profile(std::int64_t iteration, double now_s);
-  void tell_healed(std::vector<Healed> healed);
+  void tell_healed(std::int64_t iteration, std::vector<Healed> healed);
   void explain(Component& component) const;
   void tell(std::int64_t iteration, FailSlow found, double now_s);
   bool has_paid() const;
@@ -106,9 +108,10 @@ class Inquiry {
   std::deque<Iteration> iterations_;
   std::vector<RankReport> reports_;
   HealthyStages stages_;
-  std::optional<Change> onset_;  // that is inquired into
-  bool is_second_look_ = false;  // it is none that the iteration time has shown
-  double healthy_s_ = 0;         // an iteration before anything was slow
+  std::optional<Change> onset_;    // that is inquired into
+  bool is_second_look_ = false;    // it is none that the iteration time has shown
+  double healthy_s_ = 0;           // an iteration before anything was slow
+  std::int64_t healthy_from_ = 0;  // since something was last slow
   std::int64_t healthy_before_ = 0;
   bool must_keep_healthy_ = false;  // the ranks know what is healthy
   Suspects suspects_;

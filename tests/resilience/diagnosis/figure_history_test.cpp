@@ -15,7 +15,7 @@ TEST(FigureHistory, tells_medians_since_an_iteration_and_before_one) {
   add(history, 0, 20, 2);
   history.add(20, {.compute_s = 100});  // a spike, and then the slowdown
   add(history, 21, 25, 3);
-  history.was_healthy_before(20);
+  history.was_healthy(0, 20);
   const RankReport report = history.report(20);
   EXPECT_EQ(report.healthy.compute_s, 2);
   EXPECT_EQ(report.now.compute_s, 3);
@@ -25,7 +25,7 @@ TEST(FigureHistory, tells_medians_since_an_iteration_and_before_one) {
 TEST(FigureHistory, what_is_healthy_stays_however_long_the_slowdown_lasts) {
   FigureHistory history;
   add(history, 0, 20, 2);
-  history.was_healthy_before(20);
+  history.was_healthy(0, 20);
   add(history, 20, 2000, 3);
   EXPECT_EQ(history.report(1990).healthy.compute_s, 2);
   EXPECT_EQ(history.report(1990).now.compute_s, 3);
@@ -35,8 +35,38 @@ TEST(FigureHistory, the_last_64_iterations_say_what_is_healthy) {
   FigureHistory history;
   add(history, 0, 70, 9);
   add(history, 70, 130, 2);
-  history.was_healthy_before(130);
+  history.was_healthy(0, 130);
   EXPECT_EQ(history.report(130).healthy.compute_s, 2);
+}
+
+TEST(FigureHistory, takes_nothing_for_healthy_that_was_slow_before_or_is_masked) {
+  FigureHistory history;
+  add(history, 0, 60, 5);  // slow
+  add(history, 60, 80, 2);
+  for (std::int64_t i = 80; i < 110; ++i) history.add(i, {.compute_s = 7}, true);
+  add(history, 110, 115, 7);
+  history.was_healthy(60, 110);
+  EXPECT_EQ(history.report(110).healthy.compute_s, 2);
+}
+
+TEST(FigureHistory, keeps_what_is_healthy_where_too_few_iterations_say_otherwise) {
+  FigureHistory history;
+  add(history, 0, 20, 2);
+  history.was_healthy(0, 20);
+  add(history, 20, 60, 5);
+  add(history, 60, 75, 3);
+  history.was_healthy(60, 75);
+  EXPECT_EQ(history.report(60).healthy.compute_s, 2);
+  add(history, 75, 76, 3);
+  history.was_healthy(60, 76);
+  EXPECT_EQ(history.report(60).healthy.compute_s, 3);
+}
+
+TEST(FigureHistory, takes_few_iterations_for_healthy_where_nothing_else_is_known) {
+  FigureHistory history;
+  add(history, 0, 3, 2);
+  history.was_healthy(0, 3);
+  EXPECT_EQ(history.report(0).healthy.compute_s, 2);
 }
 
 TEST(FigureHistory, keeps_what_belongs_to_the_rank_where_it_gets_other_work) {
@@ -50,7 +80,7 @@ TEST(FigureHistory, keeps_what_belongs_to_the_rank_where_it_gets_other_work) {
                     .has_reading = 1,
                     .sm_clock_mhz = 1700,
                     .power_cap = 1});
-  history.was_healthy_before(20);
+  history.was_healthy(0, 20);
   history.forget_work();
   history.add(20, {.compute_s = 3});
   const RankReport report = history.report(0);
@@ -61,7 +91,7 @@ TEST(FigureHistory, keeps_what_belongs_to_the_rank_where_it_gets_other_work) {
 
 TEST(FigureHistory, nothing_measured_is_zero) {
   FigureHistory history;
-  history.was_healthy_before(5);
+  history.was_healthy(0, 5);
   EXPECT_EQ(history.report(0), RankReport{});
   history.add(5, {.compute_s = 1});
   EXPECT_EQ(history.report(6).now.compute_s, 0);
