@@ -80,6 +80,7 @@ void detect(const std::string& file, const Method& method) {
   for (const io::IterationTime& time : iterations_of(file)) {
     if (time.begins == io::LevelBegin::start) tracker = method.tracker();
     if (time.begins == io::LevelBegin::own_action) tracker.own_action();
+    if (time.begins == io::LevelBegin::other_work) tracker.own_action(resilience::ExpectedLevel::other_work);
     if (const auto change = tracker.add(time.iteration, time.seconds, time.is_masked))
       print_change(file, is_run, *change);
   }

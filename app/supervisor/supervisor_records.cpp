@@ -140,6 +140,17 @@ std::string SupervisorRecords::step_line(const io::TrainingMetrics& metrics) con
                        replicas == 1 ? "" : "s");
 }
 
+// Where replicas have more or less to compute than before.
+std::optional<resilience::ExpectedLevel> SupervisorRecords::own_action(const resilience::CommitRecord& commit,
+                                                                       std::size_t contributing) {
+  if (commit.is_masked) return {};
+  const double share =
+      static_cast<double>(resilience::count_samples(commit.parts)) / static_cast<double>(contributing);
+  const double before = std::exchange(share_, share);
+  if (before == 0 || before == share) return {};
+  return resilience::ExpectedLevel::other_work;
+}
+
 void SupervisorRecords::take(const resilience::CommitRecord& commit) {
   const std::int64_t samples = resilience::count_samples(commit.parts);
   const std::int64_t tokens = samples * deck_.model.seq_length;
@@ -163,7 +174,8 @@ void SupervisorRecords::take(const resilience::CommitRecord& commit) {
     events_.write_of_step(commit.step, "skip", {},
                           JsonObject{}.add("loss", commit.loss).add("grad_norm", commit.grad_norm));
   if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
-  if (const auto change = watch_->add(metrics, {})) has_onset_ = change->is_onset();
+  if (const auto change = watch_->add(metrics, own_action(commit, contributing.size())))
+    has_onset_ = change->is_onset();
   replicas_->take(commit);
   metrics_->training(metrics);
   if (tensorboard_) tensorboard_->training(metrics);

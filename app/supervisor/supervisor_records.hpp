@@ -88,6 +88,8 @@ class SupervisorRecords {
   }
   template <class Test>
   void write_joins(const Test& is_due, double first_step_s);
+  std::optional<resilience::ExpectedLevel> own_action(const resilience::CommitRecord& commit,
+                                                      std::size_t contributing);
   std::string step_line(const io::TrainingMetrics& metrics) const;
   void open_files(std::int64_t steps_done);
   void set_steps_done(std::int64_t steps_done);
@@ -99,6 +101,7 @@ class SupervisorRecords {
   SupervisorEvents events_;
   std::optional<IterationWatch> watch_;   // since the first step, or since steps were void
   std::optional<ReplicaWatch> replicas_;  // likewise
+  double share_ = 0;  // of the last unmasked step: samples of a contributor, on average; 0: none yet
   std::int64_t steps_done_ = 0;
   Divergence divergence_;
   bool has_onset_ = false;

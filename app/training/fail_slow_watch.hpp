@@ -66,7 +66,7 @@ class FailSlowWatch {
     /// It ran under another schedule, path or placement than the one before.
     std::optional<resilience::ExpectedLevel> own_action = {};
     bool is_observed = true;  ///< false: nobody was told of its passes
-    double load = 1;          ///< what this rank's pipeline computed, relative to an even share
+    double load = 1;          ///< > 0: what this rank's pipeline computed, relative to an even share
     resilience::PipelineAdaptation::Delays delays = {};  ///< as they were measured last
     std::optional<kernels::DeviceReading> reading = {};  ///< what this rank's device told meanwhile
   };

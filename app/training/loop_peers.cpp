@@ -12,9 +12,23 @@ namespace tenax::app {
 
 using kernels::steady_now_s;
 
+namespace {
+
+// Those that the layout's schedule was planned for.
+std::int64_t usual_samples(const parallel::Layout& layout) {
+  return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
+}
+
+}  // namespace
+
 LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
                      PeerState* state, std::int64_t sample_offset)
-    : deck_(deck), replica_(replica), session_(session), state_(state), sample_offset_(sample_offset) {
+    : deck_(deck),
+      replica_(replica),
+      session_(session),
+      state_(state),
+      sample_offset_(sample_offset),
+      share_(usual_samples(replica.layout())) {
   if (!session_) return;
   replica_.on_piece_ready([this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
     if (!announces_) return;
@@ -52,7 +66,7 @@ std::vector<StepRound> LoopPeers::rounds(std::int64_t step) {
   for (const resilience::Part& part : work_.plan.parts)
     if (part.replica == work_.replica) own.push_back({part.first, part.count});
   auto rounds = rounds_.begin(step, own);
-  is_usual_ = rounds.size() == 1 && rounds.front().samples.count == usual_samples();
+  share_.begin(rounds, is_first_ || work_.plan.is_behind);
   if (rounds.empty()) replica_.announce_pieces();
   return rounds;
 }
@@ -69,11 +83,6 @@ std::int64_t LoopPeers::own_samples() const {
   for (const resilience::Part& part : work_.plan.parts)
     if (part.replica == work_.replica) samples += part.count;
   return samples;
-}
-
-std::int64_t LoopPeers::usual_samples() const {
-  const parallel::Layout& layout = replica_.layout();
-  return layout.schedule.microbatches() * layout.microbatch.sequences * layout.grid.data;
 }
 
 // Pieces go to the other replicas while passes run, unless more is added to them, or they may turn out void.
@@ -140,7 +149,7 @@ void LoopPeers::wait_for_sums(bool is_masked) {
   before_sums_s_ = steady_now_s() - begin_s_;
   own.iteration_s = before_sums_s_ + after_sums_s_;
   own.exchange_s = agreed_exchange_s_;
-  own.is_masked = is_masked || is_exceptional();
+  own.is_masked = is_masked || share_.is_exceptional();
   lacks_sums_ = !session_->wait_for_pieces(own);
   if (state_ && !lacks_sums_) state_->on_sums();
   has_sums_s_ = steady_now_s();

@@ -8,6 +8,7 @@
 
 #include "app/training/peer_state.hpp"
 #include "app/training/step_rounds.hpp"
+#include "app/training/step_share.hpp"
 #include "app/training/step_vote.hpp"
 #include "io/deck/deck.hpp"
 #include "parallel/replica/replica.hpp"
@@ -57,8 +58,8 @@ class LoopPeers {
 
   /// How long the step took that began and ended at these times, without waiting for others.
   double finish_iteration(double begin_s, double end_s);
-  /// The step's time says nothing of the next ones'.
-  bool is_exceptional() const { return session_ && (is_first_ || !is_usual_ || work_.plan.is_behind); }
+  /// The step's share, beside those of others.
+  StepShare& share() { return share_; }
 
   /// Tokens of the step under way, over all replicas.
   std::int64_t step_tokens() const;
@@ -66,14 +67,11 @@ class LoopPeers {
   std::optional<std::int64_t> next_sample() const;
   /// Of a step that fewer replicas contribute to, relative to the usual one (ft-hsdp, 6.2).
   double learning_rate_factor() const;
-  /// The step has the microbatches that the pipeline's adaptation knows.
-  bool is_usual() const { return is_usual_; }
   bool writes_checkpoints() const { return !session_ || work_.is_writer; }
 
  private:
   void plan_ahead();
   StepRound whole_step(std::int64_t step);
-  std::int64_t usual_samples() const;
   std::int64_t own_samples() const;
   resilience::OwnShare sum_own_share();
   resilience::OwnSquares compute_again(const resilience::Doubt& doubt, const ComputeAgain& compute);
@@ -86,11 +84,11 @@ class LoopPeers {
   std::optional<std::int64_t> next_sample_;  // without others
   resilience::StepWork work_;
   StepRounds rounds_;
+  StepShare share_;
   resilience::OwnSquares own_;   // of the step
   resilience::UsualNorm usual_;  // of this replica
   bool announces_ = false;       // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;
-  bool is_usual_ = true;
   bool is_first_ = false;         // step of an epoch
   double begin_s_ = 0;            // of the step
   double before_sums_s_ = 0;      // what it took until it waited for the sums over replicas

@@ -143,6 +143,7 @@ Verdict TrainingLoop::step() {
   update(vote, rule);
   double end_s = steady_now_s();
   std::optional<resilience::ExpectedLevel> own_action = mitigator_.take_change();
+  if (peers_.share().take_change()) own_action = resilience::ExpectedLevel::other_work;
   if (adapt(vote) && !own_action) own_action = resilience::ExpectedLevel::unknown;
   // Who is late with the update is waited for when the step is measured: that is no pause of ours.
   if (parts_.adaptation) end_s = std::max(end_s, parts_.adaptation->measured_at_s());
@@ -151,7 +152,7 @@ Verdict TrainingLoop::step() {
          {.lr = rule.learning_rate,
           .seconds = steady_now_s() - turn_s,
           .iteration_seconds = iteration_s,
-          .is_masked = own_action || checkpoints_.writing_since_s() || peers_.is_exceptional()},
+          .is_masked = own_action || checkpoints_.writing_since_s() || peers_.share().is_exceptional()},
          {.begin_s = begin_s, .own_action = own_action});
   if (vote.has_path_news)
     parts_.path_news.write(replica.control(), step_ - 1,
@@ -237,7 +238,7 @@ parallel::StepBatch TrainingLoop::batch(parallel::SampleRange samples) {
 }
 
 void TrainingLoop::passes(const parallel::StepBatch& batch, const kernels::UpdateRule& rule) {
-  parts_.replica.passes(batch, rule, observation_.passes(peers_.is_usual()));
+  parts_.replica.passes(batch, rule, observation_.passes(peers_.share().is_usual()));
   observation_.read_device();
 }
 
@@ -299,7 +300,7 @@ bool TrainingLoop::adapt(const StepVote& vote) {
   std::vector<resilience::AdaptationEvent> events;
   {
     const HostPhase phase(observation_.profile(), "adapt");
-    if (parts_.adaptation && peers_.is_usual())
+    if (parts_.adaptation && peers_.share().is_usual())
       events = parts_.adaptation->finish_step(step_, observation_.pass_times(),
                                               {.path_failed = vote.path_failed,
                                                .has_events = vote.has_adaptation_events,
@@ -324,7 +325,7 @@ void TrainingLoop::record(const StepVote& vote, const io::TrainingMetrics& times
   metrics.tokens_per_second = static_cast<double>(metrics.tokens) / metrics.seconds;
   records_.training(metrics, vote.finite);
   watched.is_observed = observation_.is_observed();
-  watched.load = batches_.load();
+  watched.load = batches_.load() * peers_.share().load();
   watched.reading = observation_.take_reading();
   if (parts_.adaptation) watched.delays = parts_.adaptation->delays();
   watch_.finish(metrics, watched);

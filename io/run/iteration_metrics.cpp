@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "io/csv_fields.hpp"
 #include "io/json_parse.hpp"
@@ -10,8 +11,22 @@ namespace {
 
 using nlohmann::json;
 
-/// What is wrong with the line; empty if nothing.
-std::string read_line(std::string_view line, IterationTimes& times) {
+/// Tokens of an iteration, of a replica on average; 0 where the line does not say so.
+double work_of(const json& object) {
+  const auto tokens = object.find("tokens"), replicas = object.find("replicas");
+  const bool says_so = tokens != object.end() && tokens->is_number() && replicas != object.end() &&
+                       replicas->is_number_integer() && replicas->get<std::int64_t>() > 0;
+  return says_so ? tokens->get<double>() / static_cast<double>(replicas->get<std::int64_t>()) : 0;
+}
+
+/// Whether it is another one than `work`, which it becomes.
+bool takes_other_work(const json& object, double& work) {
+  const double now = work_of(object), before = std::exchange(work, now);
+  return before > 0 && now > 0 && before != now;
+}
+
+/// What is wrong with the line; empty if nothing. `work`: of the last iteration that was not masked.
+std::string read_line(std::string_view line, double& work, IterationTimes& times) {
   const ParsedJson parsed = parse_json(line);
   if (!parsed.fault.empty()) return parsed.fault;
   const json& object = parsed.value;
@@ -24,9 +39,11 @@ std::string read_line(std::string_view line, IterationTimes& times) {
   if (seconds == object.end() || !seconds->is_number()) return std::string(name) + " is no number";
   const auto masked = object.find("masked");
   if (masked != object.end() && !masked->is_boolean()) return "masked is neither true nor false";
-  return add_iteration(times, {.iteration = step->get<std::int64_t>(),
-                               .seconds = seconds->get<double>(),
-                               .is_masked = masked != object.end() && masked->get<bool>()});
+  IterationTime time{.iteration = step->get<std::int64_t>(),
+                     .seconds = seconds->get<double>(),
+                     .is_masked = masked != object.end() && masked->get<bool>()};
+  if (!time.is_masked && takes_other_work(object, work)) time.begins = LevelBegin::other_work;
+  return add_iteration(times, time);
 }
 
 }  // namespace
@@ -36,10 +53,11 @@ IterationTimes parse_iteration_metrics(const std::filesystem::path& file, std::s
   if (is_run) text = text.substr(0, text.rfind('\n') + 1);  // nothing, where no line has an end
   IterationTimes times;
   std::size_t number = 0;
+  double work = 0;
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     ++number;
-    if (!line.empty()) check_line(file, number, read_line(line, times));
+    if (!line.empty()) check_line(file, number, read_line(line, work, times));
   }
   return times;
 }

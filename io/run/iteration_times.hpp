@@ -11,6 +11,7 @@ namespace tenax::io {
 enum class LevelBegin {
   none,
   own_action,  ///< the run had changed its paths, its schedule or its members
+  other_work,  ///< each of its replicas computes more or less than before
   start,       ///< a program that knows nothing of the iterations before
 };
 

@@ -30,7 +30,8 @@ inline constexpr int kFirstTold = 16;
 /// What an action of the training program is expected to make of iterations.
 enum class ExpectedLevel {
   unknown,
-  healthy  ///< nothing is known to be slow any more
+  healthy,    ///< nothing is known to be slow any more
+  other_work  ///< an iteration computes more or less than before: no earlier level says anything of it
 };
 
 /// Finds changes of level, online: seconds in, changes out. No clock. One thread.

@@ -20,8 +20,9 @@ void HealthyLevel::change(double before, double after) {
 }
 
 void HealthyLevel::begin_level(ExpectedLevel expected) {
-  if (expected == ExpectedLevel::healthy) slow_.reset();
+  if (expected != ExpectedLevel::unknown) slow_.reset();
   if (!healthy_ && recent_.is_full()) healthy_ = recent_.median();
+  if (expected == ExpectedLevel::other_work) healthy_.reset();
   recent_.clear();
   calm_.clear();
 }

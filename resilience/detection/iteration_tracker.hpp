@@ -19,7 +19,8 @@ class IterationTracker {
   std::optional<Change> add(std::int64_t iteration, double seconds, bool is_masked = false);
   /// The program has changed what an iteration takes: path, schedule, allocation, grid. A level
   /// begins without an event, unless it is slow compared with the last healthy one and, where
-  /// iterations were slow before and are not expected to be healthy now, with those.
+  /// iterations were slow before and are not expected to be healthy now, with those. With other work
+  /// there is nothing to compare it with.
   void own_action(ExpectedLevel expected = ExpectedLevel::unknown) { detector_->begin_level(expected); }
 
  private:

@@ -106,6 +106,20 @@ TEST(IterationTimes, of_a_run_begin_levels_with_its_mitigations) {
   for (const std::size_t first : {10U, 20U}) EXPECT_EQ(times[first].begins, LevelBegin::own_action);
 }
 
+TEST(IterationTimes, of_a_run_begin_a_level_where_replicas_compute_more_than_before) {
+  const TemporaryFolder folder;
+  std::string metrics;
+  for (int step = 0; step < 40; ++step)
+    metrics += "{\"step\":" + std::to_string(step) +
+               ",\"tokens\":1200,\"seconds\":1,\"replicas\":" + (step < 20 ? "3" : "2") +
+               (step == 20 ? ",\"masked\":true}\n" : "}\n");
+  folder.write("metrics.jsonl", metrics);
+  folder.write("events.jsonl", "{\"event\":\"replica_lost\",\"step\":20}\n");
+  const IterationTimes times = read_iteration_times(folder.path());
+  for (std::size_t step = 0; step < times.size(); ++step)
+    EXPECT_EQ(times[step].begins, step == 21 ? LevelBegin::other_work : LevelBegin::none) << step;
+}
+
 TEST(IterationTimes, say_which_file_cannot_be_read) {
   const TemporaryFolder folder;
   EXPECT_THROW(read_iteration_times(folder.path() / "absent.csv"), kernels::Error);

@@ -194,6 +194,17 @@ TEST(IterationTracker, after_the_way_back_healthy_iterations_are_no_change) {
   EXPECT_EQ(told_with_way_back(1.02).size(), 1U);
 }
 
+TEST(IterationTracker, other_work_is_no_change_and_a_fault_in_it_is_one) {
+  TrackedRun run;
+  run.iterate(60);
+  run.own_action(ExpectedLevel::other_work);
+  run.iterate(60, 1.5);
+  EXPECT_TRUE(run.told().empty()) << "each replica computes half as much again";
+  run.iterate(60, 1.5 * 1.3);
+  ASSERT_EQ(run.told().size(), 1U);
+  expect_change(run.told()[0], 120, 1.3);
+}
+
 // Ranks that share cores: iterations vary by 12 %, and become a little longer at times.
 TEST(IterationTracker, of_noisy_iterations_no_change_is_told_twice) {
   for (unsigned seed = 0; seed < 200; ++seed) {
