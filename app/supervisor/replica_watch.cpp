@@ -23,14 +23,6 @@ constexpr std::size_t kMostTimes = 64;
 
 bool is_link(const Part& part) { return part.first != part.second; }
 
-/// How many components a `fail_slow` of a replica names.
-int count_components(const std::string& details) {
-  const std::string word = "\"kind\"";
-  int count = 0;
-  for (std::size_t at = details.find(word); at != std::string::npos; at = details.find(word, at + 1)) ++count;
-  return count;
-}
-
 }  // namespace
 
 void ReplicaWatch::take(const resilience::CommitRecord& commit) {
@@ -51,18 +43,13 @@ void ReplicaWatch::take(const resilience::EpochRecord& epoch) {
     const auto now = members.find(replica), before = members_.find(replica);
     return now == members.end() || before == members_.end() || now->second.id != before->second.id;
   };
-  std::erase_if(own_, [&](const auto& entry) { return has_gone(entry.first); });
-  std::erase_if(told_, [&](const Part& part) { return has_gone(part.first) || has_gone(part.second); });
+  const auto is_of_gone = [&](const Part& part) { return has_gone(part.first) || has_gone(part.second); };
+  for (const auto& [replica, member] : members_)
+    if (has_gone(replica)) own_.forget(replica);
+  std::erase_if(told_, is_of_gone);
+  replicas_.forget(is_of_gone);
+  links_.forget(is_of_gone);
   members_ = std::move(members);
-}
-
-void ReplicaWatch::take(const resilience::ReplicaObserved& observed) {
-  const int replica = observed.id.replica;
-  if (observed.observed.event == "fail_slow") {
-    if (const int parts = count_components(observed.observed.details); parts > 0) own_[replica] += parts;
-  } else if (observed.observed.event == "healed" && own_.contains(replica) && --own_[replica] == 0) {
-    own_.erase(replica);
-  }
 }
 
 // Those with as many samples are compared. One that fetches the state computes none.

@@ -10,6 +10,7 @@
 
 #include "app/console.hpp"
 #include "app/supervisor/supervisor_events.hpp"
+#include "app/supervisor/told_components.hpp"
 #include "io/deck/deck.hpp"
 #include "resilience/diagnosis/slow_peers.hpp"
 #include "resilience/membership/service_output.hpp"
@@ -31,7 +32,7 @@ class ReplicaWatch {
   void take(const resilience::CommitRecord& commit);
   void take(const resilience::EpochRecord& epoch);
   /// What a replica says of itself, the supervisor does not say again.
-  void take(const resilience::ReplicaObserved& observed);
+  void take(const resilience::ReplicaObserved& observed) { own_.take(observed); }
 
  private:
   using Change = resilience::SlowPeers::Change;
@@ -48,7 +49,7 @@ class ReplicaWatch {
   Console& console_;
   resilience::SlowPeers replicas_, links_;
   std::map<int, resilience::EpochRecord::Member> members_;  // by replica
-  std::map<int, int> own_;                       // how many slow parts a replica has told of itself
+  ToldComponents own_;
   std::set<resilience::SlowPeers::Part> told_;   // here
   std::map<std::int64_t, double> time_of_step_;  // of the last ones, UNIX
 };

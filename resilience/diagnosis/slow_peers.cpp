@@ -16,9 +16,10 @@ constexpr std::size_t kLeastHealthy = 16, kMostHealthy = 64;
 
 std::vector<SlowPeers::Change> SlowPeers::add(std::int64_t iteration, const std::vector<Figure>& figures,
                                               double floor_s) {
-  std::erase_if(states_, [&](const auto& entry) {
-    return std::none_of(figures.begin(), figures.end(),
-                        [&](const Figure& figure) { return figure.part == entry.first; });
+  forget([&](const Part& part) {
+    return !states_.at(part).is_slow &&
+           std::none_of(figures.begin(), figures.end(),
+                        [&](const Figure& figure) { return figure.part == part; });
   });
   std::vector<Change> changes;
   for (const Figure& figure : figures) {

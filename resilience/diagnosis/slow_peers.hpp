@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -34,8 +35,13 @@ class SlowPeers {
 
   explicit SlowPeers(double suspect) : suspect_(suspect) {}
 
-  /// Of one iteration. A part that is not among them is forgotten. An excess below `floor_s` is noise.
+  /// Of one iteration. A part that is not among them is forgotten, unless it has been told to be slow.
+  /// An excess below `floor_s` is noise.
   std::vector<Change> add(std::int64_t iteration, const std::vector<Figure>& figures, double floor_s);
+  /// Parts that are not any more, or begin anew.
+  void forget(const std::function<bool(const Part&)>& is_gone) {
+    std::erase_if(states_, [&](const auto& entry) { return is_gone(entry.first); });
+  }
 
  private:
   struct Look {

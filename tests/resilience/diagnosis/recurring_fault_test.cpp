@@ -7,7 +7,7 @@
 namespace tenax::resilience {
 namespace {
 
-constexpr double kHealthy_s = 0.1, kSlow_s = 0.16;
+constexpr double kFast_s = 0.1, kLate_s = 0.16;
 
 /// Four ranks that remember what they measure, and report what they are asked for.
 class RecurringFault : public testing::Test {
@@ -20,7 +20,7 @@ class RecurringFault : public testing::Test {
         if (order.healthy_before > 0) ranks[rank].was_healthy(order.healthy_from, order.healthy_before);
         ranks[rank].add(now, {.compute_s = rank == 2 ? factor * 0.08 : 0.08});
       }
-      inquiry.add(now, 0, factor > 1 ? kSlow_s : kHealthy_s, std::exchange(change, {}));
+      inquiry.add(now, 0, factor > 1 ? kLate_s : kFast_s, std::exchange(change, {}));
       for (InquiryEvent& event : inquiry.take_events()) events.push_back(std::move(event));
     }
   }
@@ -33,7 +33,7 @@ class RecurringFault : public testing::Test {
   void be_slow(int count) {
     const std::int64_t began = now;
     steps(4, 1.8);
-    change = Change{.iteration = began, .detected_at = now, .before_s = kHealthy_s, .after_s = kSlow_s};
+    change = Change{.iteration = began, .detected_at = now, .before_s = kFast_s, .after_s = kLate_s};
     steps(count - 4, 1.8);
   }
   const FailSlow& told(std::size_t i) const { return std::get<FailSlow>(events.at(i)); }

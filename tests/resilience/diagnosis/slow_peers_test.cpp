@@ -123,5 +123,32 @@ TEST_F(Peers, that_have_gone_are_forgotten) {
   EXPECT_EQ(changes.size(), 1U);
 }
 
+TEST_F(Peers, that_are_slow_are_remembered_while_nothing_is_told_of_them) {
+  seconds[{1, 1}] = 0.2;
+  steps(30);
+  ASSERT_EQ(changes.size(), 1U);
+  const double slow_s = std::exchange(seconds[{1, 1}], 0.1);
+  auto absent = seconds.extract({1, 1});
+  steps(30);
+  EXPECT_EQ(changes.size(), 1U);
+  seconds.insert(std::move(absent));
+  steps(10);
+  ASSERT_EQ(changes.size(), 2U) << "it has healed meanwhile";
+  EXPECT_FALSE(changes[1].is_slow);
+  seconds[{1, 1}] = slow_s;
+  steps(30);
+  ASSERT_EQ(changes.size(), 3U);
+  EXPECT_TRUE(changes[2].is_slow);
+}
+
+TEST_F(Peers, that_begin_anew_are_told_again) {
+  seconds[{1, 1}] = 0.2;
+  steps(30);
+  peers.forget([](const SlowPeers::Part& part) { return part.first == 1; });
+  steps(30);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_TRUE(changes[1].is_slow);
+}
+
 }  // namespace
 }  // namespace tenax::resilience
