@@ -13,6 +13,8 @@ namespace {
 constexpr double kWorse = 0.02;
 /// An iteration that takes so many times what was predicted has more to it than an inexact forecast.
 constexpr double kDoubtful = 1.1;
+/// A part that is told again with up to so many times its factor has become no slower.
+constexpr double kSlower = 1.1;
 /// Of an iteration: what a move back is taken to win at the least.
 constexpr double kLeastGain = 0.02;
 /// Iterations of calm before a way back that failed is tried again.
@@ -56,11 +58,15 @@ void Mitigation::add(std::int64_t number, double seconds, bool is_masked) {
   if (outcome_->seconds.size() == kSettled) settle();
 }
 
-Mitigation::Case* Mitigation::find(const Component& component) {
+const Mitigation::Case* Mitigation::find(const Component& component) const {
   const auto found = std::find_if(cases_.begin(), cases_.end(), [&](const Case& each) {
     return each.part.component.is_same_part(component);
   });
   return found == cases_.end() ? nullptr : &*found;
+}
+
+Mitigation::Case* Mitigation::find(const Component& component) {
+  return const_cast<Case*>(std::as_const(*this).find(component));
 }
 
 // A restart saves what is lost since all was healthy.
@@ -85,7 +91,14 @@ void Mitigation::open(const FailSlow& found, const SlowPart& part) {
   known->is_slow = true;
 }
 
-// A slow link that carries another group's messages since ranks have changed places: that is what was done, and nothing new.
+// A part that is known, and no slower than it was; or a slow link that carries another group's messages since ranks have changed
+// places: that is what was done.
+bool Mitigation::is_news(const Component& component) const {
+  const Case* const known = find(component);
+  const bool is_known = known && known->is_slow && component.factor <= kSlower * known->part.component.factor;
+  return !is_known && !is_moved_link(component);
+}
+
 bool Mitigation::is_moved_link(const Component& component) const {
   return component.is_link() && std::any_of(cases_.begin(), cases_.end(), [&](const Case& each) {
            const Component& known = each.part.component;
@@ -98,8 +111,8 @@ void Mitigation::take(const FailSlow& found, const std::vector<RankReport>& repo
                       const parallel::ProcessGrid& grid) {
   if (found.components.empty()) return;
   const bool was_well = slow().empty();
-  const bool is_disturbed = !std::all_of(found.components.begin(), found.components.end(),
-                                         [&](const Component& each) { return is_moved_link(each); });
+  const bool is_disturbed = std::any_of(found.components.begin(), found.components.end(),
+                                        [&](const Component& each) { return is_news(each); });
   healthy_s_ = found.healthy_iteration_s;
   for (const Component& component : found.components) open(found, slow_part(component, reports, grid));
   if (was_well) lost_s_ += lost_since(found.onset).since_onset_s;

@@ -104,8 +104,10 @@ class Mitigation {
   };
   static constexpr std::size_t kSettled = 8, kRemembered = 256;
 
+  const Case* find(const Component& component) const;
   Case* find(const Component& component);
   void open(const FailSlow& found, const SlowPart& part);
+  bool is_news(const Component& component) const;
   bool is_moved_link(const Component& component) const;
   DataGroup group_of(const Component& link) const;
   LostTime lost_since(std::int64_t onset) const;

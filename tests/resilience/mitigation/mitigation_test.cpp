@@ -189,6 +189,31 @@ TEST_F(MitigationOfTwo, undoes_an_action_once_it_is_known_that_nothing_else_has_
   EXPECT_EQ(undone->placement, launch);
 }
 
+TEST_F(MitigationOfTwo, undoes_an_action_though_the_part_that_it_was_against_is_told_again) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(7, 1.1 * kSlow_s);
+  is_inquired = true;
+  steps(6, 1.1 * kSlow_s);
+  Component again = kRank;
+  again.factor = 1.05 * kRank.factor;
+  find_slow(again);
+  is_inquired = false;
+  const auto undone = step(1.1 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, launch);
+}
+
+TEST_F(MitigationOfTwo, does_not_blame_an_action_where_the_part_has_become_slower_itself) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  Component slower = kRank;
+  slower.factor = 2 * kRank.factor;
+  find_slow(slower);
+  steps(8, 1.5 * kSlow_s);
+  EXPECT_EQ(mitigation.placement(), cured);
+}
+
 TEST_F(MitigationOfTwo, doubts_what_brings_less_than_was_predicted) {
   find_slow();
   steps_until_action(kSlow_s);
