@@ -17,6 +17,11 @@ bool is_within(const Component& link, const SuspectGroup& group) {
   return link.is_link() && link.group == group.kind && has(link.rank) && has(link.other);
 }
 
+// 1 where nothing healthy is known.
+double factor_of(const PartFigure& figure) {
+  return figure.healthy_s > 0 ? figure.now_s / figure.healthy_s : 1;
+}
+
 }  // namespace
 
 std::vector<Component> FollowedComponents::all() const {
@@ -26,17 +31,28 @@ std::vector<Component> FollowedComponents::all() const {
 }
 
 void FollowedComponents::add(const Component& component, std::int64_t since,
-                             const std::vector<RankReport>& reports, const ProcessGrid& grid) {
+                             const std::vector<RankReport>& reports, const ProcessGrid& grid,
+                             double iteration_s) {
   std::erase_if(open_, [&](const Open& open) { return open.component.is_same_part(component); });
-  open_.push_back(
-      {.component = component, .since = since, .told_s = figure_of(component, reports, grid).now_s});
+  const PartFigure told = figure_of(component, reports, grid, iteration_s);
+  open_.push_back({.component = component,
+                   .since = since,
+                   .told = told,
+                   .told_factor = std::max(component.factor, factor_of(told))});
+}
+
+// What it would take if it was as slow as it was told to be: ranks may have changed places since.
+double FollowedComponents::as_told_s(const Open& open, const PartFigure& times) {
+  const bool is_known = open.told.healthy_s > 0 && times.healthy_s > 0;
+  return is_known ? factor_of(open.told) * times.healthy_s : open.told.now_s;
 }
 
 bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std::vector<RankReport>& reports,
                                    const ProcessGrid& grid) const {
   const auto is_as_told = [&](const Open& open) {
-    return is_followed(open.component) &&
-           figure_of(open.component, reports, grid).now_s <= suspect * open.told_s;
+    if (!is_followed(open.component)) return false;
+    const PartFigure times = figure_of(open.component, reports, grid);
+    return times.now_s <= suspect * as_told_s(open, times);
   };
   const auto is_told = [&](const Component& component) {
     return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
@@ -51,12 +67,14 @@ bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std
   return std::erase_if(suspects.components, is_told) + std::erase_if(suspects.groups, explains) > 0;
 }
 
-// Healthy, it takes this now. Half of what it was told to take too long must be gone all the same: of two ranks, the other one may
-// have become slow by itself.
-double FollowedComponents::expected_s(const Open& open, const PartFigure& times, double shared_growth) {
-  if (open.component.is_link()) return times.healthy_s;
-  const double halfway_s = std::max(times.healthy_s, (times.healthy_s + open.told_s) / 2);
-  return std::min(times.healthy_s * shared_growth, halfway_s);
+// Half of what it was told to take too long must be gone whatever all ranks' own growth is: of two ranks, the other one may have
+// become slow by itself.
+double FollowedComponents::healed_s(const Open& open, const PartFigure& times, double shared_growth) {
+  const double halfway_s = std::max(times.healthy_s, (times.healthy_s + as_told_s(open, times)) / 2);
+  const double most = std::min(kHealed, (1 + open.told_factor) / 2);
+  const double expected_s =
+      open.component.is_link() ? times.healthy_s : std::min(times.healthy_s * shared_growth, halfway_s);
+  return std::max(most * expected_s, std::min(times.healthy_s + open.told.floor_s / 2, halfway_s));
 }
 
 std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std::vector<RankReport>& reports,
@@ -71,7 +89,7 @@ std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std
       open.probes.reset();
     else if (open.component.is_link() && !open.probes)
       open.probes.emplace(iteration - 1);
-    if (!is_known || times.now_s > kHealed * expected_s(open, times, shared_growth)) return false;
+    if (!is_known || times.now_s > healed_s(open, times, shared_growth)) return false;
     open.component.factor = times.now_s / times.healthy_s;
     healed.push_back({open.component, iteration - open.since});
     return true;

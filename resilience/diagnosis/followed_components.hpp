@@ -24,7 +24,9 @@ struct Healed {
   std::int64_t slow_steps = 0;
 };
 
-/// A rank, and a link that messages go over, are followed by the ranks' reports. What most ranks
+/// A part has healed when it takes no more than kHealed of what it takes healthy, or than half of what
+/// it was told to take too long, where that is less; or when half of what is noise at most is left. A
+/// rank, and a link that messages go over, are followed by the ranks' reports. What most ranks
 /// compute slower by is no rank's own: a rank that is slower by no more has healed. A link that no
 /// message of its group uses any more, or that reports tell nothing healthy of, is to be tested
 /// (ProbeSchedule); the result stands until the next test.
@@ -37,9 +39,9 @@ class FollowedComponents {
   bool is_empty() const { return open_.empty(); }
   std::vector<Component> all() const;
   /// It is slow, since `since`; again, if it has been told before. `reports`, here and below: of all
-  /// ranks, by world rank.
+  /// ranks, by world rank. `iteration_s`: of one before anything was slow.
   void add(const Component& component, std::int64_t since, const std::vector<RankReport>& reports,
-           const parallel::ProcessGrid& grid);
+           const parallel::ProcessGrid& grid, double iteration_s);
   /// Takes off what is told and not slower by `suspect` since then: it explains that iterations still
   /// are slow, after something was done about it. False: there was nothing such.
   bool leave_out(Suspects& suspects, double suspect, const std::vector<RankReport>& reports,
@@ -57,10 +59,12 @@ class FollowedComponents {
   struct Open {
     Component component;
     std::int64_t since = 0;
-    double told_s = 0;                         // its figure then
+    PartFigure told = {};                      // its figure then
+    double told_factor = 1;                    // of the figure, or of the part itself where that is more
     std::optional<ProbeSchedule> probes = {};  // where reports tell nothing
   };
-  static double expected_s(const Open& open, const PartFigure& times, double shared_growth);
+  static double as_told_s(const Open& open, const PartFigure& times);
+  static double healed_s(const Open& open, const PartFigure& times, double shared_growth);
   bool is_followed(const Component& component) const { return !component.is_link() || is_used_(component); }
 
   IsUsed is_used_;

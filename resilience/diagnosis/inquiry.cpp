@@ -161,7 +161,7 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
     if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
   for (Component& component : found.components) explain(component);
   for (const Component& component : found.components)
-    open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_);
+    open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_, healthy_s_);
   events_.emplace_back(std::move(found));
   onset_.reset();
 }

@@ -8,6 +8,9 @@
 
 namespace tenax::resilience {
 
+/// Of an iteration: an excess below it is noise.
+inline constexpr double kNoiseShare = 0.03;
+
 /// A part and what was measured of it.
 struct PartFigure {
   double work = 0;       ///< parts of equal work are peers: a stage, or bytes

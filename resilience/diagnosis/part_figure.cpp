@@ -39,14 +39,15 @@ PartFigure figure_of_rank(const Component& rank, const RankReport& report) {
 }  // namespace
 
 PartFigure figure_of(const Component& component, const std::vector<RankReport>& reports,
-                     const parallel::ProcessGrid& grid) {
+                     const parallel::ProcessGrid& grid, double iteration_s) {
   if (!component.is_link()) {
     PartFigure figure = figure_of_rank(component, reports[static_cast<std::size_t>(component.rank)]);
+    figure.floor_s = kNoiseShare * iteration_s;
     if (figure.healthy_s <= 0) figure.healthy_s = peers_compute_s(component.rank, reports, grid);
     return figure;
   }
   const bool is_of_pipeline = component.group == GroupKind::pipeline;
-  const auto figures =
+  auto figures =
       is_of_pipeline ? pipeline_link_figures(reports, grid) : group_figures(component.group, reports, grid);
   const auto joins = [&](const TransferFigure& figure) {
     const auto has = [&](int rank) {
@@ -55,7 +56,9 @@ PartFigure figure_of(const Component& component, const std::vector<RankReport>& 
     return has(component.rank) && has(component.other);
   };
   const auto found = std::find_if(figures.begin(), figures.end(), joins);
-  return found == figures.end() ? PartFigure{} : found->seconds;
+  if (found == figures.end()) return {};
+  found->seconds.floor_s = noise_of_transfer_s(*found, reports, iteration_s);
+  return found->seconds;
 }
 
 double shared_growth_of_ranks(const std::vector<RankReport>& reports) {

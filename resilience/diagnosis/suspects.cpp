@@ -11,7 +11,6 @@ namespace {
 
 using parallel::GroupKind;
 
-constexpr double kNoise = 0.03;    // of an iteration
 constexpr double kCrowded = 0.33;  // of a rank's computing
 
 class SuspectSearch {
@@ -34,7 +33,6 @@ class SuspectSearch {
   const RankReport& report(int rank) const { return reports_[static_cast<std::size_t>(rank)]; }
   double preempted_s(int rank) const;
   bool is_crowded(int rank) const;
-  double floor_s(const TransferFigure& transfer) const;
 
   const std::vector<RankReport>& reports_;
   const parallel::ProcessGrid& grid_;
@@ -60,7 +58,7 @@ void SuspectSearch::search_ranks() {
     ranks.push_back({.work = static_cast<double>(grid_.coordinates_of(rank).pipeline),
                      .now_s = report(rank).now.compute_s,
                      .healthy_s = report(rank).healthy.compute_s,
-                     .floor_s = kNoise * options_.healthy_iteration_s});
+                     .floor_s = kNoiseShare * options_.healthy_iteration_s});
   const PartComparison comparison(std::move(ranks), options_.suspect);
   for (std::size_t part = 0; part < comparison.size(); ++part) {
     if (!comparison.is_suspect(part)) continue;
@@ -74,18 +72,10 @@ void SuspectSearch::search_ranks() {
   is_common_ |= comparison.is_common();
 }
 
-// Passes of a group's ranks are not of equal length. Who is last changes from one collective to the
-// next, so that even the rank that waits least waits a little, and more where passes are longer.
-double SuspectSearch::floor_s(const TransferFigure& transfer) const {
-  double longest_s = options_.healthy_iteration_s;
-  for (const int rank : transfer.ranks) longest_s = std::max(longest_s, report(rank).now.compute_s);
-  return kNoise * longest_s / transfer.times;
-}
-
 void SuspectSearch::search_transfers(std::vector<TransferFigure> transfers) {
   std::vector<PartFigure> parts;
   for (TransferFigure& transfer : transfers) {
-    transfer.seconds.floor_s = floor_s(transfer);
+    transfer.seconds.floor_s = noise_of_transfer_s(transfer, reports_, options_.healthy_iteration_s);
     parts.push_back(transfer.seconds);
   }
   const PartComparison comparison(std::move(parts), options_.suspect);
@@ -142,7 +132,7 @@ void SuspectSearch::compare_preemption() {
   for (int rank = 0; rank < grid_.ranks(); ++rank)
     iterations.push_back({.now_s = options_.healthy_iteration_s + preempted_s(rank),
                           .healthy_s = options_.healthy_iteration_s,
-                          .floor_s = kNoise * options_.healthy_iteration_s});
+                          .floor_s = kNoiseShare * options_.healthy_iteration_s});
   is_common_ |= PartComparison(std::move(iterations), options_.suspect).is_common();
 }
 

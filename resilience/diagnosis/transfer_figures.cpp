@@ -68,4 +68,12 @@ std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>&
   return figures;
 }
 
+double noise_of_transfer_s(const TransferFigure& transfer, const std::vector<RankReport>& reports,
+                           double iteration_s) {
+  double longest_s = iteration_s;
+  for (const int rank : transfer.ranks)
+    longest_s = std::max(longest_s, reports[static_cast<std::size_t>(rank)].now.compute_s);
+  return kNoiseShare * longest_s / transfer.times;
+}
+
 }  // namespace tenax::resilience

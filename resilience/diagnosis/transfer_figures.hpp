@@ -29,4 +29,10 @@ std::vector<TransferFigure> group_figures(parallel::GroupKind kind, const std::v
 std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>& reports,
                                                   const parallel::ProcessGrid& grid);
 
+/// An excess of one of its transfers below this is noise. Passes of a group's ranks are not of equal
+/// length. Who is last changes from one collective to the next, so that even the rank that waits least
+/// waits a little, and more where passes are longer. `iteration_s`: of one before anything was slow.
+double noise_of_transfer_s(const TransferFigure& transfer, const std::vector<RankReport>& reports,
+                           double iteration_s);
+
 }  // namespace tenax::resilience

@@ -8,6 +8,8 @@ namespace {
 
 using parallel::GroupKind;
 
+constexpr double kIteration_s = 0.1;
+
 TEST(ProbeSchedule, is_due_20_40_and_so_on_to_640_steps_after_the_last_test) {
   ProbeSchedule schedule(100);
   std::vector<std::int64_t> tests;
@@ -22,7 +24,7 @@ TEST(ProbeSchedule, is_due_20_40_and_so_on_to_640_steps_after_the_last_test) {
 /// Data 4, whose link 1-2 has been told in iteration 10.
 class FollowedLink : public testing::Test {
  protected:
-  FollowedLink() { followed.add(link, 10, reports, grid); }
+  FollowedLink() { followed.add(link, 10, reports, grid, kIteration_s); }
 
   std::vector<Healed> follow(std::int64_t iteration) { return followed.follow(iteration, reports, grid); }
   PairResult result(double factor, bool is_slow) const {
@@ -121,7 +123,8 @@ class FollowedRank : public testing::TestWithParam<int> {
  protected:
   FollowedRank() {
     compute(1, 3);
-    followed.add({.kind = Component::Kind::rank, .rank = 1, .cause = SlowCause::compute}, 10, reports, grid);
+    followed.add({.kind = Component::Kind::rank, .rank = 1, .cause = SlowCause::compute}, 10, reports, grid,
+                 kIteration_s);
   }
   void compute(int rank, double factor) {
     reports[static_cast<std::size_t>(rank)].now.compute_s = 0.08 * factor;
@@ -160,8 +163,76 @@ TEST_P(FollowedRank, has_not_healed_because_others_are_as_slow) {
 
 INSTANTIATE_TEST_SUITE_P(of, FollowedRank, testing::Values(2, 4));
 
+/// One rank, or link, of which little is too long: told in iteration 10 of 100 ms.
+class FollowedTrifle : public testing::Test {
+ protected:
+  bool heals(const Component& component, double RankFigures::*figure, double told_s, double now_s) {
+    const parallel::ProcessGrid grid({.pipeline = 2});
+    std::vector<RankReport> reports(2);
+    reports[0].healthy = {.compute_s = 0.08, .gradients_s = 0.0002};
+    reports[0].now = reports[0].healthy;
+    FollowedComponents followed([](const Component&) { return true; });
+    reports[0].now.*figure = told_s;
+    followed.add(component, 10, reports, grid, kIteration_s);
+    reports[0].now.*figure = now_s;
+    return !followed.follow(11, reports, grid).empty();
+  }
+  const Component rank{.rank = 0, .factor = 1.08};
+  const Component link{
+      .kind = Component::Kind::link, .rank = 0, .other = 1, .group = GroupKind::pipeline, .factor = 10};
+};
+
+TEST_F(FollowedTrifle, has_not_healed_before_half_of_its_slowness_is_gone) {
+  for (const double factor : {1.06, 1.08, 1.1, 1.13}) {
+    const double told_s = factor * 0.08;
+    const Component told{.rank = 0, .factor = factor};
+    EXPECT_FALSE(heals(told, &RankFigures::compute_s, told_s, told_s)) << factor;
+    EXPECT_FALSE(heals(told, &RankFigures::compute_s, told_s, (0.3 + 0.7 * factor) * 0.08)) << factor;
+    EXPECT_TRUE(heals(told, &RankFigures::compute_s, told_s, (0.7 + 0.3 * factor) * 0.08)) << factor;
+  }
+}
+
+// 3 % of an iteration are noise: of each of four messages 0.75 ms.
+TEST_F(FollowedTrifle, has_healed_when_no_more_than_noise_is_left) {
+  EXPECT_TRUE(heals(link, &RankFigures::gradients_s, 0.002, 0.00023));
+  EXPECT_TRUE(heals(link, &RankFigures::gradients_s, 0.002, 0.00055));
+  EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.002, 0.0006));
+  EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.0006, 0.00055)) << "half of it must be gone";
+}
+
+/// Pipeline 2, data 2: stage 1 has twice the work. Rank 3, there, has been told: it takes twice as long.
+class FollowedThroughASwap : public testing::Test {
+ protected:
+  FollowedThroughASwap() {
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      reports[rank].healthy.compute_s = rank < 2 ? 0.02 : 0.04;
+      reports[rank].now = reports[rank].healthy;
+    }
+    reports[3].now.compute_s = 0.08;
+    followed.add(slow, 10, reports, launch, kIteration_s);
+    std::swap(reports[1].healthy, reports[3].healthy);
+  }
+  /// Whether its slowness at its new place is nothing new.
+  bool is_as_told(double compute_s) {
+    reports[3].now.compute_s = compute_s;
+    Suspects suspects{.components = {slow}, .groups = {}};
+    return followed.leave_out(suspects, 1.1, reports,
+                              parallel::ProcessGrid({.pipeline = 2, .data = 2}, {0, 3, 2, 1}, 1));
+  }
+
+  const Component slow{.rank = 3, .factor = 2};
+  const parallel::ProcessGrid launch{{.pipeline = 2, .data = 2}};
+  std::vector<RankReport> reports{4};
+  FollowedComponents followed{[](const Component&) { return true; }};
+};
+
+TEST_F(FollowedThroughASwap, is_as_slow_as_was_told_where_it_takes_as_many_times_its_new_stage_s_work) {
+  EXPECT_TRUE(is_as_told(0.04));
+  EXPECT_FALSE(is_as_told(0.08)) << "four times as long: it has become slower";
+}
+
 TEST_F(FollowedLink, tells_nothing_of_a_rank_by_tests) {
-  followed.add({.kind = Component::Kind::rank, .rank = 3}, 10, reports, grid);
+  followed.add({.kind = Component::Kind::rank, .rank = 3}, 10, reports, grid, kIteration_s);
   is_used = false;
   reports[3].now.compute_s = 0.2;
   follow(11);
