@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kMostIterations = 160;
 /// A profile that never settles is taken as it is after so many reports.
 constexpr int kMostProfiles = 8;
+/// What has not paid for a validation after so many reports is told without one.
+constexpr int kPatience = 640;
 /// What is followed is a median of so many iterations.
 constexpr std::int64_t kFollowed = 8;
 
@@ -49,6 +51,7 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
                   const std::optional<Change>& change) {
   if (iterations_.size() == kMostIterations) iterations_.pop_front();
   iterations_.push_back({iteration, begin_s, seconds});
+  if (onset_) lost_s_ += loss_of(iterations_.back());
   if (!change) return;
   if (change->is_onset()) return begin(*change);
   healthy_from_ = std::max(healthy_from_, change->iteration);
@@ -63,6 +66,9 @@ void Inquiry::begin(const Change& onset) {
     must_keep_healthy_ = true;
   }
   onset_ = onset;
+  lost_s_ = 0;
+  for (const Iteration& iteration : iterations_)
+    if (iteration.number >= onset.iteration) lost_s_ += loss_of(iteration);
   is_second_look_ = false;
   suspects_ = {};
   is_settled_ = false;
@@ -93,7 +99,8 @@ InquiryOrder Inquiry::order() const {
 
 bool Inquiry::needs_validation() const {
   if (options_.validation == io::Validate::never) return false;
-  return options_.validation == io::Validate::always || suspects_.count() > 1;
+  if (options_.validation == io::Validate::always) return true;
+  return suspects_.count() > 1 && profiles_ < kPatience;
 }
 
 void Inquiry::set_grid(parallel::ProcessGrid grid) {
@@ -102,14 +109,6 @@ void Inquiry::set_grid(parallel::ProcessGrid grid) {
   suspects_ = {};
   is_settled_ = false;
   profiles_ = 0;
-}
-
-// What the iterations since the onset took too long.
-bool Inquiry::has_paid() const {
-  double lost_s = 0;
-  for (const Iteration& iteration : iterations_)
-    if (iteration.number >= onset_->iteration) lost_s += std::max(iteration.seconds - healthy_s_, 0.0);
-  return lost_s >= options_.validation_s(suspects_);
 }
 
 void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& reports, double now_s) {

@@ -2,6 +2,7 @@
 // ATC 2025, sections 4.3 and 4.4). It lives on rank 0; what it wants of all ranks rides on votes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -100,7 +101,8 @@ class Inquiry {
   void tell_healed(std::int64_t iteration, std::vector<Healed> healed);
   void explain(Component& component) const;
   void tell(std::int64_t iteration, FailSlow found, double now_s);
-  bool has_paid() const;
+  double loss_of(const Iteration& iteration) const { return std::max(iteration.seconds - healthy_s_, 0.0); }
+  bool has_paid() const { return lost_s_ >= options_.validation_s(suspects_); }
   bool needs_validation() const;
 
   parallel::ProcessGrid grid_;
@@ -117,6 +119,7 @@ class Inquiry {
   Suspects suspects_;
   bool is_settled_ = false;  // the same parts were suspect twice in a row
   int profiles_ = 0;         // since the onset
+  double lost_s_ = 0;        // likewise: what iterations took too long
   FollowedComponents open_;  // what has been told
   std::vector<InquiryEvent> events_;
 };

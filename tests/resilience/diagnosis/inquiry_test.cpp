@@ -148,6 +148,28 @@ TEST_F(InquiryOfFour, a_group_is_validated_once_the_loss_has_paid_for_it) {
   EXPECT_TRUE(std::get<Healed>(events[1]).component.is_same_part(link));
 }
 
+TEST_F(InquiryOfFour, what_is_lost_adds_up_for_as_long_as_it_takes_to_pay_for_a_validation) {
+  validation_s = 3;
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  step(1.1 * kHealthy_s, onset());
+  while (!inquiry->order().validates && now < 1000) step(1.1 * kHealthy_s);
+  EXPECT_NEAR(static_cast<double>(now), 30 + 300, 3) << "0.01 s are lost in each";
+}
+
+TEST_F(InquiryOfFour, what_never_pays_for_a_validation_is_told_as_the_profile_has_it) {
+  validation_s = 1e9;
+  steps(30, kHealthy_s);
+  slow_links_down(3);
+  step(kSlow_s, onset());
+  steps(600, kSlow_s);
+  EXPECT_TRUE(events.empty());
+  steps(100, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_FALSE(told(0).by_validation);
+  EXPECT_EQ(told(0).components.size(), 4U);
+}
+
 TEST_F(InquiryOfFour, a_link_that_no_message_uses_any_more_is_tested_until_it_has_healed) {
   start(io::Validate::always);
   steps(30, kHealthy_s);
