@@ -21,9 +21,6 @@ namespace {
 /// Of a pipeline that is only measured, while nothing is slow.
 constexpr std::int64_t kDelaysEvery = 8;
 
-const char* name_of(const FailSlow&) { return "fail_slow"; }
-const char* name_of(const Healed&) { return "healed"; }
-
 /// Bytes a second over a link of the group that has fewest; 0 where no group moves any. Of what a
 /// collective is over, each of n ranks sends the (n - 1)/n that are others'.
 double slowest_link(GroupKind kind, const std::vector<resilience::RankReport>& reports,
@@ -203,14 +200,16 @@ void FailSlowWatch::follow_swap(int old_stage) {
   if (inquiry_) inquiry_->set_grid(parts_.replica.grid());
 }
 
+template <class Event>
+void FailSlowWatch::record(std::int64_t step, const char* name, const Event& event) {
+  parts_.write(step, name, text_->details(event));
+  if (parts_.judges_times) parts_.console.say(text_->line(step, event));
+}
+
 void FailSlowWatch::record(std::int64_t step) {
   for (const resilience::InquiryEvent& event : inquiry_->take_events()) {
-    std::visit(
-        [&](const auto& what) {
-          parts_.write(step, name_of(what), text_->details(what));
-          if (parts_.judges_times) parts_.console.say(text_->line(step, what));
-        },
-        event);
+    if (const auto* const found = std::get_if<FailSlow>(&event)) record(step, "fail_slow", *found);
+    if (const auto* const healed = std::get_if<Healed>(&event)) record(step, "healed", *healed);
     if (parts_.told) parts_.told(event, inquiry_->reports());
   }
 }

@@ -39,7 +39,7 @@ class FailSlowWatch {
     Console& console;
     RankPlace place;    ///< this rank's
     bool judges_times;  ///< false: nothing is said on the console
-    /// Rank 0's: is told of what has been found or has healed, with the reports of all ranks.
+    /// Rank 0's: is told of what has been found, is less slow, or has healed, with the reports of all ranks.
     std::function<void(const resilience::InquiryEvent& event,
                        const std::vector<resilience::RankReport>& reports)>
         told;
@@ -104,6 +104,8 @@ class FailSlowWatch {
   void probe(std::int64_t step);
   void remember(const io::TrainingMetrics& metrics, const Step& step);
   void record(std::int64_t step);
+  template <class Event>
+  void record(std::int64_t step, const char* name, const Event& event);
 
   Parts parts_;
   resilience::Preemption preemption_{kernels::steady_now_s()};

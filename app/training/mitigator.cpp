@@ -112,9 +112,12 @@ void Mitigator::take(const resilience::InquiryEvent& event,
   const auto* const found = std::get_if<resilience::FailSlow>(&event);
   if (found && found->components.empty()) return;
   is_outdated_ = evaluation_.valid();
-  if (!found) return mitigation_->take(std::get<resilience::Healed>(event));
-  mitigation_->take(parts_.judges_times ? *found : without_own_devices(*found), reports,
-                    parts_.replica.grid());
+  if (const auto* const healed = std::get_if<resilience::Healed>(&event)) return mitigation_->take(*healed);
+  const parallel::ProcessGrid& grid = parts_.replica.grid();
+  if (found)
+    mitigation_->take(parts_.judges_times ? *found : without_own_devices(*found), reports, grid);
+  else
+    mitigation_->take(std::get<resilience::Eased>(event), reports, grid);
   reports_ = reports;
   reported_places_ = placement_.group_of_place;
 }

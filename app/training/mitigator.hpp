@@ -47,7 +47,7 @@ class Mitigator {
 
   /// Rank 0's: for the next vote.
   bool acts() const { return decided_ && decided_->strategy != resilience::Strategy::restart; }
-  /// Rank 0's: what has been found or has healed.
+  /// Rank 0's: what has been found, is less slow, or has healed.
   void take(const resilience::InquiryEvent& event, const std::vector<resilience::RankReport>& reports);
   /// A step has ended.
   void finish(const io::TrainingMetrics& metrics);

@@ -10,6 +10,9 @@ using parallel::ProcessGrid;
 
 namespace {
 
+/// Reports in a row overlap: after so many all iterations of the first are gone.
+constexpr int kEased = 8;
+
 bool is_within(const Component& link, const SuspectGroup& group) {
   const auto has = [&](int rank) {
     return std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end();
@@ -20,6 +23,12 @@ bool is_within(const Component& link, const SuspectGroup& group) {
 // 1 where nothing healthy is known.
 double factor_of(const PartFigure& figure) {
   return figure.healthy_s > 0 ? figure.now_s / figure.healthy_s : 1;
+}
+
+// What a part of these figures would take if it was as slow as it was then: ranks may have changed places since.
+double as_slow_s(const PartFigure& then, const PartFigure& times) {
+  const bool is_known = then.healthy_s > 0 && times.healthy_s > 0;
+  return is_known ? factor_of(then) * times.healthy_s : then.now_s;
 }
 
 }  // namespace
@@ -38,13 +47,8 @@ void FollowedComponents::add(const Component& component, std::int64_t since,
   open_.push_back({.component = component,
                    .since = since,
                    .told = told,
-                   .told_factor = std::max(component.factor, factor_of(told))});
-}
-
-// What it would take if it was as slow as it was told to be: ranks may have changed places since.
-double FollowedComponents::as_told_s(const Open& open, const PartFigure& times) {
-  const bool is_known = open.told.healthy_s > 0 && times.healthy_s > 0;
-  return is_known ? factor_of(open.told) * times.healthy_s : open.told.now_s;
+                   .told_factor = std::max(component.factor, factor_of(told)),
+                   .last = told});
 }
 
 bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std::vector<RankReport>& reports,
@@ -52,7 +56,7 @@ bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std
   const auto is_as_told = [&](const Open& open) {
     if (!is_followed(open.component)) return false;
     const PartFigure times = figure_of(open.component, reports, grid);
-    return times.now_s <= suspect * as_told_s(open, times);
+    return times.now_s <= suspect * as_slow_s(open.last, times);
   };
   const auto is_told = [&](const Component& component) {
     return std::any_of(open_.begin(), open_.end(), [&](const Open& open) {
@@ -70,7 +74,7 @@ bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std
 // Half of what it was told to take too long must be gone whatever all ranks' own growth is: of two ranks, the other one may have
 // become slow by itself.
 double FollowedComponents::healed_s(const Open& open, const PartFigure& times, double shared_growth) {
-  const double halfway_s = std::max(times.healthy_s, (times.healthy_s + as_told_s(open, times)) / 2);
+  const double halfway_s = std::max(times.healthy_s, (times.healthy_s + as_slow_s(open.told, times)) / 2);
   const double most = std::min(kHealed, (1 + open.told_factor) / 2);
   const double expected_s =
       open.component.is_link() ? times.healthy_s : std::min(times.healthy_s * shared_growth, halfway_s);
@@ -95,6 +99,24 @@ std::vector<Healed> FollowedComponents::follow(std::int64_t iteration, const std
     return true;
   });
   return healed;
+}
+
+std::vector<Component> FollowedComponents::ease(double suspect, const std::vector<RankReport>& reports,
+                                                const ProcessGrid& grid) {
+  std::vector<Component> eased;
+  for (Open& open : open_) {
+    const PartFigure times =
+        is_followed(open.component) ? figure_of(open.component, reports, grid) : PartFigure{};
+    const bool is_known = times.healthy_s > 0 && times.now_s > 0;
+    const bool is_faster = is_known && suspect * times.now_s < as_slow_s(open.last, times);
+    open.faster_reports = is_faster ? open.faster_reports + 1 : 0;
+    if (open.faster_reports < kEased) continue;
+    open.faster_reports = 0;
+    open.last = times;
+    open.component.factor = factor_of(times);
+    eased.push_back(open.component);
+  }
+  return eased;
 }
 
 std::vector<Component> FollowedComponents::due(std::int64_t iteration) const {

@@ -49,6 +49,10 @@ class FollowedComponents {
   /// `reports` have come with the vote of iteration `iteration`. Returns what has healed.
   std::vector<Healed> follow(std::int64_t iteration, const std::vector<RankReport>& reports,
                              const parallel::ProcessGrid& grid);
+  /// `reports` are the next ones. Returns what was in eight of them in a row faster by `suspect` than it
+  /// was told, or last returned, to be, and has not healed; with its factor now.
+  std::vector<Component> ease(double suspect, const std::vector<RankReport>& reports,
+                              const parallel::ProcessGrid& grid);
   /// Which links are to be tested at the end of that iteration.
   std::vector<Component> due(std::int64_t iteration) const;
   /// They have been tested, with these results; of a link without one nothing new is known. Returns
@@ -61,9 +65,10 @@ class FollowedComponents {
     std::int64_t since = 0;
     PartFigure told = {};                      // its figure then
     double told_factor = 1;                    // of the figure, or of the part itself where that is more
+    PartFigure last = {};                      // its figure when it was told, or has last become less slow
+    int faster_reports = 0;                    // in a row
     std::optional<ProbeSchedule> probes = {};  // where reports tell nothing
   };
-  static double as_told_s(const Open& open, const PartFigure& times);
   static double healed_s(const Open& open, const PartFigure& times, double shared_growth);
   bool is_followed(const Component& component) const { return !component.is_link() || is_used_(component); }
 

@@ -119,6 +119,8 @@ void Inquiry::take(std::int64_t iteration, const std::vector<RankReport>& report
   stages_.complete(reports_, grid_);
   if (onset_ && !is_being_validated) profile(iteration, now_s);
   tell_healed(iteration, open_.follow(iteration, reports_, grid_));
+  for (Component& component : open_.ease(options_.suspect, reports_, grid_))
+    events_.emplace_back(Eased{std::move(component)});
 }
 
 void Inquiry::profile(std::int64_t iteration, double now_s) {

@@ -42,7 +42,12 @@ struct FailSlow {
   double healthy_iteration_s = 0;     ///< what an iteration took before anything was slow
 };
 
-using InquiryEvent = std::variant<FailSlow, Healed>;
+/// What has been told is less slow than it was, and has not healed. No event of a run.
+struct Eased {
+  Component component;  ///< its factor now
+};
+
+using InquiryEvent = std::variant<FailSlow, Healed, Eased>;
 
 /// Pure: numbers in, orders and events out. One thread.
 class Inquiry {

@@ -124,6 +124,18 @@ void Mitigation::take(const FailSlow& found, const std::vector<RankReport>& repo
   proposals_.clear();
 }
 
+// What was done was enough for a slower part: less of it may be better now.
+void Mitigation::take(const Eased& eased, const std::vector<RankReport>& reports,
+                      const parallel::ProcessGrid& grid) {
+  Case* const known = find(eased.component);
+  if (!known) return;
+  Component component = known->part.component;
+  component.factor = eased.component.factor;
+  known->part = slow_part(component, reports, grid);
+  is_stale_ = true;
+  proposals_.clear();
+}
+
 void Mitigation::take(const Healed& healed) {
   Case* const known = find(healed.component);
   if (!known) return;

@@ -52,11 +52,12 @@ class Mitigation {
 
   /// Iteration `number` has ended. `is_masked`: it says nothing of the machine.
   void add(std::int64_t number, double seconds, bool is_masked);
-  /// What has been found or has healed; the reports and the grid that it was found with.
+  /// What has been found, is less slow, or has healed; the reports and the grid that it was found with.
   void take(const FailSlow& found, const std::vector<RankReport>& reports, const parallel::ProcessGrid& grid);
+  void take(const Eased& eased, const std::vector<RankReport>& reports, const parallel::ProcessGrid& grid);
   void take(const Healed& healed);
 
-  /// Proposals for slow() are to be made: what is slow, or where, has changed since the last ones.
+  /// Proposals for slow() are to be made: what is slow, how much, or where has changed since the last ones.
   bool wants_proposals() const { return is_stale_ && !outcome_ && !slow().empty(); }
   std::vector<SlowPart> slow() const;
   double healthy_iteration_s() const { return healthy_s_; }

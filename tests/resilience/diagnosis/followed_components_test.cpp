@@ -161,6 +161,31 @@ TEST_P(FollowedRank, has_not_healed_because_others_are_as_slow) {
   EXPECT_FALSE(heals(11));
 }
 
+TEST_P(FollowedRank, that_has_become_less_slow_is_told_so_after_eight_reports) {
+  const auto eased = [this] { return followed.ease(1.1, reports, grid); };
+  for (const double factor : {3.0, 1.3, 3.0, 1.3}) {
+    compute(1, factor);
+    for (int i = 0; i < 7; ++i) EXPECT_TRUE(eased().empty()) << "it may be chance";
+  }
+  const std::vector<Component> told = eased();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NEAR(told[0].factor, 1.3, 1e-9);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(eased().empty()) << "that is known";
+  EXPECT_FALSE(heals(12));
+}
+
+TEST_P(FollowedRank, that_has_become_less_slow_and_then_slower_again_is_not_as_it_was_told) {
+  compute(1, 1.3);
+  for (int i = 0; i < 8; ++i) followed.ease(1.1, reports, grid);
+  const auto is_as_told = [this] {
+    Suspects suspects{.components = {{.rank = 1}}, .groups = {}};
+    return followed.leave_out(suspects, 1.1, reports, grid);
+  };
+  EXPECT_TRUE(is_as_told());
+  compute(1, 3);
+  EXPECT_FALSE(is_as_told());
+}
+
 INSTANTIATE_TEST_SUITE_P(of, FollowedRank, testing::Values(2, 4));
 
 /// One rank, or link, of which little is too long: told in iteration 10 of 100 ms.

@@ -273,6 +273,22 @@ TEST_F(InquiryOfFour, what_is_known_to_be_slow_is_not_told_again_while_it_is_no_
   EXPECT_NEAR(told(1).components.at(0).factor, 2.5, 1e-9);
 }
 
+TEST_F(InquiryOfFour, what_has_become_less_slow_is_told_with_its_factor_now) {
+  steps(30, kHealthy_s);
+  slow_down(2, 3);
+  step(kSlow_s, onset());
+  steps(10, kSlow_s);
+  ASSERT_EQ(events.size(), 1U);
+  slow_down(2, 1.3);
+  steps(10, kSlow_s);
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(std::get<Eased>(events[1]).component.rank, 2);
+  EXPECT_NEAR(std::get<Eased>(events[1]).component.factor, 1.3, 1e-9);
+  slow_down(2, 1.09);
+  step(kSlow_s);
+  EXPECT_TRUE(std::holds_alternative<Healed>(events.at(2))) << "by what it was told with at first";
+}
+
 TEST_F(InquiryOfFour, a_second_look_finds_what_no_onset_has_told) {
   slow_down(2, 1.6);
   inquiry->look_again(0);

@@ -113,6 +113,15 @@ TEST(Proposals, share_microbatches_out_to_the_best_integer_split) {
   EXPECT_NEAR(proposals[0].gain_s, (1.7 * 12 - 14) * 3 * kPass_s, 1e-9);
 }
 
+TEST(Proposals, share_less_out_where_a_rank_has_become_less_slow) {
+  MadeUpRun run({.data = 2});
+  run.picture.placement.microbatches = {18, 6};
+  run.slow_down(1, 1.3);
+  EXPECT_EQ(run.proposals().at(0).placement.microbatches, (std::vector<int>{14, 10}));
+  run.picture.slow[0].component.factor = 1.02;
+  EXPECT_EQ(run.proposals().at(0).placement.microbatches, (std::vector<int>{12, 12}));
+}
+
 TEST(Proposals, give_no_pipeline_more_than_it_has_memory_for) {
   MadeUpRun run({.data = 2});
   run.layout.most_microbatches = 15;

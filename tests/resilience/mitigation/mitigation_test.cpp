@@ -92,6 +92,22 @@ TEST_F(MitigationOfTwo, counts_what_was_lost_before_it_was_found) {
   EXPECT_EQ(steps_until_action(kSlow_s)->first, 1);
 }
 
+TEST_F(MitigationOfTwo, does_less_when_a_part_has_become_less_slow) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(20, kCured_s);
+  Component eased = kRank;
+  eased.factor = 1.3;
+  mitigation.take(Eased{eased}, std::vector<RankReport>(2), grid);
+  ASSERT_EQ(mitigation.slow().size(), 1U);
+  EXPECT_EQ(mitigation.slow()[0].component.factor, 1.3);
+  EXPECT_TRUE(mitigation.wants_proposals());
+  cured.microbatches = {7, 5};
+  const auto done = steps_until_action(kCured_s);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->second.placement.microbatches, (std::vector<int>{7, 5}));
+}
+
 TEST_F(MitigationOfTwo, goes_back_when_it_has_been_healthy_for_long_enough) {
   find_slow();
   steps_until_action(kSlow_s);
