@@ -36,6 +36,8 @@ class IterationWatch {
   /// one before, so a new level begins. What it tells is written, too.
   std::optional<resilience::Change> add(const io::TrainingMetrics& step,
                                         std::optional<resilience::ExpectedLevel> own_action);
+  /// The last iterations are as fast as any.
+  bool is_healthy() const { return tracker_ && tracker_->is_healthy(); }
   /// Its own time, of all steps.
   double seconds() const { return seconds_; }
 

@@ -12,6 +12,7 @@ struct Change {
   std::int64_t detected_at = 0;  ///< the iteration after whose value it was known
   double before_s = 0, after_s = 0;
   double probability = 0;  ///< that there was a change; 1 where a method tells none
+  bool is_drift = false;   ///< many small changes: `before_s` is the healthy level, long before `iteration`
 
   double ratio() const { return after_s / before_s; }
   /// Slower than before; otherwise a relief.
@@ -43,6 +44,8 @@ class ChangeDetector {
   virtual std::optional<Change> add(std::int64_t iteration, double seconds) = 0;
   /// The training program itself has changed what an iteration takes: the next one begins a level.
   virtual void begin_level(ExpectedLevel expected) = 0;
+  /// The last iterations are as fast as any. False where a method does not know.
+  virtual bool is_healthy() const { return false; }
 };
 
 /// A run-length posterior with spikes, and a verification of what it finds (RunLengthDetector).

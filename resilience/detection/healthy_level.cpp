@@ -37,6 +37,11 @@ void HealthyLevel::settle(double level) {
   healthy_ = std::min(level, healthy_.value_or(level));
 }
 
+bool HealthyLevel::is_at_best() const {
+  constexpr double kSame = 0.02;
+  return healthy_ && recent_.is_full() && recent_.median() - *healthy_ < kSame;
+}
+
 std::optional<double> HealthyLevel::recent() const {
   return recent_.is_full() ? std::optional(recent_.median()) : std::nullopt;
 }

@@ -24,6 +24,8 @@ class HealthyLevel {
 
   bool is_slow() const { return slow_.has_value(); }
   bool is_above(double level) const { return healthy_ && level - *healthy_ >= threshold_; }
+  /// The last values are within 2 % of healthy().
+  bool is_at_best() const;
   /// The least median of 32 values in a row while healthy.
   std::optional<double> healthy() const { return healthy_; }
   /// What a drift shows against: while slow the level last told, else healthy().

@@ -22,6 +22,8 @@ class IterationTracker {
   /// iterations were slow before and are not expected to be healthy now, with those. With other work
   /// there is nothing to compare it with.
   void own_action(ExpectedLevel expected = ExpectedLevel::unknown) { detector_->begin_level(expected); }
+  /// As ChangeDetector::is_healthy().
+  bool is_healthy() const { return detector_->is_healthy(); }
 
  private:
   std::unique_ptr<ChangeDetector> detector_;

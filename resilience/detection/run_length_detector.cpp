@@ -84,7 +84,9 @@ std::optional<Change> RunLengthDetector::drift() {
   if (recent_.count() - place < kAfter) return {};
   const double level = median_of(recent_.values_from(place));
   if (side * (level - *reference) < threshold_) return {};  // it would be told again and again
-  return tell(place, *reference, level, posterior_.since(level_begin_ + kApart));
+  Change change = tell(place, *reference, level, posterior_.since(level_begin_ + kApart));
+  change.is_drift = true;
+  return change;
 }
 
 std::optional<Change> RunLengthDetector::slow_after_own_action() {

@@ -22,6 +22,7 @@ class RunLengthDetector final : public ChangeDetector {
 
   std::optional<Change> add(std::int64_t iteration, double seconds) override;
   void begin_level(ExpectedLevel expected) override;
+  bool is_healthy() const override { return health_.is_at_best(); }
 
  private:
   std::optional<Change> sudden_change();

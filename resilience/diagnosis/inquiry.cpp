@@ -14,6 +14,8 @@ constexpr std::size_t kMostIterations = 160;
 constexpr int kMostProfiles = 8;
 /// What has not paid for a validation after so many reports is told without one.
 constexpr int kPatience = 640;
+/// While all is well, ranks keep what is healthy after each so many iterations.
+constexpr std::int64_t kKeptEvery = 16;
 /// What is followed is a median of so many iterations.
 constexpr std::int64_t kFollowed = 8;
 
@@ -47,11 +49,12 @@ std::vector<Component> components_of(const Suspects& suspects) {
 
 }  // namespace
 
-void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
-                  const std::optional<Change>& change) {
+void Inquiry::add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change,
+                  bool is_healthy) {
   if (iterations_.size() == kMostIterations) iterations_.pop_front();
   iterations_.push_back({iteration, begin_s, seconds});
   if (onset_) lost_s_ += loss_of(iterations_.back());
+  if (!onset_ && open_.is_empty()) keep_at_times(iteration, is_healthy);
   if (!change) return;
   if (change->is_onset()) return begin(*change);
   healthy_from_ = std::max(healthy_from_, change->iteration);
@@ -59,11 +62,24 @@ void Inquiry::add(std::int64_t iteration, double begin_s, double seconds,
   if (change->after_s < kHealed * healthy_s_ && open_.is_empty()) healthy_s_ = 0;
 }
 
+void Inquiry::keep_at_times(std::int64_t iteration, bool is_healthy) {
+  must_keep_healthy_ = false;
+  if (!is_healthy || iteration % kKeptEvery != 0) return;
+  keep_healthy(iteration + 1);
+  knew_healthy_ = true;
+}
+
+void Inquiry::keep_healthy(std::int64_t before) {
+  healthy_before_ = before;
+  must_keep_healthy_ = true;
+}
+
+// Before a drift is told it has long been there: healthy is what was kept before it.
 void Inquiry::begin(const Change& onset) {
   if (healthy_s_ == 0) {
     healthy_s_ = onset.before_s;
-    healthy_before_ = onset.iteration;
-    must_keep_healthy_ = true;
+    must_keep_healthy_ = false;
+    if (!onset.is_drift || !knew_healthy_) keep_healthy(onset.iteration);
   }
   onset_ = onset;
   lost_s_ = 0;
@@ -86,12 +102,12 @@ void Inquiry::call_off(double now_s) { tell(onset_->iteration, {}, now_s); }
 
 InquiryOrder Inquiry::order() const {
   InquiryOrder order{.wants_reports = onset_ || !open_.is_empty()};
-  if (!order.wants_reports) return order;
-  order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
   if (must_keep_healthy_) {
     order.healthy_from = healthy_from_;
     order.healthy_before = healthy_before_;
   }
+  if (!order.wants_reports) return order;
+  order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
   order.validates = onset_ && is_settled_ && needs_validation() && has_paid();
   order.probes = !order.validates && !open_.due(iterations_.back().number + 1).empty();
   return order;
@@ -106,6 +122,7 @@ bool Inquiry::needs_validation() const {
 void Inquiry::set_grid(parallel::ProcessGrid grid) {
   grid_ = std::move(grid);
   reports_.clear();
+  knew_healthy_ = false;
   suspects_ = {};
   is_settled_ = false;
   profiles_ = 0;

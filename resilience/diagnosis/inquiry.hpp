@@ -64,8 +64,10 @@ class Inquiry {
   Inquiry(parallel::ProcessGrid grid, Options options)
       : grid_(std::move(grid)), options_(std::move(options)), open_(options_.is_used) {}
 
-  /// An iteration has ended, and `change` is what is known of the iteration time since.
-  void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change);
+  /// An iteration has ended, and `change` is what is known of the iteration time since. `is_healthy`: the
+  /// last ones were as fast as any.
+  void add(std::int64_t iteration, double begin_s, double seconds, const std::optional<Change>& change,
+           bool is_healthy = false);
   /// Something else may have become slow since iteration `since`, unseen, as the program itself has
   /// changed what an iteration takes: all is looked through again. Nothing is told if nothing is
   /// found. While nothing has been told to be slow, or an onset is inquired into, this does nothing.
@@ -100,6 +102,8 @@ class Inquiry {
     double begin_s, seconds;
   };
 
+  void keep_at_times(std::int64_t iteration, bool is_healthy);
+  void keep_healthy(std::int64_t before);
   void begin(const Change& onset);
   void call_off(double now_s);
   void profile(std::int64_t iteration, double now_s);
@@ -120,7 +124,8 @@ class Inquiry {
   double healthy_s_ = 0;           // an iteration before anything was slow
   std::int64_t healthy_from_ = 0;  // since something was last slow
   std::int64_t healthy_before_ = 0;
-  bool must_keep_healthy_ = false;  // the ranks know what is healthy
+  bool must_keep_healthy_ = false;  // the ranks are to
+  bool knew_healthy_ = false;       // they have been, at these places, before anything was slow
   Suspects suspects_;
   bool is_settled_ = false;  // the same parts were suspect twice in a row
   int profiles_ = 0;         // since the onset
