@@ -71,8 +71,8 @@ bool FollowedComponents::leave_out(Suspects& suspects, double suspect, const std
   return std::erase_if(suspects.components, is_told) + std::erase_if(suspects.groups, explains) > 0;
 }
 
-// Half of what it was told to take too long must be gone whatever all ranks' own growth is: of two ranks, the other one may have
-// become slow by itself.
+// Half of what it was told to take too long must be gone whatever all ranks have grown by: of two ranks, the other
+// one may have become slow by itself.
 double FollowedComponents::healed_s(const Open& open, const PartFigure& times, double shared_growth) {
   const double halfway_s = std::max(times.healthy_s, (times.healthy_s + as_slow_s(open.told, times)) / 2);
   const double most = std::min(kHealed, (1 + open.told_factor) / 2);

@@ -91,14 +91,14 @@ void Mitigation::open(const FailSlow& found, const SlowPart& part) {
   known->is_slow = true;
 }
 
-// A part that is known, and no slower than it was; or a slow link that carries another group's messages since ranks have changed
-// places: that is what was done.
+// A part that is known and has become no slower is none, and neither is a moved link.
 bool Mitigation::is_news(const Component& component) const {
   const Case* const known = find(component);
   const bool is_known = known && known->is_slow && component.factor <= kSlower * known->part.component.factor;
   return !is_known && !is_moved_link(component);
 }
 
+// A slow link that carries another group's messages since ranks have changed places: that is what was done.
 bool Mitigation::is_moved_link(const Component& component) const {
   return component.is_link() && std::any_of(cases_.begin(), cases_.end(), [&](const Case& each) {
            const Component& known = each.part.component;
