@@ -91,6 +91,7 @@ void ReplicaWatch::tell(const Change& change, const resilience::CommitRecord& co
     events_.write_of_step(commit.step, "healed", replica,
                           details.add("slow_steps", commit.step - change.since));
   } else {
+    if (replica) details.add("replica", *replica);
     const auto since = time_of_step_.find(change.since);
     const double reaction_s = since == time_of_step_.end() ? 0 : commit.time - since->second;
     events_.write_of_step(commit.step, "fail_slow", replica,
@@ -107,16 +108,19 @@ void ReplicaWatch::tell(const Change& change, const resilience::CommitRecord& co
                       name.c_str(), change.is_slow ? "is slow" : "has healed", change.factor));
 }
 
+// Of all ranks of a replica together: none is known to be the slow one.
 JsonObject ReplicaWatch::component(const Change& change) const {
   const auto [one, other] = change.part;
   JsonObject object;
   if (is_link(change.part))
     object.add("kind", "link")
+        .add_json("ranks", "null")
         .add("replicas", std::vector<std::int64_t>{one, other})
         .add("hosts", std::vector<std::string>{host(one), host(other)})
         .add("group", "replica");
   else
-    object.add("kind", "rank").add("host", host(one));
+    object.add("kind", "rank").add_json("rank", "null").add("host", host(one));
+  for (const char* name : {"device", "stage", "data"}) object.add_json(name, "null");
   return object.add("factor", change.factor).add("cause", is_link(change.part) ? "link" : "compute");
 }
 
