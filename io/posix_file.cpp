@@ -14,6 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Not O_RDWR. Ranks of several hosts write parts of one page of a checkpoint. Where a file is open to read, too, an NFS
+// client first reads the page, then writes all of it: old bytes over what another host has written meanwhile.
+constexpr int kWriteFlags = O_WRONLY | O_NOFOLLOW;
+
 bool is_full(const std::error_code& code) {
   return code == std::errc::no_space_on_device || code.value() == EDQUOT;
 }
@@ -104,14 +108,14 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
   if (fault) throw_file_error("read", path, fault);
   return file;
 }
-PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, O_RDWR | O_NOFOLLOW, "write"); }
+PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, kWriteFlags, "write"); }
 PosixFile PosixFile::create(const fs::path& path) { return create_for(path, path); }
 PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   check_folder_of(target);
   // Somebody else may have put a link under the name, which is easy to guess, where he may write too.
   ::unlink(path.c_str());
   const int descriptor =
-      retried([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666); });
+      retried([&] { return ::open(path.c_str(), kWriteFlags | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
   if (descriptor < 0) throw_file_error("write", target, errno);
   return adopt(descriptor, target);
 }

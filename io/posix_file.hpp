@@ -45,8 +45,10 @@ class PosixFile {
   static PosixFile open_to_read(const std::filesystem::path& path);  ///< a regular file
   /// A file or a pipe; waits for a pipe's writer.
   static PosixFile open_stream(const std::filesystem::path& path);
-  static PosixFile open_to_write(const std::filesystem::path& path);  ///< exists and is no link
-  static PosixFile create(const std::filesystem::path& path);  ///< replaces what has the name, even a link
+  /// To write, not to read. The file exists and is no link.
+  static PosixFile open_to_write(const std::filesystem::path& path);
+  /// To write, not to read. Replaces what has the name, even a link.
+  static PosixFile create(const std::filesystem::path& path);
   /// As create(). Messages name `target`, its later name, or the folder that `target` lacks.
   static PosixFile create_for(const std::filesystem::path& path, const std::filesystem::path& target);
   /// Takes over an open descriptor; `path` is for messages.

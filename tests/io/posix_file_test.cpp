@@ -1,6 +1,7 @@
 #include "io/posix_file.hpp"
 #include "io/whole_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,15 @@ TEST(PosixFile, that_is_created_does_not_follow_a_link_to_what_is_not_its_own) {
   PosixFile::create(folder.path() / "file");
   EXPECT_EQ(folder.read("target"), "precious");
   EXPECT_EQ(fs::symlink_status(folder.path() / "file").type(), fs::file_type::regular);
+}
+
+// Else an NFS client would write whole pages, with what other hosts wrote into them meanwhile undone.
+TEST(PosixFile, that_is_written_is_not_open_to_read) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  const PosixFile created = PosixFile::create(path), opened = PosixFile::open_to_write(path);
+  for (const PosixFile* const file : {&created, &opened})
+    EXPECT_EQ(fcntl(file->descriptor(), F_GETFL) & O_ACCMODE, O_WRONLY);
 }
 
 TEST(PosixFile, that_is_a_pipe_is_refused_instead_of_waited_for) {
