@@ -116,7 +116,8 @@ std::vector<std::string> agreed_answers(ControlGroup& group, const std::function
   return group.all_gather(answer);
 }
 
-void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work) {
+void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work,
+                     const std::function<void()>& after_round) {
   bool more = true;
   const auto round = [&] {
     if (more) more = work();
@@ -126,6 +127,7 @@ void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work) {
     const std::vector<std::string> answers = agreed_answers(group, round);
     any = std::any_of(answers.begin(), answers.end(),
                       [](const std::string& answer) { return !answer.empty(); });
+    after_round();
   }
 }
 

@@ -52,7 +52,8 @@ std::vector<std::string> agreed_answers(ControlGroup& group, const std::function
 
 /// Collective. Calls `work` on every rank until it has returned false on all; it does a few
 /// seconds' work at a time, so that no rank waits for another longer than the group's deadline
-/// allows.
-void agree_in_rounds(ControlGroup& group, const std::function<bool()>& work);
+/// allows. Every rank calls `after_round` after each round, also where its own work is done.
+void agree_in_rounds(
+    ControlGroup& group, const std::function<bool()>& work, const std::function<void()>& after_round = [] {});
 
 }  // namespace tenax::comm

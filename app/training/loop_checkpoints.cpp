@@ -1,8 +1,6 @@
 #include "app/training/loop_checkpoints.hpp"
 
 #include <array>
-#include <chrono>
-#include <thread>
 
 #include "app/units.hpp"
 
@@ -62,19 +60,12 @@ void LoopCheckpoints::settle(comm::ControlGroup& control) {
   constexpr double kRound_s = 1;
   if (!manager_) return;
   const HostPhase phase(profile_, "wait for checkpoint");
-  const auto deadline = patience();
-  comm::agree_in_rounds(control, [&] {
-    const auto round = kernels::Deadline::after_s(kRound_s);
-    while (manager_->is_saving() && !round.expired())
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (!manager_->is_saving() || deadline.expired()) manager_->wait(deadline);
-    return manager_->is_saving();
-  });
+  comm::agree_in_rounds(control, [&] { return manager_->wait_some(kRound_s, patience_s()); });
 }
 
-kernels::Deadline LoopCheckpoints::patience() const {
+double LoopCheckpoints::patience_s() const {
   constexpr double kDeadlines = 10;
-  return kernels::Deadline::after_s(kDeadlines * deck_.comm.deadline_s);
+  return kDeadlines * deck_.comm.deadline_s;
 }
 
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
@@ -83,7 +74,7 @@ bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t
   saved_steps_ = -1;  // what was told of earlier may be asked for again, or be of steps that are void
   {
     const HostPhase phase(profile_, "wait for checkpoint");
-    manager_->wait(patience());
+    manager_->wait(patience_s());
   }
   record(false);
   if (deck_.checkpoint.interval < 0) return false;

@@ -34,7 +34,7 @@ class LoopCheckpoints {
   void start(comm::ControlGroup& control, std::int64_t steps_done,
              std::optional<std::int64_t> next_sample = {});
   /// Collective over `control`: nothing is being written any more. Throws comm::AgreedError where
-  /// that takes too long.
+  /// what is being written does not get on.
   void settle(comm::ControlGroup& control);
   /// Collective. Waits for what is being written, then saves the state after the last step, if the
   /// deck wants checkpoints. Throws comm::AgreedError where that cannot be written. Returns whether
@@ -52,7 +52,7 @@ class LoopCheckpoints {
  private:
   void record(const resilience::SaveReport& report, bool goes_on);
   bool takes_copies(comm::ControlGroup& control);
-  kernels::Deadline patience() const;  // with a save under way
+  double patience_s() const;  // with a save under way that does not get on
 
   const io::Deck& deck_;
   resilience::CheckpointManager* manager_;

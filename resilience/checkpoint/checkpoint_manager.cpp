@@ -55,8 +55,10 @@ void CheckpointManager::save_async(std::int64_t step, std::string deck,
   if (running_.valid()) collect();
   snapshot_begin_s_ = kernels::steady_now_s();
   snapshot();
+  progress_s_ = kernels::steady_now_s();
   running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck), next_sample)] {
-    return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_);
+    return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_,
+                           [this] { progress_s_ = kernels::steady_now_s(); });
   });
 }
 
@@ -79,13 +81,22 @@ bool CheckpointManager::is_saving() const {
   return running_.valid() && running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
 }
 
-void CheckpointManager::wait(kernels::Deadline deadline) {
-  if (!running_.valid()) return;
-  if (running_.wait_until(deadline.when()) != std::future_status::ready) {
+bool CheckpointManager::wait_some(double seconds, double patience_s) {
+  if (!running_.valid()) return false;
+  if (running_.wait_until(kernels::Deadline::after_s(seconds).when()) == std::future_status::ready) {
+    collect();
+    return false;
+  }
+  if (kernels::steady_now_s() - progress_s_ > patience_s)
     throw kernels::Error(kernels::Scope::rank, "the checkpoint in " + options_.directory.string() +
                                                    " was not written in time: its disk is slow or hangs");
+  return true;
+}
+
+void CheckpointManager::wait(double patience_s) {
+  constexpr double kRound_s = 1;
+  while (wait_some(kRound_s, patience_s)) {
   }
-  collect();
 }
 
 void CheckpointManager::collect() { reports_.push_back(running_.get()); }

@@ -5,6 +5,7 @@
 // collective.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -94,9 +95,12 @@ class CheckpointManager {
   /// save at different calls.
   std::optional<SaveReport> poll();
 
-  /// Waits for the save under way. Throws kernels::Error(rank) on expiry. Reports are left to
-  /// poll().
-  void wait(kernels::Deadline deadline);
+  /// Waits for the save under way, at most for `seconds`; returns whether it goes on. Throws
+  /// kernels::Error(rank) where it has not got on for `patience_s`, however long it takes in all.
+  /// Reports are left to poll().
+  bool wait_some(double seconds, double patience_s);
+  /// The same, to its end.
+  void wait(double patience_s);
 
  private:
   SaveRequest request(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample) const;
@@ -111,6 +115,7 @@ class CheckpointManager {
   std::vector<io::StateRange> ranges_;
   std::unique_ptr<float[]> staging_;
   std::vector<io::StateRange> staged_;  ///< the primary ranges, in staging_
+  std::atomic<double> progress_s_ = 0;  ///< when the save under way has last got on, steady clock
   std::future<SaveReport> running_;
   std::deque<SaveReport> reports_;
   double snapshot_begin_s_ = 0;

@@ -19,10 +19,12 @@ constexpr std::int64_t kWriteBytes = std::int64_t{64} << 20;
 
 class Save {
  public:
-  Save(comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges)
+  Save(comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges,
+       const std::function<void()>& on_progress)
       : group_(group),
         request_(request),
         ranges_(ranges),
+        on_progress_(on_progress),
         target_(request.writer.empty()
                     ? checkpoint_name(request.directory, request.step)
                     : pending_checkpoint_name(request.directory, request.step, request.writer)),
@@ -31,7 +33,9 @@ class Save {
 
   std::int64_t run() {
     gather_checksums();
+    on_progress_();
     create();
+    on_progress_();
     const std::uint64_t checksum = write();
     seal(checksum);
     return info_.file_bytes;
@@ -79,7 +83,8 @@ class Save {
   std::uint64_t write() {
     std::optional<io::RangeWriter> writer;
     group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
-    comm::agree_in_rounds(group_, [&] { return writer->write_some(kWriteBytes); });
+    comm::agree_in_rounds(
+        group_, [&] { return writer->write_some(kWriteBytes); }, on_progress_);
     std::uint64_t sum = 0;
     for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
       sum += io::parse_checksum(part);
@@ -98,6 +103,7 @@ class Save {
   comm::ControlGroup& group_;
   const SaveRequest& request_;
   std::span<const io::StateRange> ranges_;
+  const std::function<void()>& on_progress_;
   fs::path target_, temporary_;
   io::TemporaryPath cleanup_;  ///< on rank 0
   io::CheckpointInfo info_;
@@ -106,13 +112,13 @@ class Save {
 }  // namespace
 
 SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
-                           std::span<const io::StateRange> ranges) {
+                           std::span<const io::StateRange> ranges, const std::function<void()>& on_progress) {
   const auto start = std::chrono::steady_clock::now();
   SaveReport report;
   report.step = request.step;
   report.file = checkpoint_name(request.directory, request.step);
   try {
-    report.bytes = Save(group, request, ranges).run();
+    report.bytes = Save(group, request, ranges, on_progress).run();
   } catch (const comm::AgreedError& error) {
     report.failure = error.what();
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,8 +36,10 @@ struct SaveReport {
 
 /// Collective; the same request on every rank. A failure on any rank is reported on all, and
 /// nothing is left behind; only errors of the group itself are thrown. Memory of the primary ranges
-/// must not change meanwhile.
-SaveReport save_checkpoint(comm::ControlGroup& group, const SaveRequest& request,
-                           std::span<const io::StateRange> ranges);
+/// must not change meanwhile. Calls `on_progress` on every rank whenever all have got on: a large
+/// checkpoint takes long, one that hangs gets nowhere.
+SaveReport save_checkpoint(
+    comm::ControlGroup& group, const SaveRequest& request, std::span<const io::StateRange> ranges,
+    const std::function<void()>& on_progress = [] {});
 
 }  // namespace tenax::resilience

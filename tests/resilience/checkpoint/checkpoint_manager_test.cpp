@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <thread>
 
 #include "io/checkpoint/checkpoint_convert.hpp"
 #include "io/checkpoint/checkpoint_export.hpp"
@@ -22,7 +24,6 @@ namespace {
 
 using comm::World;
 using io::kTinyModel;
-using kernels::Deadline;
 using Names = std::vector<std::string>;
 constexpr TestLayout kLayout = {2, 1, 2};
 
@@ -47,7 +48,7 @@ TEST_F(Manager, saves_the_state_of_the_moment_while_training_changes_it) {
       manager.save_async(step, "deck");
       state.poison();
     }
-    manager.wait(Deadline::after_s(20));
+    manager.wait(20);
     for (std::int64_t step = 1; step <= 3; ++step) {
       const auto report = manager.poll();
       ASSERT_TRUE(report && report->saved());
@@ -73,13 +74,13 @@ TEST_F(Manager, saves_the_state_of_the_place_that_a_rank_has_moved_to) {
     CheckpointManager manager({directory_, 0, kTinyModel}, world.control_group(), first.ranges());
     first.fill(1);
     manager.save_async(1, "deck");
-    manager.wait(Deadline::after_s(20));
+    manager.wait(20);
     manager.set_state(second.ranges(), {}, "1,0");
     first.poison();
     second.fill(2);
     manager.save_async(2, "deck");
     second.poison();
-    manager.wait(Deadline::after_s(20));
+    manager.wait(20);
   });
   comm::run_ranks(1, 20, [&](World& world) {
     const auto group = world.control_group();
@@ -104,7 +105,7 @@ TEST_F(Manager, keeps_as_many_as_asked_for) {
 TEST_F(Manager, saving_at_once_writes_the_same_file_as_in_the_background) {
   run(0, [](CheckpointManager& manager, ShardedState&) {
     manager.save_async(7, "x");
-    manager.wait(Deadline::after_s(20));
+    manager.wait(20);
   });
   const std::string background = io::read_file(checkpoint_name(directory_, 7));
   run(0, [](CheckpointManager& manager, ShardedState&) { EXPECT_TRUE(manager.save(7, "x").saved()); });
@@ -134,7 +135,7 @@ TEST_F(Manager, reports_a_full_disk_on_every_rank_leaves_nothing_and_goes_on) {
   std::atomic<int> failures = 0;
   run(0, [&](CheckpointManager& manager, ShardedState&) {
     manager.save_async(1, "");
-    manager.wait(Deadline::after_s(20));
+    manager.wait(20);
     const auto report = manager.poll();
     ASSERT_TRUE(report.has_value());
     EXPECT_NE(report->failure.find("No space left"), std::string::npos) << report->failure;
@@ -210,6 +211,45 @@ TEST_F(Manager, a_directory_that_cannot_be_made_is_refused_on_every_rank) {
     });
     EXPECT_NE(error.find("file/x"), std::string::npos) << error;
   });
+}
+
+/// One rank, each of whose messages takes `seconds_`.
+class SlowGroup final : public comm::ControlGroup {
+ public:
+  explicit SlowGroup(double seconds) : seconds_(seconds) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  std::string broadcast(const std::string& text, int) override { return text; }
+  std::vector<std::string> all_gather(const std::string& text) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
+    return {text};
+  }
+  void all_reduce_sum(std::span<double>) override {}
+  void all_reduce_sum(std::span<double>, const std::vector<int>&) override {}
+  void all_reduce_max(std::span<double>) override {}
+  void hurry(double) noexcept override {}
+
+ private:
+  double seconds_;
+};
+
+// Messages enough that all of it takes longer than the patience, but not one of its parts.
+TEST_F(Manager, waits_for_a_save_as_long_as_it_gets_on) {
+  const io::WholeState state(kTinyModel);
+  CheckpointManager manager({directory_, 3, kTinyModel}, std::make_unique<SlowGroup>(0.2), state.ranges);
+  manager.save_async(1, "");
+  manager.wait(1.5);
+  const auto report = manager.poll();
+  ASSERT_TRUE(report && report->saved());
+  EXPECT_GT(report->seconds, 1.5);
+}
+
+TEST_F(Manager, gives_up_a_save_that_does_not_get_on) {
+  const io::WholeState state(kTinyModel);
+  CheckpointManager manager({directory_, 3, kTinyModel}, std::make_unique<SlowGroup>(0.2), state.ranges);
+  manager.save_async(1, "");
+  EXPECT_NE(io::error_of([&] { manager.wait_some(0.3, 0.05); }).find("not written in time"),
+            std::string::npos);
 }
 
 // The peers never save, and the group would wait for an hour.
