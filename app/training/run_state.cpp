@@ -101,6 +101,7 @@ void RunState::check_disk() const {
       parameters += parameter.shape.size();
     const std::size_t numbers = 1 + optimizer_of(rank_.deck()).moments.size();
     const std::int64_t bytes = parameters * static_cast<std::int64_t>(numbers * sizeof(float));
+    resilience::prepare_checkpoint_directory(section.dir);  // what a killed run left there takes room
     const std::string warning = resilience::check_room_for_checkpoints(
         section.dir, {bytes, section.keep, start_.checkpoint ? start_.steps : -1});
     if (!warning.empty()) rank_.console().warn(warning);

@@ -42,7 +42,8 @@ class RunState {
   std::int64_t sample_offset() const;
   io::RunLock* lock() { return lock_ ? &*lock_ : nullptr; }
 
-  /// Warns where the disk has too little room for the checkpoints.
+  /// Warns where the disk has too little room for the checkpoints. What killed runs left half
+  /// written there takes none: it is removed first.
   void check_disk() const;
   /// Fills the replica's state: from the checkpoint that the run resumes from, else by the deck.
   /// Reads files, writes none. Compares the weights' tokenizer with that of `data`.
