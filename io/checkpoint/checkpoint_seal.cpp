@@ -79,8 +79,7 @@ ByteRange share_of_file(const Seal& seal, int rank, int ranks) {
   return {begin(rank), std::min(begin(rank + 1), seal.file_bytes)};
 }
 
-std::uint64_t checksum_of_file(const fs::path& path, ByteRange range) {
-  const PosixFile file = PosixFile::open_to_read(path);
+std::uint64_t checksum_of_file(const PosixFile& file, ByteRange range) {
   std::vector<std::byte> buffer(
       static_cast<std::size_t>(std::clamp<std::int64_t>(range.end - range.begin, 0, 1 << 20)));
   std::uint64_t sum = 0;
@@ -102,7 +101,7 @@ void check_seal(const fs::path& file, const Seal& seal, std::uint64_t checksum) 
 
 void verify_seal(const fs::path& file) {
   const Seal seal = read_seal(file);
-  check_seal(file, seal, checksum_of_file(file, share_of_file(seal, 0, 1)));
+  check_seal(file, seal, checksum_of_file(PosixFile::open_to_read(file), share_of_file(seal, 0, 1)));
 }
 
 }  // namespace tenax::io

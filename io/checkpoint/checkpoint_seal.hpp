@@ -9,6 +9,8 @@
 
 namespace tenax::io {
 
+class PosixFile;
+
 inline constexpr std::int64_t kSealBytes = 4096;
 
 struct Seal {
@@ -30,7 +32,7 @@ struct ByteRange {
 ByteRange share_of_file(const Seal& seal, int rank, int ranks);
 
 /// The contribution of these bytes of the file to the checksum.
-std::uint64_t checksum_of_file(const std::filesystem::path& file, ByteRange range);
+std::uint64_t checksum_of_file(const PosixFile& file, ByteRange range);
 
 /// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes,
 /// is the seal's.

@@ -93,7 +93,8 @@ TEST_F(CheckpointFile, of_the_same_state_has_the_same_bytes) {
 /// A seal that fits whatever the file holds now.
 void seal_again(const std::filesystem::path& path) {
   const PosixFile file = PosixFile::open_to_write(path);
-  const std::string seal = render({file.size(), checksum_of_file(path, {kSealBytes, file.size()})});
+  const std::string seal =
+      render({file.size(), checksum_of_file(PosixFile::open_to_read(path), {kSealBytes, file.size()})});
   file.write(std::as_bytes(std::span(seal)), 0);
 }
 

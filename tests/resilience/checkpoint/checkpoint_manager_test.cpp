@@ -16,6 +16,7 @@
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/checkpoint/checkpoint_restore.hpp"
 #include "tests/comm/thread_ranks.hpp"
+#include "tests/resilience/checkpoint/lone_group.hpp"
 #include "tests/resilience/checkpoint/sharded_state.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
 
@@ -213,30 +214,14 @@ TEST_F(Manager, a_directory_that_cannot_be_made_is_refused_on_every_rank) {
   });
 }
 
-/// One rank, each of whose messages takes `seconds_`.
-class SlowGroup final : public comm::ControlGroup {
- public:
-  explicit SlowGroup(double seconds) : seconds_(seconds) {}
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  std::string broadcast(const std::string& text, int) override { return text; }
-  std::vector<std::string> all_gather(const std::string& text) override {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
-    return {text};
-  }
-  void all_reduce_sum(std::span<double>) override {}
-  void all_reduce_sum(std::span<double>, const std::vector<int>&) override {}
-  void all_reduce_max(std::span<double>) override {}
-  void hurry(double) noexcept override {}
-
- private:
-  double seconds_;
-};
+std::unique_ptr<comm::ControlGroup> slow_group() {
+  return std::make_unique<LoneGroup>([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); });
+}
 
 // Messages enough that all of it takes longer than the patience, but not one of its parts.
 TEST_F(Manager, waits_for_a_save_as_long_as_it_gets_on) {
   const io::WholeState state(kTinyModel);
-  CheckpointManager manager({directory_, 3, kTinyModel}, std::make_unique<SlowGroup>(0.2), state.ranges);
+  CheckpointManager manager({directory_, 3, kTinyModel}, slow_group(), state.ranges);
   manager.save_async(1, "");
   manager.wait(1.5);
   const auto report = manager.poll();
@@ -246,7 +231,7 @@ TEST_F(Manager, waits_for_a_save_as_long_as_it_gets_on) {
 
 TEST_F(Manager, gives_up_a_save_that_does_not_get_on) {
   const io::WholeState state(kTinyModel);
-  CheckpointManager manager({directory_, 3, kTinyModel}, std::make_unique<SlowGroup>(0.2), state.ranges);
+  CheckpointManager manager({directory_, 3, kTinyModel}, slow_group(), state.ranges);
   manager.save_async(1, "");
   EXPECT_NE(io::error_of([&] { manager.wait_some(0.3, 0.05); }).find("not written in time"),
             std::string::npos);
