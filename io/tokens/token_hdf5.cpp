@@ -7,6 +7,7 @@
 #include "io/hdf5_attribute.hpp"
 #include "io/posix_file.hpp"
 #include "io/tokens/token_bytes.hpp"
+#include "io/tokens/token_chunks.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -129,14 +130,13 @@ class TokenFileReader {
     hsize_t chunk = 0;
     TENAX_HDF5(H5Pget_chunk(creation, 1, &chunk));
     pieces.piece_tokens = static_cast<std::int64_t>(chunk);
-    for (hsize_t first = 0; first < static_cast<hsize_t>(pieces.tokens); first += chunk) {
-      haddr_t offset = HADDR_UNDEF;
-      hsize_t bytes = 0;
-      unsigned filters = 0;
-      TENAX_HDF5(H5Dget_chunk_info_by_coord(dataset, &first, &filters, &offset, &bytes));
-      if (offset == HADDR_UNDEF) refuse_tokens(path_, "/tokens has a hole at token " + std::to_string(first));
-      pieces.offsets.push_back(static_cast<std::int64_t>(offset));
-    }
+    const TokenChunks chunks{file_, dataset, chunk, chunk * pieces.bytes_per_token};
+    const hsize_t tokens = static_cast<hsize_t>(pieces.tokens);
+    pieces.offsets = chunks.find_all(tokens / chunk + (tokens % chunk != 0));
+    const auto hole = std::find(pieces.offsets.begin(), pieces.offsets.end(), kNoChunk);
+    if (hole != pieces.offsets.end())
+      refuse_tokens(path_, "/tokens has a hole at token " +
+                               std::to_string((hole - pieces.offsets.begin()) * pieces.piece_tokens));
   }
 
   void locate_checksums(TokenPieces& pieces) const {

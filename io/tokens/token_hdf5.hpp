@@ -3,6 +3,8 @@
 //   /tokens                uint16, uint32 where the vocabulary has more than 65536; chunked, unfiltered
 //   /checksums             uint64: of each 4096 tokens as they are stored (io/checksum.hpp; word 0 is the first of /tokens),
 //                          so that whoever reads some can tell whether they are what was written; not in format 1
+//   /chunks                int64: where in the file each chunk of /tokens begins, in bytes (io/tokens/token_chunks.hpp); not
+//                          in files written before 2026-12
 //   /documents             int64: the first token of each document
 //   /vocabulary/bytes      uint8: what the tokens stand for, one after the other (not for the tokenizer "bytes")
 //   /vocabulary/lengths    uint16: bytes of each token

@@ -5,20 +5,24 @@
 #include "io/checksum.hpp"
 #include "io/hdf5.hpp"
 #include "io/hdf5_attribute.hpp"
+#include "io/tokens/token_chunks.hpp"
 #include "io/tokens/token_hdf5.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
 
-/// A dataset of `capacity` = H5S_UNLIMITED elements grows in chunks of `chunk`; else it has `capacity` and none.
+/// A dataset of `capacity` = H5S_UNLIMITED elements grows in chunks of `chunk`, which are written as they come; else it
+/// has `capacity` and none.
 Hdf5Id create_dataset(hid_t where, const char* name, hid_t type, hsize_t capacity, hsize_t chunk) {
   const bool grows = capacity == H5S_UNLIMITED;
   const hsize_t size = grows ? 0 : capacity;
   const Hdf5Id space(TENAX_HDF5(H5Screate_simple(1, &size, &capacity)), H5Sclose);
   const Hdf5Id properties = create_untimed(H5P_DATASET_CREATE);
+  const Hdf5Id access(TENAX_HDF5(H5Pcreate(H5P_DATASET_ACCESS)), H5Pclose);
   if (grows) TENAX_HDF5(H5Pset_chunk(properties, 1, &chunk));
-  return {TENAX_HDF5(H5Dcreate2(where, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT)), H5Dclose};
+  TENAX_HDF5(H5Pset_chunk_cache(access, 0, 0, 0));
+  return {TENAX_HDF5(H5Dcreate2(where, name, type, space, H5P_DEFAULT, properties, access)), H5Dclose};
 }
 
 void extend(hid_t dataset, hid_t memory_type, const void* values, hsize_t count, hsize_t first) {
@@ -90,6 +94,7 @@ struct TokenHdf5Writer::File {
   Hdf5File file;
   Hdf5Id tokens, documents;
   hid_t memory_type;  // of /tokens
+  ChunkNotes notes;   // of the same
 };
 
 TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,
@@ -117,8 +122,10 @@ TokenHdf5Writer::~TokenHdf5Writer() {
 void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t first_token) {
   write_file(target(), [&] {
     const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
-    extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token,
-           static_cast<hsize_t>(first_token));
+    const auto first = static_cast<hsize_t>(first_token);
+    file_->notes.add({file_->file, file_->tokens, kBlockTokens, kBlockTokens * bytes_per_token}, first, [&] {
+      extend(file_->tokens, file_->memory_type, block.data(), block.size() / bytes_per_token, first);
+    });
   });
 }
 
@@ -138,6 +145,8 @@ void TokenHdf5Writer::finish() {
     const std::uint64_t whole = std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
     write_attribute(file_->file, "checksum", checksum_text(whole));
     write_whole(file_->file, "checksums", H5T_STD_U64LE, H5T_NATIVE_UINT64, parts.data(), parts.size());
+    const std::vector<std::int64_t>& chunks = file_->notes.places();
+    write_whole(file_->file, kChunkList, H5T_STD_I64LE, H5T_NATIVE_INT64, chunks.data(), chunks.size());
     file_->file.flush();  // after which nothing of it can fail to close
     TENAX_HDF5(file_->tokens.close());
     TENAX_HDF5(file_->documents.close());

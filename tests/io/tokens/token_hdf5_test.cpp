@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "io/hdf5.hpp"
+#include "io/tokens/token_chunks.hpp"
 #include "io/tokens/token_file.hpp"
 #include "io/tokens/token_writer.hpp"
 #include "io/tokens/tokenize.hpp"
@@ -135,6 +136,76 @@ TEST(TokenHdf5File, that_was_changed_is_noticed_where_it_is_read_and_nowhere_els
         error_of([&] { read(begin, begin + 2); }).first,
         "token file " + path.string() + ": damaged: its tokens from " + std::to_string(kBlock) +
             " on do not have the checksum they were written with; tokenize again, or bring a sound copy");
+}
+
+/// A file of five chunks, with documents between.
+std::filesystem::path write_chunks(const TemporaryFolder& folder) {
+  const auto path = folder.path() / "a.h5";
+  const auto writer = TokenWriter::create(path, *Tokenizer::create("bytes", ""), {});
+  for (int i = 0; i < 150'000; ++i) {
+    writer->append(Tokens{i % 251, i % 241, i % 239, i % 7});
+    writer->begin_document();
+  }
+  writer->publish();
+  return path;
+}
+
+/// Calls `change(file)` with the HDF5 file.
+template <class Change>
+void change_hdf5(const std::filesystem::path& path, const Change& change) {
+  const Hdf5Session session;
+  const Hdf5Id file(TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDWR, create_file_access())), H5Fclose);
+  change(file);
+}
+
+void delete_chunk_list(const std::filesystem::path& path) {
+  change_hdf5(path, [](hid_t file) { TENAX_HDF5(H5Ldelete(file, kChunkList, H5P_DEFAULT)); });
+}
+
+void write_chunk_list(const std::filesystem::path& path, const std::vector<std::int64_t>& places) {
+  delete_chunk_list(path);
+  change_hdf5(path, [&](hid_t file) {
+    const hsize_t size = places.size();
+    const Hdf5Id space(TENAX_HDF5(H5Screate_simple(1, &size, nullptr)), H5Sclose);
+    const Hdf5Id list(
+        TENAX_HDF5(H5Dcreate2(file, kChunkList, H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)),
+        H5Dclose);
+    TENAX_HDF5(H5Dwrite(list, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, places.data()));
+  });
+}
+
+std::vector<std::int64_t> chunk_list(const std::filesystem::path& path) {
+  std::vector<std::int64_t> places(5);
+  change_hdf5(path, [&](hid_t file) {
+    const Hdf5Id list(TENAX_HDF5(H5Dopen2(file, kChunkList, H5P_DEFAULT)), H5Dclose);
+    TENAX_HDF5(H5Dread(list, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, places.data()));
+  });
+  return places;
+}
+
+TEST(TokenHdf5File, says_where_its_chunks_are_as_hdf5_finds_them) {
+  const TemporaryFolder folder;
+  const auto path = write_chunks(folder);
+  const std::vector<std::int64_t> places = chunk_list(path);
+  EXPECT_EQ(locate_tokens(path).offsets, places);
+  delete_chunk_list(path);
+  EXPECT_EQ(locate_tokens(path).offsets, places);
+  EXPECT_NO_THROW(verify_token_file(path));
+}
+
+// As h5repack would leave it, and as nobody would.
+TEST(TokenHdf5File, is_read_by_what_hdf5_finds_where_its_list_of_chunks_is_wrong) {
+  const TemporaryFolder folder;
+  const auto path = write_chunks(folder);
+  const std::vector<std::int64_t> places = chunk_list(path);
+  std::vector<std::int64_t> moved = places, swapped = places, outside = places;
+  for (std::int64_t& place : moved) place += 64;
+  std::swap(swapped[1], swapped[2]);
+  outside[3] = std::int64_t{1} << 40;
+  for (const auto& list : {moved, swapped, outside, {places.begin(), places.end() - 1}, {}}) {
+    write_chunk_list(path, list);
+    EXPECT_EQ(locate_tokens(path).offsets, places);
+  }
 }
 
 // As tenax 0.1.0 wrote it, but for its text.
