@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "io/shard_names.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -79,6 +80,7 @@ std::vector<fs::path> token_files_of(const fs::path& name) {
     fail(what + " are of more than one kind (" + files.front().filename().string() + ", " +
          other->filename().string() + "): say which are meant by a pattern, such as *" +
          files.front().extension().string());
+  check_sets_are_whole(files);
   return files;
 }
 

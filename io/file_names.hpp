@@ -20,7 +20,8 @@ bool may_name_many(const std::filesystem::path& name);
 
 /// The files of one sequence: `name` itself, or sorted by name the token files that match it or lie
 /// in that folder. Other files and hidden ones do not count. Throws kernels::Error(rank) if there
-/// are none, or if they are of more than one kind: some may then be made of others.
+/// are none, or if they are of more than one kind: some may then be made of others. Nor may some of a set that
+/// `tenax tokenize` makes be missing yet.
 std::vector<std::filesystem::path> token_files_of(const std::filesystem::path& name);
 
 /// Whether `name` holds one of * ? [ {.

@@ -59,8 +59,12 @@ void check_free_space(const PosixFile& file, std::int64_t bytes) {
 
 }  // namespace
 
+fs::path folder_of(const fs::path& target) {
+  return target.has_parent_path() ? target.parent_path() : fs::path(".");
+}
+
 void check_folder_of(const fs::path& target) {
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  const fs::path folder = folder_of(target);
   std::error_code none;
   if (!fs::is_directory(folder, none))
     throw kernels::Error(kernels::Scope::rank, "cannot write " + target.string() + ": there is no folder " +

@@ -13,6 +13,8 @@
 
 namespace tenax::io {
 
+/// The folder that `target` is in: "." where it names none.
+std::filesystem::path folder_of(const std::filesystem::path& target);
 /// Throws Error(rank), naming both, unless the folder of `target` exists.
 void check_folder_of(const std::filesystem::path& target);
 /// Opens a regular file to read and returns the descriptor. Otherwise returns -1 and sets `failure`

@@ -28,16 +28,22 @@ void sync_directory(const fs::path& directory) {
   if (code != 0 && code != EINVAL && code != ENOTSUP) throw_file_error("sync", directory, code);
 }
 
-std::string temporary_prefix(const fs::path& target) {
+constexpr char kTemporary[] = ".tmp-";
+
+/// ".tmp-HOST-", behind which temporary names have the number of their process.
+std::string mark_of_host() {
   char host[256] = "host";
   gethostname(host, sizeof host - 1);
-  return "." + target.filename().string() + ".tmp-" + host + "-";
+  return std::string(kTemporary) + host + "-";
 }
 
-/// Whether `name` is `prefix` and the number of a process that there is no more.
-bool is_of_dead_process(const std::string& name, const std::string& prefix) {
-  if (!name.starts_with(prefix)) return false;
-  const pid_t process = kernels::number_of<pid_t>(std::string_view(name).substr(prefix.size())).value_or(0);
+/// Whether `name` is a temporary one of this host, of a process that there is no more.
+bool is_of_dead_process(const std::string& name) {
+  const std::string mark = mark_of_host();
+  const std::size_t at = name.rfind(mark);
+  if (at == std::string::npos) return false;
+  const pid_t process =
+      kernels::number_of<pid_t>(std::string_view(name).substr(at + mark.size())).value_or(0);
   return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
@@ -68,21 +74,37 @@ void write_file_atomically(const fs::path& file, std::string_view text) {
   beside.publish();
 }
 
-void publish(const fs::path& temporary, const fs::path& target) {
-  if (::rename(temporary.c_str(), target.c_str()) != 0) throw_file_error("write", target, errno);
-  sync_directory(target.has_parent_path() ? target.parent_path() : fs::path("."));
+void publish(const fs::path& temporary, const fs::path& target) { publish({{temporary, target}}); }
+
+void publish(const std::vector<std::pair<fs::path, fs::path>>& targets_of_temporaries) {
+  for (const auto& [temporary, target] : targets_of_temporaries)
+    if (::rename(temporary.c_str(), target.c_str()) != 0) throw_file_error("write", target, errno);
+  sync_directory(folder_of(targets_of_temporaries.front().second));
 }
 
 fs::path temporary_name(const fs::path& target) {
-  return target.parent_path() / (temporary_prefix(target) + std::to_string(getpid()));
+  return target.parent_path() /
+         ("." + target.filename().string() + mark_of_host() + std::to_string(getpid()));
+}
+
+std::string target_of_temporary(const std::string& name) {
+  const std::size_t mark = name.rfind(kTemporary);
+  if (!name.starts_with('.') || mark == std::string::npos) return {};
+  const std::string target = name.substr(1, mark - 1), inner = target_of_temporary(target);
+  return inner.empty() ? target : inner;
+}
+
+void remove_leftovers(const fs::path& folder, const std::function<bool(const std::string& target)>& is_one) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (is_of_dead_process(name) && is_one(target_of_temporary(name))) fs::remove(entry.path(), ignored);
+  }
 }
 
 TemporaryPath TemporaryPath::beside(const fs::path& target) {
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (is_of_dead_process(entry.path().filename().string(), temporary_prefix(target)))
-      fs::remove(entry.path(), ignored);
+  remove_leftovers(folder_of(target),
+                   [&](const std::string& name) { return name == target.filename().string(); });
   return TemporaryPath(temporary_name(target));
 }
 

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "io/posix_file.hpp"
 
@@ -24,9 +26,18 @@ void write_file_atomically(const std::filesystem::path& file, std::string_view t
 
 /// Renames `temporary` to `target` in the same directory, replacing it, and makes that durable.
 void publish(const std::filesystem::path& temporary, const std::filesystem::path& target);
+/// The same for many of one directory, in this order, and made durable once: no time in which some have their names
+/// that a kill would be likely to come in.
+void publish(
+    const std::vector<std::pair<std::filesystem::path, std::filesystem::path>>& targets_of_temporaries);
 
 /// ".NAME.tmp-HOST-PID" beside `target`: the name of a file until it is complete.
 std::filesystem::path temporary_name(const std::filesystem::path& target);
+/// The reverse, of any host: "NAME", also where the temporary file has one of its own; empty for another name.
+std::string target_of_temporary(const std::string& name);
+/// Removes from `folder` what killed processes of this host left under temporary names of targets that `is_one` picks.
+void remove_leftovers(const std::filesystem::path& folder,
+                      const std::function<bool(const std::string& target)>& is_one);
 
 /// A name whose file the destructor removes. After a rename there is none.
 class TemporaryPath {

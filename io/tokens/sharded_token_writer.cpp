@@ -1,9 +1,9 @@
 #include "io/tokens/sharded_token_writer.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
+#include "io/shard_names.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -16,25 +16,21 @@ ShardedTokenWriter::ShardedTokenWriter(fs::path target, const Tokenizer& tokeniz
       tokenizer_(tokenizer),
       sources_(std::move(sources)),
       shard_tokens_(static_cast<std::size_t>(shard_tokens)) {
-  std::error_code none;
-  if (fs::exists(name_of(0), none))
+  if (const auto old = first_shard(target_))
     throw kernels::Error(kernels::Scope::rank,
-                         name_of(0).string() +
+                         old->string() +
                              " exists: remove the old set of files first, or choose another "
                              "name; of a longer set some would stay among the new ones");
+  remove_leftovers(folder_of(target_), [&](const std::string& name) {
+    return set_of_shard(name) == target_.filename().string();
+  });
   begin_shard();  // a name that cannot be written is found now
 }
 
-fs::path ShardedTokenWriter::name_of(std::size_t shard) const {
-  constexpr std::size_t kDigits = 5;
-  std::string number = std::to_string(shard);
-  if (number.size() < kDigits) number.insert(0, kDigits - number.size(), '0');
-  return target_.parent_path() / (target_.stem().string() + "-" + number + target_.extension().string());
-}
-
 std::string ShardedTokenWriter::files() const {
-  const std::string first = name_of(0).string();
-  return shards_.size() == 1 ? first : first + " to " + name_of(shards_.size() - 1).filename().string();
+  const std::string first = shard_name(target_, 0).string();
+  if (shards_.size() == 1) return first;
+  return first + " to " + shard_name(target_, shards_.size() - 1).filename().string();
 }
 
 void ShardedTokenWriter::append(std::span<const std::int32_t> tokens) {
@@ -64,9 +60,9 @@ void ShardedTokenWriter::write_document() {
 }
 
 void ShardedTokenWriter::begin_shard() {
-  const fs::path hidden = temporary_name(name_of(shards_.size())).string() + target_.extension().string();
+  const fs::path hidden = temporary_name(shard_name(target_, shards_.size()));
   shards_.push_back(std::make_unique<TemporaryPath>(hidden));
-  current_ = TokenWriter::create(hidden, tokenizer_, sources_);
+  current_ = TokenWriter::create(hidden, tokenizer_, sources_, target_.extension().string());
 }
 
 void ShardedTokenWriter::end_shard() {
@@ -74,10 +70,14 @@ void ShardedTokenWriter::end_shard() {
   current_.reset();
 }
 
+// The first one last: where it is, the set is whole.
 void ShardedTokenWriter::publish() {
   write_document();
   end_shard();
-  for (std::size_t i = 0; i < shards_.size(); ++i) io::publish(shards_[i]->path(), name_of(i));
+  std::vector<std::pair<fs::path, fs::path>> targets;
+  for (std::size_t i = shards_.size(); i-- > 0;)
+    targets.emplace_back(shards_[i]->path(), shard_name(target_, i));
+  io::publish(targets);
 }
 
 }  // namespace tenax::io

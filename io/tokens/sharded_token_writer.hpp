@@ -17,7 +17,7 @@ namespace tenax::io {
 class ShardedTokenWriter final : public TokenSink {
  public:
   /// `target` is NAME.h5 or NAME.bin. `tokenizer` must outlive this. Throws as TokenWriter::create,
-  /// and Error(rank) if such files exist: some of a longer set would stay.
+  /// and Error(rank) if such files exist: some of a longer set would stay. Removes what a killed one left of the set.
   ShardedTokenWriter(std::filesystem::path target, const Tokenizer& tokenizer,
                      std::vector<std::string> sources, std::int64_t shard_tokens);
 
@@ -29,7 +29,6 @@ class ShardedTokenWriter final : public TokenSink {
   std::string files() const override;
 
  private:
-  std::filesystem::path name_of(std::size_t shard) const;
   void write_document();
   void begin_shard();
   void end_shard();

@@ -46,9 +46,9 @@ void store(std::span<const std::int32_t> tokens, std::byte* out) {
 
 std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& target,
                                                  const Tokenizer& tokenizer,
-                                                 const std::vector<std::string>& sources) {
+                                                 const std::vector<std::string>& sources,
+                                                 const std::string& ending) {
   using kernels::Error, kernels::Scope;
-  const std::string ending = target.extension().string();
   const bool fits_uint16 = tokenizer.vocab_size() <= kUint16Tokens;
   if (ending == ".h5")
     return std::make_unique<TokenHdf5Writer>(target, tokenizer, sources, fits_uint16 ? 2 : 4);

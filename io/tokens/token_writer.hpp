@@ -37,7 +37,13 @@ class TokenWriter : public TokenSink {
   /// little-endian uint16. `sources` names the texts. Throws Error(usage) for another ending, and
   /// for a .bin if the vocabulary has more than 65536 tokens.
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
-                                             const std::vector<std::string>& sources);
+                                             const std::vector<std::string>& sources) {
+    return create(target, tokenizer, sources, target.extension().string());
+  }
+  /// The same for a `target` whose later name has the ending.
+  static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
+                                             const std::vector<std::string>& sources,
+                                             const std::string& ending);
 
   void begin_document() final { begins_document_ = true; }
   void append(std::span<const std::int32_t> tokens) final;

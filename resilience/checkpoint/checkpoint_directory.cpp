@@ -42,19 +42,12 @@ std::optional<std::string_view> writer_of(std::string_view name) {
   return name.substr(1);
 }
 
-/// "NAME" of ".NAME.tmp-…", which io::temporary_name makes of it; else nothing.
-std::string_view target_of(std::string_view name) {
-  const std::size_t mark = name.find(".tmp-");
-  return name.starts_with(".") && mark != std::string_view::npos ? name.substr(1, mark - 1)
-                                                                 : std::string_view();
-}
-
-bool is_leftover(std::string_view name) {
-  const std::string_view target = target_of(name);
+bool is_leftover(const std::string& name) {
+  const std::string target = io::target_of_temporary(name);
   return step_of(target) || writer_of(target) || writer_of(name);
 }
 
-void remove_files(const fs::path& directory, const std::function<bool(std::string_view name)>& is_one) {
+void remove_files(const fs::path& directory, const std::function<bool(const std::string& name)>& is_one) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error))
     if (is_one(entry.path().filename().string())) fs::remove(entry.path(), error);
@@ -133,8 +126,8 @@ bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::s
 }
 
 void remove_pending_checkpoints(const fs::path& directory, const std::optional<std::string>& writer) {
-  remove_files(directory, [&](std::string_view name) {
-    const std::string_view target = target_of(name);
+  remove_files(directory, [&](const std::string& name) {
+    const std::string target = io::target_of_temporary(name);
     const auto found = writer_of(target.empty() ? name : target);
     return found && (!writer || *found == *writer);
   });

@@ -28,6 +28,22 @@ TEST(TokenNames, a_pattern_stands_for_the_token_files_that_match) {
   EXPECT_EQ(names_of(token_files_of(folder.path() / "absent.bin")), Names{"absent.bin"});
 }
 
+// tenax tokenize was killed as it gave its shards their names. One that has its name may have a leftover, too.
+TEST(TokenNames, of_a_set_that_is_not_whole_are_refused) {
+  const TemporaryFolder folder;
+  for (const char* name : {"t-00001.h5", "t-00002.h5", "u-00000.h5", "u-000001.h5", ".t-00002.h5.tmp-host-7",
+                           ".v-00000.h5.tmp-host-7", ".t.h5.tmp-host-7"})
+    folder.write(name, "x");
+  EXPECT_EQ(token_files_of(folder.path()).size(), 4U);
+  folder.write(".t-00000.h5.tmp-host-7", "x");
+  for (const char* name : {"*.h5", "t-*.h5", "t-00001.[h]5"}) {
+    const std::string message = error_of([&] { token_files_of(folder.path() / name); }).first;
+    EXPECT_NE(message.find("t-00000.h5 is not in place yet"), std::string::npos) << message;
+  }
+  EXPECT_EQ(token_files_of(folder.path() / "u-*").size(), 2U);
+  EXPECT_EQ(token_files_of(folder.path() / "t-00001.h5").size(), 1U);
+}
+
 // Of decks in such a folder: its name is no pattern.
 TEST(TokenNames, folders_that_exist_stand_for_themselves) {
   const TemporaryFolder folder;

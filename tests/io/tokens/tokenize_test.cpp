@@ -1,7 +1,12 @@
 #include "io/tokens/tokenize.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <random>
 
+#include "io/shard_names.hpp"
 #include "io/tokens/sharded_token_writer.hpp"
 #include "io/tokens/text_chunks.hpp"
 #include "io/tokens/token_file.hpp"
@@ -211,12 +216,48 @@ TEST(ShardedTokenWriter, leaves_nothing_where_it_did_not_come_to_its_end) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+// The finished ones, and what the current one has; of another set nothing.
+TEST(ShardedTokenWriter, removes_what_a_killed_one_left_of_the_same_set) {
+  const TemporaryFolder folder;
+  const auto bytes = Tokenizer::create("bytes", "");
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const char* name : {"t.h5", "other.h5"}) {
+      auto* const writer = new ShardedTokenWriter(folder.path() / name, *bytes, {}, 5);
+      write_documents(*writer);
+    }
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  const auto left = [&](const std::string& set) {
+    return std::count_if(std::filesystem::directory_iterator(folder.path()), {}, [&](const auto& entry) {
+      return set_of_shard(target_of_temporary(entry.path().filename().string())) == set;
+    });
+  };
+  EXPECT_EQ(left("t.h5"), 6);
+  { ShardedTokenWriter(folder.path() / "t.h5", *bytes, {}, 5); }
+  EXPECT_EQ(left("t.h5"), 0);
+  EXPECT_EQ(left("other.h5"), 6);
+}
+
+// The name of the first one is taken meanwhile, so the others have got theirs before.
+TEST(ShardedTokenWriter, puts_the_first_one_in_its_place_last) {
+  const TemporaryFolder folder;
+  const auto bytes = Tokenizer::create("bytes", "");
+  ShardedTokenWriter writer(folder.path() / "t.h5", *bytes, {}, 5);
+  write_documents(writer);
+  std::filesystem::create_directory(folder.path() / "t-00000.h5");
+  EXPECT_EQ(error_of([&] { writer.publish(); }).second, 1);
+  for (int shard = 1; shard < 6; ++shard)
+    EXPECT_NO_THROW(verify_token_file(shard_name(folder.path() / "t.h5", static_cast<std::size_t>(shard))));
+}
+
 TEST(ShardedTokenWriter, does_not_mix_with_an_older_set) {
   const TemporaryFolder folder;
-  folder.write("t-00000.h5", "older");
+  folder.write("t-00003.h5", "older");
   const auto bytes = Tokenizer::create("bytes", "");
   const auto [message, status] = error_of([&] { ShardedTokenWriter(folder.path() / "t.h5", *bytes, {}, 5); });
-  EXPECT_NE(message.find("remove the old set"), std::string::npos) << message;
+  EXPECT_NE(message.find("t-00003.h5 exists: remove the old set"), std::string::npos) << message;
   EXPECT_EQ(status, 1);
   EXPECT_EQ(error_of([&] { ShardedTokenWriter(folder.path() / "u.txt", *bytes, {}, 5); }).second, 2);
 }
