@@ -26,7 +26,7 @@ io::Deck deck_of_checkpoint(const fs::path& checkpoint, const io::CheckpointInfo
 io::Deck replay_deck(io::Deck deck, const fs::path& checkpoint, const io::CheckpointInfo& info,
                      std::int64_t steps, const fs::path& folder) {
   deck.run.train_steps = info.step + steps;  // what the learning rate follows is in lr_decay_steps
-  deck.run.resume = fs::absolute(checkpoint).lexically_normal();
+  deck.run.resume = fs::absolute(checkpoint);
   deck.run.output_dir = folder / "run";
   deck.run.eval_interval = 0;
   deck.run.max_minutes = 0;

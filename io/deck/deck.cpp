@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 
 #include "io/deck/deck_check.hpp"
 #include "io/deck/deck_reader.hpp"
@@ -14,8 +15,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// As the system has it: behind a link, ".." leads out of the folder that the link stands for.
+fs::path parent_of(const fs::path& folder) {
+  std::error_code failure;
+  const fs::path name = folder.has_filename() ? folder : folder.parent_path();
+  const fs::path real = fs::is_symlink(name, failure) ? fs::canonical(name, failure) : name;
+  return (failure ? name : real).parent_path();
+}
+
+/// Without "." and "..": what the system opens by `path`, which is absolute.
+fs::path normal(const fs::path& path) {
+  fs::path opened;
+  for (const fs::path& part : path) {
+    if (part == "..") opened = parent_of(opened);
+    opened /= part == "." || part == ".." ? fs::path() : part;  // a folder's name ends in /
+  }
+  return opened;
+}
+
 void make_absolute(std::string& path, const fs::path& folder) {
-  if (!path.empty()) path = (folder / path).lexically_normal().string();
+  if (!path.empty()) path = normal(folder / path).string();
 }
 
 /// Without a / at its end: other names are made from it.

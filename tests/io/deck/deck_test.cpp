@@ -47,6 +47,24 @@ TEST(Deck, resolves_defaults_that_depend_on_other_keys) {
   EXPECT_EQ(deck.optimizer.lr_decay_steps, 20);
 }
 
+// cat link/../text.txt reads real/text.txt.
+TEST(Deck, means_by_two_dots_behind_a_link_the_folder_that_the_system_opens) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "real" / "deep");
+  std::filesystem::create_directory_symlink("real/deep", folder.path() / "link");
+  folder.write("link/a.toml", kSmallDeck);
+  const Deck deck = read_deck(
+      folder.path() / "link/a.toml",
+      {"data.train=../text.txt", "data.validation=../../link/./../v.txt", "model.init_weights=w.safetensors",
+       "run.resume=x/../../old.h5", "checkpoint.dir=" + folder.path().string() + "/link/../../link/ckpt"});
+  const auto real = folder.path() / "real";
+  EXPECT_EQ(deck.data.train.front().file, real / "text.txt");
+  EXPECT_EQ(deck.data.validation.front().file, real / "v.txt");
+  EXPECT_EQ(deck.run.resume, real / "old.h5");
+  EXPECT_EQ(deck.model.init_weights, folder.path() / "link/w.safetensors");
+  EXPECT_EQ(deck.checkpoint.dir, folder.path() / "link/ckpt");
+}
+
 TEST(Deck, finds_files_from_the_deck_and_directories_from_the_working_directory) {
   const TemporaryFolder folder;
   const auto file = folder.write("a.toml", kSmallDeck);
