@@ -176,7 +176,7 @@ int SlotRoom::on_device(int slots) const {
   if (host_bytes == 0 || all * slot_bytes <= device_bytes) return slots;
   const std::size_t boundaries = all * boundary_bytes;
   const std::size_t bodies = device_bytes > boundaries ? (device_bytes - boundaries) / slot_bytes : 0;
-  return std::max(static_cast<int>(bodies), kLeastBodies);
+  return std::min(slots, std::max(static_cast<int>(bodies), kLeastBodies));
 }
 
 std::int64_t SlotRoom::most() const {
@@ -221,6 +221,7 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
     const int slots = layout.slot_room_of_stage[s].slots_for(peak);
     layout.memory_of_stage.push_back(rank_memory(layout.slot_room_of_stage[s], needs[s], slots));
     layout.memory_of_stage.back().scratch += kept_bytes(layout, static_cast<int>(s));
+    if (room.host > 0) check_device(layout, stage, room.device);
   }
   return layout;
 }

@@ -1,7 +1,9 @@
 #include "parallel/replica/stage_needs.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "kernels/error.hpp"
 #include "parallel/state/state_mirror.hpp"
 
 namespace tenax::parallel {
@@ -31,6 +33,11 @@ kernels::StepShape step_shape(const Layout& layout, const model::StageSpan& span
 }
 
 std::size_t without(std::size_t bytes, std::size_t taken) { return bytes > taken ? bytes - taken : 0; }
+
+std::string mib_text(std::size_t bytes) {
+  constexpr std::size_t kMib = std::size_t{1} << 20;
+  return std::to_string((bytes + kMib - 1) / kMib) + " MiB";
+}
 
 }  // namespace
 
@@ -92,6 +99,20 @@ RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots)
   memory.activations += static_cast<std::size_t>(slots) * room.boundary_bytes;
   memory.host_activations = stage.slot_bytes * static_cast<std::size_t>(slots - on_device);
   return memory;
+}
+
+void check_device(const Layout& layout, int stage, std::size_t device_bytes) {
+  const auto s = static_cast<std::size_t>(stage);
+  const RankMemory& memory = layout.memory_of_stage[s];
+  if (memory.activations <= layout.slot_room_of_stage[s].device_bytes) return;
+  throw kernels::Error(
+      kernels::Scope::rank,
+      "pipeline stage " + std::to_string(stage) + " needs " + mib_text(memory.total()) +
+          " of its GPU's memory, a rank has " + mib_text(device_bytes) +
+          " there: weights, gradients and optimizer " + mib_text(memory.state.total()) + ", activations (" +
+          std::to_string(memory.slots) + " live) " + mib_text(memory.activations) + ", room to compute in " +
+          mib_text(memory.scratch + memory.workspace) +
+          "; use more ranks, a smaller micro-batch or model, device.recompute, or device.offload_optimizer");
 }
 
 }  // namespace tenax::parallel

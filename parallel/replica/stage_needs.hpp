@@ -27,5 +27,8 @@ std::size_t message_bytes(const Layout& layout);
 /// The bytes of all messages that a stage keeps. `layout` must have its schedule.
 std::size_t kept_bytes(const Layout& layout, int stage);
 RankMemory rank_memory(const SlotRoom& room, const StageNeeds& needs, int slots);
+/// Throws Error(rank) where the activations that `stage` is planned to hold on its device, of which a rank
+/// has `device_bytes`, do not fit beside the rest.
+void check_device(const Layout& layout, int stage, std::size_t device_bytes);
 
 }  // namespace tenax::parallel

@@ -162,6 +162,43 @@ TEST(Layout, the_host_has_room_for_activations_beside_the_copy_that_checkpoints_
   EXPECT_EQ(plan_layout(small_deck(1, 2, 1), kFlopPerSecond, kPlenty).memory_of_stage.front().host_state, 0u);
 }
 
+TEST(SlotRoom, of_a_single_slot_has_it_on_the_device_however_small_that_is) {
+  parallel::SlotRoom room;
+  room.device_bytes = 100;
+  room.host_bytes = 1000;
+  room.slot_bytes = 150;
+  room.boundary_bytes = 1;
+  EXPECT_EQ(room.on_device(1), 1);
+  EXPECT_EQ(room.on_device(2), 2);
+  EXPECT_EQ(room.on_device(3), 2);
+}
+
+TEST(Layout, a_microbatch_that_does_not_fit_a_gpu_is_refused_with_that_gpus_memory) {
+  const auto refusal = [](const io::Deck& deck, std::size_t device_bytes) -> std::string {
+    try {
+      plan_layout(deck, kFlopPerSecond, {device_bytes, kPlenty});
+    } catch (const kernels::Error& error) {
+      EXPECT_EQ(error.exit_status(), 1);
+      return error.what();
+    }
+    return {};
+  };
+  const io::Deck alone = small_deck(1, 1, 1);
+  parallel::MemoryRoom roomy(kPlenty, kPlenty);
+  roomy.fuses_backward = true;
+  const std::size_t needed = plan_layout(alone, kFlopPerSecond, roomy).memory_of_stage.front().total();
+  EXPECT_NE(refusal(alone, needed / 2).find("of its GPU's memory, a rank has"), std::string::npos);
+  EXPECT_NE(refusal(alone, std::size_t{1} << 20).find("a rank has 1 MiB there"), std::string::npos);
+  // Two activations take turns on the device, however many are live.
+  io::Deck pipeline = small_deck(1, 2, 1);
+  const parallel::RankMemory stage =
+      plan_layout(pipeline, kFlopPerSecond, {kPlenty, kPlenty}).memory_of_stage.front();
+  pipeline.pipeline.activation_limit = {4};
+  EXPECT_NE(refusal(pipeline, stage.state.total() + stage.scratch).find("pipeline stage 0"),
+            std::string::npos);
+  EXPECT_EQ(refusal(pipeline, kPlenty), "");
+}
+
 /// What a rank takes besides when it goes to a place of its own stage.
 std::size_t new_for_same_stage(const parallel::RankMemory& memory) {
   return memory.state.optimizer + memory.scratch + memory.workspace;
