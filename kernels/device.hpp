@@ -159,6 +159,9 @@ class Device {
   /// Optional: what tells one physical device of a host from another ("0000:3b:00.0"); empty where
   /// ranks cannot share one.
   virtual std::string bus_id() const { return {}; }
+  /// Optional: what tells the memory of one device of a host from another's. Slices of one physical device
+  /// have memory of their own.
+  virtual std::string memory_id() const { return bus_id(); }
   /// Optional: what it tells of itself at this moment; empty where it tells nothing. May take milliseconds, and the
   /// first call much longer, so a step's thread does not call it. Never throws. Thread rule: any thread, one at a time.
   virtual std::optional<DeviceReading> reading() { return std::nullopt; }

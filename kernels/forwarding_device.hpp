@@ -31,6 +31,7 @@ class ForwardingDevice : public Interface {
   bool can_capture() const override { return inner_->can_capture(); }
   std::unique_ptr<Flag> create_flag() override { return inner_->create_flag(); }
   std::string bus_id() const override { return inner_->bus_id(); }
+  std::string memory_id() const override { return inner_->memory_id(); }
   std::optional<DeviceReading> reading() override { return inner_->reading(); }
   std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                   std::size_t bytes) override {

@@ -41,7 +41,7 @@ std::unique_ptr<kernels::Device> create_tuned_cpu_device(int threads) {
 }
 
 DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,
-                    int ranks_on_host, bool trains) {
+                    bool trains) {
   DeviceChoice choice;
   if (!use_cuda) {
     const std::string reason = deck.device.kind == io::DeviceKind::cpu ? "device.kind = \"cpu\""
@@ -50,7 +50,6 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
     check_keys_of_cpu(deck, reason);
     const int threads = static_cast<int>(deck.device.threads);
     choice.device = trains ? create_tuned_cpu_device(threads) : kernels::create_cpu_device(threads);
-    choice.ranks_sharing = ranks_on_host;
     if (deck.device.kind == io::DeviceKind::automatic) choice.note = "no GPU: " + reason;
     return choice;
   }
@@ -60,10 +59,8 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
                 "or device.kind to \"cpu\"");
   for (const io::InjectEntry& fault : deck.inject)
     if (fault.kind == io::FaultKind::slow_compute) throw Error(Scope::rank, io::kCannotSlowGpu);
-  const int devices = presence.devices > 0 ? presence.devices : 1;
-  const int index = rank_on_host % devices;
+  const int index = rank_on_host % std::max(1, presence.devices);
   choice.device = kernels::create_cuda_device(cuda_options(deck, index));
-  choice.ranks_sharing = ranks_on_host / devices + (index < ranks_on_host % devices ? 1 : 0);
   return choice;
 }
 
@@ -82,8 +79,8 @@ DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::Contr
   const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
                         (deck.device.kind == io::DeviceKind::automatic && somebody_lacks[0] == 0);
   DeviceChoice choice;
-  control.agree(
-      [&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), world.ranks_on_host(), true); });
+  control.agree([&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), true); });
+  choice.ranks_sharing = ranks_sharing(*choice.device, world, control);
   return choice;
 }
 
@@ -92,7 +89,17 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
       deck.device.kind == io::DeviceKind::cpu ? CudaPresence{} : kernels::cuda_presence();
   const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
                         (deck.device.kind == io::DeviceKind::automatic && presence.devices > 0);
-  return create(deck, presence, use_cuda, 0, ranks, false);
+  DeviceChoice choice = create(deck, presence, use_cuda, 0, false);
+  choice.ranks_sharing = use_cuda ? (ranks - 1) / presence.devices + 1 : ranks;
+  return choice;
+}
+
+int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control) {
+  if (device.is_host_memory()) return world.ranks_on_host();
+  std::string memory;
+  control.agree([&] { memory = world.host() + " " + device.memory_id(); });
+  const std::vector<std::string> memories = control.all_gather(memory);
+  return static_cast<int>(std::count(memories.begin(), memories.end(), memory));
 }
 
 std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {

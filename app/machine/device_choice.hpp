@@ -17,6 +17,10 @@ struct DeviceChoice {
   int ranks_sharing = 1;  ///< how many ranks of this host have its memory
 };
 
+/// Collective: how many ranks, this one included, have the memory of `device`. All of the host's where it is
+/// that; else those that see the same one, which may be fewer than there are for each GPU that is visible.
+int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control);
+
 /// Collective: the device of the deck's kind. "auto" means CUDA only if every rank's host has a
 /// GPU. Ranks of a host take its GPUs in turn. Throws comm::AgreedError for a machine, or a device,
 /// that cannot do what the deck asks for.

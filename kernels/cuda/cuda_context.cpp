@@ -73,6 +73,20 @@ bool are_passed(const std::vector<OwnedEvent>& marks) {
 CudaContext::CudaContext(int index)
     : index_(make_current_first(index)), name_(name_if_usable(index)), driver_(find_driver_calls()) {}
 
+// CUDA's runtime numbers devices as the driver does.
+std::string CudaContext::uuid() const {
+  CUuuid uuid{};
+  if (driver_.uuid_of_device(&uuid, index_) != CUDA_SUCCESS)
+    throw Error(Scope::rank, name_ + ": the driver does not tell its UUID");
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : uuid.bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
 std::size_t CudaContext::free_bytes() const {
   make_current();
   std::size_t free = 0, total = 0;

@@ -28,6 +28,7 @@ class CudaContext {
 
   int index() const { return index_; }
   const std::string& name() const { return name_; }  ///< "cuda 0 (NVIDIA H200, 139 GiB)"
+  std::string uuid() const;                          ///< 32 hex digits; of a MIG slice its own
   std::size_t free_bytes() const;
   const DriverCalls& driver() const { return driver_; }
   EventClock& clock() { return clock_; }

@@ -52,6 +52,7 @@ class CudaDevice final : public Device {
   bool is_asynchronous() const override { return true; }
   bool can_capture() const override { return true; }
   std::string bus_id() const override { return bus_id_; }
+  std::string memory_id() const override { return context_->uuid(); }
   std::optional<DeviceReading> reading() override { return monitor().read(); }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return allocate_memory(context_, bytes, kind);

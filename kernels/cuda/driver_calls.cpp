@@ -39,7 +39,8 @@ Function find(const char* name) {
 DriverCalls find_driver_calls() {
   return {find<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32"),
           find<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32"),
-          find_if_there<PFN_cuMemGetHandleForAddressRange_v11070>("cuMemGetHandleForAddressRange")};
+          find_if_there<PFN_cuMemGetHandleForAddressRange_v11070>("cuMemGetHandleForAddressRange"),
+          find<PFN_cuDeviceGetUuid_v11040>("cuDeviceGetUuid")};
 }
 
 unsigned long long capture_of(cudaStream_t stream) {

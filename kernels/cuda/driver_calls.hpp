@@ -17,6 +17,7 @@ struct DriverCalls {
   PFN_cuStreamWriteValue32_v11070 write_value = nullptr;
   PFN_cuStreamWaitValue32_v11070 wait_value = nullptr;
   PFN_cuMemGetHandleForAddressRange_v11070 handle_of_range = nullptr;  ///< null where the driver lacks it
+  PFN_cuDeviceGetUuid_v11040 uuid_of_device = nullptr;                 ///< of a MIG slice its own
 };
 
 /// Throws Error(rank) naming the function that the driver lacks, where it is needed.
