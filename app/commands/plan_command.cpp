@@ -228,7 +228,8 @@ void rehearse(const io::Deck& deck, DeviceChoice& choice) {
   const parallel::LayoutRequest request = layout_request(deck);
   std::set<int> stages = {0, request.grid.pipeline - 1};
   if (request.grid.pipeline > 2) stages.insert(1);
-  for (const int stage : stages) rehearse_stage(request, stage, *choice.device, deck.comm.deadline_s);
+  const parallel::ComputeHabits habits = compute_habits(choice.device->kind());
+  for (const int stage : stages) rehearse_stage(request, stage, habits, *choice.device, deck.comm.deadline_s);
   choice.device->settle();
   for (const std::string& note : choice.device->notes())
     choice.note += (choice.note.empty() ? "" : "; ") + note;

@@ -102,6 +102,11 @@ int ranks_sharing(const kernels::Device& device, const comm::World& world, comm:
   return static_cast<int>(std::count(memories.begin(), memories.end(), memory));
 }
 
+parallel::ComputeHabits compute_habits(kernels::DeviceKind kind) {
+  if (kind != kernels::DeviceKind::cuda) return {};
+  return {.logit_rows = kLogitRowsOfGpu, .fuses_backward = true};
+}
+
 std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {
   constexpr std::size_t kParts = 16;  // one of them is left
   const std::size_t all = kernels::usable_memory_bytes();
@@ -120,8 +125,7 @@ parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharin
   const std::size_t own = device.memory_bytes() / sharing;
   if (!device.has_data()) return own;
   parallel::MemoryRoom room(own, pinned_room(host_bytes, ranks_on_host));
-  room.logit_rows = kLogitRowsOfGpu;
-  room.fuses_backward = true;
+  room.habits = compute_habits(device.kind());
   room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
   return room;
 }
@@ -130,8 +134,7 @@ parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
   parallel::MemoryRoom room(
       kernels::kCudaMemoryOnPaper_bytes,
       pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
-  room.logit_rows = kLogitRowsOfGpu;
-  room.fuses_backward = true;
+  room.habits = compute_habits(kernels::DeviceKind::cuda);
   room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda);
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);

@@ -29,6 +29,9 @@ DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::Contr
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);
 
+/// How a device of this kind computes a stage best.
+parallel::ComputeHabits compute_habits(kernels::DeviceKind kind);
+
 /// How much of the host's memory a run plans to take, where `available_bytes` are available: all
 /// but what is left for code, libraries and the pages that describe memory. All that the host has,
 /// if the deck says to ignore what is available.

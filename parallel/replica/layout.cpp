@@ -109,7 +109,7 @@ ActivationLimit emulated_limit(const LayoutRequest& request) {
 // Times and sizes are given.
 Layout plan_emulated_layout(const LayoutRequest& request) {
   const EmulatedLoad& load = *request.emulated;
-  Layout layout = begin_layout(request);
+  Layout layout = begin_layout(request, {});
   layout.has_data = false;
   layout.costs = load.costs;
   layout.limit = emulated_limit(request);
@@ -136,9 +136,11 @@ Layout plan_emulated_layout(const LayoutRequest& request) {
 
 }  // namespace
 
-Layout begin_layout(const LayoutRequest& request) {
+Layout begin_layout(const LayoutRequest& request, const ComputeHabits& habits) {
   Layout layout;
   layout.config = request.model;
+  layout.config.logit_rows = habits.logit_rows;
+  layout.fuses_backward = habits.fuses_backward;
   layout.optimizer = request.optimizer;
   layout.policy = request.policy;
   layout.grid = request.grid;
@@ -189,9 +191,7 @@ std::int64_t SlotRoom::most() const {
 
 Layout plan_layout(const LayoutRequest& request, double flop_per_second, const MemoryRoom& room) {
   if (request.emulated) return plan_emulated_layout(request);
-  Layout layout = begin_layout(request);
-  layout.config.logit_rows = room.logit_rows;
-  layout.fuses_backward = room.fuses_backward;
+  Layout layout = begin_layout(request, room.habits);
   const LayerCosts costs = estimate_layer_costs(layout.config, static_cast<double>(layout.microbatch.rows()),
                                                 layout.grid.tensor, flop_per_second);
   layout.spans = partition_stages(layout.config, layout.grid.pipeline, costs);

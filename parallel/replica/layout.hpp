@@ -50,6 +50,12 @@ struct LayoutRequest {
   std::optional<int> asked_limit(std::size_t stage) const;
 };
 
+/// How a device computes a stage best.
+struct ComputeHabits {
+  std::int64_t logit_rows = model::GptConfig{}.logit_rows;  ///< what suits its products
+  bool fuses_backward = false;  ///< a stage that is alone runs both parts of a backward pass together
+};
+
 /// Memory that one rank may fill, bytes. `host` is pinned memory, for the copy of the state that
 /// checkpoints are written from and for activations that the device has no room for; 0 where the
 /// device's memory is the host's.
@@ -59,9 +65,8 @@ struct MemoryRoom {
   /// False: what does not fit is refused later, with all ranks of the host: a schedule that has to
   /// hold more is planned all the same, to know how much.
   bool is_firm = true;
-  std::size_t probe_bytes = 0;                              ///< of the device, that its tests keep
-  std::int64_t logit_rows = model::GptConfig{}.logit_rows;  ///< what suits the device's products
-  bool fuses_backward = false;  ///< a stage that is alone runs both parts of a backward pass together
+  std::size_t probe_bytes = 0;  ///< of the device, that its tests keep
+  ComputeHabits habits;         ///< the device's
   /// Device::scratch_bytes of the rank's device.
   std::function<std::size_t(const kernels::StepShape&)> workspace_bytes = [](const kernels::StepShape&) {
     return std::size_t{0};
@@ -115,7 +120,7 @@ struct Layout {
   bool fails_over = false;          ///< a direct path that breaks is left for the delegates
   bool has_peers = false;           ///< there are other replicas, over which gradients are summed too
   bool offloads_optimizer = false;  ///< its home is the host's memory; ranks then keep their places
-  bool fuses_backward = false;      ///< MemoryRoom::fuses_backward
+  bool fuses_backward = false;      ///< ComputeHabits::fuses_backward
   std::vector<model::StageSpan> spans;
   std::vector<std::int64_t> parameters_of_stage;  ///< per rank of the stage
   bool has_data = true;                           ///< false: the emulated device's
@@ -127,8 +132,8 @@ struct Layout {
   std::vector<StepTraffic> traffic_of_stage;
 };
 
-/// What of a layout follows from the request alone: model, optimizer, grid, microbatch.
-Layout begin_layout(const LayoutRequest& request);
+/// What of a layout follows from the request and the kind of device alone: model, optimizer, grid, microbatch.
+Layout begin_layout(const LayoutRequest& request, const ComputeHabits& habits);
 
 SumMemory sum_memory_of(const Layout& layout);
 OptimizerHome optimizer_home_of(const Layout& layout);

@@ -121,8 +121,9 @@ void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, co
   world.prepare_direct_endpoint(part.color, part.key, neighbours, device, {deadline_s, deadline_s});
 }
 
-void rehearse_stage(const LayoutRequest& request, int stage, kernels::Device& device, double deadline_s) {
-  const Layout layout = begin_layout(request);
+void rehearse_stage(const LayoutRequest& request, int stage, const ComputeHabits& habits,
+                    kernels::Device& device, double deadline_s) {
+  const Layout layout = begin_layout(request, habits);
   const model::StageSpan span{0, 1, stage == 0, stage + 1 == layout.grid.pipeline};
   StageOnTrial(layout, span, device).run(Deadline::after_s(deadline_s));
 }

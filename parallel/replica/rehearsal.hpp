@@ -15,8 +15,9 @@ void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, co
                     kernels::Device& device, double deadline_s);
 
 /// One block of pipeline stage `stage`, with the embedding and the head where that has them: a forward and two backward passes
-/// of a microbatch of random numbers, and an update. Of tensor-parallel ranks each sums for itself. Throws Error(rank) when
-/// the device has no memory for it.
-void rehearse_stage(const LayoutRequest& request, int stage, kernels::Device& device, double deadline_s);
+/// of a microbatch of random numbers, and an update. So it meets every shape of product that the stage will, if that has the
+/// same `habits`. Of tensor-parallel ranks each sums for itself. Throws Error(rank) when the device has no memory for it.
+void rehearse_stage(const LayoutRequest& request, int stage, const ComputeHabits& habits,
+                    kernels::Device& device, double deadline_s);
 
 }  // namespace tenax::parallel

@@ -185,7 +185,7 @@ TEST(Layout, a_microbatch_that_does_not_fit_a_gpu_is_refused_with_that_gpus_memo
   };
   const io::Deck alone = small_deck(1, 1, 1);
   parallel::MemoryRoom roomy(kPlenty, kPlenty);
-  roomy.fuses_backward = true;
+  roomy.habits.fuses_backward = true;
   const std::size_t needed = plan_layout(alone, kFlopPerSecond, roomy).memory_of_stage.front().total();
   EXPECT_NE(refusal(alone, needed / 2).find("of its GPU's memory, a rank has"), std::string::npos);
   EXPECT_NE(refusal(alone, std::size_t{1} << 20).find("a rank has 1 MiB there"), std::string::npos);

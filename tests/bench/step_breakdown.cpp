@@ -130,14 +130,16 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   OpMeter meter(*choice.device);
   TimedDevice device(*choice.device, meter);
   TimedWorld timed_world(world, *choice.device, stopwatch);
+  parallel::ComputeHabits habits = app::compute_habits(choice.device->kind());
+  if (logit_rows > 0) habits.logit_rows = logit_rows;
   if (choice.device->kind() == kernels::DeviceKind::cuda) {
-    parallel::rehearse_stage(app::layout_request(deck), 0, *choice.device, deck.comm.deadline_s);
+    parallel::rehearse_stage(app::layout_request(deck), 0, habits, *choice.device, deck.comm.deadline_s);
     choice.device->settle();
   }
   constexpr double kAnyRate = 2e11;  // the same on every rank: the layout follows from it
   parallel::MemoryRoom room = app::memory_room(*choice.device, choice.ranks_sharing, world.ranks_on_host(),
                                                kernels::usable_memory_bytes());
-  if (logit_rows > 0) room.logit_rows = logit_rows;
+  room.habits = habits;
   const parallel::Layout layout = app::plan_layout(deck, kAnyRate, room);
   // Before the replica takes the memory.
   const Rates rates{app::measure_matmul_rate(*choice.device, layout.config.compute_dtype),

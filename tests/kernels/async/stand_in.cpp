@@ -56,7 +56,7 @@ class StandIn final : public Device {
   const StandInOptions options_;
   std::unique_ptr<Device> cpu_ = create_cpu_device();
   StandInMemory memory_{*cpu_, [this] { return mark(); }, options_.use};
-  StandInKernels kernels_{cpu_->kernels(), memory_};
+  StandInKernels kernels_{cpu_->kernels(), memory_, options_.products};
   cuda::Choices choices_{true, "stand-in"};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StreamQueue>> queues_;

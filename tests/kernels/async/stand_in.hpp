@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "kernels/device.hpp"
+#include "tests/kernels/async/products_met.hpp"
 
 namespace tenax::kernels::test {
 
@@ -29,10 +30,11 @@ struct StandInUse {
 struct StandInOptions {
   int jitter_us = 0;  ///< one op in eight starts up to this much later
   std::uint64_t seed = 1;
-  std::size_t memory_bytes = 0;               ///< what the device says to have; 0 = the host's
-  bool registers = true;                      ///< whether register_host() works
-  bool exports = false;                       ///< whether export_memory() works
-  StandInUse* use = nullptr;                  ///< where memory is counted; outlives the device
+  std::size_t memory_bytes = 0;     ///< what the device says to have; 0 = the host's
+  bool registers = true;            ///< whether register_host() works
+  bool exports = false;             ///< whether export_memory() works
+  StandInUse* use = nullptr;        ///< where memory is counted; outlives the device
+  ProductsMet* products = nullptr;  ///< to which products are added as they are enqueued; outlives it
   std::optional<DeviceReading> reading = {};  ///< what it tells of itself
 };
 

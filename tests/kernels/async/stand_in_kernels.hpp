@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/kernels.hpp"
+#include "tests/kernels/async/products_met.hpp"
 #include "tests/kernels/async/stand_in_memory.hpp"
 #include "tests/kernels/async/stand_in_stream.hpp"
 
@@ -9,7 +10,9 @@ namespace tenax::kernels::test {
 
 class StandInKernels final : public Kernels {
  public:
-  StandInKernels(Kernels& cpu, const StandInMemory& memory) : cpu_(cpu), memory_(memory) {}
+  /// `products` may be null.
+  StandInKernels(Kernels& cpu, const StandInMemory& memory, ProductsMet* products)
+      : cpu_(cpu), memory_(memory), products_(products) {}
 
   void matmul(Stream&, const MatmulArgs&) override;
   void linear_forward(Stream&, const LinearForwardArgs&) override;
@@ -48,11 +51,13 @@ class StandInKernels final : public Kernels {
   template <class Args, class... Tensors>
   void run(Stream& stream, void (Kernels::*op)(Stream&, const Args&), Args args, Tensors Args::*... tensors);
   void run(Stream& stream, void (Kernels::*op)(Stream&, Tensor, Tensor), Tensor source, Tensor destination);
+  void meet(const char* name, bool accumulate, std::initializer_list<Tensor> operands);
   void run_update(Stream& stream, void (Kernels::*update)(Stream&, const UpdateArgs&),
                   const UpdateArgs& args);
 
   Kernels& cpu_;
   const StandInMemory& memory_;
+  ProductsMet* products_;
 };
 
 }  // namespace tenax::kernels::test

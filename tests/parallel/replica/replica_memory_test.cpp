@@ -53,7 +53,7 @@ TEST_P(ReplicaMemory, of_a_rehearsal_is_given_back) {
   for (const int stage : {0, 1, 2}) {
     LayoutRequest request = request_;
     request.grid.pipeline = 3;
-    rehearse_stage(request, stage, *device_, kPatience_s);
+    rehearse_stage(request, stage, {}, *device_, kPatience_s);
     device_->reclaim_memory();
     EXPECT_EQ(use_.all(), 0u) << "stage " << stage;
   }
@@ -63,7 +63,7 @@ TEST_P(ReplicaMemory, is_rehearsed_with_activations_that_are_computed_again_and_
   LayoutRequest request = request_;
   request.model.recomputes = true;
   request.grid.tensor = 2;
-  rehearse_stage(request, 0, *device_, kPatience_s);
+  rehearse_stage(request, 0, {}, *device_, kPatience_s);
   device_->reclaim_memory();
   EXPECT_EQ(use_.all(), 0u);
 }
