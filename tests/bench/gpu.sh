@@ -152,13 +152,14 @@ operations() {
   return $failed
 }
 
-# A script of tests/app, as ctest runs it on the stand-in.
+# A script of tests/app, as ctest runs it on the stand-in. What it skips, for want of data say, is no failure.
 script_on_gpu() {
-  local folder=$bench_work/$1-test
+  local folder=$bench_work/$1-test status=0
   rm -rf "$folder"
   mkdir -p "$folder" && cd "$folder" || return 1
   TENAX=$tenax_build/tenax TENAX_SOURCE=$tenax_root RUN_CHECK=$tenax_build/tests/app/run_check TENAX_DEVICE=cuda \
-    timeout 300 bash "$tenax_root/tests/app/$1_test.sh"
+    timeout 300 bash "$tenax_root/tests/app/$1_test.sh" || status=$?
+  [ $status = 77 ] || return $status
 }
 
 # Four stages on one GPU that says to have half the memory that the activations want: the same losses.
