@@ -45,8 +45,9 @@ std::vector<HostSlots> take_slots(std::vector<HostSlots>& free, const std::strin
   for (HostSlots& host : free) {
     const int slots = host.zone == zone ? std::min(missing, host.slots) : 0;
     if (slots == 0) continue;
-    taken.push_back({host.host, slots, zone});
+    taken.push_back({host.host, slots, zone, host.first});
     host.slots -= slots;
+    host.first += slots;
     missing -= slots;
   }
   std::erase_if(free, [](const HostSlots& host) { return host.slots == 0; });

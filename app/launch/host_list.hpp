@@ -11,7 +11,11 @@ struct HostSlots {
   std::string host;
   int slots = 1;
   std::string zone = {};  ///< replicas.zones; empty where there are none
-  bool operator==(const HostSlots&) const = default;
+  int first = 0;          ///< where several share the host: which of its slots is the first of these
+  /// The same place, whichever slots they are.
+  bool operator==(const HostSlots& other) const {
+    return host == other.host && slots == other.slots && zone == other.zone;
+  }
 };
 
 /// "NAME:SLOTS" of each.

@@ -1,6 +1,7 @@
 #include "app/launch/host_pool.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tenax::app {
@@ -38,6 +39,8 @@ void HostPool::continue_on(int replica, const std::vector<HostSlots>& hosts) {
     for (const HostSlots& known : hosts_)
       if (known.host == host.host) place.push_back({host.host, host.slots, known.zone});
   if (is_empty() || place.size() != hosts.size() || place == hosts_of(replica)) return;
+  places_.at(static_cast<std::size_t>(replica)).clear();
+  for (HostSlots& host : place) host.first = first_free(host.host, host.slots);
   places_.at(static_cast<std::size_t>(replica)) = std::move(place);
   moved_.insert(replica);
 }
@@ -78,15 +81,31 @@ bool HostPool::is_usable(const std::string& host) const {
   return std::find(set_aside_.begin(), set_aside_.end(), host) == set_aside_.end();
 }
 
-int HostPool::free_slots(const HostSlots& host) const {
-  int slots = host.slots;
+// From the first slot on.
+std::vector<HostSlots> HostPool::taken_on(const std::string& host) const {
+  std::vector<HostSlots> all;
   const auto take = [&](const std::vector<HostSlots>& place) {
-    for (const HostSlots& taken : place)
-      if (taken.host == host.host) slots -= taken.slots;
+    std::copy_if(place.begin(), place.end(), std::back_inserter(all),
+                 [&](const HostSlots& taken) { return taken.host == host; });
   };
   for (const auto& place : places_) take(place);
   for (const auto& [spare, place] : spares_) take(place);
+  std::sort(all.begin(), all.end(), [](const HostSlots& a, const HostSlots& b) { return a.first < b.first; });
+  return all;
+}
+
+int HostPool::free_slots(const HostSlots& host) const {
+  int slots = host.slots;
+  for (const HostSlots& taken : taken_on(host.host)) slots -= taken.slots;
   return slots;
+}
+
+// The first gap of so many; beyond all, and so beyond the host's, where what is free is scattered.
+int HostPool::first_free(const std::string& host, int slots) const {
+  int first = 0;
+  for (const HostSlots& taken : taken_on(host))
+    if (taken.first < first + slots) first = std::max(first, taken.first + taken.slots);
+  return first;
 }
 
 // Its other hosts are as good as any: their slots are free for it. Its own zone comes first.
@@ -119,7 +138,7 @@ std::optional<std::vector<HostSlots>> HostPool::find_place(const std::string& zo
   for (const HostSlots& host : hosts) {
     const int slots = std::min(missing, free_slots(host));
     if (host.zone != zone || slots <= 0 || !is_usable(host.host)) continue;
-    place.push_back({host.host, slots, zone});
+    place.push_back({host.host, slots, zone, first_free(host.host, slots)});
     missing -= slots;
   }
   if (missing > 0) return {};

@@ -58,7 +58,9 @@ class HostPool {
  private:
   bool is_usable(const std::string& host) const;
   std::size_t deaths_on(const std::string& host) const;
+  std::vector<HostSlots> taken_on(const std::string& host) const;
   int free_slots(const HostSlots& host) const;
+  int first_free(const std::string& host, int slots) const;
   bool move(int replica, const std::string& away_from);
   std::optional<std::vector<HostSlots>> find_place(const std::string& zone) const;
 

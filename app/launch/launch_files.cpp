@@ -98,6 +98,7 @@ std::string JoinFile::text() const {
       .add("replica", replica)
       .add("incarnation", incarnation)
       .add("spare", spare)
+      .add("slots", std::vector<std::int64_t>(slots.begin(), slots.end()))
       .add("service", service)
       .text();
 }
@@ -122,6 +123,7 @@ JoinFile JoinFile::parse(const std::string& text, const std::filesystem::path& f
           .replica = object.at("replica").get<int>(),
           .incarnation = object.at("incarnation").get<std::int64_t>(),
           .spare = object.value("spare", -1),
+          .slots = object.value("slots", std::vector<int>{}),
           .service = object.at("service").get<std::vector<std::string>>()};
 } catch (const json::exception&) {
   throw kernels::Error(kernels::Scope::rank,

@@ -39,7 +39,8 @@ struct JoinFile {
   static constexpr int kNoReplica = -2;  ///< of a warm spare: no fault is injected into one
   int replica = 0;
   std::int64_t incarnation = 0;
-  int spare = -1;  ///< the number of a warm spare, which is no replica yet; −1: it is none
+  int spare = -1;               ///< the number of a warm spare, which is no replica yet; −1: it is none
+  std::vector<int> slots = {};  ///< ReplicaCommand::slots() of this start
   std::vector<std::string> service = {};  ///< addresses of the membership service, with its identity
 
   bool is_spare() const { return spare >= 0; }

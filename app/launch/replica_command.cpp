@@ -28,6 +28,15 @@ std::vector<std::string> ReplicaCommand::words() const {
   return is_remote() ? remote_words() : mpirun_words();
 }
 
+std::vector<int> ReplicaCommand::slots(int replica) const {
+  std::vector<HostSlots> places = hosts;
+  if (places.empty()) places.push_back({{}, ranks, {}, replica * ranks});
+  std::vector<int> slots;
+  for (const HostSlots& place : places)
+    for (int i = 0; i < place.slots; ++i) slots.push_back(place.first + i);
+  return slots;
+}
+
 // Each host of the step makes the directory: the supervisor's may be none of them. Where the deck names no hosts, Slurm chooses.
 std::vector<std::string> ReplicaCommand::srun_words() const {
   std::vector<std::string> words = {"srun",

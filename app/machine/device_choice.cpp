@@ -40,7 +40,7 @@ std::unique_ptr<kernels::Device> create_tuned_cpu_device(int threads) {
   return kernels::create_tuned_cpu_device(cache.empty() ? cache : cache / "tenax", threads);
 }
 
-DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int rank_on_host,
+DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use_cuda, int slot,
                     bool trains) {
   DeviceChoice choice;
   if (!use_cuda) {
@@ -59,7 +59,7 @@ DeviceChoice create(const io::Deck& deck, const CudaPresence& presence, bool use
                 "or device.kind to \"cpu\"");
   for (const io::InjectEntry& fault : deck.inject)
     if (fault.kind == io::FaultKind::slow_compute) throw Error(Scope::rank, io::kCannotSlowGpu);
-  const int index = rank_on_host % std::max(1, presence.devices);
+  const int index = slot % std::max(1, presence.devices);
   choice.device = kernels::create_cuda_device(cuda_options(deck, index));
   return choice;
 }
@@ -71,15 +71,17 @@ std::size_t pinned_room(std::size_t host_bytes, int ranks_on_host) {
 
 }  // namespace
 
-DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control) {
+DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control,
+                           const std::vector<int>& slots) {
   const CudaPresence presence =
       deck.device.kind == io::DeviceKind::cpu ? CudaPresence{} : kernels::cuda_presence();
   std::array<double, 1> somebody_lacks = {presence.devices > 0 ? 0.0 : 1.0};
   control.all_reduce_max(somebody_lacks);
   const bool use_cuda = deck.device.kind == io::DeviceKind::cuda ||
                         (deck.device.kind == io::DeviceKind::automatic && somebody_lacks[0] == 0);
+  const int slot = slot_of(world, control, slots);
   DeviceChoice choice;
-  control.agree([&] { choice = create(deck, presence, use_cuda, world.rank_on_host(), true); });
+  control.agree([&] { choice = create(deck, presence, use_cuda, slot, true); });
   choice.ranks_sharing = ranks_sharing(*choice.device, world, control);
   return choice;
 }
@@ -92,6 +94,13 @@ DeviceChoice choose_device(const io::Deck& deck, int ranks) {
   DeviceChoice choice = create(deck, presence, use_cuda, 0, false);
   choice.ranks_sharing = use_cuda ? (ranks - 1) / presence.devices + 1 : ranks;
   return choice;
+}
+
+int slot_of(const comm::World& world, comm::ControlGroup& control, const std::vector<int>& slots) {
+  if (slots.size() != static_cast<std::size_t>(world.size())) return world.rank_on_host();
+  const std::vector<std::string> hosts = control.all_gather(world.host());
+  const auto first = std::find(hosts.begin(), hosts.end(), world.host()) - hosts.begin();
+  return slots[static_cast<std::size_t>(first)] + world.rank_on_host();
 }
 
 int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/world.hpp"
 #include "io/deck/deck.hpp"
@@ -22,9 +23,15 @@ struct DeviceChoice {
 int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control);
 
 /// Collective: the device of the deck's kind. "auto" means CUDA only if every rank's host has a
-/// GPU. Ranks of a host take its GPUs in turn. Throws comm::AgreedError for a machine, or a device,
-/// that cannot do what the deck asks for.
-DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control);
+/// GPU. Ranks of a host take its GPUs in turn, by slot_of(). Throws comm::AgreedError for a machine, or a
+/// device, that cannot do what the deck asks for.
+DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control,
+                           const std::vector<int>& slots = {});
+
+/// Collective: this rank's number among all that share its host, and of other replicas there. `slots`: of each rank, as the
+/// supervisor counts them (JoinFile::slots), of which the first on a host counts, so that ranks of a host differ wherever
+/// they were put; none: no other replica is known of.
+int slot_of(const comm::World& world, comm::ControlGroup& control, const std::vector<int>& slots);
 
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);

@@ -84,6 +84,7 @@ void SupervisedReplica::write_join(JoinFile join) const {
   join.replica = options_.is_spare ? JoinFile::kNoReplica : options_.replica;
   join.spare = options_.is_spare ? options_.replica : -1;
   join.incarnation = incarnation_;
+  join.slots = options_.command.slots(options_.replica);
   join.write(directory() / "join");
 }
 

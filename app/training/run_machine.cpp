@@ -61,7 +61,8 @@ void RunMachine::find_hang_faults() {
 void RunMachine::create_device() {
   const io::Deck& deck = rank_.deck();
   if (deck.device.kind != io::DeviceKind::emulated) {
-    DeviceChoice choice = choose_device(deck, rank_.world(), rank_.control());
+    const std::vector<int> slots = rank_.seat() ? rank_.seat()->slots : std::vector<int>{};
+    DeviceChoice choice = choose_device(deck, rank_.world(), rank_.control(), slots);
     device_ = std::move(choice.device);
     device_note_ = choice.note;
     ranks_sharing_device_ = choice.ranks_sharing;

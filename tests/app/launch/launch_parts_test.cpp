@@ -208,6 +208,28 @@ TEST(HostPool, goes_on_where_an_earlier_supervisor_has_started_a_replica) {
   EXPECT_EQ(*pool.place_spare(0), (std::vector<HostSlots>{{"a", 1, "1"}}));
 }
 
+/// The first slot of each of its hosts.
+std::vector<int> firsts(const std::vector<HostSlots>& place) {
+  std::vector<int> firsts;
+  for (const HostSlots& host : place) firsts.push_back(host.first);
+  return firsts;
+}
+
+TEST(HostPool, gives_replicas_and_spares_of_a_host_slots_of_their_own) {
+  HostPool pool = pool_of({"a:8", "b:6"}, {}, 2, 4);
+  EXPECT_EQ(firsts(pool.hosts_of(0)), std::vector<int>{0});
+  EXPECT_EQ(firsts(pool.hosts_of(1)), std::vector<int>{4});
+  EXPECT_EQ(firsts(*pool.place_spare(0)), std::vector<int>{0});  // on b
+  pool.on_death(1, "a", 0);
+  pool.hand_over(1, 0);  // what is on a goes on, and so does the spare, wherever it has begun
+  EXPECT_EQ(firsts(pool.hosts_of(1)), std::vector<int>{0});
+  EXPECT_EQ(firsts(*pool.place_spare(0)), (std::vector<int>{4, 4}))
+      << "2 of b, then 2 of a, where one has died";
+  HostPool across = pool_of({"a:3", "b:3"}, {}, 3, 2);
+  EXPECT_EQ(firsts(across.hosts_of(1)), (std::vector<int>{2, 0}));
+  EXPECT_EQ(firsts(across.hosts_of(2)), std::vector<int>{1});
+}
+
 TEST(HostPool, calls_a_spare_of_the_same_zone_first) {
   HostPool pool = pool_of({"a", "b", "c"}, {"1", "2", "1"}, 1, 1);
   ASSERT_TRUE(pool.place_spare(0));
@@ -221,6 +243,15 @@ TEST(HostList, refuses_too_few_slots_and_what_is_no_host) {
   EXPECT_THROW(share_hosts(parse_hosts({"a:3", "b:2"}), 2, 3), Error);
   for (const char* text : {"", ":2", "a:", "a:0", "a:x", "a:-1", "a:2x"})
     EXPECT_THROW(parse_hosts({text}), Error) << text;
+}
+
+TEST(ReplicaCommand, tells_each_rank_its_slot_of_its_host) {
+  ReplicaCommand command;
+  command.ranks = 3;
+  EXPECT_EQ(command.slots(0), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(command.slots(2), (std::vector<int>{6, 7, 8})) << "all on this machine";
+  command.hosts = {{"a", 2, {}, 4}, {"b", 1}};
+  EXPECT_EQ(command.slots(2), (std::vector<int>{4, 5, 0}));
 }
 
 TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
@@ -314,11 +345,13 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
                       .replica = 3,
                       .incarnation = 7,
                       .spare = 2,
+                      .slots = {4, 5},
                       .service = {"tcp:127.0.0.1:5#1"}};
   join.write(folder / "join");
   const JoinFile read = JoinFile::read(folder / "join");
   EXPECT_EQ(read.secret, join.secret);
   EXPECT_EQ(read.incarnation, 7);
+  EXPECT_EQ(read.slots, join.slots);
   EXPECT_TRUE(read.is_spare());
   EXPECT_EQ(read.seat(), "spare-2");
   struct stat facts {};

@@ -50,5 +50,17 @@ TEST(RanksSharing, the_hosts_memory_are_all_of_the_host) {
     });
 }
 
+TEST(SlotOf, ranks_of_one_host_counts_on_from_what_the_supervisor_gave_the_first_of_them) {
+  const auto worlds = comm::create_thread_worlds(3, {});
+  std::vector<std::jthread> ranks;
+  for (const auto& world : worlds)
+    ranks.emplace_back([&world] {
+      const auto control = world->control_group();
+      EXPECT_EQ(slot_of(*world, *control, {}), world->rank());
+      EXPECT_EQ(slot_of(*world, *control, {4, 5, 6}), 4 + world->rank());
+      EXPECT_EQ(slot_of(*world, *control, {4, 5, 0}), 4 + world->rank()) << "not put where it was said";
+    });
+}
+
 }  // namespace
 }  // namespace tenax::app
