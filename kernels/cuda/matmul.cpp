@@ -20,8 +20,6 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr int kProposals = 8;
-
 [[noreturn]] void throw_no_algorithm(const MatmulPlan& plan) {
   throw Error(Scope::rank, "cuBLASLt " + std::to_string(cublasLtGetVersion()) +
                                " has no algorithm on this GPU for a " + name_of(plan.input) + " product [" +
@@ -97,7 +95,7 @@ bool CudaMatmul::Library::keep_earlier(const Key& key, const PlannedMatmul& plan
 }
 
 CudaMatmul::Library::Choice CudaMatmul::Library::first_choice(const PlannedMatmul& planned, bool may_search) {
-  const auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kProposals);
+  const auto proposals = MatmulCall(planned.plan, planned.operands).algorithms(handle, kTrialProposals);
   if (proposals.empty()) return std::nullopt;
   if (!may_search || !worth_trying(planned.plan)) return MatmulChoice{proposals.front().algo};
   return choose_by_trials(handle, planned.plan, proposals, device_choices.deterministic());

@@ -1,6 +1,7 @@
 #include "kernels/cuda/matmul_search.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/matmul_call.hpp"
@@ -8,13 +9,24 @@
 namespace tenax::kernels::cuda {
 namespace {
 
-constexpr std::size_t kOperand_bytes = std::size_t{512} << 20;
 constexpr int kRounds = 3, kRunsInRound = 2, kInPlaceRuns = 3;
+
+MatmulChoice best_choice(MatmulSearch& search, std::span<const cublasLtMatmulHeuristicResult_t> proposals,
+                         bool same_bits) {
+  std::vector<Trial> trials;
+  for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
+    trials.push_back(search.trial_of(proposal.algo));
+  const std::size_t best = best_of(trials, same_bits);
+  MatmulChoice choice{proposals[best].algo};
+  if (search.plan().epilogue == Epilogue::d_gelu && trials[best].ran)
+    choice.aux_in_place = search.works_in_place(choice.algorithm, trials[best].bits);
+  return choice;
+}
 
 }  // namespace
 
-MatmulSearch::MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan)
-    : handle_(handle), plan_(narrowed(plan, kOperand_bytes)), bench_(plan_) {}
+MatmulSearch::MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan, std::size_t operand_bytes)
+    : handle_(handle), plan_(narrowed(plan, operand_bytes)), bench_(plan_) {}
 
 Trial MatmulSearch::trial_of(const cublasLtMatmulAlgo_t& algorithm) {
   MatmulCall call(plan_, bench_.operands());
@@ -57,17 +69,11 @@ bool MatmulSearch::works_in_place(const cublasLtMatmulAlgo_t& algorithm, std::ui
 
 MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                               std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits) {
-  MatmulChoice choice{proposals.front().algo};
-  MatmulSearch search(handle, plan);
-  if (!search.has_memory()) return choice;
-  std::vector<Trial> trials;
-  for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
-    trials.push_back(search.trial_of(proposal.algo));
-  const std::size_t best = best_of(trials, same_bits);
-  choice.algorithm = proposals[best].algo;
-  if (plan.epilogue == Epilogue::d_gelu && trials[best].ran)
-    choice.aux_in_place = search.works_in_place(choice.algorithm, trials[best].bits);
-  return choice;
+  for (const std::size_t operand_bytes : {kTrialOperand_bytes, kTrialOperand_bytes / 8}) {
+    MatmulSearch search(handle, plan, operand_bytes);
+    if (search.has_memory()) return best_choice(search, proposals, same_bits);
+  }
+  return MatmulChoice{proposals.front().algo};
 }
 
 }  // namespace tenax::kernels::cuda

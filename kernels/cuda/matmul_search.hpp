@@ -21,12 +21,13 @@ namespace tenax::kernels::cuda {
 
 class MatmulCall;
 
-/// One plan's algorithms, run with random numbers in memory and on a stream of its own (up to half a GiB
-/// while it lives). Thread rule: one thread. All block until the GPU has done it, and throw Error(rank) when
-/// it breaks or takes longer than a minute.
+/// One plan's algorithms, run with random numbers in memory and on a stream of its own. Thread rule: one
+/// thread. All block until the GPU has done it, and throw Error(rank) when it breaks or takes longer than a
+/// minute.
 class MatmulSearch {
  public:
-  MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan);
+  /// Its operands take at most about `operand_bytes` while it lives.
+  MatmulSearch(cublasLtHandle_t handle, const MatmulPlan& plan, std::size_t operand_bytes);
 
   /// False where the device had too little: then nothing else may be called.
   bool has_memory() const { return bench_.has_memory(); }
@@ -44,7 +45,15 @@ class MatmulSearch {
   TrialBench bench_;
 };
 
-/// The best of `proposals` (at least one) for `plan`; the first where there is too little memory for trials.
+/// How many of the heuristics' proposals are tried.
+inline constexpr int kTrialProposals = 16;
+
+/// The most that operands take for trials, where there is so much memory. A product that is narrowed has fewer
+/// tiles: what is fastest for it need not be so for the one that is to run.
+inline constexpr std::size_t kTrialOperand_bytes = std::size_t{4} << 30;
+
+/// The best of `proposals` (at least one) for `plan`, narrowed to kTrialOperand_bytes, and where there is not so
+/// much memory to an eighth; the first where there is too little for that, too.
 /// `same_bits`: as above; else the fastest of all.
 MatmulChoice choose_by_trials(cublasLtHandle_t handle, const MatmulPlan& plan,
                               std::span<const cublasLtMatmulHeuristicResult_t> proposals, bool same_bits);

@@ -64,13 +64,13 @@ void add_head(std::vector<Product>& products, std::int64_t rows, std::int64_t wi
 
 void measure(cublasLtHandle_t handle, const Product& product) {
   void* const somewhere = reinterpret_cast<void*>(256);
-  const auto proposals =
-      MatmulCall(product.plan, {somewhere, somewhere, somewhere, somewhere, somewhere}).algorithms(handle, 8);
+  const auto proposals = MatmulCall(product.plan, {somewhere, somewhere, somewhere, somewhere, somewhere})
+                             .algorithms(handle, kTrialProposals);
   if (proposals.empty()) {
     std::printf("%-24s has no algorithm\n", product.name.c_str());
     return;
   }
-  MatmulSearch search(handle, product.plan);
+  MatmulSearch search(handle, product.plan, kTrialOperand_bytes);
   std::vector<Trial> trials;
   for (const auto& proposal : proposals) trials.push_back(search.trial_of(proposal.algo));
   const MatmulPlan& plan = search.plan();

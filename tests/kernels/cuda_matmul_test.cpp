@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/cuda/matmul_search.hpp"
 #include "kernels/error.hpp"
 #include "tests/kernels/fake_cublaslt.hpp"
 #include "tests/kernels/matmul_values.hpp"
@@ -191,6 +192,26 @@ TEST_F(CudaMatmulSearch, does_not_happen_during_a_capture_nor_without_memory) {
   Choices none(true);
   CudaMatmul other(none);
   EXPECT_EQ(algorithm_of(other), 0);
+}
+
+// Of 1.5B, micro-batches of 32: 32768 rows, 524 MB.
+TEST_F(CudaMatmulSearch, tries_the_product_that_is_to_run_before_a_narrower_one) {
+  library().has_memory = false;
+  const MatmulPlan gradient{.input = DType::bf16,
+                            .output = DType::f32,
+                            .m = 6400,
+                            .n = 1600,
+                            .k = 32768,
+                            .transpose_b = true,
+                            .accumulate = true,
+                            .ld_a = 6400,
+                            .ld_b = 1600,
+                            .ld_d = 6400};
+  const std::vector<cublasLtMatmulHeuristicResult_t> proposals(1);
+  choose_by_trials(nullptr, gradient, proposals, true);
+  ASSERT_EQ(library().asked_bytes.size(), 2u);
+  EXPECT_GE(library().asked_bytes[0], operand_bytes(gradient));
+  EXPECT_LT(library().asked_bytes[1], operand_bytes(gradient));
 }
 
 TEST_F(CudaMatmulSearch, takes_what_an_earlier_run_chose_and_tries_nothing) {

@@ -29,6 +29,7 @@ struct FakeLibrary {
   int last_algorithm = -1;  ///< which ran last
   int multiprocessors = 0;  ///< that it was to count on; 0: all
   std::int64_t pool_bytes = 0;
+  std::vector<std::size_t> asked_bytes;  ///< of the pool, each time
   double clock_s = 0;
 };
 

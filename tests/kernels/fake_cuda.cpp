@@ -56,6 +56,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaMallocAsync(void** memory, std::size_t bytes, cudaStream_t) {
+  FakeLibrary::instance().asked_bytes.push_back(bytes);
   if (!FakeLibrary::instance().has_memory) return cudaErrorMemoryAllocation;
   *memory = std::aligned_alloc(256, bytes);
   FakeLibrary::instance().pool_bytes += static_cast<std::int64_t>(bytes);
