@@ -31,8 +31,8 @@ struct ReplicaCommand {
 
   /// Program and arguments, without environment.
   std::vector<std::string> words() const;
-  /// Of each rank, where ranks fill hosts in order: which slot of its host it has. Where the deck names no hosts, replicas are
-  /// on one, in the order of their numbers.
+  /// Of each rank, where ranks fill hosts in order: which slot of its host it has. Where the deck names no
+  /// hosts, replicas are on one, in the order of their numbers.
   std::vector<int> slots(int replica) const;
   /// "NAME=value": what Open MPI is to know.
   std::vector<std::string> environment() const;

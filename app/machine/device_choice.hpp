@@ -28,9 +28,9 @@ int ranks_sharing(const kernels::Device& device, const comm::World& world, comm:
 DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control,
                            const std::vector<int>& slots = {});
 
-/// Collective: this rank's number among all that share its host, and of other replicas there. `slots`: of each rank, as the
-/// supervisor counts them (JoinFile::slots), of which the first on a host counts, so that ranks of a host differ wherever
-/// they were put; none: no other replica is known of.
+/// Collective: this rank's number among all that share its host, those of other replicas too. `slots`: of each
+/// rank, as the supervisor counts them (JoinFile::slots). That of the first rank on the host counts, so that ranks
+/// of a host differ wherever they were put. None: no other replica is known of.
 int slot_of(const comm::World& world, comm::ControlGroup& control, const std::vector<int>& slots);
 
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.

@@ -111,7 +111,9 @@ void RunMachine::rehearse(const std::string& earlier_algorithms) {
   const parallel::LayoutRequest request = layout_request(deck);
   const parallel::ProcessGrid grid(request.grid);
   device_->choose_as(rank_.control().broadcast(earlier_algorithms, 0));
-  if (prepared_world_) prepare_groups(*prepared_world_, request, grid, *device_, deck.comm.deadline_s);
+  if (prepared_world_)
+    prepare_groups(*prepared_world_, request, grid, pipeline_options(deck).paths, *device_,
+                   deck.comm.deadline_s);
   const int stage = grid.coordinates_of(rank_.world().rank()).pipeline;
   rank_.control().agree([&] {
     rehearse_stage(request, stage, compute_habits(device_->kind()), *device_, deck.comm.deadline_s);

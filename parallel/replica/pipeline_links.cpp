@@ -102,14 +102,17 @@ std::unique_ptr<comm::Endpoint> PipelineLinks::make_host_direct(const GroupSplit
   return comm::create_staged_endpoint(std::move(endpoint), context_.device, {deadline_s});
 }
 
+// Where delegates have all messages, links between GPUs would only hold multiprocessors.
 std::unique_ptr<comm::Endpoint> PipelineLinks::make_direct(comm::LinkDeadlines deadlines,
                                                            const std::vector<int>& links) {
   const GroupSplit part = grid_.split(GroupKind::pipeline, context_.world.rank());
   std::vector<int> neighbours;
   for (const int link : links) neighbours.push_back(neighbour_of(link));
   if (context_.device.kind() != kernels::DeviceKind::emulated || layout_.grid.pipeline == 1) {
-    auto direct =
-        context_.world.split_direct_endpoint(part.color, part.key, neighbours, context_.device, deadlines);
+    const bool is_used = !adaptable_ || context_.options.paths != PathChoice::delegated_only;
+    auto direct = is_used ? context_.world.split_direct_endpoint(part.color, part.key, neighbours,
+                                                                 context_.device, deadlines)
+                          : nullptr;
     return direct ? std::move(direct) : make_host_direct(part, deadlines.message_s);
   }
   std::vector<comm::Peer> group;

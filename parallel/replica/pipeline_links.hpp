@@ -16,7 +16,7 @@ namespace tenax::parallel {
 
 /// Collective over the world, as all calls but neighbours(). Direct links are MPI's (staged through
 /// host memory where the device's cannot be read), NCCL's, or on the emulated device its own. With
-/// PathChoice::direct_only they are used as they are; else each is a FailoverLink.
+/// PathChoice::direct_only they are used as they are; else each is a FailoverLink. With delegated_only none is NCCL's.
 class PipelineLinks {
  public:
   PipelineLinks(const Layout& layout, const ProcessGrid& grid, const PipelineContext& context);

@@ -104,7 +104,7 @@ class StageOnTrial {
 }  // namespace
 
 void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
-                    kernels::Device& device, double deadline_s) {
+                    PathChoice paths, kernels::Device& device, double deadline_s) {
   const int rank = world.rank(), stage = grid.coordinates_of(rank).pipeline;
   world.set_options({Replica::group_deadline_s(deadline_s, request.fails_over)});
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::data, GroupKind::embedding}) {
@@ -113,7 +113,7 @@ void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, co
                                kMessage_bytes);
   }
   world.set_options({deadline_s});
-  if (request.grid.pipeline == 1) return;
+  if (request.grid.pipeline == 1 || paths == PathChoice::delegated_only) return;
   std::vector<int> neighbours;
   for (const int neighbour : {stage - 1, stage + 1})
     if (neighbour >= 0 && neighbour < request.grid.pipeline) neighbours.push_back(neighbour);

@@ -6,17 +6,19 @@
 #include "comm/prepared_world.hpp"
 #include "parallel/layout/process_grid.hpp"
 #include "parallel/replica/layout.hpp"
+#include "parallel/replica/pipeline_context.hpp"
 
 namespace tenax::parallel {
 
-/// Collective. The communicators and direct links of a GptReplica on `grid`, which gets them from `world`. `deadline_s`: the
-/// deck's.
+/// Collective. The communicators and direct links of a GptReplica on `grid`, which gets them from `world`. `paths` and
+/// `deadline_s`: the deck's.
 void prepare_groups(comm::PreparedWorld& world, const LayoutRequest& request, const ProcessGrid& grid,
-                    kernels::Device& device, double deadline_s);
+                    PathChoice paths, kernels::Device& device, double deadline_s);
 
-/// One block of pipeline stage `stage`, with the embedding and the head where that has them: a forward and two backward passes
-/// of a microbatch of random numbers, and an update. So it meets every shape of product that the stage will, if that has the
-/// same `habits`. Of tensor-parallel ranks each sums for itself. Throws Error(rank) when the device has no memory for it.
+/// One block of pipeline stage `stage`, with the embedding and the head where that has them: a forward and two
+/// backward passes of a microbatch of random numbers, and an update. So it meets every shape of product that the
+/// stage will, if that has the same `habits`. Of tensor-parallel ranks each sums for itself. Throws Error(rank)
+/// when the device has no memory for it.
 void rehearse_stage(const LayoutRequest& request, int stage, const ComputeHabits& habits,
                     kernels::Device& device, double deadline_s);
 
