@@ -162,6 +162,8 @@ class Device {
   /// Optional: what tells the memory of one device of a host from another's. Slices of one physical device
   /// have memory of their own.
   virtual std::string memory_id() const { return bus_id(); }
+  /// Optional: what memory it has in all, also what is taken: the same in every run.
+  virtual std::size_t total_bytes() const { return memory_bytes(); }
   /// Optional: what it tells of itself at this moment; empty where it tells nothing. May take milliseconds, and the
   /// first call much longer, so a step's thread does not call it. Never throws. Thread rule: any thread, one at a time.
   virtual std::optional<DeviceReading> reading() { return std::nullopt; }

@@ -32,6 +32,7 @@ class ForwardingDevice : public Interface {
   std::unique_ptr<Flag> create_flag() override { return inner_->create_flag(); }
   std::string bus_id() const override { return inner_->bus_id(); }
   std::string memory_id() const override { return inner_->memory_id(); }
+  std::size_t total_bytes() const override { return inner_->total_bytes(); }
   std::optional<DeviceReading> reading() override { return inner_->reading(); }
   std::unique_ptr<HostRegistration> register_host(std::shared_ptr<std::byte> memory,
                                                   std::size_t bytes) override {

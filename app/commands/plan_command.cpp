@@ -224,11 +224,10 @@ struct Machine {
 };
 
 // As a run does it, but for what communicators take: then memory is what a run finds.
-void rehearse(const io::Deck& deck, DeviceChoice& choice) {
+void rehearse(const io::Deck& deck, DeviceChoice& choice, const parallel::ComputeHabits& habits) {
   const parallel::LayoutRequest request = layout_request(deck);
   std::set<int> stages = {0, request.grid.pipeline - 1};
   if (request.grid.pipeline > 2) stages.insert(1);
-  const parallel::ComputeHabits habits = compute_habits(choice.device->kind());
   for (const int stage : stages) rehearse_stage(request, stage, habits, *choice.device, deck.comm.deadline_s);
   choice.device->settle();
   for (const std::string& note : choice.device->notes())
@@ -248,10 +247,14 @@ Machine choose_machine(const io::Deck& deck) {
          1},
         memory_room_on_paper(deck)};
   DeviceChoice choice = choose_device(deck, ranks);
-  if (choice.device->kind() == kernels::DeviceKind::cuda) rehearse(deck, choice);
+  const parallel::ComputeHabits habits =
+      compute_habits(deck, choice.device->kind(),
+                     choice.device->total_bytes() / static_cast<std::size_t>(choice.ranks_sharing));
+  if (choice.device->kind() == kernels::DeviceKind::cuda) rehearse(deck, choice, habits);
   parallel::MemoryRoom room = memory_room(*choice.device, choice.ranks_sharing, ranks,
                                           host_memory_to_fill(deck, kernels::available_memory_bytes()));
   room.probe_bytes = probe_bytes(deck, choice.device->kind());
+  room.habits = habits;
   return {std::move(choice), std::move(room)};
 }
 

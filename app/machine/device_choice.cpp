@@ -18,9 +18,12 @@ using kernels::Scope;
 
 namespace {
 
-/// A chunk of rows reads the tied weights twice, and reads and writes their gradient. At 3.3 TB/s that is 9 % of the time
-/// that 4096 rows' products take at 600 TFLOP/s (computed, not measured).
-constexpr std::int64_t kLogitRowsOfGpu = 4096;
+/// Rows of logits at a time on a GPU: the first that take less than one part in kLogitsShare of its memory. A chunk
+/// reads the tied weights twice, and reads and writes their gradient: at 3.3 TB/s that is 9 % of the time that 4096
+/// rows' products take at 600 TFLOP/s. And the gradient of 4096 rows of width 768 has 96 tiles of 128 x 256, for 132
+/// multiprocessors. (Computed, not measured.)
+constexpr std::array<std::int64_t, 3> kLogitRowsOfGpu = {16384, 8192, 4096};
+constexpr std::size_t kLogitsShare = 50;
 
 // Keys that only a GPU can honour.
 void check_keys_of_cpu(const io::Deck& deck, const std::string& reason) {
@@ -111,9 +114,20 @@ int ranks_sharing(const kernels::Device& device, const comm::World& world, comm:
   return static_cast<int>(std::count(memories.begin(), memories.end(), memory));
 }
 
-parallel::ComputeHabits compute_habits(kernels::DeviceKind kind) {
+// By all of the memory: what is free differs from run to run, and with the chunks the bits.
+parallel::ComputeHabits compute_habits(const io::Deck& deck, kernels::DeviceKind kind,
+                                       std::size_t total_bytes) {
   if (kind != kernels::DeviceKind::cuda) return {};
-  return {.logit_rows = kLogitRowsOfGpu, .fuses_backward = true};
+  const model::GptConfig config = gpt_config(deck.model);
+  const int tensor = static_cast<int>(deck.parallel.tensor_parallel_size);
+  const auto row_bytes =
+      static_cast<std::size_t>(config.padded_vocab_size(tensor) / tensor) * bytes_of(config.compute_dtype);
+  const auto are_few = [&](std::int64_t rows) {
+    return static_cast<std::size_t>(rows) * row_bytes < total_bytes / kLogitsShare;
+  };
+  // The last ones in any case.
+  const auto rows = std::find_if(kLogitRowsOfGpu.begin(), kLogitRowsOfGpu.end() - 1, are_few);
+  return {.logit_rows = *rows, .fuses_backward = true};
 }
 
 std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_bytes) {
@@ -134,7 +148,6 @@ parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharin
   const std::size_t own = device.memory_bytes() / sharing;
   if (!device.has_data()) return own;
   parallel::MemoryRoom room(own, pinned_room(host_bytes, ranks_on_host));
-  room.habits = compute_habits(device.kind());
   room.workspace_bytes = [&device](const kernels::StepShape& shape) { return device.scratch_bytes(shape); };
   return room;
 }
@@ -143,7 +156,7 @@ parallel::MemoryRoom memory_room_on_paper(const io::Deck& deck) {
   parallel::MemoryRoom room(
       kernels::kCudaMemoryOnPaper_bytes,
       pinned_room(kernels::usable_memory_bytes(), static_cast<int>(deck.parallel.ranks())));
-  room.habits = compute_habits(kernels::DeviceKind::cuda);
+  room.habits = compute_habits(deck, kernels::DeviceKind::cuda, kernels::kCudaMemoryOnPaper_bytes);
   room.probe_bytes = probe_bytes(deck, kernels::DeviceKind::cuda);
   room.workspace_bytes = [deterministic = deck.device.deterministic](const kernels::StepShape& shape) {
     return kernels::cuda_scratch_bytes(shape, deterministic);

@@ -36,8 +36,10 @@ int slot_of(const comm::World& world, comm::ControlGroup& control, const std::ve
 /// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
 DeviceChoice choose_device(const io::Deck& deck, int ranks);
 
-/// How a device of this kind computes a stage best.
-parallel::ComputeHabits compute_habits(kernels::DeviceKind kind);
+/// How a rank of this deck computes a stage best on a device of this kind, of which it has `total_bytes`
+/// (Device::total_bytes over the ranks that share it). Equal on ranks that have equal GPUs.
+parallel::ComputeHabits compute_habits(const io::Deck& deck, kernels::DeviceKind kind,
+                                       std::size_t total_bytes);
 
 /// How much of the host's memory a run plans to take, where `available_bytes` are available: all
 /// but what is left for code, libraries and the pages that describe memory. All that the host has,
@@ -46,6 +48,7 @@ std::size_t host_memory_to_fill(const io::Deck& deck, std::size_t available_byte
 
 /// What one rank may fill, where its host's ranks together may fill `host_bytes` of the host's
 /// memory. With a GPU, half of that besides the GPU's. `device` must outlive the room.
+/// Its probe and habits are left to the caller.
 parallel::MemoryRoom memory_room(const kernels::Device& device, int ranks_sharing, int ranks_on_host,
                                  std::size_t host_bytes);
 

@@ -33,6 +33,7 @@ RunMachine::RunMachine(RunRank& rank, const std::string& earlier_algorithms)
   if (emulated_) return;
   use_nccl();
   measure();
+  agree_on_habits();
   if (device_->kind() == kernels::DeviceKind::cuda) rehearse(earlier_algorithms);
 }
 
@@ -115,10 +116,17 @@ void RunMachine::rehearse(const std::string& earlier_algorithms) {
     prepare_groups(*prepared_world_, request, grid, pipeline_options(deck).paths, *device_,
                    deck.comm.deadline_s);
   const int stage = grid.coordinates_of(rank_.world().rank()).pipeline;
-  rank_.control().agree([&] {
-    rehearse_stage(request, stage, compute_habits(device_->kind()), *device_, deck.comm.deadline_s);
-  });
+  rank_.control().agree([&] { rehearse_stage(request, stage, habits_, *device_, deck.comm.deadline_s); });
   rank_.control().agree([&] { device_->settle(); });
+}
+
+// Tensor ranks sum up the same rows at a time.
+void RunMachine::agree_on_habits() {
+  habits_ = compute_habits(rank_.deck(), device_->kind(),
+                           device_->total_bytes() / static_cast<std::size_t>(ranks_sharing_device_));
+  std::array<double, 1> least = {-static_cast<double>(habits_.logit_rows)};
+  rank_.control().all_reduce_max(least);
+  habits_.logit_rows = static_cast<std::int64_t>(-least[0]);
 }
 
 std::string RunMachine::algorithms() const {
@@ -149,6 +157,7 @@ parallel::Layout RunMachine::plan_layout() {
   parallel::MemoryRoom room = memory_room(*device_, ranks_sharing_device_, rank_.world().ranks_on_host(),
                                           host_memory_to_fill(rank_.deck(), available_bytes_));
   room.probe_bytes = probe_bytes(rank_.deck(), device_->kind());
+  room.habits = habits_;
   std::array<double, 2> least = {-static_cast<double>(room.device), -static_cast<double>(room.host)};
   rank_.control().all_reduce_max(least);
   room.device = static_cast<std::size_t>(-least[0]);

@@ -92,6 +92,7 @@ class RunMachine {
   void create_emulated_device();
   void use_nccl();
   void rehearse(const std::string& earlier_algorithms);
+  void agree_on_habits();
   void say_notes() const;
   void measure();
   void compare_with_cores();
@@ -107,6 +108,7 @@ class RunMachine {
   kernels::EmulatedDevice* emulated_ = nullptr;  // device_, where it is that
   std::string device_note_;
   int ranks_sharing_device_ = 1;
+  parallel::ComputeHabits habits_;  // equal on all ranks
   std::unique_ptr<comm::World> nccl_world_;
   std::unique_ptr<comm::PreparedWorld> prepared_world_;  // nccl_world_, with what the rehearsal made
   std::size_t available_bytes_ = 0;  // the host's memory that is free before the run takes any

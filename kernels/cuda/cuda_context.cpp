@@ -87,11 +87,11 @@ std::string CudaContext::uuid() const {
   return text;
 }
 
-std::size_t CudaContext::free_bytes() const {
+CudaContext::Memory CudaContext::memory_info() const {
   make_current();
-  std::size_t free = 0, total = 0;
-  TENAX_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  return free;
+  Memory memory;
+  TENAX_CUDA_CHECK(cudaMemGetInfo(&memory.free_bytes, &memory.total_bytes));
+  return memory;
 }
 
 void CudaContext::make_current() const { TENAX_CUDA_CHECK(cudaSetDevice(index_)); }
@@ -110,7 +110,8 @@ void* CudaContext::allocate(std::size_t bytes) {
   void* memory = nullptr;
   cudaError_t status = cudaSuccess;
   if (!succeeds([&] { return cudaMalloc(&memory, bytes); }, status))
-    throw_no_memory(bytes, "on " + name_ + ", which has " + std::to_string(free_bytes()) + " free", status);
+    throw_no_memory(
+        bytes, "on " + name_ + ", which has " + std::to_string(memory_info().free_bytes) + " free", status);
   return memory;
 }
 

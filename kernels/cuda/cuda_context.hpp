@@ -29,7 +29,10 @@ class CudaContext {
   int index() const { return index_; }
   const std::string& name() const { return name_; }  ///< "cuda 0 (NVIDIA H200, 139 GiB)"
   std::string uuid() const;                          ///< 32 hex digits; of a MIG slice its own
-  std::size_t free_bytes() const;
+  struct Memory {
+    std::size_t free_bytes = 0, total_bytes = 0;
+  };
+  Memory memory_info() const;
   const DriverCalls& driver() const { return driver_; }
   EventClock& clock() { return clock_; }
 

@@ -53,6 +53,7 @@ class CudaDevice final : public Device {
   bool can_capture() const override { return true; }
   std::string bus_id() const override { return bus_id_; }
   std::string memory_id() const override { return context_->uuid(); }
+  std::size_t total_bytes() const override { return context_->memory_info().total_bytes; }
   std::optional<DeviceReading> reading() override { return monitor().read(); }
   std::unique_ptr<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     return allocate_memory(context_, bytes, kind);
@@ -96,7 +97,7 @@ class CudaDevice final : public Device {
     return *monitor_;
   }
   void measure_memory(std::size_t reserve_bytes) {
-    const std::size_t free_bytes = context_->free_bytes();
+    const std::size_t free_bytes = context_->memory_info().free_bytes;
     memory_bytes_ = free_bytes - std::min(reserve_bytes, free_bytes / 2);
     if (const char* const kib = std::getenv("TENAX_CUDA_MEMORY_KIB"))
       memory_bytes_ = std::min<std::size_t>(memory_bytes_, 1024 * std::strtoull(kib, nullptr, 10));

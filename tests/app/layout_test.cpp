@@ -272,6 +272,27 @@ TEST(Layout, of_a_deck_for_gpus_counts_a_gpus_workspace_where_there_is_none) {
   }
 }
 
+TEST(ComputeHabits, of_a_gpu_are_as_many_rows_of_logits_as_take_little_of_its_memory_in_every_run) {
+  io::Deck deck = small_deck(1, 1, 1);
+  deck.model.vocab_size = 50257;  // 50304 columns
+  deck.model.compute_dtype = io::ComputeDtype::bf16;
+  constexpr std::size_t kGib = std::size_t{1} << 30;
+  const auto rows = [&deck](std::size_t gib) {
+    return compute_habits(deck, kernels::DeviceKind::cuda, gib * kGib).logit_rows;
+  };
+  EXPECT_EQ(rows(139), 16384);  // an H200; 1.5 GiB
+  EXPECT_EQ(rows(79), 16384);   // an H100
+  EXPECT_EQ(rows(40), 8192);
+  EXPECT_EQ(rows(10), 4096);
+  EXPECT_EQ(rows(1), 4096) << "the least";
+  deck.model.compute_dtype = io::ComputeDtype::fp32;
+  EXPECT_EQ(rows(139), 8192);
+  deck.parallel.tensor_parallel_size = 2;
+  EXPECT_EQ(rows(139), 16384);
+  EXPECT_EQ(memory_room_on_paper(deck).habits.logit_rows, 16384);
+  EXPECT_EQ(compute_habits(deck, kernels::DeviceKind::cpu, kGib).logit_rows, model::GptConfig{}.logit_rows);
+}
+
 TEST(Layout, the_matrices_that_test_a_device_count_before_activations) {
   io::Deck watched = small_deck(1, 1, 1);
   parallel::MemoryRoom room = kPlenty;

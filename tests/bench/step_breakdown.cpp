@@ -130,7 +130,9 @@ void run(comm::World& world, const std::string& file, const std::vector<std::str
   OpMeter meter(*choice.device);
   TimedDevice device(*choice.device, meter);
   TimedWorld timed_world(world, *choice.device, stopwatch);
-  parallel::ComputeHabits habits = app::compute_habits(choice.device->kind());
+  parallel::ComputeHabits habits =
+      app::compute_habits(deck, choice.device->kind(),
+                          choice.device->total_bytes() / static_cast<std::size_t>(choice.ranks_sharing));
   if (logit_rows > 0) habits.logit_rows = logit_rows;
   if (choice.device->kind() == kernels::DeviceKind::cuda) {
     parallel::rehearse_stage(app::layout_request(deck), 0, habits, *choice.device, deck.comm.deadline_s);
