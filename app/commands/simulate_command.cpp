@@ -29,6 +29,15 @@ SimulationReport play(SimulationRequest request) {
   return report;
 }
 
+// Also a file that the deck names and that is missing is a fault of what was asked for.
+io::Deck read_deck(const std::string& file) {
+  try {
+    return io::read_deck(file, {});
+  } catch (const kernels::Error& error) {
+    throw kernels::Error(kernels::Scope::usage, error.what());
+  }
+}
+
 }  // namespace
 
 int simulate_command(const Arguments& arguments) {
@@ -39,7 +48,7 @@ int simulate_command(const Arguments& arguments) {
        1,
        1},
       arguments);
-  const io::Deck deck = io::read_deck(line.positional().front(), {});
+  const io::Deck deck = read_deck(line.positional().front());
   const SimulationReport report = play(SimulationRequest::of(deck, line));
   if (line.has("svg")) write_picture(report, line.text("svg", ""));
   const std::string text = line.has("json") ? simulation_json(report) + "\n" : simulation_text(report);

@@ -27,16 +27,23 @@ TEST(RunSummary, counts_what_became_slow_and_healed) {
   EXPECT_TRUE(holds(text, listed("healed", "2 times"))) << text;
 }
 
-TEST(RunSummary, counts_what_each_replica_found_but_tells_the_runs_events_once) {
+// As a supervisor and its replicas leave them: what a replica found is in its own file and in the run's.
+TEST(RunSummary, counts_once_what_the_supervisor_has_from_a_replica_and_what_replicas_alone_have) {
   const TemporaryFolder folder;
-  folder.write("events.jsonl", "{\"time\": 1, \"event\": \"launch\"}\n{\"time\": 2, \"event\": \"wait\"}\n");
+  folder.write("events.jsonl",
+               "{\"time\": 1, \"event\": \"launch\"}\n{\"time\": 2, \"event\": \"wait\"}\n"
+               "{\"time\": 3, \"event\": \"onset\", \"replica\": 0}\n{\"time\": 3, \"event\": \"skip\"}\n"
+               "{\"time\": 3, \"event\": \"onset\", \"replica\": 1}\n");
   for (const char* replica : {"replica-0", "replica-1"}) {
     std::filesystem::create_directory(folder.path() / replica);
     folder.write(replica + std::string("/events.jsonl"),
-                 "{\"time\": 3, \"event\": \"onset\"}\n{\"time\": 4, \"event\": \"wait\"}\n");
+                 "{\"time\": 3, \"event\": \"onset\"}\n{\"time\": 4, \"event\": \"wait\"}\n"
+                 "{\"time\": 4, \"event\": \"skip\"}\n{\"time\": 4, \"event\": \"straggler\"}\n");
   }
   const std::string text = summarise_run(folder.path());
-  EXPECT_TRUE(holds(text, listed("onset", "2 times"))) << text;
+  for (const char* twice : {"onset", "straggler"})
+    EXPECT_TRUE(holds(text, listed(twice, "2 times"))) << twice << " in " << text;
+  EXPECT_TRUE(holds(text, listed("skip", "1 time"))) << text;
   EXPECT_TRUE(holds(text, listed("wait", "1 time"))) << text;
 }
 
