@@ -197,11 +197,15 @@ void RunReplicas::leave_host(SupervisedReplica& replica, double now_s) {
              out->host.c_str(), out->failures, replica.number(), replica.hosts().front().c_str()));
 }
 
-void RunReplicas::on_epoch(const resilience::EpochRecord& epoch) {
+void RunReplicas::on_epoch() {
   failures_.on_begun();
   if (join_.resume == "never") join_.resume = "auto";  // the run's own checkpoints count
-  for (const auto& member : epoch.members) at(member.id.replica).on_member();
-  write_launch_file();  // remote processes have told who they are
+}
+
+void RunReplicas::on_seen(const ReplicaId& id) {
+  SupervisedReplica& replica = at(id.replica);
+  if (replica.incarnation() == id.incarnation) replica.on_heard();
+  write_launch_file();  // a remote process has told by now which it is
 }
 
 void RunReplicas::on_commit(const resilience::CommitRecord& commit) {

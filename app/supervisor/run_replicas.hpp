@@ -53,7 +53,9 @@ class RunReplicas {
   /// Ends all that runs, and leaves nothing behind.
   void end();
 
-  void on_epoch(const resilience::EpochRecord& epoch);
+  void on_epoch();
+  /// The membership service has heard of it.
+  void on_seen(const resilience::ReplicaId& id);
   void on_commit(const resilience::CommitRecord& commit);
   void on_lost(const resilience::ReplicaLost& lost, double now_s);
   /// The replicas that are wrong start elsewhere, where there is room.

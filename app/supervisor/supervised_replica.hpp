@@ -74,8 +74,8 @@ class SupervisedReplica {
   /// Its newest start has completed no step.
   bool is_in_vain() const { return policy_.starts_in_vain() > 0; }
   void on_commit() { policy_.on_commit(); }
-  /// It is in an epoch.
-  void on_member() { unheard_until_s_.reset(); }
+  /// The membership service has heard of it.
+  void on_heard() { unheard_until_s_.reset(); }
   /// What an earlier supervisor has counted, of all starts up to this incarnation.
   void continue_from(std::int64_t incarnation, int starts_in_vain);
   int starts_in_vain() const { return policy_.starts_in_vain(); }

@@ -197,10 +197,9 @@ void Supervisor::take(const resilience::Record& record) {
     replicas_->on_commit(*commit);
     hangs_->on_commit(steady_now_s());
   }
-  const auto* epoch = std::get_if<resilience::EpochRecord>(&record);
-  if (!epoch) return;
+  if (!std::holds_alternative<resilience::EpochRecord>(record)) return;
   hangs_->pause(steady_now_s());
-  replicas_->on_epoch(*epoch);
+  replicas_->on_epoch();
 }
 
 void Supervisor::take(const resilience::ServiceEvent& event) {
@@ -217,6 +216,7 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
                       [this](int replica, int rank) { return replicas_->host_of(replica, rank); });
   }
   if (const auto* seen = std::get_if<resilience::SpareSeen>(&event)) replicas_->on_spare_seen(*seen);
+  if (const auto* seen = std::get_if<resilience::ReplicaSeen>(&event)) replicas_->on_seen(seen->id);
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(&event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(&event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<resilience::ReplicaLost>(&event)) {

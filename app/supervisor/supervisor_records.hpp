@@ -82,6 +82,7 @@ class SupervisorRecords {
   void take(const resilience::ReplicaJoined&) {}
   void take(const resilience::CheckpointSaved&) {}
   void take(const resilience::SpareSeen&) {}
+  void take(const resilience::ReplicaSeen&) {}
   template <class Event>
   void take(const Event& event) {
     events_.take(event);

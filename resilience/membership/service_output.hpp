@@ -109,9 +109,14 @@ struct SpareSeen {
   bool is_ready = false;
 };
 
-using ServiceEvent =
-    std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined, StepsVoided,
-                 StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited, ReplicaObserved, SpareSeen>;
+/// A replica has checked in: it lives, wherever it was started, and by whomever.
+struct ReplicaSeen {
+  ReplicaId id;
+};
+
+using ServiceEvent = std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined,
+                                  StepsVoided, StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited,
+                                  ReplicaObserved, SpareSeen, ReplicaSeen>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

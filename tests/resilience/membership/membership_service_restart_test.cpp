@@ -74,6 +74,17 @@ TEST(MembershipService, goes_on_after_a_restart_without_a_change_when_all_member
   EXPECT_EQ(bench.count<Freeze>(k0), 0u);
 }
 
+TEST(MembershipService, tells_of_every_replica_that_checks_in_though_no_epoch_changes) {
+  ServiceBench bench(2, first_epoch());
+  for (const ReplicaId& id : {k0, k1}) bench.say(id, member_of_epoch_1(id, 0));
+  bench.come({7, 1});
+  EXPECT_EQ(bench.records.size(), 1u) << "the epoch is the one before";
+  const auto seen = bench.events<ReplicaSeen>();
+  ASSERT_EQ(seen.size(), 2u) << "a stranger is none";
+  EXPECT_EQ(seen[0].id, k0);
+  EXPECT_EQ(seen[1].id, k1);
+}
+
 TEST(MembershipService, waits_after_a_restart_for_the_members_of_the_last_epoch_then_loses_them) {
   ServiceBench bench(2, first_epoch());
   bench.say(k0, member_of_epoch_1(k0, 0));
