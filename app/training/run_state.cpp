@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/launch/left_checkpoint.hpp"
 #include "app/launch/unrecorded_commits.hpp"
 #include "app/options.hpp"
 #include "app/progress.hpp"
@@ -67,10 +68,20 @@ RunState::RunState(RunRank& rank, Owner owner) : rank_(rank) {
     return;
   }
   watch_left_locks();
-  rank_.on_first([&] { lock_.emplace(rank_.deck()); });
+  rank_.on_first([&] {
+    lock_.emplace(rank_.deck());
+    place_left_checkpoint();
+  });
   start_ = decide_start(rank_.control(), rank_.deck());
   for (const resilience::PassedOver& file : start_.passed_over)
     rank_.console().warn("a checkpoint that is not complete is passed over: " + file.reason);
+}
+
+// The newest checkpoint is the one that the run resumes from, whoever had to give it its place.
+void RunState::place_left_checkpoint() const {
+  if (!rank_.deck().run.resumes_newest()) return;
+  if (const auto placed = app::place_left_checkpoint(rank_.deck()))
+    rank_.console().say("a replica without a supervisor has left " + placed->string());
 }
 
 // Of an earlier run whose first host died.

@@ -26,7 +26,7 @@ namespace tenax::app {
 class RunState {
  public:
   /// Rank 0 locks the run's directories until this ends, and looks at what they hold; all do as it
-  /// says. Touches nothing else. `rank` must outlive it.
+  /// says. Touches nothing else, but for place_left_checkpoint(). `rank` must outlive it.
   explicit RunState(RunRank& rank);
   /// Of a replica under a supervisor, which has locked and looked at the directories. Rank 0 locks
   /// the replica's own folder.
@@ -74,6 +74,7 @@ class RunState {
   enum class Owner { run, replica, successor };
   RunState(RunRank& rank, Owner owner);
   void watch_left_locks();
+  void place_left_checkpoint() const;
   void initialise(parallel::GptReplica& replica, TrainingData& data);
   RunStart newest_start();
   std::optional<RunStart> start_if_any(const io::Deck& deck) const;

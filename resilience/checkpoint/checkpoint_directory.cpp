@@ -32,25 +32,41 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return is_formed ? kernels::number_of<std::int64_t>(name) : std::nullopt;
 }
 
-/// "WRITER" of "step-NNNNNN.h5.WRITER", if `name` is of that form.
-std::optional<std::string_view> writer_of(std::string_view name) {
+struct PendingName {
+  std::int64_t step;
+  std::string_view writer;
+};
+/// "step-NNNNNN.h5.WRITER", if `name` is of that form.
+std::optional<PendingName> pending_of(std::string_view name) {
   constexpr std::string_view kSuffix = ".h5", kWriter = "replica-";
   const std::size_t mark = name.find(kSuffix);
-  if (mark == std::string_view::npos || !step_of(name.substr(0, mark + kSuffix.size()))) return {};
+  if (mark == std::string_view::npos) return {};
+  const auto step = step_of(name.substr(0, mark + kSuffix.size()));
   name.remove_prefix(mark + kSuffix.size());
-  if (!name.starts_with('.') || !name.substr(1).starts_with(kWriter)) return {};
-  return name.substr(1);
+  if (!step || !name.starts_with('.') || !name.substr(1).starts_with(kWriter)) return {};
+  return PendingName{*step, name.substr(1)};
 }
 
 bool is_leftover(const std::string& name) {
   const std::string target = io::target_of_temporary(name);
-  return step_of(target) || writer_of(target) || writer_of(name);
+  return step_of(target) || pending_of(target) || pending_of(name);
 }
 
 void remove_files(const fs::path& directory, const std::function<bool(const std::string& name)>& is_one) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error))
     if (is_one(entry.path().filename().string())) fs::remove(entry.path(), error);
+}
+
+/// What `read` makes of the directory's entries, by increasing step.
+std::vector<CheckpointFile> list_files(
+    const fs::path& directory, const std::function<std::optional<CheckpointFile>(const fs::path&)>& read) {
+  std::vector<CheckpointFile> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(directory, none))
+    if (auto file = read(entry.path())) files.push_back(*std::move(file));
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return files;
 }
 
 [[noreturn]] void fail(const fs::path& directory, const std::string& reason) {
@@ -79,13 +95,20 @@ fs::path pending_checkpoint_name(const fs::path& directory, std::int64_t step, c
 }
 
 std::vector<CheckpointFile> list_checkpoints(const fs::path& directory) {
-  std::vector<CheckpointFile> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
-    if (const auto step = step_of(entry.path().filename().string())) files.push_back({*step, entry.path()});
-  }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
-  return files;
+  return list_files(directory, [](const fs::path& file) -> std::optional<CheckpointFile> {
+    const auto step = step_of(file.filename().string());
+    if (!step) return {};
+    return CheckpointFile{*step, file};
+  });
+}
+
+std::vector<CheckpointFile> list_pending_checkpoints(const fs::path& directory) {
+  return list_files(directory, [](const fs::path& file) -> std::optional<CheckpointFile> {
+    const std::string name = file.filename().string();
+    const auto pending = pending_of(name);
+    if (!pending) return {};
+    return CheckpointFile{pending->step, file, std::string(pending->writer)};
+  });
 }
 
 std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int64_t after_step) {
@@ -128,8 +151,8 @@ bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::s
 void remove_pending_checkpoints(const fs::path& directory, const std::optional<std::string>& writer) {
   remove_files(directory, [&](const std::string& name) {
     const std::string target = io::target_of_temporary(name);
-    const auto found = writer_of(target.empty() ? name : target);
-    return found && (!writer || *found == *writer);
+    const auto found = pending_of(target.empty() ? name : target);
+    return found && (!writer || found->writer == *writer);
   });
 }
 

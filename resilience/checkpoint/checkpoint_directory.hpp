@@ -17,12 +17,16 @@ std::filesystem::path checkpoint_name(const std::filesystem::path& directory, st
 struct CheckpointFile {
   std::int64_t step;
   std::filesystem::path path;
+  std::string writer = {};  ///< that waits for its place; empty where it has one
 };
 std::filesystem::path pending_checkpoint_name(const std::filesystem::path& directory, std::int64_t step,
                                               const std::string& writer);
 
 /// By increasing step; empty if there is no such directory.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& directory);
+
+/// Those that are complete and wait for their place, likewise.
+std::vector<CheckpointFile> list_pending_checkpoints(const std::filesystem::path& directory);
 
 /// Renames the checkpoints of more than `after_step` steps to "<name>.1" (.2, …), so that they no
 /// longer count: the run that goes on from there will write its own. Returns the new names. Throws

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "io/run/launch_events.hpp"
-#include "io/run/ledger.hpp"
-#include "kernels/error.hpp"
 #include "resilience/replicas/ledger_store.hpp"
 
 namespace tenax::resilience {
@@ -14,19 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using io::LaunchEvent;
-
-std::vector<Record> ledger_since(const fs::path& run_directory, double begin_s) {
-  std::vector<Record> records;
-  const fs::path file = io::ledger_of_run(run_directory);
-  if (!fs::exists(file)) return records;
-  try {
-    io::LedgerReader reader(file);
-    while (const auto line = reader.next())
-      if (line->time_s >= begin_s) records.push_back(of_ledger(*line));
-  } catch (const kernels::Error&) {  // `tenax audit` tells what is wrong with it
-  }
-  return records;
-}
 
 /// Those of the last launch that began without living replicas; nothing where the run has gone on without replicas since.
 std::vector<LaunchEvent> events_of_launch(std::vector<LaunchEvent> events) {
@@ -85,7 +70,7 @@ std::optional<RecordedTime> read_recorded_time(const fs::path& run_directory,
   if (events.empty()) return std::nullopt;
   options.begin_s = events.front().time_s;
   RecordedTime recorded{.account = EffectiveTime(options)};
-  const std::vector<Record> records = ledger_since(run_directory, options.begin_s);
+  const std::vector<Record> records = read_ledger(run_directory, options.begin_s);
   auto record = records.begin();
   const auto take_records_until = [&](double time_s) {
     for (; record != records.end() && time_of(*record) <= time_s; ++record) {

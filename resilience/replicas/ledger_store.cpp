@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/error.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -73,6 +75,19 @@ Record of_ledger(const io::LedgerRecord& record) {
         return what;
       },
       record.what);
+}
+
+std::vector<Record> read_ledger(const std::filesystem::path& run_directory, double since_s) {
+  std::vector<Record> records;
+  const std::filesystem::path file = io::ledger_of_run(run_directory);
+  if (!std::filesystem::exists(file)) return records;
+  try {
+    io::LedgerReader reader(file);
+    while (const auto line = reader.next())
+      if (line->time_s >= since_s) records.push_back(of_ledger(*line));
+  } catch (const kernels::Error&) {  // `tenax audit` tells what is wrong with it
+  }
+  return records;
 }
 
 LedgerStore::LedgerStore(const std::filesystem::path& run_directory)

@@ -186,6 +186,29 @@ audited deserted
   fail "what a replica saved alone is void: $(grep -hv squares runs/deserted/ledger.jsonl)"
 echo "ok a run without a supervisor and one of its replicas"
 
+# Supervisor and replicas die one after the other: what the replicas have saved meanwhile counts.
+run=unplaced overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=50)
+supervise
+await_commits 20
+kill -KILL $supervisor
+wait $supervisor 2>/dev/null || true
+recorded=$(commits unplaced)
+for _ in $(seq 200); do
+  saved=$(ls runs/unplaced/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5.replica-.*/\1/p' | sort -n | tail -n 1)
+  [ "${saved:-0}" -gt $recorded ] && break
+  sleep 0.05
+done
+[ "${saved:-0}" -gt $recorded ] || fail "nobody saves without a supervisor: $(ls runs/unplaced/checkpoints)"
+kill -KILL "$(rank_of 0)" "$(rank_of 1)"
+for _ in $(seq 100); do [ -n "$(rank_of 0)$(rank_of 1)" ] || break; sleep 0.1; done
+supervise
+await_commits 20
+stop_run
+audited unplaced
+resumed=$(sed -n 's/.*"step": \([0-9]*\), "event": "resume".*/\1/p' runs/unplaced/events.jsonl)
+[ "${resumed:-0}" -ge $saved ] || fail "it goes on from step ${resumed:-0}, though $saved were saved"
+echo "ok a checkpoint that no supervisor has given its place"
+
 # A signal to a replica that waits for others stops the run too.
 run=waiting overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.min_replicas=2 replicas.restart_delay_s=60)
 supervise

@@ -35,6 +35,9 @@ TEST_F(CheckpointDirectory, what_a_replica_has_complete_counts_only_in_its_place
   touch({"step-000001.h5", "step-000002.h5", "step-000003.h5.replica-1.2", "step-000003.h5.replica-1.20",
          ".step-000004.h5.replica-1.2.tmp-host-9"});
   EXPECT_EQ(list_checkpoints(directory_).back().step, 2);
+  ASSERT_EQ(list_pending_checkpoints(directory_).size(), 2U);
+  EXPECT_EQ(list_pending_checkpoints(directory_)[0].step, 3);
+  EXPECT_TRUE(list_pending_checkpoints(directory_)[0].writer.starts_with("replica-1.2"));
   EXPECT_FALSE(place_checkpoint(directory_, 4, "replica-1.2", 2));
   EXPECT_TRUE(place_checkpoint(directory_, 3, "replica-1.2", 2));
   remove_pending_checkpoints(directory_, "replica-1.2");
