@@ -68,8 +68,9 @@ class RunReplicas {
   double age_s(int replica) const { return at(replica).age_s(); }
 
  private:
-  SupervisedReplica& at(int replica) { return replicas_[static_cast<std::size_t>(replica)]; }
-  const SupervisedReplica& at(int replica) const { return replicas_[static_cast<std::size_t>(replica)]; }
+  /// The run has it.
+  SupervisedReplica& at(int replica) { return replicas_.at(static_cast<std::size_t>(replica)); }
+  const SupervisedReplica& at(int replica) const { return replicas_.at(static_cast<std::size_t>(replica)); }
   void start(SupervisedReplica& replica);
   /// A warm spare that can take its place.
   std::optional<int> spare_for(const SupervisedReplica& replica) const;

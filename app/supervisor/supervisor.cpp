@@ -74,7 +74,8 @@ void Supervisor::begin_run() {
   leave_short_ledger(stored);
   for (const resilience::CommitRecord& commit :
        unrecorded_commits(stored, io::recorded_metrics(deck.run.output_dir).steps).commits)
-    if (commit.step < state_->steps()) records_->hand_in(commit);
+    if (commit.step < state_->steps()) records_->add_earlier(commit);
+  records_->continue_from(0);
   create_service({.run_id = random_id(),
                   .secret = comm::JobSecret::draw().text(),
                   .deck = fs::path(deck.run.output_dir) / "deck.toml",
@@ -123,7 +124,7 @@ void Supervisor::take_over() {
                recorded ? recorded->account : resilience::EffectiveTime(options));
   const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
   records_->continue_from(unrecorded.since_s);
-  for (const resilience::CommitRecord& commit : unrecorded.commits) records_->hand_in(commit);
+  for (const resilience::CommitRecord& commit : unrecorded.commits) records_->add_earlier(commit);
   const std::string deck = EarlierRun::deck_text(join);
   create_service(std::move(join), deck, stored);
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);

@@ -37,7 +37,9 @@ class SupervisorRecords {
 
   /// Incarnations up to this one ended with an earlier start of the run: no loss of this one's.
   void ignore_up_to(resilience::ReplicaId id) { events_.ignore_up_to(id); }
-  /// The next step began at that UNIX time, under an earlier supervisor.
+  /// A step of before this launch: metrics have it from now on, and nobody counts it as this launch's.
+  void add_earlier(const resilience::CommitRecord& commit) { take(commit); }
+  /// The next step began at that UNIX time, under an earlier supervisor; 0: under none.
   void continue_from(double time_s) { last_commit_s_ = time_s; }
   /// Any thread.
   void hand_in(News news);
