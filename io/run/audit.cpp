@@ -1,12 +1,9 @@
 #include "io/run/audit.hpp"
 
-#include <cmath>
-#include <set>
-
-#include "io/json.hpp"
 #include "io/json_parse.hpp"
 #include "io/run/ledger.hpp"
 #include "io/run/ledger_audit.hpp"
+#include "io/run/metrics_difference.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -29,9 +26,6 @@ void audit_ledger(const fs::path& file, LedgerAudit& audit) {
   if (reader.line() == 0) fail(file.string() + ": the ledger is empty");
 }
 
-/// Numbers as the ledger and the metrics write them; null where one is not finite.
-std::string shown_number(double value) { return std::isfinite(value) ? number_text(value) : "null"; }
-
 /// The training lines of metrics.jsonl, one after the other.
 class MetricsAudit {
  public:
@@ -45,11 +39,9 @@ class MetricsAudit {
       fail("has step " + std::to_string(step) + " where step " + std::to_string(next_step_) + " is the next");
     if (step >= ledger_.next_step()) fail("has step " + std::to_string(step) + ", which was not committed");
     const LedgerCommit& commit = ledger_.commits()[static_cast<std::size_t>(step - ledger_.first_step())];
-    compare(line, "loss", commit.loss);
-    compare(line, "grad_norm", commit.grad_norm);
-    compare(line, "lr", commit.lr);
-    compare(line, "replicas", static_cast<double>(contributing(commit)));
-    compare_tokens(line, commit);
+    if (!seq_length_) seq_length_ = whole(line, "tokens") / commit.samples;
+    if (const auto difference = metrics_difference(line, commit, *seq_length_); !difference.empty())
+      fail("says of step " + std::to_string(step) + " " + difference);
     ++next_step_;
   }
   void finish() const {
@@ -64,24 +56,6 @@ class MetricsAudit {
     if (found == line.end() || !found->is_number_integer())
       fail("has a line whose " + std::string(name) + " is no whole number");
     return found->get<std::int64_t>();
-  }
-  void compare(const json& line, const char* name, double expected) const {
-    const auto found = line.find(name);
-    const json said = found == line.end() ? json("nothing") : *found;
-    const bool agrees =
-        std::isfinite(expected) ? said.is_number() && said.get<double>() == expected : said.is_null();
-    if (!agrees)
-      fail("says of step " + std::to_string(next_step_) + " " + name + " = " + shown(said) + ", the ledger " +
-           shown_number(expected));
-  }
-  void compare_tokens(const json& line, const LedgerCommit& commit) {
-    if (!seq_length_) seq_length_ = whole(line, "tokens") / commit.samples;
-    compare(line, "tokens", static_cast<double>(commit.samples) * static_cast<double>(*seq_length_));
-  }
-  static std::size_t contributing(const LedgerCommit& commit) {
-    std::set<std::int64_t> replicas;
-    for (const LedgerCommit::Part& part : commit.parts) replicas.insert(part.replica);
-    return replicas.size();
   }
 
   fs::path file_;
