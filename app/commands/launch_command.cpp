@@ -69,6 +69,7 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
       return end_with(*end, rank);
   Supervisor supervisor(rank, build, standing.get());
   if (supervisor.is_finished()) {
+    supervisor.complete_records();
     supervisor.release("completed", 0);
     rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
     return 0;

@@ -67,6 +67,21 @@ std::filesystem::path replica_directory(const std::filesystem::path& run_directo
   return run_directory / ("replica-" + std::to_string(replica));
 }
 
+std::vector<std::filesystem::path> replica_directories(const std::filesystem::path& run_directory) {
+  std::vector<std::filesystem::path> found;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(run_directory, none))
+    if (entry.path().filename().string().starts_with("replica-")) found.push_back(entry.path());
+  return found;
+}
+
+std::vector<std::filesystem::path> ended_replica_directories(const std::filesystem::path& run_directory) {
+  auto found = replica_directories(run_directory);
+  std::erase_if(found,
+                [](const std::filesystem::path& directory) { return !Outcome::read(directory / "outcome"); });
+  return found;
+}
+
 std::filesystem::path spare_directory(const std::filesystem::path& run_directory, int spare) {
   return run_directory / ("spare-" + std::to_string(spare));
 }

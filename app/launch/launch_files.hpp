@@ -14,6 +14,12 @@ namespace tenax::app {
 /// RUNDIR/replica-K.
 std::filesystem::path replica_directory(const std::filesystem::path& run_directory, int replica);
 
+/// Those that there are, of all replicas that the run ever had.
+std::vector<std::filesystem::path> replica_directories(const std::filesystem::path& run_directory);
+
+/// Those of replicas whose last incarnation has left its outcome.
+std::vector<std::filesystem::path> ended_replica_directories(const std::filesystem::path& run_directory);
+
 /// RUNDIR/spare-K: of the K-th warm spare, until it takes a replica's place.
 std::filesystem::path spare_directory(const std::filesystem::path& run_directory, int spare);
 

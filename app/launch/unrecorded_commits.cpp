@@ -20,14 +20,6 @@ namespace {
 
 constexpr const char* kFileName = "commits";
 
-std::vector<fs::path> files_of(const fs::path& run_directory) {
-  std::vector<fs::path> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(run_directory, none))
-    if (entry.path().filename().string().starts_with("replica-")) files.push_back(entry.path() / kFileName);
-  return files;
-}
-
 void read(const fs::path& file, std::vector<CommitRecord>& commits) {
   std::string text;
   io::read_text_file(file, text);
@@ -50,12 +42,12 @@ void write_unrecorded(const fs::path& replica_directory, const std::vector<Commi
 }
 
 // Several replicas may have completed the same steps, one of them some more.
-std::vector<resilience::Record> read_unrecorded(const fs::path& run_directory,
+std::vector<resilience::Record> read_unrecorded(const std::vector<fs::path>& replica_directories,
                                                 const std::vector<resilience::Record>& ledger) {
   resilience::CommittedSteps steps;
   for (const resilience::Record& record : ledger) steps.add(record);
   std::vector<CommitRecord> commits;
-  for (const fs::path& file : files_of(run_directory)) read(file, commits);
+  for (const fs::path& directory : replica_directories) read(directory / kFileName, commits);
   std::stable_sort(commits.begin(), commits.end(),
                    [](const CommitRecord& a, const CommitRecord& b) { return a.step < b.step; });
   std::vector<resilience::Record> records;
@@ -67,9 +59,9 @@ std::vector<resilience::Record> read_unrecorded(const fs::path& run_directory,
   return records;
 }
 
-void remove_unrecorded(const fs::path& run_directory) {
+void remove_unrecorded(const std::vector<fs::path>& replica_directories) {
   std::error_code ignored;
-  for (const fs::path& file : files_of(run_directory)) fs::remove(file, ignored);
+  for (const fs::path& directory : replica_directories) fs::remove(directory / kFileName, ignored);
 }
 
 }  // namespace tenax::app

@@ -13,11 +13,11 @@ namespace tenax::app {
 void write_unrecorded(const std::filesystem::path& replica_directory,
                       const std::vector<resilience::CommitRecord>& commits);
 
-/// Of all replicas of the run, those that continue `ledger`, in order. What cannot be read is none.
-std::vector<resilience::Record> read_unrecorded(const std::filesystem::path& run_directory,
+/// Of these replicas, those that continue `ledger`, in order. What cannot be read is none.
+std::vector<resilience::Record> read_unrecorded(const std::vector<std::filesystem::path>& replica_directories,
                                                 const std::vector<resilience::Record>& ledger);
 
 /// Once they are in the ledger, or cannot be.
-void remove_unrecorded(const std::filesystem::path& run_directory);
+void remove_unrecorded(const std::vector<std::filesystem::path>& replica_directories);
 
 }  // namespace tenax::app

@@ -9,10 +9,12 @@
 #include "app/effective_text.hpp"
 #include "app/launch/unrecorded_commits.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
+#include "app/supervisor/unrecorded_steps.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 #include "io/json.hpp"
-#include "io/run/metrics_lines.hpp"
+#include "io/run/ledger.hpp"
+#include "io/run/run_series.hpp"
 #include "io/run/seized_run.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/effective_time/recorded_time.hpp"
@@ -70,12 +72,11 @@ void Supervisor::begin_run() {
   open_records(state_->steps(), resilience::EffectiveTime(effective_options(deck, started_unix_s_)));
   store_.open(deck.run.output_dir);
   auto stored = store_.records().load();
-  add_what_replicas_left(stored);
+  add_what_replicas_left(stored, replica_directories(deck.run.output_dir));
   leave_short_ledger(stored);
-  for (const resilience::CommitRecord& commit :
-       unrecorded_commits(stored, io::recorded_metrics(deck.run.output_dir).steps).commits)
-    if (commit.step < state_->steps()) records_->add_earlier(commit);
-  records_->continue_from(0);
+  records_->go_back(count_recorded_steps(deck.run.output_dir, stored, deck.model.seq_length));
+  add_unrecorded(stored, state_->steps());
+  records_->begin_after(state_->steps());
   create_service({.run_id = random_id(),
                   .secret = comm::JobSecret::draw().text(),
                   .deck = fs::path(deck.run.output_dir) / "deck.toml",
@@ -85,17 +86,17 @@ void Supervisor::begin_run() {
   replicas_->ignore_earlier();
 }
 
-// Of a run whose last supervisor was killed.
-void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored) {
-  const fs::path run = rank_.deck().run.output_dir;
-  const std::vector<resilience::Record> left = read_unrecorded(run, stored);
+// Of a run whose last supervisor was killed. None of these replicas writes any more.
+void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored,
+                                        const std::vector<fs::path>& replica_directories) {
+  const std::vector<resilience::Record> left = read_unrecorded(replica_directories, stored);
   const auto deadline = kernels::Deadline::after_s(rank_.deck().comm.deadline_s);
   while (!left.empty() && !store_.records().append(left)) {
     if (deadline.expired()) throw Error(Scope::job, "the store of the run's records does not answer");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   store_.records().sync();
-  remove_unrecorded(run);
+  remove_unrecorded(replica_directories);
   stored.insert(stored.end(), left.begin(), left.end());
 }
 
@@ -112,19 +113,44 @@ void Supervisor::leave_short_ledger(std::vector<resilience::Record>& stored) {
 }
 
 // The ledger is ahead of what is made from it.
+void Supervisor::add_unrecorded(const std::vector<resilience::Record>& stored, std::int64_t steps) {
+  const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
+  records_->continue_from(unrecorded.since_s);
+  for (const resilience::CommitRecord& commit : unrecorded.commits)
+    if (commit.step < steps) records_->add_earlier(commit);
+}
+
+// Of a run whose last supervisor was killed, with its account of time.
+void Supervisor::continue_records(const std::vector<resilience::Record>& stored) {
+  const io::Deck& deck = rank_.deck();
+  const auto options = effective_options(deck, started_unix_s_);
+  const auto recorded = resilience::read_recorded_time(deck.run.output_dir, options);
+  open_records(count_recorded_steps(deck.run.output_dir, stored, deck.model.seq_length),
+               recorded ? recorded->account : resilience::EffectiveTime(options));
+  add_unrecorded(stored, deck.run.train_steps);
+}
+
+void Supervisor::complete_records() {
+  const fs::path run = rank_.deck().run.output_dir;
+  const auto last = io::last_event(run);
+  if (!fs::exists(io::ledger_of_run(run)) || (last && last->reason == "completed")) return;
+  store_.open(run);
+  auto stored = store_.records().load();
+  add_what_replicas_left(stored, replica_directories(run));
+  continue_records(stored);
+  records_->complete();
+}
+
 void Supervisor::take_over() {
   const fs::path run = rank_.deck().run.output_dir;
   JoinFile join = earlier_->join(build_);
   if (join.resume == "never") join.resume = "auto";
   store_.open(run);
-  const auto stored = store_.records().load();
-  const auto options = effective_options(rank_.deck(), started_unix_s_);
-  const auto recorded = resilience::read_recorded_time(run, options);
-  open_records(io::recorded_metrics(run).steps,
-               recorded ? recorded->account : resilience::EffectiveTime(options));
-  const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
-  records_->continue_from(unrecorded.since_s);
-  for (const resilience::CommitRecord& commit : unrecorded.commits) records_->add_earlier(commit);
+  auto stored = store_.records().load();
+  add_what_replicas_left(stored, ended_replica_directories(run));
+  continue_records(stored);
+  if (const auto gone = untold_void(run, stored))
+    records_->hand_in(resilience::ServiceEvent{resilience::StepsVoided{gone->void_from}});
   const std::string deck = EarlierRun::deck_text(join);
   create_service(std::move(join), deck, stored);
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);

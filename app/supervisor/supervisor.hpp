@@ -37,13 +37,16 @@ class Supervisor {
 
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return !takes_over() && state_->is_finished(); }
+  /// Of a finished run, whose replicas may have done the last steps without a supervisor: brings ledger, metrics and events
+  /// to its end, where they are not there.
+  void complete_records();
   std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
   /// The run directory is this run's; before, nothing in it has been touched.
   bool has_records() const { return records_ != nullptr; }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
   /// The run has begun, and ends now: prints its effective time, and returns it for the event.
-  io::JsonObject end() { return records_->end(); }
+  io::JsonObject end() { return records_->end(io::unix_time_s()); }
   /// Another supervisor has taken the run over: this one has touched nothing since.
   bool is_deposed() const { return store_.is_deposed(); }
   /// The run has ended, in order or not: other supervisors need not take it over.
@@ -57,8 +60,11 @@ class Supervisor {
 
  private:
   void begin_run();
-  void add_what_replicas_left(std::vector<resilience::Record>& stored);
+  void add_what_replicas_left(std::vector<resilience::Record>& stored,
+                              const std::vector<std::filesystem::path>& replica_directories);
   void leave_short_ledger(std::vector<resilience::Record>& stored);
+  void add_unrecorded(const std::vector<resilience::Record>& stored, std::int64_t steps);
+  void continue_records(const std::vector<resilience::Record>& stored);
   void take_over();
   void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);

@@ -121,19 +121,4 @@ std::vector<SupervisedReplica> supervised_spares(const io::Deck& deck, const std
   return spares;
 }
 
-Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps) {
-  Unrecorded unrecorded;
-  auto& commits = unrecorded.commits;
-  for (const resilience::Record& record : ledger) {
-    if (const auto* gone = std::get_if<resilience::VoidRecord>(&record))
-      std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
-    const auto* commit = std::get_if<resilience::CommitRecord>(&record);
-    if (commit && commit->step >= steps)
-      commits.push_back(*commit);
-    else if (commits.empty())
-      unrecorded.since_s = std::visit([](const auto& known) { return known.time; }, record);
-  }
-  return unrecorded;
-}
-
 }  // namespace tenax::app

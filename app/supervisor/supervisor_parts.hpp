@@ -34,12 +34,4 @@ std::vector<SupervisedReplica> supervised_replicas(const io::Deck& deck, const s
 /// have become a replica.
 std::vector<SupervisedReplica> supervised_spares(const io::Deck& deck, const std::string& run_id);
 
-/// What the ledger has beyond the steps that metrics.jsonl has.
-struct Unrecorded {
-  std::vector<resilience::CommitRecord> commits;  ///< those that no later line has made void
-  double since_s = 0;  ///< UNIX time at which the first of them began; 0: not known
-};
-/// `steps`: how many metrics.jsonl has.
-Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps);
-
 }  // namespace tenax::app

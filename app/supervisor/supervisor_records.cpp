@@ -9,6 +9,7 @@
 #include "app/launch/launch_files.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
+#include "comm/failure.hpp"
 #include "io/run/metrics_lines.hpp"
 #include "resilience/blame/hang_record.hpp"
 
@@ -123,11 +124,18 @@ void SupervisorRecords::write_joins(const Test& is_due, double first_step_s) {
 
 std::vector<resilience::ReplicaJoined> SupervisorRecords::take_joins() { return std::exchange(joined_, {}); }
 
-JsonObject SupervisorRecords::end() {
+JsonObject SupervisorRecords::end(double time_s) {
   write_joins([](resilience::ReplicaId) { return true; }, 0);
-  const resilience::TimeByCause time = time_.until(io::unix_time_s());
+  const resilience::TimeByCause time = time_.until(time_s);
   console_.say(effective_line(time));
   return effective_details(time);
+}
+
+void SupervisorRecords::complete() {
+  const JsonObject time = end(time_.last_s());
+  events_.set_time(time_.last_s());
+  events_.write_of_host(comm::this_host(), "end", JsonObject{}.add("reason", "completed").append(time));
+  events_.set_time({});
 }
 
 std::string SupervisorRecords::step_line(const io::TrainingMetrics& metrics) const {
@@ -204,8 +212,10 @@ void SupervisorRecords::take(const resilience::ReplicaLost& lost) {
   events_.take(lost);
 }
 
-void SupervisorRecords::take(const resilience::VoidRecord& gone) {
-  open_files(std::min(steps_done_, gone.void_from));
+void SupervisorRecords::take(const resilience::VoidRecord& gone) { go_back(gone.void_from); }
+
+void SupervisorRecords::go_back(std::int64_t steps_done) {
+  open_files(std::min(steps_done_, steps_done));
   divergence_ = {};
   validated_.erase(validated_.upper_bound(steps_done_), validated_.end());
   last_commit_s_ = 0;

@@ -39,8 +39,15 @@ class SupervisorRecords {
   void ignore_up_to(resilience::ReplicaId id) { events_.ignore_up_to(id); }
   /// A step of before this launch: metrics have it from now on, and nobody counts it as this launch's.
   void add_earlier(const resilience::CommitRecord& commit) { take(commit); }
-  /// The next step began at that UNIX time, under an earlier supervisor; 0: under none.
+  /// Metrics of so many steps count, and those of later ones are cut off.
+  void go_back(std::int64_t steps_done);
+  /// The next step began at that UNIX time, under an earlier supervisor.
   void continue_from(double time_s) { last_commit_s_ = time_s; }
+  /// The launch begins after so many steps, whatever is known of them.
+  void begin_after(std::int64_t steps_done) {
+    set_steps_done(steps_done);
+    last_commit_s_ = 0;
+  }
   /// Any thread.
   void hand_in(News news);
   /// Writes what was handed in, and returns it.
@@ -60,8 +67,10 @@ class SupervisorRecords {
   std::vector<resilience::ReplicaJoined> take_joins();
   /// Apart from the news too, which do not know where replicas are.
   void corrupt(const resilience::StateCorrupt& corrupt, const CorruptPlace& place, const HostOfRank& host_of);
-  /// The run ends now: prints its effective time, and returns it for the event.
-  io::JsonObject end();
+  /// The run ended at that UNIX time: prints its effective time, and returns it for the event.
+  io::JsonObject end(double time_s);
+  /// It had done all its steps with the last one that is recorded: writes the event.
+  void complete();
   /// Writes what stood still, and who is to blame, into the replica's folder.
   void hang(int replica, const resilience::HangDump& dump, const resilience::Blame& blame);
   /// Steps have become slower than they were. True once for each time.

@@ -209,6 +209,25 @@ resumed=$(sed -n 's/.*"step": \([0-9]*\), "event": "resume".*/\1/p' runs/unplace
 [ "${resumed:-0}" -ge $saved ] || fail "it goes on from step ${resumed:-0}, though $saved were saved"
 echo "ok a checkpoint that no supervisor has given its place"
 
+# Replicas complete the run by themselves: the next supervisor brings ledger, metrics and events to the end. Steps are slow, so that
+# it dies before they do.
+sed -E "s#= \"(initial|tokens)#= \"$golden/\1#" $golden/golden.toml >slow.toml
+printf '\n[[inject]]\nkind = "link_delay"\nreplicas = [0, 1]\ndelay_ms = 2\n' >>slow.toml
+run=orphaned overrides=(parallel.replicas=2 $(layout 1 1 1) run.train_steps=100 checkpoint.interval=1000 replicas.service_wait_s=1)
+deck=slow.toml supervise
+await_commits 20
+kill -KILL $supervisor
+wait $supervisor 2>/dev/null || true
+for _ in $(seq 600); do [ -n "$(rank_of 0)$(rank_of 1)" ] || break; sleep 0.1; done
+[ "$(commits orphaned)" -lt 100 ] || fail "the supervisor died too late"
+for _ in 1 2; do deck=slow.toml launch orphaned "${overrides[@]}" || fail "a run that replicas have completed: status $?: $(cat orphaned.err)"; done
+grep -q "is finished" orphaned.out || fail "it goes on: $(cat orphaned.out)"
+audited orphaned
+[ "$(commits orphaned)" = 100 ] && [ "$(grep -c '"loss"' runs/orphaned/metrics.jsonl)" = 100 ] || fail "steps are missing: $(cat audit.txt)"
+tail -n 1 runs/orphaned/events.jsonl | grep -q '"event": "end".*"reason": "completed".*"effective_percent"' && [ "$(events orphaned end)" = 1 ] ||
+  fail "the end: $(tail -n 2 runs/orphaned/events.jsonl)"
+echo "ok a run whose replicas outlive the supervisor to its end"
+
 # A signal to a replica that waits for others stops the run too.
 run=waiting overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=1000 replicas.min_replicas=2 replicas.restart_delay_s=60)
 supervise

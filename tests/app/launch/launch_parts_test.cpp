@@ -57,19 +57,20 @@ TEST(UnrecordedCommits, are_those_that_continue_the_ledger) {
       resilience::EpochRecord{.epoch = 1, .members = {{{0, 1}, "a"}, {{1, 1}, "b"}}}, commit_of(0)};
   for (const char* replica : {"replica-0", "replica-1", "replica-2"})
     std::filesystem::create_directories(run / replica);
-  EXPECT_TRUE(read_unrecorded(run, ledger).empty());
+  EXPECT_TRUE(read_unrecorded(replica_directories(run), ledger).empty());
   write_unrecorded(run / "replica-1", {commit_of(0), commit_of(1), commit_of(2)});
   write_unrecorded(run / "replica-0", {commit_of(1)});
   std::ofstream(run / "replica-2" / "commits") << "{\"kind\": \"odd\"}\n";
-  const auto records = read_unrecorded(run, ledger);
+  const auto records = read_unrecorded(replica_directories(run), ledger);
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(std::get<resilience::CommitRecord>(records[0]).step, 1);
   EXPECT_EQ(std::get<resilience::CommitRecord>(records[1]).step, 2);
   EXPECT_EQ(std::get<resilience::CommitRecord>(records[1]).loss, 0.1);
+  EXPECT_EQ(read_unrecorded({run / "replica-0"}, ledger).size(), 1U) << "of one replica alone";
   write_unrecorded(run / "replica-1", {commit_of(2)});
   write_unrecorded(run / "replica-0", {commit_of(1, 2)});
-  EXPECT_TRUE(read_unrecorded(run, ledger).empty()) << "a gap, another epoch";
-  remove_unrecorded(run);
+  EXPECT_TRUE(read_unrecorded(replica_directories(run), ledger).empty()) << "a gap, another epoch";
+  remove_unrecorded(replica_directories(run));
   EXPECT_FALSE(std::filesystem::exists(run / "replica-0" / "commits"));
 }
 

@@ -44,7 +44,7 @@ TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_no
   SupervisorRecords records(deck_, console_, 0, resilience::EffectiveTime(effective_options(deck_, begin_s)));
   for (std::int64_t step = 0; step < 40; ++step)
     records.add_earlier(commit(step, begin_s - 2 * kHour_s + static_cast<double>(step)));
-  records.continue_from(0);
+  records.begin_after(40);
   records.hand_in(resilience::Record{resilience::EpochRecord{
       begin_s, 1, 40, {{{0, 1}, "a"}, {{1, 1}, "b"}}, resilience::EpochReason::start}});
   for (std::int64_t step = 40; step < 100; ++step)
@@ -54,7 +54,7 @@ TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_no
   EXPECT_EQ(io::recorded_metrics(folder_.path()).steps, 100);
   EXPECT_EQ(folder_.read("metrics.jsonl").find("\"seconds\": 7"), std::string::npos)
       << "the time between the launches is no step's: " << folder_.read("metrics.jsonl");
-  const std::string end = records.end().text();
+  const std::string end = records.end(io::unix_time_s()).text();
   EXPECT_NE(end.find("\"effective_percent\": 100"), std::string::npos) << end;
 }
 

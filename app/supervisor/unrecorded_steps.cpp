@@ -1,0 +1,109 @@
+#include "app/supervisor/unrecorded_steps.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <variant>
+
+#include "io/json_parse.hpp"
+#include "io/run/launch_events.hpp"
+#include "io/run/metrics_difference.hpp"
+#include "io/run/metrics_lines.hpp"
+#include "resilience/membership/committed_steps.hpp"
+#include "resilience/replicas/ledger_store.hpp"
+
+namespace tenax::app {
+
+namespace fs = std::filesystem;
+using resilience::CommitRecord;
+using resilience::VoidRecord;
+
+namespace {
+
+/// The steps that were ever void, and what counts of them now.
+struct Retrained {
+  std::int64_t from = std::numeric_limits<std::int64_t>::max();
+  std::map<std::int64_t, const CommitRecord*> commits;  // by step
+};
+
+Retrained retrained_steps(const std::vector<resilience::Record>& ledger) {
+  Retrained found;
+  for (const resilience::Record& record : ledger) {
+    if (const auto* gone = std::get_if<VoidRecord>(&record)) {
+      found.from = std::min(found.from, gone->void_from);
+      found.commits.erase(found.commits.lower_bound(gone->void_from), found.commits.end());
+    }
+    const auto* commit = std::get_if<CommitRecord>(&record);
+    if (commit) found.commits[commit->step] = commit;
+  }
+  return found;
+}
+
+bool stands_for(std::string_view line, const CommitRecord& commit, std::int64_t seq_length) {
+  const auto said = io::parse_json(line).value;
+  const auto counted = std::get<io::LedgerCommit>(resilience::to_ledger(commit).what);
+  return said.is_object() && io::metrics_difference(said, counted, seq_length).empty();
+}
+
+// The clocks of two hosts differ.
+bool tells_of(const io::LaunchEvent& event, const VoidRecord& gone) {
+  constexpr double kDifference_s = 60;
+  if (event.event == "launch") return event.time_s > gone.time;
+  return event.event == "void" && event.time_s > gone.time - kDifference_s &&
+         event.number("void_from") == static_cast<double>(gone.void_from);
+}
+
+}  // namespace
+
+// Lines of steps that never were void are as they were written.
+std::int64_t count_recorded_steps(const fs::path& run_directory,
+                                  const std::vector<resilience::Record>& ledger, std::int64_t seq_length) {
+  resilience::CommittedSteps steps;
+  for (const resilience::Record& record : ledger) steps.add(record);
+  const std::int64_t most = steps.epoch() ? steps.done() : std::numeric_limits<std::int64_t>::max();
+  const Retrained retrained = retrained_steps(ledger);
+  std::int64_t recorded = 0;
+  bool agrees = true;
+  io::for_each_line(io::metrics_text(run_directory), [&](std::string_view text) {
+    const auto line = io::metrics_line(text);
+    if (!agrees || !line || line->is_validation) return;
+    const auto commit = retrained.commits.find(line->step);
+    if (line->step >= retrained.from)
+      agrees = line->step <= recorded && commit != retrained.commits.end() &&
+               stands_for(text, *commit->second, seq_length);
+    if (agrees) recorded = std::max(recorded, line->step + 1);
+  });
+  return std::min(recorded, most);
+}
+
+Unrecorded unrecorded_commits(const std::vector<resilience::Record>& ledger, std::int64_t steps) {
+  Unrecorded unrecorded;
+  auto& commits = unrecorded.commits;
+  for (const resilience::Record& record : ledger) {
+    if (const auto* gone = std::get_if<VoidRecord>(&record))
+      std::erase_if(commits, [&](const auto& commit) { return commit.step >= gone->void_from; });
+    const auto* commit = std::get_if<CommitRecord>(&record);
+    if (commit && commit->step >= steps)
+      commits.push_back(*commit);
+    else if (commits.empty())
+      unrecorded.since_s = std::visit([](const auto& known) { return known.time; }, record);
+  }
+  return unrecorded;
+}
+
+// Each launch does with the checkpoints as it finds them.
+std::optional<VoidRecord> untold_void(const fs::path& run_directory,
+                                      const std::vector<resilience::Record>& ledger) {
+  const auto last = std::find_if(ledger.rbegin(), ledger.rend(), [](const resilience::Record& record) {
+    return std::holds_alternative<VoidRecord>(record);
+  });
+  if (last == ledger.rend()) return {};
+  const auto& gone = std::get<VoidRecord>(*last);
+  const auto events = io::read_launch_events(run_directory);
+  if (std::any_of(events.begin(), events.end(), [&](const auto& event) { return tells_of(event, gone); }))
+    return {};
+  return gone;
+}
+
+}  // namespace tenax::app
