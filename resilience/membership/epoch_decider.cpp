@@ -125,7 +125,10 @@ void EpochDecider::conclude(MembershipState& state, double now) {
 // Nobody is left who holds the state: all load the newest checkpoint.
 void EpochDecider::start(MembershipState& state, double now) {
   change_.finish();
-  if (stop_wished_) return end(state);
+  if (stop_wished_) {
+    tell_wait(state, now);
+    return end(state);
+  }
   const MembershipOptions& options = state.options();
   const int all = options.replicas - static_cast<int>(given_up_.size());
   const auto needed = static_cast<std::size_t>(std::max(1, has_begun_ ? options.min_replicas : all));
@@ -158,7 +161,10 @@ void EpochDecider::settle(MembershipState& state, Candidates candidates, double 
                              " steps, but the ledger ends after " + std::to_string(state.steps().done()) +
                              "; resume from an earlier checkpoint");
   state.void_from(done, now);
-  if (stop_wished_ || done >= state.options().train_steps) return stop(state, candidates);
+  if (stop_wished_ || done >= state.options().train_steps) {
+    tell_wait(state, now);
+    return stop(state, candidates);
+  }
   leave_out(state, candidates);
   if (!state.survivors().empty()) add_joiners(state, candidates);
   if (candidates.size() < static_cast<std::size_t>(state.options().min_replicas)) return await_members(now);
@@ -182,8 +188,7 @@ void EpochDecider::begin(MembershipState& state, const Candidates& candidates, d
   change_.finish();
   stop_at_.reset();
   has_begun_ = true;
-  if (awaits_since_s_) state.tell(MembersAwaited{now - *awaits_since_s_});
-  awaits_since_s_.reset();
+  tell_wait(state, now);
 }
 
 EpochReason EpochDecider::reason_of(MembershipState& state, const Candidates& candidates) const {
@@ -215,6 +220,12 @@ void EpochDecider::end(MembershipState& state) {
 
 void EpochDecider::await_members(double now) {
   if (has_begun_ && !awaits_since_s_) awaits_since_s_ = now;
+}
+
+// If they waited for others.
+void EpochDecider::tell_wait(MembershipState& state, double now) {
+  if (awaits_since_s_) state.tell(MembersAwaited{now - *awaits_since_s_});
+  awaits_since_s_.reset();
 }
 
 }  // namespace tenax::resilience

@@ -59,6 +59,7 @@ class EpochDecider {
   EpochReason reason_of(MembershipState& state, const Candidates& candidates) const;
   void stop(MembershipState& state, const Candidates& candidates);
   void await_members(double now);
+  void tell_wait(MembershipState& state, double now);
 
   EpochChange change_;
   std::optional<StopAt> stop_at_;         // sent

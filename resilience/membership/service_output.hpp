@@ -98,7 +98,7 @@ struct CheckpointSaved {
   bool is_last = false;  ///< of the run
 };
 
-/// Training waited for `min_replicas`.
+/// Training waited for `min_replicas`, until an epoch began or the run was to end.
 struct MembersAwaited {
   double seconds = 0;
 };

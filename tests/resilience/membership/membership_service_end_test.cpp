@@ -73,6 +73,35 @@ TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_di
   EXPECT_TRUE(bench.service().has_ended());
 }
 
+TEST(MembershipService, tells_how_long_replicas_waited_for_others_until_the_run_was_to_end) {
+  ServiceBench bench(2, {}, 2);
+  bench.start(2);
+  bench.close(k1);
+  bench.report(k0, 0, 4);
+  bench.pass(3, {k0});
+  EXPECT_TRUE(bench.events<MembersAwaited>().empty());
+  bench.service().on_stop_wish(bench.now);
+  bench.pass(1, {k0});
+  ASSERT_EQ(bench.events<MembersAwaited>().size(), 1u);
+  EXPECT_NEAR(bench.events<MembersAwaited>()[0].seconds, 3, 0.11);
+  bench.say(k0, Saved{.done = 0});
+  EXPECT_TRUE(bench.service().has_ended());
+  EXPECT_EQ(bench.events<MembersAwaited>().size(), 1u);
+}
+
+TEST(MembershipService, tells_of_the_wait_where_nobody_is_left_when_the_run_is_to_end) {
+  ServiceBench bench(2);
+  bench.start(2);
+  bench.close(k0);
+  bench.close(k1);
+  bench.pass(2, {});
+  bench.service().on_stop_wish(bench.now);
+  bench.pass(0.1, {});
+  EXPECT_TRUE(bench.service().has_ended());
+  ASSERT_EQ(bench.events<MembersAwaited>().size(), 1u);
+  EXPECT_NEAR(bench.events<MembersAwaited>()[0].seconds, 2, 0.11);
+}
+
 TEST(MembershipService, lets_a_replica_leave_between_two_steps) {
   ServiceBench bench(2);
   bench.start(2);
