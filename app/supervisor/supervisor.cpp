@@ -198,6 +198,7 @@ bool Supervisor::advance(const Requests& requests) {
   if (records_->take_onset()) tell_stragglers();
   if (!replicas_->have_ended()) return true;
   take_news();  // what came since
+  if (failure_) throw Error(Scope::job, *failure_);
   return false;
 }
 
@@ -244,6 +245,7 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
   }
   if (const auto* seen = std::get_if<resilience::SpareSeen>(&event)) replicas_->on_spare_seen(*seen);
   if (const auto* seen = std::get_if<resilience::ReplicaSeen>(&event)) replicas_->on_seen(seen->id);
+  if (const auto* few = std::get_if<resilience::TooFewLeft>(&event)) take(*few);
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(&event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(&event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<resilience::ReplicaLost>(&event)) {
@@ -251,6 +253,17 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
     checkpoints_->forget(lost->id);
     hangs_->pause(steady_now_s());
   }
+}
+
+// The service has wished the stop.
+void Supervisor::take(const resilience::TooFewLeft& few) {
+  std::string replicas;
+  for (const int replica : few.given_up)
+    replicas += (replicas.empty() ? "replica " : ", ") + std::to_string(replica);
+  failure_ = format("%s of %lld given up: %d left, and replicas.min_replicas = %lld", replicas.c_str(),
+                    static_cast<long long>(rank_.deck().parallel.replicas), few.left,
+                    static_cast<long long>(rank_.deck().replicas.min_replicas));
+  stops_ = true;
 }
 
 // The service loses it, and what is lost is killed and started again.

@@ -72,6 +72,7 @@ class Supervisor {
   void take_news();
   void take(const resilience::Record& record);
   void take(const resilience::ServiceEvent& event);
+  void take(const resilience::TooFewLeft& few);
   void watch_for_hangs();
   void tell_stragglers();
 
@@ -82,6 +83,7 @@ class Supervisor {
   std::optional<EarlierRun> earlier_;
   std::unique_ptr<RunState> state_;
   bool stops_ = false, time_is_up_ = false;
+  std::optional<std::string> failure_;  // why the run ends with another status than 0, if in order
   std::unique_ptr<SupervisorRecords> records_;
   std::optional<RunCheckpoints> checkpoints_;
   std::optional<HangWatch> hangs_;

@@ -94,6 +94,7 @@ class SupervisorRecords {
   void take(const resilience::CheckpointSaved&) {}
   void take(const resilience::SpareSeen&) {}
   void take(const resilience::ReplicaSeen&) {}
+  void take(const resilience::TooFewLeft&) {}
   template <class Event>
   void take(const Event& event) {
     events_.take(event);

@@ -81,6 +81,13 @@ void EpochDecider::take(MembershipState& state, const Seat& seat, const Saved& s
   if (is_last && saved.failure.empty()) end(state);
 }
 
+void EpochDecider::give_up(MembershipState& state, int replica) {
+  given_up_.insert(replica);
+  const int left = state.options().replicas - static_cast<int>(given_up_.size());
+  if (left >= state.options().min_replicas || std::exchange(stop_wished_, true)) return;
+  state.tell(TooFewLeft{.given_up = {given_up_.begin(), given_up_.end()}, .left = left});
+}
+
 std::vector<ReplicaId> EpochDecider::late(MembershipState& state, double now) const {
   std::vector<ReplicaId> found;
   if (!change_.is_late(now, state.options().dead_s)) return found;

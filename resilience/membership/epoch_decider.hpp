@@ -30,7 +30,8 @@ class EpochDecider {
   void wish_stop() { stop_wished_ = true; }
   /// The run is over: tells all who are there.
   void end(MembershipState& state);
-  void give_up(int replica) { given_up_.insert(replica); }
+  /// Where too few are left to train ever again, the run is to end.
+  void give_up(MembershipState& state, int replica);
   /// Members that have not answered in time.
   std::vector<ReplicaId> late(MembershipState& state, double now) const;
   void shift(double seconds) { change_.shift(seconds); }

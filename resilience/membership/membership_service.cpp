@@ -83,7 +83,7 @@ void MembershipService::on_started(ReplicaId id, double now) {
 }
 
 void MembershipService::on_given_up(int replica, double now) {
-  decider_.give_up(replica);
+  decider_.give_up(state_, replica);
   const auto seat = state_.seats().all().find(replica);
   if (seat != state_.seats().all().end()) state_.lose(seat->second.id, LossReason::given_up, now);
   decide(now);

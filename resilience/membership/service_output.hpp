@@ -103,6 +103,12 @@ struct MembersAwaited {
   double seconds = 0;
 };
 
+/// So many are left that are not given up, which is fewer than `min_replicas`: the run is to end.
+struct TooFewLeft {
+  std::vector<int> given_up;  ///< replicas
+  int left = 0;
+};
+
 /// A warm spare can be called, or (not any more) has vanished.
 struct SpareSeen {
   int spare = 0;
@@ -116,7 +122,7 @@ struct ReplicaSeen {
 
 using ServiceEvent = std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined,
                                   StepsVoided, StepValidated, CheckpointSaved, MembersAwaited, ServiceAwaited,
-                                  ReplicaObserved, SpareSeen, ReplicaSeen>;
+                                  ReplicaObserved, SpareSeen, ReplicaSeen, TooFewLeft>;
 
 struct OutgoingMessage {
   std::vector<PeerId> to;

@@ -70,7 +70,10 @@ launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.rem
   fail "one unknown host: status $?: $(cat half.err)"
 grep -q "replica 1 is given up: Could not resolve hostname nowhere" half.err || fail "one unknown host: $(cat half.err)"
 audited half
-echo "ok one unknown host"
+got=0
+launch few parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=1 replicas.min_replicas=2 || got=$?
+[ $got = 1 ] && grep -q "replica 1 of 2 given up: 1 left, and replicas.min_replicas = 2" few.err || fail "too few are left: status $got: $(cat few.err)"
+echo "ok one unknown host, where one replica is enough and where it is not"
 
 # The disk is full in mid-run. A mount is this test's alone.
 full_disk() {

@@ -73,6 +73,27 @@ TEST(MembershipService, lets_another_save_the_last_checkpoint_when_the_writer_di
   EXPECT_TRUE(bench.service().has_ended());
 }
 
+TEST(MembershipService, ends_the_run_when_too_few_are_left_that_are_not_given_up) {
+  ServiceBench bench(3, {}, 2);
+  bench.start(3);
+  bench.close(k1);
+  bench.service().on_given_up(1, bench.now);
+  bench.report(k0, 0, 6);
+  bench.report(k2, 0, 6);
+  EXPECT_TRUE(bench.events<TooFewLeft>().empty());
+  EXPECT_EQ(replicas_of(bench.epoch()), (Replicas{0, 2}));
+  bench.close(k2);
+  bench.report(k0, 0, 6);
+  bench.service().on_given_up(2, bench.now);
+  bench.pass(0.1, {k0});
+  ASSERT_EQ(bench.events<TooFewLeft>().size(), 1u);
+  EXPECT_EQ(bench.events<TooFewLeft>()[0].given_up, (std::vector<int>{1, 2}));
+  EXPECT_EQ(bench.events<TooFewLeft>()[0].left, 1);
+  EXPECT_EQ(bench.last<StopAt>(k0).writer, 0) << "it saves what it holds";
+  bench.say(k0, Saved{.done = 0});
+  EXPECT_TRUE(bench.service().has_ended());
+}
+
 TEST(MembershipService, tells_how_long_replicas_waited_for_others_until_the_run_was_to_end) {
   ServiceBench bench(2, {}, 2);
   bench.start(2);
