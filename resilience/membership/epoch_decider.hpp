@@ -28,6 +28,8 @@ class EpochDecider {
   void take(MembershipState& state, const Seat& seat, const Saved& saved);
 
   void wish_stop() { stop_wished_ = true; }
+  /// It began under an earlier service: from now on `min_replicas` are enough.
+  void continue_begun() { has_begun_ = true; }
   /// The run is over: tells all who are there.
   void end(MembershipState& state);
   /// Where too few are left to train ever again, the run is to end.

@@ -157,6 +157,7 @@ void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double no
   state_.tell(ReplicaSeen{check_in.id});
   if (check_in.is_writer && check_in.epoch == state_.epoch() && state_.is_member(check_in.id))
     state_.recall_writer(check_in.id.replica);
+  if (check_in.epoch > 0) decider_.continue_begun();
   if (check_in.stops) decider_.wish_stop();
 }
 

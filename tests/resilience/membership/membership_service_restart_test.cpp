@@ -134,6 +134,23 @@ TEST(MembershipService, changes_the_epoch_after_a_restart_where_a_member_needs_i
   EXPECT_EQ(bench.count<Freeze>(k0) + bench.count<Freeze>(k1), 2u);
 }
 
+TEST(MembershipService, that_starts_again_needs_no_more_replicas_than_the_one_before) {
+  ServiceBench before(3);
+  before.start(3);
+  ServiceBench bench(3, before.records);
+  for (const ReplicaId& id : {k0, k1}) bench.say(id, member_of_epoch_1(id, 0));
+  bench.close(k0);
+  bench.close(k1);
+  bench.service().on_exit(k2, bench.now);
+  bench.pass(2, {});
+  const ReplicaId again{0, 2};
+  bench.come(again);
+  EXPECT_EQ(bench.count<Restore>(again), 1u) << "min_replicas are there";
+  bench.say(again, Restored{0, 0});
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{0});
+  EXPECT_EQ(bench.events<MembersAwaited>().size(), 1u);
+}
+
 TEST(MembershipService, refuses_a_checkpoint_beyond_the_ledger) {
   ServiceBench bench(1, first_epoch());
   bench.service().on_exit(k0, 0);
