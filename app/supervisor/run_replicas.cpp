@@ -157,6 +157,7 @@ void RunReplicas::start_again(SupervisedReplica& replica, double now_s) {
 void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s) {
   write_launch_file();
   to_.hangs.forget(replica.number());
+  if (end.outcome && end.outcome->status == 0) to_.service.on_run_ended();
   to_.service.on_exit({replica.number(), static_cast<int>(end.incarnation)});
   if (ended_at_s_ || to_.service.has_ended()) return;
   failures_.on_failure(replica.number(), end);

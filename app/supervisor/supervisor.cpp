@@ -1,5 +1,6 @@
 #include "app/supervisor/supervisor.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "app/effective_text.hpp"
+#include "app/launch/left_checkpoint.hpp"
 #include "app/launch/unrecorded_commits.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
 #include "app/supervisor/unrecorded_steps.hpp"
@@ -198,8 +200,22 @@ bool Supervisor::advance(const Requests& requests) {
   if (records_->take_onset()) tell_stragglers();
   if (!replicas_->have_ended()) return true;
   take_news();  // what came since
-  if (failure_) throw Error(Scope::job, *failure_);
+  check_end();
   return false;
+}
+
+// Where an earlier supervisor has told the replicas to end, nobody has told this one of their last checkpoint.
+void Supervisor::check_end() {
+  const io::CheckpointSection& section = rank_.deck().checkpoint;
+  place_left_checkpoint(rank_.deck());
+  if (failure_) throw Error(Scope::job, *failure_);
+  if (section.interval < 0 || rank_.deck().device.kind == io::DeviceKind::emulated) return;
+  const auto saved = resilience::list_checkpoints(section.dir);
+  const std::int64_t kept = std::max(state_->steps(), saved.empty() ? 0 : saved.back().step);
+  if (steps_done() > kept)
+    throw Error(Scope::job, format("all replicas ended before the last checkpoint was written: of %lld steps "
+                                   "the newest one has %lld",
+                                   static_cast<long long>(steps_done()), static_cast<long long>(kept)));
 }
 
 bool Supervisor::time_is_up() const {

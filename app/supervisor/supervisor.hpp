@@ -69,6 +69,7 @@ class Supervisor {
   void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);
   bool time_is_up() const;
+  void check_end();
   void take_news();
   void take(const resilience::Record& record);
   void take(const resilience::ServiceEvent& event);

@@ -38,6 +38,10 @@ void MembershipServer::wish_stop() {
   run([&](double now) { service_.on_stop_wish(now); });
 }
 
+void MembershipServer::on_run_ended() {
+  run([&](double) { service_.on_run_ended(); });
+}
+
 void MembershipServer::on_zone(int replica, const std::string& zone) {
   run([&](double) { service_.on_zone(replica, zone); });
 }

@@ -40,6 +40,8 @@ class MembershipServer : private comm::MessageHandler {
   void on_started(ReplicaId id);
   void on_given_up(int replica);
   void wish_stop();
+  /// A replica has ended with status 0, which none does before it is told.
+  void on_run_ended();
   /// False: the spare is not ready any more.
   bool call_spare(int spare, ReplicaId id);
   void on_zone(int replica, const std::string& zone);

@@ -159,6 +159,22 @@ grep -q "the run ended on red: signal" late.out || fail "it does not say so: $(c
 audited cut
 echo "ok one that is cut off decides no epoch; a standby of a run that ends, ends"
 
+# One that is killed when it has ended the run, and before it says so: the standby does not begin it again.
+run=last overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100000 replicas.store=$store/last)
+supervise
+await_commits 20
+standby dusk
+kill -USR1 $supervisor
+for _ in $(seq 2000); do grep -qs '"status": 0' runs/last/replica-[01]/outcome && break; sleep 0.01; done
+kill -KILL $supervisor 2>/dev/null || true
+wait $supervisor 2>/dev/null || true
+wait $waiting || fail "a standby of a run that has ended: status $?: $(cat dusk.err)"
+[ "$(events last replica_start)" = 2 ] || fail "a run that was stopped trains on: $(cat dusk.out)"
+audited last
+saved=$(ls runs/last/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5$/\1/p' | tail -n 1)
+[ "${saved:-0}" = "$(commits last)" ] || fail "of $(commits last) steps ${saved:-none} are saved"
+echo "ok a supervisor that dies when it has ended the run"
+
 # refused NAME STATUS TEXT override…: before any rank starts.
 refused() {
   local name=$1 status=$2 text=$3 got=0

@@ -189,6 +189,17 @@ audited deserted
   fail "what a replica saved alone is void: $(grep -hv squares runs/deserted/ledger.jsonl)"
 echo "ok a run without a supervisor and one of its replicas"
 
+# A stop that all replicas die of, before they have saved: what they have done is lost, and that is no end in order.
+run=unsaved overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100000)
+supervise
+await_commits 20
+kill -STOP "$(rank_of 0)" "$(rank_of 1)"
+kill -USR1 $supervisor
+got=0
+wait $supervisor || got=$?
+[ $got = 1 ] && grep -q "before the last checkpoint was written" unsaved.err || fail "a stop without a checkpoint: status $got: $(cat unsaved.err)"
+echo "ok a stop that comes to no checkpoint"
+
 # Supervisor and replicas die one after the other: what the replicas have saved meanwhile counts.
 run=unplaced overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=50)
 supervise
