@@ -10,10 +10,11 @@ void RunStore::open(const std::string& run_directory) {
 }
 
 std::optional<std::filesystem::path> RunStore::begin_anew(const std::string& run_directory) {
-  if (etcd_) return {};
+  etcd_.reset();
   ledger_.reset();
   const auto kept = io::set_ledger_aside(run_directory);
   open(run_directory);
+  if (etcd_) etcd_->load();  // an empty ledger: what etcd has of the old one goes
   return kept;
 }
 

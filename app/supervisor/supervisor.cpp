@@ -108,7 +108,7 @@ void Supervisor::leave_short_ledger(std::vector<resilience::Record>& stored) {
   for (const resilience::Record& record : stored) steps.add(record);
   if (!steps.epoch() || steps.done() >= state_->steps()) return;
   const auto kept = store_.begin_anew(rank_.deck().run.output_dir);
-  if (!kept) return;
+  if (!kept) return;  // there was none
   stored.clear();
   rank_.console().warn(format("the run's ledger ends after %lld steps and is kept as %s: a new one begins",
                               static_cast<long long>(steps.done()), kept->c_str()));

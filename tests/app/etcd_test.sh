@@ -175,6 +175,15 @@ saved=$(ls runs/last/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5$/\1/p' | tail
 [ "${saved:-0}" = "$(commits last)" ] || fail "of $(commits last) steps ${saved:-none} are saved"
 echo "ok a supervisor that dies when it has ended the run"
 
+# A run that is told to go on from a checkpoint of more steps than its ledger has: it begins a new one, and etcd knows of no other.
+launch told parallel.replicas=2 $(layout 1 1 1) run.train_steps=5 replicas.store=$store/told || fail "a short run: $(cat told.err)"
+launch told parallel.replicas=2 $(layout 1 1 1) run.train_steps=$((saved + 5)) replicas.store=$store/told \
+  run.resume=$PWD/runs/last/checkpoints/$(printf step-%06d $saved).h5 || fail "from a checkpoint of another run: $(cat told.err)"
+audited told
+[ "$(commits told)" = 5 ] && [ "$(stored ${client[a]} told/epoch)" = "$(grep -c '"members"' runs/told/ledger.jsonl)" ] ||
+  fail "etcd has other epochs than the new ledger: $(cat runs/told/ledger.jsonl)"
+echo "ok a run that goes on from a checkpoint beyond its ledger"
+
 # refused NAME STATUS TEXT override…: before any rank starts.
 refused() {
   local name=$1 status=$2 text=$3 got=0

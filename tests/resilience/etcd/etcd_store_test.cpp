@@ -113,6 +113,22 @@ TEST_F(EtcdStores, have_each_epoch_and_within_a_second_the_head) {
       [&] { return stored("service") == R"(["tcp:h:1", "tcp:h:2"])" && stored("replicas") == "[1]"; }));
 }
 
+TEST_F(EtcdStores, forget_an_older_ledger_where_the_same_supervisor_begins_a_new_one) {
+  Supervisor only(*this, "1");
+  EXPECT_TRUE(append(*only.store, {epoch(1, 0), commit(0, 1), epoch(2, 1)}));
+  only.store.reset();
+  only.ledger.reset();
+  EXPECT_TRUE(io::set_ledger_aside(directory_));
+  only.ledger.emplace(directory_);
+  only.store.emplace(only.lease, *only.ledger);
+  EXPECT_TRUE(only.store->load().empty());
+  EXPECT_EQ(stored("epoch"), "0");
+  EXPECT_EQ(stored("epochs/000000000002"), "");
+  EXPECT_TRUE(append(*only.store, {epoch(1, 30), commit(30, 1)}));
+  EXPECT_EQ(stored("epoch"), "1");
+  EXPECT_FALSE(only.store->is_deposed());
+}
+
 TEST_F(EtcdStores, record_steps_while_etcd_is_away_and_epochs_when_it_answers_again) {
   Supervisor only(*this, "1");
   EXPECT_TRUE(append(*only.store, {epoch(1, 0)}));
