@@ -8,6 +8,7 @@
 #include "io/json_parse.hpp"
 #include "io/run/run_series.hpp"
 #include "kernels/error.hpp"
+#include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
 namespace {
@@ -23,11 +24,12 @@ double median_of(Values values, double otherwise) {
   return *middle;
 }
 
-/// All numbers of the run's events, by "event.member".
+/// All numbers of the run's events, by "event.member". A replica that is given up had been lost before.
 std::map<std::string, Values> figures_of(const fs::path& run_directory) {
   std::map<std::string, Values> figures;
   io::for_each_json_line(run_directory / "events.jsonl", [&](const nlohmann::json& line) {
     const std::string event = io::text_in(line, "event");
+    if (io::text_in(line, "reason") == resilience::name_of(resilience::LossReason::given_up)) return;
     for (const auto& [name, value] : line.items())
       if (value.is_number()) figures[event + "." + name].push_back(value.get<double>());
   });

@@ -162,15 +162,17 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
   if (ended_at_s_ || to_.service.has_ended()) return;
   failures_.on_failure(replica.number(), end);
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
+  const std::string host = replica.hosts().front();
   leave_host(replica, now_s);
   replica.plan_restart(now_s);
-  if (replica.is_given_up()) give_up(replica, end.reason);
+  if (replica.is_given_up()) give_up(replica, host, end.reason);
 }
 
-void RunReplicas::give_up(const SupervisedReplica& replica, const std::string& reason) {
+void RunReplicas::give_up(const SupervisedReplica& replica, const std::string& host,
+                          const std::string& reason) {
   failures_.on_given_up(replica.number());
   to_.service.on_given_up(replica.number());
-  to_.records.event("replica_lost", replica.number(), JsonObject{}.add("reason", "given_up"));
+  to_.records.given_up(newest(replica), host);
   unsaid_.erase(replica.number());
   const bool are_all = std::all_of(replicas_.begin(), replicas_.end(),
                                    [](const SupervisedReplica& other) { return other.is_given_up(); });

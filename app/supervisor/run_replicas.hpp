@@ -79,7 +79,8 @@ class RunReplicas {
   void tell_start(const SupervisedReplica& replica);
   void watch(SupervisedReplica& replica, double now_s, bool may_start);
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s);
-  void give_up(const SupervisedReplica& replica, const std::string& reason);
+  /// It ran on `host` last.
+  void give_up(const SupervisedReplica& replica, const std::string& host, const std::string& reason);
   void place(SupervisedReplica& replica);
   void leave_host(SupervisedReplica& replica, double now_s);
   void write_launch_file() const;

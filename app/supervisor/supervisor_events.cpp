@@ -39,21 +39,23 @@ void SupervisorEvents::take(const resilience::ReplicaLost& lost) {
     return id.replica == lost.id.replica && lost.id.incarnation <= id.incarnation;
   });
   if (is_earlier) return;
-  const char* const reason = resilience::name_of(lost.reason);
-  io::RunEvent event{.step = steps_done_,
-                     .name = "replica_lost",
+  write(lost);
+  const std::string rank = lost.rank < 0 ? "" : format(", rank %d", lost.rank);
+  console_.say(format("lost replica %d (%s%s) after step %lld", lost.id.replica,
+                      resilience::name_of(lost.reason), rank.c_str(), static_cast<long long>(steps_done_)));
+}
+
+void SupervisorEvents::write(const resilience::ReplicaLost& lost) {
+  io::RunEvent event{.name = "replica_lost",
                      .replica = lost.id.replica,
                      .rank = {},
                      .host = lost.host,
                      .details = JsonObject{}
                                     .add("incarnation", lost.id.incarnation)
-                                    .add("reason", reason)
+                                    .add("reason", resilience::name_of(lost.reason))
                                     .add("detect_seconds", lost.detect_s)};
   if (lost.rank >= 0) event.rank = lost.rank;
-  file_.write(event);
-  const std::string rank = lost.rank < 0 ? "" : format(", rank %d", lost.rank);
-  console_.say(format("lost replica %d (%s%s) after step %lld", lost.id.replica, reason, rank.c_str(),
-                      static_cast<long long>(steps_done_)));
+  write(std::move(event));
 }
 
 void SupervisorEvents::take(const resilience::EpochBegan& began) {

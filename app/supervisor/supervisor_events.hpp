@@ -30,6 +30,8 @@ class SupervisorEvents {
   void write(const std::string& name, std::optional<int> replica, const io::JsonObject& details);
   /// All but the step is the caller's.
   void write(io::RunEvent event);
+  /// Nothing is printed.
+  void write(const resilience::ReplicaLost& lost);
   void write_of_host(const std::string& host, const std::string& name, const io::JsonObject& details);
   /// What is known of step `step`.
   void write_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,

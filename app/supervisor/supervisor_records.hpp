@@ -55,6 +55,10 @@ class SupervisorRecords {
   void event(const std::string& name, std::optional<int> replica, const io::JsonObject& details) {
     events_.write(name, replica, details);
   }
+  /// It was lost before, and is not started any more; it ran on `host`.
+  void given_up(resilience::ReplicaId id, const std::string& host) {
+    events_.write(resilience::ReplicaLost{id, host, resilience::LossReason::given_up});
+  }
   void host_event(const std::string& name, const std::string& host, const io::JsonObject& details) {
     events_.write_of_host(host, name, details);
   }

@@ -27,11 +27,15 @@ std::vector<LaunchEvent> events_of_launch(std::vector<LaunchEvent> events) {
   return events;
 }
 
+/// A replica that is given up is lost already.
+bool is_loss(const LaunchEvent& event) {
+  return event.event == "replica_lost" && event.reason != name_of(LossReason::given_up);
+}
+
 /// What the service had told; nothing for events that cost no time.
 std::optional<ServiceEvent> service_event(const LaunchEvent& event) {
   const ReplicaId id{static_cast<int>(event.replica), static_cast<int>(event.incarnation)};
-  if (event.event == "replica_lost")
-    return ReplicaLost{.id = id, .host = {}, .detect_s = event.number("detect_seconds")};
+  if (is_loss(event)) return ReplicaLost{.id = id, .host = {}, .detect_s = event.number("detect_seconds")};
   if (event.event == "repeat")
     return StepRepeated{.step = event.step,
                         .kept_samples = static_cast<std::int64_t>(event.number("kept_samples")),
@@ -50,11 +54,10 @@ std::optional<ServiceEvent> service_event(const LaunchEvent& event) {
   return std::nullopt;
 }
 
-/// A replica that is given up is lost already.
 void follow(const LaunchEvent& event, ReplicaRows& replicas) {
   const int replica = static_cast<int>(event.replica);
   if (event.event == "replica_start") replicas.on_start(replica, event.time_s);
-  if (event.event == "replica_lost" && event.incarnation >= 0) replicas.on_lost(replica, event.time_s);
+  if (is_loss(event)) replicas.on_lost(replica, event.time_s);
   if (event.event == "replica_join") replicas.on_join(replica, event.time_s);
 }
 

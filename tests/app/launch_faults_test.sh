@@ -70,6 +70,7 @@ launch half parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.rem
   fail "one unknown host: status $?: $(cat half.err)"
 grep -q "replica 1 is given up: Could not resolve hostname nowhere" half.err || fail "one unknown host: $(cat half.err)"
 audited half
+grep '"given_up"' runs/half/events.jsonl | grep -q '"replica": 1, "host": "nowhere", "incarnation": 2, .*"detect_seconds": ' || fail "who is given up: $(grep given_up runs/half/events.jsonl)"
 got=0
 launch few parallel.replicas=2 'replicas.hosts=["here","nowhere"]' replicas.remote_shell=$PWD/shell replicas.restart_limit=1 replicas.min_replicas=2 || got=$?
 [ $got = 1 ] && grep -q "replica 1 of 2 given up: 1 left, and replicas.min_replicas = 2" few.err || fail "too few are left: status $got: $(cat few.err)"

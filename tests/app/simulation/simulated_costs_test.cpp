@@ -31,6 +31,7 @@ TEST_F(SimulatedCostsTest, are_the_medians_of_what_a_run_recorded) {
   write("events.jsonl",
         "{\"event\": \"epoch\", \"reconfigure_seconds\": 0}\n"
         "{\"event\": \"replica_lost\", \"detect_seconds\": 1.1}\n"
+        "{\"event\": \"replica_lost\", \"reason\": \"given_up\", \"detect_seconds\": 0}\n"
         "{\"event\": \"epoch\", \"reconfigure_seconds\": 0.25}\n"
         "{\"event\": \"replica_join\", \"seconds\": 5, \"state_seconds\": 2, \"first_step_seconds\": 0.5}\n"
         "torn");

@@ -58,5 +58,15 @@ TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_no
   EXPECT_NE(end.find("\"effective_percent\": 100"), std::string::npos) << end;
 }
 
+TEST_F(SupervisorRecordsTest, an_event_of_one_that_is_given_up_says_what_each_loss_says) {
+  SupervisorRecords records(deck_, console_, 7, resilience::EffectiveTime(effective_options(deck_, 0)));
+  records.given_up({1, 3}, "blue");
+  const std::string event = folder_.read("events.jsonl");
+  EXPECT_NE(event.find("\"event\": \"replica_lost\", \"replica\": 1, \"host\": \"blue\", \"incarnation\": 3, "
+                       "\"reason\": \"given_up\", \"detect_seconds\": 0}"),
+            std::string::npos)
+      << event;
+}
+
 }  // namespace
 }  // namespace tenax::app

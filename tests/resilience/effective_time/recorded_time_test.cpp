@@ -118,6 +118,23 @@ TEST(RecordedTime, is_what_the_supervisor_counted) {
   expect_equal(time, run.live.until(run.now));
 }
 
+TEST(RecordedTime, counts_a_replica_that_is_given_up_as_lost_once) {
+  Recorded run;
+  play(run);
+  const auto lose = [&](const char* reason, double detect_s) {
+    run.event("replica_lost", 1,
+              JsonObject{}.add("incarnation", 2).add("reason", reason).add("detect_seconds", detect_s));
+  };
+  run.now += 2;
+  lose("exit", 1.5);
+  run.live.take(ReplicaLost{.id = {1, 2}, .host = "a", .detect_s = 1.5}, run.now);
+  run.epoch({0}, EpochReason::lost);
+  run.now += 0.5;
+  lose("given_up", 0);
+  run.commits(5, 2, {0});
+  expect_equal(TimeByCause(run.read().spans()), run.live.until(run.now));
+}
+
 TEST(RecordedTime, goes_on_where_a_supervisor_took_living_replicas_over) {
   Recorded run;
   play(run);
