@@ -26,9 +26,9 @@ bool is_sealed(const fs::path& file) {
   return true;
 }
 
-/// Whether the run has all steps of the file, or its writer may have gone on with them alone. Members that hold more than
-/// what a later void line has left are out of the run.
-bool counts(const CheckpointFile& file, const resilience::CommittedSteps& steps) {
+/// Whether the run has all steps of the file, or its writer may have gone on with them alone. Members that hold more
+/// than what a later void line has left are out of the run.
+bool is_of_run(const CheckpointFile& file, const resilience::CommittedSteps& steps) {
   if (!steps.epoch() || (steps.is_cut() && file.step > steps.done())) return false;
   const auto& members = steps.epoch()->members;
   return std::any_of(members.begin(), members.end(), [&](const auto& member) {
@@ -50,7 +50,7 @@ std::optional<CheckpointFile> newest_left(const io::Deck& deck) {
   const std::int64_t newest = placed.empty() ? -1 : placed.back().step;
   const resilience::CommittedSteps steps = steps_of(deck.run.output_dir);
   const auto left = std::find_if(pending.rbegin(), pending.rend(), [&](const CheckpointFile& file) {
-    return file.step > newest && counts(file, steps) && is_sealed(file.path);
+    return file.step > newest && is_of_run(file, steps) && is_sealed(file.path);
   });
   if (left == pending.rend()) return {};
   return *left;

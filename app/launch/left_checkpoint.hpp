@@ -8,10 +8,10 @@
 
 namespace tenax::app {
 
-/// Gives the newest one its place that is complete (its seal is whole) and of more steps than all that have theirs. Its
-/// writer is in the ledger's last epoch: then none of its steps is void. Removes no other. Returns its name; nothing where
-/// there is none. No replica of the run lives. Throws kernels::Error: rank where it cannot be renamed, job where the ledger
-/// contradicts itself.
+/// Gives the newest one its place that is complete (its seal is whole) and of more steps than all that have theirs.
+/// Its writer is in the ledger's last epoch: then none of its steps is void. Removes no other. Returns its name;
+/// nothing where there is none. No replica of the run lives. Throws kernels::Error: rank where it cannot be renamed,
+/// job where the ledger contradicts itself.
 std::optional<std::filesystem::path> place_left_checkpoint(const io::Deck& deck);
 
 }  // namespace tenax::app

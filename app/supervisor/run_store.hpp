@@ -23,8 +23,9 @@ class RunStore {
 
   /// Continues the run's ledger, or begins one. Throws as LedgerStore().
   void open(const std::string& run_directory);
-  /// Where the run has steps that its ledger lacks, a new one begins; what etcd has of the old one is removed. Returns where
-  /// that is kept. Throws as open(), and Error(job) once another supervisor is in charge.
+  /// Where the run has steps that its ledger lacks, a new one begins, and what etcd has of the old one is removed.
+  /// Returns where the old ledger is kept; nothing where there was none. Throws as open(), and Error(job) once another
+  /// supervisor is in charge.
   std::optional<std::filesystem::path> begin_anew(const std::string& run_directory);
   /// Of the open store.
   resilience::RecordStore& records();

@@ -37,8 +37,8 @@ class Supervisor {
 
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return !takes_over() && state_->is_finished(); }
-  /// Of a finished run, whose replicas may have done the last steps without a supervisor: brings ledger, metrics and events
-  /// to its end, where they are not there.
+  /// Of a finished run, whose replicas may have done the last steps without a supervisor: brings ledger, metrics and
+  /// events to its end, where they are not there.
   void complete_records();
   std::int64_t steps_done() const { return records_ ? records_->steps_done() : state_->steps(); }
   /// The run directory is this run's; before, nothing in it has been touched.

@@ -10,9 +10,9 @@
 
 namespace tenax::app {
 
-/// So many steps of metrics.jsonl stand for the commits that count: up to the first that is missing there, is in no ledger,
-/// or was trained anew after a void line (what the audit compares). `seq_length`: tokens of a sample. Throws Error(rank)
-/// where the metrics cannot be read.
+/// So many steps of metrics.jsonl stand for the commits that count: up to the first that is missing there, is in no
+/// ledger, or was trained anew after a void line (what the audit compares). `seq_length`: tokens of a sample. Throws
+/// Error(rank) where the metrics cannot be read.
 std::int64_t count_recorded_steps(const std::filesystem::path& run_directory,
                                   const std::vector<resilience::Record>& ledger, std::int64_t seq_length);
 

@@ -30,8 +30,8 @@ class MembershipService {
   void on_hang(ReplicaId id, int rank, double now);
   /// A process of this start runs: those of earlier ones have exited.
   void on_started(ReplicaId id, double now);
-  /// A replica is not started again: nothing waits for it. Where fewer than `min_replicas` are left, those that are there save
-  /// what they hold, and the run ends.
+  /// A replica is not started again: nothing waits for it. Where fewer than `min_replicas` are left, those that are
+  /// there save what they hold, and the run ends.
   void on_given_up(int replica, double now);
   void on_stop_wish(double now);
   /// A replica starts in another zone.

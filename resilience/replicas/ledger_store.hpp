@@ -27,8 +27,8 @@ class LedgerStore final : public RecordStore {
   io::LedgerWriter writer_;
 };
 
-/// The records of a run's ledger from that UNIX time on, which nobody changes thereby; none where there is no ledger. What
-/// follows a broken line is left out.
+/// The records of a run's ledger from that UNIX time on, which nobody changes thereby; none where there is no ledger.
+/// What follows a broken line is left out.
 std::vector<Record> read_ledger(const std::filesystem::path& run_directory, double since_s = 0);
 
 io::LedgerRecord to_ledger(const Record& record);

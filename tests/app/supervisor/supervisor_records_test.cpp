@@ -11,7 +11,7 @@
 namespace tenax::app {
 namespace {
 
-constexpr double kHour_s = 3600;
+constexpr double kAnHour_s = 3600;
 
 /// Two replicas, a global batch of 4.
 class SupervisorRecordsTest : public ::testing::Test {
@@ -40,16 +40,16 @@ class SupervisorRecordsTest : public ::testing::Test {
 };
 
 TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_not_in_its_time) {
-  const double begin_s = io::unix_time_s() - kHour_s;
+  const double begin_s = io::unix_time_s() - kAnHour_s;
   SupervisorRecords records(deck_, console_, 0, resilience::EffectiveTime(effective_options(deck_, begin_s)));
   for (std::int64_t step = 0; step < 40; ++step)
-    records.add_earlier(commit(step, begin_s - 2 * kHour_s + static_cast<double>(step)));
+    records.add_earlier(commit(step, begin_s - 2 * kAnHour_s + static_cast<double>(step)));
   records.begin_after(40);
   records.hand_in(resilience::Record{resilience::EpochRecord{
       begin_s, 1, 40, {{{0, 1}, "a"}, {{1, 1}, "b"}}, resilience::EpochReason::start}});
   for (std::int64_t step = 40; step < 100; ++step)
     records.hand_in(
-        resilience::Record{commit(step, begin_s + kHour_s / 60 * static_cast<double>(step - 39))});
+        resilience::Record{commit(step, begin_s + kAnHour_s / 60 * static_cast<double>(step - 39))});
   EXPECT_EQ(records.write().size(), 61U) << "nobody else is told of the earlier ones";
   EXPECT_EQ(io::recorded_metrics(folder_.path()).steps, 100);
   EXPECT_EQ(folder_.read("metrics.jsonl").find("\"seconds\": 7"), std::string::npos)
