@@ -35,7 +35,7 @@ Retrained retrained_steps(const std::vector<resilience::Record>& ledger) {
       found.commits.erase(found.commits.lower_bound(gone->void_from), found.commits.end());
     }
     const auto* commit = std::get_if<CommitRecord>(&record);
-    if (commit) found.commits[commit->step] = commit;
+    if (commit && commit->step >= found.from) found.commits[commit->step] = commit;
   }
   return found;
 }
