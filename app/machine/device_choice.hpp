@@ -18,23 +18,23 @@ struct DeviceChoice {
   int ranks_sharing = 1;  ///< how many ranks of this host have its memory
 };
 
-/// Collective: how many ranks, this one included, have the memory of `device`. All of the host's where it is
-/// that; else those that see the same one, which may be fewer than there are for each GPU that is visible.
-int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control);
-
 /// Collective: the device of the deck's kind. "auto" means CUDA only if every rank's host has a
 /// GPU. Ranks of a host take its GPUs in turn, by slot_of(). Throws comm::AgreedError for a machine, or a
 /// device, that cannot do what the deck asks for.
 DeviceChoice choose_device(const io::Deck& deck, comm::World& world, comm::ControlGroup& control,
                            const std::vector<int>& slots = {});
 
+/// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
+DeviceChoice choose_device(const io::Deck& deck, int ranks);
+
 /// Collective: this rank's number among all that share its host, those of other replicas too. `slots`: of each
 /// rank, as the supervisor counts them (JoinFile::slots). That of the first rank on the host counts, so that ranks
 /// of a host differ wherever they were put. None: no other replica is known of.
 int slot_of(const comm::World& world, comm::ControlGroup& control, const std::vector<int>& slots);
 
-/// The same for a program that is alone, such as `tenax plan` for all ranks of a deck on one host.
-DeviceChoice choose_device(const io::Deck& deck, int ranks);
+/// Collective: how many ranks, this one included, have the memory of `device`: all of the host's where it is that,
+/// else those that see the same one.
+int ranks_sharing(const kernels::Device& device, const comm::World& world, comm::ControlGroup& control);
 
 /// How a rank of this deck computes a stage best on a device of this kind, of which it has `total_bytes`
 /// (Device::total_bytes over the ranks that share it). Equal on ranks that have equal GPUs.
