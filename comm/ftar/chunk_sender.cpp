@@ -6,17 +6,13 @@ namespace tenax::comm {
 
 using kernels::Tensor;
 
-void ChunkSender::share(OwnRegions regions, PolledStream& stream) {
-  if (regions.share_over(stream)) shared_ = std::move(regions);
-}
-
 FtarStream::Outgoing ChunkSender::outgoing(const BucketExchange& bucket, const ChunkName& chunk,
                                            FtarStream& stream) {
   FtarStream::Outgoing leaving{message_about(FtarMessage::Kind::chunk, bucket.name(), chunk), {}, nullptr};
   const Tensor values = bucket.source(chunk);
   if (!values) {
     leaving.not_before_s = departure_s(wire_bytes(settings_.wire, values));
-  } else if (const auto place = shared_ ? shared_->find(values.raw()) : std::nullopt) {
+  } else if (const auto place = is_shared_ ? regions_.find(values.raw()) : std::nullopt) {
     leaving.message.region = place->region;
     leaving.message.offset = place->offset;
   } else {

@@ -1,7 +1,7 @@
 // ChunkSender: how a chunk leaves for the rank after.
 #pragma once
 
-#include <optional>
+#include <utility>
 
 #include "comm/ftar/bucket_exchange.hpp"
 #include "comm/ftar/chunk_arithmetic.hpp"
@@ -20,10 +20,11 @@ class ChunkSender {
     double link_gbps = 0;         ///< emulated device: bandwidth to the rank after; 0: no limit
   };
   /// `arithmetic` must outlive it.
-  ChunkSender(Settings settings, ChunkArithmetic& arithmetic)
-      : settings_(settings), arithmetic_(arithmetic) {}
-  /// Lets the rank after read these, if it is on this host. Throws Error(link).
-  void share(OwnRegions regions, PolledStream& stream);
+  ChunkSender(Settings settings, OwnRegions regions, ChunkArithmetic& arithmetic)
+      : settings_(settings), regions_(std::move(regions)), arithmetic_(arithmetic) {}
+  /// From now on the rank after reads the regions, if it is on this host: it gets them beside the stream. Throws
+  /// Error(link).
+  void share_over(PolledStream& stream) { is_shared_ = regions_.share_over(stream); }
 
   /// What `stream` is to carry. A chunk without data leaves when its transmission has ended.
   FtarStream::Outgoing outgoing(const BucketExchange& bucket, const ChunkName& chunk, FtarStream& stream);
@@ -33,8 +34,9 @@ class ChunkSender {
   double departure_s(std::size_t bytes);
 
   const Settings settings_;
+  const OwnRegions regions_;
   ChunkArithmetic& arithmetic_;
-  std::optional<OwnRegions> shared_;
+  bool is_shared_ = false;
   double link_free_s_ = 0;  // steady clock
 };
 

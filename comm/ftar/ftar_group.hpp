@@ -46,7 +46,7 @@ class FtarGroup {
   /// too.
   FtarGroup(FtarRing ring, Transport& transport, kernels::Device& device, FtarOptions options);
   /// Aborts what is under way. Where a neighbour stopped while it was being connected, it waits for
-  /// that attempt to end (connect_ring).
+  /// that attempt to end.
   ~FtarGroup();
   FtarGroup(const FtarGroup&) = delete;
   FtarGroup& operator=(const FtarGroup&) = delete;

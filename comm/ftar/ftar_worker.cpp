@@ -12,12 +12,11 @@
 namespace tenax::comm {
 namespace {
 
-using kernels::Deadline;
 using kernels::steady_now_s;
 using Cause = FtarFailure::Cause;
 
 constexpr double kLook_s = 0.005;  // between two looks whether the epoch is frozen
-constexpr auto kLook = std::chrono::microseconds(5000);
+constexpr double kLookForConnection_s = 0.001;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
@@ -48,7 +47,7 @@ FtarWorker::~FtarWorker() {
 
 void FtarWorker::run() {
   try {
-    connect();
+    exchange_.emplace(settings(), connector_, OwnRegions(options_.memory), *arithmetic_);
     exchange();
   } catch (const FtarError& error) {
     fail(error.failure());
@@ -60,18 +59,6 @@ void FtarWorker::run() {
   } catch (...) {
     fail({.sentence = failure_of(std::current_exception()).sentence});
   }
-}
-
-/// In a thread of its own, which this one can leave behind: a peer that is stopped holds it up.
-void FtarWorker::connect() {
-  const Deadline deadline = Deadline::after_s(options_.deadline_s);
-  const Deadline reach = Deadline::after_s(reach_s());
-  connecting_ = std::async(std::launch::async, [this, reach, deadline] {
-    return connector_.connect(options_.connections, reach, deadline);
-  });
-  while (connecting_.wait_for(kLook) != std::future_status::ready) throw_if_over();
-  looked_s_ = steady_now_s();
-  exchange_.emplace(settings(), connecting_.get(), connector_, OwnRegions(options_.memory), *arithmetic_);
 }
 
 // A transport answers even while its rank computes. This rank may have been stopped too.
@@ -89,6 +76,8 @@ RingExchange::Settings FtarWorker::settings() const {
                                   .wire = options_.wire,
                                   .link_gbps = options_.link_gbps,
                                   .names = {},
+                                  .connections = options_.connections,
+                                  .connect_s = options_.deadline_s,
                                   .replace_s = reach_s(),
                                   .checksum = 0};
   for (const Peer& peer : ring_.peers) settings.names.push_back(peer.name);
@@ -101,7 +90,7 @@ RingExchange::Settings FtarWorker::settings() const {
 }
 
 void FtarWorker::exchange() {
-  double moved_s = steady_now_s();
+  double moved_s = looked_s_ = steady_now_s();
   while (true) {
     throw_if_over();
     keep_alive();
@@ -163,9 +152,9 @@ void FtarWorker::sleep() {
   std::vector<pollfd> polled{{control_->wake_descriptor(), POLLIN, 0}};
   if (!exchange_->prepare_to_sleep(polled)) return;
   const double next_s = exchange_->next_departure_s();
-  const timespec limit =
-      timespec_of(next_s > 0 ? std::clamp(next_s - steady_now_s(), 0.0, kLook_s) : kLook_s);
-  const bool is_idle = exchange_->is_idle() && !exchange_->is_being_replaced() && next_s == 0;
+  const double look_s = exchange_->is_connecting() ? kLookForConnection_s : kLook_s;
+  const timespec limit = timespec_of(next_s > 0 ? std::clamp(next_s - steady_now_s(), 0.0, look_s) : look_s);
+  const bool is_idle = exchange_->is_idle() && !exchange_->is_connecting() && next_s == 0;
   const timespec until_told = timespec_of(options_.alive_s);
   const timespec* const idle_limit = options_.dead_s > 0 ? &until_told : nullptr;
   ppoll(polled.data(), polled.size(), is_idle ? idle_limit : &limit, nullptr);

@@ -1,7 +1,6 @@
 // FtarWorker: the thread that connects a rank with its neighbours and moves its buckets.
 #pragma once
 
-#include <future>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -25,7 +24,6 @@ class FtarWorker {
 
  private:
   void run();
-  void connect();
   void exchange();
   void take_buckets();
   void keep_alive();
@@ -42,10 +40,9 @@ class FtarWorker {
   const std::shared_ptr<FtarControl> control_;
   std::atomic<bool> is_connecting_over_{false};
   const RingConnector connector_;
-  std::future<RingConnections> connecting_;  // its destructor waits
-  std::optional<RingExchange> exchange_;
-  double looked_s_ = 0, told_s_ = 0;  // at the neighbours; when they were told that this rank lives
-  std::thread thread_;                // after what it uses
+  std::optional<RingExchange> exchange_;  // its destructor waits for attempts to connect
+  double looked_s_ = 0, told_s_ = 0;      // at the neighbours; when they were told that this rank lives
+  std::thread thread_;                    // after what it uses
 };
 
 }  // namespace tenax::comm

@@ -30,18 +30,15 @@ auto blaming(int replica, Deadline deadline, Work work) {
 
 }  // namespace
 
-RingConnections RingConnector::connect(int connections, Deadline reach, Deadline deadline) const {
-  RingConnections made;
-  for (int i = 0; i < connections; ++i) made.after.push_back(make(i, reach));
-  for (int i = 0; i < connections; ++i) made.before.push_back(accept(i, deadline));
-  return made;
+RingConnector::Attempt RingConnector::connect_after(int number, Deadline deadline) const {
+  return std::async(std::launch::async, [this, number, deadline] { return make(number, deadline); });
 }
 
-std::future<std::unique_ptr<Connection>> RingConnector::replace_after(int number, Deadline deadline) const {
+RingConnector::Attempt RingConnector::reconnect_after(int number, Deadline deadline) const {
   return std::async(std::launch::async, [this, number, deadline] { return make_again(number, deadline); });
 }
 
-std::future<std::unique_ptr<Connection>> RingConnector::replace_before(int number, Deadline deadline) const {
+RingConnector::Attempt RingConnector::accept_before(int number, Deadline deadline) const {
   return std::async(std::launch::async, [this, number, deadline] { return accept(number, deadline); });
 }
 

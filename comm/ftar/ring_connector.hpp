@@ -28,26 +28,23 @@ struct FtarRing {
   int after() const { return (index + 1) % size(); }
 };
 
-struct RingConnections {
-  std::vector<std::unique_ptr<Connection>> before, after;
-};
-
 /// Connections to the rank after are made, those of the rank before accepted: all ranks may do so at
-/// once, as peers' transports answer in threads of their own. Thread rule: any thread.
+/// once, as peers' transports answer in threads of their own. Each attempt has a thread of its own, which
+/// throws FtarError when the deadline comes or `is_over` is set. Thread rule: any thread.
 class RingConnector {
  public:
+  using Attempt = std::future<std::unique_ptr<Connection>>;
+
   /// All must outlive it. Attempts end within a second after `is_over` is set (ConnectionAttempt).
   RingConnector(const FtarRing& ring, Transport& transport, const std::atomic<bool>& is_over)
       : ring_(ring), transport_(transport), is_over_(is_over) {}
 
-  /// So many with each neighbour. Throws FtarError where a peer cannot be reached until `reach`, and
-  /// when the deadline comes or `is_over` is set.
-  RingConnections connect(int connections, kernels::Deadline reach, kernels::Deadline deadline) const;
-  /// In place of a connection that has lost its way, in a thread of its own: the connection of that
-  /// number with the rank after, or before. A peer that refuses may be finding out about its ways:
-  /// it is asked again. Throws FtarError when the deadline comes or `is_over` is set.
-  std::future<std::unique_ptr<Connection>> replace_after(int number, kernels::Deadline deadline) const;
-  std::future<std::unique_ptr<Connection>> replace_before(int number, kernels::Deadline deadline) const;
+  /// The connection of that number with the rank after. A peer that refuses is given up at once.
+  Attempt connect_after(int number, kernels::Deadline deadline) const;
+  /// In place of one that has lost its way: a peer that refuses may be finding out about its ways, and is asked again.
+  Attempt reconnect_after(int number, kernels::Deadline deadline) const;
+  /// The connection of that number that the rank before makes.
+  Attempt accept_before(int number, kernels::Deadline deadline) const;
 
  private:
   std::unique_ptr<Connection> make(int number, kernels::Deadline deadline) const;

@@ -23,26 +23,33 @@ BucketName name_in(const FtarMessage& message) { return {message.step, message.b
 
 }  // namespace
 
-RingExchange::RingExchange(Settings settings, RingConnections connections, const RingConnector& connector,
-                           OwnRegions regions, ChunkArithmetic& arithmetic)
+RingExchange::RingExchange(Settings settings, const RingConnector& connector, OwnRegions regions,
+                           ChunkArithmetic& arithmetic)
     : settings_(std::move(settings)),
       arithmetic_(arithmetic),
       sender_({.wire = settings_.wire,
                .chunk_bytes = settings_.shape.chunk_bytes,
                .link_gbps = settings_.link_gbps},
-              arithmetic),
+              std::move(regions), arithmetic),
       before_(RingNeighbour::Side::before, settings_.shape.before(), name_of(settings_.shape.before()),
-              std::move(connections.before),
-              [this, &connector](int number, double longest_s) {
-                return connector.replace_before(number, within(longest_s));
-              }),
+              settings_.connections, maker_before(connector)),
       after_(RingNeighbour::Side::after, settings_.shape.after(), name_of(settings_.shape.after()),
-             std::move(connections.after), [this, &connector](int number, double longest_s) {
-               return connector.replace_after(number, within(longest_s));
-             }) {
-  for (int i = 0; i < before_.streams(); ++i) begin_before(i);
-  for (int i = 0; i < after_.streams(); ++i) begin_after(i);
-  sender_.share(std::move(regions), after_.stream(0).messages->bytes());
+             settings_.connections, maker_after(connector)) {}
+
+RingNeighbour::Maker RingExchange::maker_before(const RingConnector& connector) const {
+  return {.first = [&connector, until = Deadline::after_s(settings_.connect_s)](
+                       int number) { return connector.accept_before(number, until); },
+          .another = [this, &connector](
+                         int number,
+                         double longest_s) { return connector.accept_before(number, within(longest_s)); }};
+}
+
+RingNeighbour::Maker RingExchange::maker_after(const RingConnector& connector) const {
+  return {.first = [&connector, until = Deadline::after_s(settings_.replace_s)](
+                       int number) { return connector.connect_after(number, until); },
+          .another = [this, &connector](
+                         int number,
+                         double longest_s) { return connector.reconnect_after(number, within(longest_s)); }};
 }
 
 Deadline RingExchange::within(double longest_s) const {
@@ -58,7 +65,10 @@ void RingExchange::begin_before(int stream) {
     messages.post(message);
 }
 
-void RingExchange::begin_after(int stream) { after_.stream(stream).report.emplace(after_.place(stream)); }
+void RingExchange::begin_after(int stream) {
+  after_.stream(stream).report.emplace(after_.place(stream));
+  if (stream == 0) sender_.share_over(after_.stream(stream).messages->bytes());
+}
 
 void RingExchange::add(std::unique_ptr<BucketExchange> bucket) {
   assert(!find(bucket->name()) && "a bucket of a step is started once");
@@ -85,8 +95,8 @@ void RingExchange::complete_if_done(BucketExchange& bucket) {
 }
 
 bool RingExchange::advance() {
-  bool has_moved = after_.take_replacements([this](int i) { begin_after(i); });
-  has_moved |= before_.take_replacements([this](int i) { begin_before(i); });
+  bool has_moved = after_.take_connections([this](int i) { begin_after(i); });
+  has_moved |= before_.take_connections([this](int i) { begin_before(i); });
   has_moved |= after_.for_each([this](int i) { return serve_after(i); });
   has_moved |= before_.for_each([this](int i) { return serve_before(i); });
   has_moved |= send_chunks();
@@ -266,7 +276,7 @@ void RingExchange::take_acknowledgement(const FtarMessage& message) {
   complete_if_done(*bucket);
 }
 
-/// Not while a stream is replaced: its chunks would be lost. It does not take long.
+/// Not while a stream has no connection: its chunks would be lost. It does not take long.
 bool RingExchange::send_chunks() {
   bool has_sent = false;
   if (!after_.is_whole()) return has_sent;

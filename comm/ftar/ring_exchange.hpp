@@ -25,13 +25,15 @@ class RingExchange {
     WireType wire = WireType::fp32;
     double link_gbps = 0;            ///< emulated device: bandwidth to the rank after; 0: no limit
     std::vector<std::string> names;  ///< of the replicas, by index
-    double replace_s = 60;           ///< for another connection in place of a broken one
+    int connections = 1;             ///< with each neighbour
+    double connect_s = 60;           ///< until the rank before has made them
+    double replace_s = 60;           ///< until the rank after is reached, at first or again
     std::uint64_t checksum = 0;      ///< of what must be equal on all replicas
   };
-  /// References must outlive it. `connector` replaces connections that lose their way, each until
-  /// settings.replace_s have passed. Throws Error(link).
-  RingExchange(Settings settings, RingConnections connections, const RingConnector& connector,
-               OwnRegions regions, ChunkArithmetic& arithmetic);
+  /// References must outlive it. `connector` makes the connections, and replaces those that lose their way, each
+  /// until settings.replace_s have passed. Its attempts must be over before the exchange is destroyed, which waits.
+  RingExchange(Settings settings, const RingConnector& connector, OwnRegions regions,
+               ChunkArithmetic& arithmetic);
 
   /// Its outcome is completed when all sums are in `out`, and nobody reads this rank's memory any
   /// more. Throws FtarError where neighbours disagree about the bucket, which is then still there.
@@ -41,8 +43,8 @@ class RingExchange {
   /// then still there.
   bool advance();
   bool is_idle() const { return buckets_.empty(); }
-  /// A connection is being replaced: nothing tells a thread that sleeps when there is another.
-  bool is_being_replaced() const { return !before_.is_whole() || !after_.is_whole(); }
+  /// A connection is being made: nothing tells a thread that sleeps when it is there.
+  bool is_connecting() const { return !before_.is_whole() || !after_.is_whole(); }
   /// How many outcomes are over since it was asked last.
   int take_completed() { return std::exchange(completed_, 0); }
 
@@ -70,6 +72,8 @@ class RingExchange {
  private:
   bool needs(const RingNeighbour& neighbour) const;
   void throw_if_lost() const;
+  RingNeighbour::Maker maker_before(const RingConnector& connector) const;
+  RingNeighbour::Maker maker_after(const RingConnector& connector) const;
   kernels::Deadline within(double longest_s) const;
   void begin_before(int stream);
   void begin_after(int stream);

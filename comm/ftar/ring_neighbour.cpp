@@ -16,12 +16,28 @@ constexpr double kLongest_s = 3600;  // replace_s is less
 
 }  // namespace
 
-RingNeighbour::RingNeighbour(Side side, int index, std::string name, Connections connections, Replace replace)
-    : side_(side), index_(index), name_(std::move(name)), replace_(std::move(replace)) {
-  for (auto& connection : connections) {
-    streams_.emplace_back();
-    streams_.back().messages = std::make_unique<FtarStream>(std::move(connection));
-  }
+RingNeighbour::RingNeighbour(Side side, int index, std::string name, int streams, Maker maker)
+    : side_(side),
+      index_(index),
+      name_(std::move(name)),
+      maker_(std::move(maker)),
+      streams_(static_cast<std::size_t>(streams)) {
+  stream(0).attempt = maker_.first(0);
+}
+
+bool RingNeighbour::has_connection(int number) const {
+  const Attempt& attempt = streams_[static_cast<std::size_t>(number)].attempt;
+  return attempt.valid() && attempt.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+/// The next stream's turn follows the first time.
+void RingNeighbour::take_connection(int number) {
+  Stream& taken = stream(number);
+  taken.messages = std::make_unique<FtarStream>(taken.attempt.get());
+  if (side_ == Side::before && !taken.heard_s) taken.heard_s = kernels::steady_now_s();
+  const int next = number + 1;
+  if (next < streams() && !stream(next).messages && !stream(next).attempt.valid())
+    stream(next).attempt = maker_.first(next);
 }
 
 /// In its handler. What the stream has under way is forgotten: the report tells what of it has come.
@@ -36,7 +52,7 @@ void RingNeighbour::take_error(int number, const Error& error) {
   broken.receiver.reset();
   broken.report.reset();
   broken.messages.reset();
-  broken.replacement = replace_(number, has_lost_its_way ? kLongest_s : kAnother_s);
+  broken.attempt = maker_.another(number, has_lost_its_way ? kLongest_s : kAnother_s);
 }
 
 void RingNeighbour::lose(const std::string& why) {
@@ -79,15 +95,16 @@ void RingNeighbour::tell_alive() {
 }
 
 bool RingNeighbour::is_silent_since(double time_s) const {
-  return std::all_of(streams_.begin(), streams_.end(), [&](const Stream& each) {
-    return (each.is_unproven() ? each.heard_s : each.messages->heard_s()) < time_s;
-  });
+  std::optional<double> last_s;
+  for (const Stream& each : streams_)
+    last_s = std::max(last_s, each.is_unproven() ? each.heard_s : each.messages->heard_s());
+  return last_s && *last_s < time_s;
 }
 
 void RingNeighbour::forgive(double pause_s) {
   for (Stream& each : streams_) {
     if (each.messages) each.messages->forgive(pause_s);
-    each.heard_s += pause_s;
+    if (each.heard_s) *each.heard_s += pause_s;
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,33 +10,39 @@
 #include "comm/ftar/chunk_receiver.hpp"
 #include "comm/ftar/ftar_error.hpp"
 #include "comm/ftar/progress_report.hpp"
+#include "comm/ftar/ring_connector.hpp"
 
 namespace tenax::comm {
 
-/// A stream whose connection has lost its way is replaced, while the others go on. So is one that the rank
-/// before has made and ended unused: it may be making another. The neighbour is lost when a connection ends
-/// otherwise, or cannot be replaced. Thread rule: one thread.
+/// Streams get their connections one after the other, and each speaks as soon as it has one: neighbours enter an
+/// epoch at different times. A stream whose connection has lost its way is replaced, while the others go on. So is
+/// one that the rank before has made and ended unused: it may be making another. The neighbour is lost when a
+/// connection ends otherwise, or cannot be made. Thread rule: one thread.
 class RingNeighbour {
  public:
-  using Connections = std::vector<std::unique_ptr<Connection>>;
-  /// Begins to make another connection of that number (RingConnector); within replace_s, or `longest_s`.
-  using Replace = std::function<std::future<std::unique_ptr<Connection>>(int number, double longest_s)>;
+  using Attempt = RingConnector::Attempt;
+  /// Begins to make a connection of that number.
+  struct Maker {
+    std::function<Attempt(int number)> first;
+    std::function<Attempt(int number, double longest_s)> another;  ///< within replace_s, or `longest_s`
+  };
   enum class Side { before, after };
 
   struct Stream {
-    std::unique_ptr<FtarStream> messages;   ///< null while it is being replaced
+    std::unique_ptr<FtarStream> messages;   ///< null while its connection is being made
     bool has_ended = false;                 ///< the neighbour has said that nothing more comes
     std::optional<ChunkReceiver> receiver;  ///< of the rank before
     std::optional<ProgressReport> report;   ///< of the rank after, until it is complete
-    std::future<std::unique_ptr<Connection>> replacement = {};
-    double heard_s = kernels::steady_now_s();  ///< before it was replaced
+    Attempt attempt = {};
+    /// When the neighbour gave the last sign of life before anything came of this connection; nothing: it has given none.
+    std::optional<double> heard_s = {};
 
     /// Nothing has come of its connection.
     bool is_unproven() const { return !(messages && messages->has_heard()); }
   };
 
-  /// `name`: for errors. Throws Error(link).
-  RingNeighbour(Side side, int index, std::string name, Connections connections, Replace replace);
+  /// `name`: for errors.
+  RingNeighbour(Side side, int index, std::string name, int streams, Maker maker);
 
   int index() const { return index_; }
   const std::string& name() const { return name_; }
@@ -53,12 +58,12 @@ class RingNeighbour {
   bool flush() {
     return for_each([this](int i) { return stream(i).messages->flush(); });
   }
-  /// Calls `begin`(number) for each stream that has got a new connection.
+  /// Calls `begin`(number) for each stream that has got a connection, its first or another.
   template <class Begin>
-  bool take_replacements(Begin begin);
+  bool take_connections(Begin begin);
   /// All streams stand, and may carry chunks.
   bool is_whole() const;
-  /// On the first stream; while that is being replaced nothing, as the report says it.
+  /// On the first stream; while that has no connection nothing, as the report says it.
   void post(const FtarMessage& message);
   std::size_t queued() const;
 
@@ -71,6 +76,8 @@ class RingNeighbour {
   void end_with(const FtarMessage& message);
 
   void tell_alive();
+  /// Nothing has come since, though it is there: something had come before, or the rank before has made a connection,
+  /// over which it speaks at once. The rank after may not have entered the epoch, whose transport answers before it does.
   bool is_silent_since(double time_s) const;
   void forgive(double pause_s);
   bool prepare_to_sleep(std::vector<pollfd>& polled);
@@ -79,13 +86,15 @@ class RingNeighbour {
 
  private:
   bool stands(const Stream& stream) const { return stream.messages && !stream.has_ended; }
+  bool has_connection(int number) const;
+  void take_connection(int number);
   void take_error(int number, const kernels::Error& error);
   void lose(const std::string& why);
 
   const Side side_;
   const int index_;
   const std::string name_;
-  const Replace replace_;
+  const Maker maker_;
   std::vector<Stream> streams_;
   std::optional<FtarFailure> loss_;
 };
@@ -105,19 +114,16 @@ bool RingNeighbour::for_each(Work work) {
 }
 
 template <class Begin>
-bool RingNeighbour::take_replacements(Begin begin) {
+bool RingNeighbour::take_connections(Begin begin) {
   bool has_moved = false;
   for (int i = 0; i < streams() && !loss_; ++i) {
-    Stream& replaced = stream(i);
-    const bool is_ready = replaced.replacement.valid() &&
-                          replaced.replacement.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    if (!is_ready) continue;
+    if (!has_connection(i)) continue;
     has_moved = true;
     try {
-      replaced.messages = std::make_unique<FtarStream>(replaced.replacement.get());
+      take_connection(i);
       begin(i);
     } catch (const FtarError& error) {
-      lose(error.failure().sentence);
+      loss_ = error.failure();
     } catch (const kernels::Error& error) {
       take_error(i, error);
     }

@@ -228,8 +228,9 @@ TEST_P(FtarFailures, a_neighbour_that_gives_no_sign_of_life_is_given_up_before_t
   FtarRanks::run(replicas.all(), [&](int i) {
     if (i == 1) {  // it is connected, and then nothing comes from it
       const FtarRing ring = replicas.ring(1, 1, replicas.all());
-      const RingConnections silent =
-          RingConnector(ring, replicas.transport(1), is_over).connect(1, soon(), soon());
+      const RingConnector connector(ring, replicas.transport(1), is_over);
+      const auto to_after = connector.connect_after(0, soon()).get(),
+                 of_before = connector.accept_before(0, soon()).get();
       while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       return;
     }
@@ -260,6 +261,24 @@ TEST_P(FtarFailures, a_neighbour_that_lives_may_take_its_time) {
     if (i == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
     group->start(sums[static_cast<std::size_t>(i)].bucket(0))->wait(soon());
   });
+}
+
+// Its transport answers before it does, and the others have something to exchange all the while.
+TEST_P(FtarFailures, a_replica_may_enter_an_epoch_later_than_another_would_be_given_up) {
+  for (const int late : {2, 0}) {
+    FtarRanks replicas(3, GetParam());
+    FtarOptions watchful = options();
+    watchful.connections = 2;
+    watchful.longest_s = 20;
+    watchful.alive_s = 0.05;
+    watchful.dead_s = 0.3;
+    std::vector<Sums> sums = sums_of(3);
+    FtarRanks::run(replicas.all(), [&](int i) {
+      if (i == late) std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+      auto group = replicas.group(1, i, replicas.all(), watchful);
+      group->start(sums[static_cast<std::size_t>(i)].bucket(0))->wait(soon());
+    });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, FtarFailures,
