@@ -125,6 +125,7 @@ void FtarWorker::keep_alive() {
   if (now - told_s_ < options_.alive_s) return;
   told_s_ = now;
   exchange_->tell_alive();
+  exchange_->seek_other_ways(options_.dead_s / 2);
   const std::optional<int> silent = exchange_->silent_replica(options_.dead_s);
   if (!silent) return;
   throw FtarError({.cause = Cause::timeout,

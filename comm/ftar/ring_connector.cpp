@@ -1,10 +1,12 @@
 #include "comm/ftar/ring_connector.hpp"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
 #include "comm/ftar/ftar_error.hpp"
 #include "comm/transport/connection_attempt.hpp"
+#include "comm/transport/tcp_socket.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -40,6 +42,13 @@ RingConnector::Attempt RingConnector::reconnect_after(int number, Deadline deadl
 
 RingConnector::Attempt RingConnector::accept_before(int number, Deadline deadline) const {
   return std::async(std::launch::async, [this, number, deadline] { return accept(number, deadline); });
+}
+
+bool RingConnector::has_other_way(const Connection& connection) const {
+  const std::string& used = connection.address();
+  const std::vector<std::string>& all = ring_.peers[static_cast<std::size_t>(ring_.after())].addresses;
+  return used.starts_with(kTcpPrefix) &&
+         std::any_of(all.begin(), all.end(), [&](const std::string& address) { return address != used; });
 }
 
 std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline) const {

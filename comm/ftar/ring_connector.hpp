@@ -43,6 +43,9 @@ class RingConnector {
   Attempt connect_after(int number, kernels::Deadline deadline) const;
   /// In place of one that has lost its way: a peer that refuses may be finding out about its ways, and is asked again.
   Attempt reconnect_after(int number, kernels::Deadline deadline) const;
+  /// Whether a connection with the rank after that is silent may be made again by another way. RDMA notices itself where
+  /// nothing is acknowledged, and within a host there is no path that could fail.
+  bool has_other_way(const Connection& connection) const;
   /// The connection of that number that the rank before makes.
   Attempt accept_before(int number, kernels::Deadline deadline) const;
 

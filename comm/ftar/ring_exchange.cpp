@@ -26,30 +26,31 @@ BucketName name_in(const FtarMessage& message) { return {message.step, message.b
 RingExchange::RingExchange(Settings settings, const RingConnector& connector, OwnRegions regions,
                            ChunkArithmetic& arithmetic)
     : settings_(std::move(settings)),
+      connector_(connector),
       arithmetic_(arithmetic),
       sender_({.wire = settings_.wire,
                .chunk_bytes = settings_.shape.chunk_bytes,
                .link_gbps = settings_.link_gbps},
               std::move(regions), arithmetic),
       before_(RingNeighbour::Side::before, settings_.shape.before(), name_of(settings_.shape.before()),
-              settings_.connections, maker_before(connector)),
+              settings_.connections, maker_before()),
       after_(RingNeighbour::Side::after, settings_.shape.after(), name_of(settings_.shape.after()),
-             settings_.connections, maker_after(connector)) {}
+             settings_.connections, maker_after()) {}
 
-RingNeighbour::Maker RingExchange::maker_before(const RingConnector& connector) const {
-  return {.first = [&connector, until = Deadline::after_s(settings_.connect_s)](
-                       int number) { return connector.accept_before(number, until); },
-          .another = [this, &connector](
-                         int number,
-                         double longest_s) { return connector.accept_before(number, within(longest_s)); }};
+RingNeighbour::Maker RingExchange::maker_before() const {
+  return {
+      .first = [this, until = Deadline::after_s(settings_.connect_s)](
+                   int number) { return connector_.accept_before(number, until); },
+      .another = [this](int number,
+                        double longest_s) { return connector_.accept_before(number, within(longest_s)); }};
 }
 
-RingNeighbour::Maker RingExchange::maker_after(const RingConnector& connector) const {
-  return {.first = [&connector, until = Deadline::after_s(settings_.replace_s)](
-                       int number) { return connector.connect_after(number, until); },
-          .another = [this, &connector](
-                         int number,
-                         double longest_s) { return connector.reconnect_after(number, within(longest_s)); }};
+RingNeighbour::Maker RingExchange::maker_after() const {
+  return {
+      .first = [this, until = Deadline::after_s(settings_.replace_s)](
+                   int number) { return connector_.connect_after(number, until); },
+      .another = [this](int number,
+                        double longest_s) { return connector_.reconnect_after(number, within(longest_s)); }};
 }
 
 Deadline RingExchange::within(double longest_s) const {
@@ -161,6 +162,12 @@ std::optional<int> RingExchange::silent_replica(double dead_s) const {
 void RingExchange::forgive(double pause_s) {
   before_.forgive(pause_s);
   after_.forgive(pause_s);
+}
+
+void RingExchange::seek_other_ways(double silence_s) {
+  after_.seek_other_ways(kernels::steady_now_s() - silence_s, [this](const Connection& connection) {
+    return connector_.has_other_way(connection);
+  });
 }
 
 int RingExchange::awaited_replica() const {

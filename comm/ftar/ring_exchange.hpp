@@ -64,6 +64,8 @@ class RingExchange {
   std::optional<int> silent_replica(double dead_s) const;
   /// This rank did not listen for so long: its neighbours' silence does not count.
   void forgive(double pause_s);
+  /// The rank after has been silent for so long: it may be the way, where there is another one.
+  void seek_other_ways(double silence_s);
 
   /// Tells the neighbours, ends the connections, and only then lets the buckets fail: the first of
   /// them with `failure`, those behind it as cancelled.
@@ -72,8 +74,8 @@ class RingExchange {
  private:
   bool needs(const RingNeighbour& neighbour) const;
   void throw_if_lost() const;
-  RingNeighbour::Maker maker_before(const RingConnector& connector) const;
-  RingNeighbour::Maker maker_after(const RingConnector& connector) const;
+  RingNeighbour::Maker maker_before() const;
+  RingNeighbour::Maker maker_after() const;
   kernels::Deadline within(double longest_s) const;
   void begin_before(int stream);
   void begin_after(int stream);
@@ -93,6 +95,7 @@ class RingExchange {
   const std::string& name_of(int index) const { return settings_.names[static_cast<std::size_t>(index)]; }
 
   Settings settings_;
+  const RingConnector& connector_;
   ChunkArithmetic& arithmetic_;
   ChunkSender sender_;
   RingNeighbour before_, after_;

@@ -25,22 +25,33 @@ RingNeighbour::RingNeighbour(Side side, int index, std::string name, int streams
   stream(0).attempt = maker_.first(0);
 }
 
-bool RingNeighbour::has_connection(int number) const {
-  const Attempt& attempt = streams_[static_cast<std::size_t>(number)].attempt;
-  return attempt.valid() && attempt.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+std::unique_ptr<FtarStream> RingNeighbour::Stream::retire() {
+  if (!is_unproven()) heard_s = messages->heard_s();
+  receiver.reset();
+  report.reset();
+  return std::move(messages);
 }
 
-/// The next stream's turn follows the first time.
+bool RingNeighbour::has_connection(int number) const {
+  const Stream& each = streams_[static_cast<std::size_t>(number)];
+  return !each.has_ended && each.attempt.valid() &&
+         each.attempt.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+/// The next stream's turn follows the first time. A neighbour that is well takes the end of the silent connection for
+/// its own end, until it has taken this one.
 void RingNeighbour::take_connection(int number) {
   Stream& taken = stream(number);
-  taken.messages = std::make_unique<FtarStream>(taken.attempt.get());
+  auto messages = std::make_unique<FtarStream>(taken.attempt.get());
+  taken.retired = taken.retire();
+  taken.messages = std::move(messages);
   if (side_ == Side::before && !taken.heard_s) taken.heard_s = kernels::steady_now_s();
   const int next = number + 1;
   if (next < streams() && !stream(next).messages && !stream(next).attempt.valid())
     stream(next).attempt = maker_.first(next);
 }
 
-/// In its handler. What the stream has under way is forgotten: the report tells what of it has come.
+/// In its handler.
 void RingNeighbour::take_error(int number, const Error& error) {
   if (error.scope() != kernels::Scope::link) throw;
   Stream& broken = stream(number);
@@ -48,11 +59,9 @@ void RingNeighbour::take_error(int number, const Error& error) {
   const bool has_lost_its_way = broken.messages->connection().has_lost_its_way();
   const bool was_unused = side_ == Side::before && broken.is_unproven();
   if (!has_lost_its_way && !was_unused) return lose(error.what());
-  if (!broken.is_unproven()) broken.heard_s = broken.messages->heard_s();
-  broken.receiver.reset();
-  broken.report.reset();
-  broken.messages.reset();
-  broken.attempt = maker_.another(number, has_lost_its_way ? kLongest_s : kAnother_s);
+  broken.retire().reset();
+  if (!broken.attempt.valid())
+    broken.attempt = maker_.another(number, has_lost_its_way ? kLongest_s : kAnother_s);
 }
 
 void RingNeighbour::lose(const std::string& why) {
@@ -105,6 +114,18 @@ void RingNeighbour::forgive(double pause_s) {
   for (Stream& each : streams_) {
     if (each.messages) each.messages->forgive(pause_s);
     if (each.heard_s) *each.heard_s += pause_s;
+  }
+}
+
+void RingNeighbour::seek_other_ways(double time_s,
+                                    const std::function<bool(const Connection&)>& has_other_way) {
+  for (int i = 0; i < streams() && !loss_; ++i) {
+    Stream& each = stream(i);
+    if (!each.is_unproven()) each.retired.reset();
+    const bool was_heard = each.heard_s || !each.is_unproven();
+    if (stands(each) && was_heard && each.messages->heard_s() < time_s && !each.attempt.valid() &&
+        has_other_way(each.messages->connection()))
+      each.attempt = maker_.another(i, kLongest_s);
   }
 }
 

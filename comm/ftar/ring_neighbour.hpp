@@ -34,11 +34,15 @@ class RingNeighbour {
     std::optional<ChunkReceiver> receiver;  ///< of the rank before
     std::optional<ProgressReport> report;   ///< of the rank after, until it is complete
     Attempt attempt = {};
+    std::unique_ptr<FtarStream> retired =
+        {};  ///< in whose place messages are, until something has come of those
     /// When the neighbour gave the last sign of life before anything came of this connection; nothing: it has given none.
     std::optional<double> heard_s = {};
 
     /// Nothing has come of its connection.
     bool is_unproven() const { return !(messages && messages->has_heard()); }
+    /// Takes the connection away. What it has under way is forgotten: the report tells what of it has come.
+    std::unique_ptr<FtarStream> retire();
   };
 
   /// `name`: for errors.
@@ -80,6 +84,9 @@ class RingNeighbour {
   /// over which it speaks at once. The rank after may not have entered the epoch, whose transport answers before it does.
   bool is_silent_since(double time_s) const;
   void forgive(double pause_s);
+  /// Begins to make another connection in the place of each that has been silent since `time_s`, where it
+  /// `has_other_way`. The silent one stays until the other one is there: the neighbour may be back before.
+  void seek_other_ways(double time_s, const std::function<bool(const Connection&)>& has_other_way);
   bool prepare_to_sleep(std::vector<pollfd>& polled);
   /// When the next message may leave, where that is later than now; 0: none is held back.
   double next_departure_s() const;
@@ -123,7 +130,7 @@ bool RingNeighbour::take_connections(Begin begin) {
       take_connection(i);
       begin(i);
     } catch (const FtarError& error) {
-      loss_ = error.failure();
+      if (!stream(i).messages) loss_ = error.failure();
     } catch (const kernels::Error& error) {
       take_error(i, error);
     }
