@@ -1,6 +1,9 @@
 #include "comm/transport/pending_connections.hpp"
 
 #include <poll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 
 #include "comm/polled_stream.hpp"
 #include "comm/signal.hpp"
@@ -10,6 +13,7 @@ namespace tenax::comm {
 namespace {
 
 constexpr double kPatience_s = 5;  // with a maker that has left: what it sent before may still be wanted
+constexpr std::size_t kShareOfDescriptors = 8;  // the part of a process's: a connection has up to four
 
 /// Even if something that its maker sent is still to be read.
 bool is_closed(Connection& connection) try {
@@ -27,8 +31,24 @@ bool PendingConnections::has_room(Identity from, const std::string& purpose) {
   const std::lock_guard lock(mutex_);
   if (waiting_.contains(Key(from, purpose))) return true;
   drop_closed();
-  if (waiting_.size() >= kMostWaiting) drop_oldest_closed();
-  return waiting_.size() < kMostWaiting;
+  return has_room_for([from](const Key& key) { return key.first == from; }, kMostOfPeer) &&
+         has_room_for([](const Key&) { return true; }, most_);
+}
+
+bool PendingConnections::has_room_for(const Which& which, std::size_t most) {
+  if (count(which) >= most) drop_oldest_closed(which);
+  return count(which) < most;
+}
+
+std::size_t PendingConnections::count(const Which& which) const {
+  return static_cast<std::size_t>(
+      std::count_if(waiting_.begin(), waiting_.end(), [&](const auto& entry) { return which(entry.first); }));
+}
+
+std::size_t PendingConnections::most_by_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOfPeer;
+  return std::max<std::size_t>(kMostOfPeer, limit.rlim_cur / kShareOfDescriptors);
 }
 
 void PendingConnections::add(Identity from, const std::string& purpose,
@@ -57,10 +77,10 @@ void PendingConnections::drop_closed() {
 }
 
 /// Makers that change their minds quickly (each epoch of replicas has a ring of its own) do not fill the room.
-void PendingConnections::drop_oldest_closed() {
+void PendingConnections::drop_oldest_closed(const Which& which) {
   auto oldest = waiting_.end();
   for (auto it = waiting_.begin(); it != waiting_.end(); ++it)
-    if (is_closed(*it->second.connection) &&
+    if (which(it->first) && is_closed(*it->second.connection) &&
         (oldest == waiting_.end() || it->second.stays_until.when() < oldest->second.stays_until.when()))
       oldest = it;
   if (oldest != waiting_.end()) waiting_.erase(oldest);

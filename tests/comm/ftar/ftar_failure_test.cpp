@@ -201,7 +201,7 @@ TEST_P(FtarFailures, replicas_that_disagree_about_a_bucket_are_told_so) {
 // Epochs may pass faster than a slow replica enters them: what it has not accepted of them must not keep the next out.
 TEST_P(FtarFailures, a_dozen_change_epochs_faster_than_one_of_them_accepts) {
   constexpr int kRanks = 12, kSlow = 5;
-  constexpr std::int64_t kEpochs = 24;  // more than a transport holds connections for
+  constexpr std::int64_t kEpochs = 40;  // more than a transport holds connections for
   FtarRanks replicas(kRanks, GetParam());
   std::vector<int> quick = replicas.all();
   quick.erase(quick.begin() + kSlow);

@@ -141,13 +141,44 @@ TEST(Strangers, a_peer_makes_connections_only_as_they_are_accepted) {
       made.push_back(pair.transports[0]->connect(pair.peers[1], pair.peers[1].addresses[0], purpose,
                                                  Deadline::after_s(patience_s)));
     };
-    while (made.size() < PendingConnections::kMostWaiting) make(20);
-    EXPECT_LE(open_descriptors(), before + 4 * PendingConnections::kMostWaiting) << "both ends are here";
+    while (made.size() < PendingConnections::kMostOfPeer) make(20);
+    EXPECT_LE(open_descriptors(), before + 4 * PendingConnections::kMostOfPeer) << "both ends are here";
     EXPECT_NE(error_of([&] { make(0.2); }), "no error");
     pair.transports[1]->accept(pair.peers[0], "3", Deadline::after_s(20));
     make(20);
-    EXPECT_NO_THROW(pair.transports[1]->accept(pair.peers[0], "16", Deadline::after_s(20)));
+    EXPECT_NO_THROW(pair.transports[1]->accept(pair.peers[0], std::to_string(PendingConnections::kMostOfPeer),
+                                               Deadline::after_s(20)));
   }
+}
+
+// As replicas that fetch their state do, of a holder that is in the middle of a step.
+TEST(Strangers, a_peer_with_many_connections_to_be_accepted_keeps_no_other_peer_out) {
+  for (const TransportKind kind : {TransportKind::tcp, TransportKind::shared_memory}) {
+    ConnectedPair pair(create(kind), create(kind));
+    const auto greedy = create(kind);
+    std::vector<std::unique_ptr<Connection>> made;
+    while (made.size() < PendingConnections::kMostOfPeer)
+      made.push_back(greedy->connect(pair.peers[1], pair.peers[1].addresses[0], std::to_string(made.size()),
+                                     Deadline::after_s(20)));
+    expect_to_work(pair);
+  }
+}
+
+TEST(Strangers, peers_share_what_a_process_of_few_descriptors_can_hold) {
+  PendingConnections pending(2);
+  ConnectedPair pair(create(TransportKind::tcp), create(TransportKind::tcp));
+  std::vector<std::unique_ptr<Connection>> made;
+  const Identity first = Identity::random(), second = Identity::random();
+  for (const char* const purpose : {"a", "b"}) {
+    pair.connect(0, purpose);
+    ASSERT_TRUE(pending.has_room(first, purpose));
+    pending.add(first, purpose, std::move(pair.ends[1]));
+    made.push_back(std::move(pair.ends[0]));
+  }
+  EXPECT_FALSE(pending.has_room(second, "a"));
+  EXPECT_TRUE(pending.has_room(first, "a")) << "in place of the one before";
+  made.pop_back();  // closed
+  EXPECT_TRUE(happens([&] { return pending.has_room(second, "a"); }));
 }
 
 TEST(Strangers, a_process_without_descriptors_takes_peers_in_once_it_has_some) {
