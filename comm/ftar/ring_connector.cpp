@@ -33,7 +33,9 @@ auto blaming(int replica, Deadline deadline, Work work) {
 }  // namespace
 
 RingConnector::Attempt RingConnector::connect_after(int number, Deadline deadline) const {
-  return std::async(std::launch::async, [this, number, deadline] { return make(number, deadline); });
+  return std::async(std::launch::async, [this, number, deadline] {
+    return make(number, deadline, ConnectionAttempt::kWholeHandshake_s);
+  });
 }
 
 RingConnector::Attempt RingConnector::reconnect_after(int number, Deadline deadline) const {
@@ -51,16 +53,16 @@ bool RingConnector::has_other_way(const Connection& connection) const {
          std::any_of(all.begin(), all.end(), [&](const std::string& address) { return address != used; });
 }
 
-std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline) const {
+std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline, double handshake_s) const {
   const Peer& peer = ring_.peers[static_cast<std::size_t>(ring_.after())];
   return blaming(ring_.after(), deadline, [&] {
-    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline).connect();
+    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline, handshake_s).connect();
   });
 }
 
 std::unique_ptr<Connection> RingConnector::make_again(int number, Deadline deadline) const {
   for (;;) try {
-      return make(number, deadline);
+      return make(number, deadline, 0);
     } catch (const FtarError&) {
       if (is_over_ || deadline.expired()) throw;
       std::this_thread::sleep_for(kPause);

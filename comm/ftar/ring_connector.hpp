@@ -35,13 +35,15 @@ class RingConnector {
  public:
   using Attempt = std::future<std::unique_ptr<Connection>>;
 
-  /// All must outlive it. Attempts end within a second after `is_over` is set (ConnectionAttempt).
+  /// All must outlive it. Attempts end within 1.5 s after `is_over` is set (ConnectionAttempt).
   RingConnector(const FtarRing& ring, Transport& transport, const std::atomic<bool>& is_over)
       : ring_(ring), transport_(transport), is_over_(is_over) {}
 
-  /// The connection of that number with the rank after. A peer that refuses is given up at once.
+  /// The connection of that number with the rank after. A peer that refuses is given up at once. RDMA gets its time: the
+  /// connection keeps its way for the whole epoch.
   Attempt connect_after(int number, kernels::Deadline deadline) const;
   /// In place of one that has lost its way: a peer that refuses may be finding out about its ways, and is asked again.
+  /// What works at once is taken, before the neighbours give each other up.
   Attempt reconnect_after(int number, kernels::Deadline deadline) const;
   /// Whether a connection with the rank after that is silent may be made again by another way. RDMA notices itself where
   /// nothing is acknowledged, and within a host there is no path that could fail.
@@ -50,7 +52,7 @@ class RingConnector {
   Attempt accept_before(int number, kernels::Deadline deadline) const;
 
  private:
-  std::unique_ptr<Connection> make(int number, kernels::Deadline deadline) const;
+  std::unique_ptr<Connection> make(int number, kernels::Deadline deadline, double handshake_s) const;
   std::unique_ptr<Connection> make_again(int number, kernels::Deadline deadline) const;
   std::unique_ptr<Connection> accept(int number, kernels::Deadline deadline) const;
   std::string purpose(int number) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/transport/listener.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::comm {
@@ -27,7 +28,8 @@ std::unique_ptr<Connection> ConnectionAttempt::connect() {
 std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
   bool was_too_short = false;
   for (const std::string& address : peer_.addresses) {
-    const Deadline attempt = until(attempt_s);
+    throw_if_over();
+    const Deadline attempt = until(time_for(address, attempt_s));
     try {
       return transport_.connect(peer_, address, purpose_, attempt);
     } catch (const Error&) {
@@ -38,6 +40,10 @@ std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
     }
   }
   throw Error(Scope::link, peer_.name + " offers no address to connect to; set comm.interfaces");
+}
+
+double ConnectionAttempt::time_for(const std::string& address, double attempt_s) const {
+  return address.starts_with(kVerbsPrefix) ? std::max(attempt_s, handshake_s_) : attempt_s;
 }
 
 std::unique_ptr<Connection> ConnectionAttempt::accept() {

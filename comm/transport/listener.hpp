@@ -42,6 +42,9 @@ std::unique_ptr<Listener> create_tcp_listener(const TransportOptions& options, I
 std::unique_ptr<Listener> create_shared_memory_listener(const TransportOptions& options, Identity me,
                                                         PendingConnections& pending);
 
+/// What an address of RDMA begins with: that of its handshake over TCP follows.
+inline constexpr const char* kVerbsPrefix = "verbs:";
+
 inline bool is_shared_memory_address(const std::string& address) { return address.rfind("shm:", 0) == 0; }
 /// Whether the process of that address is on this host: tried, not guessed from names of hosts.
 bool is_reachable_in_shared_memory(const std::string& address);

@@ -1,5 +1,6 @@
 #include "comm/verbs/verbs_listener.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
@@ -13,15 +14,15 @@
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr const char* kPrefix = "verbs:";
 constexpr std::size_t kMostHandshakes = 16;
 constexpr double kHandshake_s = 2;
+constexpr double kAnswer_s = 0.1, kShareOfAnswer = 0.1;  // of the time there is, at least
 
 std::string tcp_address(const std::string& address) {
-  return kTcpPrefix + address.substr(std::string_view(kPrefix).size());
+  return kTcpPrefix + address.substr(std::string_view(kVerbsPrefix).size());
 }
 std::string verbs_address(const std::string& address) {
-  return kPrefix + address.substr(std::string_view(kTcpPrefix).size());
+  return kVerbsPrefix + address.substr(std::string_view(kTcpPrefix).size());
 }
 
 /// The number that a purpose ends in; 0 where it ends in none.
@@ -30,9 +31,15 @@ std::size_t last_number(std::string_view purpose) {
   return kernels::number_of<std::size_t>(purpose.substr(before + 1)).value_or(0);  // npos + 1 is 0
 }
 
-kernels::Deadline within_handshake(kernels::Deadline deadline) {
-  const auto own = kernels::Deadline::after_s(kHandshake_s);
+kernels::Deadline within(double seconds, kernels::Deadline deadline) {
+  const auto own = kernels::Deadline::after_s(seconds);
   return own.when() < deadline.when() ? own : deadline;
+}
+
+/// An address at which nobody is does not use up the time that handshakes need: its peer may have another one.
+kernels::Deadline within_answer(kernels::Deadline deadline) {
+  const std::chrono::duration<double> left = deadline.when() - kernels::Deadline::Clock::now();
+  return within(std::max(kAnswer_s, kShareOfAnswer * left.count()), deadline);
 }
 
 class VerbsListener final : public Listener {
@@ -53,7 +60,7 @@ class VerbsListener final : public Listener {
     for (const ListeningSocket& socket : acceptor_.sockets()) all.push_back(verbs_address(socket.address));
     return all;
   }
-  bool can_reach(const std::string& address) const override { return address.starts_with(kPrefix); }
+  bool can_reach(const std::string& address) const override { return address.starts_with(kVerbsPrefix); }
 
   std::unique_ptr<Connection> connect(const std::string& address, const ConnectionRequest& request,
                                       kernels::Deadline deadline) override;
@@ -91,9 +98,10 @@ std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
   const std::vector<Port> ports = verbs_.ports();
   std::unique_ptr<VerbsConnection> connection;
   FileDescriptor socket = connect_and_prove(
-      {secret_, request, where, deadline}, [&] { return connect_tcp(tcp_address(address), deadline); },
+      {secret_, request, where, deadline},
+      [&] { return connect_tcp(tcp_address(address), within_answer(deadline)); },
       [&](int proven, const Challenge& challenge) {
-        ProvenMessages messages(proven, challenge, request, where, within_handshake(deadline));
+        ProvenMessages messages(proven, challenge, request, where, within(kHandshake_s, deadline));
         connection = connect_over(messages, end(ports, request.to, request.purpose), address);
       });
   connection->attach(std::move(socket));

@@ -24,7 +24,8 @@ struct VerbsOptions {
 };
 
 /// Listens for handshakes by TCP, on the interfaces of `options`; a connection then goes over RDMA.
-/// Addresses are "verbs:HOST:PORT#IDENTITY". A handshake has 2 s, and those that peers begin come one
+/// Addresses are "verbs:HOST:PORT#IDENTITY". A handshake has 2 s, its peer's host a tenth of
+/// the time there is to answer at all, and those that peers begin come one
 /// after the other. Connections whose purposes end in consecutive numbers ("links/0.3") prefer
 /// different ports. `pending` must outlive the listener. Its registered memory is that of all its
 /// connections.

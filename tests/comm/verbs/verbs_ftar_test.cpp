@@ -103,5 +103,21 @@ TEST_F(VerbsFtar, a_path_that_fails_in_mid_bucket_costs_no_replica_and_no_bit) {
   }
 }
 
+/// What the connections of an epoch begin with they keep until it ends.
+TEST_F(VerbsFtar, an_epoch_waits_for_rdma_over_a_slow_path_and_not_for_one_that_carries_nothing) {
+  constexpr int kConnections = 8;
+  FtarRanks ranks = replicas(2, TransportKind::automatic);
+  const FtarRing ring = ranks.ring(1, 0, ranks.all());
+  const std::atomic<bool> is_over{false};
+  const RingConnector connector(ring, ranks.transport(0), is_over);
+  const auto kind_of = [&](int number) { return connector.connect_after(number, soon()).get()->address(); };
+  for (const int from : {0, 1}) host.set_path(device_of(from), device_of(1 - from), {.delay_s = 0.1});
+  EXPECT_TRUE(kind_of(0).starts_with("verbs:"));
+  for (const int from : {0, 1}) host.set_path(device_of(from), device_of(1 - from), {.is_lossy = true});
+  const double began_s = kernels::steady_now_s();
+  for (int number = 1; number <= kConnections; ++number) EXPECT_TRUE(kind_of(number).starts_with("tcp:"));
+  EXPECT_LT(kernels::steady_now_s() - began_s, kConnections) << "each of them waited in vain";
+}
+
 }  // namespace
 }  // namespace tenax::comm
