@@ -69,6 +69,10 @@ std::string text_of(const sockaddr_storage& address) {
   return "[" + std::string(text.data()) + "]:" + std::to_string(ntohs(ipv6.sin6_port));
 }
 
+void set_option(int socket, int level, int option, int value) {
+  setsockopt(socket, level, option, &value, sizeof value);
+}
+
 /// What getsockname() or getpeername() finds.
 std::string name_by(int (*ask)(int, sockaddr*, socklen_t*), int socket) {
   SocketAddress found;
@@ -128,16 +132,17 @@ FileDescriptor connect_tcp(const std::string& address, kernels::Deadline deadlin
 }
 
 void set_tcp_options(int socket, double silence_s) {
+  keep_tcp_alive(socket, silence_s);
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
+}
+
+void keep_tcp_alive(int socket, double silence_s) {
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, silence_s > 0 ? 1 : 0);
   const int silence = std::max(1, static_cast<int>(silence_s));
-  const auto set = [socket](int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-  };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, silence / 2));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
-  set(IPPROTO_TCP, TCP_KEEPCNT, std::max(2, silence - silence / 2));
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::max(1.0, silence_s) * 1000));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, silence / 2));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, std::max(2, silence - silence / 2));
 }
 
 std::string describe_tcp_socket(int socket) {

@@ -26,6 +26,9 @@ FileDescriptor connect_tcp(const std::string& address, kernels::Deadline deadlin
 /// dead.
 void set_tcp_options(int socket, double silence_s);
 
+/// A peer's host that does not answer for `silence_s` is taken for dead, though nothing is sent. 0: nobody asks.
+void keep_tcp_alive(int socket, double silence_s);
+
 /// "tcp 10.0.0.1:4000 - 10.0.0.2:5000": this end and the other, for people.
 std::string describe_tcp_socket(int socket);
 

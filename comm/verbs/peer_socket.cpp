@@ -10,7 +10,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "comm/transport/tcp_socket.hpp"
+
 namespace tenax::comm::verbs {
+namespace {
+
+constexpr double kUnusedSilence_s = 10;
+
+}  // namespace
 
 PeerSocket::PeerSocket(std::string where, OnNotice on_notice)
     : wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -24,7 +31,10 @@ void PeerSocket::attach(FileDescriptor socket) {
   const int at_once = 1;
   setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
   socket_ = std::move(socket);
+  keep_tcp_alive(socket_.get(), kUnusedSilence_s);
 }
+
+void PeerSocket::begin() noexcept { keep_tcp_alive(socket_.get(), 0); }
 
 PeerSocket::State PeerSocket::look() {
   while (const std::optional<PeerNotice> notice = next_notice()) on_notice_(*notice);

@@ -16,7 +16,7 @@
 
 namespace tenax::comm::verbs {
 
-/// Thread rule: any thread. Its silence proves nothing.
+/// Thread rule: any thread. Its silence proves nothing once the connection is in use: RDMA may take another path.
 class PeerSocket {
  public:
   enum class State {
@@ -31,6 +31,8 @@ class PeerSocket {
   PeerSocket(std::string where, OnNotice on_notice);
   /// When the handshake is over, before other threads use it. Until then the other end is there.
   void attach(FileDescriptor socket);
+  /// The connection is in use: its queue pairs notice when the other end's host is gone. Until then only the socket does.
+  void begin() noexcept;
 
   /// Reads what has come.
   State look();

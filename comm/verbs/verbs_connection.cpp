@@ -99,7 +99,11 @@ void VerbsConnection::attach(FileDescriptor socket) {
 
 /// Not sooner: until its user has it, the handshake may still have a word to say on the socket.
 void VerbsConnection::begin() {
-  if (is_attached_) std::call_once(begun_, [this] { book_->add(*this); });
+  if (!is_attached_) return;
+  std::call_once(begun_, [this] {
+    ends_->peer.begin();
+    book_->add(*this);
+  });
 }
 
 /// Whatever ends `work` is known to all whom it concerns when it throws.

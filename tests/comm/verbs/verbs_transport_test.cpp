@@ -1,6 +1,9 @@
 // Connections over RDMA, on fake devices.
+#include <sys/socket.h>
+
 #include <filesystem>
 
+#include "comm/polled_stream.hpp"
 #include "tests/comm/verbs/verbs_pair.hpp"
 
 namespace tenax::comm::verbs {
@@ -121,6 +124,23 @@ TEST_F(VerbsTransport, connections_leave_nothing_behind) {
   }
   EXPECT_EQ(host.objects(), objects);
   EXPECT_EQ(open_descriptors(), descriptors);
+}
+
+// A host that loses power says nothing: what it had made would wait to be accepted for ever.
+TEST_F(VerbsTransport, the_socket_of_a_connection_asks_for_the_other_ends_host_until_it_is_used) {
+  pair().connect();
+  const auto asks = [](Connection& end) {
+    int does = -1;
+    socklen_t bytes = sizeof does;
+    getsockopt(end.stream()->socket(), SOL_SOCKET, SO_KEEPALIVE, &does, &bytes);
+    return does;
+  };
+  EXPECT_EQ(asks(zero()), 1);
+  EXPECT_EQ(asks(one()), 1);
+  send_messages(zero(), 1, 2);
+  expect_messages(one(), 1, 2);
+  EXPECT_EQ(asks(zero()), 0) << "RDMA may go on where TCP cannot";
+  EXPECT_EQ(asks(one()), 0);
 }
 
 TEST_F(VerbsTransport, connections_take_a_devices_ports_in_turn) {
