@@ -31,10 +31,13 @@ void merge(std::vector<PortAddress>& known, const std::vector<PortAddress>& told
 PathClaims PathBook::claims(Identity peer, const std::vector<PortAddress>& ports) {
   const std::lock_guard lock(mutex_);
   const PathHealth& health = ways_of_[peer].health;
-  PathClaims claims{ports, health.resting(steady_now_s())};
-  std::erase_if(claims.ports, [&](const PortAddress& port) {
-    return !health.is_usable(PathEnd::here, port.name, steady_now_s());
-  });
+  const double now_s = steady_now_s();
+  PathClaims claims{{}, health.resting(now_s)};
+  for (const PortAddress& port : ports) {
+    const std::optional<double> at_s = health.usable_at_s(PathEnd::here, port.name);
+    if (at_s && *at_s <= now_s) claims.ports.push_back(port);
+    if (at_s && *at_s > now_s) claims.resting.push_back({port.name, *at_s - now_s});
+  }
   return claims;
 }
 
@@ -44,17 +47,27 @@ void PathBook::learn(Identity peer, const PathClaims& mine, const PathClaims& th
   Ways& ways = ways_of_[peer];
   merge(ways.mine, mine.ports);
   merge(ways.theirs, theirs.ports);
-  for (const PortAddress& port : ways.theirs)
-    if (find_port(theirs.ports, port.name) != theirs.ports.end())
-      ways.health.port_up(PathEnd::there, port.name, now_s);
-    else
-      ways.health.port_down(PathEnd::there, port.name, now_s);
+  learn_ports(ways, theirs, now_s);
   for (const Path& theirs_first : theirs.suspects)
     if (const Path path{theirs_first.there, theirs_first.here}; !ways.health.is_suspect(path))
       ways.health.broke(path, BreakReason::no_answer, now_s);
   for (PathUser* user : users_)
     if (user->seat().peer == peer && !ways.health.is_up(PathEnd::there, user->path().there))
       leave_if_down(*user, BreakReason::peer_port_down, now_s);
+}
+
+/// No notice tells when a port's rest is over.
+void PathBook::learn_ports(Ways& ways, const PathClaims& theirs, double now_s) {
+  for (const PortAddress& port : ways.theirs) {
+    const auto rest = std::find_if(theirs.resting.begin(), theirs.resting.end(),
+                                   [&](const RestingPort& resting) { return resting.name == port.name; });
+    if (rest != theirs.resting.end())
+      ways.health.port_rests(PathEnd::there, port.name, now_s + rest->rest_s, now_s);
+    else if (find_port(theirs.ports, port.name) != theirs.ports.end())
+      ways.health.port_up(PathEnd::there, port.name, now_s);
+    else
+      ways.health.port_down(PathEnd::there, port.name, now_s);
+  }
 }
 
 std::optional<PortPair> PathBook::choose(Identity peer, const PathClaims& connecting,

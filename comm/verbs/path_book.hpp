@@ -37,10 +37,17 @@ class PathUser {
   virtual void tell(const PeerNotice& notice) noexcept = 0;
 };
 
-/// What an end says of the ways when a connection is made.
+/// A port that came up again a moment ago.
+struct RestingPort {
+  std::string name;
+  double rest_s = 0;  ///< from now on
+};
+
+/// What an end says of the ways when a connection is made. Ports that it does not name are down.
 struct PathClaims {
   std::vector<PortAddress> ports;  ///< that can be used, in order of preference
   std::vector<Path> suspects;      ///< that are left alone; `here` is the end that says so
+  std::vector<RestingPort> resting = {};
 };
 
 /// A PathHealth for each peer, and what follows from it: which pair of ports a new connection gets,
@@ -57,8 +64,7 @@ class PathBook {
   explicit PathBook(bool has_other_ways, OnPortFailure on_port_failure = {})
       : has_other_ways_(has_other_ways), on_port_failure_(std::move(on_port_failure)) {}
 
-  /// What to tell the peer; `ports`: this end's that are active, in order of preference. Those that
-  /// came up again a moment ago are left out.
+  /// What to tell the peer; `ports`: this end's that are active, in order of preference.
   PathClaims claims(Identity peer, const std::vector<PortAddress>& ports);
   /// What the peer has told, when this end told `mine`. Connections to a port that the peer cannot use leave it, as where it
   /// says so in a notice, which may be lost on a dead wire: on one that only receives nothing else may show that.
@@ -91,6 +97,7 @@ class PathBook {
     PathHealth health;
     std::vector<PortAddress> mine, theirs;  ///< all that were ever told, the first told first
   };
+  static void learn_ports(Ways& ways, const PathClaims& theirs, double now_s);
   static std::vector<Path> in_order(const Ways& ways, const PathSeat& seat);
   void leave_if_down(PathUser& user, BreakReason reason, double now_s);
 

@@ -20,6 +20,12 @@ void PathHealth::port_up(PathEnd end, const std::string& port, double now_s) {
   state.usable_at_s = now_s + state.wait_s;
 }
 
+void PathHealth::port_rests(PathEnd end, const std::string& port, double until_s, double now_s) {
+  port_up(end, port, now_s);
+  double& usable_at_s = state_of(end, port).usable_at_s;
+  usable_at_s = std::max(usable_at_s, until_s);
+}
+
 void PathHealth::broke(const Path& path, BreakReason reason, double now_s) {
   switch (reason) {
     case BreakReason::port_down:
@@ -111,11 +117,6 @@ bool PathHealth::should_leave(const Path& present, double now_s) const {
 
 bool PathHealth::is_up(PathEnd end, const std::string& port) const {
   return usable_at_s(end, port).has_value();
-}
-
-bool PathHealth::is_usable(PathEnd end, const std::string& port, double now_s) const {
-  const std::optional<double> at_s = usable_at_s(end, port);
-  return at_s && *at_s <= now_s;
 }
 
 std::vector<Path> PathHealth::resting(double now_s) const {

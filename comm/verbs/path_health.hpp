@@ -44,6 +44,8 @@ class PathHealth {
   void port_down(PathEnd end, const std::string& port, double now_s);
   /// The port has been asked anew: it is active and has its address.
   void port_up(PathEnd end, const std::string& port, double now_s);
+  /// That end says that it is up, and is to be used from `until_s` on.
+  void port_rests(PathEnd end, const std::string& port, double until_s, double now_s);
   /// A connection over `path` broke, or a test of the path failed.
   void broke(const Path& path, BreakReason reason, double now_s);
   /// A test frame has passed, each way.
@@ -61,8 +63,8 @@ class PathHealth {
   /// When candidates() next changes if nothing is seen until then.
   std::optional<double> next_change_s(double now_s) const;
   bool is_up(PathEnd end, const std::string& port) const;
-  /// Whether a port at that end is up, and has been for as long as it has to wait.
-  bool is_usable(PathEnd end, const std::string& port, double now_s) const;
+  /// From when on a port at that end may be used, as it has been up for as long as it has to wait; nothing while it is down.
+  std::optional<double> usable_at_s(PathEnd end, const std::string& port) const;
   bool is_suspect(const Path& path) const;
   /// Suspects whose time for a test has not come.
   std::vector<Path> resting(double now_s) const;
@@ -87,8 +89,7 @@ class PathHealth {
   PortState& state_of(PathEnd end, const std::string& port) {
     return ports_[static_cast<std::size_t>(end)][port];
   }
-  /// From when on it may be used; nothing while it, or one of the path's ports, is down.
-  std::optional<double> usable_at_s(PathEnd end, const std::string& port) const;
+  /// Of both its ports.
   std::optional<double> usable_at_s(const Path& path) const;
   /// From when on the path may be used, or tested if it is suspect.
   std::optional<double> ready_at_s(const Path& path) const;

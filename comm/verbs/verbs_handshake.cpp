@@ -1,9 +1,10 @@
 // connecting                                         accepting
 //   bytes of its ring, its ports, one a line,
-//   the paths that it leaves alone, the path
-//   that it wants a better one for, if there is  ->
+//   the paths that it leaves alone, its ports
+//   that rest, the path that it wants a better
+//   one for, if there is                         ->
 //                                                <-     places of the chosen ports in the lists of both, the connection's
-//                                                       turn; its end's address; bytes of its ring, ports, paths as above
+//                                                       turn; its end's address; bytes of its ring, ports, paths, rests as above
 //   its end's address                            ->
 //                                                <-     "ready"
 //   a test message, over the queue pairs         ->
@@ -15,6 +16,8 @@
 // either way and lose one end's acknowledgements.
 #include "comm/verbs/verbs_handshake.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "comm/failure.hpp"
@@ -23,12 +26,17 @@
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr std::int32_t kTest = 0x7e57;     // a kind of message that no user of connections has
-constexpr double kLook_s = 0.01;           // from one look at the other end to the next
+constexpr std::int32_t kTest = 0x7e57;  // a kind of message that no user of connections has
+constexpr double kLook_s = 0.01;        // from one look at the other end to the next
+constexpr double kMsPerSecond = 1000;
 constexpr std::size_t kMostSuspects = 16;  // more do not fit into a message, and can be told later
-const std::string kSuspect = "suspect ", kPresent = "present ";
+const std::string kSuspect = "suspect ", kResting = "resting ", kPresent = "present ";
 
 std::string text_of(const Path& path) { return path.here + " " + path.there; }
+
+std::string text_of(const RestingPort& port) {
+  return port.name + " " + std::to_string(static_cast<std::uint64_t>(std::ceil(port.rest_s * kMsPerSecond)));
+}
 
 struct Offer {
   RingSize ring;
@@ -40,6 +48,7 @@ struct Offer {
     for (const PortAddress& port : claims.ports) text += "\n" + port.text();
     for (std::size_t i = 0; i < std::min(claims.suspects.size(), kMostSuspects); ++i)
       text += "\n" + kSuspect + text_of(claims.suspects[i]);
+    for (const RestingPort& port : claims.resting) text += "\n" + kResting + text_of(port);
     if (present) text += "\n" + kPresent + text_of(*present);
     return text;
   }
@@ -71,12 +80,23 @@ std::uint64_t read_number(std::istream& lines, const ProvenMessages& messages) {
   return *number;
 }
 
-Path read_path(const std::string& text, const ProvenMessages& messages) {
+std::pair<std::string, std::string> read_two_words(const std::string& text, const ProvenMessages& messages) {
   std::istringstream words(text);
-  Path path;
-  std::string rest;
-  if (!(words >> path.here >> path.there) || words >> rest) refuse_words(messages);
-  return path;
+  std::string first, second, rest;
+  if (!(words >> first >> second) || words >> rest) refuse_words(messages);
+  return {first, second};
+}
+
+Path read_path(const std::string& text, const ProvenMessages& messages) {
+  const auto [here, there] = read_two_words(text, messages);
+  return {here, there};
+}
+
+RestingPort read_resting(const std::string& text, const ProvenMessages& messages) {
+  const auto [name, rest] = read_two_words(text, messages);
+  const auto ms = kernels::number_of<std::uint64_t>(rest);
+  if (!ms) refuse_words(messages);
+  return {name, std::min(static_cast<double>(*ms) / kMsPerSecond, RetryDelay::kLongest_s)};
 }
 
 PortAddress read_port(const std::string& line, const ProvenMessages& messages) {
@@ -93,6 +113,8 @@ Offer read_offer(std::istream& lines, const ProvenMessages& messages) {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with(kSuspect))
       offer.claims.suspects.push_back(read_path(line.substr(kSuspect.size()), messages));
+    else if (line.starts_with(kResting))
+      offer.claims.resting.push_back(read_resting(line.substr(kResting.size()), messages));
     else if (line.starts_with(kPresent))
       offer.present = read_path(line.substr(kPresent.size()), messages);
     else

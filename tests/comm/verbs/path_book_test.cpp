@@ -146,6 +146,24 @@ TEST_F(PathBookTest, knows_a_better_way_back_when_the_port_is_up_again) {
   EXPECT_EQ(handshake(), first) << "and asks for it";
 }
 
+// Nobody tells the other end when the rest is over.
+TEST_F(PathBookTest, knows_that_a_port_which_rests_comes_back) {
+  handshake();
+  for (int flap = 0; flap < 2; ++flap) {
+    accepting.port_changed("b:1", BreakReason::port_down);
+    accepting.port_changed("b:1", std::nullopt);
+  }
+  EXPECT_EQ(handshake(), second);
+  FakeUser away(connecting, second, seat());
+  EXPECT_EQ(connecting.better_way(away), BetterWay::later);
+  EXPECT_FALSE(connecting.is_down(accepting_end, first));
+  const Deadline latest = Deadline::after_s(20);
+  while (connecting.better_way(away) != BetterWay::now && !latest.expired())
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(connecting.better_way(away), BetterWay::now);
+  EXPECT_EQ(handshake(), first);
+}
+
 TEST_F(PathBookTest, refuses_to_replace_a_path_by_one_that_is_no_better) {
   handshake();
   FakeUser home(connecting, first, seat());

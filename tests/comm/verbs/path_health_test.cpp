@@ -84,6 +84,18 @@ TEST(PathHealth, goes_back_to_a_port_at_once_the_first_time_and_later_each_time_
   EXPECT_EQ(health.candidates(now_s + 1), Paths{kBest}) << "it had held";
 }
 
+TEST(PathHealth, leaves_a_port_alone_as_long_as_its_own_end_does) {
+  PathHealth health = health_of({kBest});
+  health.port_down(PathEnd::there, "x:1", 10);
+  health.port_rests(PathEnd::there, "x:1", 14, 12);
+  EXPECT_TRUE(health.is_up(PathEnd::there, "x:1"));
+  EXPECT_TRUE(health.candidates(13.9).empty());
+  EXPECT_EQ(health.next_change_s(12), 14);
+  EXPECT_EQ(health.candidates(14), Paths{kBest});
+  health.port_rests(PathEnd::there, "x:1", 13, 12.5);
+  EXPECT_EQ(health.next_change_s(12.5), 14) << "the longer rest counts";
+}
+
 TEST(PathHealth, counts_repeated_news_of_a_port_once) {
   PathHealth health = health_of({kBest});
   health.port_up(PathEnd::here, "a:1", 0);

@@ -143,18 +143,42 @@ TEST_F(VerbsTransport, the_socket_of_a_connection_asks_for_the_other_ends_host_u
   EXPECT_EQ(asks(one()), 0);
 }
 
-TEST_F(VerbsTransport, connections_take_a_devices_ports_in_turn) {
+/// Of device "two".
+VerbsOptions options_of_two_ports(fake_verbs::Host& host) {
   host.add_device("two", {fake_verbs::FakePort{}, fake_verbs::FakePort{}});
   VerbsOptions options = options_of("two");
   options.ports = [] {
     const auto device = Device::open("two");
     return std::vector<Port>{fake_port(device, 1), fake_port(device, 2)};
   };
+  return options;
+}
+
+TEST_F(VerbsTransport, connections_take_a_devices_ports_in_turn) {
+  const VerbsOptions options = options_of_two_ports(host);
   ConnectedPair pair(verbs_transport(options_of("fake0")), verbs_transport(options));
   pair.connect(0, "links/0");
   EXPECT_EQ(pair.ends[0]->describe(), "verbs fake0:1 - two:1");
   pair.connect(0, "links/1");
   EXPECT_EQ(pair.ends[0]->describe(), "verbs fake0:1 - two:2");
+}
+
+TEST_F(VerbsTransport, an_end_tells_in_the_handshake_which_of_its_ports_rest) {
+  VerbsOptions options = options_of_two_ports(host);
+  options.book = std::make_shared<PathBook>(false);
+  ConnectedPair pair(verbs_transport(options_of("fake0")), verbs_transport(options));
+  pair.connect();
+  for (auto& end : pair.ends) end.reset();
+  for (int flap = 0; flap < 2; ++flap) {
+    options.book->port_changed("two:1", BreakReason::port_down);
+    options.book->port_changed("two:1", std::nullopt);
+  }
+  pair.connect();
+  EXPECT_EQ(pair.ends[0]->describe(), "verbs fake0:1 - two:2");
+  const Deadline latest = Deadline::after_s(20);
+  while (pair.ends[0]->better_way() != BetterWay::now && !latest.expired())
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(pair.ends[0]->better_way(), BetterWay::now);
 }
 
 TEST_F(VerbsTransport, a_transport_without_a_listener_of_verbs_says_so) {
