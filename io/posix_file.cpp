@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/open_files.hpp"
+
 namespace tenax::io {
 namespace {
 
@@ -73,7 +75,8 @@ void check_folder_of(const fs::path& target) {
 
 std::string reason(const std::error_code& failure) {
   if (is_full(failure)) return failure.message() + " (make room, or write to another disk)";
-  if (failure == std::errc::too_many_files_open) return failure.message() + " (allow more: ulimit -n 1024)";
+  if (failure == std::errc::too_many_files_open)
+    return failure.message() + " (" + kernels::more_open_files_advice() + ")";
   return failure.message();
 }
 

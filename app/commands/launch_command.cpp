@@ -9,6 +9,7 @@
 #include "comm/world.hpp"
 #include "io/json.hpp"
 #include "kernels/error.hpp"
+#include "kernels/open_files.hpp"
 
 namespace tenax::app {
 namespace {
@@ -58,6 +59,7 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
                                                     ? "tenax launch needs a deck (see tenax launch --help)"
                                                     : "tenax launch has no option " + arguments.front());
   Interrupts interrupts;  // first: threads started later inherit the blocked signals
+  kernels::raise_open_files_limit();
   constexpr double kDeadline_s = 60;
   const auto worlds = comm::create_thread_worlds(1, {kDeadline_s});
   RunRank rank(*worlds.front());

@@ -11,6 +11,7 @@
 #include "app/launch/launch_files.hpp"
 #include "app/training/training_run.hpp"
 #include "app/units.hpp"
+#include "kernels/open_files.hpp"
 
 namespace tenax::app {
 
@@ -57,6 +58,7 @@ std::unique_ptr<comm::World> start_world(bool by_sigterm) {
 
 int train(const Train& train, const Ended& ended, const Build& build, bool by_sigterm = true) {
   StopSignals signals(by_sigterm);  // first: threads started later inherit the blocked signals
+  kernels::raise_open_files_limit();
   std::function<void()> epilogue;
   int status = 0;
   {

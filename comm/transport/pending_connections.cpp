@@ -1,13 +1,13 @@
 #include "comm/transport/pending_connections.hpp"
 
 #include <poll.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "comm/polled_stream.hpp"
 #include "comm/signal.hpp"
 #include "kernels/error.hpp"
+#include "kernels/open_files.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -46,9 +46,7 @@ std::size_t PendingConnections::count(const Which& which) const {
 }
 
 std::size_t PendingConnections::most_by_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostOfPeer;
-  return std::max<std::size_t>(kMostOfPeer, limit.rlim_cur / kShareOfDescriptors);
+  return std::max(kMostOfPeer, kernels::open_files_limit() / kShareOfDescriptors);
 }
 
 void PendingConnections::add(Identity from, const std::string& purpose,

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "kernels/error.hpp"
+#include "kernels/open_files.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -65,7 +66,7 @@ int milliseconds_until(kernels::Deadline deadline) {
 void throw_link_error(const std::string& where, const std::string& what, int error_number) {
   std::string reason = error_number == 0 ? "" : " (" + std::generic_category().message(error_number) + ")";
   if (error_number == EMFILE || error_number == ENFILE)
-    reason += "; allow more open files, by ulimit -n 1024 before the launch";
+    reason += "; " + kernels::more_open_files_advice() + ", before the launch";
   throw kernels::Error(kernels::Scope::link, where + ": " + what + reason);
 }
 
