@@ -1,31 +1,29 @@
 #include "comm/emulated/direct_endpoint.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "comm/emulated/direct_link.hpp"
 #include "comm/emulated/send_queue.hpp"
 #include "comm/emulated/shared_channel.hpp"
-#include "kernels/error.hpp"
+#include "comm/transport/connection_attempt.hpp"
 
 namespace tenax::comm {
 namespace {
 
 using kernels::Deadline;
 
-/// To the first of the peer's addresses that answers.
+constexpr double kShareOfAddress = 1.0 / 8, kLeast_s = 0.2, kMost_s = 2;  // of the deadline
+
+/// To the first of the peer's addresses that answers. One where nobody is must not use up the time of the others, nor a
+/// busy machine lead to a slower way.
 std::unique_ptr<Connection> connect(Transport& transport, const Peer& peer, const std::string& purpose,
                                     double deadline_s) {
-  std::exception_ptr error;
-  for (const std::string& address : peer.addresses) try {
-      return transport.connect(peer, address, purpose, Deadline::after_s(deadline_s));
-    } catch (const kernels::Error&) {
-      error = std::current_exception();
-    }
-  if (error) std::rethrow_exception(error);
-  throw kernels::Error(kernels::Scope::link, peer.name +
-                                                 " offers no address to connect to; set comm.interfaces "
-                                                 "to one that other hosts reach");
+  const std::atomic<bool> is_over{false};
+  return ConnectionAttempt(transport, peer, purpose, is_over, Deadline::after_s(deadline_s),
+                           {.first_s = std::clamp(kShareOfAddress * deadline_s, kLeast_s, kMost_s)})
+      .connect();
 }
 
 class DirectEndpoint final : public Endpoint {

@@ -53,10 +53,11 @@ bool RingConnector::has_other_way(const Connection& connection) const {
          std::any_of(all.begin(), all.end(), [&](const std::string& address) { return address != used; });
 }
 
-std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline, double handshake_s) const {
+std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline, double rdma_s) const {
   const Peer& peer = ring_.peers[static_cast<std::size_t>(ring_.after())];
   return blaming(ring_.after(), deadline, [&] {
-    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline, handshake_s).connect();
+    return ConnectionAttempt(transport_, peer, purpose(number), is_over_, deadline, {.rdma_s = rdma_s})
+        .connect();
   });
 }
 

@@ -52,7 +52,7 @@ class RingConnector {
   Attempt accept_before(int number, kernels::Deadline deadline) const;
 
  private:
-  std::unique_ptr<Connection> make(int number, kernels::Deadline deadline, double handshake_s) const;
+  std::unique_ptr<Connection> make(int number, kernels::Deadline deadline, double rdma_s) const;
   std::unique_ptr<Connection> make_again(int number, kernels::Deadline deadline) const;
   std::unique_ptr<Connection> accept(int number, kernels::Deadline deadline) const;
   std::string purpose(int number) const;

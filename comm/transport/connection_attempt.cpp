@@ -13,12 +13,13 @@ using kernels::Scope;
 
 namespace {
 
-constexpr double kFirstAttempt_s = 0.1, kLongestAttempt_s = 1, kLook_s = 0.005;
+constexpr double kLongestAttempt_s = 1, kLook_s = 0.005;
 
 }  // namespace
 
 std::unique_ptr<Connection> ConnectionAttempt::connect() {
-  for (double attempt_s = kFirstAttempt_s;; attempt_s = std::min(2 * attempt_s, kLongestAttempt_s)) {
+  const double longest_s = std::max(slices_.first_s, kLongestAttempt_s);
+  for (double attempt_s = slices_.first_s;; attempt_s = std::min(2 * attempt_s, longest_s)) {
     if (auto connection = connect_once(attempt_s)) return connection;
     throw_if_over();
   }
@@ -32,7 +33,8 @@ std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
     const Deadline attempt = until(time_for(address, attempt_s));
     try {
       return transport_.connect(peer_, address, purpose_, attempt);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      last_ = error.what();
       was_too_short |= attempt.expired();
       if (&address != &peer_.addresses.back()) continue;
       if (was_too_short) return nullptr;
@@ -43,7 +45,7 @@ std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
 }
 
 double ConnectionAttempt::time_for(const std::string& address, double attempt_s) const {
-  return address.starts_with(kVerbsPrefix) ? std::max(attempt_s, handshake_s_) : attempt_s;
+  return address.starts_with(kVerbsPrefix) ? std::max(attempt_s, slices_.rdma_s) : attempt_s;
 }
 
 std::unique_ptr<Connection> ConnectionAttempt::accept() {
@@ -62,8 +64,9 @@ Deadline ConnectionAttempt::until(double seconds) const {
 void ConnectionAttempt::throw_if_over() const {
   if (is_over_) throw Error(Scope::link, "connecting to " + peer_.name + " was given up");
   if (deadline_.expired())
-    throw Error(Scope::link,
-                "no connection with " + peer_.name + " for " + purpose_ + " before the deadline");
+    throw Error(Scope::link, "no connection with " + peer_.name + " for " + purpose_ +
+                                 " before the deadline" +
+                                 (last_.empty() ? "" : " (last attempt: " + last_ + ")"));
 }
 
 }  // namespace tenax::comm

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "comm/forwarding_transport.hpp"
 #include "tests/comm/emulated/emulated_ranks.hpp"
 
 namespace tenax::comm {
@@ -129,6 +130,36 @@ TEST_P(EveryModel, a_silent_neighbour_ends_a_receive_at_its_deadline) {
     EXPECT_EQ(error.scope(), kernels::Scope::link);
     EXPECT_NE(std::string(error.what()).find("rank 0 (here)"), std::string::npos) << error.what();
   }
+}
+
+/// At each peer's first address nobody is, and nothing says so.
+class BlackHole final : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  static constexpr const char* kAddress = "hole";
+
+  std::unique_ptr<Connection> connect(const Peer& peer, const std::string& address,
+                                      const std::string& purpose, Deadline deadline) override {
+    if (address != kAddress) return inner().connect(peer, address, purpose, deadline);
+    std::this_thread::sleep_until(deadline.when());
+    throw kernels::Error(kernels::Scope::link, "nobody answers there");
+  }
+};
+
+TEST(EmulatedDirect, reaches_a_peer_before_the_deadline_though_its_first_address_swallows_everything) {
+  LocalNetwork network(2);
+  std::vector<Peer> peers = network.peers();
+  for (Peer& peer : peers) peer.addresses.insert(peer.addresses.begin(), BlackHole::kAddress);
+  const auto device = kernels::create_emulated_device({});
+  std::vector<std::thread> threads;
+  for (const int me : {1, 0})
+    threads.emplace_back([&, me] {
+      if (me == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));  // its peer waits already
+      BlackHole transport(network.create_transport(me));
+      EXPECT_NO_THROW(create_emulated_direct_endpoint("pipeline", peers, me, {1 - me}, transport, *device,
+                                                      {.deadline_s = 4}));
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(EmulatedDirect, EveryModel,
