@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <vector>
 
 #include "comm/failure.hpp"
 #include "comm/transport/socket.hpp"
@@ -74,11 +75,26 @@ RegisteredBuffer::RegisteredBuffer(std::shared_ptr<Device> device, std::size_t b
 void RegisteredBuffer::Free::operator()(std::byte* pages) const { std::free(pages); }
 
 struct MemoryTable::Entry {
+  using OfDevice = std::map<std::pair<std::shared_ptr<Device>, RegisteredMemory::Access>,
+                            std::shared_ptr<RegisteredMemory>>;
   std::span<std::byte> memory;
   FileDescriptor dma_buf;  // nothing: the host's
-  std::map<std::pair<std::shared_ptr<Device>, RegisteredMemory::Access>, std::unique_ptr<RegisteredMemory>>
-      of_device;  // null: it cannot
+  OfDevice of_device;      // null: it cannot
   int uses = 0;
+
+  /// With the key of one that has not been asked before; none on a device that has gone, which it would keep open.
+  std::shared_ptr<RegisteredMemory> on(const std::shared_ptr<Device>& device,
+                                       RegisteredMemory::Access access) {
+    if (const auto known = of_device.find({device, access}); known != of_device.end()) return known->second;
+    if (!device->is_listed()) return nullptr;
+    std::shared_ptr<RegisteredMemory>& registered = of_device[{device, access}];
+    try {
+      registered = std::make_shared<RegisteredMemory>(device, memory, access, dma_buf.get());
+    } catch (const kernels::Error&) {
+      // It goes through the connections' own rings.
+    }
+    return registered;
+  }
 };
 
 class MemoryTable::Registration final : public MemoryRegistration {
@@ -93,6 +109,7 @@ class MemoryTable::Registration final : public MemoryRegistration {
 
 MemoryTable::Use::~Use() {
   if (!entry_) return;  // moved from
+  memory_.reset();      // first: who waits for the last use takes the memory away
   const std::lock_guard lock(table_->mutex_);
   if (--entry_->uses == 0) table_->released_.notify_all();
 }
@@ -118,15 +135,20 @@ std::optional<MemoryTable::Use> MemoryTable::find(const std::shared_ptr<Device>&
   if (memory.empty() || after == entries_.begin()) return std::nullopt;
   const std::shared_ptr<Entry>& entry = std::prev(after)->second;
   if (memory.data() + memory.size() > entry->memory.data() + entry->memory.size()) return std::nullopt;
-  const auto [known, is_new] = entry->of_device.try_emplace({device, access});
-  if (is_new) try {
-      known->second = std::make_unique<RegisteredMemory>(device, entry->memory, access, entry->dma_buf.get());
-    } catch (const kernels::Error&) {
-      // It goes through the connections' own rings.
-    }
-  if (!known->second) return std::nullopt;
+  std::shared_ptr<RegisteredMemory> registered = entry->on(device, access);
+  if (!registered) return std::nullopt;
   ++entry->uses;
-  return Use(*this, entry, *known->second);
+  return Use(*this, entry, std::move(registered));
+}
+
+/// They are closed without the lock: a device that has gone may take its time.
+void MemoryTable::let_go_of_lost_devices() {
+  std::vector<Entry::OfDevice::node_type> lost;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, entry] : entries_)
+    for (auto next = entry->of_device.begin(); next != entry->of_device.end();)
+      if (const auto each = next++; !each->first.first->is_listed())
+        lost.push_back(entry->of_device.extract(each));
 }
 
 void MemoryTable::remove(const std::shared_ptr<Entry>& entry) {

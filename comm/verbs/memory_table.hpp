@@ -62,8 +62,8 @@ class MemoryTable {
   /// While it lives, the memory stays registered.
   class Use {
    public:
-    Use(MemoryTable& table, std::shared_ptr<Entry> entry, const RegisteredMemory& memory)
-        : table_(&table), entry_(std::move(entry)), memory_(&memory) {}
+    Use(MemoryTable& table, std::shared_ptr<Entry> entry, std::shared_ptr<const RegisteredMemory> memory)
+        : table_(&table), entry_(std::move(entry)), memory_(std::move(memory)) {}
     Use(Use&&) = default;
     Use& operator=(Use&&) = delete;
     ~Use();
@@ -74,7 +74,7 @@ class MemoryTable {
    private:
     MemoryTable* table_;
     std::shared_ptr<Entry> entry_;
-    const RegisteredMemory* memory_;
+    std::shared_ptr<const RegisteredMemory> memory_;
   };
 
   /// When the registration ends it waits for the memory's uses, which end with their message. `dma_buf`: as
@@ -84,6 +84,8 @@ class MemoryTable {
   /// opens the whole registration, for as long as it lives.
   std::optional<Use> find(const std::shared_ptr<Device>& device, std::span<const std::byte> memory,
                           RegisteredMemory::Access access = RegisteredMemory::Access::local);
+  /// Closes devices that have gone, as far as registrations hold them: each with its last use.
+  void let_go_of_lost_devices();
 
  private:
   class Registration;

@@ -75,7 +75,9 @@ class VerbsListener final : public Listener {
  private:
   void accept_later(AuthenticatedSocket peer);
   std::unique_ptr<Connection> accept(AuthenticatedSocket peer);
+  /// Connections over a device that is lost are made again, over others.
   HandshakeEnd end(const std::vector<Port>& ports, Identity peer, const std::string& purpose) const {
+    memory_->let_go_of_lost_devices();
     return {ports, {verbs_.ring_bytes}, verbs_.path, memory_, book_, peer, purpose, reaper_};
   }
 

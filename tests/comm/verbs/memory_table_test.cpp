@@ -67,6 +67,21 @@ TEST_F(RegisteredTable, a_registration_ends_after_its_uses) {
   EXPECT_TRUE(has_ended);
 }
 
+TEST_F(RegisteredTable, a_device_that_has_gone_is_closed_with_the_last_use_of_it) {
+  const std::weak_ptr<Device> device = zero;
+  const auto registration = table.add(memory);
+  auto use = table.find(zero, part(0, 10));
+  EXPECT_TRUE(table.find(one, part(0, 10)));
+  host.remove_device("fake0");
+  table.let_go_of_lost_devices();
+  EXPECT_FALSE(table.find(zero, part(0, 10))) << "a connection that has not broken yet would keep it";
+  EXPECT_TRUE(table.find(one, part(0, 10)));
+  zero.reset();
+  EXPECT_FALSE(device.expired());
+  use.reset();
+  EXPECT_TRUE(device.expired());
+}
+
 TEST_F(RegisteredTable, memory_that_cannot_be_locked_goes_unregistered) {
   host.allow_locked_memory(100);
   const auto registration = table.add(memory);
