@@ -39,14 +39,14 @@ class RingConnector {
   RingConnector(const FtarRing& ring, Transport& transport, const std::atomic<bool>& is_over)
       : ring_(ring), transport_(transport), is_over_(is_over) {}
 
-  /// The connection of that number with the rank after. A peer that refuses is given up at once. RDMA gets its time: the
-  /// connection keeps its way for the whole epoch.
+  /// The connection of that number with the rank after. A peer that refuses is given up at once. RDMA gets its time:
+  /// the connection keeps its way for the whole epoch.
   Attempt connect_after(int number, kernels::Deadline deadline) const;
   /// In place of one that has lost its way: a peer that refuses may be finding out about its ways, and is asked again.
   /// What works at once is taken, before the neighbours give each other up.
   Attempt reconnect_after(int number, kernels::Deadline deadline) const;
-  /// Whether a connection with the rank after that is silent may be made again by another way. RDMA notices itself where
-  /// nothing is acknowledged, and within a host there is no path that could fail.
+  /// Whether a connection with the rank after that is silent may be made again by another way. RDMA notices itself
+  /// where nothing is acknowledged, and within a host there is no path that could fail.
   bool has_other_way(const Connection& connection) const;
   /// The connection of that number that the rank before makes.
   Attempt accept_before(int number, kernels::Deadline deadline) const;

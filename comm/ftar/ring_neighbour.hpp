@@ -36,7 +36,7 @@ class RingNeighbour {
     Attempt attempt = {};
     std::unique_ptr<FtarStream> retired =
         {};  ///< in whose place messages are, until something has come of those
-    /// When the neighbour gave the last sign of life before anything came of this connection; nothing: it has given none.
+    /// When the neighbour gave the last sign of life before anything came of this connection; nothing: none yet.
     std::optional<double> heard_s = {};
 
     /// Nothing has come of its connection.
@@ -81,7 +81,7 @@ class RingNeighbour {
 
   void tell_alive();
   /// Nothing has come since, though it is there: something had come before, or the rank before has made a connection,
-  /// over which it speaks at once. The rank after may not have entered the epoch, whose transport answers before it does.
+  /// over which it speaks at once. The rank after may not have entered the epoch: its transport answers before it does.
   bool is_silent_since(double time_s) const;
   void forgive(double pause_s);
   /// Begins to make another connection in the place of each that has been silent since `time_s`, where it

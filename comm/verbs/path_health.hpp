@@ -63,7 +63,8 @@ class PathHealth {
   /// When candidates() next changes if nothing is seen until then.
   std::optional<double> next_change_s(double now_s) const;
   bool is_up(PathEnd end, const std::string& port) const;
-  /// From when on a port at that end may be used, as it has been up for as long as it has to wait; nothing while it is down.
+  /// From when on a port at that end may be used, as it has then been up for as long as it has to wait; nothing while
+  /// it is down.
   std::optional<double> usable_at_s(PathEnd end, const std::string& port) const;
   bool is_suspect(const Path& path) const;
   /// Suspects whose time for a test has not come.

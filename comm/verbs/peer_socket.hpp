@@ -31,7 +31,7 @@ class PeerSocket {
   PeerSocket(std::string where, OnNotice on_notice);
   /// When the handshake is over, before other threads use it. Until then the other end is there.
   void attach(FileDescriptor socket);
-  /// The connection is in use: its queue pairs notice when the other end's host is gone. Until then only the socket does.
+  /// The connection is in use: its queue pairs notice when the other end's host is gone. Before, only the socket does.
   void begin() noexcept;
 
   /// Reads what has come.

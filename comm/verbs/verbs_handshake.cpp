@@ -4,7 +4,7 @@
 //   that rest, the path that it wants a better
 //   one for, if there is                         ->
 //                                                <-     places of the chosen ports in the lists of both, the connection's
-//                                                       turn; its end's address; bytes of its ring, ports, paths, rests as above
+//                                                       turn; its end's address; ring, ports, paths, rests as above
 //   its end's address                            ->
 //                                                <-     "ready"
 //   a test message, over the queue pairs         ->
