@@ -19,7 +19,7 @@ struct FtarOptions {
   int connections = 1;                               ///< to each neighbour
   WireType wire = WireType::fp32;
   double deadline_s = 60;  ///< for connecting, and until something moves
-  /// As the latter, between neighbours that tell each other that they live: one may compute for as long, or write a
+  /// As the latter, between neighbours that tell each other that they live: one may enter late, compute for as long, or write a
   /// checkpoint, before it begins with what is awaited of it. No less than deadline_s.
   double longest_s = 0;
   /// Neighbours tell each other so often that they live; who has not been heard of for dead_s while

@@ -68,6 +68,11 @@ double FtarWorker::reach_s() const {
                              : options_.deadline_s;
 }
 
+// Who gives signs of life may be about to enter the epoch, or compute.
+double FtarWorker::patience_s() const {
+  return options_.dead_s > 0 ? std::max(options_.deadline_s, options_.longest_s) : options_.deadline_s;
+}
+
 RingExchange::Settings FtarWorker::settings() const {
   RingExchange::Settings settings{.shape = {.ranks = ring_.size(),
                                             .index = ring_.index,
@@ -77,7 +82,7 @@ RingExchange::Settings FtarWorker::settings() const {
                                   .link_gbps = options_.link_gbps,
                                   .names = {},
                                   .connections = options_.connections,
-                                  .connect_s = options_.deadline_s,
+                                  .connect_s = patience_s(),
                                   .replace_s = reach_s(),
                                   .checksum = 0};
   for (const Peer& peer : ring_.peers) settings.names.push_back(peer.name);
@@ -137,8 +142,7 @@ void FtarWorker::keep_alive() {
 
 void FtarWorker::throw_if_nothing_moves(double moved_s) const {
   const double waited_s = steady_now_s() - moved_s;
-  const double longest_s = options_.dead_s > 0 ? options_.longest_s : 0;
-  if (waited_s < std::max(options_.deadline_s, longest_s)) return;
+  if (waited_s < patience_s()) return;
   const int awaited = exchange_->awaited_replica();
   const auto name = [&](int index) { return ring_.peers[static_cast<std::size_t>(index)].name; };
   throw FtarError({.cause = Cause::timeout,

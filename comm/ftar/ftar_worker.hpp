@@ -32,6 +32,7 @@ class FtarWorker {
   void sleep();
   void fail(const FtarFailure& failure);
   double reach_s() const;
+  double patience_s() const;
   RingExchange::Settings settings() const;
 
   const FtarRing ring_;
