@@ -276,9 +276,8 @@ TEST(ComputeHabits, of_a_gpu_are_as_many_rows_of_logits_as_take_little_of_its_me
   io::Deck deck = small_deck(1, 1, 1);
   deck.model.vocab_size = 50257;  // 50304 columns
   deck.model.compute_dtype = io::ComputeDtype::bf16;
-  constexpr std::size_t kGib = std::size_t{1} << 30;
   const auto rows = [&deck](std::size_t gib) {
-    return compute_habits(deck, kernels::DeviceKind::cuda, gib * kGib).logit_rows;
+    return compute_habits(deck, kernels::DeviceKind::cuda, gib << 30).logit_rows;
   };
   EXPECT_EQ(rows(139), 16384);  // an H200; 1.5 GiB
   EXPECT_EQ(rows(79), 16384);   // an H100
@@ -290,7 +289,8 @@ TEST(ComputeHabits, of_a_gpu_are_as_many_rows_of_logits_as_take_little_of_its_me
   deck.parallel.tensor_parallel_size = 2;
   EXPECT_EQ(rows(139), 16384);
   EXPECT_EQ(memory_room_on_paper(deck).habits.logit_rows, 16384);
-  EXPECT_EQ(compute_habits(deck, kernels::DeviceKind::cpu, kGib).logit_rows, model::GptConfig{}.logit_rows);
+  EXPECT_EQ(compute_habits(deck, kernels::DeviceKind::cpu, kPlenty).logit_rows,
+            model::GptConfig{}.logit_rows);
 }
 
 TEST(Layout, the_matrices_that_test_a_device_count_before_activations) {
