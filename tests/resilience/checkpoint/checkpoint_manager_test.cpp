@@ -273,7 +273,8 @@ TEST_F(Manager, a_run_killed_while_saving_leaves_only_complete_checkpoints) {
     usleep(static_cast<useconds_t>(1 + 3 * kills) * 1000);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    for (const auto& [step, file] : list_checkpoints(directory_)) EXPECT_NO_THROW(io::verify_seal(file));
+    for (const CheckpointFile& file : list_checkpoints(directory_))
+      EXPECT_NO_THROW(io::verify_seal(file.path));
     complete += list_checkpoints(directory_).size();
     torn += io::names_in(directory_).size() - list_checkpoints(directory_).size();
     prepare_checkpoint_directory(directory_);
