@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "io/json_parse.hpp"
 
@@ -50,7 +52,12 @@ std::string place_of(const json& object) {
   return place;
 }
 
-void add_events(const fs::path& file, std::optional<int> replica, std::vector<EventLine>& events) {
+/// What a replica found: event, step and replica. The supervisor has it from the replica, and writes it too.
+using Finding = std::tuple<std::string, std::int64_t, int>;
+
+/// `told`: what the supervisor has written, which is read first.
+void add_events(const fs::path& file, std::optional<int> replica, std::set<Finding>& told,
+                std::vector<EventLine>& events) {
   for_each_json_line(file, [&](const json& object) {
     if (!object.contains("event")) return;
     EventLine line;
@@ -58,6 +65,9 @@ void add_events(const fs::path& file, std::optional<int> replica, std::vector<Ev
     line.time_s = number_in(object, "time");
     line.step = object.value("step", json()).is_number() ? object["step"].get<std::int64_t>() : 0;
     line.event = text_of(object["event"]);
+    if (replica && told.contains({line.event, line.step, *replica})) return;
+    if (!replica && object.value("replica", json()).is_number_integer())
+      told.insert({line.event, line.step, object["replica"].get<int>()});
     line.reason = object.contains("reason") ? text_of(object["reason"]) : "";
     line.place = place_of(object);
     if (replica) line.details = "of replica " + std::to_string(*replica);
@@ -95,12 +105,13 @@ RunSeries read_series(const fs::path& run_directory) {
 
 std::vector<EventLine> read_events(const fs::path& run_directory) {
   std::vector<EventLine> events;
-  add_events(run_directory / "events.jsonl", {}, events);
+  std::set<Finding> told;
+  add_events(run_directory / "events.jsonl", {}, told, events);
   std::error_code none;
   for (int replica = 0;; ++replica) {
     const fs::path file = run_directory / ("replica-" + std::to_string(replica)) / "events.jsonl";
     if (!fs::exists(file, none)) break;
-    add_events(file, replica, events);
+    add_events(file, replica, told, events);
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });

@@ -34,7 +34,7 @@ struct EventLine {
 /// Both skip lines that are not JSON, which a killed run may leave, and treat an absent file as
 /// empty.
 RunSeries read_series(const std::filesystem::path& run_directory);
-/// The events of the run and of its replicas, by time.
+/// The events of the run and of its replicas, by time; what a replica has told its supervisor is one line.
 std::vector<EventLine> read_events(const std::filesystem::path& run_directory);
 
 struct EventSummary {

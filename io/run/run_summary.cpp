@@ -104,11 +104,9 @@ std::string counted_events(const fs::path& directory) {
   std::string text;
   for (const char* name : {"checkpoint_failed", "skip", "repeat", "void", "wait"})
     text += counted(name, times(name, false));
-  for (const char* name : {"straggler", "reschedule"}) text += counted(name, times(name, true));
-  // The supervisor has these from its replicas.
-  for (const char* name :
-       {"onset", "relief", "validation", "fail_slow", "healed", "mitigate", "revert", "port", "reroute"})
-    text += counted(name, times(name, false));
+  for (const char* name : {"straggler", "reschedule", "onset", "relief", "validation", "fail_slow", "healed",
+                           "mitigate", "revert", "port", "reroute"})
+    text += counted(name, times(name, true));
   return text;
 }
 
