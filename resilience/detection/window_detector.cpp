@@ -43,7 +43,7 @@ class WindowDetector final : public ChangeDetector {
 
  private:
   double threshold_;  // a share of the median
-  int values_ = 0;  // as far as they matter
+  int values_ = 0;    // as far as they matter
   SlidingMedian window_{kWindow};
   std::optional<std::int64_t> far_;  // the last iteration, where it was far from the median
   std::optional<double> far_off_;
