@@ -55,7 +55,7 @@ const std::vector<Room>& rooms() {
       {"comm/buffers", {"comm", "comm/transport"}},
       {"comm/inbox", {"comm", "comm/buffers"}},
       {"comm/ftar", {"comm", "comm/transport"}},
-      {"comm/emulated", {"comm", "comm/inbox"}},
+      {"comm/emulated", {"comm", "comm/transport", "comm/inbox"}},
       {"comm/delegates", {"comm", "comm/transport", "comm/buffers", "comm/inbox"}},
       {"comm/failover", {"comm", "comm/delegates"}},
       {"io", {}},
