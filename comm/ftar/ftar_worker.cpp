@@ -48,6 +48,7 @@ FtarWorker::~FtarWorker() {
 void FtarWorker::run() {
   try {
     exchange_.emplace(settings(), connector_, OwnRegions(options_.memory), *arithmetic_);
+    exchange_->begin();  // what fails from here on ends attempts to connect, which would be waited for
     exchange();
   } catch (const FtarError& error) {
     fail(error.failure());

@@ -6,6 +6,7 @@
 
 #include "comm/ftar/ftar_error.hpp"
 #include "comm/transport/connection_attempt.hpp"
+#include "comm/transport/listener.hpp"
 #include "comm/transport/tcp_socket.hpp"
 
 namespace tenax::comm {
@@ -49,8 +50,9 @@ RingConnector::Attempt RingConnector::accept_before(int number, Deadline deadlin
 bool RingConnector::has_other_way(const Connection& connection) const {
   const std::string& used = connection.address();
   const std::vector<std::string>& all = ring_.peers[static_cast<std::size_t>(ring_.after())].addresses;
-  return used.starts_with(kTcpPrefix) &&
-         std::any_of(all.begin(), all.end(), [&](const std::string& address) { return address != used; });
+  return used.starts_with(kTcpPrefix) && std::any_of(all.begin(), all.end(), [&](const std::string& address) {
+           return address != used && !is_shared_memory_address(address);
+         });
 }
 
 std::unique_ptr<Connection> RingConnector::make(int number, Deadline deadline, double rdma_s) const {

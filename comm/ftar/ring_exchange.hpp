@@ -35,6 +35,12 @@ class RingExchange {
   RingExchange(Settings settings, const RingConnector& connector, OwnRegions regions,
                ChunkArithmetic& arithmetic);
 
+  /// Begins to connect with the neighbours, before anything else.
+  void begin() {
+    before_.begin();
+    after_.begin();
+  }
+
   /// Its outcome is completed when all sums are in `out`, and nobody reads this rank's memory any
   /// more. Throws FtarError where neighbours disagree about the bucket, which is then still there.
   void add(std::unique_ptr<BucketExchange> bucket);

@@ -21,9 +21,9 @@ RingNeighbour::RingNeighbour(Side side, int index, std::string name, int streams
       index_(index),
       name_(std::move(name)),
       maker_(std::move(maker)),
-      streams_(static_cast<std::size_t>(streams)) {
-  stream(0).attempt = maker_.first(0);
-}
+      streams_(static_cast<std::size_t>(streams)) {}
+
+void RingNeighbour::begin() { stream(0).attempt = maker_.first(0); }
 
 std::unique_ptr<FtarStream> RingNeighbour::Stream::retire() {
   if (!is_unproven()) heard_s = messages->heard_s();
@@ -58,7 +58,9 @@ void RingNeighbour::take_error(int number, const Error& error) {
   if (!broken.messages) return lose(error.what());
   const bool has_lost_its_way = broken.messages->connection().has_lost_its_way();
   const bool was_unused = side_ == Side::before && broken.is_unproven();
-  if (!has_lost_its_way && !was_unused) return lose(error.what());
+  const bool is_being_replaced =
+      broken.attempt.valid();  // the neighbour has taken the other one, and ends this
+  if (!has_lost_its_way && !was_unused && !is_being_replaced) return lose(error.what());
   broken.retire().reset();
   if (!broken.attempt.valid())
     broken.attempt = maker_.another(number, has_lost_its_way ? kLongest_s : kAnother_s);

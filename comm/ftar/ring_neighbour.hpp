@@ -47,6 +47,8 @@ class RingNeighbour {
 
   /// `name`: for errors.
   RingNeighbour(Side side, int index, std::string name, int streams, Maker maker);
+  /// Begins to connect, before anything else is asked of it.
+  void begin();
 
   int index() const { return index_; }
   const std::string& name() const { return name_; }

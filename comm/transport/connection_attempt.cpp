@@ -14,6 +14,8 @@ using kernels::Scope;
 namespace {
 
 constexpr double kLongestAttempt_s = 1, kLook_s = 0.005;
+constexpr double kRefusal_s =
+    0.1;  // who refuses does so at once: what takes longer ran into a deadline within the attempt
 
 }  // namespace
 
@@ -31,11 +33,12 @@ std::unique_ptr<Connection> ConnectionAttempt::connect_once(double attempt_s) {
   for (const std::string& address : peer_.addresses) {
     throw_if_over();
     const Deadline attempt = until(time_for(address, attempt_s));
+    const double begun_s = kernels::steady_now_s();
     try {
       return transport_.connect(peer_, address, purpose_, attempt);
     } catch (const Error& error) {
       last_ = error.what();
-      was_too_short |= attempt.expired();
+      was_too_short |= attempt.expired() || kernels::steady_now_s() - begun_s >= kRefusal_s;
       if (&address != &peer_.addresses.back()) continue;
       if (was_too_short) return nullptr;
       throw;

@@ -271,10 +271,10 @@ TEST_P(FtarFailures, a_replica_may_enter_an_epoch_later_than_another_would_be_gi
     watchful.connections = 2;
     watchful.longest_s = 20;
     watchful.alive_s = 0.05;
-    watchful.dead_s = 0.3;
+    watchful.dead_s = 1;
     std::vector<Sums> sums = sums_of(3);
     FtarRanks::run(replicas.all(), [&](int i) {
-      if (i == late) std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+      if (i == late) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
       auto group = replicas.group(1, i, replicas.all(), watchful);
       group->start(sums[static_cast<std::size_t>(i)].bucket(0))->wait(soon());
     });

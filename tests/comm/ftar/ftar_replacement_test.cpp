@@ -62,7 +62,7 @@ TEST(FtarReplacement, of_connections_that_are_silent_costs_no_replica_that_has_a
                        .connections = connections,
                        .deadline_s = 20,
                        .alive_s = 0.05,
-                       .dead_s = 1,
+                       .dead_s = 4,
                        .memory = {}},
                       false, [&](std::int64_t step) {
                         if (step == 10) is_silent = true;

@@ -46,12 +46,20 @@ class Attempts : public ::testing::Test {
     });
   }
   std::atomic<bool> is_over{false};
-  bool ends_with_first = false, takes_its_time = false;
+  bool ends_with_first = false, takes_its_time = false, takes_long_to_refuse = false;
   DeafTransport transport{[this](Deadline deadline) {
     if (takes_its_time) std::this_thread::sleep_until(deadline.when());
+    if (takes_long_to_refuse) std::this_thread::sleep_for(std::chrono::milliseconds(110));
     is_over = ends_with_first;
   }};
 };
+
+// A handshake's own deadline came, which is less than the attempt's: that is no refusal.
+TEST_F(Attempts, go_on_where_an_address_takes_its_time_to_refuse) {
+  takes_long_to_refuse = true;
+  EXPECT_NE(error_of_attempt(1, kPatient).find("before the deadline"), std::string::npos);
+  EXPECT_GT(transport.asked.size(), kPeer.addresses.size());
+}
 
 TEST_F(Attempts, are_over_before_the_next_address_is_tried) {
   ends_with_first = true;
