@@ -203,8 +203,8 @@ comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind dev
       deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? comm::WireType::bf16 : comm::WireType::fp32;
   // Ranks of a replica wait in a group for one that waits for another replica: they must not give up first.
   options.deadline_s = deck.comm.deadline_s / 2;
-  // One that computes is waited for: what stands still, HangWatch finds out.
-  constexpr double kLongestStep_s = 3600;
+  // One that computes is waited for: what stands still, HangWatch finds out, where it can.
+  constexpr double kLongestStep_s = 900;
   options.longest_s = kLongestStep_s;
   options.alive_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms);
   options.dead_s = std::max(kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms),

@@ -64,6 +64,22 @@ void GradientExchange::note(const comm::FtarFailure& failure) {
   if (!failure_ || failure_->is_cancelled) failure_ = failure;
 }
 
+bool GradientExchange::are_over(kernels::Deadline deadline) {
+  const auto is_over = [&](comm::Transfer& piece) {
+    try {
+      piece.wait(deadline);
+    } catch (const comm::FtarError&) {
+      return true;  // finish() tells of it
+    } catch (const kernels::Error& error) {
+      if (error.scope() != kernels::Scope::link) throw;
+      return false;
+    }
+    return true;
+  };
+  return std::all_of(pieces_.begin(), pieces_.end(),
+                     [&](const comm::TransferPtr& piece) { return is_over(*piece); });
+}
+
 bool GradientExchange::finish(kernels::Deadline deadline) {
   for (const comm::TransferPtr& piece : pieces_) wait(*piece, deadline);
   pieces_.clear();

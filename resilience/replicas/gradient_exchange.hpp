@@ -28,6 +28,8 @@ class GradientExchange {
   /// Begins to sum a piece, which is final once `stream` has run what it was given so far. Once a
   /// bucket in an epoch and step.
   void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece);
+  /// Whether all pieces have come about, or failed, before the deadline.
+  bool are_over(kernels::Deadline deadline);
   /// Waits for the pieces. False where they did not come about, or not before the deadline:
   /// failure() says why. What broke this rank, or all, is thrown.
   bool finish(kernels::Deadline deadline);

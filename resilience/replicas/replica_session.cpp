@@ -1,5 +1,6 @@
 #include "resilience/replicas/replica_session.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <sstream>
@@ -18,6 +19,8 @@ namespace {
 
 /// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
 constexpr double kTurn_s = 1;
+/// An exchange that stands still ends before, and says who is at fault.
+constexpr double kExchangeWait = 1.5;
 
 }  // namespace
 
@@ -43,7 +46,7 @@ ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& tra
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
-  if (leader_) vote_.emplace(*leader_, exchange_, exchange_wait_s());
+  if (leader_) vote_.emplace(*leader_, exchange_, kExchangeWait * options_.exchange.deadline_s);
   if (state_.slices) server_.emplace(*state_.slices, state_transport_, points_, options_.deadline_s);
 }
 
@@ -173,11 +176,22 @@ void ReplicaSession::before_update() {
   has_updated_ = true;
 }
 
+// Collective, in turns: the ring of one rank may wait longer for another replica than this replica's ranks may for each other.
+bool ReplicaSession::finish_pieces() {
+  const auto latest =
+      Deadline::after_s(kExchangeWait * std::max(options_.exchange.deadline_s, options_.exchange.longest_s));
+  for (double waiting = 1; waiting > 0;) {
+    waiting = exchange_.are_over(Deadline::after_s(kTurn_s)) || latest.expired() ? 0 : 1;
+    control_.all_reduce_sum(std::span(&waiting, 1));
+  }
+  return exchange_.finish(Deadline::after_s(kTurn_s));
+}
+
 // Whether a replica that is behind will hold the state is known only when it has been waited for.
 bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
   points_.reach(StepPoint::exchange, plan_.step);
   if (vote_) vote_->begin(own);
-  const bool has_sums = exchange_.finish(exchange_deadline());
+  const bool has_sums = finish_pieces();
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
   const auto goes_on = [&] { return frozen_.word() < epoch_.number && !latest.expired(); };
