@@ -10,6 +10,12 @@ using kernels::steady_now_s;
 using parallel::HostPhase;
 using parallel::PhaseRecord;
 
+namespace {
+
+constexpr double kLongestSave_s = 3600;  // that does not get on: as the saving group's own deadline
+
+}  // namespace
+
 LoopCheckpoints::LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager,
                                  RunRecords& records, Console& console, StepProfile& profile)
     : deck_(deck), manager_(manager), records_(records), console_(console), profile_(profile) {}
@@ -43,9 +49,12 @@ void LoopCheckpoints::start(comm::ControlGroup& control, std::int64_t steps_done
   if (!manager_) return;
   records_.sync();  // a checkpoint that outlives the host must not be of steps without their lines
   const double begin_s = steady_now_s();
+  manager_->wait(kLongestSave_s, waiting_);  // the one before
   if (!takes_copies(control)) {
     const HostPhase phase(profile_, "write checkpoint");
-    return record(manager_->save(steps_done, io::to_toml(deck_), next_sample), true);
+    manager_->save_in_place(steps_done, io::to_toml(deck_), next_sample);
+    manager_->wait(kLongestSave_s, waiting_);
+    return record(true);
   }
   manager_->save_async(steps_done, io::to_toml(deck_), next_sample);
   const double snapshot_s = manager_->snapshot_begin_s(), now_s = steady_now_s();
@@ -74,7 +83,7 @@ bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t
   saved_steps_ = -1;  // what was told of earlier may be asked for again, or be of steps that are void
   {
     const HostPhase phase(profile_, "wait for checkpoint");
-    manager_->wait(patience_s());
+    manager_->wait(patience_s(), waiting_);
   }
   record(false);
   if (deck_.checkpoint.interval < 0) return false;

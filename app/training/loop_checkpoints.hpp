@@ -23,6 +23,8 @@ class LoopCheckpoints {
                   Console& console, StepProfile& profile);
   /// Tells `told` of every save, on each rank.
   void tell(std::function<void(const resilience::SaveReport&)> told) { told_ = std::move(told); }
+  /// Calls `waiting` every second while training waits for a save.
+  void on_wait(std::function<void()> waiting) { waiting_ = std::move(waiting); }
 
   /// By this rank's clock. Rank 0's decides for all.
   bool time_has_come() const;
@@ -60,6 +62,7 @@ class LoopCheckpoints {
   Console& console_;
   StepProfile& profile_;
   std::function<void(const resilience::SaveReport&)> told_;
+  std::function<void()> waiting_ = [] {};
   double last_write_s_ = 0;
   std::int64_t saved_steps_ = -1;  // of the last checkpoint that was written
   std::optional<bool> takes_copies_;

@@ -76,6 +76,7 @@ TrainingLoop::TrainingLoop(TrainingParts parts, std::int64_t first_step)
   if (watch_.observer()) observation_.add(*watch_.observer());
   if (parts.sample_offset != 0) next_sample_ = samples_of_step(parts.deck, step_).first + parts.sample_offset;
   if (!peers_.exist()) return;
+  checkpoints_.on_wait([this] { peers_.session().on_saving(); });
   checkpoints_.tell([this](const resilience::SaveReport& report) {
     peers_.session().on_saved(
         {.done = report.step, .bytes = report.bytes, .seconds = report.seconds, .failure = report.failure});

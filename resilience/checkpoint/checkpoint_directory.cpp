@@ -47,10 +47,12 @@ std::optional<PendingName> pending_of(std::string_view name) {
   return PendingName{*step, name.substr(1)};
 }
 
-bool is_leftover(const std::string& name) {
+bool is_half_written(const std::string& name) {
   const std::string target = io::target_of_temporary(name);
-  return step_of(target) || pending_of(target) || pending_of(name);
+  return step_of(target) || pending_of(target);
 }
+
+bool is_leftover(const std::string& name) { return is_half_written(name) || pending_of(name); }
 
 void remove_files(const fs::path& directory, const std::function<bool(const std::string& name)>& is_one) {
   std::error_code error;
@@ -137,6 +139,8 @@ void prepare_checkpoint_directory(const fs::path& directory) {
   make_checkpoint_directory(directory);
   remove_files(directory, is_leftover);
 }
+
+void remove_half_written_checkpoints(const fs::path& directory) { remove_files(directory, is_half_written); }
 
 bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::string& writer,
                       std::int64_t keep) {

@@ -39,6 +39,8 @@ std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::
 void make_checkpoint_directory(const std::filesystem::path& directory);
 /// The same, and removes the half written files of killed runs.
 void prepare_checkpoint_directory(const std::filesystem::path& directory);
+/// Of killed runs, nobody else's: what takes room and is of no use. Complete files stay, whoever is to give them their place.
+void remove_half_written_checkpoints(const std::filesystem::path& directory);
 
 /// Gives what `writer` has complete its place, and removes old ones as below. False if it has none.
 /// Throws kernels::Error(rank).

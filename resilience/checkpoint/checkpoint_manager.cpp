@@ -55,10 +55,20 @@ void CheckpointManager::save_async(std::int64_t step, std::string deck,
   if (running_.valid()) collect();
   snapshot_begin_s_ = kernels::steady_now_s();
   snapshot();
+  begin(request(step, std::move(deck), next_sample), options_.fetch ? ranges_ : staged_);
+}
+
+void CheckpointManager::save_in_place(std::int64_t step, std::string deck,
+                                      std::optional<std::int64_t> next_sample) {
+  if (running_.valid()) collect();
+  if (options_.fetch) options_.fetch();
+  begin(request(step, std::move(deck), next_sample), ranges_);
+}
+
+void CheckpointManager::begin(SaveRequest job, const std::vector<io::StateRange>& ranges) {
   progress_s_ = kernels::steady_now_s();
-  running_ = std::async(std::launch::async, [this, job = request(step, std::move(deck), next_sample)] {
-    return save_checkpoint(*group_, job, options_.fetch ? ranges_ : staged_,
-                           [this] { progress_s_ = kernels::steady_now_s(); });
+  running_ = std::async(std::launch::async, [this, job = std::move(job), &ranges] {
+    return save_checkpoint(*group_, job, ranges, [this] { progress_s_ = kernels::steady_now_s(); });
   });
 }
 
@@ -93,10 +103,9 @@ bool CheckpointManager::wait_some(double seconds, double patience_s) {
   return true;
 }
 
-void CheckpointManager::wait(double patience_s) {
+void CheckpointManager::wait(double patience_s, const std::function<void()>& waiting) {
   constexpr double kRound_s = 1;
-  while (wait_some(kRound_s, patience_s)) {
-  }
+  while (wait_some(kRound_s, patience_s)) waiting();
 }
 
 void CheckpointManager::collect() { reports_.push_back(running_.get()); }

@@ -76,7 +76,10 @@ class CheckpointManager {
   /// still under way.
   void save_async(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
-  /// Not collective: this host has memory for the copies of its ranks, or there are copies already. Where one has none, save()
+  /// As save_async() without a copy: the state must not change until no save is under way any more.
+  void save_in_place(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
+
+  /// Not collective: this host has memory for the copies of its ranks, or there are copies already. Where one has none, save_in_place()
   /// serves instead: the kernel promises more memory than there is, and ends the process that takes it.
   bool has_room_for_copy() const;
 
@@ -99,12 +102,14 @@ class CheckpointManager {
   /// kernels::Error(rank) where it has not got on for `patience_s`, however long it takes in all.
   /// Reports are left to poll().
   bool wait_some(double seconds, double patience_s);
-  /// The same, to its end.
-  void wait(double patience_s);
+  /// The same, to its end. Calls `waiting` every second.
+  void wait(
+      double patience_s, const std::function<void()>& waiting = [] {});
 
  private:
   SaveRequest request(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample) const;
   std::size_t copied_floats() const;
+  void begin(SaveRequest job, const std::vector<io::StateRange>& ranges);
   void snapshot();
   void stage();
   void collect();  ///< moves the result of a finished save to reports_

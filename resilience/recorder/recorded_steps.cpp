@@ -24,7 +24,8 @@ void RecordedSteps::reach(StepPoint point, std::int64_t step) {
   if (point == StepPoint::passes) enter(Recorder::Phase::passes, step);
   if (point == StepPoint::exchange) enter(Recorder::Phase::exchange, step);
   if (point == StepPoint::vote) enter(Recorder::Phase::vote, step);
-  if (point == StepPoint::update || point == StepPoint::commit || point == StepPoint::join)
+  if (point == StepPoint::update || point == StepPoint::commit || point == StepPoint::join ||
+      point == StepPoint::saving)
     enter(Recorder::Phase::between, step);
   inner_.reach(point, step);
 }

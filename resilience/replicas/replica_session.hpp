@@ -2,7 +2,6 @@
 // with whom, the sums over replicas, and the state that a replica fetches which is behind.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,6 +88,8 @@ class ReplicaSession {
   void keep_state();
   /// This replica writes a checkpoint of the state after the step.
   void on_checkpoint() { points_.reach(StepPoint::checkpoint, plan_.step); }
+  /// It waits for a checkpoint that gets on: it does not hang.
+  void on_saving() { points_.reach(StepPoint::saving, plan_.step); }
 
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
@@ -103,6 +104,7 @@ class ReplicaSession {
   void ask_stop_if_any();
   void take_epoch(const Epoch& epoch);
   void settle_fetch();
+  bool finish_pieces();
   void begin_state(const MemberPlan& plan);
   void put_fetched();
   bool is_somebody_behind(const MemberPlan& plan) const;
@@ -113,12 +115,6 @@ class ReplicaSession {
   comm::Peer peer_of(const EpochMember& member) const { return peer_at(member, member.addresses); }
   comm::Peer state_peer_of(const EpochMember& member) const;
   int turn_of_fetch() const;
-  /// An exchange that stands still ends before, and says who is at fault.
-  double exchange_wait_s() const {
-    constexpr double kFactor = 1.5;
-    return kFactor * std::max(options_.exchange.deadline_s, options_.exchange.longest_s);
-  }
-  kernels::Deadline exchange_deadline() const { return kernels::Deadline::after_s(exchange_wait_s()); }
   std::string state_purpose() const { return "state." + std::to_string(epoch_.number); }
 
   comm::ControlGroup& control_;

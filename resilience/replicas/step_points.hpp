@@ -15,6 +15,7 @@ enum class StepPoint : char {
   state_receive,  ///< a slice has come
   join,           ///< in the first epoch of an incarnation, before its first step
   checkpoint,     ///< of the replica that writes it: the snapshot is taken
+  saving,         ///< again and again while a checkpoint is waited for
 };
 
 /// Here nobody listens. Thread rule: any thread.
