@@ -192,14 +192,18 @@ bool DirectoryLock::try_to_take() {
   return true;
 }
 
-std::optional<DirectoryLock::Look> DirectoryLock::look_at(const fs::path& directory) {
-  const auto opened = open_lock(directory, O_RDONLY);
+std::optional<DirectoryLock::Look> DirectoryLock::look(const PosixFile& opened, LockState state) {
   struct stat file;
-  if (!opened || ::fstat(opened->descriptor(), &file) != 0) return {};
-  return Look{.state = state_of_lock(opened->descriptor()),
-              .owner = read_owner(*opened),
+  if (::fstat(opened.descriptor(), &file) != 0) return {};
+  return Look{.state = state,
+              .owner = read_owner(opened),
               .file = file.st_ino,
               .changed_ns = file.st_mtim.tv_sec * std::int64_t{1'000'000'000} + file.st_mtim.tv_nsec};
+}
+
+std::optional<DirectoryLock::Look> DirectoryLock::look_at(const fs::path& directory) {
+  const auto opened = open_lock(directory, O_RDONLY);
+  return opened ? look(*opened, state_of_lock(opened->descriptor())) : std::nullopt;
 }
 
 void DirectoryLock::check_free(const fs::path& directory) {
@@ -207,11 +211,13 @@ void DirectoryLock::check_free(const fs::path& directory) {
 }
 
 // It is locked meanwhile: who removes another process' new file instead has not got this one's lock.
-void DirectoryLock::discard(const fs::path& directory) {
+void DirectoryLock::discard(const fs::path& directory, const Look* as_seen) {
   const auto opened = open_lock(directory, O_RDWR);
   if (!opened) return;
   const LockState state = set_lock(opened->descriptor());
-  const auto owner = read_owner(*opened);
+  const auto now = look(*opened, state);
+  if (!now || (as_seen && !now->is_as(*as_seen))) return;
+  const auto& owner = now->owner;
   const LockOwner me = LockOwner::this_process();
   const bool is_here = owner && owner->host == me.host;
   const bool is_held =

@@ -38,16 +38,20 @@ class DirectoryLock {
     std::optional<LockOwner> owner = {};  ///< nothing: its writer has not got so far
     std::uint64_t file = 0;               ///< its number in the file system
     std::int64_t changed_ns = 0;          ///< UNIX time, as its file system told
+
+    /// Nobody has touched it in between.
+    bool is_as(const Look& other) const { return file == other.file && changed_ns == other.changed_ns; }
   };
   /// Nothing where `directory` has no lock. Changes nothing.
   static std::optional<Look> look_at(const std::filesystem::path& directory);
   /// Throws as the constructor if another process holds the directory. Changes nothing.
   static void check_free(const std::filesystem::path& directory);
   /// Removes the file of a lock that nobody is seen to hold: whoever calls this knows that its owner is gone, or out of the run,
-  /// and the next one may be on any host.
-  static void discard(const std::filesystem::path& directory);
+  /// and the next one may be on any host. `as_seen`: only if it is as it was then.
+  static void discard(const std::filesystem::path& directory, const Look* as_seen = nullptr);
 
  private:
+  static std::optional<Look> look(const PosixFile& opened, LockState state);
   std::filesystem::path file() const { return directory_ / kFileName; }
   void make_directory();
   void take();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "io/run/lock_watch.hpp"
+#include "kernels/deadline.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::io::test {
@@ -230,6 +231,17 @@ TEST(LockWatch, names_an_owner_that_lives) {
   EXPECT_TRUE(message.starts_with(folder.path().string() + " is in use by another run: process 1 on there"))
       << message;
   EXPECT_TRUE(fs::exists(file));
+}
+
+TEST(LockWatch, begins_anew_after_the_file_system_or_this_process_stood_still) {
+  const TemporaryFolder folder;
+  leave_lock(folder.path(), true);
+  LockWatch locks({folder.path()}, kPatience_s);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  locks.look();
+  EXPECT_TRUE(fs::exists(folder.path() / ".lock")) << "the owner had no time to touch it either";
+  watch(locks);
+  EXPECT_FALSE(fs::exists(folder.path() / ".lock"));
 }
 
 TEST(LockWatch, leaves_locks_to_others_that_beat_not_or_are_of_this_host) {
