@@ -50,7 +50,9 @@ void check_sets_are_whole(const std::vector<fs::path>& files) {
     if (const std::string set = set_of_shard(file.filename().string()); !set.empty())
       sets.insert(file.parent_path() / set);
   std::error_code none;
-  for (const fs::path& set : sets)
+  for (const fs::path& set : sets) {
+    if (fs::exists(set.parent_path() / shard_name(set, 0).filename(), none))
+      continue;  // the last to get its place
     for (const auto& entry : entries_beside(set)) {
       const std::string shard = target_of_temporary(entry.path().filename().string());
       if (set_of_shard(shard) != set.filename().string() || fs::exists(set.parent_path() / shard, none))
@@ -59,8 +61,9 @@ void check_sets_are_whole(const std::vector<fs::path>& files) {
           kernels::Scope::rank,
           (set.parent_path() / shard).string() + " is not in place yet (" + entry.path().filename().string() +
               " is), but others of its set are: wait for tenax tokenize, or, if it was killed, "
-              "remove the set and tokenize again");
+              "remove the set and that file, and tokenize again");
     }
+  }
 }
 
 }  // namespace tenax::io

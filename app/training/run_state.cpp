@@ -112,7 +112,7 @@ void RunState::check_disk() const {
       parameters += parameter.shape.size();
     const std::size_t numbers = 1 + optimizer_of(rank_.deck()).moments.size();
     const std::int64_t bytes = parameters * static_cast<std::int64_t>(numbers * sizeof(float));
-    resilience::prepare_checkpoint_directory(section.dir);  // what a killed run left there takes room
+    resilience::remove_half_written_checkpoints(section.dir);
     const std::string warning = resilience::check_room_for_checkpoints(
         section.dir, {bytes, section.keep, start_.checkpoint ? start_.steps : -1});
     if (!warning.empty()) rank_.console().warn(warning);
@@ -157,8 +157,7 @@ std::int64_t RunState::sample_offset() const {
   try {
     const io::Deck before = io::parse_resolved_deck(info.deck);
     if (*info.next_sample == info.step * before.batch.global_batch_size) return 0;
-  } catch (const kernels::Error&) {
-    return 0;  // another version's
+  } catch (const kernels::Error&) {  // another version's: what it says of the samples counts
   }
   return *info.next_sample - info.step * rank_.deck().batch.global_batch_size;
 }

@@ -28,11 +28,12 @@ TEST(TokenNames, a_pattern_stands_for_the_token_files_that_match) {
   EXPECT_EQ(names_of(token_files_of(folder.path() / "absent.bin")), Names{"absent.bin"});
 }
 
-// tenax tokenize was killed as it gave its shards their names. One that has its name may have a leftover, too.
+// tenax tokenize was killed as it gave its shards their names, the first one last. One that has its name may have a leftover,
+// too, and so may a set that is whole.
 TEST(TokenNames, of_a_set_that_is_not_whole_are_refused) {
   const TemporaryFolder folder;
   for (const char* name : {"t-00001.h5", "t-00002.h5", "u-00000.h5", "u-000001.h5", ".t-00002.h5.tmp-host-7",
-                           ".v-00000.h5.tmp-host-7", ".t.h5.tmp-host-7"})
+                           ".v-00000.h5.tmp-host-7", ".t.h5.tmp-host-7", ".u-00002.h5.tmp-other-9"})
     folder.write(name, "x");
   EXPECT_EQ(token_files_of(folder.path()).size(), 4U);
   folder.write(".t-00000.h5.tmp-host-7", "x");
