@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/units.hpp"
+#include "io/run/launch_events.hpp"
 #include "io/text.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
@@ -42,6 +43,34 @@ std::string share(const TimeByCause& time, double seconds) {
   return format("%.1f s, %.1f %%", seconds, 100 * seconds / time.wall_s());
 }
 
+/// What replicas have told of what was slow.
+class ToldFigures {
+ public:
+  /// The events of one replica, all its incarnations', in their order.
+  void add(const std::vector<io::LaunchEvent>& events, double begin_s) {
+    double started_s = begin_s, acted_s = 0;
+    for (const io::LaunchEvent& event : events) {
+      if (event.time_s < begin_s) continue;
+      if (event.event == "mitigate" || event.event == "revert") acted_s += event.number("cost_seconds");
+      const bool is_end = event.event == "end";
+      if (!is_end && event.event != "start") continue;
+      if (is_end) {
+        acted_s = event.number("mitigation_seconds");  // with actions that failed
+        trained_s_ += event.time_s - started_s;
+        tracking_s_ += event.number("tracking_share") * (event.time_s - started_s);
+      }
+      started_s = event.time_s;
+      mitigation_s_ += std::exchange(acted_s, 0);
+    }
+    mitigation_s_ += acted_s;
+  }
+  double tracking_share() const { return trained_s_ > 0 ? tracking_s_ / trained_s_ : 0; }
+  double mitigation_s() const { return mitigation_s_; }
+
+ private:
+  double trained_s_ = 0, tracking_s_ = 0, mitigation_s_ = 0;
+};
+
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 }  // namespace
@@ -55,6 +84,15 @@ io::JsonObject effective_details(const TimeByCause& time) {
   return io::JsonObject{}
       .add("effective_percent", rounded(time.effective_percent()))
       .add("lost_seconds", lost);
+}
+
+io::JsonObject fail_slow_details(const std::vector<std::filesystem::path>& replica_directories,
+                                 double begin_s) {
+  ToldFigures figures;
+  for (const auto& directory : replica_directories) figures.add(io::read_launch_events(directory), begin_s);
+  return io::JsonObject{}
+      .add("tracking_share", figures.tracking_share())
+      .add("mitigation_seconds", rounded(figures.mitigation_s()));
 }
 
 std::string effective_line(const TimeByCause& time) {

@@ -1,6 +1,8 @@
 #include "app/fault_options.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <memory>
 #include <variant>
 
@@ -35,6 +37,30 @@ FaultRequest link_request(const io::InjectEntry& entry) {
   request.trace = entry.trace;
   if (entry.kind == io::FaultKind::link_down) request.down_path = entry.path;
   return request;
+}
+
+bool is_direct(const io::InjectEntry& entry) {
+  return entry.kind == io::FaultKind::link_down && entry.path == "direct";
+}
+
+/// Of a kind of connections, or the direct one, there need be none.
+bool is_of_address(const io::InjectEntry& entry) {
+  return entry.kind == io::FaultKind::link_down && entry.path != "direct" && entry.path != "tcp" &&
+         entry.path != "shm" && entry.path != "verbs";
+}
+
+bool are_neighbours(const parallel::ProcessGrid& grid, int a, int b) {
+  const parallel::GridCoordinates at = grid.coordinates_of(a), other = grid.coordinates_of(b);
+  return at.tensor == other.tensor && at.data == other.data && std::abs(at.pipeline - other.pipeline) == 1;
+}
+
+bool share_group(const parallel::ProcessGrid& grid, int a, int b) {
+  using parallel::GroupKind;
+  const std::array kinds = {GroupKind::tensor, GroupKind::data, GroupKind::embedding};
+  return std::any_of(kinds.begin(), kinds.end(), [&](GroupKind kind) {
+    const std::vector<int> group = grid.group(kind, a);
+    return std::find(group.begin(), group.end(), b) != group.end();
+  });
 }
 
 resilience::ComputeFault compute_fault(const io::InjectEntry& entry) {
@@ -124,6 +150,41 @@ std::vector<std::string> faults_without_launch(const io::Deck& deck) {
     if (kind == Kind::process || kind == Kind::partition || kind == Kind::hang || kind == Kind::bit_flip)
       warnings.push_back("inject." + std::to_string(i) +
                          " is a fault of a replica, which only tenax launch injects: it has no effect here");
+  }
+  return warnings;
+}
+
+std::vector<std::string> faults_without_link(const io::Deck& deck) {
+  const io::ParallelSection& sizes = deck.parallel;
+  const parallel::ProcessGrid grid({.tensor = static_cast<int>(sizes.tensor_parallel_size),
+                                    .pipeline = static_cast<int>(sizes.pipeline_parallel_size),
+                                    .data = static_cast<int>(sizes.data_parallel_size)});
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const io::InjectEntry& entry = deck.inject[i];
+    if (!is_of_links(entry) || entry.ranks.empty()) continue;
+    const int a = static_cast<int>(entry.ranks[0]), b = static_cast<int>(entry.ranks[1]);
+    if (are_neighbours(grid, a, b) || (!is_direct(entry) && share_group(grid, a, b))) continue;
+    warnings.push_back("inject." + std::to_string(i) + format(": ranks %d and %d are ", a, b) +
+                       (is_direct(entry)
+                            ? "no neighbours in a pipeline"
+                            : "in no common tensor or data group and no neighbours in a pipeline") +
+                       ": it has no effect unless ranks change places");
+  }
+  return warnings;
+}
+
+std::vector<std::string> faults_without_path(const io::Deck& deck, const std::vector<comm::Peer>& ranks) {
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < deck.inject.size(); ++i) {
+    const std::string& path = deck.inject[i].path;
+    const auto has_path = [&](const comm::Peer& rank) {
+      return std::any_of(rank.addresses.begin(), rank.addresses.end(),
+                         [&](const std::string& address) { return resilience::path_means(path, address); });
+    };
+    if (!is_of_address(deck.inject[i]) || std::any_of(ranks.begin(), ranks.end(), has_path)) continue;
+    warnings.push_back("inject." + std::to_string(i) + ".path = \"" + path +
+                       "\" is no address that a rank of this run is connected by: it has no effect here");
   }
   return warnings;
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "comm/connection.hpp"
 #include "io/deck/deck.hpp"
 #include "resilience/faults/bit_flips.hpp"
 #include "resilience/faults/compute_faults.hpp"
@@ -20,6 +21,10 @@ std::vector<resilience::LinkFault> peer_delays(const io::Deck& deck);
 std::vector<resilience::ComputeFault> compute_faults(const io::Deck& deck, int replica, int rank);
 /// What to say of faults of replicas in a run without `tenax launch`, which has none.
 std::vector<std::string> faults_without_launch(const io::Deck& deck);
+/// What to say of faults of links between ranks that have no link of the kind, as they are placed at launch.
+std::vector<std::string> faults_without_link(const io::Deck& deck);
+/// What to say of paths that are down by an address which none of the ranks has.
+std::vector<std::string> faults_without_path(const io::Deck& deck, const std::vector<comm::Peer>& ranks);
 /// What makes one rank hang.
 std::vector<resilience::HangFault> hang_faults(const io::Deck& deck, const resilience::FaultSeat& seat);
 /// Throws Error(usage) where the model does not have what a bit_flip is to strike.

@@ -107,7 +107,7 @@ stopped to be started again elsewhere (mitigate.restart = "exit"): a checkpoint 
 run directory names the slow hosts, one a line
 .TP
 .B 137
-a rank was killed (SIGKILL, by the kernel for want of memory perhaps), of which mpirun \-q says no word
+a rank was killed (SIGKILL, by the kernel for want of memory perhaps)
 .PP
 An error is one line on stderr, from one rank: DECK:LINE:COLUMN: or command line: and what is wrong, else tenax: and what
 to do.
@@ -127,7 +127,7 @@ Trains, by four ranks.
 .B srun \-\-mpi=pmix \-n 64 tenax deck.toml
 The same inside an allocation of Slurm.
 .TP
-.B pkill \-USR1 mpirun
+.B pkill \-USR1 \-x """mpirun|prterun"""
 Has the run checkpoint and end; the first command continues it.
 .TP
 .B tenax generate runs/deck \-\-prompt """Once upon a time"""

@@ -21,6 +21,7 @@
 #include "parallel/replica/layout.hpp"
 #include "parallel/replica/pipeline_context.hpp"
 #include "parallel/replica/swap_memory.hpp"
+#include "parallel/schedule/timeline.hpp"
 #include "parallel/state/optimizer.hpp"
 #include "resilience/adaptation/adaptation_controller.hpp"
 #include "resilience/mitigation/strategy.hpp"
@@ -55,6 +56,12 @@ int most_microbatches(int even, int pipelines) {
 double of_stage_s(const std::vector<double>& times_ms, std::size_t stage) {
   if (times_ms.empty()) return 0;
   return times_ms[times_ms.size() == 1 ? 0 : stage] * kSecondsPerMs;
+}
+
+/// For so long a message between stages holds the wire of a link that nothing is wrong with.
+double message_s(const io::DeviceSection& device) {
+  return device.link_gbps > 0 ? static_cast<double>(device.activation_bytes) * 8 / (device.link_gbps * 1e9)
+                              : 0;
 }
 
 /// A path that is silent has been given up, at the latest, and another one taken.
@@ -108,7 +115,8 @@ parallel::LayoutRequest layout_request(const io::Deck& deck) {
   request.most_microbatches = batch_plan(deck, samples_of_step(deck, 0), 0).microbatches();
   const int replicas = static_cast<int>(deck.parallel.replicas);
   request.microbatches = (request.most_microbatches + replicas - 1) / replicas;
-  if (replicas == 1 && deck.mitigate.strategies.has(io::Mitigation::microbatches))
+  request.may_have_fewer = replicas == 1 && deck.mitigate.strategies.has(io::Mitigation::microbatches);
+  if (request.may_have_fewer)
     request.most_microbatches = most_microbatches(request.microbatches, request.grid.data);
   request.has_peers = replicas > 1;
   request.offloads_optimizer = deck.device.offload_optimizer;
@@ -173,8 +181,22 @@ resilience::AdaptationSettings adaptation_settings(const io::Deck& deck) {
     settings.direct.kind = Kind::send_queue;
     settings.direct.queue_depth = static_cast<int>(deck.device.send_queue_depth);
   }
+  settings.forecast.wire_s = message_s(deck.device);
   settings.delegate_overhead_s = 2 * kSecondsPerMs * deck.device.copy_ms;
   return settings;
+}
+
+// Where messages take a time that is known, automatic paths are over delegates from the first steps on if that is quicker.
+parallel::TransferModel healthy_transfers(const io::Deck& deck, const parallel::Layout& layout) {
+  const parallel::TransferModel delegated;
+  if (deck.pipeline.p2p == io::P2p::delegated) return delegated;
+  const resilience::AdaptationSettings settings = adaptation_settings(deck);
+  if (deck.pipeline.p2p == io::P2p::direct || layout.costs.wire_s == 0) return settings.direct;
+  parallel::PipelineCosts copied = layout.costs;
+  for (double& delay_s : copied.link_delay_s) delay_s += settings.delegate_overhead_s;
+  const double direct_s = parallel::simulate(layout.schedule, layout.costs, settings.direct).makespan_s;
+  const double delegated_s = parallel::simulate(layout.schedule, copied, delegated).makespan_s;
+  return delegated_s < direct_s ? delegated : settings.direct;
 }
 
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
@@ -203,14 +225,27 @@ comm::FtarOptions exchange_options(const io::Deck& deck, kernels::DeviceKind dev
       deck.replicas.wire_dtype == io::ComputeDtype::bf16 ? comm::WireType::bf16 : comm::WireType::fp32;
   // Ranks of a replica wait in a group for one that waits for another replica: they must not give up first.
   options.deadline_s = deck.comm.deadline_s / 2;
-  // One that computes is waited for: what stands still, HangWatch finds out, where it can.
+  // One that computes is waited for, and then for its state: what stands still, HangWatch finds out, where it can.
   constexpr double kLongestStep_s = 900;
-  options.longest_s = kLongestStep_s;
+  options.longest_s = kLongestStep_s + kSecondsPerMs * static_cast<double>(deck.replicas.join_wait_ms);
   options.alive_s = kSecondsPerMs * static_cast<double>(deck.replicas.heartbeat_ms);
   options.dead_s = std::max(kSecondsPerMs * static_cast<double>(deck.replicas.dead_ms),
                             longest_reroute_s(deck, addresses));
   options.link_gbps = is_emulated(deck) ? deck.device.link_gbps : 0;
   return options;
+}
+
+// A file server that fails over, or starts again, takes some minutes.
+double file_patience_s(const io::Deck& deck) {
+  constexpr double kLeast_s = 3600;
+  return std::max(kLeast_s, deck.comm.deadline_s);
+}
+
+// Other replicas wait for one that restores. Where theirs came, the file server answers, and it is the host that does not.
+double restore_patience_s(const io::Deck& deck) {
+  constexpr double kDeadlines = 10;
+  if (deck.parallel.replicas == 1) return file_patience_s(deck);
+  return std::min(kDeadlines * deck.comm.deadline_s, file_patience_s(deck));
 }
 
 comm::TransportKind transport_kind(io::TransportKind kind) {
@@ -279,9 +314,9 @@ parallel::EmulatedLoad emulated_load(const io::Deck& deck) {
     load.costs.stages.push_back({.forward_s = of_stage_s(device.forward_ms, s),
                                  .backward_input_s = of_stage_s(device.backward_input_ms, s),
                                  .backward_weight_s = of_stage_s(device.backward_weight_ms, s)});
-  if (device.link_gbps > 0 && stages > 1)
-    load.costs.link_delay_s.assign(
-        stages - 1, static_cast<double>(device.activation_bytes) * 8 / (device.link_gbps * 1e9));
+  if (device.link_gbps > 0 && stages > 1) load.costs.link_delay_s.assign(stages - 1, message_s(device));
+  // Where no link may be delegated, orders are not planned for delegates.
+  if (deck.pipeline.p2p != io::P2p::direct) load.costs.wire_s = message_s(device);
   return load;
 }
 

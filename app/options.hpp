@@ -40,6 +40,7 @@ struct MemoryRoom;
 struct Optimizer;
 struct PipelineOptions;
 struct SampleRange;
+struct TransferModel;
 }  // namespace tenax::parallel
 namespace tenax::resilience {
 enum class Strategy;
@@ -62,6 +63,8 @@ parallel::Layout plan_layout(const io::Deck& deck, double flop_per_second, const
 
 parallel::PipelineOptions pipeline_options(const io::Deck& deck);
 resilience::AdaptationSettings adaptation_settings(const io::Deck& deck);
+/// How messages travel while no link is slower than the deck says.
+parallel::TransferModel healthy_transfers(const io::Deck& deck, const parallel::Layout& layout);
 /// What the deck allows against what is slow.
 std::vector<resilience::Strategy> allowed_strategies(const io::MitigateSection& section);
 /// What each rank keeps for a change of places from the start on, bytes: 0 where the deck allows none, or
@@ -71,6 +74,11 @@ std::size_t spare_bytes(const io::Deck& deck, const parallel::Layout& layout, bo
 /// `learning_rate`: of this update, the `number`-th from 1. `tokens`: of the global batch.
 kernels::UpdateRule update_rule(const io::OptimizerSection& section, double learning_rate, double tokens,
                                 std::int64_t number);
+
+/// How long ranks wait for one of them that a file system holds up: longer than for a peer.
+double file_patience_s(const io::Deck& deck);
+/// Likewise for one that reads what the run or the replica begins with.
+double restore_patience_s(const io::Deck& deck);
 
 comm::TransportKind transport_kind(io::TransportKind kind);
 comm::VerbsPortOptions verbs_port_options(const io::Deck& deck);

@@ -21,41 +21,46 @@ missing_packages() {  # those of "$@" that dpkg does not have installed
   printf '%s\n' "$@" | grep -vxF -e "$installed" || true
 }
 
-as_root() {  # words that run a command as root; fails where nothing does
+as_root() {  # words that run a command as root, `sudo` alone where it asks for a password; fails where nothing does
   if [ "$(id -u)" = 0 ]; then return 0; fi
   command -v sudo >/dev/null || return 1
-  if [ -t 0 ]; then echo sudo; else sudo -n true 2>/dev/null && echo sudo -n; fi
+  if sudo -n true 2>/dev/null; then echo sudo -n; else [ -t 0 ] && echo sudo; fi
 }
 
 have_header() {
-  local directories=() prefix
-  for prefix in ${CMAKE_PREFIX_PATH//[:;]/ } ${Kokkos_ROOT:-} ${HDF5_ROOT:-} ${dnnl_ROOT:-} ${OPENSSL_ROOT_DIR:-}; do
+  local directories=() prefix prefixes=${CMAKE_PREFIX_PATH:-}
+  for prefix in ${prefixes//[:;]/ } ${Kokkos_ROOT:-} ${HDF5_ROOT:-} ${dnnl_ROOT:-} ${OPENSSL_ROOT_DIR:-}; do
     directories+=(-I "$prefix/include")
   done
   printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" |
     "${CXX:-c++}" "${directories[@]}" -E -x c++ - >/dev/null 2>&1
 }
 
-# A site without apt (or without root) brings the same things as modules: name each one that cannot be found.
-check_site_tools() {
-  local missing=()
-  need() { missing+=("  $1"); }
+# A site without apt (or without root) brings the same things as modules. Prints each one that cannot be found.
+missing_tools() {
+  need() { printf '  %s\n' "$1"; }
   command -v "${CXX:-c++}" >/dev/null || need 'a C++20 compiler (GCC >= 12, Clang >= 15): e.g. module load gcc'
   command -v cmake >/dev/null || need 'CMake >= 3.25: e.g. module load cmake'
   command -v ninja >/dev/null || need 'Ninja: e.g. module load ninja'
   command -v mpirun >/dev/null && command -v mpicxx >/dev/null ||
     need 'MPI (Open MPI >= 4.1): e.g. module load openmpi'
-  command -v h5pcc >/dev/null || have_header openmpi/hdf5.h || have_header hdf5/openmpi/hdf5.h ||
-    need 'HDF5 built for that MPI: e.g. module load hdf5-mpi (its h5pcc in PATH, or HDF5_ROOT)'
+  command -v h5pcc >/dev/null || command -v h5cc >/dev/null || have_header hdf5.h || have_header openmpi/hdf5.h ||
+    have_header hdf5/openmpi/hdf5.h ||
+    need 'HDF5 >= 1.10.5, with or without MPI: e.g. module load hdf5 (its h5pcc or h5cc in PATH, or HDF5_ROOT)'
   have_header Kokkos_Core.hpp || have_header trilinos/Kokkos_Core.hpp ||
     need 'Kokkos >= 3.4: e.g. module load kokkos (its prefix in CMAKE_PREFIX_PATH)'
   have_header dnnl.hpp || need 'oneDNN >= 2.6: e.g. module load onednn (its prefix in CMAKE_PREFIX_PATH)'
   have_header openssl/hmac.h || need "OpenSSL's libcrypto >= 1.1: e.g. module load openssl (its prefix in OPENSSL_ROOT_DIR)"
   have_header toml++/toml.h || need 'toml++ >= 3: its prefix in CMAKE_PREFIX_PATH'
   have_header nlohmann/json.hpp || need "Niels Lohmann's JSON >= 3.10: its prefix in CMAKE_PREFIX_PATH"
-  [ ${#missing[@]} = 0 ] && return
+}
+
+check_site_tools() {  # REASON why no package is installed: ends where something is missing
+  local missing
+  missing=$(missing_tools)
+  [ -n "$missing" ] || return 0
   say "missing on this machine, where I cannot install Debian packages ($1):"
-  printf '%s\n' "${missing[@]}" >&2
+  printf '%s\n' "$missing" >&2
   die "load them and call me again; on Debian 12, as root: apt-get install ${run_packages[*]}"
 }
 
@@ -71,11 +76,15 @@ ensure_packages() {  # installs what is missing of "$@"
     check_site_tools 'neither root nor sudo'
     return
   fi
+  # Who has loaded all as modules may not be allowed to sudo, and is not asked for a password. No module brings what is for tests.
+  [ "$root" = sudo ] && [ "$missing" = "$(missing_packages "${run_packages[@]}")" ] && [ -z "$(missing_tools)" ] && return
   say "installing with apt-get:" $missing
   export DEBIAN_FRONTEND=noninteractive
   local options=(-q -y -o DPkg::Lock::Timeout=600)
-  { $root apt-get "${options[@]}" update && $root apt-get "${options[@]}" install --no-install-recommends $missing; } >&2 ||
-    die "apt-get failed (see above); needed are:" $missing
+  { $root apt-get "${options[@]}" update && $root apt-get "${options[@]}" install --no-install-recommends $missing; } >&2 || {
+    check_site_tools 'apt-get failed, see above'
+    say "apt-get failed (see above); going on with what is here"
+  }
 }
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$tenax_build/CMakeCache.txt" 2>/dev/null; }
@@ -94,6 +103,7 @@ configure() {
   done
   [ $up_to_date = 1 ] || cmake --preset release -S "$tenax_root" "$@" >"$tenax_build/configure.log" 2>&1 || {
     cat "$tenax_build/configure.log" >&2
+    [[ $tenax_build != *' '* ]] || say "CMake finds no HDF5 for a build in a path with a space: $tenax_build"
     die "cmake could not configure build/ (see above)"
   }
 }
@@ -113,10 +123,12 @@ with_build_lock() {
   exec 9>&-
 }
 
-# Open MPI as root, with more ranks than cores, and with one thread a rank.
+# Open MPI as root, with more ranks than cores, unbound, without a word on ranks that fail, and with one thread a rank. Names with
+# PRTE are those of Open MPI 5, whose mpirun has no -q.
 export_mpi_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-  export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1
+  export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_orte_execute_quiet=1 OMP_NUM_THREADS=1
+  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
   command -v ssh >/dev/null || command -v rsh >/dev/null || export OMPI_MCA_plm=isolated
 }

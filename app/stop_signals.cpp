@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "kernels/error.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::app {
 
@@ -65,15 +66,15 @@ bool StopSignals::is_pending() {
   sigset_t pending;
   if (sigpending(&pending) != 0) return false;
   return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGUSR1) == 1 ||
-         sigismember(&pending, SIGINT) == 1;
+         sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGHUP) == 1;
 }
 
 EndBySigterm::EndBySigterm()
-    : thread_([this] {
+    : thread_(kernels::new_thread([this] {
         constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
         for (; !is_over_; std::this_thread::sleep_for(kBetweenLooks))
           if (StopSignals::is_terminated()) _exit(1);
-      }) {}
+      })) {}
 
 EndBySigterm::~EndBySigterm() {
   is_over_ = true;

@@ -7,7 +7,7 @@
 
 namespace tenax::app {
 
-inline constexpr double kMsPerSecond = 1e3, kSecondsPerMs = 1e-3;
+inline constexpr double kMsPerSecond = 1e3, kSecondsPerMs = 1e-3, kSecondsPerMinute = 60;
 inline constexpr std::size_t kBytesPerKib = 1024;
 
 std::string bytes_text(double bytes);       ///< "1.50 GiB"

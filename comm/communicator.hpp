@@ -28,6 +28,13 @@ enum class LinkTopology {
   all_pairs  ///< each with every other one
 };
 
+/// A ring in another order, built beside the one in force. Where it goes without adopt(), that one stays.
+class RingChange {
+ public:
+  virtual ~RingChange() = default;
+  virtual void adopt() = 0;  ///< collective; takes the place of the ring in force, which goes
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -54,14 +61,14 @@ class Communicator {
   /// next one, the last to the first. At the beginning 0, 1, 2, … Empty where there is no ring whose
   /// order can be changed.
   virtual std::vector<int> ring_order() const { return {}; }
-  /// Joins the ring in another order, a permutation of all ranks. Pieces, and whom they belong to,
+  /// Builds the ring in another order, a permutation of all ranks. Pieces, and whom they belong to,
   /// stay. Collective, the same order on every rank, while no collective of the group is under way
-  /// on any of them: this rank has waited for all that it started. Where there is no such ring,
-  /// returns false and does nothing. Throws Error(link) when a rank does not come in time; the group
-  /// cannot be used any more then.
-  virtual bool reorder_ring(const std::vector<int>& order) {
+  /// on any of them: this rank has waited for all that it started. Either all ranks adopt it before the next
+  /// collective, or all let go of it: some may have failed. Null where there is no such ring. Throws Error(link) when
+  /// a rank does not come in time. This outlives the change.
+  virtual std::unique_ptr<RingChange> prepare_ring(const std::vector<int>& order) {
     static_cast<void>(order);
-    return false;
+    return nullptr;
   }
 
   virtual LinkTopology topology() const { return LinkTopology::none; }

@@ -15,14 +15,18 @@ namespace {
 using kernels::Error;
 using kernels::Scope;
 
-/// What `work` did, as it travels: empty when it succeeded, else one character of scope and the sentence.
+constexpr char kUnfitFile = 'f', kAny = 'e';
+
+/// What `work` did, as it travels: empty when it succeeded, else a character each of kind and scope, and the sentence.
 std::string outcome_of(const std::function<void()>& work) {
-  const auto failed = [](Scope scope, const std::string& sentence) {
-    return std::string(1, static_cast<char>('0' + static_cast<int>(scope))) + sentence;
+  const auto failed = [](Scope scope, const std::string& sentence, char kind = kAny) {
+    return std::string{kind, static_cast<char>('0' + static_cast<int>(scope))} + sentence;
   };
   try {
     work();
     return {};
+  } catch (const kernels::UnfitFileError& error) {
+    return failed(error.scope(), error.what(), kUnfitFile);
   } catch (const Error& error) {
     return failed(error.scope(), error.what());
   } catch (const std::exception& error) {
@@ -33,8 +37,10 @@ std::string outcome_of(const std::function<void()>& work) {
 }
 
 [[noreturn]] void rethrow(const std::string& outcome) {
-  assert(!outcome.empty());
-  throw AgreedError(static_cast<Scope>(outcome.front() - '0'), outcome.substr(1));
+  assert(outcome.size() >= 2);
+  const auto scope = static_cast<Scope>(outcome[1] - '0');
+  if (outcome.front() == kUnfitFile) throw AgreedUnfitFileError(scope, outcome.substr(2));
+  throw AgreedError(scope, outcome.substr(2));
 }
 
 class EndpointControlGroup final : public ControlGroup {
@@ -108,6 +114,11 @@ void ControlGroup::agree(const std::function<void()>& work) {
 
 std::unique_ptr<ControlGroup> create_control_group(std::unique_ptr<Endpoint> endpoint, CommOptions options) {
   return std::make_unique<EndpointControlGroup>(std::move(endpoint), options);
+}
+
+double turn_seconds(double deadline_s) {
+  constexpr double kLongest_s = 1, kOfDeadline = 0.25;
+  return std::min(kLongest_s, kOfDeadline * deadline_s);
 }
 
 std::vector<std::string> agreed_answers(ControlGroup& group, const std::function<std::string()>& work) {

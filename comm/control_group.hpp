@@ -19,6 +19,12 @@ class AgreedError : public kernels::Error {
   using kernels::Error::Error;
 };
 
+/// Of a kernels::UnfitFileError.
+class AgreedUnfitFileError : public AgreedError {
+ public:
+  using AgreedError::AgreedError;
+};
+
 class ControlGroup {
  public:
   virtual ~ControlGroup() = default;
@@ -36,7 +42,7 @@ class ControlGroup {
   virtual void all_reduce_max(std::span<double> values) = 0;
 
   /// Runs `work` on every rank, then all ranks learn whether any threw: if so, every rank throws
-  /// the Error of the lowest failing rank (with its scope). So one bad file ends the run once, with
+  /// the Error of the lowest failing rank (with its scope) as an AgreedError. So one bad file ends the run once, with
   /// one message, and nobody hangs.
   void agree(const std::function<void()>& work);
 
@@ -44,6 +50,9 @@ class ControlGroup {
   /// for more than `seconds` from now on; then it throws Error(link), as at the deadline.
   virtual void hurry(double seconds) noexcept = 0;
 };
+
+/// So long a rank of a group that allows `deadline_s` may wait for something else at a time, while the others wait for it.
+double turn_seconds(double deadline_s);
 
 /// Collective, as ControlGroup::agree, for work with a result: returns what it returned on each
 /// rank, in rank order. If it threw on any, every rank throws the AgreedError of the lowest such

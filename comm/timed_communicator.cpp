@@ -104,9 +104,9 @@ TransferPtr TimedCommunicator::start_all_gather(Stream& stream, const Tensor& te
 }
 
 // What is timed may refer to what the collectives went over before.
-bool TimedCommunicator::reorder_ring(const std::vector<int>& order) {
+std::unique_ptr<RingChange> TimedCommunicator::prepare_ring(const std::vector<int>& order) {
   for (const TimingPtr& timing : timings_) timing->settle();
-  return inner_->reorder_ring(order);
+  return inner_->prepare_ring(order);
 }
 
 TimedCommunicator::TimingPtr TimedCommunicator::start(CollectiveKind kind, Stream& stream,

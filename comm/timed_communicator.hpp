@@ -27,7 +27,7 @@ class TimedCommunicator final : public Communicator {
   TransferPtr start_all_gather(kernels::Stream& stream, const kernels::Tensor& tensor) override;
   void check() override { inner_->check(); }
   std::vector<int> ring_order() const override { return inner_->ring_order(); }
-  bool reorder_ring(const std::vector<int>& order) override;
+  std::unique_ptr<RingChange> prepare_ring(const std::vector<int>& order) override;
   LinkTopology topology() const override { return inner_->topology(); }
   Link* link(int peer) override { return inner_->link(peer); }
 

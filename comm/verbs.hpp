@@ -67,7 +67,8 @@ struct VerbsPortChange {
 /// How a rank uses RDMA.
 struct VerbsSettings {
   VerbsPortOptions ports;
-  int local_rank = 0;          ///< this process's number among the job's on its host, from 0
+  int local_rank = 0;          ///< this process's number among the run's on its host, from 0
+  int place_on_node = 0;       ///< the same among those of its NUMA node, as far as they are bound to one
   bool has_other_ways = true;  ///< peers can be reached without RDMA too
   std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
   double silence_s = 1;                           ///< what is not acknowledged for so long has failed
@@ -91,6 +92,14 @@ class VerbsRank {
 
 /// Throws Error(rank) for a pattern that names no port, and without libibverbs.
 std::unique_ptr<VerbsRank> create_verbs_rank(const VerbsSettings& settings);
+
+/// What an adapter locks at each end of a connection beside its two rings, at most: queues, and pages for answers.
+std::int64_t queue_bytes(std::size_t ring_bytes);
+
+/// What to do where a process may lock too little, for errors.
+inline constexpr const char* kLockMore =
+    "raise \"ulimit -l\" (limits.conf; under Slurm PropagateResourceLimitsExcept=MEMLOCK), or lower "
+    "verbs.ring_kib";
 
 /// How much memory this process may lock, and so register; nothing = any amount.
 std::optional<std::int64_t> locked_memory_bytes();

@@ -4,6 +4,7 @@
 
 #include "comm/signal.hpp"
 #include "kernels/blocked_signals.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::comm {
 
@@ -14,8 +15,8 @@ Worker::~Worker() {
 
 void Worker::add(Job job) {
   change_and_notify(mutex_, changed_, [&] {
-    jobs_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = start_prompt_thread([this] { run(); });
+    jobs_.push_back(std::move(job));
   });
 }
 
@@ -34,7 +35,7 @@ void Worker::run() {
 
 std::thread start_prompt_thread(std::function<void()> body) {
   const kernels::BlockedSignals blocked;
-  return std::thread([body = std::move(body)] {
+  return kernels::new_thread([body = std::move(body)] {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     body();
   });

@@ -11,7 +11,8 @@
 namespace tenax::comm {
 
 /// Thread rule: any thread gives jobs; the thread starts with the first. Jobs must not throw. The
-/// destructor finishes what was given.
+/// destructor finishes what was given. Where no thread is to be had, add() throws as start_prompt_thread does, and
+/// the job is gone.
 class Worker {
  public:
   using Job = std::function<void()>;
@@ -33,7 +34,8 @@ class Worker {
 };
 
 /// A thread whose timed sleeps end when they should (the kernel may else add 50 us to each, to save
-/// power) and that takes no signals: those belong to the rank's own thread. `body` must not throw.
+/// power) and that takes no signals: those belong to the rank's own thread. `body` must not throw. Throws
+/// Error(rank) where no thread is to be had (kernels/new_thread.hpp).
 std::thread start_prompt_thread(std::function<void()> body);
 
 }  // namespace tenax::comm

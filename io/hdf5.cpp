@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <string_view>
-
-#include "kernels/error.hpp"
 
 namespace tenax::io {
 namespace {
@@ -29,6 +28,13 @@ std::string sentence_of(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
   return text;
+}
+
+/// HDF5 describes what the system refused as "…, errno = 28, error message = '…', …".
+int system_code_of(const std::string& text) {
+  constexpr std::string_view kBefore = "errno = ";
+  const std::size_t at = text.rfind(kBefore);
+  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + kBefore.size());
 }
 
 herr_t keep_description(unsigned, const H5E_error2_t* error, void* text) {
@@ -58,8 +64,7 @@ Hdf5Id create_untimed(hid_t property_class) {
 void throw_hdf5_error(const char* call) {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_description, &reason);  // the last one is the innermost
-  throw kernels::Error(kernels::Scope::rank,
-                       std::string("HDF5: ") + call + " failed: " + sentence_of(reason));
+  throw Hdf5Error(std::string("HDF5: ") + call + " failed: " + sentence_of(reason), system_code_of(reason));
 }
 
 Hdf5File::Hdf5File(const std::filesystem::path& path, hid_t creation, hid_t access)

@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "kernels/error.hpp"
+
 namespace tenax::io {
 
 /// Exclusive use of the library, which prints no errors of its own meanwhile. Not recursive.
@@ -51,7 +53,19 @@ Hdf5Id create_file_access();
 /// Hdf5Session.
 Hdf5Id create_untimed(hid_t property_class);
 
-/// Throws kernels::Error(rank): one line "HDF5: CALL failed: innermost reason".
+/// Of a call of HDF5.
+class Hdf5Error : public kernels::Error {
+ public:
+  Hdf5Error(const std::string& sentence, int system_code)
+      : Error(kernels::Scope::rank, sentence), system_code_(system_code) {}
+  /// The errno of what the system refused; 0 where that was not the reason.
+  int system_code() const { return system_code_; }
+
+ private:
+  int system_code_;
+};
+
+/// Throws Hdf5Error: one line "HDF5: CALL failed: innermost reason".
 [[noreturn]] void throw_hdf5_error(const char* call);
 
 template <class T>

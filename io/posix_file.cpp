@@ -37,6 +37,13 @@ class NotAFile final : public std::error_category {
   }
 };
 
+/// ENXIO is what a socket is refused with.
+bool is_no_file(const std::error_code& code) {
+  return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
+         code == std::errc::is_a_directory || code == std::errc::no_such_device_or_address ||
+         code == NotAFile::error();
+}
+
 std::error_code kind_fault(int descriptor) {
   struct stat info;
   if (fstat(descriptor, &info) != 0) return {errno, std::generic_category()};
@@ -83,6 +90,7 @@ std::string reason(const std::error_code& failure) {
 void throw_file_error(const char* verb, const fs::path& path, const std::error_code& code) {
   const std::string sentence = std::string("cannot ") + verb + " " + path.string() + ": " + reason(code);
   if (is_full(code)) throw NoSpaceError(kernels::Scope::rank, sentence);
+  if (is_no_file(code)) throw kernels::UnfitFileError(kernels::Scope::rank, sentence);
   throw kernels::Error(kernels::Scope::rank, sentence);
 }
 
@@ -144,8 +152,8 @@ void PosixFile::read(std::span<std::byte> bytes, std::int64_t offset) const {
     const ssize_t n = retried([&] { return ::pread(descriptor_, bytes.data(), bytes.size(), offset); });
     if (n < 0) throw_file_error("read", path_, errno);
     if (n == 0) {
-      throw kernels::Error(kernels::Scope::rank, path_.string() + " is truncated: it ends at byte " +
-                                                     std::to_string(size()) + ", within its data");
+      throw kernels::UnfitFileError(kernels::Scope::rank, path_.string() + " is truncated: it ends at byte " +
+                                                              std::to_string(size()) + ", within its data");
     }
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;

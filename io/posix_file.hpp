@@ -32,8 +32,8 @@ class NoSpaceError : public kernels::Error {
   using kernels::Error::Error;
 };
 
-/// Throws "cannot VERB PATH: reason": a NoSpaceError for a full disk, otherwise
-/// kernels::Error(rank).
+/// Throws "cannot VERB PATH: reason": a NoSpaceError for a full disk, a kernels::UnfitFileError where there is no such file,
+/// or something else has its name; otherwise kernels::Error(rank).
 [[noreturn]] void throw_file_error(const char* verb, const std::filesystem::path& path,
                                    const std::error_code& failure);
 /// `code` is an errno.
@@ -60,7 +60,8 @@ class PosixFile {
   PosixFile& operator=(PosixFile&&) = delete;
 
   std::int64_t size() const;
-  /// Read or write all of `bytes` at `offset`. To read beyond the end is an error.
+  /// Read or write all of `bytes` at `offset`. To read beyond the end is a
+  /// kernels::UnfitFileError.
   void read(std::span<std::byte> bytes, std::int64_t offset) const;
   void write(std::span<const std::byte> bytes, std::int64_t offset) const;
   /// Makes the file `bytes` long and reserves its space where the file system can, so that a full

@@ -112,14 +112,19 @@ TemporaryPath::~TemporaryPath() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-AtomicFile::AtomicFile(const fs::path& target)
+AtomicFile::AtomicFile(const fs::path& target, const fs::path& later)
     : target_(target),
       temporary_(TemporaryPath::beside(target)),
-      file_(PosixFile::create_for(temporary_.path(), target)) {}
+      file_(PosixFile::create_for(temporary_.path(), later)) {}
+
+std::pair<fs::path, fs::path> AtomicFile::sync() const {
+  file_.sync();
+  return {temporary_.path(), target_};
+}
 
 void AtomicFile::publish() {
-  file_.sync();
-  io::publish(temporary_.path(), target_);
+  const auto [temporary, target] = sync();
+  io::publish(temporary, target);
 }
 
 }  // namespace tenax::io

@@ -59,11 +59,15 @@ class TemporaryPath {
 /// otherwise.
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& target);
+  explicit AtomicFile(const std::filesystem::path& target) : AtomicFile(target, target) {}
+  /// Of a `target` that gets the name `later` from the caller: messages name that.
+  AtomicFile(const std::filesystem::path& target, const std::filesystem::path& later);
 
   const PosixFile& file() const { return file_; }
   const std::filesystem::path& target() const { return target_; }
-  void publish();  ///< fsync, then rename
+  /// fsync; returns the temporary name and the target, as publish() of many files takes them.
+  std::pair<std::filesystem::path, std::filesystem::path> sync() const;
+  void publish();  ///< sync(), then rename
 
  private:
   std::filesystem::path target_;

@@ -23,4 +23,10 @@ class Error : public std::runtime_error {
   Scope scope_;
 };
 
+/// A file is absent, cut off, damaged or of another kind: whoever reads it once more finds it so again.
+class UnfitFileError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace tenax::kernels

@@ -9,7 +9,11 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <set>
+#include <string_view>
 #include <thread>
+
+#include "kernels/number_text.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -107,6 +111,16 @@ std::size_t left_in(const fs::path& group, const GroupFiles& files) {
   return limit - std::min(limit, held);
 }
 
+/// Of the core that the folder is about, as its link "node1" says; −1: there is none.
+int numa_node_in(const fs::path& core) {
+  constexpr std::string_view kNode = "node";
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(core, none))
+    if (const std::string name = entry.path().filename(); name.starts_with(kNode))
+      if (const auto node = number_of<int>(std::string_view(name).substr(kNode.size()))) return *node;
+  return -1;
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -137,6 +151,16 @@ int usable_cores() {
   cores = std::max(1, cores);
   for_each_control_group("cpu", "/", [&](const fs::path& folder) { cores = cores_in(folder, cores); });
   return cores;
+}
+
+std::optional<int> bound_numa_node(const fs::path& root) {
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return std::nullopt;
+  std::set<int> nodes;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &usable))
+      nodes.insert(numa_node_in(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(core))));
+  return nodes.size() == 1 && *nodes.begin() >= 0 ? std::optional(*nodes.begin()) : std::nullopt;
 }
 
 std::size_t usable_memory_bytes() {

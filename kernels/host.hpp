@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tenax::kernels {
 
@@ -15,6 +17,12 @@ std::string processor_name();
 /// whose cpu_loops() it calls).
 std::string cpu_loops_name();
 
+/// Of these loops, those that sum and update gradients, e.g. "avx512": where they are equal, so are the bits of that.
+std::string cpu_loops_base();
+
+/// All that this build has, from the fewest instructions to the most.
+std::vector<std::string> built_loops_names();
+
 /// Where programs of this user keep what they can find out again: $XDG_CACHE_HOME, else ~/.cache; empty where
 /// neither is an absolute path (XDG Base Directory Specification).
 std::filesystem::path user_cache_directory();
@@ -22,6 +30,10 @@ std::filesystem::path user_cache_directory();
 /// Cores that this process may use: those of its affinity, but no more than the processor time of
 /// its control groups is worth, rounded up. At least 1.
 int usable_cores();
+
+/// The NUMA node that this thread is bound to: all cores of its affinity are of it. Nothing where they are of several, or
+/// where it is not known. `root`: the folder that holds /sys.
+std::optional<int> bound_numa_node(const std::filesystem::path& root = "/");
 
 /// Bytes that this process may use: the host's memory, or the smallest limit of its control groups
 /// where that is less.

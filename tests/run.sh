@@ -27,4 +27,5 @@ prepare() {
 
 with_build_lock prepare
 export_mpi_environment
+unset "${!SLURM_@}" "${!SBATCH_@}" "${!SRUN_@}"  # in a job tenax launch would call srun, where tests start what they count by mpirun
 exec ctest --test-dir "$tenax_build" --output-on-failure --parallel "$(env -u OMP_NUM_THREADS nproc)" "$@"

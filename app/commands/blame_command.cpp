@@ -7,7 +7,6 @@
 #include "io/json.hpp"
 #include "resilience/blame/culprits.hpp"
 #include "resilience/blame/hang_file.hpp"
-#include "resilience/blame/hang_record.hpp"
 
 namespace tenax::app {
 namespace {

@@ -1,8 +1,12 @@
 #include "app/commands/checkpoint_arguments.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "app/console.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_seal.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_summary.hpp"
@@ -18,32 +22,30 @@ using kernels::Scope;
 
 namespace {
 
-/// Why `file` is no complete checkpoint; empty if it is one.
-std::string fault_of(const fs::path& file) {
-  try {
-    io::verify_seal(file);
-    return {};
-  } catch (const Error& error) {
-    return error.what();
-  }
+/// None if it is no complete checkpoint, which a notice says.
+std::optional<io::PosixFile> open_complete(const fs::path& path) try {
+  io::PosixFile file = io::PosixFile::open_to_read(path);
+  io::verify_seal(path);
+  return file;
+} catch (const kernels::UnfitFileError& error) {
+  print_notice(std::string("passes over an incomplete checkpoint: ") + error.what());
+  return {};
 }
 
 }  // namespace
 
-fs::path checkpoint_of_argument(const std::string& argument) {
+io::VerifiedCheckpoint checkpoint_of_argument(const std::string& argument) {
   std::error_code none;
-  if (!fs::is_directory(argument, none)) return argument;
+  if (!fs::is_directory(argument, none)) return io::open_verified_checkpoint(argument);
   auto checkpoints = resilience::list_checkpoints(argument);
   if (checkpoints.empty())
     checkpoints = resilience::list_checkpoints(io::checkpoint_directory_of_run(argument));
   std::reverse(checkpoints.begin(), checkpoints.end());
   for (const resilience::CheckpointFile& checkpoint : checkpoints) {
-    const std::string fault = fault_of(checkpoint.path);
-    if (fault.empty()) {
-      print_notice("of the folder " + argument + " takes " + checkpoint.path.string());
-      return checkpoint.path;
-    }
-    print_notice("passes over an incomplete checkpoint: " + fault);
+    auto file = open_complete(checkpoint.path);
+    if (!file) continue;
+    print_notice("of the folder " + argument + " takes " + checkpoint.path.string());
+    return {std::move(*file), io::read_checkpoint_info(checkpoint.path)};
   }
   throw Error(Scope::rank, argument +
                                " is a folder without a complete checkpoint: give a checkpoint "

@@ -2,12 +2,12 @@
 // reads and writes.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "app/command_line.hpp"
 #include "io/checkpoint/checkpoint_info.hpp"
+#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/checkpoint/tokenizer_claim.hpp"
 #include "io/tokenizer/tokenizer.hpp"
 
@@ -15,8 +15,9 @@ namespace tenax::app {
 
 /// The checkpoint that `argument` names: the file itself, or the newest complete checkpoint of a
 /// run directory or a folder of checkpoints. Then a notice on stderr names it, and newer ones that
-/// are not complete. Throws Error(rank) if there is none.
-std::filesystem::path checkpoint_of_argument(const std::string& argument);
+/// are not complete. Throws Error(rank) if there is none. Reads each of them once, which may take
+/// an hour.
+io::VerifiedCheckpoint checkpoint_of_argument(const std::string& argument);
 
 struct TokenizerChoice {
   std::string name;  ///< empty: nobody says, and the model's tokens are not 256

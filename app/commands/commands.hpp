@@ -51,7 +51,7 @@ int simulate_command(const Arguments& arguments);
 int tokenize_command(const Arguments& arguments);
 int trace_command(const Arguments& arguments);
 
-/// The trace of a run directory; of the first replica where there are several. Throws as
+/// The trace of a run directory; where there are several replicas, the newest. Throws as
 /// io::read_trace.
 io::TraceFile trace_of_run(const std::filesystem::path& run_directory);
 

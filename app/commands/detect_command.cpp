@@ -52,7 +52,12 @@ bool is_call_log(const fs::path& path) {
 io::IterationTimes iterations_of(const fs::path& path) {
   if (!is_call_log(path)) return io::read_iteration_times(path);
   io::IterationTimes times;
-  for (const resilience::CallIteration& period : resilience::read_call_iterations(path))
+  const io::CallLog log = io::read_call_log(path);
+  const auto periods = resilience::find_call_iterations(log);
+  if (!periods)
+    print_notice(path.string() + ": its " + std::to_string(log.seconds.size()) +
+                 " calls show no iterations: they have no period");
+  for (const resilience::CallIteration& period : periods.value_or(std::vector<resilience::CallIteration>()))
     times.push_back({.iteration = static_cast<std::int64_t>(times.size()),
                      .seconds = period.seconds,
                      .is_masked = period.is_masked});

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "app/command_line.hpp"
 #include "app/commands/checkpoint_arguments.hpp"
@@ -93,11 +95,13 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   if (data.empty()) throw kernels::Error(kernels::Scope::usage, "evaluate: --data FILE is missing");
   const std::int64_t stated_batch = line.integer("batch", 1, 1, kMostSequences);
 
-  const auto checkpoint = checkpoint_of_argument(line.positional().front());
-  CheckpointModel model(checkpoint, ModelOptions::of(line));
+  io::VerifiedCheckpoint checkpoint = checkpoint_of_argument(line.positional().front());
+  const std::filesystem::path checkpoint_file = checkpoint.file.path();
+  CheckpointModel model(std::move(checkpoint), ModelOptions::of(line));
   const model::GptConfig& config = model.config();
-  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, model.info()),
-                                                  model.info(), io::claim_of_token_file(data));
+  const TokenizerChoice choice =
+      choose_tokenizer(line, io::claim_of_checkpoint(checkpoint_file, model.info()), model.info(),
+                       io::claim_of_token_file(data));
   const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
   if (data.ends_with(".h5")) io::verify_old_token_file(data);
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},

@@ -34,13 +34,15 @@ struct KnownTokenizer {
 };
 
 /// Of the model's tokens: by --vocab, else as the checkpoint says. Says what would be needed where it is not known.
-KnownTokenizer known_tokenizer(const CommandLine& line, const std::string& checkpoint) {
-  const io::CheckpointInfo info = io::open_checkpoint(checkpoint);
-  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, info), info);
+KnownTokenizer known_tokenizer(const CommandLine& line, const io::VerifiedCheckpoint& checkpoint) {
+  const io::CheckpointInfo& info = checkpoint.info;
+  const std::filesystem::path& file = checkpoint.file.path();
+  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(file, info), info);
   try {
     if (!choice.is_known)
-      throw kernels::Error(kernels::Scope::rank,
-                           checkpoint + " does not say what its tokens stand for (--vocab DIR, for GPT-2's)");
+      throw kernels::Error(
+          kernels::Scope::rank,
+          file.string() + " does not say what its tokens stand for (--vocab DIR, for GPT-2's)");
     auto tokenizer = choice.create();
     if (tokenizer->vocab_size() > info.model.vocab_size)
       throw kernels::Error(kernels::Scope::rank,
@@ -82,7 +84,7 @@ int import_command(const std::vector<std::string>& arguments, const Build& build
 int export_command(const std::vector<std::string>& arguments) {
   const CommandLine line({"export", {"out", "dtype", "vocab", "shard-size"}, {}, 1, 1}, arguments);
   const std::string out = required(line, "export", "out");
-  const std::string checkpoint = checkpoint_of_argument(line.positional().front());
+  const io::VerifiedCheckpoint checkpoint = checkpoint_of_argument(line.positional().front());
   io::ExportOptions options{.dtype = line.text("dtype", "F32"),
                             .shard_bytes = line.integer("shard-size", 0, 1, INT64_MAX)};
   const auto [tokenizer, vocab_dir] = known_tokenizer(line, checkpoint);

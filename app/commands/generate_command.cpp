@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "app/command_line.hpp"
 #include "app/commands/checkpoint_arguments.hpp"
@@ -137,10 +139,11 @@ int generate_command(const std::vector<std::string>& arguments) {
                           1},
                          arguments);
   const Request request = read_request(line);
-  const auto checkpoint = checkpoint_of_argument(line.positional().front());
-  CheckpointModel model(checkpoint, ModelOptions::of(line));
+  io::VerifiedCheckpoint checkpoint = checkpoint_of_argument(line.positional().front());
+  const std::filesystem::path checkpoint_file = checkpoint.file.path();
+  CheckpointModel model(std::move(checkpoint), ModelOptions::of(line));
   const auto tokenizer =
-      choose_tokenizer(line, io::claim_of_checkpoint(checkpoint, model.info()), model.info()).create();
+      choose_tokenizer(line, io::claim_of_checkpoint(checkpoint_file, model.info()), model.info()).create();
   const std::vector<std::int32_t> prompt = io::encode(*tokenizer, read_prompt(line, *tokenizer));
   check_prompt(prompt, model.config().vocab_size, *tokenizer);
   Generator generator(model);

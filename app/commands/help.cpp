@@ -181,9 +181,10 @@ constexpr std::array<Entry, 17> kCommands = {{
      "that\n"
      "differ a third one tells which is wrong. Keys are those of the checkpoint's deck. The run's own files "
      "are not\n"
-     "touched. --json: equal, first_step, steps, ranks, hosts; where not equal step, tensor, part, layer, "
-     "stage, rank,\n"
-     "host (of the second run), first_host, is_updated, differing_tensors, differing_ranks.\n"},
+     "touched. Relative files that keys name are in the working directory. --json: equal, first_step, "
+     "steps,\n"
+     "ranks, hosts; where not equal step, tensor, part, layer, stage, rank, host (of the second run),\n"
+     "first_host, is_updated, differing_tensors, differing_ranks.\n"},
     {"trace", "tenax trace RUNDIR --csv",
      "Prints the last profiled step, one row an op: step,stage,dp_rank,tp_rank,optype,microbatch,start_us,\n"
      "duration_us. optype: forward-compute, backward-compute (B, BW), backward-weight-compute (W),\n"

@@ -63,8 +63,9 @@ void print_holder(const parallel::ElementHolder& holder, const std::string& repl
   std::printf("    its passes read%s\n", ranges_text(holder.weights).c_str());
 }
 
-void print_holders(const std::string& file, const ElementSelection& selection) {
-  const io::CheckpointInfo info = io::open_checkpoint(file);
+void print_holders(const io::VerifiedCheckpoint& checkpoint, const ElementSelection& selection) {
+  const std::string file = checkpoint.file.path().string();
+  const io::CheckpointInfo& info = checkpoint.info;
   const ElementRange elements = elements_of(selection, file, info);
   const parallel::LayoutRequest request = layout_request(deck_of_writer(file, info));
   const int ranks = request.grid.ranks();

@@ -6,6 +6,7 @@
 #include "app/fault_options.hpp"
 #include "app/launch/interrupts.hpp"
 #include "app/supervisor/supervisor.hpp"
+#include "app/training/banner.hpp"
 #include "comm/world.hpp"
 #include "io/json.hpp"
 #include "kernels/error.hpp"
@@ -21,9 +22,10 @@ Supervisor::Requests take_requests(Interrupts& interrupts) {
 }
 
 // An error is recorded before it ends the run.
-void supervise(Supervisor& supervisor, Interrupts& interrupts, const RunRank& rank) {
+void supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
   const auto record = [&](io::JsonObject details) {
-    rank.write_event("end", supervisor.steps_done(), details.append(supervisor.end()));
+    details.append(supervisor.end());  // before the steps are looked at
+    rank.write_event("end", supervisor.steps_done(), details);
   };
   try {
     supervisor.start();
@@ -38,6 +40,7 @@ void supervise(Supervisor& supervisor, Interrupts& interrupts, const RunRank& ra
     supervisor.release("failed", error.exit_status());
     throw;
   }
+  rank.console().say(closing_line(rank.deck(), supervisor.steps_done(), supervisor.end_reason()));
   record(io::JsonObject{}.add("reason", supervisor.end_reason()));
   supervisor.release(supervisor.end_reason(), 0);
 }
@@ -69,7 +72,12 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
   if (standing)
     if (const auto end = standing->take_charge([&] { return interrupts.take().any; }, rank.console()))
       return end_with(*end, rank);
+  for (const std::string& warning : faults_without_link(rank.deck())) rank.console().warn(warning);
   Supervisor supervisor(rank, build, standing.get());
+  if (supervisor.is_stopped()) {
+    supervisor.release("signal", 0);
+    return 0;
+  }
   if (supervisor.is_finished()) {
     supervisor.complete_records();
     supervisor.release("completed", 0);

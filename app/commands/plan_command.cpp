@@ -30,17 +30,20 @@ namespace tenax::app {
 
 namespace {
 
-// The delay of one link, both ways, up to which the iteration grows by at most 1 %, by bisection on the simulation.
+// The delay of one link, both ways and beyond what messages take anyway, up to which the iteration grows by at most 1 %, by
+// bisection on the simulation.
 double delay_tolerance_s(const parallel::Layout& layout, int link) {
   constexpr double kGrowth = 1.01;
   constexpr int kBisections = 40;
   parallel::PipelineCosts costs = layout.costs;
-  costs.link_delay_s.assign(layout.spans.size() - 1, 0.0);
+  costs.link_delay_s.resize(layout.spans.size() - 1, 0.0);
+  double& delay_s = costs.link_delay_s[static_cast<std::size_t>(link)];
+  const double healthy_s = delay_s;
   const double bound_s = kGrowth * parallel::simulate(layout.schedule, costs).makespan_s;
   double low = 0, high = bound_s;
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
-    costs.link_delay_s[static_cast<std::size_t>(link)] = middle;
+    delay_s = healthy_s + middle;
     (parallel::simulate(layout.schedule, costs).makespan_s <= bound_s ? low : high) = middle;
   }
   return low;
@@ -104,6 +107,7 @@ std::vector<std::string> possible_strategies(const io::Deck& deck, const paralle
   const resilience::Possibilities run{.allowed = allowed_strategies(deck.mitigate),
                                       .shape = layout.grid,
                                       .microbatches = layout.schedule.microbatches(),
+                                      .most_microbatches = layout.most_microbatches,
                                       .rings = has_rings,
                                       .swap_fits = swap_fits,
                                       .spare_hosts = 1,
@@ -131,7 +135,8 @@ struct Besides {
 
 std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, const DeviceChoice& choice,
                       double rate, const Besides& besides) {
-  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const parallel::Timeline timeline =
+      parallel::simulate(layout.schedule, layout.costs, healthy_transfers(deck, layout));
   std::vector<io::JsonObject> stages;
   for (std::size_t s = 0; s < layout.spans.size(); ++s) stages.push_back(stage_json(layout, s));
   std::vector<double> tolerances_ms = delay_tolerances_s(layout);
@@ -142,7 +147,10 @@ std::string plan_json(const io::Deck& deck, const parallel::Layout& layout, cons
   plan.add("name", deck.run.name).add("output_dir", deck.run.output_dir);
   plan.add("device", choice.device->name()).add("note", choice.note).add("missing_data", missing_data(deck));
   plan.add("ranks", layout.grid.ranks()).add("threads", deck.device.threads).add("layout", parallel_json);
-  plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
+  if (deck.model.is_placeholder)
+    plan.add_json("parameters", "null").add_json("flop_per_token", "null");  // of no model
+  else
+    plan.add("parameters", layout.config.parameters()).add("flop_per_token", layout.config.flop_per_token());
   plan.add("matmul_flop_per_second_per_rank", rate).add("microbatches", layout.schedule.microbatches());
   plan.add("host_memory_bytes", static_cast<std::int64_t>(besides.host));
   plan.add("registered_bytes", registered_bytes(deck, layout, *choice.device));
@@ -200,7 +208,8 @@ void print_text(const io::Deck& deck, const parallel::Layout& layout, const Devi
         "a rank computes on %lld cores, bound by mpirun --map-by slot:PE=%lld --bind-to core, or "
         "srun --cpus-per-task=%lld\n",
         threads, threads, threads);
-  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const parallel::Timeline timeline =
+      parallel::simulate(layout.schedule, layout.costs, healthy_transfers(deck, layout));
   std::printf(
       "\npredicted iteration %.4g ms %s\n", timeline.makespan_s * 1e3,
       layout.has_data ? "at this machine's matrix-product rate on every rank" : "by the deck's times");

@@ -79,7 +79,9 @@ int replay_command(const Arguments& arguments) {
     throw kernels::Error(kernels::Scope::usage, "replay: --steps N is missing: how many steps to do again");
   const std::int64_t steps = line.integer("steps", 0, 1, kMostSteps);
   Interrupts interrupts;
-  const ReplayRequest request{.checkpoint = checkpoint_of_argument(line.positional().front()),
+  const io::VerifiedCheckpoint checkpoint = checkpoint_of_argument(line.positional().front());
+  const ReplayRequest request{.checkpoint = checkpoint.file.path(),
+                              .info = checkpoint.info,
                               .steps = steps,
                               .on = line.text("on", ""),
                               .overrides = overrides};

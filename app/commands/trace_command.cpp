@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "app/command_line.hpp"
+#include "app/launch/launch_files.hpp"
 #include "app/units.hpp"
 #include "io/run/trace_file.hpp"
 #include "kernels/error.hpp"
@@ -34,15 +35,20 @@ void print_csv(const io::TraceFile& trace) {
 
 }  // namespace
 
+// A run may go on with replicas, or without, and each of them may have been given up.
 io::TraceFile trace_of_run(const std::filesystem::path& run_directory) {
   namespace fs = std::filesystem;
-  std::error_code absent;
-  const fs::path of_replica = run_directory / "replica-0" / "trace.json", own = run_directory / "trace.json";
-  const auto replicas_time = fs::last_write_time(of_replica, absent);
-  if (absent) return io::read_trace(own);
-  const auto own_time = fs::last_write_time(own, absent);
-  return io::read_trace(
-      absent || own_time < replicas_time ? of_replica : own);  // a run may go on with replicas, or without
+  std::error_code absent;  // then it is older than all others
+  fs::path newest = run_directory / "trace.json";
+  fs::file_time_type newest_time = fs::last_write_time(newest, absent);
+  for (const fs::path& replica : replica_directories(run_directory)) {
+    const fs::path file = replica / "trace.json";
+    const fs::file_time_type time = fs::last_write_time(file, absent);
+    if (time <= newest_time) continue;
+    newest = file;
+    newest_time = time;
+  }
+  return io::read_trace(newest);
 }
 
 int trace_command(const std::vector<std::string>& arguments) {

@@ -34,7 +34,7 @@ void end_alone(comm::World& world, StopSignals& signals, const std::string& what
 }
 
 /// Reads what to train, and trains it.
-using Train = std::function<TrainingRun::Epilogue(TrainingRun& run)>;
+using Train = std::function<Epilogue(TrainingRun& run)>;
 /// How the run ended, to rank 0 or the rank that failed alone.
 struct Ending {
   int status;
@@ -108,23 +108,31 @@ int replay_rank_command(const std::string& folder, const std::vector<std::string
       [](const Ending&) {}, build);
 }
 
-// What mpirun says of its end may be anything: the supervisor reads the outcome.
+// What mpirun says of its end may be anything: the supervisor reads the outcome. One that is out of the run may end when
+// its successor has the folder already: it must not speak for that one.
 int join_command(const std::string& join_file, const Build& build) {
-  std::filesystem::path seat = join_file;
+  std::filesystem::path place = join_file;
+  std::optional<JoinFile> seat;  // nothing before it has joined
   const auto leave_outcome = [&](const Ending& ending) {
     try {
-      Outcome{.incarnation = JoinFile::read(seat).incarnation,
+      const JoinFile now = JoinFile::read(place);
+      if (seat && !now.is_of_same_start(*seat)) return;
+      Outcome{.incarnation = now.incarnation,
               .status = ending.status,
               .reason = ending.reason,
               .is_own = ending.is_own}
-          .write(seat.parent_path() / "outcome");
+          .write(place.parent_path() / "outcome");
     } catch (const kernels::Error&) {  // then its end says it all
     }
   };
   return train(
       [&](TrainingRun& run) {
-        run.on_place([&](const std::filesystem::path& place) { seat = place; });
+        run.on_place([&](const std::filesystem::path& taken) {
+          place = taken;
+          seat = *run.seat();
+        });
         run.join(join_file);
+        seat = *run.seat();
         return run.train();
       },
       leave_outcome, build, false);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "app/options.hpp"
 #include "app/units.hpp"
@@ -52,9 +53,12 @@ ModelOptions ModelOptions::of(const CommandLine& line) {
 }
 
 CheckpointModel::CheckpointModel(const std::filesystem::path& checkpoint, const ModelOptions& options)
+    : CheckpointModel(io::open_verified_checkpoint(checkpoint), options) {}
+
+CheckpointModel::CheckpointModel(io::VerifiedCheckpoint checkpoint, const ModelOptions& options)
     : worlds_(comm::create_thread_worlds(1, {kModelDeadline_s})),
       control_(worlds_.front()->control_group()),
-      reader_(*control_, checkpoint),
+      reader_(*control_, std::move(checkpoint)),
       choice_(device_of(options)),
       threads_(choice_.device->kind() == kernels::DeviceKind::cpu ? options.threads : 1),
       config_(gpt_config(reader_.info().model, type_of(options, reader_.info(), *choice_.device))),

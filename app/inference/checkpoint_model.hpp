@@ -36,6 +36,8 @@ class CheckpointModel {
   /// Verifies every byte. Throws Error(rank) if the file is absent or damaged, or there is no
   /// such device.
   explicit CheckpointModel(const std::filesystem::path& checkpoint, const ModelOptions& options = {});
+  /// The same of what has been verified.
+  explicit CheckpointModel(io::VerifiedCheckpoint checkpoint, const ModelOptions& options = {});
 
   const io::CheckpointInfo& info() const { return reader_.info(); }
   const model::GptConfig& config() const { return config_; }

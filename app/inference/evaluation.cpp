@@ -6,6 +6,7 @@
 #include <future>
 
 #include "kernels/deadline.hpp"
+#include "kernels/new_thread.hpp"
 #include "model/gpt_scorer.hpp"
 
 namespace tenax::app {
@@ -129,7 +130,7 @@ Evaluation evaluate(CheckpointModel& model, const io::TokenFile& file, const Eva
   const double begin_s = kernels::steady_now_s();
   std::vector<std::future<void>> helpers;
   for (std::int64_t i = 1; i < threads; ++i)
-    helpers.push_back(std::async(std::launch::async, [&] { scoring.work([] {}); }));
+    helpers.push_back(kernels::new_async([&] { scoring.work([] {}); }));
   scoring.work([&] {
     if (options.progress) options.progress(scoring.tokens_done());
   });

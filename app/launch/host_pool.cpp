@@ -1,6 +1,7 @@
 #include "app/launch/host_pool.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -70,6 +71,14 @@ std::optional<int> HostPool::choose_spare(int replica, const std::set<int>& read
 void HostPool::hand_over(int replica, int spare) {
   places_.at(static_cast<std::size_t>(replica)) = spares_.extract(spare).mapped();
   moved_.insert(replica);
+}
+
+int HostPool::most_replicas(const std::vector<HostSlots>& place) const {
+  std::ptrdiff_t most = 0;
+  for (const HostSlots& host : place)
+    most = std::max(most, std::count_if(places_.begin(), places_.end(),
+                                        [&](const auto& replica) { return has_host(replica, host.host); }));
+  return static_cast<int>(most);
 }
 
 std::size_t HostPool::deaths_on(const std::string& host) const {

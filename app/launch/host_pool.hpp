@@ -28,6 +28,8 @@ class HostPool {
   /// It is not where it began.
   bool is_on_spare(int replica) const { return moved_.contains(replica); }
   bool is_empty() const { return places_.empty(); }
+  /// Of the hosts of this place the one with most replicas has so many.
+  int most_replicas(const std::vector<HostSlots>& place) const;
 
   struct HostOut {
     std::string host;

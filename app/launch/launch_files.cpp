@@ -21,10 +21,11 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 4 << 20;
 const std::filesystem::path kScratch = "/dev/shm";
+constexpr const char* kScratchPrefix = "tenax-";
 
 /// What the names of the scratch directories of a seat begin with, whatever its incarnation; of all where none is named.
 std::string scratch_prefix(const std::string& run_id, const std::string& seat) {
-  return "tenax-" + run_id + "-" + (seat.empty() ? "" : seat + "-");
+  return kScratchPrefix + run_id + "-" + (seat.empty() ? "" : seat + "-");
 }
 
 // An object, or null.
@@ -99,6 +100,19 @@ void remove_scratch_directories(const std::string& run_id, const std::string& se
       std::filesystem::remove_all(entry.path(), ignored);
 }
 
+void remove_join_files(const std::filesystem::path& run_directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(run_directory, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("replica-") || name.starts_with("spare-"))
+      std::filesystem::remove(entry.path() / "join", ignored);
+  }
+}
+
+bool is_scratch(const std::filesystem::path& folder) {
+  return folder.parent_path() == kScratch && folder.filename().string().starts_with(kScratchPrefix);
+}
+
 std::string checkpoint_writer(int replica, std::int64_t incarnation) {
   return "replica-" + std::to_string(replica) + "." + std::to_string(incarnation);
 }
@@ -114,6 +128,7 @@ std::string JoinFile::text() const {
       .add("incarnation", incarnation)
       .add("spare", spare)
       .add("slots", std::vector<std::int64_t>(slots.begin(), slots.end()))
+      .add("replicas_on_host", replicas_on_host)
       .add("service", service)
       .text();
 }
@@ -139,6 +154,7 @@ JoinFile JoinFile::parse(const std::string& text, const std::filesystem::path& f
           .incarnation = object.at("incarnation").get<std::int64_t>(),
           .spare = object.value("spare", -1),
           .slots = object.value("slots", std::vector<int>{}),
+          .replicas_on_host = object.value("replicas_on_host", 1),
           .service = object.at("service").get<std::vector<std::string>>()};
 } catch (const json::exception&) {
   throw kernels::Error(kernels::Scope::rank,

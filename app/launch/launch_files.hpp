@@ -32,6 +32,12 @@ std::filesystem::path scratch_directory(const std::string& run_id, const std::st
 void remove_scratch_directories(const std::string& run_id, const std::string& seat,
                                 const std::filesystem::path& kept = {});
 
+/// It can be one that scratch_directory() returns.
+bool is_scratch(const std::filesystem::path& folder);
+
+/// Of all replicas and spares of a run that has ended: they hold its secret.
+void remove_join_files(const std::filesystem::path& run_directory);
+
 /// What a replica's checkpoints are called by until they have their place.
 std::string checkpoint_writer(int replica, std::int64_t incarnation);
 
@@ -47,11 +53,16 @@ struct JoinFile {
   std::int64_t incarnation = 0;
   int spare = -1;               ///< the number of a warm spare, which is no replica yet; −1: it is none
   std::vector<int> slots = {};  ///< ReplicaCommand::slots() of this start
+  int replicas_on_host = 1;     ///< that share the cores of one of its hosts, itself included: the most
   std::vector<std::string> service = {};  ///< addresses of the membership service, with its identity
 
   bool is_spare() const { return spare >= 0; }
   /// As scratch_directory() has it.
   std::string seat() const { return is_spare() ? "spare-" + std::to_string(spare) : std::to_string(replica); }
+  /// Both are of one incarnation: the file of a replica is rewritten for its next one, and where the service moves.
+  bool is_of_same_start(const JoinFile& other) const {
+    return run_id == other.run_id && incarnation == other.incarnation;
+  }
   std::string text() const;
   void write(const std::filesystem::path& file) const;
   /// What write() wrote to `file`, as text. Throws Error(rank) for anything else.

@@ -17,10 +17,11 @@ using resilience::CheckpointFile;
 
 namespace {
 
+/// Throws kernels::Error where it cannot be read: then nobody knows, and who takes it for a broken one removes it.
 bool is_sealed(const fs::path& file) {
   try {
     io::read_seal(file);
-  } catch (const kernels::Error&) {
+  } catch (const kernels::UnfitFileError&) {
     return false;
   }
   return true;
@@ -42,27 +43,42 @@ resilience::CommittedSteps steps_of(const fs::path& run_directory) {
   return steps;
 }
 
-/// Not the one that has its place already.
-std::optional<CheckpointFile> newest_left(const io::Deck& deck) {
-  const auto pending = resilience::list_pending_checkpoints(deck.checkpoint.dir);
+/// Whether checkpoints count that are of more steps than the ledger has.
+enum class StepsAhead { count, do_not_count };
+
+/// Of `pending`. Not the one that has its place already.
+std::optional<CheckpointFile> newest_left(const io::Deck& deck, const std::vector<CheckpointFile>& pending,
+                                          StepsAhead ahead) {
   if (pending.empty()) return {};
   const auto placed = resilience::list_checkpoints(deck.checkpoint.dir);
   const std::int64_t newest = placed.empty() ? -1 : placed.back().step;
   const resilience::CommittedSteps steps = steps_of(deck.run.output_dir);
   const auto left = std::find_if(pending.rbegin(), pending.rend(), [&](const CheckpointFile& file) {
+    if (ahead == StepsAhead::do_not_count && file.step > steps.done()) return false;
     return file.step > newest && is_of_run(file, steps) && is_sealed(file.path);
   });
   if (left == pending.rend()) return {};
   return *left;
 }
 
+std::optional<fs::path> give_place(const io::Deck& deck, const std::optional<CheckpointFile>& left) {
+  constexpr std::int64_t kAll = 0;  // this one has not been read to its end
+  if (!left || !resilience::place_checkpoint(deck.checkpoint.dir, left->step, left->writer, kAll)) return {};
+  return resilience::checkpoint_name(deck.checkpoint.dir, left->step);
+}
+
 }  // namespace
 
 std::optional<fs::path> place_left_checkpoint(const io::Deck& deck) {
-  constexpr std::int64_t kAll = 0;  // this one has not been read to its end
-  const auto left = newest_left(deck);
-  if (!left || !resilience::place_checkpoint(deck.checkpoint.dir, left->step, left->writer, kAll)) return {};
-  return resilience::checkpoint_name(deck.checkpoint.dir, left->step);
+  const auto pending = resilience::list_pending_checkpoints(deck.checkpoint.dir);
+  return give_place(deck, newest_left(deck, pending, StepsAhead::count));
+}
+
+std::optional<fs::path> place_recorded_checkpoint(const io::Deck& deck,
+                                                  const std::optional<std::string>& writer) {
+  auto pending = resilience::list_pending_checkpoints(deck.checkpoint.dir);
+  std::erase_if(pending, [&](const CheckpointFile& file) { return writer && file.writer != *writer; });
+  return give_place(deck, newest_left(deck, pending, StepsAhead::do_not_count));
 }
 
 }  // namespace tenax::app

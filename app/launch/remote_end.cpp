@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "app/launch/launch_files.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -42,6 +43,8 @@ void end_processes(const fs::path& scratch) {
     const pid_t pid = pid_of(entry.path());
     if (pid > 0 && pid != getpid() && has_in_environment(entry.path(), mark)) kill(pid, SIGKILL);
   }
+  std::error_code ignored;
+  if (is_scratch(scratch)) fs::remove_all(scratch, ignored);
 }
 
 RemoteEnd::RemoteEnd(const ReplicaCommand& replica, const fs::path& log)

@@ -11,7 +11,7 @@
 namespace tenax::app {
 
 /// SIGKILL to all other processes of this user on this host whose environment names `scratch`, as that of an mpirun does which
-/// was started with it (ReplicaCommand::environment), and of its ranks. Those that are stopped too.
+/// was started with it (ReplicaCommand::environment), and of its ranks. Those that are stopped too. Then removes `scratch`.
 void end_processes(const std::filesystem::path& scratch);
 
 /// A remote shell that is killed ends nothing on its host: that a rank stands still there keeps its memory, its GPU and the lock

@@ -3,6 +3,12 @@
 #include <cstdlib>
 
 namespace tenax::app {
+namespace {
+
+/// With which processors of several kinds compute alike (kernels/cpu/cpu_loops.hpp).
+constexpr const char* kLoops = "TENAX_CPU_LOOPS";
+
+}  // namespace
 
 std::string shell_quoted(const std::string& word) {
   std::string quoted = "'";
@@ -61,12 +67,13 @@ std::vector<std::string> ReplicaCommand::srun_words() const {
 // Where a replica has one host, mpirun needs no list of hosts, nor a way to reach them. Ranks are not bound: each of several
 // mpiruns on a host would bind its own to the same cores.
 std::vector<std::string> ReplicaCommand::mpirun_words() const {
-  std::vector<std::string> words = {"mpirun", "-q", "-n", std::to_string(ranks)};
+  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
   if (hosts.size() > 1) {
     std::string list;
     for (const HostSlots& host : hosts)
       list += (list.empty() ? "" : ",") + host.host + ":" + std::to_string(host.slots);
     words.insert(words.end(), {"--host", list, "--mca", "plm_rsh_agent", remote_shell});
+    if (std::getenv(kLoops)) words.insert(words.end(), {"-x", kLoops});
   }
   words.push_back(program);
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -78,7 +85,7 @@ std::vector<std::string> ReplicaCommand::remote_words() const {
   std::string line =
       "cd " + shell_quoted(directory) + " && mkdir -p " + shell_quoted(scratch) + " && exec env";
   for (const std::string& variable : environment()) line += " " + shell_quoted(variable);
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", kLoops})
     if (const char* value = std::getenv(name)) line += " " + shell_quoted(std::string(name) + "=" + value);
   if (!process_file.empty())
     line += " sh -c " + shell_quoted(R"(echo $$ $(cut -d" " -f22 /proc/$$/stat) >"$0" && exec "$@")") + " " +
@@ -102,13 +109,16 @@ std::string scratch_variable(const std::filesystem::path& scratch) {
 }
 
 // All that Open MPI leaves on a host when it is killed lies in `scratch`. The rest is what app/setup.sh says, for whoever
-// calls tenax launch without it.
+// calls tenax launch without it; names with PRTE are those of Open MPI 5, whose mpirun has no -q.
 std::vector<std::string> ReplicaCommand::environment() const {
   return {"OMPI_ALLOW_RUN_AS_ROOT=1",
           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
           "OMPI_MCA_rmaps_base_oversubscribe=1",
           "OMPI_MCA_mpi_yield_when_idle=1",
           "OMPI_MCA_hwloc_base_binding_policy=none",
+          "OMPI_MCA_orte_execute_quiet=1",
+          "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+          "PRTE_MCA_hwloc_default_binding_policy=none",
           "OMP_NUM_THREADS=1",
           scratch_variable(scratch),
           "OMPI_MCA_btl_vader_backing_directory=" + scratch.string(),

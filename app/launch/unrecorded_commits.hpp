@@ -1,5 +1,5 @@
-// replica-K/commits: steps that a replica completed while no supervisor recorded them. It leaves them beside its last
-// checkpoint when it gives up waiting for one; the next supervisor adds them to the ledger.
+// replica-K/commits: steps that a replica completed while no supervisor recorded them. It leaves them beside each checkpoint
+// that it writes, and when it gives up waiting for one; the next supervisor adds them to the ledger.
 #pragma once
 
 #include <filesystem>

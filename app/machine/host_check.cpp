@@ -96,7 +96,7 @@ std::string cores_text(const std::string& host) {
   return text;
 }
 
-Crowding crowding_of(const std::vector<std::string>& texts) {
+Crowding crowding_of(const std::vector<std::string>& texts, int replicas) {
   struct Host {
     int ranks = 0, most = 0;  ///< most: cores that all ranks share
     bool is_limited = false;
@@ -117,7 +117,8 @@ Crowding crowding_of(const std::vector<std::string>& texts) {
   for (const auto& [name, host] : hosts) {
     const int bound = static_cast<int>(host.cores.size());
     const int cores = std::max(1, host.is_limited ? host.most : bound);
-    if (host.ranks * worst.cores > worst.ranks * cores) worst = {host.ranks, cores};
+    const int ranks = host.ranks * replicas;
+    if (ranks * worst.cores > worst.ranks * cores) worst = {ranks, cores};
   }
   return worst;
 }

@@ -42,7 +42,8 @@ struct Crowding {
 /// What a rank tells the others: its host, and the cores that it may run on.
 std::string cores_text(const std::string& host);
 /// `texts`: of all ranks. Cores that ranks are bound to count once, and no more than the processor
-/// time that their control group may use.
-Crowding crowding_of(const std::vector<std::string>& texts);
+/// time that their control group may use. `replicas`: on each host, so many run as many ranks as this one
+/// (JoinFile::replicas_on_host), bound to no cores of their own.
+Crowding crowding_of(const std::vector<std::string>& texts, int replicas = 1);
 
 }  // namespace tenax::app

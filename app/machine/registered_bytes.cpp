@@ -23,8 +23,8 @@ std::int64_t connection_bytes(const io::Deck& deck) {
 }
 
 /// With the replicas before and after in the ring. What they exchange is registered too, where that is allowed.
-std::int64_t replicas_bytes(const io::Deck& deck) {
-  return deck.parallel.replicas > 1 ? 2 * deck.replicas.connections * connection_bytes(deck) : 0;
+std::int64_t replica_connections(const io::Deck& deck) {
+  return deck.parallel.replicas > 1 ? 2 * deck.replicas.connections : 0;
 }
 
 std::int64_t message_bytes(const parallel::Layout& layout) {
@@ -32,31 +32,44 @@ std::int64_t message_bytes(const parallel::Layout& layout) {
          static_cast<std::int64_t>(kernels::bytes_of(layout.config.compute_dtype));
 }
 
-std::int64_t delegates_bytes(const io::Deck& deck, const parallel::Layout& layout,
-                             const kernels::Device& device) {
+/// This rank's, at either end of its links.
+std::int64_t delegates(const io::Deck& deck, const parallel::Layout& layout) {
   if (deck.pipeline.p2p == io::P2p::direct) return 0;
   const std::int64_t neighbours = std::min(layout.grid.pipeline - 1, 2);
   const int sockets = pipeline_options(deck).sockets_per_link;
-  const std::int64_t delegates = neighbours * (sockets > 0 ? sockets : parallel::kDefaultDelegates);
-  // A delegate at either end of each direction has a connection.
-  const std::int64_t rings = delegates * 2 * connection_bytes(deck);
-  const bool has_buffers = device.has_data() && !device.is_host_memory();
-  return rings + (has_buffers ? delegates * comm::kBuffersPerDelegate * message_bytes(layout) : 0);
+  return neighbours * (sockets > 0 ? sockets : parallel::kDefaultDelegates);
+}
+
+/// A delegate at either end of each direction has a connection.
+std::int64_t connections(const io::Deck& deck, const parallel::Layout& layout) {
+  return 2 * delegates(deck, layout) + replica_connections(deck);
 }
 
 }  // namespace
 
 std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
                               const kernels::Device& device) {
-  return may_use_verbs(deck) ? delegates_bytes(deck, layout, device) + replicas_bytes(deck) : 0;
+  if (!may_use_verbs(deck)) return 0;
+  const bool has_buffers = device.has_data() && !device.is_host_memory();
+  const std::int64_t buffers =
+      has_buffers ? delegates(deck, layout) * comm::kBuffersPerDelegate * message_bytes(layout) : 0;
+  return connections(deck, layout) * connection_bytes(deck) + buffers;
 }
 
-std::string locked_memory_obstacle(std::int64_t registered_bytes, std::optional<std::int64_t> allowed) {
+std::int64_t locked_bytes(const io::Deck& deck, const parallel::Layout& layout,
+                          const kernels::Device& device) {
+  const std::int64_t queues =
+      may_use_verbs(deck) ? connections(deck, layout) * comm::queue_bytes(verbs_settings(deck).ring_bytes)
+                          : 0;
+  return registered_bytes(deck, layout, device) + queues;
+}
+
+std::string locked_memory_obstacle(std::int64_t locked_bytes, std::optional<std::int64_t> allowed) {
   constexpr double kMib = 1 << 20;
-  if (!allowed || registered_bytes <= *allowed) return {};
-  return format("may lock %.1f MiB and needs %.1f MiB: raise \"ulimit -l\" ",
-                static_cast<double>(*allowed) / kMib, static_cast<double>(registered_bytes) / kMib) +
-         "(limits.conf; under Slurm PropagateResourceLimitsExcept=MEMLOCK), or lower verbs.ring_kib";
+  if (!allowed || locked_bytes <= *allowed) return {};
+  return format("may lock %.1f MiB and needs %.1f MiB: ", static_cast<double>(*allowed) / kMib,
+                static_cast<double>(locked_bytes) / kMib) +
+         comm::kLockMore;
 }
 
 }  // namespace tenax::app

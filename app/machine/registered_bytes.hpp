@@ -21,8 +21,12 @@ namespace tenax::app {
 std::int64_t registered_bytes(const io::Deck& deck, const parallel::Layout& layout,
                               const kernels::Device& device);
 
-/// Why a process cannot register so many bytes, and the cure; empty where it can. `allowed`:
+/// What adapters lock for that: registered_bytes(), and the connections' queues.
+std::int64_t locked_bytes(const io::Deck& deck, const parallel::Layout& layout,
+                          const kernels::Device& device);
+
+/// Why a process cannot lock so many bytes, and the cure; empty where it can. `allowed`:
 /// comm::locked_memory_bytes().
-std::string locked_memory_obstacle(std::int64_t registered_bytes, std::optional<std::int64_t> allowed);
+std::string locked_memory_obstacle(std::int64_t locked_bytes, std::optional<std::int64_t> allowed);
 
 }  // namespace tenax::app

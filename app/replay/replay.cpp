@@ -12,7 +12,6 @@
 #include "app/replay/replay_deck.hpp"
 #include "app/replay/replay_hosts.hpp"
 #include "app/replay/replay_pass.hpp"
-#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/posix_file.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
@@ -67,7 +66,7 @@ class Replay {
   Replay(const ReplayRequest& request, const std::function<bool()>& is_stopped)
       : request_(request),
         is_stopped_(is_stopped),
-        info_(io::open_checkpoint(request.checkpoint)),
+        info_(request.info),
         scratch_(parent_of_scratch(request)),
         deck_(deck_of_checkpoint(request.checkpoint, info_, request.overrides, scratch_.path())),
         hosts_(replay_hosts(request.on, ranks())) {}

@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "io/checkpoint/checkpoint_info.hpp"
 #include "resilience/replay/replay_difference.hpp"
 
 namespace tenax::app {
 
 struct ReplayRequest {
   std::filesystem::path checkpoint;
+  io::CheckpointInfo info;  ///< of the same, which has been verified
   std::int64_t steps = 0;
   std::string on;                      ///< replay_hosts.hpp
   std::vector<std::string> overrides;  ///< of the checkpoint's deck

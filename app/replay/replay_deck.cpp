@@ -20,7 +20,7 @@ io::Deck deck_of_checkpoint(const fs::path& checkpoint, const io::CheckpointInfo
   }
   const fs::path file = scratch / "deck.toml";
   io::write_file_atomically(file, info.deck);
-  return io::read_deck(file, overrides);
+  return io::read_deck(file, overrides, fs::current_path());  // the deck itself names all files from the root
 }
 
 io::Deck replay_deck(io::Deck deck, const fs::path& checkpoint, const io::CheckpointInfo& info,

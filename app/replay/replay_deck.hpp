@@ -12,7 +12,8 @@
 
 namespace tenax::app {
 
-/// `overrides` of the deck that the checkpoint holds, as training takes them; `scratch`: a folder for
+/// `overrides` of the deck that the checkpoint holds, as training takes them, but for relative files, which are in the
+/// working directory; `scratch`: a folder for
 /// a file. Throws Error(rank) for a checkpoint without a deck, or with one that this tenax cannot
 /// read, Error(usage) for an override that is wrong.
 io::Deck deck_of_checkpoint(const std::filesystem::path& checkpoint, const io::CheckpointInfo& info,

@@ -53,7 +53,7 @@ std::uintmax_t ReplayPass::written() const {
 bool ReplayPass::poll() {
   if (const auto status = process_->end_status()) {
     if (*status == 0) return true;
-    const std::string words = last_words(log()), own = "tenax: ";
+    const std::string words = last_words(log(), 0, *status), own = "tenax: ";
     fail("failed: " + (words.starts_with(own) ? words.substr(own.size()) : words));
   }
   const double now_s = steady_now_s();

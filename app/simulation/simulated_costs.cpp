@@ -4,10 +4,12 @@
 #include <map>
 #include <string>
 
+#include "app/effective_text.hpp"
 #include "app/units.hpp"
 #include "io/json_parse.hpp"
 #include "io/run/run_series.hpp"
 #include "kernels/error.hpp"
+#include "resilience/effective_time/recorded_time.hpp"
 #include "resilience/membership/service_output.hpp"
 
 namespace tenax::app {
@@ -34,6 +36,19 @@ std::map<std::string, Values> figures_of(const fs::path& run_directory) {
       if (value.is_number()) figures[event + "." + name].push_back(value.get<double>());
   });
   return figures;
+}
+
+/// What the last launch lost to checkpoints, for each of those that it wrote at `times_s`. They are written in the background:
+/// the seconds of their events are mostly no loss.
+double checkpoint_stall_s(const fs::path& run_directory, const io::Deck& deck, const Values& times_s) {
+  const auto recorded = resilience::read_recorded_time(run_directory, effective_options(deck, 0));
+  if (!recorded) return 0;
+  const double begin_s = recorded->account.begin_s();
+  const auto written =
+      std::count_if(times_s.begin(), times_s.end(), [&](double time_s) { return time_s >= begin_s; });
+  if (written == 0) return 0;
+  const resilience::TimeByCause time(recorded->spans());
+  return time.lost_s(resilience::LostCause::checkpoint) / static_cast<double>(written);
 }
 
 }  // namespace
@@ -70,7 +85,7 @@ SimulatedCosts measured_costs(const fs::path& run_directory, const io::Deck& dec
           .state_s = state_s,
           .join_wait_s = kSecondsPerMs * static_cast<double>(deck.replicas.join_wait_ms),
           .restart_s = restart_s,
-          .checkpoint_s = figure("checkpoint.stall_seconds", 0),
+          .checkpoint_s = checkpoint_stall_s(run_directory, deck, figures["checkpoint.time"]),
           .evaluation_s = figure("evaluation.seconds", 0)};
 }
 

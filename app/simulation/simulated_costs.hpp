@@ -33,8 +33,9 @@ struct SimulatedCosts {
 /// 100 s more for a joiner's first step.
 SimulatedCosts paper_costs();
 
-/// What a run of `tenax launch` has recorded in its events.jsonl and metrics.jsonl: medians. Its deck, `deck`, says when a
-/// silent replica is lost and how long members wait. Throws kernels::Error(usage) where it has no steps.
+/// What a run of `tenax launch` has recorded in its events.jsonl and metrics.jsonl: medians; of a checkpoint the mean of what
+/// the last launch lost to them (resilience/effective_time). Its deck, `deck`, says when a silent replica is lost and how long
+/// members wait. Throws kernels::Error(usage) where it has no steps.
 SimulatedCosts measured_costs(const std::filesystem::path& run_directory, const io::Deck& deck);
 
 }  // namespace tenax::app

@@ -153,28 +153,39 @@ double SimulatedMembers::extra_s(SimulatedReplica& replica, double now_s) {
   if (replica.computed_step == replica.step.step) return 0;
   double seconds = replica.has_contributed || own_parts(replica).empty() ? 0 : costs.first_step_s;
   const std::int64_t done = replica.step.step;
-  if (options_.evaluation_steps > 0 && done > 0 && done % options_.evaluation_steps == 0) {
-    seconds += costs.evaluation_s;
-    replica.member->on_validated({.done = done, .loss = 0, .seconds = costs.evaluation_s});
+  if (const auto evaluations = times_due(options_.evaluation_steps, done)) {
+    const double evaluations_s = static_cast<double>(evaluations) * costs.evaluation_s;
+    seconds += evaluations_s;
+    replica.member->on_validated({.done = done, .loss = 0, .seconds = evaluations_s});
     collect(replica);
   }
-  if (is_to_save(replica, now_s)) {
+  if (const double saves = this->saves(replica, now_s); saves > 0) {
     written_ = {done, replica.member->progress().first_sample()};
     written_s_ = now_s;
-    seconds += costs.checkpoint_s;
-    replica.saves = costs.checkpoint_s > 0;
-    if (!replica.saves) tell_saved(replica);
+    replica.saving_s = saves * costs.checkpoint_s;
+    seconds += replica.saving_s;
+    if (replica.saving_s == 0) tell_saved(replica, 0);
   }
   return seconds;
 }
 
-bool SimulatedMembers::is_to_save(const SimulatedReplica& replica, double now_s) const {
-  return replica.member->epoch()->writer == replica.id.replica && replica.step.step > written_.done &&
-         now_s - written_s_ >= options_.checkpoint_every_s;
+/// What is due after every so many steps, how often it was since the played step before.
+std::int64_t SimulatedMembers::times_due(std::int64_t every, std::int64_t done) const {
+  const std::int64_t at_once = options_.costs.steps_at_once;
+  return every > 0 && done > 0 ? done * at_once / every - (done - 1) * at_once / every : 0;
 }
 
-void SimulatedMembers::tell_saved(SimulatedReplica& replica) {
-  replica.member->on_saved({.done = written_.done, .bytes = 1, .seconds = options_.costs.checkpoint_s});
+/// How many checkpoints it writes before its next passes. A played step may be longer than the time between two.
+double SimulatedMembers::saves(const SimulatedReplica& replica, double now_s) const {
+  const std::int64_t done = replica.step.step;
+  if (replica.member->epoch()->writer != replica.id.replica || done <= written_.done) return 0;
+  if (options_.checkpoint_steps > 0) return static_cast<double>(times_due(options_.checkpoint_steps, done));
+  if (now_s - written_s_ < options_.checkpoint_every_s) return 0;
+  return std::max(1.0, played_step_s() / std::max(options_.checkpoint_every_s, options_.costs.step_s));
+}
+
+void SimulatedMembers::tell_saved(SimulatedReplica& replica, double seconds) {
+  replica.member->on_saved({.done = written_.done, .bytes = 1, .seconds = seconds});
   collect(replica);
 }
 
@@ -183,7 +194,7 @@ void SimulatedMembers::end_passes(SimulatedReplica& replica, double now_s) {
     replica.computed_step = replica.step.step;
     replica.computed = own_parts(replica);
   }
-  if (std::exchange(replica.saves, false)) tell_saved(replica);
+  if (const double seconds = std::exchange(replica.saving_s, 0)) tell_saved(replica, seconds);
   replica.phase = replica.member->begin_vote() ? Phase::exchange : Phase::idle;
   if (replica.phase == Phase::idle) return act(replica, now_s);
   replica.exchange_s = now_s;

@@ -53,8 +53,9 @@ class SimulatedMembers {
   void begin_step(SimulatedReplica& replica, double now_s);
   double passes_s(const SimulatedReplica& replica) const;
   double extra_s(SimulatedReplica& replica, double now_s);
-  bool is_to_save(const SimulatedReplica& replica, double now_s) const;
-  void tell_saved(SimulatedReplica& replica);
+  double saves(const SimulatedReplica& replica, double now_s) const;
+  std::int64_t times_due(std::int64_t every, std::int64_t done) const;
+  void tell_saved(SimulatedReplica& replica, double seconds);
   void end_passes(SimulatedReplica& replica, double now_s);
   void try_exchange(SimulatedReplica& replica, double now_s);
   void cut_passes(SimulatedReplica& replica, double now_s);

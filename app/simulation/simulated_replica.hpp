@@ -30,7 +30,7 @@ struct SimulatedReplica {
   std::int64_t computed_step = -1;                          ///< of `computed`
   std::vector<resilience::Part> computed = {};
   bool has_contributed = false;  ///< its first step with samples is over
-  bool saves = false;            ///< a checkpoint, in this step
+  double saving_s = 0;           ///< checkpoints, in this step
   double speed = 1;              ///< of its passes; less while it is slow
 
   bool runs() const { return life == Life::running; }

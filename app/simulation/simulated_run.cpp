@@ -32,6 +32,14 @@ SimulatedPlaces::Options place_options(const SimulationOptions& options) {
           .takeover_s = options.costs.takeover_s};
 }
 
+// Where each played step has an evaluation or a checkpoint, none tells how long it takes without.
+resilience::EffectiveTime::Options account_options(const SimulationOptions& options) {
+  return {.begin_s = 0,
+          .replicas = options.replicas,
+          .global_batch = options.samples.global_batch,
+          .usual_s = options.costs.step_s * options.costs.steps_at_once};
+}
+
 }  // namespace
 
 SimulatedRun::SimulatedRun(const SimulationOptions& options, std::uint64_t seed)
@@ -42,7 +50,7 @@ SimulatedRun::SimulatedRun(const SimulationOptions& options, std::uint64_t seed)
       members_(options_, queue_),
       absent_since_s_(static_cast<std::size_t>(options_.replicas), 0),
       service_(membership_options(options_, places_), {}, 0),
-      account_({.begin_s = 0, .replicas = options_.replicas, .global_batch = options_.samples.global_batch}) {
+      account_(account_options(options_)) {
   if (options_.failure_s > 0) plan_failure();
   for (int replica = 0; options_.slow.between_s > 0 && replica < options_.replicas; ++replica)
     plan_slow(replica);

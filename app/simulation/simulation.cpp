@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "kernels/new_thread.hpp"
+
 namespace tenax::app {
 
 SeedResults play_seeds(const SimulationOptions& options, int seeds) {
@@ -16,7 +18,7 @@ SeedResults play_seeds(const SimulationOptions& options, int seeds) {
   };
   std::vector<std::jthread> others;
   for (unsigned core = 1; core < std::max(1U, std::thread::hardware_concurrency()); ++core)
-    others.emplace_back(work);
+    others.push_back(kernels::new_jthread(work));
   work();
   others.clear();
   std::stable_sort(results.begin(), results.end(), [](const SimulationResult& a, const SimulationResult& b) {
@@ -31,6 +33,7 @@ SimulationOptions as_synchronous(const SimulationOptions& options) {
   job.spares = 0;
   job.hours *= options.replicas;  // as much work to play
   job.checkpoint_every_s = 0;
+  job.checkpoint_steps = 0;
   SimulatedCosts& costs = job.costs;
   costs.detect_s = {0};  // with all that follows it is in the repair
   costs.reconfigure_s = costs.first_step_s = costs.state_s = costs.restart_s = costs.checkpoint_s = 0;
@@ -41,7 +44,9 @@ SimulationOptions as_synchronous(const SimulationOptions& options) {
 std::vector<SimulationVariant> variants_of(const SimulationOptions& options, int ranks) {
   SimulationOptions larger = options, spare = options, quick = options, slow = options;
   larger.replicas = larger.samples.replicas = options.replicas + 1;
-  larger.samples.global_batch += options.samples.global_batch / options.replicas;
+  const std::int64_t unit = options.samples.unit;  // a replica brings whole ones
+  larger.samples.global_batch +=
+      unit * std::max<std::int64_t>(1, options.samples.global_batch / (unit * options.replicas));
   larger.failure_s *= static_cast<double>(options.replicas) / larger.replicas;
   ++spare.spares;
   quick.repair_s /= 2;

@@ -25,6 +25,7 @@ struct SimulationOptions {
   resilience::SampleRules samples;
   int pipeline = 1;                   ///< stages
   double checkpoint_every_s = 1800;   ///< 0: in every step
+  std::int64_t checkpoint_steps = 0;  ///< one checkpoint in so many steps; 0: checkpoint_every_s says
   std::int64_t evaluation_steps = 0;  ///< one evaluation in so many steps; 0: there are none
   RestartPolicy::Options restart;
   std::vector<std::string> zones = {};  ///< of places (SimulatedPlaces)

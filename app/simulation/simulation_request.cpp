@@ -25,10 +25,9 @@ resilience::SampleRules simulated_rules(const io::Deck& deck, int replicas) {
           .unit = unit};
 }
 
-double checkpoint_every_s(const io::CheckpointSection& section, double step_s) {
-  if (section.interval < 0) return std::numeric_limits<double>::infinity();
-  return section.interval > 0 ? static_cast<double>(section.interval) * step_s
-                              : kMinute_s * section.interval_minutes;
+double checkpoint_every_s(const io::CheckpointSection& section) {
+  const bool is_timed = section.interval == 0 && section.interval_minutes > 0;
+  return is_timed ? kMinute_s * section.interval_minutes : std::numeric_limits<double>::infinity();
 }
 
 /// Plays several steps as one where there are too many. One that is computed anew as a whole stays as it is.
@@ -39,8 +38,6 @@ void condense(SimulationOptions& options) {
   options.costs.steps_at_once = at_once;
   options.samples.global_batch *= at_once;
   options.samples.unit *= at_once;
-  options.evaluation_steps =
-      options.evaluation_steps == 0 ? 0 : std::max<std::int64_t>(1, options.evaluation_steps / at_once);
 }
 
 }  // namespace
@@ -67,7 +64,8 @@ SimulationRequest SimulationRequest::of(const io::Deck& deck, const CommandLine&
   options.repair_s = kMinute_s * line.real("repair-minutes", kRepairMinutes, 0, kMostMinutes);
   options.samples = simulated_rules(deck, options.replicas);
   options.pipeline = static_cast<int>(deck.parallel.pipeline_parallel_size);
-  options.checkpoint_every_s = checkpoint_every_s(deck.checkpoint, options.costs.step_s);
+  options.checkpoint_every_s = checkpoint_every_s(deck.checkpoint);
+  options.checkpoint_steps = std::max<std::int64_t>(0, deck.checkpoint.interval);
   options.evaluation_steps = deck.run.eval_interval;
   options.restart = {.delay_s = deck.replicas.restart_delay_s,
                      .limit = static_cast<int>(deck.replicas.restart_limit)};

@@ -14,7 +14,8 @@ namespace tenax::app {
 class EarlierRun {
  public:
   /// Looks at the run's directory. A supervisor that lives holds the run's lock: then nothing comes of what
-  /// is found here. `takes_over`: it has vanished, and replicas on other hosts may live too.
+  /// is found here. `takes_over`: it has vanished, and replicas on other hosts may live too. Waits at most 10 s for the
+  /// mpirun of replicas whose ranks have gone.
   EarlierRun(const io::Deck& deck, bool takes_over);
 
   const std::vector<LaunchFile::Replica>& living() const { return living_; }
@@ -25,9 +26,15 @@ class EarlierRun {
   /// The resolved deck, as the living read it.
   static std::string deck_text(const JoinFile& join);
 
+  /// Where nothing of it lives: frees the memory of this host that its starts hold.
+  void remove_scratch() const;
+
  private:
+  void find_living(const LaunchFile& file, bool takes_over);
+
   const io::Deck& deck_;
   std::vector<LaunchFile::Replica> living_;
+  std::vector<std::filesystem::path> scratch_;  // of all its starts
 };
 
 }  // namespace tenax::app

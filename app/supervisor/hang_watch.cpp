@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/error.hpp"
+#include "resilience/detection/sorted_values.hpp"
 
 namespace tenax::app {
 
@@ -41,8 +42,11 @@ void HangWatch::follow(int replica, const ReplicaCommand& command) {
 }
 
 // On other hosts a step takes as long as from one commit to the next.
-void HangWatch::on_commit(double now_s) {
+void HangWatch::on_commit(const std::vector<resilience::Part>& parts, double now_s) {
   const double step_s = now_s - std::exchange(committed_s_, now_s);
+  for (auto& [replica, followed] : followed_)
+    if (std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.replica == replica; }))
+      ++followed.contributed;
   if (options_.is_near) return;
   for (auto& [replica, followed] : followed_)
     if (++followed.steps > kFirstSteps) followed.add(step_s);
@@ -90,10 +94,8 @@ void HangWatch::learn(Followed& followed) {
 
 double HangWatch::limit_s(const Followed& followed) const {
   if (followed.step_s.empty()) return std::numeric_limits<double>::infinity();
-  std::vector<double> step_s(followed.step_s.begin(), followed.step_s.end());
-  const auto middle = step_s.begin() + static_cast<std::ptrdiff_t>(step_s.size() / 2);
-  std::nth_element(step_s.begin(), middle, step_s.end());
-  return std::max(kLeast_s, options_.hang_factor * *middle);
+  const double usual_s = resilience::upper_median_of({followed.step_s.begin(), followed.step_s.end()});
+  return std::max(kLeast_s, options_.hang_factor * usual_s);
 }
 
 bool HangWatch::stands(const Followed& followed, double now_s) const {
@@ -193,7 +195,9 @@ double HangWatch::limit_s(const Hang& hang, const RecorderImage& culprit) const 
          (hang.blame.culprits.front().is_guess ? options_.dead_s + options_.join_wait_s + kGrace_s : 0);
 }
 
-// Who moves, or is between two steps, is not to blame; whose heart has stopped, the membership finds as soon.
+// Who moves, or is between two steps, is not to blame; whose heart has stopped, the membership finds as soon. First steps
+// are those to which the culprit has contributed: without samples, or in steps that are cut short, it has computed nothing
+// yet, however many it has begun.
 std::optional<HangWatch::Hang> HangWatch::judge(const RecorderImages& images) const {
   Hang hang{.dump = resilience::hang_dump(images.before, images.now, unread(images.now)), .blame = {}};
   hang.blame = resilience::find_culprits(hang.dump);
@@ -203,8 +207,8 @@ std::optional<HangWatch::Hang> HangWatch::judge(const RecorderImages& images) co
   const HangDump::Rank& culprit = hang.dump.ranks[index];
   const double limit_s = this->limit_s(hang, images.now[index]);
   const bool is_missed_soon = culprit.state != ProcessState::running && limit_s + kGrace_s >= options_.dead_s;
-  if (followed_.at(culprit.replica).steps < kFirstSteps || culprit.stands_s < limit_s || is_missed_soon)
-    return {};
+  const bool is_new = followed_.at(culprit.replica).contributed < kFirstSteps;
+  if (is_new || culprit.stands_s < limit_s || is_missed_soon) return {};
   hang.replica = culprit.replica;
   hang.rank = culprit.rank;
   hang.dump.replica = culprit.replica;

@@ -8,6 +8,7 @@
 
 #include "app/supervisor/recorder_reading.hpp"
 #include "resilience/blame/culprits.hpp"
+#include "resilience/membership/parts.hpp"
 #include "resilience/recorder/rank_times.hpp"
 
 namespace tenax::app {
@@ -34,8 +35,8 @@ class HangWatch {
   /// A new incarnation of the replica leaves its recorders in command.scratch, on its hosts.
   void follow(int replica, const ReplicaCommand& command);
   void forget(int replica) { followed_.erase(replica); }
-  /// A step was committed.
-  void on_commit(double now_s);
+  /// A step was committed; `parts`: who has contributed to it.
+  void on_commit(const std::vector<resilience::Part>& parts, double now_s);
   /// The membership changes: ranks may stand meanwhile.
   void pause(double now_s);
   /// To be asked often. A hang is told once: its replica is forgotten.
@@ -48,6 +49,7 @@ class HangWatch {
     ReplicaCommand command;
     std::map<int, resilience::RecorderMap> recorders;  // by rank; on this host
     std::int64_t steps = 0, step_begun_ns = 0;         // as last seen
+    std::int64_t contributed = 0;                      // to so many commits
     std::deque<double> step_s;                         // of the last ones
     void add(double seconds);
   };

@@ -1,8 +1,10 @@
 #include "app/supervisor/recorder_reading.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -51,6 +53,17 @@ std::vector<std::string> reading_step(const ReplicaCommand& replica,
   words.insert(words.end(), folders.begin(), folders.end());
   return words;
 }
+
+/// It has no name in a folder: nothing is left of it where this process is killed.
+io::PosixFile file_in_memory() {
+  const fs::path what = "memory for what recorders hold";
+  const int descriptor = memfd_create("tenax-recorders", MFD_CLOEXEC);
+  if (descriptor < 0) io::throw_file_error("reserve", what, errno);
+  return io::PosixFile::adopt(descriptor, what);
+}
+
+/// By which this process, and nobody else, opens it.
+fs::path path_of(const io::PosixFile& file) { return "/proc/self/fd/" + std::to_string(file.descriptor()); }
 
 }  // namespace
 
@@ -114,20 +127,16 @@ std::vector<std::vector<std::string>> recorder_commands(const std::vector<Replic
 
 RecorderReading::RecorderReading(const std::vector<std::vector<std::string>>& commands, double deadline_s)
     : deadline_s_(deadline_s) {
-  std::string pattern = (fs::temp_directory_path() / "tenax-recorders-XXXXXX").string();
-  if (!mkdtemp(pattern.data()))
-    throw kernels::Error(kernels::Scope::rank, "cannot make a folder for what recorders hold: " + pattern);
-  folder_ = pattern;
-  for (const auto& words : commands)
-    processes_.push_back(ReplicaProcess::start(
-        {.words = words, .environment = {}, .log = folder_ / std::to_string(processes_.size())}));
+  for (const auto& words : commands) {
+    printed_.push_back(file_in_memory());
+    processes_.push_back(
+        ReplicaProcess::start({.words = words, .environment = {}, .log = path_of(printed_.back())}));
+  }
 }
 
 RecorderReading::~RecorderReading() {
   for (ReplicaProcess& process : processes_)
     if (!process.end_status()) process.kill_session();
-  std::error_code none;
-  fs::remove_all(folder_, none);
 }
 
 bool RecorderReading::is_over(double now_s) {
@@ -140,8 +149,8 @@ bool RecorderReading::is_over(double now_s) {
 // Where two nodes are one machine, each of them prints a rank's images, and those come in any order.
 resilience::RecorderImages RecorderReading::images() const {
   std::map<std::pair<int, int>, std::vector<RecorderImage>> images;
-  for (std::size_t i = 0; i < processes_.size(); ++i) {
-    std::ifstream file(folder_ / std::to_string(i));
+  for (const io::PosixFile& printed : printed_) {
+    std::ifstream file(path_of(printed));
     resilience::ImageReader reader;
     for (std::string line; std::getline(file, line);)
       if (auto image = reader.add(line)) images[{image->replica, image->rank}].push_back(std::move(*image));

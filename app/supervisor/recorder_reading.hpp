@@ -8,6 +8,7 @@
 
 #include "app/launch/replica_command.hpp"
 #include "app/launch/replica_process.hpp"
+#include "io/posix_file.hpp"
 #include "resilience/recorder/image_text.hpp"
 
 namespace tenax::app {
@@ -42,8 +43,8 @@ class RecorderReading {
 
  private:
   const double deadline_s_;
-  std::filesystem::path folder_;  // of what they print
   std::vector<ReplicaProcess> processes_;
+  std::vector<io::PosixFile> printed_;  // by each of them
 };
 
 }  // namespace tenax::app

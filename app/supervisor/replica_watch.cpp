@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "app/training/iteration_watch.hpp"
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -15,11 +16,18 @@ using Part = resilience::SlowPeers::Part;
 
 namespace {
 
-/// Of an iteration: less is noise.
+/// Of a replica's own time: less is noise.
 constexpr double kNoise = 0.03;
 /// Threads wake so late.
 constexpr double kLeast_s = 1e-3;
 constexpr std::size_t kMostTimes = 64;
+
+/// A link that is slow makes it no longer.
+double longest_own_s(const resilience::CommitRecord& commit) {
+  double longest_s = 0;
+  for (const MemberTimes& member : commit.members) longest_s = std::max(longest_s, member.iteration_s);
+  return longest_s;
+}
 
 bool is_link(const Part& part) { return part.first != part.second; }
 
@@ -29,7 +37,11 @@ void ReplicaWatch::take(const resilience::CommitRecord& commit) {
   if (!section_.enabled || commit.is_masked || commit.members.size() < 2) return;
   time_of_step_[commit.step] = commit.time;
   if (time_of_step_.size() > kMostTimes) time_of_step_.erase(time_of_step_.begin());
-  const double noise_s = std::max(kLeast_s, kNoise * commit.iteration_s);
+  const double suspect =
+      commit.is_crowded ? std::max(section_.suspect, 1 + kCrowdedChange) : section_.suspect;
+  replicas_.set_suspect(suspect);
+  links_.set_suspect(suspect);
+  const double noise_s = std::max(kLeast_s, kNoise * longest_own_s(commit));
   for (const Change& change : replicas_.add(commit.step, replica_figures(commit), noise_s))
     tell(change, commit);
   for (const Change& change : links_.add(commit.step, link_figures(commit), noise_s)) tell(change, commit);
@@ -101,6 +113,7 @@ void ReplicaWatch::tell(const Change& change, const resilience::CommitRecord& co
                               .add("known_by", "profile")
                               .add("reaction_seconds", reaction_s));
   }
+  if (commit.is_crowded) return;
   const std::string name = is_link(change.part) ? format("the link between replicas %d and %d",
                                                          change.part.first, change.part.second)
                                                 : format("replica %d", change.part.first);

@@ -18,7 +18,8 @@
 namespace tenax::app {
 
 /// A replica finds what becomes slow within it by itself. This finds those that always were slower
-/// than the others, or whose own history does not tell. One thread.
+/// than the others, or whose own history does not tell. Where replicas share cores it tells of less than
+/// kCrowdedChange nothing, and the console hears nothing. One thread.
 class ReplicaWatch {
  public:
   /// All outlive it.

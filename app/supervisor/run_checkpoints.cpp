@@ -1,7 +1,13 @@
 #include "app/supervisor/run_checkpoints.hpp"
 
+#include <chrono>
+#include <exception>
+#include <thread>
+
 #include "app/launch/launch_files.hpp"
+#include "app/launch/left_checkpoint.hpp"
 #include "app/units.hpp"
+#include "kernels/deadline.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::app {
@@ -21,40 +27,76 @@ void RunCheckpoints::take(const resilience::CheckpointSaved& checkpoint) {
   } catch (const kernels::Error& error) {
     return refuse(checkpoint, error.what());
   }
-  records_.event("checkpoint", writer.replica,
-                 JsonObject{}
-                     .add("file", resilience::checkpoint_name(section.dir, saved.done).string())
-                     .add("seconds", saved.seconds)
-                     .add("bytes", saved.bytes));
+  records_.event_of_step(saved.done, "checkpoint", writer.replica,
+                         JsonObject{}
+                             .add("file", resilience::checkpoint_name(section.dir, saved.done).string())
+                             .add("seconds", saved.seconds)
+                             .add("bytes", saved.bytes));
 }
 
 void RunCheckpoints::take(const resilience::StepsVoided& voided) const {
-  for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, voided.void_from))
-    console_.warn("a checkpoint of steps that are void is kept as " + file.string());
+  set_aside(voided.void_from, "a checkpoint of steps that are void");
 }
 
 void RunCheckpoints::take(const resilience::StateCorrupt& corrupt) const {
   if (!corrupt.distrusts_checkpoints) return;
-  for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, corrupt.trusted))
-    console_.warn("a checkpoint that may be wrong is kept as " + file.string());
+  set_aside(corrupt.trusted, "a checkpoint that may be wrong");
+}
+
+// Replicas must not restore one of these; a file system that does not answer for a moment is not the end of the run.
+void RunCheckpoints::set_aside(std::int64_t after_step, const char* what) const {
+  constexpr double kPatience_s = 10;
+  const auto latest = kernels::Deadline::after_s(kPatience_s);
+  while (true) try {
+      for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, after_step))
+        console_.warn(std::string(what) + " is kept as " + file.string());
+      return;
+    } catch (const kernels::Error&) {
+      if (latest.expired()) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
 }
 
 void RunCheckpoints::refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure) {
   const std::int64_t done = checkpoint.saved.done;
   const std::string file = resilience::checkpoint_name(deck_.checkpoint.dir, done).string();
-  records_.event("checkpoint_failed", checkpoint.writer.replica,
-                 JsonObject{}.add("file", file).add("reason", failure));
+  records_.event_of_step(done, "checkpoint_failed", checkpoint.writer.replica,
+                         JsonObject{}.add("file", file).add("reason", failure));
   if (checkpoint.is_last)
     throw kernels::Error(kernels::Scope::job, "the last checkpoint could not be written: " + failure);
   console_.warn(format("the checkpoint of step %lld could not be written, training goes on: %s",
                        static_cast<long long>(done), failure.c_str()));
 }
 
-void RunCheckpoints::forget(resilience::ReplicaId writer) const {
-  resilience::remove_pending_checkpoints(deck_.checkpoint.dir,
-                                         checkpoint_writer(writer.replica, writer.incarnation));
+void RunCheckpoints::take(const resilience::ReplicaLost& lost) {
+  const std::string writer = checkpoint_writer(lost.id.replica, lost.id.incarnation);
+  const bool is_doubtful =
+      lost.reason == resilience::LossReason::corrupt || lost.reason == resilience::LossReason::diverged;
+  if (is_doubtful) doubtful_.push_back(writer);
+  if (is_doubtful || place_left(writer)) resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
 }
 
-void RunCheckpoints::forget_all() const { resilience::remove_pending_checkpoints(deck_.checkpoint.dir); }
+// A writer that was lost may have completed a file since.
+void RunCheckpoints::leave() const {
+  for (const std::string& writer : doubtful_)
+    resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
+  if (place_left())
+    resilience::remove_pending_checkpoints(deck_.checkpoint.dir);
+  else
+    resilience::remove_half_written_checkpoints(deck_.checkpoint.dir);
+}
+
+// False where it cannot be told, or done, now: nothing complete may be removed then. Throws nothing: the run goes on, or
+// ends by something else.
+bool RunCheckpoints::place_left(const std::optional<std::string>& writer) const {
+  try {
+    if (const auto placed = place_recorded_checkpoint(deck_, writer))
+      console_.say("a replica that has gone has left " + placed->string());
+    return true;
+  } catch (const std::exception& error) {
+    console_.warn(std::string("a complete checkpoint may wait for its place: ") + error.what());
+    return false;
+  }
+}
 
 }  // namespace tenax::app

@@ -1,6 +1,10 @@
 // RunCheckpoints: the checkpoints of a run with replicas, which the supervisor gives their place.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "app/console.hpp"
 #include "app/supervisor/supervisor_records.hpp"
 #include "io/deck/deck.hpp"
@@ -23,17 +27,21 @@ class RunCheckpoints {
   void take(const resilience::StepsVoided& voided) const;
   /// Sets those aside that may hold a wrong state.
   void take(const resilience::StateCorrupt& corrupt) const;
-  /// Removes what this incarnation has begun or completed, but for what has its place.
-  void forget(resilience::ReplicaId writer) const;
-  /// The same for all writers: the run has ended.
-  void forget_all() const;
+  /// Gives the newest that the lost one has completed its place, if its steps count and its state may be right: nobody
+  /// may have been told of it yet. Removes what else it has begun or completed.
+  void take(const resilience::ReplicaLost& lost);
+  /// The same for all writers: the run has ended. What cannot be given its place now stays for the next start.
+  void leave() const;
 
  private:
+  bool place_left(const std::optional<std::string>& writer = {}) const;
+  void set_aside(std::int64_t after_step, const char* what) const;
   void refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure);
 
   const io::Deck& deck_;
   SupervisorRecords& records_;
   Console& console_;
+  std::vector<std::string> doubtful_;  // lost writers whose state may be wrong
 };
 
 }  // namespace tenax::app

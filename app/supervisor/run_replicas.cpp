@@ -1,5 +1,7 @@
 #include "app/supervisor/run_replicas.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "app/units.hpp"
 #include "comm/failure.hpp"
 #include "io/json.hpp"
+#include "kernels/deadline.hpp"
 
 namespace tenax::app {
 
@@ -48,9 +51,9 @@ void RunReplicas::adopt(const LaunchFile::Replica& known) {
   hosts_.continue_on(known.replica, parse_hosts(known.hosts));
   if (hosts_.is_on_spare(known.replica)) place(replica);
   if (known.process.host == comm::this_host()) {
-    replica.adopt(known, join_);
+    replica.adopt(known, join_of(replica));
   } else {
-    replica.adopt_elsewhere(known, join_);
+    replica.adopt_elsewhere(known, join_of(replica));
   }
   to_.hangs.follow(replica.number(), replica.command());
   to_.service.on_started(newest(replica));
@@ -86,10 +89,20 @@ void RunReplicas::start() {
   write_launch_file();
 }
 
+// A step of Slurm's has cores of its own. Without hosts all are on this one.
+JoinFile RunReplicas::join_of(const SupervisedReplica& replica) const {
+  JoinFile join = join_;
+  join.replicas_on_host = 1;
+  if (replica.command().method != LaunchMethod::srun)
+    join.replicas_on_host = hosts_.is_empty() ? static_cast<int>(replicas_.size())
+                                              : hosts_.most_replicas(hosts_.hosts_of(replica.number()));
+  return join;
+}
+
 void RunReplicas::start(SupervisedReplica& replica) {
   if (const auto failed = unsaid_.extract(replica.number()))
     to_.console.warn(format("replica %d starts again: %s", replica.number(), failed.mapped().c_str()));
-  replica.start(join_);
+  replica.start(join_of(replica));
   tell_start(replica);
 }
 
@@ -97,7 +110,7 @@ void RunReplicas::start(SupervisedReplica& replica) {
 void RunReplicas::call_spare(SupervisedReplica& replica, int spare, double now_s) {
   hosts_.hand_over(replica.number(), spare);
   place(replica);
-  replica.start_as(spares_.at(spare), join_);
+  replica.start_as(spares_.at(spare), join_of(replica));
   spares_.on_called(spare, now_s);
   tell_start(replica);
   to_.console.say(format("warm spare %d takes the place of replica %d", spare, replica.number()));
@@ -107,11 +120,10 @@ void RunReplicas::call_spare(SupervisedReplica& replica, int spare, double now_s
 void RunReplicas::tell_start(const SupervisedReplica& replica) {
   to_.hangs.follow(replica.number(), replica.command());
   write_launch_file();
-  to_.records.event("replica_start", replica.number(),
-                    JsonObject{}
-                        .add("incarnation", replica.incarnation())
-                        .add("hosts", replica.hosts())
-                        .add("spare", hosts_.is_on_spare(replica.number())));
+  to_.records.started(replica.number(), JsonObject{}
+                                            .add("incarnation", replica.incarnation())
+                                            .add("hosts", replica.hosts())
+                                            .add("spare", hosts_.is_on_spare(replica.number())));
 }
 
 void RunReplicas::write_launch_file() const {
@@ -158,12 +170,13 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
   write_launch_file();
   to_.hangs.forget(replica.number());
   if (end.outcome && end.outcome->status == 0) to_.service.on_run_ended();
-  to_.service.on_exit({replica.number(), static_cast<int>(end.incarnation)});
+  const ReplicaId id{replica.number(), static_cast<int>(end.incarnation)};
+  to_.service.on_exit(id);
   if (ended_at_s_ || to_.service.has_ended()) return;
   failures_.on_failure(replica.number(), end);
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
   const std::string host = replica.hosts().front();
-  leave_host(replica, now_s);
+  if (!to_.service.has_refused(id)) leave_host(replica, now_s);
   replica.plan_restart(now_s);
   if (replica.is_given_up()) give_up(replica, host, end.reason);
 }
@@ -237,11 +250,22 @@ bool RunReplicas::have_ended() const {
                                      [](const SupervisedReplica& replica) { return replica.is_running(); });
 }
 
+// A host that answers late, or never, holds up no other.
 void RunReplicas::end() {
+  const auto latest = kernels::Deadline::after_s(kEndGrace_s);
   for (SupervisedReplica& replica : replicas_) replica.kill();
-  spares_.end();
-  for (SupervisedReplica& replica : replicas_) replica.end();
+  spares_.kill();
+  while (!are_over() && !latest.expired()) usleep(10000);
+  for (const SupervisedReplica& replica : replicas_) replica.remove_join();
+  spares_.remove_joins();
   remove_all_scratch();
+}
+
+// Asks each: what is killed takes its next step to the end then.
+bool RunReplicas::are_over() {
+  const auto left = std::count_if(replicas_.begin(), replicas_.end(),
+                                  [](SupervisedReplica& replica) { return !replica.is_over(); });
+  return spares_.are_over() && left == 0;
 }
 
 // A supervisor that was killed has left what it would have removed.

@@ -29,7 +29,8 @@ class RunReplicas {
     HangWatch& hangs;
     Console& console;
   };
-  /// None of `replicas` and `spares` runs. `join`: what they are started with, but for the replica and its incarnation.
+  /// None of `replicas` and `spares` runs. `join`: what they are started with, but for the replica, its incarnation and
+  /// its place.
   /// All listeners outlive it.
   RunReplicas(std::vector<SupervisedReplica> replicas, std::vector<SupervisedReplica> spares, HostPool hosts,
               JoinFile join, std::filesystem::path run_directory, Listeners listeners);
@@ -50,7 +51,7 @@ class RunReplicas {
   void watch(double now_s, bool may_start);
   /// The run is over, and nothing runs.
   bool have_ended() const;
-  /// Ends all that runs, and leaves nothing behind.
+  /// Ends all that runs, at once, and leaves nothing behind: takes at most 20 s.
   void end();
 
   void on_epoch();
@@ -71,6 +72,7 @@ class RunReplicas {
   /// The run has it.
   SupervisedReplica& at(int replica) { return replicas_.at(static_cast<std::size_t>(replica)); }
   const SupervisedReplica& at(int replica) const { return replicas_.at(static_cast<std::size_t>(replica)); }
+  JoinFile join_of(const SupervisedReplica& replica) const;
   void start(SupervisedReplica& replica);
   /// A warm spare that can take its place.
   std::optional<int> spare_for(const SupervisedReplica& replica) const;
@@ -83,6 +85,7 @@ class RunReplicas {
   void give_up(const SupervisedReplica& replica, const std::string& host, const std::string& reason);
   void place(SupervisedReplica& replica);
   void leave_host(SupervisedReplica& replica, double now_s);
+  bool are_over();
   void write_launch_file() const;
   void remove_all_scratch() const;
 

@@ -102,7 +102,14 @@ RunStanding::Look RunStanding::look(Console& console) {
   if (const auto directory = store_->client().read(lease_.keys().run_directory(), false); !directory.empty())
     check_directory(directory.front().value);
   takes_over_ = !end_ && !store_->client().read(lease_.keys().service(), false).empty();
-  return lease_.campaign() ? Look::leads : Look::waits;
+  if (!lease_.campaign()) return Look::waits;
+  keeper_.emplace(lease_);
+  return Look::leads;
+}
+
+resilience::RunLease& RunStanding::take_lease() {
+  keeper_.reset();
+  return lease_;
 }
 
 void RunStanding::check_directory(const std::string& other) const {

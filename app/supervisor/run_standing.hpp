@@ -9,6 +9,7 @@
 #include "app/console.hpp"
 #include "app/launch/store_link.hpp"
 #include "io/deck/deck.hpp"
+#include "resilience/etcd/lease_keeper.hpp"
 #include "resilience/etcd/run_lease.hpp"
 
 namespace tenax::app {
@@ -31,7 +32,12 @@ class RunStanding {
   bool takes_over() const { return takes_over_; }
   /// This one waited as a standby.
   bool has_waited() const { return predecessor_.has_value(); }
-  resilience::RunLease& lease() { return lease_; }
+  /// Before take_lease(): throws Error(job) once another is in charge.
+  void check_in_charge() {
+    if (keeper_) keeper_->check();
+  }
+  /// Whoever takes it keeps it from now on; until then it is kept here. Again: the same.
+  resilience::RunLease& take_lease();
 
  private:
   RunStanding(std::unique_ptr<StoreLink> store, const io::Deck& deck);
@@ -41,7 +47,8 @@ class RunStanding {
 
   std::unique_ptr<StoreLink> store_;
   resilience::RunLease lease_;
-  std::optional<resilience::Claim> predecessor_;  // seen while it lived
+  std::optional<resilience::LeaseKeeper> keeper_;  // in charge, until the lease is taken
+  std::optional<resilience::Claim> predecessor_;   // seen while it lived
   std::optional<resilience::RunEnd> end_;
   bool takes_over_ = false;
 };

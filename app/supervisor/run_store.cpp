@@ -1,12 +1,13 @@
 #include "app/supervisor/run_store.hpp"
 
 #include "comm/failure.hpp"
+#include "kernels/error.hpp"
 
 namespace tenax::app {
 
 void RunStore::open(const std::string& run_directory) {
   ledger_ = std::make_unique<resilience::LedgerStore>(run_directory);
-  if (standing_) etcd_ = std::make_unique<resilience::EtcdStore>(standing_->lease(), *ledger_);
+  if (standing_) etcd_ = std::make_unique<resilience::EtcdStore>(standing_->take_lease(), *ledger_);
 }
 
 std::optional<std::filesystem::path> RunStore::begin_anew(const std::string& run_directory) {
@@ -24,15 +25,19 @@ resilience::RecordStore& RunStore::records() {
 }
 
 void RunStore::check_in_charge() {
-  if (etcd_) etcd_->check_in_charge();
+  if (etcd_)
+    etcd_->check_in_charge();
+  else if (standing_)
+    standing_->check_in_charge();
 }
 
 void RunStore::release(const std::string& reason, int status) {
   const resilience::RunEnd end{.host = comm::this_host(), .reason = reason, .status = status};
-  if (etcd_)
-    etcd_->release(end);
-  else if (standing_)
-    standing_->lease().release(end);
+  if (etcd_) return etcd_->release(end);
+  if (standing_) try {
+      standing_->take_lease().release(end);
+    } catch (const kernels::Error&) {  // the lease ends by itself
+    }
 }
 
 void RunStore::set_service(const std::vector<std::string>& addresses) {

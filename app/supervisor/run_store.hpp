@@ -32,11 +32,13 @@ class RunStore {
 
   /// The supervisor before this one has vanished, and this one takes its place.
   bool takes_over() const { return standing_ && standing_->takes_over(); }
+  /// Another supervisor may take the run over while this one lives.
+  bool has_rivals() const { return standing_ != nullptr; }
   /// This supervisor waited as a standby.
   bool has_waited() const { return standing_ && standing_->has_waited(); }
   /// Another supervisor is in charge.
   bool is_deposed() const { return etcd_ && etcd_->is_deposed(); }
-  /// Throws kernels::Error(job) once another is in charge.
+  /// Throws kernels::Error(job) once another is in charge. Before open() it asks etcd.
   void check_in_charge();
   /// The run has ended, in order or not: other supervisors need not take it over.
   void release(const std::string& reason, int status);

@@ -1,7 +1,5 @@
 #include "app/supervisor/supervised_replica.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <utility>
@@ -48,10 +46,18 @@ void SupervisedReplica::begin_incarnation() {
   fs::create_directories(directory());
   std::error_code ignored;
   for (const fs::path& file : {directory() / "outcome", process_file()}) fs::remove(file, ignored);
-  io::DirectoryLock::discard(
-      directory());  // on another host the next one could not tell that this one's is dead
+  free_directory();
   log_bytes_ = fs::file_size(directory() / "log", ignored);
   if (ignored) log_bytes_ = 0;
+}
+
+// On another host the next one could not tell that this one's lock is dead, and a file server holds that of a host which
+// has gone for minutes more. The service has put the last one out of the run.
+void SupervisedReplica::free_directory() const {
+  if (started_.is_remote() || started_.method == LaunchMethod::srun)
+    release_directory();
+  else
+    io::DirectoryLock::discard(directory());
 }
 
 void SupervisedReplica::start(JoinFile join) {
@@ -121,7 +127,8 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   std::erase_if(ending_, [](EndingStep& step) { return step.has_ended(); });
   std::erase_if(ends_, [](RemoteEnd& end) { return end.is_over(); });
   if (elsewhere_ ? !has_ended_elsewhere() : !has_ended_here()) return {};
-  if (process_ && !process_->end_status())
+  const std::optional<int> status = process_ ? process_->end_status() : std::nullopt;
+  if (process_ && !status)
     ending_.emplace_back(std::move(*process_));
   else if (process_)
     process_->kill_session();  // ranks that mpirun could not end: they are stopped
@@ -133,7 +140,8 @@ std::optional<SupervisedReplica::End> SupervisedReplica::poll_end() {
   remove_scratch();
   End end{.incarnation = incarnation_, .outcome = Outcome::read(directory() / "outcome"), .reason = {}};
   if (end.outcome && end.outcome->incarnation != incarnation_) end.outcome.reset();
-  end.reason = end.outcome ? end.outcome->reason : last_words(directory() / "log", log_bytes_);
+  end.reason =
+      end.outcome ? end.outcome->reason : last_words(directory() / "log", log_bytes_, status.value_or(0));
   return end;
 }
 
@@ -173,14 +181,12 @@ void SupervisedReplica::end_on_hosts() {
   if (!end.is_over()) ends_.push_back(std::move(end));
 }
 
-void SupervisedReplica::end() {
-  constexpr double kMost_s = 20;
-  const auto deadline = kernels::Deadline::after_s(kMost_s);
-  kill();
-  while ((is_running() || !ending_.empty() || !ends_.empty()) && !deadline.expired()) {
-    poll_end();
-    usleep(10000);
-  }
+bool SupervisedReplica::is_over() {
+  poll_end();
+  return !is_running() && ending_.empty() && ends_.empty();
+}
+
+void SupervisedReplica::remove_join() const {
   std::error_code ignored;
   fs::remove(directory() / "join", ignored);
 }

@@ -31,7 +31,7 @@ class SupervisedReplica {
   struct End {
     std::int64_t incarnation = 0;
     std::optional<Outcome> outcome;  ///< what its rank 0 left
-    std::string reason;              ///< that of the outcome, else its last line in the log
+    std::string reason;              ///< that of the outcome, else its last words
   };
 
   /// `incarnation`: the newest there ever was.
@@ -51,8 +51,10 @@ class SupervisedReplica {
   std::optional<End> poll_end();
   /// Ends what is there, and all that it started; a step of Slurm's while poll_end() is asked.
   void kill();
-  /// The same for good, and waits for it: at most 20 s.
-  void end();
+  /// After kill(), instead of poll_end(): whether nothing of it is left, on any host.
+  bool is_over();
+  /// It starts no more.
+  void remove_join() const;
   /// Where no process of it is left: removes what killed ones have left in memory on this host.
   void remove_scratch() const;
   /// Ends it then, if it has not ended by itself: it may still say why it does.
@@ -101,6 +103,7 @@ class SupervisedReplica {
   bool has_ended_here();
   bool has_ended_elsewhere() const;
   void release_directory() const;
+  void free_directory() const;
   void write_join(JoinFile join) const;
   std::filesystem::path process_file() const { return directory() / "mpirun"; }
   void end_on_hosts();

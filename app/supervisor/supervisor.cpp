@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "app/effective_text.hpp"
 #include "app/launch/left_checkpoint.hpp"
-#include "app/launch/unrecorded_commits.hpp"
+#include "app/launch/unrecorded_steps.hpp"
 #include "app/supervisor/supervisor_parts.hpp"
-#include "app/supervisor/unrecorded_steps.hpp"
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 #include "io/json.hpp"
@@ -20,7 +17,6 @@
 #include "io/run/seized_run.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/effective_time/recorded_time.hpp"
-#include "resilience/membership/committed_steps.hpp"
 
 namespace tenax::app {
 
@@ -51,11 +47,15 @@ Supervisor::Supervisor(RunRank& rank, const Build& build, RunStanding* standing)
 Supervisor::~Supervisor() {
   server_.reset();
   if (!records_ || is_deposed()) return;
-  if (replicas_) replicas_->end();
-  checkpoints_->forget_all();
+  if (replicas_) {
+    replicas_->end();
+    remove_join_files(rank_.deck().run.output_dir);
+  }
+  checkpoints_->leave();
 }
 
 void Supervisor::start() {
+  check_charge();
   if (takes_over())
     take_over();
   else
@@ -65,81 +65,58 @@ void Supervisor::start() {
   replicas_->start();
 }
 
+// To look at the checkpoint may have taken long. One that has taken the run over meanwhile has taken the locks.
+void Supervisor::check_charge() {
+  store_.check_in_charge();
+  if (store_.has_rivals() && !state_->lock()->in_place())
+    throw Error(Scope::job, "another supervisor has taken this run over while this one began: the locks in " +
+                                rank_.deck().run.output_dir + " are no longer its own");
+}
+
 void Supervisor::begin_run() {
   const io::Deck& deck = rank_.deck();
   state_->check_disk();
   state_->warn_of_changes();
+  warns_of_files_ = true;
   state_->open_directory();
+  earlier_->remove_scratch();
   if (deck.checkpoint.interval >= 0) resilience::prepare_checkpoint_directory(deck.checkpoint.dir);
   open_records(state_->steps(), resilience::EffectiveTime(effective_options(deck, started_unix_s_)));
-  store_.open(deck.run.output_dir);
-  auto stored = store_.records().load();
-  add_what_replicas_left(stored, replica_directories(deck.run.output_dir));
-  leave_short_ledger(stored);
-  records_->go_back(count_recorded_steps(deck.run.output_dir, stored, deck.model.seq_length));
-  add_unrecorded(stored, state_->steps());
+  EarlierRecords earlier(deck, store_);
+  earlier.add_what_was_left(replica_directories(deck.run.output_dir));
+  records_->go_back(earlier.recorded_steps_before(state_->steps()));
+  earlier.add_unrecorded(*records_, state_->steps());  // first: what the ledger has, the metrics have then
+  earlier.leave_short_ledger(state_->steps(), rank_.console());
   records_->begin_after(state_->steps());
   create_service({.run_id = random_id(),
                   .secret = comm::JobSecret::draw().text(),
                   .deck = fs::path(deck.run.output_dir) / "deck.toml",
                   .build = build_.text(),
                   .resume = deck.run.resume},
-                 io::to_toml(deck), stored);
+                 io::to_toml(deck), earlier.stored());
   replicas_->ignore_earlier();
 }
 
-// Of a run whose last supervisor was killed. None of these replicas writes any more.
-void Supervisor::add_what_replicas_left(std::vector<resilience::Record>& stored,
-                                        const std::vector<fs::path>& replica_directories) {
-  const std::vector<resilience::Record> left = read_unrecorded(replica_directories, stored);
-  const auto deadline = kernels::Deadline::after_s(rank_.deck().comm.deadline_s);
-  while (!left.empty() && !store_.records().append(left)) {
-    if (deadline.expired()) throw Error(Scope::job, "the store of the run's records does not answer");
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  store_.records().sync();
-  remove_unrecorded(replica_directories);
-  stored.insert(stored.end(), left.begin(), left.end());
-}
-
-// Steps were done without a supervisor, or those who knew them are gone: no later line could follow the ledger's last.
-void Supervisor::leave_short_ledger(std::vector<resilience::Record>& stored) {
-  resilience::CommittedSteps steps;
-  for (const resilience::Record& record : stored) steps.add(record);
-  if (!steps.epoch() || steps.done() >= state_->steps()) return;
-  const auto kept = store_.begin_anew(rank_.deck().run.output_dir);
-  if (!kept) return;  // there was none
-  stored.clear();
-  rank_.console().warn(format("the run's ledger ends after %lld steps and is kept as %s: a new one begins",
-                              static_cast<long long>(steps.done()), kept->c_str()));
-}
-
-// The ledger is ahead of what is made from it.
-void Supervisor::add_unrecorded(const std::vector<resilience::Record>& stored, std::int64_t steps) {
-  const Unrecorded unrecorded = unrecorded_commits(stored, records_->steps_done());
-  records_->continue_from(unrecorded.since_s);
-  for (const resilience::CommitRecord& commit : unrecorded.commits)
-    if (commit.step < steps) records_->add_earlier(commit);
-}
-
 // Of a run whose last supervisor was killed, with its account of time.
-void Supervisor::continue_records(const std::vector<resilience::Record>& stored) {
+void Supervisor::continue_records(const EarlierRecords& earlier) {
   const io::Deck& deck = rank_.deck();
   const auto options = effective_options(deck, started_unix_s_);
   const auto recorded = resilience::read_recorded_time(deck.run.output_dir, options);
-  open_records(count_recorded_steps(deck.run.output_dir, stored, deck.model.seq_length),
-               recorded ? recorded->account : resilience::EffectiveTime(options));
-  add_unrecorded(stored, deck.run.train_steps);
+  open_records(earlier.recorded_steps(), recorded ? recorded->account : resilience::EffectiveTime(options));
+  if (const auto* epoch = earlier.last_epoch()) records_->remember(*epoch);
+  earlier.add_unrecorded(*records_, deck.run.train_steps);
 }
 
 void Supervisor::complete_records() {
+  check_charge();
   const fs::path run = rank_.deck().run.output_dir;
+  remove_join_files(run);
+  earlier_->remove_scratch();
   const auto last = io::last_event(run);
   if (!fs::exists(io::ledger_of_run(run)) || (last && last->reason == "completed")) return;
-  store_.open(run);
-  auto stored = store_.records().load();
-  add_what_replicas_left(stored, replica_directories(run));
-  continue_records(stored);
+  EarlierRecords earlier(rank_.deck(), store_);
+  earlier.add_what_was_left(replica_directories(run));
+  continue_records(earlier);
   records_->complete();
 }
 
@@ -147,14 +124,13 @@ void Supervisor::take_over() {
   const fs::path run = rank_.deck().run.output_dir;
   JoinFile join = earlier_->join(build_);
   if (join.resume == "never") join.resume = "auto";
-  store_.open(run);
-  auto stored = store_.records().load();
-  add_what_replicas_left(stored, ended_replica_directories(run));
-  continue_records(stored);
-  if (const auto gone = untold_void(run, stored))
+  EarlierRecords earlier(rank_.deck(), store_);
+  earlier.add_what_was_left(ended_replica_directories(run));
+  continue_records(earlier);
+  if (const auto gone = untold_void(run, earlier.stored()))
     records_->hand_in(resilience::ServiceEvent{resilience::StepsVoided{gone->void_from}});
   const std::string deck = EarlierRun::deck_text(join);
-  create_service(std::move(join), deck, stored);
+  create_service(std::move(join), deck, earlier.stored());
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);
   replicas_->continue_from(store_.published());
   const auto count = static_cast<int>(earlier_->living().size());
@@ -196,7 +172,8 @@ bool Supervisor::advance(const Requests& requests) {
   if (const auto failure = server_->failure()) failure->raise();
   store_.check_in_charge();
   replicas_->watch(steady_now_s(), !stops_);
-  if (!stops_ && !server_->has_ended()) watch_for_hangs();
+  // The last checkpoint may take longer than any step.
+  if (!server_->has_told_stop() && !server_->has_ended()) watch_for_hangs();
   if (records_->take_onset()) tell_stragglers();
   if (!replicas_->have_ended()) return true;
   take_news();  // what came since
@@ -223,6 +200,15 @@ bool Supervisor::time_is_up() const {
   return limit_s > 0 && steady_now_s() - started_s_ >= limit_s;
 }
 
+io::JsonObject Supervisor::end() {
+  server_.reset();
+  try {
+    records_->write();      // steps that were committed since the last look
+  } catch (const Error&) {  // whatever ends the run says more
+  }
+  return records_->end(io::unix_time_s());
+}
+
 std::string Supervisor::end_reason() const {
   if (steps_done() >= rank_.deck().run.train_steps) return "completed";
   return time_is_up_ ? "time_limit" : "signal";
@@ -239,7 +225,7 @@ void Supervisor::take_news() {
 void Supervisor::take(const resilience::Record& record) {
   if (const auto* commit = std::get_if<resilience::CommitRecord>(&record)) {
     replicas_->on_commit(*commit);
-    hangs_->on_commit(steady_now_s());
+    hangs_->on_commit(commit->parts, steady_now_s());
   }
   if (!std::holds_alternative<resilience::EpochRecord>(record)) return;
   hangs_->pause(steady_now_s());
@@ -260,15 +246,21 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
                       [this](int replica, int rank) { return replicas_->host_of(replica, rank); });
   }
   if (const auto* seen = std::get_if<resilience::SpareSeen>(&event)) replicas_->on_spare_seen(*seen);
-  if (const auto* seen = std::get_if<resilience::ReplicaSeen>(&event)) replicas_->on_seen(seen->id);
+  if (const auto* seen = std::get_if<resilience::ReplicaSeen>(&event)) take(*seen);
   if (const auto* few = std::get_if<resilience::TooFewLeft>(&event)) take(*few);
   if (const auto* saved = std::get_if<resilience::CheckpointSaved>(&event)) checkpoints_->take(*saved);
   if (const auto* voided = std::get_if<resilience::StepsVoided>(&event)) checkpoints_->take(*voided);
   if (const auto* lost = std::get_if<resilience::ReplicaLost>(&event)) {
     replicas_->on_lost(*lost, steady_now_s());
-    checkpoints_->forget(lost->id);
+    checkpoints_->take(*lost);
     hangs_->pause(steady_now_s());
   }
+}
+
+// All that are not refused have the same files.
+void Supervisor::take(const resilience::ReplicaSeen& seen) {
+  replicas_->on_seen(seen.id);
+  if (std::exchange(warns_of_files_, false)) state_->warn_of_files(seen.data);
 }
 
 // The service has wished the stop.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/build.hpp"
+#include "app/supervisor/earlier_records.hpp"
 #include "app/supervisor/earlier_run.hpp"
 #include "app/supervisor/hang_watch.hpp"
 #include "app/supervisor/run_checkpoints.hpp"
@@ -35,6 +36,8 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
+  /// It was asked to stop before the run could begin.
+  bool is_stopped() const { return state_->is_stopped(); }
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return !takes_over() && state_->is_finished(); }
   /// Of a finished run, whose replicas may have done the last steps without a supervisor: brings ledger, metrics and
@@ -45,8 +48,8 @@ class Supervisor {
   bool has_records() const { return records_ != nullptr; }
   /// Of a run that has ended in order: "completed", "signal" or "time_limit".
   std::string end_reason() const;
-  /// The run has begun, and ends now: prints its effective time, and returns it for the event.
-  io::JsonObject end() { return records_->end(io::unix_time_s()); }
+  /// The run has begun, and ends now: no further step is recorded. Prints its effective time, and returns it for the event.
+  io::JsonObject end();
   /// Another supervisor has taken the run over: this one has touched nothing since.
   bool is_deposed() const { return store_.is_deposed(); }
   /// The run has ended, in order or not: other supervisors need not take it over.
@@ -59,12 +62,9 @@ class Supervisor {
   bool advance(const Requests& requests);
 
  private:
+  void check_charge();
   void begin_run();
-  void add_what_replicas_left(std::vector<resilience::Record>& stored,
-                              const std::vector<std::filesystem::path>& replica_directories);
-  void leave_short_ledger(std::vector<resilience::Record>& stored);
-  void add_unrecorded(const std::vector<resilience::Record>& stored, std::int64_t steps);
-  void continue_records(const std::vector<resilience::Record>& stored);
+  void continue_records(const EarlierRecords& earlier);
   void take_over();
   void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);
@@ -73,6 +73,7 @@ class Supervisor {
   void take_news();
   void take(const resilience::Record& record);
   void take(const resilience::ServiceEvent& event);
+  void take(const resilience::ReplicaSeen& seen);
   void take(const resilience::TooFewLeft& few);
   void watch_for_hangs();
   void tell_stragglers();
@@ -84,6 +85,7 @@ class Supervisor {
   std::optional<EarlierRun> earlier_;
   std::unique_ptr<RunState> state_;
   bool stops_ = false, time_is_up_ = false;
+  bool warns_of_files_ = false;         // of the first replica that comes
   std::optional<std::string> failure_;  // why the run ends with another status than 0, if in order
   std::unique_ptr<SupervisorRecords> records_;
   std::optional<RunCheckpoints> checkpoints_;

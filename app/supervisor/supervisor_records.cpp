@@ -7,11 +7,12 @@
 
 #include "app/effective_text.hpp"
 #include "app/launch/launch_files.hpp"
+#include "app/launch/unrecorded_steps.hpp"
 #include "app/training/step_lines.hpp"
 #include "app/units.hpp"
 #include "comm/failure.hpp"
 #include "io/run/metrics_lines.hpp"
-#include "resilience/blame/hang_record.hpp"
+#include "resilience/blame/hang_file.hpp"
 
 namespace tenax::app {
 
@@ -32,13 +33,18 @@ void SupervisorRecords::open_files(std::int64_t steps_done) {
   if (deck_.run.tensorboard)
     tensorboard_ = std::make_unique<io::TensorBoardWriter>(deck_.run.output_dir, steps_done);
   set_steps_done(steps_done);
+  watch_iterations(are_crowded_);
+  replicas_.emplace(deck_.detect, events_, console_);
+}
+
+void SupervisorRecords::watch_iterations(bool are_crowded) {
+  are_crowded_ = are_crowded;
   watch_.emplace(
       deck_.detect,
       [this](std::int64_t step, const std::string& name, const JsonObject& details) {
         events_.write_of_step(step, name, {}, details);
       },
-      IterationWatch::Voice{.console = console_, .says_so = false});
-  replicas_.emplace(deck_.detect, events_, console_);
+      IterationWatch::Voice{.console = console_, .says_so = false, .is_crowded = are_crowded});
 }
 
 void SupervisorRecords::set_steps_done(std::int64_t steps_done) {
@@ -81,22 +87,34 @@ void SupervisorRecords::hand_in(News news) {
 }
 
 std::vector<SupervisorRecords::News> SupervisorRecords::write() {
+  write_news();
+  return std::exchange(written_, {});
+}
+
+void SupervisorRecords::write_news() {
   std::vector<Told> told;
   {
     const std::lock_guard lock(mutex_);
     told.swap(news_);
   }
-  std::vector<News> news;
   for (Told& item : told) {
+    if (has_failed_) break;  // what is written is to have no gap
+    has_failed_ = true;
     events_.set_time(item.time_s);
     if (const auto* record = std::get_if<resilience::Record>(&item.news)) time_.take(*record);
-    if (const auto* event = std::get_if<resilience::ServiceEvent>(&item.news))
-      time_.take(*event, item.time_s);
+    const auto* event = std::get_if<resilience::ServiceEvent>(&item.news);
+    if (event && !is_recorded(*event)) time_.take(*event, item.time_s);
     std::visit([&](const auto& kind) { std::visit([&](const auto& what) { take(what); }, kind); }, item.news);
-    news.push_back(std::move(item.news));
+    written_.push_back(std::move(item.news));
+    has_failed_ = false;
   }
   events_.set_time({});
-  return news;
+}
+
+// An evaluation of which another replica has told. The account is to be the one that the events give.
+bool SupervisorRecords::is_recorded(const resilience::ServiceEvent& event) const {
+  const auto* validated = std::get_if<resilience::StepValidated>(&event);
+  return validated && validated_.contains(validated->validated.done);
 }
 
 void SupervisorRecords::launch(std::int64_t adopted) {
@@ -128,7 +146,8 @@ JsonObject SupervisorRecords::end(double time_s) {
   write_joins([](resilience::ReplicaId) { return true; }, 0);
   const resilience::TimeByCause time = time_.until(time_s);
   console_.say(effective_line(time));
-  return effective_details(time);
+  return effective_details(time).append(
+      fail_slow_details(replica_directories(deck_.run.output_dir), time_.begin_s()));
 }
 
 void SupervisorRecords::complete() {
@@ -148,40 +167,29 @@ std::string SupervisorRecords::step_line(const io::TrainingMetrics& metrics) con
                        replicas == 1 ? "" : "s");
 }
 
-// Where replicas have more or less to compute than before.
+// Where replicas have more or less to compute than before, or more or fewer to exchange it with.
 std::optional<resilience::ExpectedLevel> SupervisorRecords::own_action(const resilience::CommitRecord& commit,
                                                                        std::size_t contributing) {
   if (commit.is_masked) return {};
   const double share =
       static_cast<double>(resilience::count_samples(commit.parts)) / static_cast<double>(contributing);
-  const double before = std::exchange(share_, share);
-  if (before == 0 || before == share) return {};
+  const Work now{.replicas = contributing, .share = share}, before = std::exchange(work_, now);
+  if (before.replicas == 0 || before == now) return {};
   return resilience::ExpectedLevel::other_work;
 }
 
 void SupervisorRecords::take(const resilience::CommitRecord& commit) {
-  const std::int64_t samples = resilience::count_samples(commit.parts);
-  const std::int64_t tokens = samples * deck_.model.seq_length;
-  const double seconds = last_commit_s_ > 0 ? std::max(commit.time - last_commit_s_, 1e-9) : 0;
-  last_commit_s_ = commit.time;
+  const io::TrainingMetrics metrics = metrics_of(
+      commit, deck_.model.seq_length, seconds_of(commit, std::exchange(last_commit_s_, commit.time)));
   std::set<int> contributing;
   for (const resilience::Part& part : commit.parts) contributing.insert(part.replica);
-  io::TrainingMetrics metrics{.step = commit.step,
-                              .loss = commit.loss,
-                              .grad_norm = commit.grad_norm,
-                              .lr = commit.lr,
-                              .tokens = tokens,
-                              .seconds = seconds,
-                              .tokens_per_second = seconds > 0 ? static_cast<double>(tokens) / seconds : 0};
-  metrics.replicas = static_cast<std::int64_t>(contributing.size());
-  metrics.is_masked = commit.is_masked;
   const bool is_finite = deck_.device.kind == io::DeviceKind::emulated ||
                          (std::isfinite(commit.loss) && std::isfinite(commit.grad_norm));
   divergence_.add(commit.step, is_finite);
   if (!is_finite)
     events_.write_of_step(commit.step, "skip", {},
                           JsonObject{}.add("loss", commit.loss).add("grad_norm", commit.grad_norm));
-  if (commit.iteration_s > 0) metrics.iteration_seconds = commit.iteration_s;
+  if (commit.is_crowded != are_crowded_) watch_iterations(commit.is_crowded);
   if (const auto change = watch_->add(metrics, own_action(commit, contributing.size())))
     has_onset_ = change->is_onset();
   replicas_->take(commit);

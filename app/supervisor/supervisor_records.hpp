@@ -1,6 +1,7 @@
 // SupervisorRecords: what a supervisor writes and prints of its run.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,11 +51,23 @@ class SupervisorRecords {
   }
   /// Any thread.
   void hand_in(News news);
-  /// Writes what was handed in, and returns it.
+  /// Writes what was handed in, and returns what has been written since the last call.
   std::vector<News> write();
+  /// A replica has been started. What was handed in before, such as the loss of its last incarnation, is written first.
+  void started(int replica, const io::JsonObject& details) {
+    write_news();
+    event("replica_start", replica, details);
+  }
   void event(const std::string& name, std::optional<int> replica, const io::JsonObject& details) {
     events_.write(name, replica, details);
   }
+  /// The same, of a step that need not be the last.
+  void event_of_step(std::int64_t step, const std::string& name, std::optional<int> replica,
+                     const io::JsonObject& details) {
+    events_.write_of_step(step, name, replica, details);
+  }
+  /// Where the replicas run by the last epoch before this supervisor: nothing is written.
+  void remember(const resilience::EpochRecord& epoch) { replicas_->take(epoch); }
   /// It was lost before, and is not started any more; it ran on `host`.
   void given_up(resilience::ReplicaId id, const std::string& host) {
     events_.write(resilience::ReplicaLost{id, host, resilience::LossReason::given_up});
@@ -103,12 +116,15 @@ class SupervisorRecords {
   void take(const Event& event) {
     events_.take(event);
   }
+  void write_news();
+  bool is_recorded(const resilience::ServiceEvent& event) const;
   template <class Test>
   void write_joins(const Test& is_due, double first_step_s);
   std::optional<resilience::ExpectedLevel> own_action(const resilience::CommitRecord& commit,
                                                       std::size_t contributing);
   std::string step_line(const io::TrainingMetrics& metrics) const;
   void open_files(std::int64_t steps_done);
+  void watch_iterations(bool are_crowded);
   void set_steps_done(std::int64_t steps_done);
 
   const io::Deck& deck_;
@@ -118,10 +134,18 @@ class SupervisorRecords {
   SupervisorEvents events_;
   std::optional<IterationWatch> watch_;   // since the first step, or since steps were void
   std::optional<ReplicaWatch> replicas_;  // likewise
-  double share_ = 0;  // of the last unmasked step: samples of a contributor, on average; 0: none yet
+  /// Of a step.
+  struct Work {
+    std::size_t replicas = 0;  ///< that contribute
+    double share = 0;          ///< samples of one, on average
+
+    bool operator==(const Work&) const = default;
+  };
+  Work work_;  // of the last unmasked step; no replicas: there was none yet
   std::int64_t steps_done_ = 0;
   Divergence divergence_;
   bool has_onset_ = false;
+  bool are_crowded_ = false;          // the replicas that watch_ knows
   std::set<std::int64_t> validated_;  // steps done before each validation that is recorded
   double last_commit_s_ = 0;          // UNIX; 0: none since steps were void
   resilience::EffectiveTime time_;
@@ -131,6 +155,8 @@ class SupervisorRecords {
   };
   std::vector<Join> joins_;                        // to be written
   std::vector<resilience::ReplicaJoined> joined_;  // written
+  std::vector<News> written_;                      // nobody has been told of them yet
+  bool has_failed_ = false;                        // some news could not be written: later ones are not
   struct Told {
     double time_s = 0;  // UNIX
     News news;

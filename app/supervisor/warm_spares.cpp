@@ -1,11 +1,19 @@
 #include "app/supervisor/warm_spares.hpp"
 
+#include <algorithm>
+
 #include "app/units.hpp"
 
 namespace tenax::app {
 
 void WarmSpares::watch(double now_s, bool may_start, const JoinFile& join) {
   for (SupervisedReplica& spare : spares_) watch(spare, now_s, may_start, join);
+}
+
+// It looks at its cores before it is a replica.
+JoinFile WarmSpares::join_at(const std::vector<HostSlots>& place, JoinFile join) const {
+  join.replicas_on_host = 1 + hosts_.most_replicas(place);
+  return join;
 }
 
 void WarmSpares::watch(SupervisedReplica& spare, double now_s, bool may_start, const JoinFile& join) {
@@ -16,7 +24,7 @@ void WarmSpares::watch(SupervisedReplica& spare, double now_s, bool may_start, c
   const auto* const place = hosts_.place_spare(spare.number());
   if (!place) return;
   spare.move_to(*place);
-  spare.start(join);
+  spare.start(spare.command().method == LaunchMethod::srun ? join : join_at(*place, join));
   started_.insert(spare.number());
 }
 
@@ -43,9 +51,16 @@ void WarmSpares::on_called(int spare, double now_s) {
   at(spare).plan_restart(now_s);
 }
 
-void WarmSpares::end() {
+void WarmSpares::kill() {
   for (SupervisedReplica& spare : spares_) spare.kill();
-  for (SupervisedReplica& spare : spares_) spare.end();
+}
+
+bool WarmSpares::are_over() {
+  return std::count_if(spares_.begin(), spares_.end(), [](auto& spare) { return !spare.is_over(); }) == 0;
+}
+
+void WarmSpares::remove_joins() const {
+  for (const SupervisedReplica& spare : spares_) spare.remove_join();
 }
 
 }  // namespace tenax::app

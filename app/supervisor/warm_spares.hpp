@@ -28,10 +28,13 @@ class WarmSpares {
   SupervisedReplica& at(int spare) { return spares_.at(static_cast<std::size_t>(spare)); }
   /// What it had started is a replica's now.
   void on_called(int spare, double now_s);
-  /// Ends all.
-  void end();
+  /// Of all of them, as SupervisedReplica has it.
+  void kill();
+  bool are_over();
+  void remove_joins() const;
 
  private:
+  JoinFile join_at(const std::vector<HostSlots>& place, JoinFile join) const;
   void watch(SupervisedReplica& spare, double now_s, bool may_start, const JoinFile& join);
   void bury(SupervisedReplica& spare, const std::string& reason, double now_s);
 

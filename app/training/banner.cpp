@@ -5,6 +5,7 @@
 
 #include "app/console.hpp"
 #include "app/inference/generator.hpp"
+#include "app/options.hpp"
 #include "app/training/start_elsewhere.hpp"
 #include "app/units.hpp"
 #include "parallel/schedule/timeline.hpp"
@@ -68,7 +69,8 @@ std::string pipeline_line(const parallel::Layout& layout, const io::Deck& deck) 
   std::string blocks;
   for (const model::StageSpan& span : layout.spans)
     blocks += (blocks.empty() ? "" : "+") + std::to_string(span.end_layer - span.first_layer);
-  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const parallel::Timeline timeline =
+      parallel::simulate(layout.schedule, layout.costs, healthy_transfers(deck, layout));
   const double bubble = *std::max_element(timeline.bubble_rate.begin(), timeline.bubble_rate.end());
   return format("pipeline %s, blocks %s, predicted bubble %.1f%%", deck.pipeline.schedule.word().c_str(),
                 blocks.c_str(), 100 * bubble);
@@ -76,7 +78,8 @@ std::string pipeline_line(const parallel::Layout& layout, const io::Deck& deck) 
 
 std::string emulated_lines(const io::Deck& deck, const parallel::Layout& layout,
                            const kernels::Device& device) {
-  const parallel::Timeline timeline = parallel::simulate(layout.schedule, layout.costs);
+  const parallel::Timeline timeline =
+      parallel::simulate(layout.schedule, layout.costs, healthy_transfers(deck, layout));
   std::string text = layout_line(layout, deck) + "\n";
   if (layout.grid.pipeline > 1) text += pipeline_line(layout, deck) + "\n";
   text += format("predicted %.4g ms an iteration where no link is slow\n", 1e3 * timeline.makespan_s);
@@ -134,6 +137,10 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
 
 namespace {
 
+bool saves(const io::Deck& deck) {
+  return deck.checkpoint.interval >= 0 && deck.device.kind != io::DeviceKind::emulated;
+}
+
 const char* words_of_end(const std::string& reason) {
   if (reason == kRestart) return "to be started again without the hosts in exclude_hosts.txt";
   return reason == "signal" ? "a signal" : "run.max_minutes";
@@ -141,20 +148,22 @@ const char* words_of_end(const std::string& reason) {
 
 }  // namespace
 
-void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
-  Console console(true);
+std::string closing_line(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
   const auto steps = static_cast<long long>(steps_done);
   const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
-  const bool has_checkpoint = deck.checkpoint.interval >= 0 && deck.device.kind != io::DeviceKind::emulated;
-  if (reason != "completed" && has_checkpoint) {
-    console.say(format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
-                       steps, words_of_end(reason), checkpoint.c_str(),
-                       deck.run.resumes_newest() ? "" : " with run.resume=auto"));
-    return;
-  }
-  console.say(format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped",
-                     steps, deck.run.output_dir.c_str()));
-  if (!has_checkpoint) return;
+  if (reason != "completed" && saves(deck))
+    return format("stopped after %lld steps (%s); checkpoint: %s; the same command%s goes on from there",
+                  steps, words_of_end(reason), checkpoint.c_str(),
+                  deck.run.resumes_newest() ? "" : " with run.resume=auto");
+  return format("%s after %lld steps; files are in %s", reason == "completed" ? "finished" : "stopped", steps,
+                deck.run.output_dir.c_str());
+}
+
+void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason) {
+  Console console(true);
+  console.say(closing_line(deck, steps_done, reason));
+  if (reason != "completed" || !saves(deck)) return;
+  const auto checkpoint = resilience::checkpoint_name(deck.checkpoint.dir, steps_done);
   console.say("checkpoint: " + checkpoint.string());
   if (!writes_text(deck)) return;
   console.say("a sample of what it writes (tenax generate " + checkpoint.string() + " for more):");

@@ -17,7 +17,10 @@ std::string banner(const io::Deck& deck, const parallel::Layout& layout, const k
 /// Each line in lines of at most 80 columns, where blanks allow.
 std::string folded_lines(const std::string& text);
 
-/// Where the files are, and a sample if the model writes text.
+/// How a run has ended, in order, and where its files are or its last checkpoint.
+std::string closing_line(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
+
+/// The same on standard output, and a sample if the model writes text.
 void write_closing_lines(const io::Deck& deck, std::int64_t steps_done, const std::string& reason);
 
 }  // namespace tenax::app

@@ -1,6 +1,7 @@
 #include "app/training/device_readings.hpp"
 
 #include "kernels/deadline.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::app {
 
@@ -8,7 +9,7 @@ namespace tenax::app {
 DeviceReadings::DeviceReadings(kernels::Device& device) : device_(device) {
   if (!read()) return;
   is_new_ = false;
-  thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  thread_ = kernels::new_jthread([this](const std::stop_token& stop) { serve(stop); });
 }
 
 bool DeviceReadings::read() {

@@ -45,9 +45,9 @@ std::string throttling_text(const Throttling& throttling) {
 }  // namespace
 
 // A link along an axis of the grid has no coordinate on it.
-JsonObject FailSlowText::details(const Component& component) const {
+JsonObject FailSlowText::details(const Component& component, const parallel::ProcessGrid& grid) const {
   JsonObject object;
-  const GridCoordinates at = grid_.coordinates_of(component.rank);
+  const GridCoordinates at = grid.coordinates_of(component.rank);
   if (component.is_link()) {
     object.add("kind", "link")
         .add("ranks", std::vector<std::int64_t>{component.rank, component.other})

@@ -29,7 +29,9 @@ class FailSlowText {
   std::string line(std::int64_t step, const resilience::FailSlow& found) const;
   std::string line(std::int64_t step, const resilience::Healed& healed) const;
 
-  io::JsonObject details(const resilience::Component& component) const;
+  io::JsonObject details(const resilience::Component& component) const { return details(component, grid_); }
+  /// In another grid than now.
+  io::JsonObject details(const resilience::Component& component, const parallel::ProcessGrid& grid) const;
   /// Of each rank.
   std::vector<std::string> hosts() const;
   /// "rank 3 (node7)", "the data link between …".

@@ -92,7 +92,7 @@ class FailSlowWatch {
   void follow_rings(std::vector<std::vector<int>> rings) { unused_links_.set_rings(std::move(rings)); }
 
   /// Its own time of all steps: this rank's, validations apart.
-  double seconds() const { return seconds_; }
+  double seconds() const { return is_enabled() ? seconds_ : 0; }
 
  private:
   static constexpr int kObservedSteps = 8;

@@ -46,8 +46,8 @@ std::uint64_t move_model_state(parallel::Replica& from, parallel::Replica& to, c
   auto& new_model = dynamic_cast<parallel::GptReplica&>(to);
   const PlaceChange change(from.grid(), to.grid(), rank);
   const std::uint64_t bytes = resilience::move_state(control, [&] {
-    from.stream().synchronize(
-        Deadline::after_s(roads.deadline_s));  // both have some of their memory in common
+    // Both have some of their memory in common, and the weights of the last update with it.
+    from.check_sums();
     if (change.moves()) old_model.mirror().fetch(Deadline::after_s(roads.deadline_s));
     return std::make_unique<resilience::SliceMove>(change, state_ranges(old_model.mirror()),
                                                    state_ranges(new_model.mirror()), roads);

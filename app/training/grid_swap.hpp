@@ -29,6 +29,7 @@ class GridSwap {
   struct Outcome {
     std::uint64_t bytes = 0;  ///< that came to this rank
     double seconds = 0;       ///< in which nothing was trained
+    double waited_s = 0;      ///< before it, for what it does not cost: the end of a checkpoint
     std::string refusal;      ///< why the old grid stays in force; empty where the new one is
   };
   /// Between steps, while no checkpoint is being written. `rank_of_position`: ProcessGrid's, equal on

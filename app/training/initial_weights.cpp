@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "io/hugging_face/gpt2_weights.hpp"
+#include "kernels/new_thread.hpp"
 #include "kernels/random.hpp"
 #include "resilience/checkpoint/checkpoint_restore.hpp"
 
@@ -74,8 +75,7 @@ void initialise(const parallel::StateMirror& state, const model::GptConfig& conf
     }
   };
   std::vector<std::future<void>> helpers;
-  for (int i = 1; i < threads; ++i)
-    helpers.push_back(std::async(std::launch::async, work, std::function<void(double)>{}));
+  for (int i = 1; i < threads; ++i) helpers.push_back(kernels::new_async([&] { work({}); }));
   work(progress);
   for (std::future<void>& helper : helpers) helper.get();
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/options.hpp"
 #include "app/units.hpp"
 
 namespace tenax::app {
@@ -10,18 +11,11 @@ using kernels::steady_now_s;
 using parallel::HostPhase;
 using parallel::PhaseRecord;
 
-namespace {
-
-constexpr double kLongestSave_s = 3600;  // that does not get on: as the saving group's own deadline
-
-}  // namespace
-
 LoopCheckpoints::LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager,
                                  RunRecords& records, Console& console, StepProfile& profile)
     : deck_(deck), manager_(manager), records_(records), console_(console), profile_(profile) {}
 
 bool LoopCheckpoints::time_has_come() const {
-  constexpr double kSecondsPerMinute = 60;
   const io::CheckpointSection& section = deck_.checkpoint;
   return section.interval == 0 && section.interval_minutes > 0 &&
          steady_now_s() - last_s_ >= section.interval_minutes * kSecondsPerMinute;
@@ -49,11 +43,11 @@ void LoopCheckpoints::start(comm::ControlGroup& control, std::int64_t steps_done
   if (!manager_) return;
   records_.sync();  // a checkpoint that outlives the host must not be of steps without their lines
   const double begin_s = steady_now_s();
-  manager_->wait(kLongestSave_s, waiting_);  // the one before
+  manager_->wait(patience_s(), waiting_);  // the one before
   if (!takes_copies(control)) {
     const HostPhase phase(profile_, "write checkpoint");
     manager_->save_in_place(steps_done, io::to_toml(deck_), next_sample);
-    manager_->wait(kLongestSave_s, waiting_);
+    manager_->wait(patience_s(), waiting_);
     return record(true);
   }
   manager_->save_async(steps_done, io::to_toml(deck_), next_sample);
@@ -66,16 +60,14 @@ void LoopCheckpoints::start(comm::ControlGroup& control, std::int64_t steps_done
 
 // In rounds: who has written its part waits for no other for longer than the control group allows.
 void LoopCheckpoints::settle(comm::ControlGroup& control) {
-  constexpr double kRound_s = 1;
   if (!manager_) return;
   const HostPhase phase(profile_, "wait for checkpoint");
-  comm::agree_in_rounds(control, [&] { return manager_->wait_some(kRound_s, patience_s()); });
+  const double round_s = comm::turn_seconds(deck_.comm.deadline_s);
+  comm::agree_in_rounds(control, [&] { return manager_->wait_some(round_s, patience_s()); });
 }
 
-double LoopCheckpoints::patience_s() const {
-  constexpr double kDeadlines = 10;
-  return kDeadlines * deck_.comm.deadline_s;
-}
+// As the saving group's own deadline.
+double LoopCheckpoints::patience_s() const { return file_patience_s(deck_); }
 
 // A run whose last checkpoint cannot be written has failed; earlier ones only warn.
 bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t> next_sample) {
@@ -90,7 +82,7 @@ bool LoopCheckpoints::finish(std::int64_t steps_done, std::optional<std::int64_t
   if (saved_steps_ == steps_done) return true;
   records_.sync();
   const resilience::SaveReport report = manager_->save(steps_done, io::to_toml(deck_), next_sample);
-  record(report, false);
+  record(report, false, true);
   if (!report.saved())
     throw comm::AgreedError(kernels::Scope::job,
                             "the last checkpoint could not be written: " + report.failure);
@@ -102,10 +94,10 @@ void LoopCheckpoints::record(bool goes_on) {
   while (const auto report = manager_->poll()) record(*report, goes_on);
 }
 
-void LoopCheckpoints::record(const resilience::SaveReport& report, bool goes_on) {
+void LoopCheckpoints::record(const resilience::SaveReport& report, bool goes_on, bool is_final) {
   writing_since_s_.reset();
   last_write_s_ = report.seconds;
-  if (told_) told_(report);
+  if (told_) told_(report, is_final);
   profile_.on_phase(
       {PhaseRecord::Where::background, "checkpoint write", report.end_s - report.seconds, report.end_s});
   io::JsonObject details;

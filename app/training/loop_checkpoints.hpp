@@ -21,8 +21,10 @@ class LoopCheckpoints {
  public:
   LoopCheckpoints(const io::Deck& deck, resilience::CheckpointManager* manager, RunRecords& records,
                   Console& console, StepProfile& profile);
+  /// Told of a save. `is_final`: no other one follows.
+  using Told = std::function<void(const resilience::SaveReport& report, bool is_final)>;
   /// Tells `told` of every save, on each rank.
-  void tell(std::function<void(const resilience::SaveReport&)> told) { told_ = std::move(told); }
+  void tell(Told told) { told_ = std::move(told); }
   /// Calls `waiting` every second while training waits for a save.
   void on_wait(std::function<void()> waiting) { waiting_ = std::move(waiting); }
 
@@ -52,7 +54,7 @@ class LoopCheckpoints {
   std::optional<double> writing_since_s() const { return writing_since_s_; }
 
  private:
-  void record(const resilience::SaveReport& report, bool goes_on);
+  void record(const resilience::SaveReport& report, bool goes_on, bool is_final = false);
   bool takes_copies(comm::ControlGroup& control);
   double patience_s() const;  // with a save under way that does not get on
 
@@ -61,7 +63,7 @@ class LoopCheckpoints {
   RunRecords& records_;
   Console& console_;
   StepProfile& profile_;
-  std::function<void(const resilience::SaveReport&)> told_;
+  Told told_;
   std::function<void()> waiting_ = [] {};
   double last_write_s_ = 0;
   std::int64_t saved_steps_ = -1;  // of the last checkpoint that was written

@@ -22,12 +22,13 @@ std::int64_t usual_samples(const parallel::Layout& layout) {
 }  // namespace
 
 LoopPeers::LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
-                     PeerState* state, std::int64_t sample_offset)
+                     PeerState* state, std::int64_t sample_offset, bool judges_times)
     : deck_(deck),
       replica_(replica),
       session_(session),
       state_(state),
       sample_offset_(sample_offset),
+      judges_times_(judges_times),
       share_(usual_samples(replica.layout())) {
   if (!session_) return;
   replica_.on_piece_ready([this](kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
@@ -109,10 +110,12 @@ void LoopPeers::conclude_round(const StepRound& round) {
   if (round.adds) replica_.add_kept_sums();
 }
 
-// The loss, the own squares, and the digest of the state.
+// The loss, the own squares, and the digest of the state. The numbers make the sums count: where the device's groups failed to
+// form a rank's, that rank ends before, so that its replica's numbers never come to be.
 resilience::OwnShare LoopPeers::sum_own_share() {
   using resilience::PlacedSum;
   using resilience::StateDigest;
+  replica_.check_sums();
   resilience::OwnSquares own;
   std::optional<StateDigest> digest;
   if (state_ && !work_.plan.is_behind) {
@@ -136,6 +139,7 @@ resilience::OwnSquares LoopPeers::compute_again(const resilience::Doubt& doubt, 
   announces_ = false;
   rounds_ = {};
   compute({doubt.part.first, doubt.part.count});
+  replica_.check_sums();
   if (state_) own = state_->own_squares();
   std::vector<double> sums = {own.squares};
   std::ranges::copy(own.sums.addends(), std::back_inserter(sums));
@@ -148,8 +152,10 @@ void LoopPeers::wait_for_sums(bool is_masked) {
   resilience::OwnShare own = sum_own_share();
   before_sums_s_ = steady_now_s() - begin_s_;
   own.iteration_s = before_sums_s_ + after_sums_s_;
+  own.waited_s = in_exchange_s_;
   own.exchange_s = agreed_exchange_s_;
   own.is_masked = is_masked || share_.is_exceptional();
+  own.is_crowded = !judges_times_;
   lacks_sums_ = !session_->wait_for_pieces(own);
   if (state_ && !lacks_sums_) state_->on_sums();
   has_sums_s_ = steady_now_s();
@@ -176,18 +182,23 @@ void LoopPeers::conclude(StepVote& vote, double learning_rate, const ComputeAgai
                                                       .squares = vote.squares,
                                                       .placed_squares = vote.placed_squares,
                                                       .learning_rate = learning_rate});
-  if (totals.doubt) totals = session_->settle(compute_again(*totals.doubt, compute));
+  was_in_doubt_ = totals.doubt.has_value();
+  if (was_in_doubt_) totals = session_->settle(compute_again(*totals.doubt, compute));
   if (totals.is_complete) usual_.add(own_samples(), own_.squares);
   waited_s_ = steady_now_s() - since_s;
-  vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
+  if (vote.verdict != Verdict::stop) vote.verdict = totals.is_complete ? Verdict::go_on : Verdict::repeat;
   vote.updates = totals.updates;
   vote.loss = totals.loss / tokens;
   vote.finite = !replica_.layout().has_data || (std::isfinite(vote.loss) && std::isfinite(vote.grad_norm));
 }
 
+// In a step that is not as any a replica waits for connections, for one that fetches its state, or for one that computes again.
 double LoopPeers::finish_iteration(double begin_s, double end_s) {
   if (!session_) return end_s - begin_s;
   after_sums_s_ = end_s - has_sums_s_ - waited_s_;
+  const bool is_as_any =
+      !share_.is_exceptional() && !was_in_doubt_ && !session_->is_somebody_behind(work_.plan);
+  if (is_as_any) in_exchange_s_ = has_sums_s_ - begin_s_ - before_sums_s_ + waited_s_;
   return before_sums_s_ + after_sums_s_;
 }
 

@@ -27,9 +27,9 @@ namespace tenax::app {
 class LoopPeers {
  public:
   /// All outlive it. `session`: null where there are no others; `sample_offset` is then what RunState's is. `state`: null where
-  /// there is no data.
+  /// there is no data. `judges_times`: this replica's ranks have a core each.
   LoopPeers(const io::Deck& deck, parallel::Replica& replica, resilience::ReplicaSession* session,
-            PeerState* state, std::int64_t sample_offset);
+            PeerState* state, std::int64_t sample_offset, bool judges_times);
 
   bool exist() const { return session_ != nullptr; }
   /// With others only: the next thing to do.
@@ -81,6 +81,7 @@ class LoopPeers {
   resilience::ReplicaSession* session_;
   PeerState* state_;
   const std::int64_t sample_offset_;
+  const bool judges_times_;
   std::optional<std::int64_t> next_sample_;  // without others
   resilience::StepWork work_;
   StepRounds rounds_;
@@ -90,11 +91,13 @@ class LoopPeers {
   bool announces_ = false;       // pieces that are final now are to be summed over the replicas
   bool lacks_sums_ = false;
   bool is_first_ = false;         // step of an epoch
+  bool was_in_doubt_ = false;     // the step: some replica has computed samples again
   double begin_s_ = 0;            // of the step
   double before_sums_s_ = 0;      // what it took until it waited for the sums over replicas
   double has_sums_s_ = 0;         // when it had them
   double waited_s_ = 0;           // for other replicas since then
   double after_sums_s_ = 0;       // what the last step took from there on, without that
+  double in_exchange_s_ = 0;      // so long the last step that was as any waited for other replicas
   double own_exchange_s_ = 0;     // ReplicaSession::take_exchange_s
   double agreed_exchange_s_ = 0;  // the same in the last step, of all ranks
 };

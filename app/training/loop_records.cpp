@@ -38,11 +38,10 @@ void LoopRecords::observed(std::int64_t step, const std::string& name, const io:
   if (options_.peers) options_.peers->on_observed({.event = name, .step = step, .details = details.text()});
 }
 
-void LoopRecords::validation(std::int64_t steps_done, const LoopValidation::Result& result) {
-  run_.validation(steps_done, result.loss);
-  if (options_.peers)
-    options_.peers->on_validated({.done = steps_done, .loss = result.loss, .seconds = result.seconds});
-  options_.console.say(validation_line(steps_done, result.loss));
+void LoopRecords::validation(std::int64_t steps_done, double loss, double seconds) {
+  run_.validation(steps_done, loss);
+  if (options_.peers) options_.peers->on_validated({.done = steps_done, .loss = loss, .seconds = seconds});
+  options_.console.say(validation_line(steps_done, loss));
 }
 
 void LoopRecords::adaptations(const std::vector<resilience::AdaptationEvent>& events) {

@@ -8,7 +8,6 @@
 
 #include "app/console.hpp"
 #include "app/training/divergence.hpp"
-#include "app/training/loop_validation.hpp"
 #include "app/training/run_records.hpp"
 #include "app/training/step_lines.hpp"
 #include "parallel/replica/replica.hpp"
@@ -41,7 +40,8 @@ class LoopRecords {
   void refuse_divergence() const;
   /// Of a replica: for the run's events, too.
   void observed(std::int64_t step, const std::string& name, const io::JsonObject& details);
-  void validation(std::int64_t steps_done, const LoopValidation::Result& result);
+  /// `loss`: mean of a token's, nats. `seconds`: that it took.
+  void validation(std::int64_t steps_done, double loss, double seconds);
   void adaptations(const std::vector<resilience::AdaptationEvent>& events);
   /// Of all steps, the seconds of their iterations.
   double iterations_s() const { return iterations_s_; }

@@ -48,10 +48,10 @@ std::string names(const std::vector<resilience::Component>& components, const Fa
 }  // namespace
 
 JsonObject mitigation_details(const MitigationRecord& record, const FailSlowText& components,
-                              const parallel::GridShape& shape) {
+                              const parallel::ProcessGrid& before) {
   std::vector<JsonObject> objects;
   for (const resilience::Component& component : record.components)
-    objects.push_back(components.details(component));
+    objects.push_back(components.details(component, before));
   JsonObject object;
   object.add("strategy", resilience::name_of(record.strategy));
   if (record.is_revert) object.add("reason", record.made_worse ? "worse" : "healed");
@@ -62,7 +62,7 @@ JsonObject mitigation_details(const MitigationRecord& record, const FailSlowText
       .add("measured_iteration_ms", record.measured_s * kMsPerSecond)
       .add("predicted_iteration_ms", record.predicted_s * kMsPerSecond)
       .add("achieved_iteration_ms", record.achieved_s * kMsPerSecond);
-  add_placement(object, record, shape);
+  add_placement(object, record, before.shape());
   return object;
 }
 

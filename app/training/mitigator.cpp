@@ -12,6 +12,7 @@
 #include "app/training/mitigation_text.hpp"
 #include "app/training/start_elsewhere.hpp"
 #include "kernels/deadline.hpp"
+#include "kernels/new_thread.hpp"
 #include "resilience/mitigation/topology_swap.hpp"
 
 namespace tenax::app {
@@ -59,10 +60,16 @@ void Mitigator::begin() {
       .allowed = allowed_strategies(section),
       .shape = parts_.replica.layout().grid,
       .microbatches = parts_.replica.layout().schedule.microbatches(),
+      .most_microbatches = parts_.replica.layout().most_microbatches,
       .rings = has_rings(parts_.replica),
       .swap_fits = static_cast<bool>(parts_.regrid),
       .spare_hosts = spare_hosts(std::getenv, parts_.watch.text()->hosts(), parts_.deck.run.output_dir),
       .host_of_rank = parts_.watch.text()->hosts()};
+  if (section.restart == io::RestartElsewhere::exit && possibilities_.spare_hosts == 0)
+    parts_.console.warn(
+        "mitigate.restart = \"exit\" does nothing here, where no other host can be had: it ends a run in a "
+        "Slurm allocation that leaves a node over, or where TENAX_REQUEUE=1 says that something starts the "
+        "run again");
   mitigation_.emplace(placement_,
                       resilience::Mitigation::Options{.shape = possibilities_.shape,
                                                       .min_gain = section.min_gain,
@@ -132,6 +139,7 @@ void Mitigator::finish(const io::TrainingMetrics& metrics) {
   if (const auto since = mitigation_->take_doubt()) parts_.watch.look_again(*since);
   if (!decided_) {
     decided_ = mitigation_->decide(parts_.watch.is_inquiring());
+    if (decided_) grid_before_ = parts_.replica.grid();
     if (decided_ && decided_->strategy == Strategy::restart) restart(metrics.step);
   }
 }
@@ -150,11 +158,9 @@ resilience::RunPicture Mitigator::picture() const {
   return picture;
 }
 
+// Where there is no thread for it, training goes on as it is, and the next step tries again.
 void Mitigator::evaluate() {
-  mitigation_->await_proposals();
-  is_outdated_ = false;
-  is_new_ = true;
-  evaluation_ = std::async(std::launch::async, [picture = picture(), run = possibilities_] {
+  const auto work = [picture = picture(), run = possibilities_] {
     const double begin_s = steady_now_s();
     Evaluation evaluation;
     try {
@@ -165,7 +171,15 @@ void Mitigator::evaluate() {
     }
     evaluation.seconds = steady_now_s() - begin_s;
     return evaluation;
-  });
+  };
+  try {
+    evaluation_ = kernels::new_async(work);
+  } catch (const kernels::Error&) {
+    return;
+  }
+  mitigation_->await_proposals();
+  is_outdated_ = false;
+  is_new_ = true;
 }
 
 void Mitigator::receive(double patience_s) {
@@ -180,6 +194,14 @@ void Mitigator::receive(double patience_s) {
   mitigation_->propose(std::move(evaluation.proposals));
 }
 
+bool Mitigator::acts(bool must_wait) {
+  if (decided_ && decided_->strategy == Strategy::swap && must_wait) {
+    mitigation_->withdraw();
+    decided_.reset();
+  }
+  return decided_ && decided_->strategy != Strategy::restart;
+}
+
 void Mitigator::act(std::int64_t step) {
   comm::ControlGroup& control = parts_.replica.control();
   const resilience::Action action = resilience::action_of_text(
@@ -187,7 +209,8 @@ void Mitigator::act(std::int64_t step) {
   control.all_gather({});  // who is early waits for the end of others' steps, which no action costs
   const double begin_s = steady_now_s();
   const GridSwap::Outcome outcome = apply(action.placement);
-  std::array<double, 2> most = {steady_now_s() - begin_s, static_cast<double>(outcome.bytes)};
+  std::array<double, 2> most = {steady_now_s() - begin_s - outcome.waited_s,
+                                static_cast<double>(outcome.bytes)};
   control.all_reduce_max(most);
   change_ = resilience::ExpectedLevel::unknown;
   if (!mitigation_) return;
@@ -195,29 +218,44 @@ void Mitigator::act(std::int64_t step) {
   if (outcome.refusal.empty()) {
     is_outdated_ = evaluation_.valid();
     mitigation_->applied(step + 1, most[0], static_cast<std::int64_t>(most[1]),
-                         parts_.replica.grid().generation());
+                         parts_.replica.grid().generation(), placement_);
     if (mitigation_->is_restored()) change_ = resilience::ExpectedLevel::healthy;
     return;
   }
-  parts_.console.warn("ranks keep their places: " + outcome.refusal);
+  parts_.console.warn(outcome.refusal);
   mitigation_->failed(most[0]);
 }
 
-// In new places rings are in the order of data ranks, and pipelines have even shares.
+// In new places rings are in the order of data ranks, and pipelines have even shares. What is refused has changed nothing; where
+// ranks have changed their places, the order of rings that cannot be had beside is left out.
 GridSwap::Outcome Mitigator::apply(const RunPlacement& placement) {
   GridSwap::Outcome outcome;
+  const auto before = placement_.group_of_place;
   RunPlacement now = placement_;
   if (placement.group_of_place != now.group_of_place) {
     outcome = parts_.regrid(
         resilience::rank_of_position(placement.group_of_place, parts_.replica.layout().grid.tensor));
-    if (!outcome.refusal.empty()) return outcome;
+    if (!outcome.refusal.empty()) {
+      outcome.refusal = "ranks keep their places: " + outcome.refusal;
+      return outcome;
+    }
+    now.group_of_place = placement.group_of_place;
     now.ring_order.clear();
     now.microbatches = {};
   }
   placement_ = now;
+  if (placement.ring_order != now.ring_order) {
+    outcome.refusal = order_rings(placement);
+    if (outcome.refusal.empty()) {
+      now.ring_order = placement.ring_order;
+    } else {
+      if (placement.group_of_place == before) return outcome;
+      parts_.console.warn(std::exchange(outcome.refusal, {}));
+    }
+  }
   if (placement.microbatches != now.microbatches) share(placement.microbatches);
-  if (placement.ring_order != now.ring_order) order_rings(placement);
-  placement_ = placement;
+  now.microbatches = placement.microbatches;
+  placement_ = now;
   parts_.watch.follow_rings(rings());
   return outcome;
 }
@@ -233,8 +271,9 @@ void Mitigator::share(const std::vector<int>& microbatches) {
     parts_.replica.pipeline().set_microbatches(mine);
 }
 
-// Groups that have an order of their own now, or had one.
-void Mitigator::order_rings(const RunPlacement& placement) {
+// Groups that have an order of their own now, or had one. What is slow may keep ranks from connecting, and a device may have no room
+// for a second ring: the old ones are well.
+std::string Mitigator::order_rings(const RunPlacement& placement) {
   const parallel::ProcessGrid& grid = parts_.replica.grid();
   const parallel::GridShape& shape = grid.shape();
   std::vector<std::vector<int>> orders(static_cast<std::size_t>(shape.tensor * shape.pipeline));
@@ -246,7 +285,12 @@ void Mitigator::order_rings(const RunPlacement& placement) {
       const int first = grid.rank_of({.tensor = tensor, .pipeline = stage, .data = 0});
       orders[static_cast<std::size_t>(grid.split(parallel::GroupKind::data, first).color)] = std::move(order);
     }
-  parts_.replica.order_rings(orders);
+  try {
+    parts_.replica.order_rings(orders);
+    return {};
+  } catch (const comm::AgreedError& error) {
+    return std::string("rings keep their order: ") + error.what();
+  }
 }
 
 std::vector<std::vector<int>> Mitigator::rings() const {
@@ -265,8 +309,9 @@ void Mitigator::record(bool all) {
   if (!mitigation_) return;
   for (const resilience::MitigationRecord& record : mitigation_->take_records(all)) {
     const FailSlowText& text = *parts_.watch.text();
+    const parallel::ProcessGrid& of_fault = record.is_revert ? parts_.replica.grid() : *grid_before_;
     parts_.write(record.step, record.is_revert ? "revert" : "mitigate",
-                 mitigation_details(record, text, possibilities_.shape));
+                 mitigation_details(record, text, of_fault));
     if (parts_.judges_times) parts_.console.say(mitigation_line(record, text));
   }
 }

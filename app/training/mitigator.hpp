@@ -45,8 +45,9 @@ class Mitigator {
   /// Collective. Throws kernels::Error(rank): exclude_hosts.txt of the run cannot be read.
   explicit Mitigator(const Parts& parts);
 
-  /// Rank 0's: for the next vote.
-  bool acts() const { return decided_ && decided_->strategy != resilience::Strategy::restart; }
+  /// Rank 0's: for the next vote. `must_wait`: ranks that change places would wait for a checkpoint. What is best is decided on
+  /// anew then, after the step.
+  bool acts(bool must_wait);
   /// Rank 0's: what has been found, is less slow, or has healed.
   void take(const resilience::InquiryEvent& event, const std::vector<resilience::RankReport>& reports);
   /// A step has ended.
@@ -81,7 +82,8 @@ class Mitigator {
   void restart(std::int64_t step);
   GridSwap::Outcome apply(const resilience::RunPlacement& placement);
   void share(const std::vector<int>& microbatches);
-  void order_rings(const resilience::RunPlacement& placement);
+  /// Returns why they stay as they are; empty: they do not.
+  std::string order_rings(const resilience::RunPlacement& placement);
   void record(bool all);
 
   Parts parts_;
@@ -95,6 +97,7 @@ class Mitigator {
   bool is_outdated_ = false;                          // evaluation_ is of what was
   bool is_new_ = false;                               // it has not been waited for
   std::optional<resilience::Action> decided_;         // likewise
+  std::optional<parallel::ProcessGrid> grid_before_;  // likewise: where ranks were when it was decided
   std::optional<resilience::ExpectedLevel> change_;
 };
 

@@ -14,6 +14,7 @@
 #include "app/units.hpp"
 #include "io/checksum.hpp"
 #include "kernels/deadline.hpp"
+#include "kernels/host.hpp"
 #include "resilience/replicas/heartbeat_targets.hpp"
 #include "resilience/replicas/warm_spare.hpp"
 
@@ -34,6 +35,20 @@ std::vector<std::string> parted(const std::string& text) {
   std::istringstream stream(text);
   for (std::string address; stream >> address;) addresses.push_back(address);
   return addresses;
+}
+
+/// What its sums and updates are computed with, where other processors have other ones.
+std::string loops_of(const kernels::Device& device) {
+  return device.kind() == kernels::DeviceKind::cpu ? kernels::cpu_loops_base() : "";
+}
+
+/// By rank: "avx512" where all have the same, else "avx512, from rank 8 on avx2".
+std::string loops_text(const std::vector<std::string>& of_rank) {
+  std::string text = of_rank.front();
+  for (std::size_t rank = 1; rank < of_rank.size(); ++rank)
+    if (of_rank[rank] != of_rank[rank - 1])
+      text += ", from rank " + std::to_string(rank) + " on " + of_rank[rank];
+  return text;
 }
 
 /// etcd knows where the service is; so does the join file, which the supervisor in charge has written.
@@ -108,7 +123,7 @@ ReplicaLink::ReplicaLink(RunRank& rank, RunMachine& machine) : rank_(rank), mach
 
 // A rank waits for the first one no longer than a group's deadline allows.
 resilience::ReplicaId ReplicaLink::wait_for_place() {
-  constexpr double kTurn_s = 1;
+  const double turn_s = comm::turn_seconds(rank_.deck().comm.deadline_s);
   const io::ReplicasSection& section = rank_.deck().replicas;
   std::optional<resilience::WarmSpare> spare;
   rank_.on_first([&] {
@@ -126,7 +141,7 @@ resilience::ReplicaId ReplicaLink::wait_for_place() {
   std::array<double, 2> place = {-1, -1};  // replica, incarnation
   while (place[0] < 0) {
     rank_.on_first([&] {
-      if (const auto id = spare->wait(kernels::Deadline::after_s(kTurn_s)))
+      if (const auto id = spare->wait(kernels::Deadline::after_s(turn_s)))
         place = {static_cast<double>(id->replica), static_cast<double>(id->incarnation)};
     });
     rank_.control().all_reduce_max(place);
@@ -134,9 +149,9 @@ resilience::ReplicaId ReplicaLink::wait_for_place() {
   return {static_cast<int>(place[0]), static_cast<int>(place[1])};
 }
 
-void ReplicaLink::check_in(const Build& build) {
+void ReplicaLink::check_in(const Build& build, const std::string& data) {
   const io::ReplicasSection& section = rank_.deck().replicas;
-  const auto options = member_options(build);
+  const auto options = member_options(build, data);
   const std::vector<std::string> hosts = rank_.control().all_gather(rank_.world().host());
   rank_.on_first([&] {
     leader_.emplace(
@@ -152,7 +167,8 @@ void ReplicaLink::check_in(const Build& build) {
 }
 
 // Collective.
-resilience::MembershipMember::Options ReplicaLink::member_options(const Build& build) const {
+resilience::MembershipMember::Options ReplicaLink::member_options(const Build& build,
+                                                                  const std::string& data) const {
   comm::ControlGroup& control = rank_.control();
   const bool has_own_net = machine_.has_state_transport();
   const io::Deck& deck = rank_.deck();
@@ -160,6 +176,8 @@ resilience::MembershipMember::Options ReplicaLink::member_options(const Build& b
   return {.id = {seat.replica, static_cast<int>(seat.incarnation)},
           .build = build.text(),
           .deck = io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(rank_.deck_text())), 0)),
+          .data = data,
+          .loops = loops_text(control.all_gather(loops_of(machine_.device()))),
           .host = rank_.world().host(),
           .addresses = control.all_gather(joined(machine_.transport()->addresses())),
           .state_addresses = has_own_net ? control.all_gather(joined(machine_.state_transport().addresses()))

@@ -23,14 +23,15 @@ class ReplicaLink {
 
   /// In a warm spare: waits for the place of a replica. Throws where nobody will call any more.
   resilience::ReplicaId wait_for_place();
-  /// The service takes the replica for ready: everything that takes time has been done before.
-  void check_in(const Build& build);
+  /// The service takes the replica for ready: everything that takes time has been done before. `data`: the checksum of
+  /// what it trains on; empty: of nothing.
+  void check_in(const Build& build, const std::string& data);
   /// Null on all ranks but the first.
   resilience::ReplicaLeader* leader() { return leader_ ? &*leader_ : nullptr; }
   const resilience::FrozenEpoch& frozen() const { return frozen_; }
 
  private:
-  resilience::MembershipMember::Options member_options(const Build& build) const;
+  resilience::MembershipMember::Options member_options(const Build& build, const std::string& data) const;
 
   RunRank& rank_;
   RunMachine& machine_;

@@ -194,7 +194,8 @@ resilience::DeviceProbe* RunMachine::create_probe() {
 // Ranks that take turns on a core are stragglers by turns: nothing that anybody could act on.
 void RunMachine::compare_with_cores() {
   if (device_->kind() != kernels::DeviceKind::cpu) return;
-  const Crowding crowding = crowding_of(rank_.control().all_gather(cores_text(rank_.world().host())));
+  const Crowding crowding = crowding_of(rank_.control().all_gather(cores_text(rank_.world().host())),
+                                        rank_.seat() ? rank_.seat()->replicas_on_host : 1);
   const int threads = device_->threads();
   judges_times_ = !crowding.is_crowded(threads);
   if (judges_times_) return;
@@ -215,11 +216,12 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
   });
   const bool delegates = layout.grid.pipeline > 1 && deck.pipeline.p2p != io::P2p::direct;
   if (delegates || rank_.seat() || (emulated_ && rank_.world().size() > 1)) {
-    registered_bytes_ = registered_bytes(deck, layout, *device_);
+    locked_bytes_ = locked_bytes(deck, layout, *device_);
     create_transport();
     if (rank_.seat()) create_state_transport();
     rank_.console().say(folded_lines(run_transport_.text()->line()));
   }
+  say_idle_faults();
   comm::World& injected = injected_world_ ? *injected_world_ : observed_world();
   if (hang_faults_) hanging_world_ = hang_faults_->wrap(injected, {deck.comm.deadline_s});
   comm::World& world = hanging_world_ ? *hanging_world_ : injected;
@@ -228,6 +230,13 @@ parallel::PipelineContext RunMachine::create_context(const parallel::Layout& lay
           .device = *device_,
           .transport = transport_.get(),
           .peers = peers_};
+}
+
+// No warning: of a replica that would be taken for its last words.
+void RunMachine::say_idle_faults() const {
+  std::vector<std::string> idle = faults_without_link(rank_.deck());
+  for (std::string& fault : faults_without_path(rank_.deck(), peers_)) idle.push_back(std::move(fault));
+  for (const std::string& fault : idle) rank_.console().say(folded_lines("note     " + fault));
 }
 
 // What is injected comes on top of it.
@@ -284,7 +293,7 @@ comm::MessageConnector RunMachine::message_connector() const {
 }
 
 void RunMachine::create_transport() {
-  transport_ = run_transport_.create(registered_bytes_);
+  transport_ = run_transport_.create(locked_bytes_);
   comm::World& world = rank_.world();
   rank_.control().agree([&] {
     if (hang_faults_) transport_ = hang_faults_->wrap(std::move(transport_));

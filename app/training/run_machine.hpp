@@ -94,6 +94,7 @@ class RunMachine {
   void rehearse(const std::string& earlier_algorithms);
   void agree_on_habits();
   void say_notes() const;
+  void say_idle_faults() const;
   void measure();
   void compare_with_cores();
   comm::World& observed_world();
@@ -120,7 +121,7 @@ class RunMachine {
       replica_injector_;  // in a replica whose deck injects faults
   std::optional<resilience::RecordedSteps> recorded_steps_;
   RunTransport run_transport_;
-  std::int64_t registered_bytes_ = 0;  // of a layout's connections
+  std::int64_t locked_bytes_ = 0;  // of a layout's connections
   std::unique_ptr<comm::Transport> transport_, state_transport_;
   std::vector<comm::Peer> peers_;
   bool judges_times_ = true;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "app/options.hpp"
 #include "app/units.hpp"
 #include "io/run/run_files.hpp"
 #include "resilience/recorder/recorded_communicator.hpp"
@@ -134,6 +135,13 @@ void RunRank::on_first(const std::function<void()>& work) const {
   control_->agree([&] {
     if (is_first()) work();
   });
+}
+
+std::unique_ptr<comm::ControlGroup> RunRank::patient_group(double patience_s) const {
+  world_.set_options({patience_s});
+  auto group = world_.control_group();
+  world_.set_options({deck_.comm.deadline_s});
+  return group;
 }
 
 std::filesystem::path RunRank::records_directory() const {

@@ -60,6 +60,9 @@ class RunRank {
   bool is_first() const { return world_.rank() == 0; }
   /// Collective: rank 0 works, the others wait. What it throws, all throw as comm::AgreedError.
   void on_first(const std::function<void()>& work) const;
+  /// Collective: a control group of all ranks, whose calls bear a file system that stands still for so long: options.hpp,
+  /// file_patience_s() or restore_patience_s().
+  std::unique_ptr<comm::ControlGroup> patient_group(double patience_s) const;
   /// Where this replica writes events and traces: the run directory, or its own folder there.
   std::filesystem::path records_directory() const;
   /// Not collective: appends a line to events.jsonl there, with this host's name.

@@ -67,7 +67,8 @@ void RunRecords::restore_directory(std::int64_t steps_done) {
 void RunRecords::make_files_again(std::int64_t steps_done) {
   constexpr int kAttempts = 10;
   for (int attempt = 1;; ++attempt) try {
-      lock_->renew();
+      if (const auto failure = lock_->renew())
+        console_.warn("training goes on without checkpoints: " + *failure);
       io::write_resolved_deck(deck_);
       metrics_->file().restore();
       events_->file().restore();

@@ -41,13 +41,15 @@ std::int64_t completed_steps(const io::Deck& deck) {
 }
 
 // What there is to resume from; collective.
-RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck) {
+RunStart start_from_checkpoint(comm::ControlGroup& group, const io::Deck& deck, std::int64_t after_step,
+                               const resilience::Verification& verification) {
   RunStart start;
   if (!deck.run.resumes_newest()) {
-    start.checkpoint = std::make_unique<resilience::CheckpointReader>(group, deck.run.resume);
+    start.checkpoint = std::make_unique<resilience::CheckpointReader>(group, deck.run.resume, verification);
     return start;
   }
-  resilience::FoundCheckpoint found = resilience::find_checkpoint(group, deck.checkpoint.dir);
+  resilience::FoundCheckpoint found =
+      resilience::find_checkpoint(group, deck.checkpoint.dir, after_step, verification);
   start.checkpoint = std::move(found.checkpoint);
   start.passed_over = std::move(found.passed_over);
   return start;
@@ -84,10 +86,12 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
 
 }  // namespace
 
-RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck) {
+RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck, std::int64_t after_step,
+                      const resilience::Verification& verification) {
   RunStart start;
   if (deck.run.never_resumes()) return start;
-  if (deck.device.kind != io::DeviceKind::emulated) start = start_from_checkpoint(group, deck);
+  if (deck.device.kind != io::DeviceKind::emulated)
+    start = start_from_checkpoint(group, deck, after_step, verification);
   if (!start.checkpoint) {
     group.agree([&] {
       if (group.rank() == 0) start = start_without_checkpoint(deck);
@@ -112,6 +116,16 @@ std::vector<std::string> changed_settings(const io::Deck& now, const std::string
                           " now");
   }
   return sentences;
+}
+
+std::string changed_files(const io::Deck& now, const io::CheckpointInfo& info,
+                          const std::string& data_checksum) {
+  const std::string& before = info.origin.data_checksum;
+  if (before.empty() || before == data_checksum) return {};
+  for (const std::string& change : changed_settings(now, info.deck))
+    if (change.starts_with("data.")) return {};  // that says it
+  return "the data files are others than when the checkpoint was written: one has come, gone or changed; "
+         "samples come in another order";
 }
 
 std::string missing_moments(const io::CheckpointInfo& info, const std::vector<std::string>& moments) {

@@ -19,12 +19,18 @@ struct RunStart {
 };
 
 /// Collective: how the run begins, by deck.run.resume and what the directories hold, as rank 0 sees
-/// them. Touches nothing. `group` must outlive the checkpoint's reader. Throws comm::AgreedError if
-/// a finished run there is another model's, or has lost its checkpoints.
-RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck);
+/// them. Touches nothing. `group` must outlive the checkpoint's reader. "auto" takes one of more than `after_step` steps. Throws
+/// comm::AgreedError if a finished run there is another model's, or has lost its checkpoints; resilience::UnreadableCheckpoint.
+RunStart decide_start(comm::ControlGroup& group, const io::Deck& deck, std::int64_t after_step = -1,
+                      const resilience::Verification& verification = {});
 
 /// One sentence for each setting that may change on resume, and has.
 std::vector<std::string> changed_settings(const io::Deck& now, const std::string& checkpoint_deck);
+
+/// A sentence where the data files are others than the checkpoint's, though the deck names them as it did then.
+/// `data_checksum`: of those that are there now. Empty if they are the same, or not known.
+std::string changed_files(const io::Deck& now, const io::CheckpointInfo& info,
+                          const std::string& data_checksum);
 
 /// A sentence that names those of an optimizer's moments that a checkpoint lacks. Empty if it
 /// has them all.

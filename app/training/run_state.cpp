@@ -1,6 +1,7 @@
 #include "app/training/run_state.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <thread>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "app/launch/left_checkpoint.hpp"
 #include "app/launch/unrecorded_commits.hpp"
+#include "app/launch/unrecorded_steps.hpp"
 #include "app/options.hpp"
 #include "app/progress.hpp"
 #include "app/stop_signals.hpp"
@@ -35,6 +37,16 @@ std::vector<std::string> names_of(const std::vector<resilience::PassedOver>& fil
   return names;
 }
 
+/// What a checkpoint is that the run does not go on from, by the name that it is kept by: one more ending.
+std::string kind_of(const std::filesystem::path& kept, const RunStart& start) {
+  const std::string name = kept.stem();
+  const bool is_incomplete = std::any_of(start.passed_over.begin(), start.passed_over.end(),
+                                         [&](const auto& passed) { return passed.name == name; });
+  if (is_incomplete) return "the checkpoint that is not complete";
+  return start.checkpoint ? "a checkpoint of later steps than the run goes on from"
+                          : "an older run's checkpoint";
+}
+
 }  // namespace
 
 // The one that had the place before may still be ending.
@@ -58,7 +70,8 @@ RunState RunState::of_successor(RunRank& rank) { return RunState(rank, Owner::su
 
 RunState::RunState(RunRank& rank) : RunState(rank, Owner::run) {}
 
-RunState::RunState(RunRank& rank, Owner owner) : rank_(rank) {
+RunState::RunState(RunRank& rank, Owner owner)
+    : rank_(rank), reading_(rank.patient_group(restore_patience_s(rank.deck()))) {
   if (owner == Owner::replica) {
     rank_.on_first([&] { replica_lock_.emplace(rank_.records_directory()); });
     return;
@@ -68,11 +81,12 @@ RunState::RunState(RunRank& rank, Owner owner) : rank_(rank) {
     return;
   }
   watch_left_locks();
+  if (is_stopped_) return;
   rank_.on_first([&] {
     lock_.emplace(rank_.deck());
     place_left_checkpoint();
   });
-  start_ = decide_start(rank_.control(), rank_.deck());
+  look_for_start();
   for (const resilience::PassedOver& file : start_.passed_over)
     rank_.console().warn("a checkpoint that is not complete is passed over: " + file.reason);
 }
@@ -94,17 +108,49 @@ void RunState::watch_left_locks() {
       if (!watch->is_over()) rank_.console().say(watch->text());
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
-      if (StopSignals::is_pending())
-        throw kernels::Error(kernels::Scope::rank, "stopped by a signal before the run began");
-      watch->look();
+      is_stopped_ = StopSignals::is_pending();
+      if (!is_stopped_) watch->look();
     }
-    return !watch->is_over();
+    return !is_stopped_ && !watch->is_over();
+  });
+  agree_on_stop();
+}
+
+void RunState::agree_on_stop() {
+  is_stopped_ = !rank_.control().broadcast(is_stopped_ ? "stopped" : "", 0).empty();
+  if (is_stopped_) rank_.console().say("stopped by a signal before the run began");
+}
+
+// To read all of a large checkpoint takes minutes, a supervisor alone with it even more.
+void RunState::look_for_start() {
+  std::optional<Preparation> shown;
+  const auto look = [&](std::int64_t done, std::int64_t share) {
+    if (!rank_.is_first()) return;
+    is_stopped_ = StopSignals::is_pending();
+    if (is_stopped_) throw kernels::Error(kernels::Scope::job, "stopped by a signal");
+    const auto bytes = static_cast<double>(share);
+    if (done == 0)
+      shown.emplace(rank_.console(), "verifying a checkpoint of " + bytes_text(bytes * rank_.world().size()));
+    shown->show(static_cast<double>(done) / std::max(bytes, 1.0));
+  };
+  const int threads = rank_.world().size() == 1 ? kernels::usable_cores() : 1;
+  try {
+    start_ = decide_start(*reading_, rank_.deck(), -1, {.threads = threads, .look = look});
+  } catch (const comm::AgreedError&) {  // of all ranks
+    agree_on_stop();
+    if (!is_stopped_) throw;
+  }
+}
+
+void RunState::on_first_patiently(const std::function<void()>& work) const {
+  reading_->agree([&] {
+    if (rank_.is_first()) work();
   });
 }
 
 // A checkpoint holds a weight's value and its moments, of four bytes each.
 void RunState::check_disk() const {
-  rank_.on_first([&] {
+  on_first_patiently([&] {
     const io::CheckpointSection& section = rank_.deck().checkpoint;
     if (section.interval < 0) return;
     std::int64_t parameters = 0;
@@ -125,6 +171,7 @@ void RunState::load(parallel::GptReplica& replica, TrainingData& data) {
     start_.checkpoint->read(state_ranges(replica.mirror()));
     data.compare(io::claim_of_checkpoint(start_.checkpoint->file(), info));
     warn_of_changes();
+    warn_of_files(data.checksum());
     const std::string missing = missing_moments(info, replica.mirror().optimizer().moments);
     if (!missing.empty()) rank_.console().warn("resuming: " + missing);
   } else {
@@ -139,6 +186,12 @@ void RunState::warn_of_changes() const {
   if (!start_.checkpoint) return;
   for (const std::string& change : changed_settings(rank_.deck(), start_.checkpoint->info().deck))
     rank_.console().warn("resuming: " + change);
+}
+
+void RunState::warn_of_files(const std::string& data_checksum) const {
+  if (!start_.checkpoint) return;
+  const std::string others = changed_files(rank_.deck(), start_.checkpoint->info(), data_checksum);
+  if (!others.empty()) rank_.console().warn("resuming: " + others);
 }
 
 RestoredState RunState::restore(parallel::GptReplica& replica, TrainingData& data) {
@@ -169,30 +222,51 @@ RunStart RunState::newest_start() {
   const bool is_told = told != "never" && told != "auto";
   deck.run.resume = told == "never" && !has_restored_ ? told : "auto";
   has_restored_ = true;
-  if (!is_told) return decide_start(rank_.control(), deck);
-  std::optional<RunStart> newest = start_if_any(deck);
-  deck.run.resume = told;
-  if (!newest || !newest->checkpoint) return decide_start(rank_.control(), deck);
-  std::optional<RunStart> start = start_if_any(deck);
-  return start && start->steps >= newest->steps ? std::move(*start) : std::move(*newest);
+  if (!is_told) return decide_start(*reading_, deck);
+  io::Deck as_told = deck;
+  as_told.run.resume = told;
+  std::optional<RunStart> start;
+  std::exception_ptr unreadable;
+  try {
+    start = start_if_any(as_told);
+  } catch (const resilience::UnreadableCheckpoint&) {  // it counts where the run has none of its own
+    unreadable = std::current_exception();
+  }
+  std::optional<RunStart> newest = start_if_any(deck, start ? start->steps : -1);
+  if (newest && newest->checkpoint) return std::move(*newest);
+  if (unreadable) std::rethrow_exception(unreadable);
+  return start ? std::move(*start) : decide_start(*reading_, as_told);
 }
 
-// Collective. What cannot be used is as if it were not there.
-std::optional<RunStart> RunState::start_if_any(const io::Deck& deck) const {
+// Collective. What cannot be used is as if it were not there; what cannot be read is there.
+std::optional<RunStart> RunState::start_if_any(const io::Deck& deck, std::int64_t after_step) const {
   try {
-    return decide_start(rank_.control(), deck);
+    return decide_start(*reading_, deck, after_step);
+  } catch (const resilience::UnreadableCheckpoint&) {
+    throw;
   } catch (const comm::AgreedError&) {
     return {};
   }
 }
 
 // A run that was started again has written other join files, or removed them: it is not this replica's any more.
+bool RunState::has_seat() const { return JoinFile::read(rank_.join_file()).is_of_same_start(*rank_.seat()); }
+
+// Training goes on without them, as it does without a checkpoint.
+void RunState::keep_commits(const std::vector<resilience::CommitRecord>& unrecorded) const {
+  if (!rank_.is_first() || unrecorded.empty()) return;
+  try {
+    if (has_seat()) write_unrecorded(rank_.records_directory(), unrecorded);
+  } catch (const kernels::Error& error) {
+    rank_.console().warn(std::string("steps that no supervisor has recorded are not kept: ") + error.what());
+  }
+}
+
 void RunState::place_checkpoint(std::int64_t steps,
                                 const std::vector<resilience::CommitRecord>& unrecorded) const {
   rank_.on_first([&] {
+    if (!has_seat()) return;
     const JoinFile& seat = *rank_.seat();
-    const JoinFile now = JoinFile::read(rank_.join_file());
-    if (now.run_id != seat.run_id || now.incarnation != seat.incarnation) return;
     const io::CheckpointSection& section = rank_.deck().checkpoint;
     write_unrecorded(rank_.records_directory(),
                      unrecorded);  // first: a checkpoint must not be of steps that nobody knows
@@ -208,29 +282,32 @@ void RunState::initialise(parallel::GptReplica& replica, TrainingData& data) {
   const model::GptConfig& config = replica.layout().config;
   Preparation shown(rank_.console(),
                     "initialising " + count_text(static_cast<double>(config.parameters())) + " weights");
-  rank_.control().agree([&] {
+  reading_->agree([&] {
     app::initialise(replica.mirror(), config, static_cast<std::uint64_t>(rank_.deck().run.seed),
                     kernels::usable_cores() / rank_.world().ranks_on_host(),
                     [&](double part) { shown.show(part); });
     if (!weights.empty() && !is_checkpoint) load_initial_weights(replica.mirror(), section);
   });
   if (is_checkpoint)
-    data.compare(io::claim_of_checkpoint(
-        weights, load_initial_checkpoint(rank_.control(), replica.mirror(), section)));
+    data.compare(
+        io::claim_of_checkpoint(weights, load_initial_checkpoint(*reading_, replica.mirror(), section)));
   else if (!weights.empty())
     data.compare({weights, "", ""});
 }
 
 void RunState::open_directory(const std::optional<TransportText>& transport) {
-  rank_.on_first([&] {
+  on_first_patiently([&] {
     const io::Deck& deck = rank_.deck();
     Console& console = rank_.console();
     if (const auto moved = lock_->move_old_run(deck))
       console.say("moved the previous run to " + moved->string());
     // Checkpoints of a future that this run does not have would be taken for its own at the next resume.
     const std::int64_t latest = start_.checkpoint ? start_.steps : -1;
-    for (const auto& file : resilience::set_aside_checkpoints(deck.checkpoint.dir, latest))
-      console.warn("an older run's checkpoint is kept as " + file.string());
+    auto kept = resilience::set_aside_checkpoints(deck.checkpoint.dir, latest);
+    if (!deck.run.resumes_newest())  // else what of these was the run's has its place
+      for (auto& file : resilience::set_aside_pending_checkpoints(deck.checkpoint.dir, latest))
+        kept.push_back(std::move(file));
+    for (const auto& file : kept) console.warn(kind_of(file, start_) + " is kept as " + file.string());
     io::write_resolved_deck(deck);
     io::JsonObject details;
     details.add("ranks", rank_.world().size()).add("name", deck.run.name);
@@ -246,6 +323,11 @@ void RunState::open_directory(const std::optional<TransportText>& transport) {
 
 void RunState::leave_ledger() const {
   rank_.on_first([&] {
+    try {
+      record_left_steps(rank_.deck(), start_.steps);
+    } catch (const kernels::Error& error) {  // training can do without
+      rank_.console().warn(std::string("metrics may lack steps that replicas have done: ") + error.what());
+    }
     if (const auto kept = io::set_ledger_aside(rank_.deck().run.output_dir))
       rank_.console().warn(
           "steps without tenax launch are in no ledger: that of the steps before is kept as " +
@@ -263,12 +345,7 @@ std::function<void()> RunState::fetch_of(parallel::GptReplica& replica) const {
 std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(parallel::GptReplica& replica,
                                                                             const TrainingData& data,
                                                                             const Build& build) const {
-  // A save may wait for a slow file system where training must not wait for a peer.
-  constexpr double kDeadline_s = 3600;
   const io::Deck& deck = rank_.deck();
-  rank_.world().set_options({std::max(kDeadline_s, deck.comm.deadline_s)});
-  auto saving = rank_.world().control_group();
-  rank_.world().set_options({deck.comm.deadline_s});
   resilience::CheckpointOptions options{
       .directory = deck.checkpoint.dir, .keep = deck.checkpoint.keep, .model = deck.model};
   options.global_batch_size = deck.batch.global_batch_size;
@@ -282,11 +359,14 @@ std::unique_ptr<resilience::CheckpointManager> RunState::create_checkpoints(para
                       build.version,
                       build.commit,
                       rank_.seat() ? std::to_string(rank_.seat()->replica) : "",
-                      io::hosts_text(hosts)};
+                      io::hosts_text(hosts),
+                      "",
+                      data.checksum()};
   options.fetch = fetch_of(replica);
   options.ranks_on_host = rank_.world().ranks_on_host();
-  return std::make_unique<resilience::CheckpointManager>(std::move(options), std::move(saving),
-                                                         state_ranges(replica.mirror()));
+  options.room_wait_s = std::min(options.room_wait_s, deck.comm.deadline_s);
+  return std::make_unique<resilience::CheckpointManager>(
+      std::move(options), rank_.patient_group(file_patience_s(deck)), state_ranges(replica.mirror()));
 }
 
 }  // namespace tenax::app

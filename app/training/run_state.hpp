@@ -10,7 +10,7 @@
 #include "app/training/run_rank.hpp"
 #include "app/training/run_start.hpp"
 #include "app/training/training_data.hpp"
-#include "app/training/training_loop.hpp"
+#include "app/training/training_parts.hpp"
 #include "app/training/transport_text.hpp"
 #include "io/run/run_lock.hpp"
 #include "resilience/checkpoint/checkpoint_manager.hpp"
@@ -34,6 +34,8 @@ class RunState {
   /// Of a supervisor that takes over living replicas: the run goes on as it is.
   static RunState of_successor(RunRank& rank);
 
+  /// A signal came while it looked whether owners of left locks still live, or verified a checkpoint: nothing is to begin.
+  bool is_stopped() const { return is_stopped_; }
   /// The directories hold a run that has done all its steps.
   bool is_finished() const { return start_.finished; }
   std::int64_t steps() const { return start_.steps; }  ///< done before
@@ -50,16 +52,22 @@ class RunState {
   void load(parallel::GptReplica& replica, TrainingData& data);
   /// Warns of settings that are others than those the checkpoint was trained with.
   void warn_of_changes() const;
+  /// Likewise of data files that are not the checkpoint's. `data_checksum`: TrainingData's.
+  void warn_of_files(const std::string& data_checksum) const;
   /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
   /// first event. `transport`: what ranks connect over; nothing where they do not.
   void open_directory(const std::optional<TransportText>& transport = {});
-  /// Without a supervisor: nobody records the steps from now on in the run's ledger, if it has one.
+  /// Without a supervisor: nobody records the steps from now on in the run's ledger, if it has one. Metrics get what replicas
+  /// have left of the steps before.
   void leave_ledger() const;
   /// In a warm spare that has taken a replica's place: rank 0 locks that one's folder instead.
   void take_place();
   /// In a replica: fills its state with that of the newest checkpoint, or by the deck where there is
   /// none. Stores it.
   RestoredState restore(parallel::GptReplica& replica, TrainingData& data);
+  /// In a replica that begins to write a checkpoint: keeps `unrecorded`, as far as its steps go, for the next supervisor. What
+  /// rank 0 cannot write it warns of. Not collective.
+  void keep_commits(const std::vector<resilience::CommitRecord>& unrecorded) const;
   /// In a replica without a supervisor: gives its checkpoint of `steps` steps its place, if its seat
   /// in the run is still its own, and keeps `unrecorded` for the next supervisor. Throws where the seat is gone.
   void place_checkpoint(std::int64_t steps, const std::vector<resilience::CommitRecord>& unrecorded) const;
@@ -73,17 +81,23 @@ class RunState {
  private:
   enum class Owner { run, replica, successor };
   RunState(RunRank& rank, Owner owner);
+  /// RunRank::on_first, which bears a file system that stands still.
+  void on_first_patiently(const std::function<void()>& work) const;
   void watch_left_locks();
+  void look_for_start();
+  void agree_on_stop();
   void place_left_checkpoint() const;
+  bool has_seat() const;
   void initialise(parallel::GptReplica& replica, TrainingData& data);
   RunStart newest_start();
-  std::optional<RunStart> start_if_any(const io::Deck& deck) const;
+  std::optional<RunStart> start_if_any(const io::Deck& deck, std::int64_t after_step = -1) const;
 
   RunRank& rank_;
+  std::unique_ptr<comm::ControlGroup> reading_;    // waits for files: restore_patience_s()
   std::optional<io::RunLock> lock_;                // rank 0's
   std::optional<io::DirectoryLock> replica_lock_;  // rank 0's of a replica
   RunStart start_;
-  bool has_restored_ = false;
+  bool has_restored_ = false, is_stopped_ = false;
 };
 
 }  // namespace tenax::app

@@ -24,8 +24,8 @@ class RunTransport {
   explicit RunTransport(RunRank& rank) : rank_(rank), news_(rank.world().rank(), rank.world().host()) {}
 
   /// Collective: a transport of the deck's kind. Throws comm::AgreedError for what some rank cannot do. A
-  /// rank that may not lock `registered_bytes` has no use for its RDMA ports.
-  std::unique_ptr<comm::Transport> create(std::int64_t registered_bytes);
+  /// rank that may not lock `locked_bytes` has no use for its RDMA ports.
+  std::unique_ptr<comm::Transport> create(std::int64_t locked_bytes);
   /// `transport`, whose connections' ways are told to news().
   std::unique_ptr<comm::Transport> watch(std::unique_ptr<comm::Transport> transport);
   /// Once there is one.
@@ -33,13 +33,16 @@ class RunTransport {
   PathNews& news() { return news_; }
 
  private:
-  void open_ports(std::int64_t registered_bytes);
+  void open_ports(std::int64_t locked_bytes);
+  bool names_devices() const;
   RankPorts own_ports() const;
   void refuse_without_ports() const;
 
   RunRank& rank_;
   PathNews news_;
   std::unique_ptr<comm::VerbsRank> verbs_;  // null where RDMA is not used
+  int local_rank_ = 0;                      // among the run's ranks on its host
+  int place_on_node_ = 0;                   // among those of them on its NUMA node
   std::string lock_obstacle_;               // why what it needs cannot be registered; empty where it can
   std::optional<TransportText> text_;
 };

@@ -125,4 +125,14 @@ std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Co
   return opened;
 }
 
+std::string files_text(const std::vector<io::TokenBlend::Source>& sources) {
+  std::string text;
+  for (const auto& source : sources) {
+    for (const auto& file : source.files)
+      text += file->path().string() + '\0' + std::to_string(file->size()) + '\n';
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace tenax::app

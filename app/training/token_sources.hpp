@@ -32,4 +32,7 @@ std::vector<io::TokenBlend::Source> open_sources(comm::ControlGroup& control, Co
                                                  const std::vector<SourceFiles>& sources,
                                                  const io::Deck& deck);
 
+/// Names and sizes of the files in their order: where it is the same, so is each sample.
+std::string files_text(const std::vector<io::TokenBlend::Source>& sources);
+
 }  // namespace tenax::app

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/options.hpp"
+#include "io/checksum.hpp"
 
 namespace tenax::app {
 
@@ -37,17 +38,27 @@ TrainingData::TrainingData(RunRank& rank)
 }
 
 void TrainingData::open() {
-  training_ = loader(train_files_, io::sample_order(rank_.deck().data.order));
-  validation_ = loader(validation_files_, io::SampleOrder::sequential);
+  std::vector<io::TokenBlend::Source> sources = open(train_files_);
+  train_files_text_ = files_text(sources);
+  training_ = loader(std::move(sources), io::sample_order(rank_.deck().data.order));
+  validation_ = loader(open(validation_files_), io::SampleOrder::sequential);
 }
 
-std::optional<BatchLoader> TrainingData::loader(const std::vector<SourceFiles>& sources,
+std::vector<io::TokenBlend::Source> TrainingData::open(const std::vector<SourceFiles>& files) {
+  if (files.empty()) return {};
+  return open_sources(rank_.control(), rank_.console(), files, rank_.deck());
+}
+
+std::optional<BatchLoader> TrainingData::loader(std::vector<io::TokenBlend::Source> sources,
                                                 io::SampleOrder order) {
   const io::Deck& deck = rank_.deck();
   if (sources.empty()) return {};
-  auto opened = open_sources(rank_.control(), rank_.console(), sources, deck);
-  io::TokenBlend blend(std::move(opened), order, deck.run.seed, deck.model.seq_length);
+  io::TokenBlend blend(std::move(sources), order, deck.run.seed, deck.model.seq_length);
   return BatchLoader(std::move(blend), deck.model.seq_length);
+}
+
+std::string TrainingData::checksum() const {
+  return io::checksum_text(io::checksum_of_bytes(std::as_bytes(std::span(train_files_text_)), 0));
 }
 
 void TrainingData::compare(const io::TokenizerClaim& weights) {

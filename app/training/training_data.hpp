@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/training/data_tokenizer.hpp"
@@ -42,6 +43,8 @@ class TrainingData {
   /// refuses it (compare_with_checkpoint). Takes the weights' over where nothing else says one.
   void compare(const io::TokenizerClaim& weights);
 
+  /// Of the files that the run trains on, once they are open: what names and sizes they have, and in which order.
+  std::string checksum() const;
   /// Rank 0's: what is known of the tokenizer.
   const io::TokenizerClaim& claim() const { return tokenizer_.claim; }
   /// Null where there are none.
@@ -49,11 +52,13 @@ class TrainingData {
   BatchLoader* validation() { return validation_ ? &*validation_ : nullptr; }
 
  private:
-  std::optional<BatchLoader> loader(const std::vector<SourceFiles>& sources, io::SampleOrder order);
+  std::vector<io::TokenBlend::Source> open(const std::vector<SourceFiles>& files);
+  std::optional<BatchLoader> loader(std::vector<io::TokenBlend::Source> sources, io::SampleOrder order);
 
   RunRank& rank_;
   std::vector<SourceFiles> train_files_, validation_files_;
   DataTokenizer tokenizer_;
+  std::string train_files_text_;
   std::optional<BatchLoader> training_, validation_;
 };
 

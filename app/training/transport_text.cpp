@@ -21,16 +21,31 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string obstacle_of(const std::vector<comm::VerbsPort>& ports) {
+std::string obstacle_of(const std::vector<comm::VerbsPort>& ports, std::optional<int> local_rank) {
   std::string text;
   for (const comm::VerbsPort& port : ports)
     text += (text.empty() ? "" : ", ") + port.name + " " + port.obstacle;
-  return text.empty() ? "it has no RDMA device" : text;
+  if (!text.empty()) return text;
+  return local_rank ? format("verbs.devices names none for rank %d of its host", *local_rank)
+                    : "it has no RDMA device";
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// Ports of different links have no way to each other.
+bool have_way(const RankPorts& one, const RankPorts& other) {
+  const auto is_link_of_other = [&](const std::string& link) {
+    return std::find(other.links.begin(), other.links.end(), link) != other.links.end();
+  };
+  return std::any_of(one.links.begin(), one.links.end(), is_link_of_other);
 }
 
 }  // namespace
 
-RankPorts RankPorts::of(int rank, const std::string& host, const std::vector<comm::VerbsPort>* ports) {
+RankPorts RankPorts::of(int rank, const std::string& host, const std::vector<comm::VerbsPort>* ports,
+                        std::optional<int> local_rank) {
   RankPorts own{.rank = rank, .host = host};
   if (!ports) {
     own.obstacle = comm::kNoVerbs;
@@ -38,18 +53,19 @@ RankPorts RankPorts::of(int rank, const std::string& host, const std::vector<com
   }
   for (const comm::VerbsPort& port : *ports) {
     if (!port.obstacle.empty()) continue;
-    if (own.usable.empty()) own.link = port.link_layer == "Ethernet" ? "RoCE v2" : port.link_layer;
+    add_once(own.links, port.link_layer == "Ethernet" ? "RoCE v2" : port.link_layer);
     own.mtu_bytes = own.usable.empty() ? port.mtu_bytes : std::min(own.mtu_bytes, port.mtu_bytes);
     own.usable.push_back(port.name);
   }
-  if (own.usable.empty()) own.obstacle = obstacle_of(*ports);
+  if (own.usable.empty()) own.obstacle = obstacle_of(*ports, local_rank);
   return own;
 }
 
-// A line each: rank, host, link, MTU, obstacle; then the ports.
+// A line each: rank, host, MTU, obstacle, number of links, the links; then the ports.
 std::string RankPorts::text() const {
   std::ostringstream text;
-  text << rank << '\n' << host << '\n' << link << '\n' << mtu_bytes << '\n' << obstacle << '\n';
+  text << rank << '\n' << host << '\n' << mtu_bytes << '\n' << obstacle << '\n' << links.size() << '\n';
+  for (const std::string& link : links) text << link << '\n';
   for (const std::string& port : usable) text << port << '\n';
   return text.str();
 }
@@ -64,9 +80,10 @@ RankPorts RankPorts::parse(const std::string& text) {
   RankPorts ports;
   ports.rank = kernels::sent_number<int>(next(), "its rank");
   ports.host = next();
-  ports.link = next();
   ports.mtu_bytes = kernels::sent_number<int>(next(), "the MTU of its ports");
   ports.obstacle = next();
+  const int links = kernels::sent_number<int>(next(), "how many links its ports have");
+  for (int i = 0; i < links && lines; ++i) ports.links.push_back(next());
   for (std::string line; std::getline(lines, line);) ports.usable.push_back(line);
   return ports;
 }
@@ -76,10 +93,11 @@ std::string RankPorts::name() const { return comm::describe_rank(rank, host); }
 TransportText::TransportText(TransportKind kind, std::vector<RankPorts> ranks)
     : kind_(kind), ranks_(std::move(ranks)) {
   for (const RankPorts& rank : ranks_) {
-    for (const std::string& port : rank.usable)
-      if (std::find(ports_.begin(), ports_.end(), port) == ports_.end()) ports_.push_back(port);
+    for (const std::string& port : rank.usable) add_once(ports_, port);
     if (rank.usable.empty() && missing_.empty()) missing_ = rank.name() + ": " + rank.obstacle;
   }
+  if (!missing_.empty()) return;
+  if (const PairsWithout pairs = pairs_without(); pairs.count > 0) missing_ = pairs.text();
 }
 
 bool TransportText::is_one_host() const {
@@ -92,26 +110,34 @@ std::string TransportText::ports_text() const {
   std::string link;
   for (const RankPorts& rank : ranks_) {
     if (rank.usable.empty()) continue;
-    if (link.empty()) link = rank.link;
+    if (link.empty()) link = rank.links.front();
     mtu_bytes = mtu_bytes == 0 ? rank.mtu_bytes : std::min(mtu_bytes, rank.mtu_bytes);
   }
   return "verbs over " + joined(ports_) + format(" (%s, MTU %d)", link.c_str(), mtu_bytes);
 }
 
-// Of different hosts, one of which has no usable port.
-std::string TransportText::pairs_text() const {
-  int pairs = 0;
-  const RankPorts *one = nullptr, *other = nullptr;
+// Of different hosts.
+TransportText::PairsWithout TransportText::pairs_without() const {
+  PairsWithout pairs;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
     for (std::size_t j = i + 1; j < ranks_.size(); ++j) {
-      const bool has_verbs = !ranks_[i].usable.empty() && !ranks_[j].usable.empty();
-      if (has_verbs || ranks_[i].host == ranks_[j].host) continue;
-      if (pairs++ == 0) one = &ranks_[i], other = &ranks_[j];
+      if (ranks_[i].host == ranks_[j].host || have_way(ranks_[i], ranks_[j])) continue;
+      if (pairs.count++ == 0) pairs.one = &ranks_[i], pairs.other = &ranks_[j];
     }
-  if (pairs == 0) return {};
-  const RankPorts& without = one->usable.empty() ? *one : *other;
-  return format("; tcp between %d pair%s (", pairs, pairs == 1 ? "" : "s") + one->name() + " - " +
-         other->name() + ": " + without.obstacle + ")";
+  return pairs;
+}
+
+std::string TransportText::PairsWithout::text() const {
+  const std::string names = one->name() + " - " + other->name() + ": ";
+  if (one->usable.empty()) return names + one->obstacle;
+  if (other->usable.empty()) return names + other->obstacle;
+  return names + "the one has " + joined(one->links) + ", the other " + joined(other->links);
+}
+
+std::string TransportText::pairs_text() const {
+  const PairsWithout pairs = pairs_without();
+  if (pairs.count == 0) return {};
+  return format("; tcp between %d pair%s (", pairs.count, pairs.count == 1 ? "" : "s") + pairs.text() + ")";
 }
 
 std::string TransportText::line() const {

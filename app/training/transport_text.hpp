@@ -1,6 +1,7 @@
 // What a run's connections go over beside MPI, for people and for the event of its start.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,14 @@ struct RankPorts {
   int rank = 0;
   std::string host;
   std::vector<std::string> usable = {};  ///< "mlx5_0:1"
-  std::string link = {};                 ///< of the first of them: "RoCE v2", "InfiniBand"
+  std::vector<std::string> links = {};   ///< of them, the first one's first: "RoCE v2", "InfiniBand"
   int mtu_bytes = 0;                     ///< the least of theirs
   std::string obstacle = {};             ///< why there is none: "mlx5_0:1 is DOWN"
 
-  /// `ports`: of those that the deck wants; null without libibverbs.
-  static RankPorts of(int rank, const std::string& host, const std::vector<comm::VerbsPort>* ports);
+  /// `ports`: of those that the deck wants; null without libibverbs. `local_rank`: this rank's number on its host, where
+  /// verbs.devices names what there is.
+  static RankPorts of(int rank, const std::string& host, const std::vector<comm::VerbsPort>* ports,
+                      std::optional<int> local_rank = {});
   /// For other ranks.
   std::string text() const;
   static RankPorts parse(const std::string& text);
@@ -39,12 +42,19 @@ class TransportText {
  private:
   bool is_one_host() const;
   std::string ports_text() const;
+  struct PairsWithout {
+    int count = 0;
+    const RankPorts *one = nullptr, *other = nullptr;  // the first pair
+    std::string text() const;
+  };
+  PairsWithout pairs_without() const;
   std::string pairs_text() const;
 
   comm::TransportKind kind_;
   std::vector<RankPorts> ranks_;
   std::vector<std::string> ports_;  // of all ranks
-  std::string missing_;             // the first rank that has no usable port, and why; empty where all have
+  // The first rank that has no usable port, and why; else the first two that have none for each other. Empty where all have.
+  std::string missing_;
 };
 
 }  // namespace tenax::app

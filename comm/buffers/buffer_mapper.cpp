@@ -5,9 +5,10 @@
 namespace tenax::comm {
 namespace {
 
-std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + SharedMemoryArea::kPage - 1) / SharedMemoryArea::kPage * SharedMemoryArea::kPage;
-}
+/// Of buffers' sizes: less than the largest page, which would take memory for nothing where pages are small.
+constexpr std::size_t kSizeUnit = 4096;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 bool are_pages_within(std::size_t offset, std::size_t bytes, std::size_t begin, std::size_t end) {
   return offset % SharedMemoryArea::kPage == 0 && bytes > 0 && offset >= begin && offset <= end &&
@@ -32,7 +33,7 @@ std::optional<SharedBufferId> BufferMapper::take(std::size_t bytes) {
     const auto free = take_best_fit(free_, bytes, [&](std::size_t index) { return made_[index]; });
     if (free) return SharedBufferId{directory_.this_end(), *free};
   }
-  return make(whole_pages(bytes));
+  return make(rounded_up(bytes, kSizeUnit));
 }
 
 std::optional<SharedBufferId> BufferMapper::make(std::size_t bytes) {
@@ -47,7 +48,7 @@ std::optional<SharedBufferId> BufferMapper::make(std::size_t bytes) {
     return std::nullopt;
   }
   made_.push_back(bytes);
-  next_offset_ += bytes;
+  next_offset_ += rounded_up(bytes, SharedMemoryArea::kPage);
   return buffer;
 }
 

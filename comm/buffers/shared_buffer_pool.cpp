@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPage = SharedMemoryArea::kPage;
 constexpr std::size_t kTable = (sizeof(BufferDirectory::Memory) + kPage - 1) / kPage * kPage;
-constexpr std::size_t kLeast = kPage;  // less is copied faster than agreed on
+constexpr std::size_t kLeast = 4096;  // less is copied faster than agreed on
 
 /// Pages of a shared buffer as a host buffer's buffer.
 class SharedBuffer final : public kernels::Buffer {

@@ -38,6 +38,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
                         kernels::Device& device, DelegateOptions options)
       : parties_{name, me, peer, transport, options.deadline_s},
         device_(device),
+        wire_(options.link_gbps),
         copies_out_(!device.has_data() || !device.is_host_memory()),
         shared_buffers_(device, parties_.connects() ? 0 : 1),
         inbox_(device, signal_, me.name, peer.name, true, &shared_buffers_,
@@ -45,8 +46,13 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
         acknowledger_(parties_, [this] { return all(incoming_); }),
         copier_(make_copier(options)) {
     assert(me.rank != peer.rank);
-    set_delegates(options.delegates);
-    if (device.is_asynchronous()) connector_ = std::make_unique<PoolConnector>(parties_, shared_buffers_);
+    try {
+      set_delegates(options.delegates);
+      if (device.is_asynchronous()) connector_ = std::make_unique<PoolConnector>(parties_, shared_buffers_);
+    } catch (...) {
+      acknowledger_.close(0, [] { return true; });  // its thread looks at the channels
+      throw;
+    }
   }
   ~ThreadedDelegatedLink() override;
 
@@ -83,6 +89,7 @@ class ThreadedDelegatedLink final : public DelegatedLink, public ChannelObserver
 
   const LinkParties parties_;
   kernels::Device& device_;
+  EmulatedWire wire_;
   const bool copies_out_;
   const int exceptions_ = std::uncaught_exceptions();
   Signal signal_;
@@ -177,7 +184,7 @@ void ThreadedDelegatedLink::set_delegates(int delegates) {
   copier_->set_buffers(kBuffersPerDelegate * delegates);
   const std::lock_guard lock(mutex_);
   for (int index = static_cast<int>(outgoing_.size()); index < delegates; ++index) {
-    outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, *this));
+    outgoing_.push_back(std::make_unique<OutgoingChannel>(parties_, index, wire_, *this));
     incoming_.push_back(std::make_unique<IncomingChannel>(parties_, index, inbox_, shared_buffers_,
                                                           device_.is_asynchronous(), *this));
   }

@@ -30,6 +30,7 @@ inline constexpr int kBuffersPerDelegate = 8;
 struct DelegateOptions {
   int delegates = 4;       ///< per direction; each has a thread, a queue and a connection; ≥ 1
   double deadline_s = 60;  ///< for a peer that neither takes nor gives anything
+  double link_gbps = 0;    ///< emulated: of a direction, which all its delegates share; 0 = infinite
 };
 
 class DelegatedLink : public Link {

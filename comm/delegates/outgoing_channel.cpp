@@ -19,13 +19,27 @@ constexpr double kLatestWaking_s = 0.002;  // what is later has other reasons, s
 
 }  // namespace
 
-OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, ChannelObserver& observer)
+EmulatedWire::Turn EmulatedWire::take(double ready_s, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const double begin_s = std::max(ready_s, free_s_);
+  free_s_ = begin_s + 8 * static_cast<double>(bytes) / (gbps_ * 1e9);
+  return {begin_s, free_s_};
+}
+
+OutgoingChannel::OutgoingChannel(const LinkParties& parties, int index, EmulatedWire& wire,
+                                 ChannelObserver& observer)
     : parties_(parties),
+      wire_(wire),
       observer_(observer),
       reconnector_(parties,
                    parties.name + "/" + std::to_string(parties.me.rank) + "." + std::to_string(index)) {
   sender_ = start_prompt_thread([this] { run_sender(); });
-  reader_ = start_prompt_thread([this] { run_reader(); });
+  try {
+    reader_ = start_prompt_thread([this] { run_reader(); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
 void OutgoingChannel::end() noexcept {
@@ -101,6 +115,7 @@ bool OutgoingChannel::transmit(Connection& connection, OutgoingMessage& message)
     if (!message.host_buffer) message.ready->wait(kernels::Deadline::after_s(parties_.deadline_s));
     MessageHeader header = message.header;
     stamp(message, header);
+    if (wire_.is_finite()) cross_wire(header);
     if (message.host_buffer && message.host_buffer.shared_id != 0) {
       header.shared_buffer = message.host_buffer.shared_id;
       header.payload_bytes = 0;
@@ -127,6 +142,13 @@ void OutgoingChannel::stamp(const OutgoingMessage& message, MessageHeader& heade
   const double late_s = std::clamp(now_s - due_s, 0.0, kLatestWaking_s);
   header.started_s = now_s - late_s;
   header.late_s = late_s;
+}
+
+void OutgoingChannel::cross_wire(MessageHeader& header) const {
+  const EmulatedWire::Turn turn = wire_.take(header.started_s, header.bytes);
+  kernels::sleep_until_s(turn.end_s);
+  header.started_s = turn.begin_s;
+  header.late_s = std::max(0.0, steady_now_s() - turn.end_s);
 }
 
 bool OutgoingChannel::transmit_payload(Connection& connection, OutgoingMessage& message,

@@ -13,11 +13,31 @@
 
 namespace tenax::comm {
 
+/// Emulated time: the wire that one end's delegates of a link share, whose messages go one by one.
+///
+/// Thread rule: any thread.
+class EmulatedWire {
+ public:
+  /// 0: as much as there is at once.
+  explicit EmulatedWire(double gbps) : gbps_(gbps) {}
+  bool is_finite() const { return gbps_ > 0; }
+  struct Turn {
+    double begin_s, end_s;
+  };
+  /// For a message that could go at `ready_s`. The wire must be finite.
+  Turn take(double ready_s, std::uint64_t bytes);
+
+ private:
+  const double gbps_;
+  std::mutex mutex_;
+  double free_s_ = 0;
+};
+
 /// Thread rule: any thread.
 class OutgoingChannel {
  public:
-  /// `parties` and `observer` must outlive the channel.
-  OutgoingChannel(const LinkParties& parties, int index, ChannelObserver& observer);
+  /// References must outlive the channel.
+  OutgoingChannel(const LinkParties& parties, int index, EmulatedWire& wire, ChannelObserver& observer);
   ~OutgoingChannel() { end(); }
   OutgoingChannel(const OutgoingChannel&) = delete;
   OutgoingChannel& operator=(const OutgoingChannel&) = delete;
@@ -36,6 +56,7 @@ class OutgoingChannel {
  private:
   void run_sender();
   bool transmit(Connection& connection, OutgoingMessage& message);
+  void cross_wire(MessageHeader& header) const;
   void stamp(const OutgoingMessage& message, MessageHeader& header) const;
   bool transmit_payload(Connection& connection, OutgoingMessage& message, const MessageHeader& header);
   void fail(const Failure& failure);
@@ -46,6 +67,7 @@ class OutgoingChannel {
   void lose(const std::shared_ptr<Connection>& connection);
 
   const LinkParties& parties_;
+  EmulatedWire& wire_;
   ChannelObserver& observer_;
   Reconnector reconnector_;
   std::mutex mutex_;  // guards all below

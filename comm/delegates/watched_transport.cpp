@@ -159,7 +159,10 @@ class WatchedTransport::Watched final : public ForwardingConnection {
       throw;
     }
   }
-  void end(bool is_broken) const noexcept { route_->end(number_, is_broken, break_reason()); }
+  void end(bool is_broken) const noexcept {
+    const std::string known = break_reason();
+    route_->end(number_, is_broken, known.empty() && has_lost_its_way() ? "no_answer" : known);
+  }
 
   const std::shared_ptr<Route> route_;
   const int number_;

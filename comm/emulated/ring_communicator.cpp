@@ -3,6 +3,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "comm/emulated/direct_endpoint.hpp"
 #include "comm/transfer.hpp"
@@ -85,7 +87,7 @@ class RingCommunicator final : public Communicator {
         options_(options),
         order_(static_cast<std::size_t>(size)) {
     std::iota(order_.begin(), order_.end(), 0);
-    join();
+    adopt(order_, missing_links(order_));
   }
 
   int rank() const override { return rank_; }
@@ -102,11 +104,9 @@ class RingCommunicator final : public Communicator {
     return start(stream, tensor, size() - 1);
   }
   std::vector<int> ring_order() const override { return order_; }
-  bool reorder_ring(const std::vector<int>& order) override {
+  std::unique_ptr<RingChange> prepare_ring(const std::vector<int>& order) override {
     assert(std::is_permutation(order.begin(), order.end(), order_.begin(), order_.end()));
-    order_ = order;
-    join();
-    return true;
+    return std::make_unique<Change>(*this, order, missing_links(order));
   }
   LinkTopology topology() const override { return LinkTopology::ring; }
   Link* link(int peer) override {
@@ -115,17 +115,45 @@ class RingCommunicator final : public Communicator {
   }
 
  private:
-  /// Makes the links to this rank's neighbours that it does not have yet.
-  void join() {
-    const auto me = std::find(order_.begin(), order_.end(), rank_) - order_.begin();
-    const auto at = [&](std::ptrdiff_t place) { return order_[static_cast<std::size_t>(place % size())]; };
-    before_ = at(me + size() - 1);
-    after_ = at(me + 1);
-    std::set<int> missing = {before_, after_};
-    std::erase_if(missing, [this](int peer) { return peer == rank_ || links_.contains(peer); });
-    if (missing.empty()) return;
-    Endpoint& made = *endpoints_.emplace_back(make_links_({missing.begin(), missing.end()}));
-    for (const int peer : missing) links_[peer] = &made.link(peer);
+  /// Links that this rank did not have yet. endpoint: null where there are none.
+  struct Links {
+    std::set<int> peers;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+
+  class Change final : public RingChange {
+   public:
+    Change(RingCommunicator& ring, std::vector<int> order, Links links)
+        : ring_(ring), order_(std::move(order)), links_(std::move(links)) {}
+    void adopt() override { ring_.adopt(order_, std::move(links_)); }
+
+   private:
+    RingCommunicator& ring_;
+    const std::vector<int> order_;
+    Links links_;
+  };
+
+  /// The ranks before and after this one.
+  std::pair<int, int> neighbours(const std::vector<int>& order) const {
+    const auto me = std::find(order.begin(), order.end(), rank_) - order.begin();
+    const auto at = [&](std::ptrdiff_t place) { return order[static_cast<std::size_t>(place % size())]; };
+    return {at(me + size() - 1), at(me + 1)};
+  }
+
+  /// To this rank's neighbours.
+  Links missing_links(const std::vector<int>& order) {
+    const auto [before, after] = neighbours(order);
+    Links links{.peers = {before, after}, .endpoint = nullptr};
+    std::erase_if(links.peers, [this](int peer) { return peer == rank_ || links_.contains(peer); });
+    if (!links.peers.empty()) links.endpoint = make_links_({links.peers.begin(), links.peers.end()});
+    return links;
+  }
+
+  void adopt(const std::vector<int>& order, Links links) {
+    order_ = order;
+    std::tie(before_, after_) = neighbours(order_);
+    for (const int peer : links.peers) links_[peer] = &links.endpoint->link(peer);
+    if (links.endpoint) endpoints_.push_back(std::move(links.endpoint));
   }
 
   TransferPtr start(Stream& stream, const Tensor& tensor, int steps) {

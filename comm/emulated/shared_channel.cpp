@@ -16,12 +16,22 @@ SharedChannel::SharedChannel(ChannelEnd end, bool paired, std::unique_ptr<Connec
       deadline_s_(deadline_s),
       control_(std::move(control)),
       arbiter_(paired),
-      sender_(start_prompt_thread([this] { transmit_messages(); })),
-      listener_(start_prompt_thread([this] { listen(); })) {}
+      sender_(start_prompt_thread([this] { transmit_messages(); })) {
+  try {
+    listener_ = start_prompt_thread([this] { listen(); });
+  } catch (...) {
+    end_sender();
+    throw;
+  }
+}
 
-SharedChannel::~SharedChannel() {
+void SharedChannel::end_sender() {
   change_and_notify(mutex_, changed_, [this] { closing_ = true; });
   sender_.join();
+}
+
+SharedChannel::~SharedChannel() {
+  end_sender();
   control_->shut_down();
   listener_.join();
 }

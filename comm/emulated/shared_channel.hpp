@@ -27,6 +27,7 @@ class SharedChannel final : public Outlet {
  private:
   enum Kind : std::int32_t { request, release, grant };
 
+  void end_sender();
   void transmit_messages();
   std::optional<double> wait_for_grant(std::unique_lock<std::mutex>& lock);
   void listen();

@@ -8,6 +8,7 @@
 #include "comm/transport/connection_attempt.hpp"
 #include "comm/transport/listener.hpp"
 #include "comm/transport/tcp_socket.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -34,17 +35,16 @@ auto blaming(int replica, Deadline deadline, Work work) {
 }  // namespace
 
 RingConnector::Attempt RingConnector::connect_after(int number, Deadline deadline) const {
-  return std::async(std::launch::async, [this, number, deadline] {
-    return make(number, deadline, ConnectionAttempt::kWholeHandshake_s);
-  });
+  return kernels::new_async(
+      [this, number, deadline] { return make(number, deadline, ConnectionAttempt::kWholeHandshake_s); });
 }
 
 RingConnector::Attempt RingConnector::reconnect_after(int number, Deadline deadline) const {
-  return std::async(std::launch::async, [this, number, deadline] { return make_again(number, deadline); });
+  return kernels::new_async([this, number, deadline] { return make_again(number, deadline); });
 }
 
 RingConnector::Attempt RingConnector::accept_before(int number, Deadline deadline) const {
-  return std::async(std::launch::async, [this, number, deadline] { return accept(number, deadline); });
+  return kernels::new_async([this, number, deadline] { return accept(number, deadline); });
 }
 
 bool RingConnector::has_other_way(const Connection& connection) const {

@@ -119,10 +119,13 @@ bool RingExchange::needs(const RingNeighbour& neighbour) const {
   });
 }
 
+/// Who ends the exchange and names nobody is alive: it may have waited in vain for a replica that no exchange can tell of.
 void RingExchange::end(RingNeighbour& neighbour, int stream, const FtarMessage& message) {
   const bool knows = message.bucket >= 0 && message.bucket < settings_.shape.ranks;
-  const int at_fault = knows ? message.bucket : neighbour.index();
-  neighbour.end(stream, at_fault, name_of(at_fault));
+  if (knows)
+    neighbour.end(stream, message.bucket, name_of(message.bucket));
+  else
+    neighbour.end(stream, FtarFailure::kNobody, "");
 }
 
 void RingExchange::fail(const FtarFailure& failure) {

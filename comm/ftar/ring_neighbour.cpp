@@ -77,7 +77,7 @@ void RingNeighbour::end(int number, int at_fault, const std::string& name_at_fau
   loss_ = {.cause = Cause::peer,
            .peer = at_fault,
            .sentence = name_ + " has ended the exchange" +
-                       (at_fault == index_ ? "" : " because of " + name_at_fault)};
+                       (name_at_fault.empty() ? "" : " because of " + name_at_fault)};
 }
 
 void RingNeighbour::end_with(const FtarMessage& message) {

@@ -74,7 +74,7 @@ class RingNeighbour {
   std::size_t queued() const;
 
   /// What the neighbour says last. On each of its streams: what it sent before on another one may
-  /// come later. `at_fault`: because of whom.
+  /// come later. `at_fault`: because of whom; kNobody, without a name: it does not know.
   void end(int stream, int at_fault, const std::string& name_at_fault);
   /// Why nothing more comes from it.
   const std::optional<FtarFailure>& loss() const { return loss_; }

@@ -161,8 +161,10 @@ void Inbox::State::fail_cancelled(PostedReceive& receive) {
 
 void Inbox::State::cancel(PostedReceive& receive) {
   std::unique_lock lock(mutex);
-  fail_cancelled(receive);
-  changed.wait(lock, [&] { return receive.phase == Phase::done || receive.phase == Phase::failed; });
+  changed.wait(lock, [&] {
+    fail_cancelled(receive);  // it may wait again, for a connection that is made anew
+    return receive.phase == Phase::done || receive.phase == Phase::failed;
+  });
 }
 
 void Inbox::State::close() {

@@ -3,6 +3,7 @@
 #include "comm/monitor/call_log_file.hpp"
 
 #include <fcntl.h>
+#include <mpi.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,14 +13,30 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include "comm/monitor/process_rank.hpp"
+#include <initializer_list>
 
 namespace tenax::comm::monitor {
 namespace {
 
 constexpr char kHeader[] = "seconds,call,bytes,ranks\n";
 constexpr std::size_t kLongestLine = 160;  // a name of at most 64 characters, and three numbers
+
+/// What the program was started with: RANK is torchrun's.
+int started_rank() {
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name); rank && *rank) return std::atoi(rank);
+  return 0;
+}
+
+/// In MPI_COMM_WORLD while MPI is initialised. Else started_rank().
+int process_rank() {
+  int is_begun = 0, is_over = 0, rank = 0;
+  PMPI_Initialized(&is_begun);
+  PMPI_Finalized(&is_over);
+  if (!is_begun || is_over) return started_rank();
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
 
 char* put(char* at, std::int64_t number) { return std::to_chars(at, at + 20, number).ptr; }
 

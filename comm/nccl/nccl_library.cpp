@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <system_error>
 
 #include "comm/nccl.hpp"
 #include "comm/worker.hpp"
@@ -42,7 +41,7 @@ CommAbort::CommAbort(ncclComm_t nccl) {
   };
   try {
     thread_ = start_prompt_thread(run);
-  } catch (const std::system_error&) {  // no thread is to be had
+  } catch (const kernels::Error&) {  // no thread is to be had
     run();
   }
 }

@@ -62,7 +62,9 @@ class StagedCommunicator final : public Communicator {
     return start(CollectiveKind::all_gather, stream, tensor, ReduceOp::sum);
   }
   std::vector<int> ring_order() const override { return host_->ring_order(); }
-  bool reorder_ring(const std::vector<int>& order) override { return host_->reorder_ring(order); }
+  std::unique_ptr<RingChange> prepare_ring(const std::vector<int>& order) override {
+    return host_->prepare_ring(order);
+  }
   LinkTopology topology() const override { return host_->topology(); }
   Link* link(int peer) override { return host_->link(peer); }
 

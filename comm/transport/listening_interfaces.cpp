@@ -13,7 +13,8 @@
 #include <memory>
 #include <set>
 #include <sstream>
-#include <thread>
+
+#include "kernels/new_thread.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -55,7 +56,7 @@ std::vector<std::string> look_up(const std::vector<std::string>& hosts) {
 std::vector<std::string> look_up_in_time(const std::vector<std::string>& hosts) {
   std::packaged_task<std::vector<std::string>()> task([hosts] { return look_up(hosts); });
   std::future<std::vector<std::string>> found = task.get_future();
-  std::thread(std::move(task)).detach();
+  kernels::new_thread(std::move(task)).detach();
   return found.wait_for(kPatience) == std::future_status::ready ? found.get() : std::vector<std::string>{};
 }
 

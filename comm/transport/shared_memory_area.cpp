@@ -16,7 +16,9 @@ std::shared_ptr<std::byte> map_shared(const FileDescriptor& file, std::size_t of
 }
 
 SharedMemoryArea::SharedMemoryArea(FileDescriptor memory, std::size_t begin, ConnectionEnd end)
-    : memory_(std::move(memory)), begin_(begin), end_(end) {}
+    : memory_(std::move(memory)), begin_(begin), end_(end) {
+  assert(begin % kPage == 0);
+}
 
 bool SharedMemoryArea::reserve(std::size_t offset, std::size_t bytes) const {
   assert(offset + bytes <= kBytes);

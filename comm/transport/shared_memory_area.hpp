@@ -18,15 +18,16 @@ std::shared_ptr<std::byte> map_shared(const FileDescriptor& file, std::size_t of
 class SharedMemoryArea {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 30;  ///< addresses cost nothing
-  static constexpr std::size_t kPage = 4096;
+  /// The largest page of kernels that tenax runs on (64 KiB on some ARM hosts): what is mapped begins at a multiple of it.
+  static constexpr std::size_t kPage = std::size_t{64} << 10;
 
-  /// It begins `begin` bytes into `memory`.
+  /// It begins `begin` bytes into `memory`, a multiple of kPage.
   SharedMemoryArea(FileDescriptor memory, std::size_t begin, ConnectionEnd end);
 
   ConnectionEnd end() const { return end_; }
-  /// Gives whole pages memory; false where the host has none left.
+  /// Gives their pages memory; false where the host has none left.
   bool reserve(std::size_t offset, std::size_t bytes) const;
-  /// Whole pages that either process has reserved; null where they cannot be mapped.
+  /// What either process has reserved, from the beginning of a page on; null where they cannot be mapped.
   std::shared_ptr<std::byte> map(std::size_t offset, std::size_t bytes) const;
 
  private:

@@ -24,7 +24,8 @@ namespace tenax::comm {
 namespace {
 
 // The connecting end writes into the first ring, the accepting end into the second.
-constexpr std::size_t kStride = (Ring::kMemory + 4095) / 4096 * 4096;
+constexpr std::size_t kStride =
+    (Ring::kMemory + SharedMemoryArea::kPage - 1) / SharedMemoryArea::kPage * SharedMemoryArea::kPage;
 constexpr std::size_t kBytes = 2 * kStride;
 // Behind the rings, without pages until somebody asks for them.
 constexpr std::size_t kWhole = kBytes + SharedMemoryArea::kBytes;

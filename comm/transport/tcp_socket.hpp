@@ -22,8 +22,8 @@ std::vector<ListeningSocket> listen_on_interfaces(const std::vector<std::string>
 /// A non-blocking socket, connected to the address. Throws Error(link).
 FileDescriptor connect_tcp(const std::string& address, kernels::Deadline deadline);
 
-/// Messages leave at once, and a peer's host that acknowledges nothing for `silence_s` is taken for
-/// dead.
+/// Messages leave at once. A peer's host that acknowledges nothing for `silence_s` is taken for dead, and so is one whose
+/// process leaves all that was sent unread for so long: the kernel tells them not apart.
 void set_tcp_options(int socket, double silence_s);
 
 /// A peer's host that does not answer for `silence_s` is taken for dead, though nothing is sent. 0: nobody asks.

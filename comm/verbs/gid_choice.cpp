@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tenax::comm::verbs {
@@ -62,6 +63,11 @@ std::string ip_text(const Gid& gid) {
   const bool ipv4 = is_ipv4(gid);
   std::array<char, INET6_ADDRSTRLEN> text{};
   return inet_ntop(ipv4 ? AF_INET : AF_INET6, gid.data() + (ipv4 ? kIpv4At : 0), text.data(), text.size());
+}
+
+std::string gid_text(const Gid& gid) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return inet_ntop(AF_INET6, gid.data(), text.data(), text.size());
 }
 
 }  // namespace tenax::comm::verbs

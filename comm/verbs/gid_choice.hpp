@@ -35,5 +35,7 @@ GidChoice choose_gid(const std::vector<GidEntry>& table, LinkLayer layer, const 
 
 /// The IP address in a GID: "10.0.0.5", "fd00::2".
 std::string ip_text(const Gid& gid);
+/// As `tenax ports` prints it: "::ffff:10.0.0.5", "fe80::1".
+std::string gid_text(const Gid& gid);
 
 }  // namespace tenax::comm::verbs

@@ -1,22 +1,20 @@
 #include "comm/verbs/live_ports.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
+
+#include "kernels/host.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
 
-/// Of the processor that this thread runs on; −1: not known.
-int own_numa_node() {
-  unsigned node = 0;
-  return getcpu(nullptr, &node) == 0 ? static_cast<int>(node) : -1;
-}
-
+/// A process that may run on several nodes is near to all of them.
 std::vector<PortStatus> nearest_first(std::vector<PortStatus> ports) {
-  const int node = own_numa_node();
-  std::stable_partition(ports.begin(), ports.end(),
-                        [&](const PortStatus& status) { return status.port.numa_node == node; });
+  const std::optional<int> node = kernels::bound_numa_node();
+  if (!node) return ports;
+  const auto is_on_node = [node](const PortStatus& status) { return status.port.numa_node == node; };
+  const auto others = std::stable_partition(ports.begin(), ports.end(), is_on_node);
+  if (others == ports.begin()) return ports;
+  for (auto other = others; other != ports.end(); ++other) other->port.is_near = false;
   return ports;
 }
 
@@ -46,7 +44,10 @@ void LivePorts::take(const PortChange& change) {
   {
     const std::lock_guard lock(mutex_);
     for (PortStatus& status : ports_)
-      if (status.name == change.status.name) status = change.status;
+      if (const bool is_near = status.port.is_near; status.name == change.status.name) {
+        status = change.status;
+        status.port.is_near = is_near;
+      }
   }
   on_change_(change);
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "comm/verbs.hpp"
+#include "comm/verbs/frame.hpp"
 
 namespace tenax::comm {
 namespace {
@@ -22,6 +23,13 @@ bool may_lock_any() {
 }
 
 }  // namespace
+
+// As mlx5 measures them: requests of up to 320 bytes, and completions of 64 for each send and receive.
+std::int64_t queue_bytes(std::size_t ring_bytes) {
+  constexpr std::int64_t kOfFrame = 512, kOfConnection = 128 << 10;
+  return verbs::RingSize{ring_bytes}.frames() * kOfFrame + kOfConnection +
+         2 * static_cast<std::int64_t>(verbs::kAnswerPage);
+}
 
 std::optional<std::int64_t> locked_memory_bytes() {
   rlimit limit{};

@@ -31,11 +31,8 @@ std::string locked_memory_allowed() {
   if (error_number != ENOMEM)
     throw kernels::Error(kernels::Scope::rank,
                          where + " registers no memory (" + std::strerror(error_number) + ")");
-  throw kernels::Error(kernels::Scope::rank,
-                       where + ": this process may lock " + locked_memory_allowed() + " and needs " +
-                           mebibytes(bytes) +
-                           " more: raise \"ulimit -l\" (limits.conf; under Slurm "
-                           "PropagateResourceLimitsExcept=MEMLOCK), or lower verbs.ring_kib");
+  throw kernels::Error(kernels::Scope::rank, where + ": this process may lock " + locked_memory_allowed() +
+                                                 " and needs " + mebibytes(bytes) + " more: " + kLockMore);
 }
 
 std::byte* allocate_pages(std::size_t bytes) {

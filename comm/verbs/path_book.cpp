@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/failure.hpp"
 #include "kernels/deadline.hpp"
 
 namespace tenax::comm::verbs {
@@ -24,6 +25,18 @@ void merge(std::vector<PortAddress>& known, const std::vector<PortAddress>& told
       known[place] = port;
     else
       known.push_back(port);
+}
+
+std::string age_text(double seconds) {
+  constexpr double kStep = 60, kMost = 2 * kStep;  // up to so many of the smaller unit
+  double age = seconds;
+  const char* unit = " s";
+  for (const char* larger : {" min", " h"})
+    if (age >= kMost) {
+      age /= kStep;
+      unit = larger;
+    }
+  return std::to_string(static_cast<std::int64_t>(age)) + unit + " ago";
 }
 
 }  // namespace
@@ -119,7 +132,37 @@ bool PathBook::is_down(Identity peer, const Path& path) const {
 
 void PathBook::passed(Identity peer, const Path& path) {
   const std::lock_guard lock(mutex_);
-  ways_of_[peer].health.passed(path, steady_now_s());
+  Ways& ways = ways_of_[peer];
+  ways.health.passed(path, steady_now_s());
+  forget_failure(ways, path);
+}
+
+void PathBook::remember(Identity peer, const Path& path, const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  Ways& ways = ways_of_[peer];
+  forget_failure(ways, path);
+  ways.failures.push_back({path, sentence, steady_now_s()});
+}
+
+void PathBook::forget_failure(Ways& ways, const Path& path) {
+  std::erase_if(ways.failures, [&](const Failure& failure) { return failure.path == path; });
+}
+
+// The text of a refusal has room for some hundred words.
+std::string PathBook::failures_text(Identity peer) const {
+  constexpr std::size_t kMostTold = 3;
+  const std::lock_guard lock(mutex_);
+  const auto ways = ways_of_.find(peer);
+  if (ways == ways_of_.end()) return {};
+  const std::vector<Failure>& failures = ways->second.failures;
+  const std::size_t told = std::min(failures.size(), kMostTold);
+  std::string text;
+  for (auto each = failures.rbegin(); each != failures.rbegin() + static_cast<std::ptrdiff_t>(told); ++each)
+    text += "; before, " + this_host() + " saw: " + each->sentence + " (" +
+            age_text(steady_now_s() - each->at_s) + ")";
+  if (failures.size() > told)
+    text += "; and " + std::to_string(failures.size() - told) + " more paths failed";
+  return text;
 }
 
 /// Where nobody watches a port that carried nothing, nobody would say that it is up again: its path is tested instead.

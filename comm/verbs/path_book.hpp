@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "comm/connection.hpp"
 #include "comm/transport/connection_request.hpp"
@@ -81,6 +83,11 @@ class PathBook {
   /// Whether one of its ports is known to be down.
   bool is_down(Identity peer, const Path& path) const;
   void passed(Identity peer, const Path& path);
+  /// Why the handshake over `path` failed by a fault of the path, for people.
+  void remember(Identity peer, const Path& path, const std::string& sentence);
+  /// To be added to an error: what was remembered last of paths that have not passed since. The newest few, and how many
+  /// more there are; empty where there is none.
+  std::string failures_text(Identity peer) const;
   void broke(Identity peer, const Path& path, BreakReason reason);
   /// A port of this rank has gone (`reason`), or is back (nothing).
   void port_changed(const std::string& port, std::optional<BreakReason> reason);
@@ -93,10 +100,17 @@ class PathBook {
   BetterWay better_way(const PathUser& user);
 
  private:
+  struct Failure {
+    Path path;
+    std::string sentence;
+    double at_s = 0;
+  };
   struct Ways {
     PathHealth health;
     std::vector<PortAddress> mine, theirs;  ///< all that were ever told, the first told first
+    std::vector<Failure> failures;          ///< the last of each path's, until it passes; the newest last
   };
+  static void forget_failure(Ways& ways, const Path& path);
   static void learn_ports(Ways& ways, const PathClaims& theirs, double now_s);
   static std::vector<Path> in_order(const Ways& ways, const PathSeat& seat);
   void leave_if_down(PathUser& user, BreakReason reason, double now_s);

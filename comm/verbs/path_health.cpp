@@ -36,7 +36,7 @@ void PathHealth::broke(const Path& path, BreakReason reason, double now_s) {
     case BreakReason::no_answer:
       return suspect(path, now_s);
     case BreakReason::own_fault:
-      return count_own_fault(now_s);
+      return rest_after_own_fault(now_s);
     case BreakReason::peer_gone:
       return;
   }
@@ -51,10 +51,10 @@ void PathHealth::suspect(const Path& path, double now_s) {
   suspicion.is_suspect = true;
 }
 
-void PathHealth::count_own_fault(double now_s) {
-  constexpr double kMinute_s = 60;
-  if (last_own_fault_s_ && now_s - *last_own_fault_s_ < kMinute_s) ended_ = true;
-  last_own_fault_s_ = now_s;
+/// As with suspects, what the other connections meet during the rest is the same fault.
+void PathHealth::rest_after_own_fault(double now_s) {
+  if (now_s < own_fault_rests_until_s_) return;
+  own_fault_rests_until_s_ = now_s + own_fault_delay_.after_failure_s(own_fault_rests_until_s_, now_s);
 }
 
 void PathHealth::passed(const Path& path, double now_s) {
@@ -85,8 +85,9 @@ std::optional<double> PathHealth::usable_at_s(const Path& path) const {
 
 std::optional<double> PathHealth::ready_at_s(const Path& path) const {
   const std::optional<double> usable_s = usable_at_s(path);
-  if (ended_ || !usable_s) return std::nullopt;
-  return is_suspect(path) ? std::max(*usable_s, suspicions_.at(path).test_at_s) : usable_s;
+  if (!usable_s) return std::nullopt;
+  const double test_at_s = is_suspect(path) ? suspicions_.at(path).test_at_s : 0;
+  return std::max({*usable_s, own_fault_rests_until_s_, test_at_s});
 }
 
 bool PathHealth::is_ready(const Path& path, double now_s) const {

@@ -31,8 +31,8 @@ enum class PathEnd { here, there };
 ///   path   trusted --no answer--> suspect, tested after 1, 2, 4 … 60 s --test frame passes--> trusted;
 ///          from 1 again once it had been trusted for 60 s
 ///
-/// A port is up, and a path trusted, until something is seen. The second own_fault within a minute
-/// ends verbs for this peer, whatever the ports are like.
+/// A port is up, and a path trusted, until something is seen. After an own_fault all paths to this peer
+/// rest, for as long as a suspect does: hardware says the same of a passing trouble in either host.
 ///
 /// Thread rule: one thread at a time.
 class PathHealth {
@@ -69,8 +69,6 @@ class PathHealth {
   bool is_suspect(const Path& path) const;
   /// Suspects whose time for a test has not come.
   std::vector<Path> resting(double now_s) const;
-  /// Verbs has ended for this peer: there are no candidates any more.
-  bool ended() const { return ended_; }
 
  private:
   struct PortState {
@@ -96,13 +94,13 @@ class PathHealth {
   std::optional<double> ready_at_s(const Path& path) const;
   bool is_ready(const Path& path, double now_s) const;
   void suspect(const Path& path, double now_s);
-  void count_own_fault(double now_s);
+  void rest_after_own_fault(double now_s);
 
   std::vector<Path> paths_;
   std::array<std::map<std::string, PortState>, 2> ports_;  ///< by PathEnd; those of which something was seen
   std::map<Path, Suspicion> suspicions_;
-  std::optional<double> last_own_fault_s_;
-  bool ended_ = false;
+  double own_fault_rests_until_s_ = 0;
+  RetryDelay own_fault_delay_;
 };
 
 }  // namespace tenax::comm::verbs

@@ -1,8 +1,12 @@
-// As text: link layer, MTU, LID, subnet prefix and GID (both in hexadecimal digits), name.
+// As text: link layer, MTU, LID, subnet prefix, GID and P_Keys (in hexadecimal digits, P_Keys with commas), Gb/s, whether it is
+// near and whether it needs a GRH (1 or 0), name. The words are short: the ports of a host go into one message.
 #include "comm/verbs/port_address.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "kernels/number_text.hpp"
@@ -11,7 +15,7 @@ namespace tenax::comm::verbs {
 namespace {
 
 constexpr std::size_t kMostName = 80;
-constexpr const char *kInfiniBand = "infiniband", *kEthernet = "ethernet";
+constexpr const char *kInfiniBand = "ib", *kEthernet = "eth";
 
 std::string hexadecimal(const Gid& gid) {
   std::string text;
@@ -34,9 +38,59 @@ std::optional<Gid> gid_of(std::string_view text) {
   return gid;
 }
 
+std::vector<std::uint16_t> pkeys_of(const Port& port) {
+  std::vector<std::uint16_t> pkeys;
+  for (const Partition& partition : port.partitions) pkeys.push_back(partition.pkey);
+  return pkeys;
+}
+
+std::optional<std::vector<std::uint16_t>> pkeys_of(std::string_view text) {
+  std::vector<std::uint16_t> pkeys;
+  while (pkeys.size() < Port::kMostPartitions) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto pkey = kernels::number_of<std::uint16_t>(text.substr(0, comma), 16);
+    if (!pkey) return std::nullopt;
+    pkeys.push_back(*pkey);
+    if (comma == text.size()) return pkeys;
+    text.remove_prefix(comma + 1);
+  }
+  return std::nullopt;
+}
+
+/// Of two members of a partition one may be a limited one.
+bool can_talk(std::uint16_t one, std::uint16_t other) {
+  return ((one ^ other) | Partition::kFullMember) == Partition::kFullMember &&
+         ((one | other) & Partition::kFullMember) != 0;
+}
+
+/// The position of the best one for a way to a member of `theirs`: full at both ends, then that of the largest number, which is
+/// the default one.
+std::optional<std::size_t> common_partition(const std::vector<std::uint16_t>& mine,
+                                            const std::vector<std::uint16_t>& theirs) {
+  std::optional<std::size_t> best;
+  std::uint16_t most = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    for (const std::uint16_t other : theirs)
+      if (const auto both = static_cast<std::uint16_t>(mine[i] & other);
+          can_talk(mine[i], other) && (!best || both > most)) {
+        best = i;
+        most = both;
+      }
+  return best;
+}
+
+bool can_reach(const PortAddress& one, const PortAddress& other) {
+  return one.link_layer == other.link_layer && common_partition(one.pkeys, other.pkeys).has_value();
+}
+
 std::optional<LinkLayer> link_layer_of(std::string_view text) {
   if (text == kInfiniBand) return LinkLayer::infiniband;
   return text == kEthernet ? std::optional(LinkLayer::ethernet) : std::nullopt;
+}
+
+std::optional<bool> truth_of(std::string_view text) {
+  if (text != "0" && text != "1") return std::nullopt;
+  return text == "1";
 }
 
 bool is_mtu(int bytes) {
@@ -55,6 +109,54 @@ std::vector<PortPair> pairs_by_preference(std::size_t connecting, std::size_t ac
   return pairs;
 }
 
+/// Among such pairs, all is rotated; of the two ends' ports, they have these.
+struct Equals {
+  using Place = std::pair<bool, std::size_t>;  // whether it is far, position: the near ones come first
+  std::set<Place> connecting, accepting;
+  std::set<std::pair<std::size_t, std::size_t>> pairs;
+
+  void add(Place one, Place other) {
+    connecting.insert(one);
+    accepting.insert(other);
+    pairs.emplace(one.second, other.second);
+  }
+  std::vector<PortPair> in_order(std::size_t turn) const {
+    const std::vector<Place> ones(connecting.begin(), connecting.end()),
+        others(accepting.begin(), accepting.end());
+    std::vector<PortPair> all;
+    for (const PortPair& places : pairs_by_preference(ones.size(), others.size()))
+      if (const PortPair pair{ones[places.connecting].second, others[places.accepting].second};
+          pairs.contains({pair.connecting, pair.accepting}))
+        all.push_back(pair);
+    std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(turn % all.size()), all.end());
+    return all;
+  }
+};
+
+/// A path is as fast as its slower end. 0: not known.
+int gbps_of(const PortAddress& one, const PortAddress& other) { return std::min(one.gbps, other.gbps); }
+
+int fastest_gbps(const std::vector<PortAddress>& connecting, const std::vector<PortAddress>& accepting) {
+  int fastest = 0;
+  for (const PortAddress& one : connecting)
+    for (const PortAddress& other : accepting)
+      if (can_reach(one, other)) fastest = std::max(fastest, gbps_of(one, other));
+  return fastest;
+}
+
+template <class Gbps>
+bool is_slow(Gbps gbps, Gbps fastest) {
+  return gbps > 0 && 2 * gbps < fastest;
+}
+
+/// What a pair has against it, the worst first. A port of a host's management beside those of its data must not get
+/// its turn as they do. A far port gets it: else half of a host's adapters may idle.
+std::array<bool, 3> drawbacks_of(const PortAddress& one, const PortAddress& other, int fastest) {
+  const bool is_routed = one.subnet_prefix != other.subnet_prefix;
+  return {is_routed && one.link_layer == LinkLayer::infiniband, is_slow(gbps_of(one, other), fastest),
+          is_routed};
+}
+
 }  // namespace
 
 PortAddress::PortAddress(const Port& port)
@@ -63,12 +165,17 @@ PortAddress::PortAddress(const Port& port)
       lid(port.lid),
       gid(port.gid),
       subnet_prefix(port.subnet_prefix),
+      pkeys(pkeys_of(port)),
+      gbps(static_cast<int>(std::lround(port.gbps))),
+      is_near(port.is_near),
+      needs_grh(port.needs_grh),
       name(port.name()) {}
 
 std::string PortAddress::text() const {
   std::ostringstream text;
   text << (link_layer == LinkLayer::infiniband ? kInfiniBand : kEthernet) << ' ' << mtu_bytes << ' ' << lid
-       << ' ' << std::hex << subnet_prefix << ' ' << hexadecimal(gid) << ' ' << name;
+       << ' ' << std::hex << subnet_prefix << ' ' << hexadecimal(gid) << ' ' << pkeys_text(pkeys) << ' '
+       << std::dec << gbps << ' ' << is_near << ' ' << needs_grh << ' ' << name;
   return text.str();
 }
 
@@ -79,9 +186,13 @@ std::optional<PortAddress> PortAddress::parse(std::string_view text) {
   const auto lid = number_of<std::uint16_t>(take_word(text));
   const auto subnet_prefix = number_of<std::uint64_t>(take_word(text), 16);
   const auto gid = gid_of(take_word(text));
+  const auto pkeys = pkeys_of(take_word(text));
+  const auto gbps = number_of<int>(take_word(text));
+  const auto is_near = truth_of(take_word(text)), needs_grh = truth_of(take_word(text));
   const std::string name(text);
   const bool has_name = !name.empty() && name.size() <= kMostName && name.find(' ') == std::string::npos;
-  if (!layer || !mtu_bytes || !is_mtu(*mtu_bytes) || !lid || !subnet_prefix || !gid || !has_name)
+  if (!layer || !mtu_bytes || !is_mtu(*mtu_bytes) || !lid || !subnet_prefix || !gid || !pkeys || !gbps ||
+      *gbps < 0 || !is_near || !needs_grh || !has_name)
     return std::nullopt;
   PortAddress port;
   port.link_layer = *layer;
@@ -89,24 +200,54 @@ std::optional<PortAddress> PortAddress::parse(std::string_view text) {
   port.lid = *lid;
   port.subnet_prefix = *subnet_prefix;
   port.gid = *gid;
+  port.pkeys = *pkeys;
+  port.gbps = *gbps;
+  port.is_near = *is_near;
+  port.needs_grh = *needs_grh;
   port.name = name;
   return port;
 }
 
+std::string pkeys_text(const std::vector<std::uint16_t>& pkeys) {
+  std::ostringstream text;
+  for (const std::uint16_t pkey : pkeys) text << (text.tellp() > 0 ? "," : "") << std::hex << pkey;
+  return text.str();
+}
+
+std::optional<int> pkey_index(const Port& port, const PortAddress& other) {
+  const auto place = common_partition(pkeys_of(port), other.pkeys);
+  return place ? std::optional(port.partitions[*place].row) : std::nullopt;
+}
+
 std::vector<PortPair> port_pairs(const std::vector<PortAddress>& connecting,
                                  const std::vector<PortAddress>& accepting, std::size_t turn) {
-  std::vector<PortPair> near, far;
-  for (const PortPair& pair : pairs_by_preference(connecting.size(), accepting.size())) {
-    const PortAddress &one = connecting[pair.connecting], &other = accepting[pair.accepting];
-    if (one.link_layer != other.link_layer) continue;
-    (one.subnet_prefix == other.subnet_prefix ? near : far).push_back(pair);
+  const int fastest = fastest_gbps(connecting, accepting);
+  std::map<std::array<bool, 3>, Equals> best_first;
+  for (std::size_t i = 0; i < connecting.size(); ++i)
+    for (std::size_t j = 0; j < accepting.size(); ++j)
+      if (can_reach(connecting[i], accepting[j]))
+        best_first[drawbacks_of(connecting[i], accepting[j], fastest)].add({!connecting[i].is_near, i},
+                                                                           {!accepting[j].is_near, j});
+  std::vector<PortPair> pairs;
+  for (const auto& [drawbacks, equals] : best_first) {
+    const std::vector<PortPair> next = equals.in_order(turn);
+    pairs.insert(pairs.end(), next.begin(), next.end());
   }
-  for (std::vector<PortPair>* pairs : {&near, &far})
-    if (!pairs->empty())
-      std::rotate(pairs->begin(), pairs->begin() + static_cast<std::ptrdiff_t>(turn % pairs->size()),
-                  pairs->end());
-  near.insert(near.end(), far.begin(), far.end());
-  return near;
+  return pairs;
+}
+
+std::size_t turn_of(const std::vector<Port>& accepting, std::size_t first, std::size_t number) {
+  double fastest = 0;
+  for (const Port& port : accepting) fastest = std::max(fastest, port.gbps);
+  std::size_t ports = 0, near = 0;
+  for (const Port& port : accepting)
+    if (!is_slow(port.gbps, fastest)) {
+      ++ports;
+      near += port.is_near ? 1 : 0;
+    }
+  if (near == ports || near == 0) return first + number;
+  const std::size_t place = number % ports;
+  return place < near ? number - place + (first + place) % near : number;
 }
 
 }  // namespace tenax::comm::verbs

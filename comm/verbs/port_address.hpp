@@ -17,6 +17,9 @@ struct PortAddress {
   int lid = 0;
   Gid gid{};
   std::uint64_t subnet_prefix = 0;
+  std::vector<std::uint16_t> pkeys;
+  int gbps = 0;  ///< 0: not known
+  bool is_near = true, needs_grh = false;
   std::string name;  ///< "mlx5_0:1", for people
 
   explicit PortAddress(const Port& port);
@@ -35,12 +38,25 @@ struct PortPair {
   bool operator==(const PortPair&) const = default;
 };
 
-/// All pairs that fit, in the order in which the `turn`-th connection (from 0) prefers them: those of
-/// one link layer and one subnet, then those of one link layer (a router is between them). Both
-/// lists come in the order of their ends' preference: among equals, pairs of ports that stand far
-/// ahead come first, and each turn begins with the next one, so that consecutive turns take
-/// different ports as long as there are any.
+/// In hexadecimal digits, with commas.
+std::string pkeys_text(const std::vector<std::uint16_t>& pkeys);
+
+/// The row of `port`'s table of P_Keys for what goes between it and `other`; each end finds the same partition. Nothing
+/// where they have none in common.
+std::optional<int> pkey_index(const Port& port, const PortAddress& other);
+
+/// All pairs of one link layer and with a partition in common, in the order in which the `turn`-th connection
+/// (from 0) prefers them. First come those that are at least half as fast as the fastest one, and of them those of one
+/// subnet (else a router is between them). The last are InfiniBand's ports of different subnets. Both lists come in the
+/// order of their ends' preference, but an end's near ports stand before its far ones. Among equals, pairs of ports that
+/// stand far ahead come first, and each turn begins with the next one, so that consecutive turns take different ports as
+/// long as there are any.
 std::vector<PortPair> port_pairs(const std::vector<PortAddress>& connecting,
                                  const std::vector<PortAddress>& accepting, std::size_t turn);
+
+/// port_pairs' turn of a peer's `number`-th connection (from 0), where the accepting end has these ports: each of its near
+/// ones once, beginning with the `first`-th, then each of its far ones. So ranks of a node share its ports, and a rank
+/// that has its host to itself uses all of them.
+std::size_t turn_of(const std::vector<Port>& accepting, std::size_t first, std::size_t number);
 
 }  // namespace tenax::comm::verbs

@@ -75,6 +75,18 @@ std::uint64_t network_of(const Gid& gid) {
   return 0;
 }
 
+/// Rows of 0 are empty. A port that tells of none has the one that all have.
+std::vector<Partition> partitions_of(const Port& port, int rows) {
+  std::vector<Partition> partitions;
+  for (int i = 0; i < rows && partitions.size() < Port::kMostPartitions; ++i) {
+    __be16 pkey = 0;
+    if (ibv_query_pkey(port.device->context(), static_cast<std::uint8_t>(port.number), i, &pkey) != 0) break;
+    if (pkey != 0) partitions.push_back({i, be16toh(pkey)});
+  }
+  if (partitions.empty()) partitions.emplace_back();
+  return partitions;
+}
+
 /// Fills in the addresses; returns what is in the way.
 std::string find_address(Port& port, int rows, const GidRules& rules) {
   const std::vector<GidEntry> table = gid_table(*port.device, port.number, rows);
@@ -120,6 +132,9 @@ PortStatus query_port(const std::shared_ptr<Device>& device, int number, const G
       attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkLayer::ethernet : LinkLayer::infiniband;
   port.mtu_bytes = bytes_of(attributes.active_mtu);
   port.lid = attributes.lid;
+  if (port.link_layer == LinkLayer::infiniband)
+    port.partitions = partitions_of(port, attributes.pkey_tbl_len);
+  port.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
   port.gbps = link_gbps(attributes.active_width, attributes.active_speed);
   port.numa_node = numa_node_of(*device);
   status.state = state_name(attributes.state);

@@ -40,7 +40,8 @@ bool is_of_port(ibv_event_type type) {
 bool is_same(const PortStatus& one, const PortStatus& other) {
   return one.obstacle == other.obstacle && one.port.gid == other.port.gid &&
          one.port.gid_index == other.port.gid_index && one.port.lid == other.port.lid &&
-         one.port.mtu_bytes == other.port.mtu_bytes;
+         one.port.mtu_bytes == other.port.mtu_bytes && one.port.needs_grh == other.port.needs_grh &&
+         one.port.partitions == other.port.partitions;
 }
 
 /// A host that cannot list its interfaces just now has no address that may be used, until the next look.

@@ -13,6 +13,7 @@
 #include "comm/poll.hpp"
 #include "comm/transport/job_secret.hpp"
 #include "comm/transport/socket.hpp"
+#include "comm/verbs.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
@@ -42,7 +43,8 @@ ibv_ah_attr way_to(const Port& from, const PortAddress& to, const PathSettings& 
   way.port_num = static_cast<std::uint8_t>(from.number);
   way.sl = static_cast<std::uint8_t>(settings.service_level);
   way.dlid = static_cast<std::uint16_t>(to.lid);
-  way.is_global = to.link_layer == LinkLayer::ethernet || to.subnet_prefix != from.subnet_prefix;
+  way.is_global = to.link_layer == LinkLayer::ethernet || to.subnet_prefix != from.subnet_prefix ||
+                  to.needs_grh || from.needs_grh;
   std::memcpy(way.grh.dgid.raw, to.gid.data(), to.gid.size());
   way.grh.sgid_index = static_cast<std::uint8_t>(from.gid_index);
   way.grh.hop_limit = kHops;
@@ -109,9 +111,11 @@ void QueuePair::connect(const PortAddress& port, QueuePairAddress other, const P
   attributes.rq_psn = other.first_packet;
   attributes.min_rnr_timer = 1;
   attributes.ah_attr = way_to(port_, port, settings);
+  attributes.pkey_index = static_cast<std::uint16_t>(pkey_index(port_, port).value_or(0));
+  const int other_partition = attributes.pkey_index == 0 ? 0 : IBV_QP_PKEY_INDEX;  // than initialize()'s
   modify(attributes,
          IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | other_partition,
          "connected");
   attributes.qp_state = IBV_QPS_RTS;
   attributes.timeout = timeout_code(settings.silence_s);
@@ -237,8 +241,14 @@ void QueuePair::destroy() noexcept {
   if (channel_) ibv_destroy_comp_channel(channel_);
 }
 
+/// Queues are memory that is locked, too.
 void QueuePair::refuse(const std::string& what, int error_number) const {
-  throw_link_error("RDMA port " + port_.name(), what, error_number);
+  const std::optional<std::int64_t> allowed = locked_memory_bytes();
+  std::string advice;
+  if (error_number == ENOMEM && allowed)
+    advice =
+        ": this process may lock " + std::to_string(*allowed >> 20) + " MiB and needs more: " + kLockMore;
+  throw_link_error("RDMA port " + port_.name(), what + advice, error_number);
 }
 
 }  // namespace tenax::comm::verbs

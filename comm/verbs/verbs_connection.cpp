@@ -1,7 +1,9 @@
 #include "comm/verbs/verbs_connection.hpp"
 
+#include <algorithm>
 #include <sstream>
 
+#include "comm/verbs/gid_choice.hpp"
 #include "kernels/error.hpp"
 #include "kernels/number_text.hpp"
 
@@ -77,12 +79,23 @@ VerbsConnection::~VerbsConnection() {
   if (is_attached_ && !has_lost_its_way())
     return;                   // all has arrived, or its other end is gone, or it was replaced
   ends_->outgoing.give_up();  // a stream's user waits for no acknowledgements: its memory may still be read
-  reaper_->add([ends = std::shared_ptr<Ends>(std::move(ends_))]() mutable { ends.reset(); });
+  try {
+    reaper_->add([ends = std::shared_ptr<Ends>(std::move(ends_))]() mutable { ends.reset(); });
+  } catch (const kernels::Error&) {  // no thread is to be had: they have ended here
+  }
 }
 
 EndAddress VerbsConnection::end() const {
   return {ends_->outgoing.queue_pair().address(), ends_->incoming.queue_pair().address(),
           ends_->incoming.ring(), ends_->outgoing.answers()};
+}
+
+std::string VerbsConnection::gids() const {
+  return names_.here + " " + gid_text(path_.here.gid) + ", " + names_.there + " " + gid_text(path_.there.gid);
+}
+
+std::size_t VerbsConnection::packet_bytes() const {
+  return static_cast<std::size_t>(std::min(path_.here.mtu_bytes, path_.there.mtu_bytes));
 }
 
 void VerbsConnection::open(const EndAddress& other) {

@@ -40,6 +40,10 @@ class VerbsConnection final : public Connection, public PathUser {
   ~VerbsConnection() override;
 
   EndAddress end() const;
+  /// Both ports with the addresses that packets have on the way: "mlx5_0:1 ::ffff:10.0.0.5, mlx5_1:1 ::ffff:10.0.0.6".
+  std::string gids() const;
+  /// Of the largest packets that both ports allow; what lies between them may not.
+  std::size_t packet_bytes() const;
   /// Once; before that nothing can be sent. Throws Error(link).
   void open(const EndAddress& other);
   /// The handshake's socket (peer_socket.hpp). From its next message on the book knows the connection.

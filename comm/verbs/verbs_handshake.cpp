@@ -7,7 +7,8 @@
 //                                                       turn; its end's address; ring, ports, paths, rests as above
 //   its end's address                            ->
 //                                                <-     "ready"
-//   a test message, over the queue pairs         ->
+//   a test message, over the queue pairs, of two
+//   of the path's largest packets                ->
 //                                                <-     a test message
 //   "tested"                                     ->
 //
@@ -21,15 +22,18 @@
 #include <sstream>
 
 #include "comm/failure.hpp"
+#include "comm/verbs/gid_choice.hpp"
 #include "kernels/number_text.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
 
-constexpr std::int32_t kTest = 0x7e57;  // a kind of message that no user of connections has
-constexpr double kLook_s = 0.01;        // from one look at the other end to the next
+constexpr std::int32_t kTest = 0x7e57;   // a kind of message that no user of connections has
+constexpr std::size_t kTestPackets = 2;  // where a switch on the way takes smaller ones only, they are lost
+constexpr double kLook_s = 0.01;         // from one look at the other end to the next
 constexpr double kMsPerSecond = 1000;
-constexpr std::size_t kMostSuspects = 16;  // more do not fit into a message, and can be told later
+constexpr std::size_t kMostPortBytes = 3000;  // of the best ports' texts; a message says more than them
+constexpr std::size_t kMostSuspects = 16;     // more do not fit into a message, and can be told later
 const std::string kSuspect = "suspect ", kResting = "resting ", kPresent = "present ";
 
 std::string text_of(const Path& path) { return path.here + " " + path.there; }
@@ -150,22 +154,36 @@ const Port& port_of(const HandshakeEnd& end, const PortAddress& address) {
   throw_link_error("RDMA port " + address.name, "it has gone meanwhile");
 }
 
+/// As many as a message has room for: a port of many partitions takes more of it.
 std::vector<PortAddress> addresses_of(const std::vector<Port>& ports) {
   std::vector<PortAddress> addresses;
-  for (const Port& port : ports) addresses.emplace_back(port);
+  std::size_t bytes = 0;
+  for (const Port& port : ports) {
+    PortAddress address(port);
+    bytes += address.text().size() + 1;
+    if (bytes > kMostPortBytes) break;
+    addresses.push_back(std::move(address));
+  }
   return addresses;
 }
 
-std::string names_of(const std::vector<PortAddress>& ports) {
-  std::string names;
-  for (const PortAddress& port : ports) names += (names.empty() ? "" : ", ") + port.name;
-  return names.empty() ? "none" : names;
+/// Where it says more than nothing.
+std::string partitions_text(const PortAddress& port) {
+  const std::string all = pkeys_text(port.pkeys), usual = pkeys_text({Partition{}.pkey});
+  return all == usual ? "" : " P_Key " + all;
+}
+
+std::string text_of(const std::vector<PortAddress>& ports) {
+  std::string text;
+  for (const PortAddress& port : ports)
+    text += (text.empty() ? "" : ", ") + port.name + " " + gid_text(port.gid) + partitions_text(port);
+  return text.empty() ? "none" : text;
 }
 
 std::string no_pair(const PathClaims& theirs, const PathClaims& mine, bool has_present) {
   if (has_present) return "there is no better path now than the present one";
-  return "no usable port of the connecting end (" + names_of(theirs.ports) + ") reaches one of " +
-         this_host() + " (" + names_of(mine.ports) +
+  return "no usable port of the connecting end (" + text_of(theirs.ports) + ") reaches one of " +
+         this_host() + " (" + text_of(mine.ports) +
          "), or each way failed a moment ago; look at \"tenax ports\" on both hosts";
 }
 
@@ -178,6 +196,20 @@ class PathTest {
   PathTest(VerbsConnection& connection, PathBook& book, ProvenMessages& messages)
       : connection_(connection), book_(book), messages_(messages) {}
 
+  /// What fails in the handshake's `steps` over this path is thrown with both ends' addresses, and remembered where the path
+  /// is to blame.
+  template <class Steps>
+  void run(Steps steps) {
+    try {
+      steps();
+    } catch (const kernels::Error& error) {
+      const std::string sentence = error.what() + (" (" + connection_.gids() + "; packets of " +
+                                                   std::to_string(connection_.packet_bytes()) + " bytes)");
+      if (is_blamed_ || connection_.has_lost_its_way())
+        book_.remember(connection_.seat().peer, connection_.path(), sentence);
+      throw kernels::Error(error.scope(), sentence);
+    }
+  }
   void open(const EndAddress& other) {
     try {
       connection_.open(other);
@@ -191,7 +223,9 @@ class PathTest {
   void send() {
     MessageHeader header;
     header.kind = kTest;
-    connection_.send(header, {}, messages_.deadline());
+    const std::vector<std::byte> payload = new_payload();
+    header.payload_bytes = payload.size();
+    connection_.send(header, payload, messages_.deadline());
     while (!connection_.finish(kernels::Deadline::after_s(kLook_s))) {
       messages_.has_more();
       check_ports();
@@ -202,8 +236,7 @@ class PathTest {
   void expect() {
     for (;;) {
       const auto header = connection_.receive(kernels::Deadline::after_s(kLook_s));
-      if (header && header->kind == kTest) return;
-      if (header) refuse_words(messages_);
+      if (header) return take_payload(*header);
       messages_.check();
       check_ports();
       check_time("no test message came over it");
@@ -213,7 +246,18 @@ class PathTest {
  private:
   static constexpr double kFair_s = 1;
 
-  void blame_path() { book_.broke(connection_.seat().peer, connection_.path(), BreakReason::no_answer); }
+  std::vector<std::byte> new_payload() const {
+    return std::vector<std::byte>(kTestPackets * connection_.packet_bytes());
+  }
+  void take_payload(const MessageHeader& header) {
+    std::vector<std::byte> payload = new_payload();
+    if (header.kind != kTest || header.payload_bytes != payload.size()) refuse_words(messages_);
+    connection_.receive_payload(payload, messages_.deadline());
+  }
+  void blame_path() {
+    is_blamed_ = true;
+    book_.broke(connection_.seat().peer, connection_.path(), BreakReason::no_answer);
+  }
   void check_ports() {
     if (book_.is_down(connection_.seat().peer, connection_.path()))
       throw_link_error(connection_.describe(), "one of its ports went down while it was tested");
@@ -228,7 +272,17 @@ class PathTest {
   PathBook& book_;
   ProvenMessages& messages_;
   const double began_s_ = kernels::steady_now_s();
+  bool is_blamed_ = false;
 };
+
+/// The other end's choice of ports. Where it has none, this end adds what it has seen: each knows its own part.
+std::string receive_choice(ProvenMessages& messages, const HandshakeEnd& end) {
+  try {
+    return messages.receive();
+  } catch (const kernels::Error& error) {
+    throw kernels::Error(error.scope(), error.what() + end.book->failures_text(end.peer));
+  }
+}
 
 /// What fails here is the other end's to know.
 template <class Step>
@@ -248,7 +302,7 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
   const Offer mine{end.ring, end.book->claims(end.peer, addresses_of(end.ports)),
                    end.book->present(end.peer, end.purpose)};
   messages.send(mine.text());
-  const Choice choice = read_choice(messages.receive(), mine.claims.ports.size(), messages);
+  const Choice choice = read_choice(receive_choice(messages, end), mine.claims.ports.size(), messages);
   end.book->learn(end.peer, mine.claims, choice.offer.claims);
   auto connection = or_refuse(messages, [&] {
     return std::make_unique<VerbsConnection>(
@@ -260,11 +314,13 @@ std::unique_ptr<VerbsConnection> connect_over(ProvenMessages& messages, const Ha
   });
   messages.send(connection->end().text());
   PathTest test(*connection, *end.book, messages);
-  test.open(choice.end);
-  messages.receive();
-  test.send();
-  test.expect();
-  messages.send("tested");
+  test.run([&] {
+    test.open(choice.end);
+    messages.receive();
+    test.send();
+    test.expect();
+    messages.send("tested");
+  });
   end.book->passed(connection->seat().peer, connection->path());
   return connection;
 }
@@ -279,7 +335,8 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
     end.book->learn(end.peer, mine.claims, theirs.claims);
     const auto pair = end.book->choose(end.peer, theirs.claims, mine.claims, turn, theirs.present);
     if (!pair)
-      throw_link_error(messages.where(), no_pair(theirs.claims, mine.claims, theirs.present.has_value()));
+      throw_link_error(messages.where(), no_pair(theirs.claims, mine.claims, theirs.present.has_value()) +
+                                             end.book->failures_text(end.peer));
     auto made = std::make_unique<VerbsConnection>(
         VerbsPath{port_of(end, mine.claims.ports[pair->accepting]), theirs.claims.ports[pair->connecting],
                   end.ring, theirs.ring, end.settings},
@@ -291,11 +348,13 @@ std::unique_ptr<VerbsConnection> accept_over(ProvenMessages& messages, const Han
   messages.send(choice.text());
   const EndAddress other = read_end(messages.receive(), messages);
   PathTest test(*connection, *end.book, messages);
-  or_refuse(messages, [&] { test.open(other); });
-  messages.send("ready");
-  test.expect();
-  test.send();
-  messages.receive();
+  test.run([&] {
+    or_refuse(messages, [&] { test.open(other); });
+    messages.send("ready");
+    test.expect();
+    test.send();
+    messages.receive();
+  });
   end.book->passed(connection->seat().peer, connection->path());
   return std::move(connection);
 }

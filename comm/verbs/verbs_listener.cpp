@@ -9,6 +9,7 @@
 #include "comm/transport/tcp_socket.hpp"
 #include "comm/verbs/verbs_handshake.hpp"
 #include "comm/worker.hpp"
+#include "kernels/error.hpp"
 #include "kernels/number_text.hpp"
 
 namespace tenax::comm::verbs {
@@ -110,8 +111,8 @@ std::unique_ptr<Connection> VerbsListener::connect(const std::string& address,
   return connection;
 }
 
-/// The acceptor's thread goes on at once.
-void VerbsListener::accept_later(AuthenticatedSocket peer) {
+/// The acceptor's thread goes on at once. Where no thread is to be had the peer finds the connection closed, and comes again.
+void VerbsListener::accept_later(AuthenticatedSocket peer) try {
   const auto waiting = std::make_shared<AuthenticatedSocket>(std::move(peer));
   accepting_[last_number(waiting->request.purpose) % accepting_.size()].add([this, waiting] {
     if (is_over_) return;
@@ -123,6 +124,7 @@ void VerbsListener::accept_later(AuthenticatedSocket peer) {
       // The peer has been told.
     }
   });
+} catch (const kernels::Error&) {  // it ended with the job
 }
 
 std::unique_ptr<Connection> VerbsListener::accept(AuthenticatedSocket peer) {
@@ -133,7 +135,7 @@ std::unique_ptr<Connection> VerbsListener::accept(AuthenticatedSocket peer) {
   const ConnectionRequest request = peer.request;
   std::unique_ptr<VerbsConnection> connection =
       accept_over(messages, end(ports, request.from, request.purpose), address,
-                  verbs_.first_turn + last_number(request.purpose));
+                  turn_of(verbs_.wanted, verbs_.first_turn, last_number(request.purpose)));
   connection->attach(std::move(peer.socket));
   return connection;
 }

@@ -16,10 +16,12 @@ namespace tenax::comm::verbs {
 struct VerbsOptions {
   /// This host's usable ports, in order of preference; asked for each connection, on any thread.
   std::function<std::vector<Port>()> ports = {};
+  /// turn_of's, without their devices: also those that cannot be used now. None: all are equally near.
+  std::vector<Port> wanted = {};
   std::size_t ring_bytes = std::size_t{1} << 20;  ///< whole pages, 64 KiB … 64 MiB; for each direction
   PathSettings path = {};
   bool gpu_direct = true;               ///< device memory is registered where that can be
-  std::size_t first_turn = 0;           ///< the host's ranks begin with different ports
+  std::size_t first_turn = 0;           ///< turn_of's `first`: ranks of a host begin with different ports
   std::shared_ptr<PathBook> book = {};  ///< that is told of changes of ports; null: they never change
 };
 

@@ -28,8 +28,10 @@ fi
 if [ $status = 3 ]; then
   again=(--dependency=afterany:"$SLURM_JOB_ID" --exclude="$(sed 's/\..*//' "$run_directory/exclude_hosts.txt" | sort -u | paste -sd,)"
          --time="$(squeue -h -j "$SLURM_JOB_ID" -o %l)")
-  for option in nodes:SLURM_JOB_NUM_NODES ntasks-per-node:SLURM_NTASKS_PER_NODE gpus-per-node:SLURM_GPUS_PER_NODE \
-      partition:SLURM_JOB_PARTITION account:SLURM_JOB_ACCOUNT; do
+  for option in nodes:SLURM_JOB_NUM_NODES ntasks-per-node:SLURM_NTASKS_PER_NODE cpus-per-task:SLURM_CPUS_PER_TASK \
+      gpus-per-node:SLURM_GPUS_PER_NODE gpus-per-task:SLURM_GPUS_PER_TASK mem:SLURM_MEM_PER_NODE \
+      mem-per-cpu:SLURM_MEM_PER_CPU partition:SLURM_JOB_PARTITION account:SLURM_JOB_ACCOUNT qos:SLURM_JOB_QOS \
+      reservation:SLURM_JOB_RESERVATION job-name:SLURM_JOB_NAME; do
     value=${option#*:}
     [ -z "${!value:-}" ] || again+=("--${option%%:*}=${!value}")
   done

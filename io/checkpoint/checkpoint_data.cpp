@@ -66,16 +66,16 @@ void RangeWriter::write_slice(const RangeCursor::Slice& slice) {
   });
 }
 
-RangeReader::RangeReader(const std::filesystem::path& file, const CheckpointInfo& info,
+RangeReader::RangeReader(const PosixFile& file, const CheckpointInfo& info,
                          std::span<const StateRange> ranges)
-    : info_(info), file_(PosixFile::open_to_read(file)), cursor_({ranges.begin(), ranges.end()}) {
+    : info_(info), file_(file), cursor_({ranges.begin(), ranges.end()}) {
   for (const StateRange& range : ranges) {
     const StoredParameter* const stored = info.find(range.name);
     if (stored != nullptr && stored->shape == range.layout.logical) continue;
     const std::string has = stored == nullptr ? "is missing" : "has the shape " + stored->shape.to_string();
-    throw kernels::Error(kernels::Scope::rank, file.string() + " does not fit this model: " + range.name +
-                                                   " " + has + ", but should have " +
-                                                   range.layout.logical.to_string());
+    throw kernels::Error(kernels::Scope::rank, file.path().string() +
+                                                   " does not fit this model: " + range.name + " " + has +
+                                                   ", but should have " + range.layout.logical.to_string());
   }
 }
 

@@ -55,16 +55,15 @@ class RangeWriter {
 /// parts that the file does not have.
 class RangeReader {
  public:
-  /// `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a parameter or
-  /// holds it in another shape.
-  RangeReader(const std::filesystem::path& file, const CheckpointInfo& info,
-              std::span<const StateRange> ranges);
+  /// `file` and `info` must outlive this object. Throws kernels::Error(rank) if the file lacks a
+  /// parameter or holds it in another shape.
+  RangeReader(const PosixFile& file, const CheckpointInfo& info, std::span<const StateRange> ranges);
   bool read_some(std::int64_t bytes);
 
  private:
   void read_slice(const RangeCursor::Slice& slice);
   const CheckpointInfo& info_;
-  PosixFile file_;
+  const PosixFile& file_;
   RangeCursor cursor_;
 };
 

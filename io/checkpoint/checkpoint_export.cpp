@@ -4,9 +4,9 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
-#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/hugging_face_files.hpp"
 #include "io/hugging_face/safetensors.hpp"
@@ -89,20 +89,19 @@ std::vector<SafetensorsWriter::Tensor> tensors_of(const Shard& shard) {
   return tensors;
 }
 
-void append_parameter(SafetensorsWriter& writer, const fs::path& checkpoint, const CheckpointInfo& info,
+void append_parameter(SafetensorsWriter& writer, const VerifiedCheckpoint& checkpoint,
                       const NamedShape& parameter) {
   std::vector<float> values(static_cast<std::size_t>(parameter.shape.size()));
   const StateRange range{.name = parameter.name,
                          .layout = {parameter.shape},
                          .count = parameter.shape.size(),
                          .parts = {{kWeightGroup, values.data()}}};
-  read_checkpoint(checkpoint, info, {&range, 1});
+  read_checkpoint(checkpoint.file, checkpoint.info, {&range, 1});
   writer.append(values);
 }
 
-/// The texts beside the weights, by name.
-std::map<std::string, std::string> texts_of(const CheckpointInfo& info, const std::vector<Shard>& shards,
-                                            const fs::path& out, const ExportOptions& options) {
+/// The texts beside the weights, by name, without the index.
+std::map<std::string, std::string> texts_of(const CheckpointInfo& info, const ExportOptions& options) {
   std::map<std::string, std::string> texts;
   std::optional<std::int32_t> end_of_text;
   if (options.tokenizer) {
@@ -110,16 +109,36 @@ std::map<std::string, std::string> texts_of(const CheckpointInfo& info, const st
     end_of_text = options.tokenizer->end_of_text();
   }
   texts["config.json"] = gpt2_config_text(info.model, options.dtype, end_of_text);
-  if (shards.size() > 1)
-    texts[out.filename().string() + ".index.json"] = index_text(shards, out, options.dtype);
   return texts;
+}
+
+fs::path index_of(const fs::path& out) { return out.string() + ".index.json"; }
+
+std::unique_ptr<AtomicFile> begin_text(const fs::path& target, const std::string& text) {
+  auto file = std::make_unique<AtomicFile>(target);
+  file->file().write(std::as_bytes(std::span(text)), 0);
+  return file;
+}
+
+/// In this order. To make large files durable takes minutes, so all of them are before the first has its name: a kill
+/// would leave a mixture with the files of an older export. That one's index goes before, as it fits the mixture too.
+void publish_in_order(const std::vector<std::unique_ptr<SafetensorsWriter>>& weights,
+                      const std::vector<std::unique_ptr<AtomicFile>>& texts, const fs::path& old_index) {
+  std::vector<std::pair<fs::path, fs::path>> targets;
+  for (const auto& writer : weights) targets.push_back(writer->sync());
+  for (const auto& text : texts) targets.push_back(text->sync());
+  std::error_code failure;
+  if (weights.size() > 1 && !fs::remove(old_index, failure) && failure)
+    throw_file_error("remove", old_index, failure);
+  io::publish(targets);
 }
 
 }  // namespace
 
-void export_safetensors(const fs::path& checkpoint, const fs::path& out, const ExportOptions& options) {
+void export_safetensors(const VerifiedCheckpoint& checkpoint, const fs::path& out,
+                        const ExportOptions& options) {
   check(options, out);
-  const CheckpointInfo info = open_checkpoint(checkpoint);
+  const CheckpointInfo& info = checkpoint.info;
   const std::vector<Shard> shards = cut(gpt2_parameters(info.model), options);
   std::error_code none;
   if (shards.size() > 1 && fs::exists(out, none))
@@ -130,14 +149,12 @@ void export_safetensors(const fs::path& checkpoint, const fs::path& out, const E
     writers.push_back(std::make_unique<SafetensorsWriter>(file_of(i, shards.size(), out),
                                                           tensors_of(shards[i]), options.dtype));
   std::vector<std::unique_ptr<AtomicFile>> files;
-  for (const auto& [name, text] : texts_of(info, shards, out, options)) {
-    files.push_back(std::make_unique<AtomicFile>(out.parent_path() / name));
-    files.back()->file().write(std::as_bytes(std::span(text)), 0);
-  }
+  for (const auto& [name, text] : texts_of(info, options))
+    files.push_back(begin_text(out.parent_path() / name, text));
+  if (shards.size() > 1) files.push_back(begin_text(index_of(out), index_text(shards, out, options.dtype)));
   for (std::size_t i = 0; i < shards.size(); ++i)
-    for (const NamedShape& parameter : shards[i]) append_parameter(*writers[i], checkpoint, info, parameter);
-  for (const auto& writer : writers) writer->publish();
-  for (const auto& file : files) file->publish();
+    for (const NamedShape& parameter : shards[i]) append_parameter(*writers[i], checkpoint, parameter);
+  publish_in_order(writers, files, index_of(out));
 }
 
 }  // namespace tenax::io

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/tokenizer/tokenizer.hpp"
 
 namespace tenax::io {
@@ -18,9 +19,9 @@ struct ExportOptions {
 
 /// Writes the weights to `out`, which is …/NAME.safetensors. More than shard_bytes go to
 /// NAME-00001-of-0000N.safetensors, … with NAME.safetensors.index.json. Writes config.json beside
-/// them, and tokenizer_files() if the tokenizer is known. All files appear at the end, or none.
-/// Throws kernels::Error(usage) for another name.
-void export_safetensors(const std::filesystem::path& checkpoint, const std::filesystem::path& out,
+/// them, and tokenizer_files() if the tokenizer is known. All files appear at the end, or none; what
+/// is cut short between them has no index. Throws kernels::Error(usage) for another name.
+void export_safetensors(const VerifiedCheckpoint& checkpoint, const std::filesystem::path& out,
                         const ExportOptions& options);
 
 }  // namespace tenax::io

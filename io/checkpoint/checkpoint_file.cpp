@@ -134,13 +134,6 @@ PosixFile lay_out(CheckpointInfo& info) {
   return std::move(scratch);
 }
 
-std::int64_t bytes_of_tensors(const CheckpointInfo& info) {
-  std::int64_t elements = 0;
-  for (const StoredParameter& parameter : info.parameters)
-    elements += parameter.shape.size() * static_cast<std::int64_t>(parameter.parts.size());
-  return std::max<std::int64_t>(elements * static_cast<std::int64_t>(sizeof(float)), 1);
-}
-
 /// The bytes that are neither seal nor elements, in file order.
 std::vector<ByteRange> metadata_of(const CheckpointInfo& info) {
   std::vector<ByteRange> tensors = {{info.file_bytes, info.file_bytes}}, gaps;
@@ -169,8 +162,15 @@ void copy_metadata(const PosixFile& from, const PosixFile& to, CheckpointInfo& i
 
 }  // namespace
 
-CheckpointInfo create_checkpoint_file(const fs::path& path, CheckpointInfo info) {
-  const PosixFile file = PosixFile::create(path);
+std::int64_t bytes_of_tensors(const CheckpointInfo& info) {
+  std::int64_t elements = 0;
+  for (const StoredParameter& parameter : info.parameters)
+    elements += parameter.shape.size() * static_cast<std::int64_t>(parameter.parts.size());
+  return std::max<std::int64_t>(elements * static_cast<std::int64_t>(sizeof(float)), 1);
+}
+
+CheckpointInfo create_checkpoint_file(const fs::path& path, const fs::path& target, CheckpointInfo info) {
+  const PosixFile file = PosixFile::create_for(path, target);
   file.reserve(bytes_of_tensors(info));  // a full disk shows here, before HDF5 has anything open
   const PosixFile scratch = lay_out(info);
   file.reserve(info.file_bytes);

@@ -44,6 +44,7 @@ struct CheckpointOrigin {
   std::string hosts = {};    ///< of these ranks, as rank_hosts.hpp has it
   std::string rank_places =
       {};  ///< the same: which rank is where in the grid; empty: each in its first place
+  std::string data_checksum = {};  ///< of the names and sizes of the data files that the run trained on last
   bool operator==(const CheckpointOrigin&) const = default;
 };
 
@@ -52,7 +53,7 @@ struct OriginText {
   const char* name;
   std::string CheckpointOrigin::*member;
 };
-inline constexpr std::array<OriginText, 8> kOriginTexts = {{
+inline constexpr std::array<OriginText, 9> kOriginTexts = {{
     {"tokenizer", &CheckpointOrigin::tokenizer},
     {"vocabulary_checksum", &CheckpointOrigin::vocabulary_checksum},
     {"compute_dtype", &CheckpointOrigin::compute_dtype},
@@ -61,6 +62,7 @@ inline constexpr std::array<OriginText, 8> kOriginTexts = {{
     {"replica", &CheckpointOrigin::replica},
     {"hosts", &CheckpointOrigin::hosts},
     {"rank_places", &CheckpointOrigin::rank_places},
+    {"data_checksum", &CheckpointOrigin::data_checksum},
 }};
 
 struct CheckpointInfo {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr char kMagic[] = "tenax checkpoint 1\n";
 
 [[noreturn]] void fail(const fs::path& file, const std::string& what) {
-  throw kernels::Error(kernels::Scope::rank, file.string() + " " + what);
+  throw kernels::UnfitFileError(kernels::Scope::rank, file.string() + " " + what);
 }
 
 [[noreturn]] void fail_truncated(const fs::path& file, std::int64_t has, std::int64_t should) {

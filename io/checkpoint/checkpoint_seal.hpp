@@ -21,8 +21,8 @@ struct Seal {
 
 std::string render(const Seal& seal);  ///< kSealBytes bytes
 
-/// Reads the seal and compares its size with the file's. Throws kernels::Error(rank) if the file is
-/// absent, no checkpoint of tenax or truncated, or if the seal is damaged.
+/// Reads the seal and compares its size with the file's. Throws kernels::UnfitFileError if the file is
+/// absent, no checkpoint of tenax or truncated, or if the seal is damaged; another kernels::Error(rank) if it cannot be read.
 Seal read_seal(const std::filesystem::path& file);
 
 /// The bytes that rank `rank` of `ranks` verifies; `begin` is a multiple of 4.
@@ -34,7 +34,7 @@ ByteRange share_of_file(const Seal& seal, int rank, int ranks);
 /// The contribution of these bytes of the file to the checksum.
 std::uint64_t checksum_of_file(const PosixFile& file, ByteRange range);
 
-/// Throws kernels::Error(rank) that the file is damaged unless `checksum`, summed over all bytes,
+/// Throws kernels::UnfitFileError that the file is damaged unless `checksum`, summed over all bytes,
 /// is the seal's.
 void check_seal(const std::filesystem::path& file, const Seal& seal, std::uint64_t checksum);
 

@@ -1,9 +1,10 @@
 #include "io/checkpoint/checkpoint_serial.hpp"
 
+#include <utility>
+
 #include "io/checkpoint/checkpoint_data.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_seal.hpp"
-#include "io/posix_file.hpp"
 #include "io/whole_file.hpp"
 
 namespace tenax::io {
@@ -16,8 +17,17 @@ CheckpointInfo open_checkpoint(const std::filesystem::path& file) {
   return read_checkpoint_info(file);
 }
 
+VerifiedCheckpoint open_verified_checkpoint(const std::filesystem::path& file) {
+  PosixFile open = PosixFile::open_to_read(file);
+  return {std::move(open), open_checkpoint(file)};
+}
+
 void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,
                      std::span<const StateRange> ranges) {
+  read_checkpoint(PosixFile::open_to_read(file), info, ranges);
+}
+
+void read_checkpoint(const PosixFile& file, const CheckpointInfo& info, std::span<const StateRange> ranges) {
   RangeReader reader(file, info, ranges);
   while (reader.read_some(kPieceBytes)) {
   }
@@ -28,7 +38,7 @@ void write_checkpoint(const std::filesystem::path& target, CheckpointInfo info,
   check_folder_of(target);
   const TemporaryPath temporary = TemporaryPath::beside(target);
   info.parameters = merge_contributions({contributions_of(ranges)});
-  info = create_checkpoint_file(temporary.path(), std::move(info));
+  info = create_checkpoint_file(temporary.path(), target, std::move(info));
   RangeWriter writer(temporary.path(), info, ranges);
   while (writer.write_some(kPieceBytes)) {
   }

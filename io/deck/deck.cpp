@@ -91,8 +91,9 @@ void weigh_state(DeviceSection& device) {
   if (device.state_bytes == 0) device.state_bytes = whole(kStatesPerGradient * real(device.gradient_bytes));
 }
 
-/// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing.
-void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file) {
+/// Fills in what depends on other keys or on where the deck lies. Doing it twice changes nothing. Files are relative to
+/// `folder`.
+void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file, const fs::path& folder) {
   auto& run = deck.run;
   if (run.name.empty()) run.name = deck_file.stem().string();
   if (run.output_dir.empty()) run.output_dir = (fs::path("runs") / run.name).string();
@@ -112,21 +113,20 @@ void resolve(Deck& deck, const Origins& origins, const fs::path& deck_file) {
   make_absolute_folder(run.output_dir, working_folder);
   make_absolute_folder(deck.checkpoint.dir, working_folder);
 
-  const fs::path deck_folder = fs::absolute(deck_file).parent_path();
   for (auto* sources : {&deck.data.train, &deck.data.validation}) {
-    for (auto& source : *sources) make_absolute(source.file, deck_folder);
+    for (auto& source : *sources) make_absolute(source.file, folder);
   }
-  make_absolute(deck.data.vocab_dir, deck_folder);
-  make_absolute(deck.replicas.store_ca, deck_folder);
-  make_absolute(deck.model.init_weights, deck_folder);
-  if (run.resume != "auto" && run.resume != "never") make_absolute(run.resume, deck_folder);
-  for (auto& fault : deck.inject) make_absolute(fault.trace, deck_folder);
+  make_absolute(deck.data.vocab_dir, folder);
+  make_absolute(deck.replicas.store_ca, folder);
+  make_absolute(deck.model.init_weights, folder);
+  if (run.resume != "auto" && run.resume != "never") make_absolute(run.resume, folder);
+  for (auto& fault : deck.inject) make_absolute(fault.trace, folder);
 }
 
-Deck finish(DeckReader& reader, const std::filesystem::path& file) {
+Deck finish(DeckReader& reader, const fs::path& file, const fs::path& folder) {
   reader.require_all();
   Deck deck = std::move(reader.deck());
-  resolve(deck, reader.origins(), file);
+  resolve(deck, reader.origins(), file, folder);
   check_deck(deck, reader.origins());
   return deck;
 }
@@ -144,12 +144,12 @@ std::string text_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+Deck read_deck(const fs::path& file, const std::vector<std::string>& overrides, const fs::path& folder) {
   const std::string text = text_of(file);
   DeckReader reader(file.string());
   reader.read(text);
   for (const auto& override_text : overrides) reader.apply_override(override_text);
-  Deck deck = finish(reader, file);
+  Deck deck = finish(reader, file, folder.empty() ? fs::absolute(file).parent_path() : folder);
   check_traces(deck, reader.origins());
   return deck;
 }
@@ -164,7 +164,7 @@ Deck deck_of_overrides(const std::vector<std::string>& overrides) {
 Deck parse_resolved_deck(const std::string& toml) {
   DeckReader reader("resolved deck");
   reader.read(toml);
-  return finish(reader, "/deck.toml");
+  return finish(reader, "/deck.toml", "/");
 }
 
 }  // namespace tenax::io

@@ -218,11 +218,13 @@ struct Deck {
 };
 
 /// Reads, overrides, checks and resolves a deck. Each of `overrides` is "section.key=value".
-/// Relative paths become absolute: files relative to the deck, output_dir to the working directory.
+/// Relative paths become absolute: files relative to the deck, or to `folder` where one is given, output_dir to the working
+/// directory.
 /// Throws kernels::Error(usage) with "DECK:LINE:COLUMN: message" or "command line: section.key:
 /// message", also for a deck that cannot be opened. A delay trace that cannot be read is an
 /// Error(rank) at its key.
-Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+Deck read_deck(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+               const std::filesystem::path& folder = {});
 
 /// The defaults with `overrides`, for a command that looks at a machine and trains nothing. Throws
 /// kernels::Error(usage) "command line: section.key: message". Keys that need others are not missed,

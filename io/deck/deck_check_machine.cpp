@@ -17,6 +17,39 @@ void check_per_stage(const Deck& deck, const Origins& origins, const std::string
                                                              std::to_string(stages) + ", one per stage");
 }
 
+/// How many live micro-batches of a step's `microbatches` a stage holds in a schedule that keeps no limit.
+std::int64_t held_by(Schedule schedule, std::int64_t stages, std::int64_t stage, std::int64_t microbatches) {
+  return schedule == Schedule::gpipe ? microbatches : std::min(stages - stage, microbatches);
+}
+
+/// A stage that is alone may run each forward pass with its backward pass, and then holds one.
+bool may_fuse(const Deck& deck) {
+  if (deck.parallel.pipeline_parallel_size > 1 || deck.device.kind == DeviceKind::emulated) return false;
+  return deck.device.kind != DeviceKind::cpu || deck.device.recompute != Recompute::none;
+}
+
+void check_activation_limit(const Deck& deck, const Origins& origins) {
+  const auto& limit = deck.pipeline.activation_limit;
+  check_per_stage(deck, origins, "pipeline.activation_limit", limit.size());
+  const Schedule schedule = deck.pipeline.schedule;
+  if (limit.empty() || splits_backward(schedule) || may_fuse(deck)) return;
+  const auto& batch = deck.batch;
+  const auto& parallel = deck.parallel;
+  const std::int64_t all = batch.global_batch_size / (batch.micro_batch_size * parallel.data_parallel_size);
+  const std::int64_t microbatches = (all + parallel.replicas - 1) / parallel.replicas;
+  const std::int64_t stages = parallel.pipeline_parallel_size;
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    const std::int64_t asked = limit[limit.size() == 1 ? 0 : static_cast<std::size_t>(stage)];
+    const std::int64_t held = held_by(schedule, stages, stage, microbatches);
+    if (asked == 0 || asked >= held) continue;
+    origins.fail({"pipeline.activation_limit", "pipeline.schedule"},
+                 "pipeline.schedule = " + json_string(deck.pipeline.schedule.word()) + " holds " +
+                     std::to_string(held) + " live activations on stage " + std::to_string(stage) +
+                     ", more than pipeline.activation_limit = " + std::to_string(asked) +
+                     ": raise it, or use \"zero_bubble\", which keeps any");
+  }
+}
+
 /// "\"a\", \"b\" or \"c\""
 std::string either_of(const std::vector<std::string>& words) {
   std::string text;
@@ -82,7 +115,7 @@ void check_device(const Deck& deck, const Origins& origins) {
 }  // namespace
 
 void check_machine(const Deck& deck, const Origins& origins) {
-  check_per_stage(deck, origins, "pipeline.activation_limit", deck.pipeline.activation_limit.size());
+  check_activation_limit(deck, origins);
   check_kinds(deck, origins);
   check_device(deck, origins);
   check_verbs(deck, origins);

@@ -69,18 +69,22 @@ void add_device(Keys& keys) {
       .of_kinds({"auto", "cpu"});
   device("deterministic", &S::deterministic,
          "Equal runs give equal bits; false allows a GPU faster kernels whose sums depend on timing.");
+  const std::vector<std::string> with_gpu = {"auto", "cuda"};
   device("stochastic_rounding", &S::stochastic_rounding,
          "CUDA: weights are rounded to bf16 at random, seeded, without bias, instead of to the nearest. "
-         "A checkpoint holds the fp32 weights: a resumed run begins with the nearest bf16.");
+         "A checkpoint holds the fp32 weights: a resumed run begins with the nearest bf16.")
+      .of_kinds(with_gpu);
   device("recompute", &S::recompute,
          "Activations that are computed again in the backward pass instead of kept: less memory, more time.");
   device("cuda_graph", &S::cuda_graph,
-         "CUDA, one rank: a step, from its passes to AdamW, is captured once and launched as one graph.");
+         "CUDA, one rank: a step, from its passes to AdamW, is captured once and launched as one graph.")
+      .of_kinds(with_gpu);
   device("offload_optimizer", &S::offload_optimizer,
          "CUDA: master weights and moments are kept in pinned memory of the host, and come to the GPU for "
          "each update, "
          "bucket by bucket: the same bits, in 12 bytes a weight less (bf16, AdamW). Ranks then keep their "
-         "places.");
+         "places.")
+      .of_kinds(with_gpu);
   const auto emulated = [&](const char* name, auto member, const std::string& sentence) -> DeckKey& {
     return device(name, member, "Emulated: " + sentence).of_kinds({"emulated"});
   };

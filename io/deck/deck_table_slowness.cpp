@@ -47,7 +47,9 @@ void add_mitigate(Keys& keys) {
   mitigate(
       "restart", &S::restart,
       "exit = where other hosts can be had, a run that has lost what a restart costs writes a checkpoint "
-      "and its slow hosts (exclude_hosts.txt), and ends with status 3.");
+      "and its slow hosts (exclude_hosts.txt), and ends with status 3. They can be had in a Slurm allocation "
+      "that leaves a node over, and where TENAX_REQUEUE=1 in the environment says that something starts the "
+      "run again; elsewhere nothing ends.");
   mitigate("restart_cost_s", &S::restart_cost_s,
            "What a restart costs; 0 = the last checkpoint's time and that from the start to the first step.")
       .at_least(0)

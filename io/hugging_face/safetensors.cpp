@@ -144,6 +144,11 @@ void SafetensorsWriter::append(std::span<const float> values) {
   write(std::as_bytes(std::span(bits)));
 }
 
+std::pair<std::filesystem::path, std::filesystem::path> SafetensorsWriter::sync() const {
+  assert(at_ == end_);
+  return file_.sync();
+}
+
 void SafetensorsWriter::publish() {
   assert(at_ == end_);
   file_.publish();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/hugging_face/safetensors_header.hpp"
@@ -62,7 +63,9 @@ class SafetensorsWriter {
   /// Appends the next values. Throws kernels::Error(rank) at a finite value that is too large for
   /// F16.
   void append(std::span<const float> values);
-  void publish();  ///< every value has been appended
+  /// As AtomicFile's. Every value has been appended.
+  std::pair<std::filesystem::path, std::filesystem::path> sync() const;
+  void publish();
 
  private:
   AtomicFile file_;

@@ -30,12 +30,6 @@ namespace fs = std::filesystem;
 using kernels::Error;
 using kernels::Scope;
 
-[[noreturn]] void fail(const fs::path& directory, const std::string& what, int code) {
-  throw Error(Scope::rank, "run directory " + directory.string() + ": " + what + ": " +
-                               std::generic_category().message(code) +
-                               "; make it writable or choose another with run.output_dir");
-}
-
 struct flock whole_file() {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -94,7 +88,6 @@ void write_owner(const PosixFile& file, const LockOwner& owner) {
                                .add("beats", owner.beats)
                                .text() +
                            "\n";
-  if (::ftruncate(file.descriptor(), 0) != 0) fail(file.path().parent_path(), "cannot lock", errno);
   file.write(std::as_bytes(std::span(text)), 0);
 }
 
@@ -119,7 +112,9 @@ std::optional<PosixFile> open_lock(const fs::path& directory, int access) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(fs::path directory) : directory_(std::move(directory)) { take(); }
+DirectoryLock::DirectoryLock(fs::path directory, Use use) : directory_(std::move(directory)), use_(use) {
+  take();
+}
 
 DirectoryLock::~DirectoryLock() {
   if (in_place()) ::unlink(file().c_str());
@@ -141,26 +136,49 @@ void DirectoryLock::renew() {
   take();
 }
 
-void DirectoryLock::make_directory() {
+void DirectoryLock::fail(const std::string& what) const {
+  const bool is_run = use_ == Use::run;
+  throw Error(Scope::rank, (is_run ? "run directory " : "checkpoint directory ") + directory_.string() +
+                               ": " + what + "; make it writable or choose another with " +
+                               (is_run ? "run.output_dir" : "checkpoint.dir"));
+}
+
+void DirectoryLock::fail(const std::string& what, int code) const {
+  fail(what + ": " + std::generic_category().message(code));
+}
+
+std::error_code DirectoryLock::make_directory() {
   std::error_code error;
   std::vector<fs::path> absent;
   for (fs::path at = directory_; !at.empty() && !fs::exists(at, error) && !error; at = at.parent_path())
     absent.push_back(at);
   fs::create_directories(directory_, error);
-  if (error && error.value() != ENOENT) fail(directory_, "cannot create", error.value());
+  if (error) fail_of_link(absent);
+  if (error && error.value() != ENOENT) fail("cannot create", error.value());
   made_.insert(made_.end(), absent.rbegin(), absent.rend());
+  return error;
+}
+
+// As where a scratch file system is not mounted.
+void DirectoryLock::fail_of_link(const std::vector<fs::path>& absent) const {
+  std::error_code ignored;
+  for (const fs::path& at : absent)
+    if (fs::is_symlink(at, ignored))
+      fail(at.string() + " is a link to " + fs::read_symlink(at, ignored).string() + ", which is not there");
 }
 
 void DirectoryLock::take() {
   // Each is lost to a process that starts or ends at the same moment, or that is still removing the directory.
   constexpr int kAttempts = 100;
   constexpr std::chrono::milliseconds kPause{10};
+  std::error_code error;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (attempt > 0) std::this_thread::sleep_for(kPause);
-    make_directory();
+    error = make_directory();
     if (try_to_take()) return;
   }
-  fail(directory_, "cannot lock", EAGAIN);
+  if (error) fail("cannot create", error.value());
+  fail("cannot lock", EAGAIN);
 }
 
 bool DirectoryLock::try_to_take() {
@@ -174,7 +192,7 @@ bool DirectoryLock::try_to_take() {
     if (was_there || !fs::exists(directory_, ignored)) return false;
     errno = ENOENT;
   }
-  if (descriptor < 0) fail(directory_, "cannot write " + file().string(), errno);
+  if (descriptor < 0) fail("cannot write " + file().string(), errno);
   PosixFile opened = PosixFile::adopt(descriptor, file());
   const LockState state = set_lock(descriptor);
   if (!created || state == LockState::held) refuse_if_taken(directory_, state, read_owner(opened));
@@ -186,6 +204,7 @@ bool DirectoryLock::try_to_take() {
   if (!is_file(descriptor, file())) return false;
   LockOwner me = LockOwner::this_process();
   me.beats = true;
+  if (::ftruncate(descriptor, 0) != 0) fail("cannot lock", errno);
   write_owner(opened, me);
   lock_.emplace(std::move(opened));
   beat_.emplace(lock_->descriptor(), kLockBeat_s);

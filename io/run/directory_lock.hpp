@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "io/posix_file.hpp"
@@ -18,9 +20,11 @@ class DirectoryLock {
  public:
   static constexpr const char* kFileName = kLockFile;
 
+  /// What the directory is to who reads an error, and so which key of the deck names it.
+  enum class Use { run, checkpoints };
   /// Makes the directory if there is none. Throws kernels::Error(rank) that names the process which
   /// holds the lock.
-  explicit DirectoryLock(std::filesystem::path directory);
+  explicit DirectoryLock(std::filesystem::path directory, Use use = Use::run);
   /// Also removes the directories that it made and that are still empty.
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;
@@ -53,11 +57,16 @@ class DirectoryLock {
  private:
   static std::optional<Look> look(const PosixFile& opened, LockState state);
   std::filesystem::path file() const { return directory_ / kFileName; }
-  void make_directory();
+  /// Nothing, or that what it was made in has gone meanwhile.
+  std::error_code make_directory();
   void take();
+  void fail_of_link(const std::vector<std::filesystem::path>& absent) const;
+  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail(const std::string& what, int code) const;
   bool try_to_take();
 
   std::filesystem::path directory_;
+  Use use_;
   std::optional<PosixFile> lock_;
   std::optional<LockBeat> beat_;             // of the open file: ends before it
   std::vector<std::filesystem::path> made_;  ///< directories, the outermost first

@@ -11,22 +11,31 @@ namespace {
 
 using nlohmann::json;
 
-/// Tokens of an iteration, of a replica on average; 0 where the line does not say so.
-double work_of(const json& object) {
+/// Of an iteration of replicas; nothing where the line does not say so.
+struct Work {
+  std::int64_t replicas = 0;
+  double tokens = 0;  ///< of one on average
+
+  bool operator==(const Work&) const = default;
+};
+
+Work work_of(const json& object) {
   const auto tokens = object.find("tokens"), replicas = object.find("replicas");
   const bool says_so = tokens != object.end() && tokens->is_number() && replicas != object.end() &&
                        replicas->is_number_integer() && replicas->get<std::int64_t>() > 0;
-  return says_so ? tokens->get<double>() / static_cast<double>(replicas->get<std::int64_t>()) : 0;
+  if (!says_so) return {};
+  const auto count = replicas->get<std::int64_t>();
+  return {.replicas = count, .tokens = tokens->get<double>() / static_cast<double>(count)};
 }
 
-/// Whether it is another one than `work`, which it becomes.
-bool takes_other_work(const json& object, double& work) {
-  const double now = work_of(object), before = std::exchange(work, now);
-  return before > 0 && now > 0 && before != now;
+/// Whether it is another one than `work`, which it becomes: the exchange between more replicas takes longer, too.
+bool takes_other_work(const json& object, Work& work) {
+  const Work now = work_of(object), before = std::exchange(work, now);
+  return before.tokens > 0 && now.tokens > 0 && before != now;
 }
 
 /// What is wrong with the line; empty if nothing. `work`: of the last iteration that was not masked.
-std::string read_line(std::string_view line, double& work, IterationTimes& times) {
+std::string read_line(std::string_view line, Work& work, IterationTimes& times) {
   const ParsedJson parsed = parse_json(line);
   if (!parsed.fault.empty()) return parsed.fault;
   const json& object = parsed.value;
@@ -53,7 +62,7 @@ IterationTimes parse_iteration_metrics(const std::filesystem::path& file, std::s
   if (is_run) text = text.substr(0, text.rfind('\n') + 1);  // nothing, where no line has an end
   IterationTimes times;
   std::size_t number = 0;
-  double work = 0;
+  Work work;
   while (!text.empty()) {
     const std::string_view line = take_line(text);
     ++number;

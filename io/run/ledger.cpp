@@ -1,7 +1,9 @@
 #include "io/run/ledger.hpp"
 
+#include <chrono>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "io/posix_file.hpp"
 #include "kernels/error.hpp"
@@ -33,15 +35,31 @@ LedgerReader::LedgerReader(const fs::path& file) : file_(file), chain_(chain_tex
 
 std::optional<LedgerRecord> LedgerReader::next() {
   std::string text;
+  stream_.clear();  // the file may have grown since its end was read
   if (!std::getline(stream_, text)) return std::nullopt;
   ++line_;
-  if (stream_.eof()) fail("the line is cut off");
+  if (stream_.eof()) text += rest_of_line();
   LedgerLine line = parse(text);
   if (line.previous != chain_)
     fail("previous = \"" + line.previous + "\" is not the checksum of the line before, " + chain_ +
          ": one of the two was changed, or lines are missing");
   chain_ = chain_text(text);
   return std::move(line.record);
+}
+
+std::string LedgerReader::rest_of_line() {
+  // Far more than one write(2) takes, also where its process waits for a processor.
+  constexpr int kLooks = 100;
+  constexpr std::chrono::milliseconds kBetween{10};
+  std::string rest, part;
+  for (int look = 0; look < kLooks; ++look) {
+    std::this_thread::sleep_for(kBetween);
+    stream_.clear();
+    std::getline(stream_, part);
+    rest += part;
+    if (!stream_.eof()) return rest;
+  }
+  fail("the line is cut off");
 }
 
 LedgerLine LedgerReader::parse(const std::string& text) const {

@@ -23,8 +23,9 @@ class LedgerReader {
  public:
   /// Throws where there is no such file.
   explicit LedgerReader(const std::filesystem::path& file);
-  /// The next record; nothing at the end. Throws for a line that is cut off, is no record
-  /// (parse_ledger_line()), or does not follow the one before.
+  /// The next record; nothing at the end, where it may be called again: a run that goes on moves it.
+  /// Throws for a line that is cut off and stays so, is no record (parse_ledger_line()), or does not
+  /// follow the one before.
   std::optional<LedgerRecord> next();
   /// The line of the last record, from 1.
   std::int64_t line() const { return line_; }
@@ -32,6 +33,8 @@ class LedgerReader {
   const std::string& chain() const { return chain_; }
 
  private:
+  /// Of one that has no end yet: a run may just be writing it.
+  std::string rest_of_line();
   LedgerLine parse(const std::string& text) const;
   [[noreturn]] void fail(const std::string& sentence) const;
 

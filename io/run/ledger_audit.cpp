@@ -1,6 +1,7 @@
 #include "io/run/ledger_audit.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -101,7 +102,16 @@ void LedgerAudit::check_reason(const LedgerEpoch& epoch) {
   if (!epoch_ && epoch.reason != "start")
     refuse_ledger("the first epoch has reason \"" + epoch.reason + "\" instead of \"start\"");
   if (epoch.reason == "lost") replicas_lost_ += static_cast<std::int64_t>(gone.size());
-  if (epoch.reason == "start") joiners_.clear();  // all begin with the same state
+  if (epoch.reason != "start") return;
+  joiners_.clear();  // all begin with the same state
+  std::copy_if(before.begin(), before.end(), std::back_inserter(ended_),
+               [&](const Member& member) { return !has(epoch.members, member); });
+}
+
+std::vector<Member> LedgerAudit::ended_together() const {
+  std::vector<Member> members = ended_;
+  if (epoch_) members.insert(members.end(), epoch_->members.begin(), epoch_->members.end());
+  return members;
 }
 
 void LedgerAudit::take(const LedgerCommit& commit) {

@@ -35,6 +35,9 @@ class LedgerAudit {
   std::int64_t voids() const { return voids_; }
   /// Members that an epoch lacks because they were lost.
   std::int64_t replicas_lost() const { return replicas_lost_; }
+  /// Members with whom an epoch ended that no other one continues: lost together, or stopped on request. The
+  /// ledger cannot tell.
+  std::vector<LedgerEpoch::Member> ended_together() const;
 
  private:
   void take(const LedgerCommit& commit);
@@ -51,6 +54,7 @@ class LedgerAudit {
   std::optional<std::int64_t> next_sample_;
   std::optional<LedgerEpoch> epoch_;        // the last
   std::vector<std::int64_t> joiners_;       // of it; none once a step was committed in it
+  std::vector<LedgerEpoch::Member> ended_;  // before a start
   std::vector<LedgerEpoch::Member> known_;  // the newest incarnation of each replica
   std::int64_t least_epoch_of_commit_ = 0;  // after a void that announces its epoch
   std::int64_t epochs_ = 0, voids_ = 0, replicas_lost_ = 0;

@@ -5,12 +5,13 @@
 #include <chrono>
 
 #include "kernels/blocked_signals.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::io {
 
 LockBeat::LockBeat(int descriptor, double seconds) {
   const kernels::BlockedSignals blocked;
-  thread_ = std::jthread([=, this](const std::stop_token& stop) { run(stop, descriptor, seconds); });
+  thread_ = kernels::new_jthread([=, this](const std::stop_token& stop) { run(stop, descriptor, seconds); });
 }
 
 void LockBeat::run(const std::stop_token& stop, int descriptor, double seconds) {

@@ -50,7 +50,8 @@ std::vector<fs::path> replica_directories(const fs::path& run) {
 
 }  // namespace
 
-RunLock::RunLock(const Deck& deck, Replicas replicas) : run_(deck.run.output_dir) {
+RunLock::RunLock(const Deck& deck, Replicas replicas)
+    : run_(deck.run.output_dir), checkpoint_directory_(deck.checkpoint.dir) {
   if (replicas == Replicas::must_be_gone)
     for (const fs::path& replica : replica_directories(deck.run.output_dir))
       DirectoryLock::check_free(replica);
@@ -58,7 +59,7 @@ RunLock::RunLock(const Deck& deck, Replicas replicas) : run_(deck.run.output_dir
   const fs::path checkpoints = deck.checkpoint.dir;
   if (checkpoints == deck.run.output_dir) return;
   if (deck.checkpoint.interval >= 0 || fs::is_directory(checkpoints, ignored))
-    checkpoints_.emplace(checkpoints);
+    checkpoints_.emplace(checkpoints, DirectoryLock::Use::checkpoints);
 }
 
 std::vector<fs::path> RunLock::directories(const Deck& deck) {
@@ -71,13 +72,28 @@ std::vector<fs::path> RunLock::directories(const Deck& deck) {
 std::optional<fs::path> RunLock::move_old_run(const Deck& deck) {
   if (deck.run.resume != "never" || !holds_run(deck.run.output_dir)) return {};
   const fs::path moved_to = move_aside(deck.run.output_dir);
-  renew();
+  run_.renew();
+  if (checkpoints_) checkpoints_->renew();
   return moved_to;
 }
 
-void RunLock::renew() {
+bool RunLock::in_place() const {
+  if (!run_.in_place()) return false;
+  std::error_code ignored;
+  return !checkpoints_ || checkpoints_->in_place() ||
+         (lacks_checkpoints_ && !fs::is_directory(checkpoint_directory_, ignored));
+}
+
+std::optional<std::string> RunLock::renew() {
   run_.renew();
-  if (checkpoints_) checkpoints_->renew();
+  lacks_checkpoints_ = false;
+  if (checkpoints_) try {
+      checkpoints_->renew();
+    } catch (const kernels::Error& error) {
+      lacks_checkpoints_ = true;
+      return error.what();
+    }
+  return {};
 }
 
 }  // namespace tenax::io

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "io/run/directory_lock.hpp"
@@ -29,13 +30,16 @@ class RunLock {
   std::optional<std::filesystem::path> move_old_run(const Deck& deck);
 
   /// False once one of the directories has been removed or moved.
-  bool in_place() const { return run_.in_place() && (!checkpoints_ || checkpoints_->in_place()); }
-  /// Makes and locks again the directories that are gone.
-  void renew();
+  bool in_place() const;
+  /// Makes and locks again the directories that are gone. Throws kernels::Error(rank) for run.output_dir. Where
+  /// checkpoint.dir cannot be made, the run goes on without it, until a directory is there again; returns why.
+  std::optional<std::string> renew();
 
  private:
   DirectoryLock run_;
   std::optional<DirectoryLock> checkpoints_;
+  std::filesystem::path checkpoint_directory_;
+  bool lacks_checkpoints_ = false;  // they could not be made again, and nothing is there now
 };
 
 }  // namespace tenax::io

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "io/json_parse.hpp"
+#include "kernels/number_text.hpp"
 
 namespace tenax::io {
 namespace {
@@ -79,6 +81,19 @@ void add_events(const fs::path& file, std::optional<int> replica, std::set<Findi
   });
 }
 
+/// Those that have left a folder. One that was given up may lack it, or its events.
+std::set<int> replicas_in(const fs::path& run_directory) {
+  constexpr std::string_view kFolder = "replica-";
+  std::set<int> replicas;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(run_directory, none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kFolder)) continue;
+    if (const auto replica = kernels::number_of<int>(name.substr(kFolder.size()))) replicas.insert(*replica);
+  }
+  return replicas;
+}
+
 }  // namespace
 
 RunSeries read_series(const fs::path& run_directory) {
@@ -107,12 +122,9 @@ std::vector<EventLine> read_events(const fs::path& run_directory) {
   std::vector<EventLine> events;
   std::set<Finding> told;
   add_events(run_directory / "events.jsonl", {}, told, events);
-  std::error_code none;
-  for (int replica = 0;; ++replica) {
-    const fs::path file = run_directory / ("replica-" + std::to_string(replica)) / "events.jsonl";
-    if (!fs::exists(file, none)) break;
-    add_events(file, replica, told, events);
-  }
+  for (const int replica : replicas_in(run_directory))
+    add_events(run_directory / ("replica-" + std::to_string(replica)) / "events.jsonl", replica, told,
+               events);
   std::stable_sort(events.begin(), events.end(),
                    [](const EventLine& a, const EventLine& b) { return a.time_s < b.time_s; });
   return events;

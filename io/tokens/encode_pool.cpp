@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "kernels/new_thread.hpp"
+
 namespace tenax::io {
 
 EncodePool::EncodePool(const Tokenizer& tokenizer, int threads) : tokenizer_(tokenizer) {
   for (int i = 0; i < threads; ++i)
-    threads_.emplace_back([this](std::stop_token stop) { work(std::move(stop)); });
+    threads_.push_back(kernels::new_jthread([this](std::stop_token stop) { work(std::move(stop)); }));
 }
 
 EncodePool::~EncodePool() {

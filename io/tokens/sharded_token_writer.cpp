@@ -15,7 +15,8 @@ ShardedTokenWriter::ShardedTokenWriter(fs::path target, const Tokenizer& tokeniz
     : target_(std::move(target)),
       tokenizer_(tokenizer),
       sources_(std::move(sources)),
-      shard_tokens_(static_cast<std::size_t>(shard_tokens)) {
+      shard_tokens_(static_cast<std::size_t>(shard_tokens)),
+      held_(target_) {
   if (const auto old = first_shard(target_))
     throw kernels::Error(kernels::Scope::rank,
                          old->string() +
@@ -35,34 +36,49 @@ std::string ShardedTokenWriter::files() const {
 
 void ShardedTokenWriter::append(std::span<const std::int32_t> tokens) {
   if (begins_document_ && !tokens.empty()) {
-    write_document();
+    write_held();  // the document before, which has room
+    is_held_ = current_->tokens() > 0;
     ++documents_;
     begins_document_ = false;
   }
   tokens_ += static_cast<std::int64_t>(tokens.size());
+  if (is_held_ && held_.size() + tokens.size() <= room()) return held_.append(tokens);
+  if (is_held_) {
+    next_shard();
+    write_held();
+    is_held_ = false;
+  }
+  write(tokens);
+}
+
+void ShardedTokenWriter::write(std::span<const std::int32_t> tokens) {
   while (!tokens.empty()) {
-    if (document_.size() == shard_tokens_) write_document();  // it is longer than that: cut
-    const auto part = tokens.first(std::min(tokens.size(), shard_tokens_ - document_.size()));
-    document_.insert(document_.end(), part.begin(), part.end());
+    if (room() == 0) next_shard();  // the document is longer than that: cut
+    const auto part = tokens.first(std::min(tokens.size(), room()));
+    current_->append(part);
     tokens = tokens.subspan(part.size());
   }
 }
 
-void ShardedTokenWriter::write_document() {
-  if (document_.empty()) return;
-  if (static_cast<std::size_t>(current_->tokens()) + document_.size() > shard_tokens_) {
-    end_shard();
-    begin_shard();
-  }
+void ShardedTokenWriter::write_held() {
+  if (held_.size() == 0) return;
   current_->begin_document();
-  current_->append(document_);
-  document_.clear();
+  held_.move_to(*current_);
+}
+
+std::size_t ShardedTokenWriter::room() const {
+  return shard_tokens_ - static_cast<std::size_t>(current_->tokens());
+}
+
+void ShardedTokenWriter::next_shard() {
+  end_shard();
+  begin_shard();
 }
 
 void ShardedTokenWriter::begin_shard() {
-  const fs::path hidden = temporary_name(shard_name(target_, shards_.size()));
+  const fs::path later = shard_name(target_, shards_.size()), hidden = temporary_name(later);
   shards_.push_back(std::make_unique<TemporaryPath>(hidden));
-  current_ = TokenWriter::create(hidden, tokenizer_, sources_, target_.extension().string());
+  current_ = TokenWriter::create(hidden, tokenizer_, sources_, later);
 }
 
 void ShardedTokenWriter::end_shard() {
@@ -72,7 +88,7 @@ void ShardedTokenWriter::end_shard() {
 
 // The first one last: where it is, the set is whole.
 void ShardedTokenWriter::publish() {
-  write_document();
+  write_held();
   end_shard();
   std::vector<std::pair<fs::path, fs::path>> targets;
   for (std::size_t i = shards_.size(); i-- > 0;)

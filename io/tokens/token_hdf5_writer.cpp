@@ -67,14 +67,21 @@ Hdf5File create_file(const std::filesystem::path& path) {
   return {path, creation, access};
 }
 
-/// HDF5's own complaints name no file.
+kernels::Error with_name(const std::filesystem::path& target, const kernels::Error& error) {
+  return {error.scope(), "cannot write " + target.string() + ": " + error.what()};
+}
+
+/// HDF5's own complaints name no file. The system's reason, where there is one, says more than HDF5's.
 template <class Write>
 void write_file(const std::filesystem::path& target, const Write& write) {
   const Hdf5Session session;
   try {
     write();
+  } catch (const Hdf5Error& error) {
+    if (error.system_code() != 0) throw_file_error("write", target, error.system_code());
+    throw with_name(target, error);
   } catch (const kernels::Error& error) {
-    throw kernels::Error(error.scope(), "cannot write " + target.string() + ": " + error.what());
+    throw with_name(target, error);
   }
 }
 
@@ -97,12 +104,12 @@ struct TokenHdf5Writer::File {
   ChunkNotes notes;   // of the same
 };
 
-TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const Tokenizer& tokenizer,
-                                 const std::vector<std::string>& sources, std::size_t bytes_per_token)
-    : TokenWriter(target, bytes_per_token), temporary_(TemporaryPath::beside(target)) {
-  // The system's reason, where there is one, says more than HDF5's.
-  PosixFile::create_for(temporary_.path(), target);
-  write_file(target, [&] {
+TokenHdf5Writer::TokenHdf5Writer(const std::filesystem::path& target, const std::filesystem::path& later,
+                                 const Tokenizer& tokenizer, const std::vector<std::string>& sources,
+                                 std::size_t bytes_per_token)
+    : TokenWriter(later, bytes_per_token), target_(target), temporary_(TemporaryPath::beside(target)) {
+  PosixFile::create_for(temporary_.path(), later);
+  write_file(later, [&] {
     const bool is_short = bytes_per_token == 2;
     file_ = std::make_unique<File>(temporary_.path(), is_short ? H5T_STD_U16LE : H5T_STD_U32LE,
                                    is_short ? H5T_NATIVE_UINT16 : H5T_NATIVE_UINT32);
@@ -120,7 +127,7 @@ TokenHdf5Writer::~TokenHdf5Writer() {
 }
 
 void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t first_token) {
-  write_file(target(), [&] {
+  write_file(later_name(), [&] {
     const std::size_t bytes_per_token = H5Tget_size(file_->memory_type);
     const auto first = static_cast<hsize_t>(first_token);
     file_->notes.add({file_->file, file_->tokens, kBlockTokens, kBlockTokens * bytes_per_token}, first, [&] {
@@ -131,14 +138,14 @@ void TokenHdf5Writer::write_block(std::span<const std::byte> block, std::int64_t
 
 void TokenHdf5Writer::write_documents(std::span<const std::int64_t> first_tokens,
                                       std::int64_t first_document) {
-  write_file(target(), [&] {
+  write_file(later_name(), [&] {
     extend(file_->documents, H5T_NATIVE_INT64, first_tokens.data(), first_tokens.size(),
            static_cast<hsize_t>(first_document));
   });
 }
 
 void TokenHdf5Writer::finish() {
-  write_file(target(), [&] {
+  write_file(later_name(), [&] {
     write_attribute(file_->file, "token_count", tokens());
     write_attribute(file_->file, "document_count", documents());
     const std::vector<std::uint64_t>& parts = checksums();
@@ -153,7 +160,7 @@ void TokenHdf5Writer::finish() {
     file_->file.close();
   });
   PosixFile::open_to_write(temporary_.path()).sync();
-  io::publish(temporary_.path(), target());
+  io::publish(temporary_.path(), target_);
 }
 
 }  // namespace tenax::io

@@ -17,7 +17,8 @@ namespace {
 /// Raw little-endian uint16 tokens: what nanoGPT and Megatron-like tools read. Says nothing about documents.
 class TokenBinWriter final : public TokenWriter {
  public:
-  explicit TokenBinWriter(const std::filesystem::path& target) : TokenWriter(target, kBytes), file_(target) {}
+  TokenBinWriter(const std::filesystem::path& target, const std::filesystem::path& later)
+      : TokenWriter(later, kBytes), file_(target, later) {}
 
  private:
   static constexpr std::int64_t kBytes = 2;  // of a token
@@ -47,23 +48,24 @@ void store(std::span<const std::int32_t> tokens, std::byte* out) {
 std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& target,
                                                  const Tokenizer& tokenizer,
                                                  const std::vector<std::string>& sources,
-                                                 const std::string& ending) {
+                                                 const std::filesystem::path& later) {
   using kernels::Error, kernels::Scope;
+  const std::string ending = later.extension().string();
   const bool fits_uint16 = tokenizer.vocab_size() <= kUint16Tokens;
   if (ending == ".h5")
-    return std::make_unique<TokenHdf5Writer>(target, tokenizer, sources, fits_uint16 ? 2 : 4);
+    return std::make_unique<TokenHdf5Writer>(target, later, tokenizer, sources, fits_uint16 ? 2 : 4);
   if (ending != ".bin")
-    throw Error(Scope::usage, "cannot write tokens to " + target.string() +
+    throw Error(Scope::usage, "cannot write tokens to " + later.string() +
                                   ": its name must end in .h5 (HDF5) or .bin (little-endian uint16)");
   if (!fits_uint16)
-    throw Error(Scope::usage, "cannot write tokens to " + target.string() + ": the vocabulary has " +
+    throw Error(Scope::usage, "cannot write tokens to " + later.string() + ": the vocabulary has " +
                                   std::to_string(tokenizer.vocab_size()) +
                                   " tokens, and the uint16 of a .bin file counts 65536; write a .h5 file");
-  return std::make_unique<TokenBinWriter>(target);
+  return std::make_unique<TokenBinWriter>(target, later);
 }
 
-TokenWriter::TokenWriter(std::filesystem::path target, std::size_t bytes_per_token)
-    : target_(std::move(target)), bytes_per_token_(bytes_per_token) {
+TokenWriter::TokenWriter(std::filesystem::path later_name, std::size_t bytes_per_token)
+    : later_name_(std::move(later_name)), bytes_per_token_(bytes_per_token) {
   block_.reserve(static_cast<std::size_t>(kBlockTokens) * bytes_per_token);
 }
 

@@ -38,26 +38,26 @@ class TokenWriter : public TokenSink {
   /// for a .bin if the vocabulary has more than 65536 tokens.
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                              const std::vector<std::string>& sources) {
-    return create(target, tokenizer, sources, target.extension().string());
+    return create(target, tokenizer, sources, target);
   }
-  /// The same for a `target` whose later name has the ending.
+  /// The same for a `target` that gets the name `later` from the caller. That one has the ending, and messages name it.
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                              const std::vector<std::string>& sources,
-                                             const std::string& ending);
+                                             const std::filesystem::path& later);
 
   void begin_document() final { begins_document_ = true; }
   void append(std::span<const std::int32_t> tokens) final;
   void publish() final;
   std::int64_t tokens() const final { return tokens_; }
   std::int64_t documents() const final { return documents_; }
-  std::string files() const final { return target_.string(); }
+  std::string files() const final { return later_name_.string(); }
 
  protected:
   /// The tokens of a block. Only the last block is shorter.
   static constexpr std::int64_t kBlockTokens = 1 << 17;
 
-  TokenWriter(std::filesystem::path target, std::size_t bytes_per_token);
-  const std::filesystem::path& target() const { return target_; }
+  TokenWriter(std::filesystem::path later_name, std::size_t bytes_per_token);
+  const std::filesystem::path& later_name() const { return later_name_; }  ///< for messages
   /// The checksums of each kCheckedTokens tokens. Their sum is the checksum of all.
   const std::vector<std::uint64_t>& checksums() const { return checksums_; }
 
@@ -68,7 +68,7 @@ class TokenWriter : public TokenSink {
   void flush_block();
   void flush_documents();
 
-  std::filesystem::path target_;
+  std::filesystem::path later_name_;
   std::size_t bytes_per_token_;
   std::vector<std::byte> block_;
   std::vector<std::int64_t> document_starts_;  // not written yet

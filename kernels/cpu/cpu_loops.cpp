@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/cpu/amx.hpp"
 #include "kernels/cpu/bf16_pairs.hpp"
@@ -62,5 +63,13 @@ const CpuLoops& cpu_loops() {
 }
 
 std::string cpu_loops_name() { return cpu_loops().name; }
+
+std::string cpu_loops_base() { return cpu_loops().base; }
+
+std::vector<std::string> built_loops_names() {
+  std::vector<std::string> names;
+  for (const CpuLoopsChoice& set : built_loops()) names.push_back(set.name);
+  return names;
+}
 
 }  // namespace tenax::kernels

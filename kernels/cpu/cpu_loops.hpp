@@ -20,6 +20,8 @@ enum class Bf16Instructions { none, pairs, tiles };
 
 struct CpuLoops {
   const char* name = "";
+  /// Of the set that all but attention and products of bf16 are of; its own where it has no other one's.
+  const char* base = "";
   Bf16Instructions bf16 = Bf16Instructions::none;
   std::unique_ptr<Kernels> (*create_kernels)() = nullptr;
   std::unique_ptr<CpuAttention> (*create_attention)(ThreadTeam& team) = nullptr;

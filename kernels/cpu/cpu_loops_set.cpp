@@ -10,6 +10,7 @@ const CpuLoops& TENAX_CPU_LOOPS();
 const CpuLoops& TENAX_CPU_LOOPS() {
   static constexpr CpuLoops kLoops{
       .name = TENAX_CPU_LOOPS_NAME,
+      .base = TENAX_CPU_LOOPS_NAME,
       .create_kernels = []() -> std::unique_ptr<Kernels> { return std::make_unique<CpuKernels>(); },
       .create_attention = &create_attention_loops,
       .convert_to_fp32 = &convert_to_fp32,

@@ -1,10 +1,12 @@
 #include "kernels/cpu/cut_file.hpp"
 
 #include <unistd.h>
+#include <iterator>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -14,9 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kHeader = "tenax: how processors cut matrix products (2)",
-                  kOlderHeader =
-                      "tenax: how processors cut matrix products (1)";  // packed operands were not tried
+const std::string kHeader = "tenax: how processors cut matrix products (3)";
+// Packed operands were not tried; bits were compared on a part alone.
+const std::string kOlderHeaders[] = {"tenax: how processors cut matrix products (1)",
+                                     "tenax: how processors cut matrix products (2)"};
 const std::string kBetween = " | ", kTimes = " x ", kUsual = "usual", kUsualPacked = "usual packed";
 constexpr std::uintmax_t kMostFileBytes = 1 << 20;
 
@@ -84,7 +87,7 @@ std::map<std::string, ProductCut> CutFile::read_lines() {
   if (is_plain) in.open(file_);
   std::string line;
   if (in.is_open()) std::getline(in, line);
-  if (line == kOlderHeader) return lines;
+  if (std::ranges::find(kOlderHeaders, line) != std::end(kOlderHeaders)) return lines;
   if (line != kHeader) {
     give_up("is not such a file, or cannot be read");
     return lines;

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "kernels/new_thread.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -37,10 +39,18 @@ void pause() {
 
 ThreadTeam::ThreadTeam(int size) {
   assert(size > 0 && size <= kMostMembers);
-  for (int member = 1; member < size; ++member) helpers_.emplace_back([this, member] { help(member); });
+  try {
+    for (int member = 1; member < size; ++member)
+      helpers_.push_back(new_thread([this, member] { help(member); }));
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { end(); }
+
+void ThreadTeam::end() noexcept {
   ends_ = true;
   ++calls_;
   calls_.notify_all();

@@ -23,7 +23,7 @@ class ThreadTeam {
   /// item [0, count), and which member calls: [0, size()), 0 for the thread that called run().
   using Body = std::function<void(std::int64_t item, int member)>;
 
-  /// `size` threads, the caller's included: [1, kMostMembers].
+  /// `size` threads, the caller's included: [1, kMostMembers]. Throws Error(rank) where the system has not as many.
   explicit ThreadTeam(int size);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -39,6 +39,7 @@ class ThreadTeam {
   void run(std::int64_t count, int most, const Body& body);
 
  private:
+  void end() noexcept;
   void help(int member);
   std::uint32_t await_job(std::uint32_t done);
   void sleep(std::uint32_t done);

@@ -1,15 +1,12 @@
 // Of each head, the blocks with the most to do come first: the last queries, which see all keys, and the
 // first keys, which all queries see.
 #include <cmath>
-#include <string>
 
-#include "kernels/cuda/attention_backward_body.hpp"
-#include "kernels/cuda/attention_forward_body.hpp"
+#include "kernels/cuda/attention_limits.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device_group.cuh"
 #include "kernels/cuda/operations.hpp"
 #include "kernels/cuda/scratch_plan.hpp"
-#include "kernels/error.hpp"
 
 namespace tenax::kernels::cuda {
 namespace {
@@ -62,12 +59,13 @@ void launch_tiles(cudaStream_t stream, const char* name, Kernel* kernel, const O
   check_launch(name);
 }
 
-void check_head_size(const AttentionShape& shape, DType dtype) {
-  const int limit = dtype == DType::f64 ? 128 : 256;
-  if (shape.head_size <= limit) return;
-  throw Error(Scope::usage, "attention on this GPU takes heads of up to " + std::to_string(limit) +
-                                " numbers in " + name_of(dtype) + ", not " + std::to_string(shape.head_size) +
-                                ": use more heads, or bf16");
+// Of the current device.
+template <class Element>
+void check_head_size(AttentionPass pass, const AttentionShape& shape, DType dtype) {
+  int device = 0, block_bytes = 0;
+  TENAX_CUDA_CHECK(cudaGetDevice(&device));
+  TENAX_CUDA_CHECK(cudaDeviceGetAttribute(&block_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  check_head_size<Element>(pass, shape.head_size, dtype, static_cast<std::size_t>(block_bytes));
 }
 
 template <class Real>
@@ -78,13 +76,14 @@ Real scale_of(const AttentionShape& shape) {
 template <class Element>
 void forward(cudaStream_t stream, const AttentionForwardArgs& args, const AttentionShape& shape) {
   using Real = Accumulator<Element>;
+  check_head_size<Element>(AttentionPass::forward, shape, args.out.dtype);
   const AttentionForward<Element> op{shape, args.qkv.as<const Element>(), args.out.as<Element>(),
                                      args.log_sum_exp.as<Real>(), scale_of<Real>(shape)};
   launch_tiles(stream, "attention_forward", forward_kernel<Element>, op, kForwardQueries,
-               sizeof(Real) * ForwardTiles<Real>::size(shape.head_size));
+               attention_block_bytes<Real>(AttentionPass::forward, shape.head_size));
 }
 
-// Heads whose six tiles do not fit into a block's shared memory cannot come here: check_head_size().
+// Heads whose tiles do not fit into a block's shared memory cannot come here: check_head_size().
 template <class Element>
 void backward(cudaStream_t stream, const AttentionBackward<Element>& op) {
   using Real = Accumulator<Element>;
@@ -96,7 +95,7 @@ void backward(cudaStream_t stream, const AttentionBackward<Element>& op) {
   launch_tiles(stream, "attention_backward_queries", queries_kernel<Element>, op, kBackwardRows,
                sizeof(Real) * BackwardTiles<Real>::size(op.shape.head_size, kQueryTiles));
   launch_tiles(stream, "attention_backward_keys", keys_kernel<Element>, op, kBackwardRows,
-               sizeof(Real) * BackwardTiles<Real>::size(op.shape.head_size, kKeyTiles));
+               attention_block_bytes<Real>(AttentionPass::backward, op.shape.head_size));
 }
 
 // Where d_qkv is qkv, d_q waits in the workspace until no block needs q any more.
@@ -104,6 +103,7 @@ template <class Element>
 void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const AttentionShape& shape,
               Workspace& workspace) {
   using Real = Accumulator<Element>;
+  check_head_size<Element>(AttentionPass::backward, shape, args.out.dtype);
   const bool in_place = args.d_qkv.data == args.qkv.data;
   const OwnBackwardScratch scratch(shape, args.out.dtype, in_place);
   auto* const memory = static_cast<std::byte*>(workspace.take(scratch.bytes));
@@ -133,14 +133,12 @@ void backward(cudaStream_t stream, const AttentionBackwardArgs& args, const Atte
 void own_attention_forward(cudaStream_t stream, const AttentionForwardArgs& args) {
   const AttentionShape shape = attention_shape_of(args.out, args.heads);
   if (args.out.size() == 0) return;
-  check_head_size(shape, args.out.dtype);
   with_type(args.out.dtype, [&](auto type) { forward<decltype(type)>(stream, args, shape); });
 }
 
 void own_attention_backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace) {
   const AttentionShape shape = attention_shape_of(args.out, args.heads);
   if (args.out.size() == 0) return;
-  check_head_size(shape, args.out.dtype);
   with_type(args.out.dtype, [&](auto type) { backward<decltype(type)>(stream, args, shape, workspace); });
 }
 

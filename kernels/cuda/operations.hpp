@@ -35,8 +35,9 @@ void layernorm_backward(cudaStream_t stream, const LayerNormBackwardArgs& args, 
 
 /// Attention by own kernels, for what cuDNN does not take: fp32, fp64, and odd head sizes and lengths in
 /// bf16. Plain fused multiply-adds in fp32 (fp64 for fp64), everything in shared memory: right to the last
-/// bits, and a tenth of the speed of tensor cores. Deterministic. Both throw Error(usage) where a head is too
-/// big for the shared memory of a block: beyond 128 numbers of fp64, 256 of the others.
+/// bits, and a tenth of the speed of tensor cores. Deterministic. Both throw Error(rank) where a head is too
+/// big for the shared memory of a block on this GPU: beyond 128 numbers of fp64, 256 of the others, or fewer
+/// (attention_limits.hpp).
 void own_attention_forward(cudaStream_t stream, const AttentionForwardArgs& args);
 void own_attention_backward(cudaStream_t stream, const AttentionBackwardArgs& args, Workspace& workspace);
 

@@ -1,7 +1,9 @@
 #include "parallel/execution/row_driver.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <exception>
+#include <utility>
 
 #include "kernels/device.hpp"
 #include "kernels/error.hpp"
@@ -70,6 +72,7 @@ RowDriver::RowDriver(model::PipelineStage& stage, kernels::Device& device, Pipel
       options_(options),
       row_(std::move(row)),
       traffic_(stage, device, neighbours, order_of(row_), options.slots, options.deadline_s) {
+  expect_inputs(options.patience_s, options.idle_before_s);
   for (std::size_t i = 0; i < row_.size(); ++i) {
     ops_.push_back({row_[i], false, device.create_event(), device.create_event()});
     if (row_[i].pass == Pass::forward) forwards_.ops.push_back(static_cast<int>(i));
@@ -78,10 +81,17 @@ RowDriver::RowDriver(model::PipelineStage& stage, kernels::Device& device, Pipel
   }
 }
 
+void RowDriver::expect_inputs(double patience_s, std::vector<double> idle_before_s) {
+  assert(idle_before_s.empty() || idle_before_s.size() == row_.size());
+  options_.patience_s = patience_s;
+  options_.idle_before_s = std::move(idle_before_s);
+}
+
 void RowDriver::reset() {
   traffic_.reset();
   for (Op& op : ops_) op.done = false;
   forwards_.next = gradients_.next = weights_.next = first_open_ = finished_ = 0;
+  awaited_ = ops_.size();
   executed_.clear();
 }
 
@@ -110,7 +120,7 @@ RowDriver::Op& RowDriver::choose() {
     return planned;
   }
   await_idle(planned_is_ready);
-  if (wait_until(planned_is_ready, options_.patience_s)) return planned;
+  if (wait_until(planned_is_ready, wait_s())) return planned;
   int chosen = next;
   if (!wait_until([&] { return (chosen = first_ready()) >= 0; }, options_.deadline_s)) {
     demand(planned);
@@ -119,6 +129,15 @@ RowDriver::Op& RowDriver::choose() {
   if (chosen != next)
     stage_.stream().input_arrived(kernels::steady_now_s());  // it was the waiting that started this op
   return ops_[static_cast<std::size_t>(chosen)];
+}
+
+/// Before another op goes ahead of the row's next one. What the plan idles there passes once, whatever goes ahead.
+double RowDriver::wait_s() {
+  const double now_s = kernels::steady_now_s();
+  const std::vector<double>& idle_s = options_.idle_before_s;
+  if (std::exchange(awaited_, first_open_) != first_open_)
+    due_s_ = now_s + (idle_s.empty() ? 0 : idle_s[first_open_]);
+  return std::min(std::max(0.0, due_s_ - now_s) + options_.patience_s, options_.deadline_s);
 }
 
 /// In the row's order; -1: none.
@@ -135,10 +154,17 @@ int RowDriver::first_ready() {
 bool RowDriver::ready(int index) {
   const PipelineOp& op = row_[static_cast<std::size_t>(index)];
   const bool ahead = launches_ahead();
-  if (op.pass == Pass::forward) return forwards_.at(index) && traffic_.ready_forward(op.microbatch, ahead);
+  if (op.pass == Pass::forward)
+    return forwards_.at(index) && may_hold_more() && traffic_.ready_forward(op.microbatch, ahead);
   if (gives_weight_gradient(op.pass) && !weights_.at(index)) return false;
   if (op.pass == Pass::backward_weight) return traffic_.has_gradient(op.microbatch);
   return gradients_.at(index) && traffic_.ready_gradient(op.microbatch, ahead);
+}
+
+// In a row of forwards alone nothing stays.
+bool RowDriver::may_hold_more() const {
+  return weights_.ops.empty() ||
+         forwards_.next - weights_.next < static_cast<std::size_t>(options_.most_live);
 }
 
 bool RowDriver::wait_until(const Condition& is_met, double seconds) {

@@ -27,6 +27,7 @@ class RowDriver {
 
   void run(const model::GradientsReady& ready);
   void report(ScheduleObserver& observer);
+  void expect_inputs(double patience_s, std::vector<double> idle_before_s);
   const std::vector<PipelineOp>& row() const { return row_; }
 
  protected:
@@ -77,8 +78,10 @@ class RowDriver {
 
   void reset();
   Op& choose();
+  double wait_s();
   int first_ready();
   bool ready(int index);
+  bool may_hold_more() const;
   void execute(Op& entry, const model::GradientsReady& ready);
   void compute(const Op& entry, const model::GradientsReady& ready);
   model::ForwardGradients forward_gradients() const;  ///< of the next forward pass
@@ -94,6 +97,8 @@ class RowDriver {
   bool signalled_ = false;      // every link notifies: waits sleep instead of polling
   std::vector<Op> ops_;         // aligned with row_
   std::size_t first_open_ = 0;  // in ops_
+  std::size_t awaited_ = 0;     // the op that due_s_ is of; beyond the last: none yet
+  double due_s_ = 0;            // when the plan has its input here
   std::vector<int> executed_;   // launched, in that order
 };
 

@@ -32,6 +32,10 @@ void ScheduleExecutor::run(const model::GradientsReady& ready) { driver_->run(re
 
 void ScheduleExecutor::report(ScheduleObserver& observer) { driver_->report(observer); }
 
+void ScheduleExecutor::expect_inputs(double patience_s, std::vector<double> idle_before_s) {
+  driver_->expect_inputs(patience_s, std::move(idle_before_s));
+}
+
 const std::vector<PipelineOp>& ScheduleExecutor::row() const { return driver_->row(); }
 
 }  // namespace tenax::parallel

@@ -5,7 +5,7 @@
 //   is the row's next op ready: its input here, a slot free? -- yes ---> LAUNCH, send its output without waiting
 //              | no                                                        ^
 //   WAIT for it                                                            |
-//              | patience is over (options.patience_s)                     |
+//              | later than planned, and patience is over                  |
 //   the row's first op that is ready, if there is one ---------------------+
 //              | none until the deadline
 //   DEMAND the missing message: Error(link), unless its link brings it over another path
@@ -25,13 +25,18 @@
 namespace tenax::parallel {
 
 struct ExecutorOptions {
-  int slots = 1;           ///< how many activations may be live; the stage has at least as many slots
+  int slots = 1;           ///< how many activations have memory; the stage has at least as many slots
   double deadline_s = 60;  ///< for a neighbour's message
-  /// How long to wait for the input of the row's next op before another op of the row that is ready
-  /// goes first; infinite: the row is run as it stands.
+  /// How long to wait for the late input of the row's next op before another op of the row that is
+  /// ready goes first; infinite: the row is run as it stands.
   double patience_s = std::numeric_limits<double>::infinity();
   int launch_ahead = 1;  ///< asynchronous devices: how many ops are launched beyond the one that runs
   bool is_warm = false;  ///< the stage has run before: no library needs the whole device for itself any more
+  /// Per op of the row: how long the plan idles before it. Its input is late after that. Empty: nowhere.
+  std::vector<double> idle_before_s = {};
+  /// Activations that may be live; at least the row's peak. Other slots are for messages that arrive
+  /// meanwhile.
+  int most_live = std::numeric_limits<int>::max();
 };
 
 class RowDriver;
@@ -43,7 +48,8 @@ class RowDriver;
 ///
 /// When an input is late the row bends within the iteration, which PipeMorph (NSDI 2026, section 8)
 /// leaves open. Forwards among themselves, activation gradients and weight gradients each keep the
-/// row's order, and never are more than options.slots activations live. So (a) weight gradients are
+/// row's order, and never are more activations live than there are slots, or
+/// than options.most_live. So (a) weight gradients are
 /// added in the same order as ever: equal bits; (b) no deadlock: all microbatches that a stage
 /// holds are earlier than the forward it lacks, so the earliest unfinished one can always go on
 /// somewhere.
@@ -67,6 +73,8 @@ class ScheduleExecutor {
   void run(const model::GradientsReady& ready = {});
   /// Tells of the last run, before the next. Waits until its ops have run.
   void report(ScheduleObserver& observer);
+  /// Between runs: as the options of these names, from the next run on.
+  void expect_inputs(double patience_s, std::vector<double> idle_before_s);
 
   const std::vector<PipelineOp>& row() const;
 

@@ -109,13 +109,19 @@ void ListScheduler::start(int s, std::uint8_t letter, Nanoseconds now, PassOrder
     if (s + 1 == problem_.stages())
       deliver(backward_arrival_, s, microbatch, stage.busy_until);
     else
-      deliver(forward_arrival_, s + 1, microbatch, stage.busy_until + problem_.delay[i]);
+      send(forward_arrival_, s + 1, microbatch, i, stage.busy_until);
   } else if (letter == kBackward) {
     const int microbatch = stage.backwards++;
-    if (s > 0) deliver(backward_arrival_, s - 1, microbatch, stage.busy_until + problem_.delay[i - 1]);
+    if (s > 0) send(backward_arrival_, s - 1, microbatch, i - 1, stage.busy_until);
   } else {
     ++stage.weights;
   }
+}
+
+void ListScheduler::send(std::vector<Nanoseconds>& arrivals, int s, int microbatch, std::size_t link,
+                         Nanoseconds sent) {
+  const Nanoseconds before = microbatch > 0 ? arrivals[at(s, microbatch - 1)] : 0;
+  deliver(arrivals, s, microbatch, problem_.arrival(link, sent, before));
 }
 
 void ListScheduler::deliver(std::vector<Nanoseconds>& arrivals, int s, int microbatch, Nanoseconds time) {

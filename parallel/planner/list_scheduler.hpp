@@ -47,6 +47,7 @@ class ListScheduler {
   std::pair<Nanoseconds, Nanoseconds> next_arrivals(int s, const StageRule& rule) const;
   int choose(int s, const StageRule& rule, Nanoseconds now);
   void start(int s, std::uint8_t letter, Nanoseconds now, PassOrder& order);
+  void send(std::vector<Nanoseconds>& arrivals, int s, int microbatch, std::size_t link, Nanoseconds sent);
   void deliver(std::vector<Nanoseconds>& arrivals, int s, int microbatch, Nanoseconds time);
   std::size_t at(int s, int microbatch) const;
 

@@ -71,21 +71,20 @@ bool OrderEvaluator::advance(int stage, const PassOrder& order, Nanoseconds cuto
       if (stage + 1 == problem_.stages())
         backward_arrival_[row(stage, count_) + static_cast<std::size_t>(state.forwards)] = state.free_at;
       else
-        deliver(forward_arrival_, stage + 1, state.forwards, state.free_at + problem_.delay[s]);
+        deliver(forward_arrival_, stage + 1, state.forwards, s, state.free_at);
       ++state.forwards;
     } else if (letter == kBackward) {
-      if (stage > 0)
-        deliver(backward_arrival_, stage - 1, state.backwards, state.free_at + problem_.delay[s - 1]);
+      if (stage > 0) deliver(backward_arrival_, stage - 1, state.backwards, s - 1, state.free_at);
       ++state.backwards;
     }
   }
   return true;
 }
 
-void OrderEvaluator::deliver(std::vector<Nanoseconds>& arrivals, int stage, int microbatch,
-                             Nanoseconds time) {
+void OrderEvaluator::deliver(std::vector<Nanoseconds>& arrivals, int stage, int microbatch, std::size_t link,
+                             Nanoseconds sent) {
   Nanoseconds* cell = arrivals.data() + row(stage, count_) + microbatch;
-  *cell = time;
+  *cell = problem_.arrival(link, sent, microbatch > 0 ? cell[-1] : 0);
   if (states_[static_cast<std::size_t>(stage)].awaited == cell) runnable_.push_back(stage);
 }
 

@@ -39,7 +39,8 @@ class OrderEvaluator {
   }
   void reset();
   bool advance(int stage, const PassOrder& order, Nanoseconds cutoff);
-  void deliver(std::vector<Nanoseconds>& arrivals, int stage, int microbatch, Nanoseconds time);
+  void deliver(std::vector<Nanoseconds>& arrivals, int stage, int microbatch, std::size_t link,
+               Nanoseconds sent);
 
   const PlanningProblem& problem_;
   int count_, ops_per_stage_;

@@ -25,7 +25,9 @@ PlanningProblem::PlanningProblem(int count, const PipelineCosts& costs, const Ac
                                          : limit.microbatches(stage) * (1 + kLimitTolerance);
     assert(capacity >= 1);
     rooms.push_back({capacity, limit.weight_share});
-    if (stage > 0) delay.push_back(to_nanoseconds(costs.delay_s(stage - 1)));
+    if (stage == 0) continue;
+    delay.push_back(to_nanoseconds(costs.delay_s(stage - 1)));
+    held.push_back(to_nanoseconds(costs.held_s(stage - 1)));
   }
 }
 

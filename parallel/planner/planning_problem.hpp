@@ -7,6 +7,7 @@
 // microbatch k's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -49,12 +50,18 @@ struct PlanningProblem {
   std::vector<StageTimes> times;   // per stage
   std::vector<StageRoom> rooms;    // per stage
   std::vector<Nanoseconds> delay;  // per link
+  std::vector<Nanoseconds> held;   // per link: of its delay, what no two messages of a direction overlap in
 
   PlanningProblem(int microbatches, const PipelineCosts& costs, const ActivationLimit& limit);
 
   int stages() const { return static_cast<int>(times.size()); }
   int ops_per_stage() const { return 3 * microbatches; }
   int ops() const { return stages() * ops_per_stage(); }
+  /// When a message arrives that is sent over `link` at `end`. `before`: when the last one in its direction does; 0 for
+  /// the first.
+  Nanoseconds arrival(std::size_t link, Nanoseconds end, Nanoseconds before) const {
+    return std::max(end + delay[link], before + held[link]);
+  }
   /// The most forwards between F and B that `stage` may hold: its limit, at most all.
   int most_live(int stage) const;
 };

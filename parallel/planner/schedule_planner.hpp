@@ -22,7 +22,7 @@ struct PlanRequest {
 
 struct Plan {
   PipelineSchedule schedule;
-  double makespan_s = 0;     ///< by simulate(), links as pure latency
+  double makespan_s = 0;     ///< by simulate(), links delegated
   double lower_bound_s = 0;  ///< no schedule is faster
   bool optimal = false;      ///< makespan_s equals lower_bound_s
 };

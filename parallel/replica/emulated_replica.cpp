@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "comm/emulated/direct_endpoint.hpp"
 
@@ -91,6 +92,7 @@ void EmulatedReplica::passes(const StepBatch& batch, const kernels::UpdateRule&,
 }
 
 void EmulatedReplica::reduce() {
+  device_.host_blocked(*stream_);  // it may have waited for a neighbour to take the last message
   data_group_->start_reduce_scatter(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
   if (!is_alone()) announce_pieces();
 }
@@ -127,11 +129,13 @@ void EmulatedReplica::gather() {
   data_group_->start_all_gather(*stream_, gradients())->wait(Deadline::after_s(group_deadline_s_));
 }
 
-double EmulatedReplica::evaluate(const StepBatch& batch) {
+Replica::Evaluation EmulatedReplica::evaluate(const StepBatch& batch, const Riders& riders) {
   device_.host_blocked(*stream_);
   pipeline_->set_microbatches(batch.microbatches);
   pipeline_->evaluate();
-  return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> sums = riders();
+  sum_over_ranks(sums);
+  return {.loss = std::numeric_limits<double>::quiet_NaN(), .riders = std::move(sums)};
 }
 
 }  // namespace tenax::parallel

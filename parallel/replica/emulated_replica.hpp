@@ -33,12 +33,13 @@ class EmulatedReplica final : public Replica {
   void announce_pieces() override;
   void keep_sums() override { keeps_sums_ = true; }
   void add_kept_sums() override;
+  void check_sums() override {}
   void sum_tied() override {}
   double loss() override;
   StepSums norm() override;
   void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;
-  double evaluate(const StepBatch& batch) override;
+  Evaluation evaluate(const StepBatch& batch, const Riders& riders) override;
 
  private:
   void create_tensor_group(const PipelineContext& context);

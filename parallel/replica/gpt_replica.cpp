@@ -1,8 +1,8 @@
 #include "parallel/replica/gpt_replica.hpp"
 
-#include <array>
 #include <cstring>
 #include <numeric>
+#include <vector>
 
 #include "parallel/replica/swap_memory.hpp"
 
@@ -135,6 +135,19 @@ void GptReplica::add_kept_sums() {
   announce_pieces();
 }
 
+// Whoever was told of the last piece has waited for the stream, and who sums a loss waits for the rank that has it: this costs
+// nothing more.
+void GptReplica::check_sums() {
+  stream_->synchronize(all_run());
+  check_groups();
+}
+
+// What was computed on sums that failed to come is not used.
+void GptReplica::check_groups() {
+  for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
+    group->check();
+}
+
 void GptReplica::sum_tied() {
   if (!is_alone_) state_->sum_tied_gradient();
 }
@@ -152,8 +165,7 @@ double GptReplica::loss() {
 StepSums GptReplica::norm() {
   if (!is_alone_) state_->start_sum_of_squares();
   const double loss = this->loss(), squares = state_->squares(all_run());
-  for (comm::Communicator* group : {tensor_group_.get(), data_group_.get(), embedding_group_.get()})
-    group->check();  // what was computed on sums that failed to come is not used
+  check_groups();
   return {loss, squares};
 }
 
@@ -169,17 +181,19 @@ void GptReplica::gather() {
   update_phase_.end(*stream_);
 }
 
-double GptReplica::evaluate(const StepBatch& batch) {
+Replica::Evaluation GptReplica::evaluate(const StepBatch& batch, const Riders& riders) {
   if (reads_tokens()) stage_->set_batch(batch.windows);
   pipeline_->set_microbatches(batch.microbatches);
-  std::array<double, 2> sums;  // of losses, and of ranks on which they do not count
+  std::vector<double> sums;  // of losses, of ranks on which they do not count, and of the riders
   do {
     pipeline_->evaluate();
     sums = {loss(), pipeline_->is_void() ? 1.0 : 0.0};
-    tensor_group_->check();
+    check_sums();  // also those of weights that the last update gathered
+    const std::vector<double> own = riders();
+    sums.insert(sums.end(), own.begin(), own.end());
     sum_over_ranks(sums);
   } while (sums[1] > 0);
-  return sums[0];
+  return {.loss = sums[0], .riders = {sums.begin() + 2, sums.end()}};
 }
 
 }  // namespace tenax::parallel

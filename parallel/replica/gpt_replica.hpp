@@ -47,12 +47,13 @@ class GptReplica final : public Replica {
   void announce_pieces() override;
   void keep_sums() override;
   void add_kept_sums() override;
+  void check_sums() override;
   void sum_tied() override;
   double loss() override;
   StepSums norm() override;
   void update(const kernels::UpdateRule& rule, double squares) override;
   void gather() override;
-  double evaluate(const StepBatch& batch) override;
+  Evaluation evaluate(const StepBatch& batch, const Riders& riders) override;
 
  private:
   bool stays(const GptReplica* before) const { return before && before->coordinates_ == coordinates_; }
@@ -62,6 +63,7 @@ class GptReplica final : public Replica {
   void run_passes(int microbatches, ScheduleObserver* observer);
   void run_step(int microbatches, ScheduleObserver* observer);
   void tell_of(int bucket);
+  void check_groups();
   kernels::Deadline all_run() const;  ///< for what was launched
 
   model::StageSpan span_;

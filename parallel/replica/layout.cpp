@@ -74,15 +74,28 @@ const SchedulePolicy& policy_within(const Layout& layout) {
 
 // Where the limit that was asked for forbids what a policy holds, the request is wrong; where this machine's memory does, the
 // machine is.
-PipelineSchedule plan_within(const LayoutRequest& request, const Layout& layout,
+PipelineSchedule plan_within(const LayoutRequest& request, const Layout& layout, int microbatches,
                              const ActivationLimit& limit) {
   try {
-    return plan_schedule(policy_within(layout), request.microbatches, layout.costs, limit);
+    return plan_schedule(policy_within(layout), microbatches, layout.costs, limit);
   } catch (const kernels::Error& error) {
-    if (!request.activation_limit.empty()) throw;
-    throw kernels::Error(kernels::Scope::rank,
-                         std::string(error.what()) + " (what this machine's memory holds)");
+    std::string text = error.what();
+    if (microbatches > request.microbatches)
+      text += " (in a step of " + std::to_string(microbatches) +
+              " microbatches a pipeline, once other replicas are lost)";
+    if (!request.activation_limit.empty()) throw kernels::Error(error.scope(), text);
+    throw kernels::Error(kernels::Scope::rank, text + " (what this machine's memory holds)");
   }
+}
+
+// Of the step with the most microbatches, which may become fewer than were asked for.
+PipelineSchedule plan_longest(const LayoutRequest& request, Layout& layout) {
+  for (int& most = layout.most_microbatches; most > request.microbatches; --most) try {
+      return plan_within(request, layout, most, layout.limit);
+    } catch (const kernels::Error&) {
+      if (!request.may_have_fewer) throw;
+    }
+  return layout.schedule;
 }
 
 // Within the device if that holds a whole warm-up, else with the host's help.
@@ -91,7 +104,7 @@ PipelineSchedule plan_healthy(const LayoutRequest& request, const Layout& layout
   const int warmup = zero_bubble_warmup(request.grid.pipeline, request.microbatches);
   const auto& most = on_device.microbatches_of_stage;
   const bool suffices = std::all_of(most.begin(), most.end(), [&](int slots) { return slots >= warmup; });
-  return plan_within(request, layout, suffices ? on_device : layout.limit);
+  return plan_within(request, layout, request.microbatches, suffices ? on_device : layout.limit);
 }
 
 /// None where no stage is asked to keep one: memory is no concern.
@@ -114,6 +127,7 @@ Layout plan_emulated_layout(const LayoutRequest& request) {
   layout.costs = load.costs;
   layout.limit = emulated_limit(request);
   layout.schedule = plan_schedule(*request.policy, request.microbatches, layout.costs, layout.limit);
+  plan_longest(request, layout);
   const std::int64_t stages = layout.grid.pipeline, layers = layout.config.num_layers;
   const double d = layout.grid.data, activation_bytes = static_cast<double>(load.activation_bytes);
   for (std::int64_t s = 0; s < stages; ++s) {
@@ -214,7 +228,7 @@ Layout plan_layout(const LayoutRequest& request, double flop_per_second, const M
   }
   layout.limit = activation_limit(request, layout, true);
   layout.schedule = plan_healthy(request, layout);
-  const PipelineSchedule longest = plan_schedule(layout, layout.most_microbatches);
+  const PipelineSchedule longest = plan_longest(request, layout);
   for (std::size_t s = 0; s < layout.spans.size(); ++s) {
     const int stage = static_cast<int>(s);
     const int peak = std::max(peak_slots(layout.schedule, stage), peak_slots(longest, stage));

@@ -33,6 +33,7 @@ struct LayoutRequest {
   /// The most that a pipeline may have in any step; 0 = `microbatches`. Replicas that lose others
   /// compute more.
   int most_microbatches = 0;
+  bool may_have_fewer = false;  ///< than that, where the policy cannot hold so many within the limit
   const SchedulePolicy* policy = nullptr;
   /// Live microbatches that a stage may hold: one number or one per stage, 0 or none = what memory
   /// allows.

@@ -129,10 +129,13 @@ std::unique_ptr<comm::DelegatedLink> PipelineLinks::make_delegated(int neighbour
     return context_.peers[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(stage)])];
   };
   const auto sockets = context_.options.sockets_per_link;
-  return comm::create_delegated_link(
-      grid_.connection_name("delegated", std::min(stage_, neighbour)), peer_of(stage_), peer_of(neighbour),
-      *context_.transport, context_.device,
-      {sockets > 0 ? sockets : kDefaultDelegates, context_.options.deadline_s});
+  const bool is_emulated = context_.device.kind() == kernels::DeviceKind::emulated;
+  return comm::create_delegated_link(grid_.connection_name("delegated", std::min(stage_, neighbour)),
+                                     peer_of(stage_), peer_of(neighbour), *context_.transport,
+                                     context_.device,
+                                     {.delegates = sockets > 0 ? sockets : kDefaultDelegates,
+                                      .deadline_s = context_.options.deadline_s,
+                                      .link_gbps = is_emulated ? context_.options.emulated.link_gbps : 0});
 }
 
 comm::FailoverLink* PipelineLinks::at(int link) const {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/new_thread.hpp"
+#include "parallel/schedule/timeline.hpp"
+
 namespace tenax::parallel {
 namespace {
 
@@ -28,30 +31,39 @@ PipelineRunner::PipelineRunner(const Layout& layout, const ProcessGrid& grid, co
       stage_index_(grid.coordinates_of(context.world.rank()).pipeline),
       allocate_(std::move(allocate)),
       announce_(std::move(announce)),
-      links_(layout, grid, context) {
+      links_(layout, grid, context),
+      costs_(layout.costs) {
   allocate_for(schedule_of(layout.most_microbatches));
-  set_schedule(layout.schedule);
+  set_schedule(layout.schedule, layout.costs);
 }
 
 const PipelineSchedule& PipelineRunner::schedule_of(int microbatches) {
   const auto known = schedules_.find(microbatches);
   if (known != schedules_.end()) return known->second;
   const auto ahead = planned_.extract(microbatches);
-  return schedules_.emplace(microbatches, ahead ? ahead.mapped().get() : plan_schedule(layout_, microbatches))
-      .first->second;
+  PipelineSchedule schedule = ahead ? ahead.mapped().get() : plan_schedule(layout_, microbatches);
+  return schedules_.emplace(microbatches, std::move(schedule)).first->second;
 }
 
-void PipelineRunner::plan_ahead(const std::vector<int>& microbatches) {
+// For what gets no thread schedule_of() plans when it is needed.
+void PipelineRunner::plan_ahead(const std::vector<int>& microbatches) try {
   for (const int count : microbatches)
     if (!schedules_.contains(count) && !planned_.contains(count))
-      planned_.emplace(
-          count, std::async(std::launch::async, [this, count] { return plan_schedule(layout_, count); }));
+      planned_.emplace(count, kernels::new_async([this, count] { return plan_schedule(layout_, count); }));
+} catch (const kernels::Error&) {
 }
 
-void PipelineRunner::set_schedule(const PipelineSchedule& schedule) {
-  schedules_.insert_or_assign(schedule.microbatches(), schedule);
-  planned_.erase(schedule.microbatches());
-  build_executors(schedule);
+void PipelineRunner::set_schedule(const PipelineSchedule& schedule, const PipelineCosts& costs) {
+  const int microbatches = schedule.microbatches();
+  planned_.erase(microbatches);
+  costs_ = costs;
+  build_executors(schedules_.insert_or_assign(microbatches, schedule).first->second);
+}
+
+void PipelineRunner::set_costs(const PipelineCosts& costs) {
+  costs_ = costs;
+  ExecutorOptions options = training_options(schedule_of(microbatches_));
+  training_->expect_inputs(options.patience_s, std::move(options.idle_before_s));
 }
 
 void PipelineRunner::set_microbatches(int microbatches) {
@@ -74,18 +86,25 @@ ExecutorOptions PipelineRunner::executor_options() const {
   return {.slots = slots_, .deadline_s = context_.options.deadline_s, .is_warm = is_warm_};
 }
 
-void PipelineRunner::build_executors(const PipelineSchedule& schedule) {
+ExecutorOptions PipelineRunner::training_options(const PipelineSchedule& schedule) const {
   /// A late input is waited for during this share of a pass before another op goes first.
   constexpr double kPatience = 0.1;
-  allocate_for(schedule);
-  microbatches_ = schedule.microbatches();
   ExecutorOptions options = executor_options();
   // Tensor ranks must run the same ops in the same order: their collectives pair up by it.
-  if (context_.options.follows_delays && layout_.grid.tensor == 1)
-    options.patience_s = kPatience * mean_pass_s(layout_.costs);
+  if (!context_.options.follows_delays || layout_.grid.tensor > 1) return options;
+  options.most_live = layout_.limit.microbatches(stage_index_);
+  options.patience_s = kPatience * mean_pass_s(costs_);
+  const Timeline timeline = simulate(schedule, costs_);
+  options.idle_before_s = idle_before_s(timeline.ops_of_stage[static_cast<std::size_t>(stage_index_)]);
+  return options;
+}
+
+void PipelineRunner::build_executors(const PipelineSchedule& schedule) {
+  allocate_for(schedule);
+  microbatches_ = schedule.microbatches();
   training_ = std::make_unique<ScheduleExecutor>(
       *stage_, context_.device, links_.neighbours(),
-      schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)], options);
+      schedule.ops_of_stage[static_cast<std::size_t>(stage_index_)], training_options(schedule));
   ExecutorOptions forwards = executor_options();
   forwards.slots = std::min(slots_, 2);  // two, so that a send overlaps the next pass
   evaluation_ = std::make_unique<ScheduleExecutor>(*stage_, context_.device, links_.neighbours(),

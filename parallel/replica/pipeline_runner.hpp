@@ -30,8 +30,13 @@ class PipelineRunner {
                  Allocate allocate, Announce announce);
 
   /// Between iterations, equal on all ranks of the pipeline: the next iterations run `schedule`,
-  /// with its number of microbatches, and so do later ones of that number.
-  void set_schedule(const PipelineSchedule& schedule);
+  /// with its number of microbatches, and so do later ones of that number. By `costs` it tells when
+  /// an input is late, whatever schedule it runs.
+  void set_schedule(const PipelineSchedule& schedule, const PipelineCosts& costs);
+  /// Likewise, of the costs alone: the executors stay.
+  void set_costs(const PipelineCosts& costs);
+  /// The layout's, until others are set.
+  const PipelineCosts& costs() const { return costs_; }
   /// Likewise: the next iterations have so many microbatches, at least one.
   void set_microbatches(int microbatches);
   /// Plans the schedules of these numbers on other threads, so that set_microbatches() need not.
@@ -57,6 +62,7 @@ class PipelineRunner {
 
  private:
   ExecutorOptions executor_options() const;
+  ExecutorOptions training_options(const PipelineSchedule& schedule) const;
   void allocate_for(const PipelineSchedule& schedule);
   const PipelineSchedule& schedule_of(int microbatches);
   void build_executors(const PipelineSchedule& schedule);
@@ -68,6 +74,7 @@ class PipelineRunner {
   Announce announce_;
   model::PipelineStage* stage_ = nullptr;
   PipelineLinks links_;
+  PipelineCosts costs_;
   std::map<int, PipelineSchedule> schedules_;             // by number of microbatches
   std::map<int, std::future<PipelineSchedule>> planned_;  // ahead, not in schedules_
   int microbatches_ = 0;                                  // of the executors

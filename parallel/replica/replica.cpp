@@ -6,6 +6,9 @@ namespace {
 // A message that never comes is waited for, then the two ends agree on another path, then it is sent again.
 constexpr double kDeadlinesOfFailover = 3;
 
+/// A group's ranks wait for an id and then for each other to connect; those of other groups, who have their ring, wait for both.
+constexpr double kDeadlinesOfRings = 3;
+
 // What `create` makes of the world waits for `deadline_s`.
 template <class Create>
 auto with_deadline(comm::World& world, double deadline_s, double usual_s, Create create) {
@@ -26,6 +29,7 @@ Replica::Replica(const Layout& layout, const ProcessGrid& grid, const PipelineCo
       grid_(grid),
       coordinates_(grid_.coordinates_of(context.world.rank())),
       update_phase_(context.device, "optimizer"),
+      world_(context.world),
       device_(context.device) {}
 
 double Replica::group_deadline_s(double deadline_s, bool fails_over) {
@@ -54,9 +58,14 @@ bool Replica::order_rings(const std::vector<std::vector<int>>& orders) {
   control_->all_gather({});  // from here on nobody is in a collective
   const auto color =
       static_cast<std::size_t>(grid_.split(GroupKind::data, grid_.rank_of(coordinates_)).color);
-  control_->agree([&] {
-    if (!orders.at(color).empty()) data->reorder_ring(orders[color]);
+  if (!rings_decision_)
+    rings_decision_ = with_deadline(world_, kDeadlinesOfRings * group_deadline_s_, deadline_s_,
+                                    [&] { return world_.control_group(); });
+  std::unique_ptr<comm::RingChange> change;
+  rings_decision_->agree([&] {
+    if (!orders.at(color).empty()) change = data->prepare_ring(orders[color]);
   });
+  if (change) change->adopt();
   return true;
 }
 

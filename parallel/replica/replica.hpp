@@ -62,7 +62,7 @@ class Replica {
   /// in its own of `orders` (by the color of ProcessGrid::split), data coordinates round the ring.
   /// An empty one leaves its group's as it is. Sums keep every bit but for those of NCCL, which then
   /// adds in another order. Returns whether the groups have rings; where they have none nothing
-  /// happens. Throws comm::AgreedError.
+  /// happens. Throws comm::AgreedError where a rank fails: then all rings are as they were.
   bool order_rings(const std::vector<std::vector<int>>& orders);
   virtual bool reads_tokens() const = 0;
 
@@ -85,6 +85,9 @@ class Replica {
   /// between, which tell of nothing.
   virtual void keep_sums() = 0;
   virtual void add_kept_sums() = 0;
+  /// Waits for what the device was given, and throws what went wrong with the groups' part of it: to be asked before
+  /// other replicas may use the pieces that were told of.
+  virtual void check_sums() = 0;
   /// The tied embedding's gradient over first and last stage.
   virtual void sum_tied() = 0;
   /// This rank's part of the loss of the last passes, summed over tokens. Waits for them.
@@ -95,8 +98,14 @@ class Replica {
   virtual void update(const kernels::UpdateRule& rule, double squares) = 0;
   /// The updated shards to every data rank.
   virtual void gather() = 0;
-  /// The sum of losses over the global batch of a forward pass alone. Equal on every rank.
-  virtual double evaluate(const StepBatch& batch) = 0;
+  /// What evaluate() is told of this rank once the passes are through: as many numbers on every rank.
+  using Riders = std::function<std::vector<double>()>;
+  struct Evaluation {
+    double loss = 0;             ///< summed over the global batch of a forward pass alone
+    std::vector<double> riders;  ///< their sums over the ranks
+  };
+  /// Equal on every rank. `riders` is asked again where passes turn out void.
+  virtual Evaluation evaluate(const StepBatch& batch, const Riders& riders) = 0;
 
   /// Tells `observer`, which may be null, of each collective and update that has ended since the
   /// last call. `all`: waits for those under way; else a later call tells of them.
@@ -127,7 +136,9 @@ class Replica {
   StreamPhase update_phase_;
 
  private:
+  comm::World& world_;
   kernels::Device& device_;
+  std::unique_ptr<comm::ControlGroup> rings_decision_;  // from the first call of order_rings on
   std::vector<comm::TimedCommunicator*> timed_;
 };
 

@@ -45,12 +45,15 @@ class SwappableReplica final : public Replica {
   void announce_pieces() override { current_->announce_pieces(); }
   void keep_sums() override { current_->keep_sums(); }
   void add_kept_sums() override { current_->add_kept_sums(); }
+  void check_sums() override { current_->check_sums(); }
   void sum_tied() override { current_->sum_tied(); }
   double loss() override { return current_->loss(); }
   StepSums norm() override { return current_->norm(); }
   void update(const kernels::UpdateRule& rule, double squares) override { current_->update(rule, squares); }
   void gather() override { current_->gather(); }
-  double evaluate(const StepBatch& batch) override { return current_->evaluate(batch); }
+  Evaluation evaluate(const StepBatch& batch, const Riders& riders) override {
+    return current_->evaluate(batch, riders);
+  }
   void report(StepObserver* observer, bool all) override { current_->report(observer, all); }
   kernels::Stream& stream() override { return current_->stream(); }
 

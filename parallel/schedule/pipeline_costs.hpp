@@ -1,6 +1,7 @@
 // PipelineCosts: what simulate() and the planners know of a pipeline's times.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -25,20 +26,26 @@ struct StageCosts {
     }
     return backward_input_s + backward_weight_s;
   }
+  bool operator==(const StageCosts&) const = default;
 };
 
 struct PipelineCosts {
   std::vector<StageCosts> stages;
   /// One per pair of neighbouring stages, the same both ways; empty = no delay anywhere.
   std::vector<double> link_delay_s;
+  /// Of its delay, for so long a delegated message holds the wire of its direction: the next one starts after that. 0 =
+  /// messages overlap in full. A link of less delay is held for all of it.
+  double wire_s = 0;
 
   int stage_count() const { return static_cast<int>(stages.size()); }
   double delay_s(int link) const {
     return link_delay_s.empty() ? 0.0 : link_delay_s[static_cast<std::size_t>(link)];
   }
+  double held_s(int link) const { return std::min(wire_s, delay_s(link)); }
   static PipelineCosts uniform(int stage_count, StageCosts each) {
     return {std::vector<StageCosts>(static_cast<std::size_t>(stage_count), each), {}};
   }
+  bool operator==(const PipelineCosts&) const = default;
 };
 
 }  // namespace tenax::parallel

@@ -77,13 +77,12 @@ void PipelineSimulation::finish(int stage, double end_s) {
 
 double PipelineSimulation::post_s(int stage, int link, double end_s) {
   const double delay_s = costs_.delay_s(link);
+  const int direction = link != stage ? 1 : 0;
   const bool delegated = !model_.delegated.empty() && model_.delegated[static_cast<std::size_t>(link)] != 0;
-  if (delegated || model_.kind == TransferModel::Kind::latency) return end_s + delay_s;
-  if (model_.kind == TransferModel::Kind::shared_channel) {
-    const int direction = model_.paired && link != stage ? 1 : 0;
-    double& free_s = channel_free_s_[static_cast<std::size_t>(2 * link + direction)];
-    return free_s = std::max(free_s, end_s) + delay_s;
-  }
+  if (delegated || model_.kind == TransferModel::Kind::latency)
+    return cross_channel_s(link, direction, end_s, costs_.held_s(link), delay_s);
+  if (model_.kind == TransferModel::Kind::shared_channel)
+    return cross_channel_s(link, model_.paired ? direction : 0, end_s, delay_s, delay_s);
   Stage& state = stages_[static_cast<std::size_t>(stage)];
   std::vector<double>& departed_s = state.departed_s;
   const auto depth = static_cast<std::size_t>(model_.queue_depth);
@@ -91,6 +90,14 @@ double PipelineSimulation::post_s(int stage, int link, double end_s) {
   const double transit_s = departed_s.empty() ? state.free_s : std::max(state.free_s, departed_s.back());
   departed_s.push_back(transit_s + delay_s);
   return departed_s.back();
+}
+
+double PipelineSimulation::cross_channel_s(int link, int direction, double end_s, double held_s,
+                                           double delay_s) {
+  double& free_s = channel_free_s_[static_cast<std::size_t>(2 * link + direction)];
+  const double start_s = std::max(free_s, end_s);
+  free_s = start_s + held_s;
+  return start_s + delay_s;
 }
 
 }  // namespace tenax::parallel

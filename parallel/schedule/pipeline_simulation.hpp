@@ -39,6 +39,9 @@ class PipelineSimulation {
   /// Posts a message of `stage` at `end_s` over `link`; returns its arrival, and moves free_s if
   /// the stage is blocked.
   double post_s(int stage, int link, double end_s);
+  /// For `link`'s channel in the given direction, which a message holds for `held_s` and leaves `delay_s` after its
+  /// start.
+  double cross_channel_s(int link, int direction, double end_s, double held_s, double delay_s);
 
   const PipelineSchedule& schedule_;
   const PipelineCosts& costs_;

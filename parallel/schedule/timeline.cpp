@@ -50,4 +50,14 @@ Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
   return summary_of(PipelineSimulation(schedule, microbatches, costs, transfers).run());
 }
 
+std::vector<double> idle_before_s(const std::vector<OpTime>& ops) {
+  std::vector<double> idle_s;
+  double free_s = 0;
+  for (const OpTime& op : ops) {
+    idle_s.push_back(std::max(0.0, op.start_s - free_s));
+    free_s = op.end_s;
+  }
+  return idle_s;
+}
+
 }  // namespace tenax::parallel

@@ -22,7 +22,8 @@ struct Timeline {
 /// the end of its op.
 struct TransferModel {
   enum class Kind {
-    /// Each message arrives its link's delay after it was posted; transfers overlap (delegated).
+    /// All links are delegated: each message arrives its link's delay after it was posted, and transfers
+    /// overlap but for what holds the wire (PipelineCosts::wire_s).
     latency,
     /// Each stage has one in-order queue for both directions with room for queue_depth messages,
     /// the one in transit included; one message at a time takes its link's delay; a stage blocks at
@@ -42,7 +43,7 @@ struct TransferModel {
   /// shared_channel: opposite transfers run at once (1F1B's fused send/receive): one such channel
   /// per direction.
   bool paired = false;
-  /// Per link: true = delegated, pure latency whatever `kind` says. Empty = none.
+  /// Per link: true = delegated, as with `latency` whatever `kind` says. Empty = none.
   std::vector<char> delegated = {};
 };
 
@@ -53,5 +54,8 @@ struct TransferModel {
 /// message in transit arrives whether or not its receiver is ready.
 Timeline simulate(const PipelineSchedule& schedule, const PipelineCosts& costs,
                   const TransferModel& transfers = {});
+
+/// How long a stage is idle before each of its `ops`, of a Timeline; the first waits since time 0.
+std::vector<double> idle_before_s(const std::vector<OpTime>& ops);
 
 }  // namespace tenax::parallel

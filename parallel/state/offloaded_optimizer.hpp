@@ -24,6 +24,8 @@ class OffloadedOptimizer {
 
   /// Optional, once before the updates of a step: enqueues that the first buckets come as soon as the stream gets here.
   void fetch_ahead();
+  /// Others than it has fetched are home now: they come again for the next update.
+  void forget_ahead() { is_ahead_ = false; }
   /// The buckets come in order, each to be taken back before the next. Enqueued: what the stream runs from here on finds the
   /// bucket's parts in the tensors.
   const std::vector<kernels::Tensor>& bring(std::size_t bucket);

@@ -57,6 +57,7 @@ void StateMirror::fetch(kernels::Deadline deadline) {
 void StateMirror::store(kernels::Deadline deadline) {
   for_each_pair([&](const Tensor& device, const Tensor& host) { kernels_.copy(stream_, host, device); });
   stream_.synchronize(deadline);
+  state_.forget_ahead();
 }
 
 }  // namespace tenax::parallel

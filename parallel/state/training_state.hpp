@@ -126,6 +126,10 @@ class TrainingState {
   void fetch_ahead() {
     if (offload_) offload_->fetch_ahead();
   }
+  /// The host has put another state into its home: what has come from there is not used.
+  void forget_ahead() {
+    if (offload_) offload_->forget_ahead();
+  }
   /// Enqueues: all gradients become zero.
   void zero_gradients();
   /// SumMemory::apart. Enqueues: the own sums are kept where the sums over replicas were, which are

@@ -38,7 +38,9 @@ void AdaptationController::observe(std::int64_t step, const PipelineMeasurement&
   if (observed_++ < settings_.skipped_iterations) return;
   forecast_.add(paths_.without_copies(measurement));
   if (forecast_.changed()) replan_.end_patience(step);
-  if (something_moved()) assess(measurement);
+  calm_ = forecast_.changed() ? 0 : calm_ + 1;
+  compare_with_evaluator(measurement);
+  if (something_moved()) assess();
   paths_.damp(link_health_);
 }
 
@@ -52,18 +54,24 @@ void AdaptationController::settle(std::int64_t step, double iteration_s) {
   unsettled_.erase(unsettled_.begin(), open);
 }
 
-bool AdaptationController::something_moved() const {
+bool AdaptationController::moved_since(const PipelineCosts& before, const PipelineCosts& now) const {
   constexpr double kMovedPass = 0.02, kMovedDelay = 0.1;
-  if (!assessed_ || replan_.patience_ends(step_)) return true;
-  for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
-    if (paths_.may_return(link, link_health_) || paths_.just_broke(link)) return true;
-  return differ_materially(forecast_.costs(), *assessed_, kMovedPass, kMovedDelay,
-                           forecast_.material_s_of_link());
+  return differ_materially(now, before, kMovedPass, kMovedDelay, forecast_.material_s_of_link());
 }
 
-void AdaptationController::assess(const PipelineMeasurement& measurement) {
-  compare_with_evaluator(measurement);
+bool AdaptationController::something_moved() const {
+  if (!assessed_ || replan_.patience_ends(step_)) return true;
+  // What was no gain while more was unexplained may be one now.
+  if (std::abs(threshold_.unexplained_s() - assessed_unexplained_s_) > threshold_.least_gain_s(iteration_s_))
+    return true;
+  for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
+    if (paths_.may_return(link, link_health_) || paths_.just_broke(link)) return true;
+  return moved_since(*assessed_, forecast_.costs());
+}
+
+void AdaptationController::assess() {
   assessed_ = forecast_.costs();
+  assessed_unexplained_s_ = threshold_.unexplained_s();
   assessed_now_ = true;
   const Situation situation{.forecast = forecast_,
                             .costs = *assessed_,
@@ -75,13 +83,14 @@ void AdaptationController::assess(const PipelineMeasurement& measurement) {
   stage_health_.assess(step_, iteration_s_, forecast_, threshold_);
   paths_.choose(situation, link_health_);
   for (std::size_t link = 0; link < paths_.chosen().size(); ++link)
-    if (!link_health_.is_slow(link) && !paths_.holds(link)) link_health_.forget_report(link);
+    if (!link_health_.is_straggler(link) && !paths_.holds(link)) link_health_.forget_report(link);
   wants_plan_ = replan_.may_pay(step_, expected_costs(), scorer(), forecast_, threshold_);
 }
 
 void AdaptationController::compare_with_evaluator(const PipelineMeasurement& measurement) {
   if (paths_.any_just_broke()) return;  // the next iteration will not be like this one
-  PipelineCosts costs{.stages = {}, .link_delay_s = forecast_.costs().link_delay_s};
+  PipelineCosts costs = forecast_.costs();
+  costs.stages.clear();
   for (const StageMeasurement& stage : measurement.stages)
     costs.stages.push_back(
         {stage.passes.forward_s, stage.passes.backward_input_s, stage.passes.backward_weight_s});
@@ -105,6 +114,22 @@ PipelineCosts AdaptationController::expected_costs() const {
   return paths_.with_overheads(forecast_.costs(), forecast_);
 }
 
+// A link that keeps changing has no lasting delay: rows go on bending there.
+PipelineCosts AdaptationController::lasting_costs() const {
+  PipelineCosts costs = expected_costs();
+  for (int link = 0; told_ && link < forecast_.links(); ++link)
+    if (forecast_.is_restless(link))
+      costs.link_delay_s[static_cast<std::size_t>(link)] = told_->delay_s(link);
+  return costs;
+}
+
+// Of the schedule that stays. A delay that has just begun makes rows bend, until it has lasted or a plan for it has come.
+bool AdaptationController::renews_costs() const {
+  constexpr int kLasting = 3;  // iterations
+  if (!forecast_.known() || calm_ < kLasting || wants_plan_ || replan_.awaits_plan()) return false;
+  return !told_ || moved_since(*told_, lasting_costs());
+}
+
 ScheduleScorer AdaptationController::scorer() const {
   std::vector<PipelineCosts> scenarios = forecast_.scenarios();
   for (PipelineCosts& costs : scenarios) costs = paths_.with_overheads(std::move(costs), forecast_);
@@ -114,6 +139,11 @@ ScheduleScorer AdaptationController::scorer() const {
 parallel::PlanRequest AdaptationController::request() {
   wants_plan_ = false;
   return replan_.request(expected_costs());
+}
+
+void AdaptationController::retract_request() {
+  wants_plan_ = true;
+  replan_.retract_request();
 }
 
 AdaptationDecision AdaptationController::decide(const parallel::Plan* plan) {
@@ -129,6 +159,8 @@ AdaptationDecision AdaptationController::decide(const parallel::Plan* plan) {
     const double mean_s = scores.mean_s(running());
     predicted_s_ = std::isfinite(mean_s) ? mean_s : 0;
   }
+  if (decision.schedule) told_ = decision.costs = expected_costs();
+  if (!decision.schedule && renews_costs()) told_ = decision.costs = lasting_costs();
   decision.predicted_s = predicted_s_;
   decision.events = events(decision.schedule.has_value());
   unsettled_.insert(unsettled_.end(), decision.events.begin(), decision.events.end());

@@ -38,6 +38,8 @@ class AdaptationController {
   /// awaited.
   bool wants_plan() const { return wants_plan_; }
   parallel::PlanRequest request();
+  /// Nobody could look for what request() told: it is wanted again.
+  void retract_request();
 
   /// What to do before the next iteration; without a plan: what needs none. The caller carries it
   /// out.
@@ -47,11 +49,14 @@ class AdaptationController {
 
  private:
   void settle(std::int64_t step, double iteration_s);
+  bool moved_since(const parallel::PipelineCosts& before, const parallel::PipelineCosts& now) const;
   bool something_moved() const;
-  void assess(const PipelineMeasurement& measurement);
+  void assess();
   void compare_with_evaluator(const PipelineMeasurement& measurement);
   bool is_healthy() const;
   parallel::PipelineCosts expected_costs() const;  ///< with the paths as they are chosen
+  parallel::PipelineCosts lasting_costs() const;
+  bool renews_costs() const;
   ScheduleScorer scorer() const;
   std::vector<AdaptationEvent> events(bool is_rescheduled);
   void report_schedule(AdaptationEvent now, std::vector<AdaptationEvent>& events) const;
@@ -64,6 +69,9 @@ class AdaptationController {
   PathPolicy paths_;
   ReplanPolicy replan_;
   std::optional<parallel::PipelineCosts> assessed_;  // for what the last assessment was made
+  double assessed_unexplained_s_ = 0;
+  std::optional<parallel::PipelineCosts> told_;  // by which rows know when an input is late
+  int calm_ = 0;                                 // iterations since something clearly changed
   std::vector<AdaptationEvent> unsettled_, settled_;
   std::int64_t step_ = 0;
   int observed_ = 0;

@@ -3,6 +3,8 @@
 //   link DELEGATED DELEGATES                  one per link, in order
 //   event|achieved KIND STEP LINK STAGE DIRECT DELEGATED HOLD DELAY BEFORE PREDICTED ACHIEVED|-
 //   stage OP OP …                             one per stage, in order; none when the schedule stays
+//   passes FORWARD INPUT WEIGHT               likewise; none when the costs stay
+//   delay SECONDS                             one per link, in order; none likewise, or where none has one
 #include "resilience/adaptation/adaptation_decision.hpp"
 
 #include <array>
@@ -87,6 +89,13 @@ AdaptationEvent read_event(Words& words) {
   return event;
 }
 
+parallel::StageCosts read_passes(Words& words) {
+  parallel::StageCosts passes;
+  for (double* seconds : {&passes.forward_s, &passes.backward_input_s, &passes.backward_weight_s})
+    *seconds = words.next_number<double>();
+  return passes;
+}
+
 std::vector<PipelineOp> read_stage(Words& words) {
   std::vector<PipelineOp> ops;
   while (words.more()) {
@@ -113,6 +122,12 @@ void read_line(const std::string& line, AdaptationDecision& decision) {
   } else if (item == "stage") {
     if (!decision.schedule) decision.schedule.emplace();
     decision.schedule->ops_of_stage.push_back(read_stage(words));
+  } else if (item == "passes") {
+    decision.costs.stages.push_back(read_passes(words));
+  } else if (item == "delay") {
+    decision.costs.link_delay_s.push_back(words.next_number<double>());
+  } else if (item == "wire") {
+    decision.costs.wire_s = words.next_number<double>();
   } else {
     refuse("'" + line + "'");
   }
@@ -140,12 +155,17 @@ std::string to_text(const AdaptationDecision& decision) {
     text += "link " + std::to_string(link.delegated ? 1 : 0) + " " + std::to_string(link.delegates) + "\n";
   for (const AdaptationEvent& event : decision.events) text += to_text("event", event);
   for (const AdaptationEvent& event : decision.achieved) text += to_text("achieved", event);
-  if (!decision.schedule) return text;
-  for (const auto& ops : decision.schedule->ops_of_stage) {
-    text += "stage";
-    for (const PipelineOp& op : ops) text += " " + parallel::to_string(op);
-    text += "\n";
-  }
+  if (decision.schedule)
+    for (const auto& ops : decision.schedule->ops_of_stage) {
+      text += "stage";
+      for (const PipelineOp& op : ops) text += " " + parallel::to_string(op);
+      text += "\n";
+    }
+  for (const parallel::StageCosts& passes : decision.costs.stages)
+    text += "passes " + io::number_text(passes.forward_s) + " " + io::number_text(passes.backward_input_s) +
+            " " + io::number_text(passes.backward_weight_s) + "\n";
+  for (const double delay_s : decision.costs.link_delay_s) text += "delay " + io::number_text(delay_s) + "\n";
+  if (decision.costs.wire_s > 0) text += "wire " + io::number_text(decision.costs.wire_s) + "\n";
   return text;
 }
 

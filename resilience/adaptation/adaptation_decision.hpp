@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/schedule/pipeline_costs.hpp"
 #include "parallel/schedule/pipeline_schedule.hpp"
 
 namespace tenax::resilience {
@@ -48,6 +49,7 @@ struct LinkPath {
 
 struct AdaptationDecision {
   std::optional<parallel::PipelineSchedule> schedule;  ///< absent: the running one stays
+  parallel::PipelineCosts costs;                       ///< by which inputs are late; empty: as before
   std::vector<LinkPath> links;                         ///< all of them, changed or not
   double predicted_s = 0;                              ///< iteration time; 0 = nothing was predicted yet
   std::vector<AdaptationEvent> events;                 ///< decided now

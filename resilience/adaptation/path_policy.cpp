@@ -56,9 +56,11 @@ bool PathPolicy::should_delegate(std::size_t link, const Situation& situation,
 
 // Consumption keeps up with production (section 5.2): a delegate is busy with a message for as long as it
 // travels, and while forwards or gradients follow each other without a pause, one is produced every F or
-// every B. One delegate more takes up the unevenness; a number that is a little high already stays.
+// every B, of which no more go than the wire takes. One delegate more takes up the unevenness; a number that is a
+// little high already stays.
 int PathPolicy::delegates_for(std::size_t link, const PipelineCosts& costs) const {
-  const double interval_s = std::min(costs.stages[link].forward_s, costs.stages[link + 1].backward_input_s);
+  const double produced_s = std::min(costs.stages[link].forward_s, costs.stages[link + 1].backward_input_s);
+  const double interval_s = std::max(produced_s, costs.wire_s);
   constexpr int kMost = 16;  // per link and direction
   const int most = std::min(kMost, microbatches_);
   const int wanted = std::min(most, comm::delegates_needed(costs.link_delay_s[link], interval_s) + 1);

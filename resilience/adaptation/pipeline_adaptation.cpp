@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/deadline.hpp"
+#include "kernels/new_thread.hpp"
 
 namespace tenax::resilience {
 
@@ -60,7 +61,7 @@ void PipelineAdaptation::set_microbatches(int microbatches) {
   auto home = homes_.find(microbatches);
   if (home == homes_.end())
     home = homes_.emplace(microbatches, parallel::plan_schedule(replica_.layout(), microbatches)).first;
-  replica_.pipeline().set_schedule(home->second);
+  replica_.pipeline().set_schedule(home->second, replica_.pipeline().costs());
   monitor_->set_microbatches(microbatches);
   planning_ = {};
   if (controller_) controller_->set_microbatches(microbatches, home->second);
@@ -69,9 +70,7 @@ void PipelineAdaptation::set_microbatches(int microbatches) {
 std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, const PassMeasurement& passes,
                                                              Agreed agreed) {
   if (!answers_) {
-    delays_ = {};
-    measured_at_s_ = 0;
-    agreed.measures ? static_cast<void>(measure(passes)) : monitor_->skip_step();
+    agreed.measures ? static_cast<void>(measure(passes)) : skip_step();
     return {};
   }
   std::vector<AdaptationEvent> events;
@@ -80,6 +79,12 @@ std::vector<AdaptationEvent> PipelineAdaptation::finish_step(std::int64_t step, 
   if (has_siblings()) return events;
   for (AdaptationEvent& event : take_events(false)) events.push_back(std::move(event));
   return events;
+}
+
+void PipelineAdaptation::skip_step() {
+  monitor_->skip_step();
+  delays_ = {};
+  measured_at_s_ = 0;
 }
 
 PipelineMeasurement PipelineAdaptation::measure(const PassMeasurement& passes) {
@@ -102,7 +107,10 @@ void PipelineAdaptation::adapt(std::int64_t step, const PassMeasurement& passes,
     awaited_.insert(awaited_.end(), decision.events.begin(), decision.events.end());
   }
   if (links_.adaptable()) apply_paths(decision.links);
-  if (decision.schedule) replica_.pipeline().set_schedule(*decision.schedule);
+  if (decision.schedule)
+    replica_.pipeline().set_schedule(*decision.schedule, decision.costs);
+  else if (!decision.costs.stages.empty())
+    replica_.pipeline().set_costs(decision.costs);
 }
 
 // How the links were run in this iteration, and which direct paths can be used from now on.
@@ -134,9 +142,14 @@ AdaptationDecision PipelineAdaptation::decide(std::int64_t step, const PipelineM
   return controller_->decide(&plan);
 }
 
+// Where there is no thread for it, training goes on as it is, and the next boundary tries again.
 void PipelineAdaptation::look_for_plan() {
-  planning_ = std::async(std::launch::async,
-                         [request = controller_->request()] { return parallel::plan_adaptive(request); });
+  try {
+    planning_ =
+        kernels::new_async([request = controller_->request()] { return parallel::plan_adaptive(request); });
+  } catch (const kernels::Error&) {
+    controller_->retract_request();
+  }
 }
 
 void PipelineAdaptation::apply_paths(const std::vector<LinkPath>& paths) {

@@ -43,6 +43,8 @@ class PipelineAdaptation {
   /// paths and schedule. `passes`: this rank's times in that step. Returns the events on rank 0, as
   /// soon as it knows of them: with several pipelines that is a step later.
   std::vector<AdaptationEvent> finish_step(std::int64_t step, const PassMeasurement& passes, Agreed agreed);
+  /// Instead, not collective: the step is void, or not like others, and is not measured.
+  void skip_step();
   /// What messages from the stage before and after took in the last step; 0 where it was not
   /// measured.
   struct Delays {

@@ -82,7 +82,7 @@ std::vector<parallel::StageCosts> PipelineForecast::pass_times() const {
 }
 
 parallel::PipelineCosts PipelineForecast::costs() const {
-  parallel::PipelineCosts costs{.stages = pass_times(), .link_delay_s = {}};
+  parallel::PipelineCosts costs{.stages = pass_times(), .link_delay_s = {}, .wire_s = options_.wire_s};
   for (const Link& link : links_)
     costs.link_delay_s.push_back(link.delay.known() ? link.delay.expected() : 0);
   return costs;

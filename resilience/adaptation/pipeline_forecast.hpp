@@ -20,7 +20,8 @@ struct ForecastOptions {
   double floor_s = 3e-4;  ///< nor does less than this: what waking a thread takes where nothing else runs
   std::size_t stall_window = 16;  ///< iterations whose stalls tell how noisy a link's ends are
   double stall_quantile = 0.75;   ///< quantile of those stalls: a delay below it is taken for noise
-  double level_share = 0.15;      ///< share of a link's level: less change than that is noise
+  double wire_s = 0;          ///< PipelineCosts': what links take while nothing is wrong, where that is known
+  double level_share = 0.15;  ///< share of a link's level: less change than that is noise
 };
 
 /// Pure. Both directions of a link count as its slower one.
@@ -38,6 +39,7 @@ class PipelineForecast {
   /// recent iteration.
   std::vector<parallel::PipelineCosts> scenarios() const;
   double delay_s(int link) const { return links_[static_cast<std::size_t>(link)].delay.expected(); }
+  bool is_restless(int link) const { return links_[static_cast<std::size_t>(link)].delay.restless(); }
   /// Added to the delay by the link's present path (host copies of a delegate).
   double overhead_s(int link) const { return links_[static_cast<std::size_t>(link)].overhead_s; }
   /// Some link or stage clearly changed in the last iteration.

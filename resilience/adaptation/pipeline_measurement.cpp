@@ -14,11 +14,13 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<StageMeasurement>);
 
-void take_slower(PassMeasurement& slowest, const PassMeasurement& other) {
-  slowest.forward_s = std::max(slowest.forward_s, other.forward_s);
-  slowest.backward_input_s = std::max(slowest.backward_input_s, other.backward_input_s);
-  slowest.backward_weight_s = std::max(slowest.backward_weight_s, other.backward_weight_s);
-  slowest.stall_s = std::max(slowest.stall_s, other.stall_s);
+/// Lanes end their passes together, in collectives. Who begins first waits there for one whose message is late: what its pass
+/// takes beyond the shortest is that message's delay, which the late lane's link tells.
+void take_shorter(PassMeasurement& shortest, const PassMeasurement& other) {
+  shortest.forward_s = std::min(shortest.forward_s, other.forward_s);
+  shortest.backward_input_s = std::min(shortest.backward_input_s, other.backward_input_s);
+  shortest.backward_weight_s = std::min(shortest.backward_weight_s, other.backward_weight_s);
+  shortest.stall_s = std::min(shortest.stall_s, other.stall_s);
 }
 
 /// An estimate beats a bound, a longer delay a shorter one.
@@ -71,7 +73,10 @@ PipelineMeasurement combine(std::span<const StageMeasurement> of_ranks) {
       const auto index = static_cast<std::size_t>(number);
       StageMeasurement& slowest = all.stages[index];
       slowest.stage = number;
-      take_slower(slowest.passes, measured->passes);
+      if (lane == stages_of_lane.begin()->first)
+        slowest.passes = measured->passes;
+      else
+        take_shorter(slowest.passes, measured->passes);
       if (index > 0) take_slower(slowest.activations, measured->activations);
       if (index + 1 < stages) take_slower(slowest.gradients, measured->gradients);
     }

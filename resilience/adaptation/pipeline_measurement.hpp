@@ -52,7 +52,7 @@ std::string to_bytes(const StageMeasurement& stage);
 StageMeasurement stage_of_bytes(const std::string& bytes);
 
 struct PipelineMeasurement {
-  std::vector<StageMeasurement> stages;  ///< the slowest lane's passes and links; no clocks
+  std::vector<StageMeasurement> stages;  ///< combine()'s passes and links; no clocks
   double iteration_s = 0;                ///< first op's start to last op's end over all stages
 
   /// The activations and the gradients of the link between stages `link` and `link` + 1.
@@ -61,9 +61,9 @@ struct PipelineMeasurement {
   bool operator==(const PipelineMeasurement&) const = default;
 };
 
-/// Pure: equal measurements in equal order give equal bits. The slowest tensor rank decides a
-/// stage's times and a link's delay, since the others wait for it. Asserts that every stage 0 … S −
-/// 1 is there in every lane.
+/// Pure: equal measurements in equal order give equal bits. The slowest lane decides a link's delay, since the other tensor
+/// ranks wait for it. They do so in their passes, so the shortest of a stage's passes are its times. Asserts that every stage
+/// 0 … S − 1 is there in every lane.
 PipelineMeasurement combine(std::span<const StageMeasurement> of_ranks);
 
 }  // namespace tenax::resilience

@@ -48,6 +48,11 @@ parallel::PlanRequest ReplanPolicy::request(const PipelineCosts& costs) {
   return {.microbatches = microbatches_, .costs = costs, .limit = limit_, .budget = budget_, .seed = seed_};
 }
 
+void ReplanPolicy::retract_request() {
+  planned_.reset();
+  is_awaited_ = false;
+}
+
 void ReplanPolicy::receive(const parallel::Plan& plan) {
   parallel::validate(plan.schedule, microbatches_, limit_);
   is_awaited_ = false;

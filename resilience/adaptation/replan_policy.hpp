@@ -39,6 +39,9 @@ class ReplanPolicy {
                const PipelineForecast& forecast, const GainThreshold& threshold) const;
   /// What to search for. A plan is awaited from now on.
   parallel::PlanRequest request(const parallel::PipelineCosts& costs);
+  /// No plan is awaited: nobody looks for one.
+  void retract_request();
+  bool awaits_plan() const { return is_awaited_; }
   /// The awaited plan has come. Throws Error(operation) if it breaks the limit.
   void receive(const parallel::Plan& plan);
 

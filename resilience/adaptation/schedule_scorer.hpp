@@ -7,8 +7,8 @@
 
 namespace tenax::resilience {
 
-/// `delegated` links are pure latency, the others carry messages as `direct` says. Infinite where
-/// the schedule deadlocks in the direct links' queues.
+/// Messages of `delegated` links overlap but for what holds the wire, direct links carry theirs as
+/// `direct` says. Infinite where the schedule deadlocks in the direct links' queues.
 double predict_s(const parallel::PipelineSchedule& schedule, const parallel::PipelineCosts& costs,
                  const parallel::TransferModel& direct, const std::vector<char>& delegated);
 

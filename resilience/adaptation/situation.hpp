@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <deque>
 
 #include "parallel/schedule/pipeline_schedule.hpp"
 #include "parallel/schedule/timeline.hpp"
+#include "resilience/adaptation/delay_estimator.hpp"
 #include "resilience/adaptation/pipeline_forecast.hpp"
 
 namespace tenax::resilience {
@@ -17,12 +20,16 @@ class GainThreshold {
  public:
   /// An iteration took `measured_s`, where the evaluator made `evaluated_s` of its measurements.
   void add(double measured_s, double evaluated_s) {
-    constexpr int kMemory = 4;
+    constexpr std::size_t kMemory = 7;
     const double difference_s = measured_s - evaluated_s;
     if (!std::isfinite(difference_s) || measured_s <= 0) return;
-    compared_ = std::min(compared_ + 1, kMemory);
-    unexplained_s_ += (difference_s - unexplained_s_) / compared_;
+    differences_s_.push_back(difference_s);
+    if (differences_s_.size() > kMemory) differences_s_.pop_front();
+    unexplained_s_ = quantile({differences_s_.begin(), differences_s_.end()}, 0.5);
   }
+  /// By how much most iterations differ from what the evaluator makes of them: one alone, in which a
+  /// rank stood still, says nothing of the next.
+  double unexplained_s() const { return unexplained_s_; }
   /// The least gain that counts where iterations take `iteration_s`.
   double least_gain_s(double iteration_s) const {
     constexpr double kShare = 0.01;  // of an iteration: less is not worth an answer
@@ -30,8 +37,8 @@ class GainThreshold {
   }
 
  private:
-  double unexplained_s_ = 0;  // by how much iterations differ from what the evaluator makes of them
-  int compared_ = 0;
+  std::deque<double> differences_s_;  // of the last iterations
+  double unexplained_s_ = 0;
 };
 
 struct Situation {

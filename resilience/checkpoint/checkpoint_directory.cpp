@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "io/checkpoint/checkpoint_seal.hpp"
+#include "io/posix_file.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/number_text.hpp"
@@ -64,9 +66,12 @@ void remove_files(const fs::path& directory, const std::function<bool(const std:
 std::vector<CheckpointFile> list_files(
     const fs::path& directory, const std::function<std::optional<CheckpointFile>(const fs::path&)>& read) {
   std::vector<CheckpointFile> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none))
-    if (auto file = read(entry.path())) files.push_back(*std::move(file));
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
+       entry.increment(error))
+    if (auto file = read(entry->path())) files.push_back(*std::move(file));
+  const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_absent) io::throw_file_error("read", directory, error);
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
   return files;
 }
@@ -113,18 +118,42 @@ std::vector<CheckpointFile> list_pending_checkpoints(const fs::path& directory) 
   });
 }
 
+namespace {
+
+/// To the name of its place with a number, whether it had that place or not.
+fs::path set_aside(const fs::path& directory, const CheckpointFile& file) {
+  std::error_code error;
+  fs::path target;
+  for (int number = 1; target.empty() || fs::exists(target, error); ++number)
+    target = checkpoint_name(directory, file.step).string() + "." + std::to_string(number);
+  fs::rename(file.path, target, error);
+  if (error) fail(directory, "cannot rename " + file.path.string() + ": " + error.message());
+  return target;
+}
+
+bool may_be_complete(const fs::path& file) {
+  try {
+    io::read_seal(file);
+  } catch (const kernels::UnfitFileError&) {
+    return false;
+  } catch (const Error&) {  // it cannot be read just now
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int64_t after_step) {
   std::vector<fs::path> moved;
-  for (const CheckpointFile& file : list_checkpoints(directory)) {
-    if (file.step <= after_step) continue;
-    std::error_code error;
-    fs::path target;
-    for (int number = 1; target.empty() || fs::exists(target, error); ++number)
-      target = file.path.string() + "." + std::to_string(number);
-    fs::rename(file.path, target, error);
-    if (error) fail(directory, "cannot rename " + file.path.string() + ": " + error.message());
-    moved.push_back(target);
-  }
+  for (const CheckpointFile& file : list_checkpoints(directory))
+    if (file.step > after_step) moved.push_back(set_aside(directory, file));
+  return moved;
+}
+
+std::vector<fs::path> set_aside_pending_checkpoints(const fs::path& directory, std::int64_t after_step) {
+  std::vector<fs::path> moved;
+  for (const CheckpointFile& file : list_pending_checkpoints(directory))
+    if (file.step > after_step && may_be_complete(file.path)) moved.push_back(set_aside(directory, file));
   return moved;
 }
 
@@ -145,8 +174,10 @@ void remove_half_written_checkpoints(const fs::path& directory) { remove_files(d
 bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::string& writer,
                       std::int64_t keep) {
   const fs::path pending = pending_checkpoint_name(directory, step, writer);
-  std::error_code none;
-  if (!fs::exists(pending, none)) return false;
+  std::error_code error;
+  const bool exists = fs::exists(pending, error);
+  if (error) fail(directory, "cannot look at " + pending.string() + ": " + error.message());
+  if (!exists) return false;
   io::publish(pending, checkpoint_name(directory, step));
   remove_old_checkpoints(directory, keep, step);
   return true;
@@ -160,19 +191,49 @@ void remove_pending_checkpoints(const fs::path& directory, const std::optional<s
   });
 }
 
+namespace {
+
+/// For those who remove some: what is not known stays.
+std::vector<CheckpointFile> list_if_readable(const fs::path& directory) {
+  try {
+    return list_checkpoints(directory);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
 void remove_old_checkpoints(const fs::path& directory, std::int64_t keep, std::int64_t just_written) {
   if (keep <= 0) return;
-  std::vector<CheckpointFile> others = list_checkpoints(directory);
+  std::vector<CheckpointFile> others = list_if_readable(directory);
   std::erase_if(others, [&](const CheckpointFile& file) { return file.step == just_written; });
   const auto surplus = std::max<std::int64_t>(static_cast<std::int64_t>(others.size()) - (keep - 1), 0);
   std::error_code ignored;
   for (std::int64_t i = 0; i < surplus; ++i) fs::remove(others[static_cast<std::size_t>(i)].path, ignored);
 }
 
-bool remove_oldest_checkpoint(const fs::path& directory) {
-  const std::vector<CheckpointFile> files = list_checkpoints(directory);
-  std::error_code ignored;
-  return files.size() > 1 && fs::remove(files.front().path, ignored);
+std::int64_t free_bytes(const fs::path& directory) {
+  constexpr std::int64_t kMost = INT64_MAX / 2;
+  std::error_code error;
+  const fs::space_info disk = fs::space(directory, error);
+  return error ? kMost : static_cast<std::int64_t>(std::min<std::uintmax_t>(disk.available, kMost));
+}
+
+bool remove_oldest_checkpoints(const fs::path& directory, std::int64_t lacking) {
+  std::vector<fs::path> removed;
+  std::vector<CheckpointFile> files = list_if_readable(directory);
+  if (!files.empty()) files.pop_back();
+  std::error_code error;
+  for (const CheckpointFile& file : files) {
+    if (lacking <= 0 && !removed.empty()) break;
+    const std::uintmax_t bytes = fs::file_size(file.path, error);
+    if (!error) lacking -= static_cast<std::int64_t>(bytes);
+    removed.push_back(file.path);
+  }
+  return lacking <= 0 && !removed.empty() &&
+         std::all_of(removed.begin(), removed.end(),
+                     [&](const fs::path& file) { return fs::remove(file, error); });
 }
 
 std::string check_room_for_checkpoints(const fs::path& directory, const CheckpointPlan& plan) {

@@ -22,7 +22,7 @@ struct CheckpointFile {
 std::filesystem::path pending_checkpoint_name(const std::filesystem::path& directory, std::int64_t step,
                                               const std::string& writer);
 
-/// By increasing step; empty if there is no such directory.
+/// By increasing step; empty if there is no such directory. Throws kernels::Error(rank) where it cannot be read.
 std::vector<CheckpointFile> list_checkpoints(const std::filesystem::path& directory);
 
 /// Those that are complete and wait for their place, likewise.
@@ -33,11 +33,14 @@ std::vector<CheckpointFile> list_pending_checkpoints(const std::filesystem::path
 /// kernels::Error(rank).
 std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::path& directory,
                                                          std::int64_t after_step);
+/// The same for those that wait for their place, but for what is surely no complete checkpoint.
+std::vector<std::filesystem::path> set_aside_pending_checkpoints(const std::filesystem::path& directory,
+                                                                 std::int64_t after_step);
 
 /// Creates the directory where there is none, and checks that it can be written. Throws
 /// kernels::Error(rank).
 void make_checkpoint_directory(const std::filesystem::path& directory);
-/// The same, and removes the half written files of killed runs.
+/// The same, and removes the half written files of killed runs, and those that wait for their place.
 void prepare_checkpoint_directory(const std::filesystem::path& directory);
 /// Of killed runs, nobody else's: what takes room and is of no use. Complete files stay, whoever is to give them their place.
 void remove_half_written_checkpoints(const std::filesystem::path& directory);
@@ -56,9 +59,11 @@ void remove_pending_checkpoints(const std::filesystem::path& directory,
 void remove_old_checkpoints(const std::filesystem::path& directory, std::int64_t keep,
                             std::int64_t just_written);
 
-/// Removes the oldest checkpoint but the newest, to make room. False if there is none, or it cannot
-/// be removed.
-bool remove_oldest_checkpoint(const std::filesystem::path& directory);
+/// That its disk says to have; where it says nothing, more than any file takes.
+std::int64_t free_bytes(const std::filesystem::path& directory);
+/// Removes the oldest checkpoints until they had `lacking` bytes, one at the least, but never the newest. False where all of
+/// them have less, and stay, or where one cannot be removed.
+bool remove_oldest_checkpoints(const std::filesystem::path& directory, std::int64_t lacking);
 
 /// The checkpoints that a run is going to write.
 struct CheckpointPlan {

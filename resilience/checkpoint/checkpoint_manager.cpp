@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/failure.hpp"
+#include "kernels/new_thread.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
 namespace tenax::resilience {
@@ -47,7 +49,9 @@ SaveRequest CheckpointManager::request(std::int64_t step, std::string deck,
           std::move(deck),
           options_.origin,
           next_sample.value_or(step * options_.global_batch_size),
-          options_.writer};
+          options_.writer,
+          options_.room_wait_s,
+          &is_abandoned_};
 }
 
 void CheckpointManager::save_async(std::int64_t step, std::string deck,
@@ -65,17 +69,26 @@ void CheckpointManager::save_in_place(std::int64_t step, std::string deck,
   begin(request(step, std::move(deck), next_sample), ranges_);
 }
 
+// Where a rank gets no thread the save fails on all: it tells the others in the place of the thread.
 void CheckpointManager::begin(SaveRequest job, const std::vector<io::StateRange>& ranges) {
   progress_s_ = kernels::steady_now_s();
-  running_ = std::async(std::launch::async, [this, job = std::move(job), &ranges] {
-    return save_checkpoint(*group_, job, ranges, [this] { progress_s_ = kernels::steady_now_s(); });
-  });
+  is_abandoned_ = false;
+  try {
+    running_ = kernels::new_async([this, job, &ranges] {
+      return save_checkpoint(*group_, job, ranges, [this] { progress_s_ = kernels::steady_now_s(); });
+    });
+    return;
+  } catch (const kernels::Error& no_thread) {
+    job.refusal = comm::this_host() + ": " + no_thread.what();
+  }
+  reports_.push_back(save_checkpoint(*group_, job, ranges));
 }
 
 SaveReport CheckpointManager::save(std::int64_t step, std::string deck,
                                    std::optional<std::int64_t> next_sample) {
   if (running_.valid()) collect();
   if (options_.fetch) options_.fetch();
+  is_abandoned_ = false;
   return save_checkpoint(*group_, request(step, std::move(deck), next_sample), ranges_);
 }
 
@@ -106,6 +119,11 @@ bool CheckpointManager::wait_some(double seconds, double patience_s) {
 void CheckpointManager::wait(double patience_s, const std::function<void()>& waiting) {
   constexpr double kRound_s = 1;
   while (wait_some(kRound_s, patience_s)) waiting();
+}
+
+void CheckpointManager::abandon(double patience_s, const std::function<void()>& waiting) {
+  is_abandoned_ = true;
+  wait(patience_s, waiting);
 }
 
 void CheckpointManager::collect() { reports_.push_back(running_.get()); }

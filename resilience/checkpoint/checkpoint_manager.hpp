@@ -41,6 +41,7 @@ struct CheckpointOptions {
   /// may be gone, and the user waits for the error. Long enough for a peer that writes its part to
   /// a slow disk.
   double unwinding_s = 20;
+  double room_wait_s = 15;  ///< as SaveRequest has it
   /// Where other replicas write there too: a name for this one. Nobody's half written file is
   /// removed, and a complete one waits for place_checkpoint().
   std::string writer = {};
@@ -73,7 +74,7 @@ class CheckpointManager {
   /// Copies the state to host memory of its own (as large as the state, allocated by the first
   /// call) and returns; the rest happens in the background. `next_sample`: the first that no step has
   /// had; absent: that of steps of the global batch. Waits first for a previous save that is
-  /// still under way.
+  /// still under way. Where the system gives some rank no thread for it, the save is one that failed.
   void save_async(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample = {});
 
   /// As save_async() without a copy: the state must not change until no save is under way any more.
@@ -106,6 +107,12 @@ class CheckpointManager {
   void wait(
       double patience_s, const std::function<void()>& waiting = [] {});
 
+  /// The ranges are about to get another state: a save under way that reads them, or what stands for them, comes to an early
+  /// end, as one that failed where it is not through. Returns once nobody reads them, in seconds; throws and calls `waiting`
+  /// as wait().
+  void abandon(
+      double patience_s, const std::function<void()>& waiting = [] {});
+
  private:
   SaveRequest request(std::int64_t step, std::string deck, std::optional<std::int64_t> next_sample) const;
   std::size_t copied_floats() const;
@@ -119,8 +126,9 @@ class CheckpointManager {
   std::unique_ptr<comm::ControlGroup> group_;
   std::vector<io::StateRange> ranges_;
   std::unique_ptr<float[]> staging_;
-  std::vector<io::StateRange> staged_;  ///< the primary ranges, in staging_
-  std::atomic<double> progress_s_ = 0;  ///< when the save under way has last got on, steady clock
+  std::vector<io::StateRange> staged_;      ///< the primary ranges, in staging_
+  std::atomic<double> progress_s_ = 0;      ///< when the save under way has last got on, steady clock
+  std::atomic<bool> is_abandoned_ = false;  ///< the save under way
   std::future<SaveReport> running_;
   std::deque<SaveReport> reports_;
   double snapshot_begin_s_ = 0;

@@ -1,5 +1,6 @@
 #include "resilience/checkpoint/checkpoint_save.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "comm/control_group.hpp"
@@ -32,6 +33,8 @@ class Save {
         cleanup_(is_root() ? temporary_ : fs::path()) {}
 
   std::int64_t run() {
+    refuse_if_one_cannot();
+    on_progress_();
     gather_checksums();
     on_progress_();
     create();
@@ -43,6 +46,18 @@ class Save {
 
  private:
   bool is_root() const { return group_.rank() == 0; }
+
+  void refuse_if_one_cannot() const {
+    group_.agree([&] {
+      if (!request_.refusal.empty()) throw kernels::Error(kernels::Scope::rank, request_.refusal);
+    });
+  }
+
+  void refuse_if_abandoned() const {
+    if (request_.abandoned && *request_.abandoned)
+      throw kernels::Error(kernels::Scope::rank,
+                           "another state took the place of this one before it was written");
+  }
 
   /// The file's attributes need the checksums of whole tensors before anything is written.
   void gather_checksums() {
@@ -62,21 +77,47 @@ class Save {
   }
 
   void create() {
-    const auto answers =
-        comm::agreed_answers(group_, [&] { return is_root() ? create_file() : std::string(); });
-    info_ = io::parse_info(answers[0]);
+    std::string created;
+    comm::agree_in_rounds(
+        group_,
+        [&] {
+          if (is_root()) created = create_file();
+          return is_root() && created.empty();
+        },
+        on_progress_);
+    info_ = io::parse_info(group_.broadcast(created, 0));
   }
 
-  /// Old checkpoints make room, where the disk is full and not all of them are to be kept.
+  /// Old checkpoints make room, where the disk is full and not all of them are to be kept. Empty: there is none yet.
   std::string create_file() {
+    if (room_deadline_ && !awaits_room()) return {};
     make_checkpoint_directory(request_.directory);  // somebody may have removed it since the last time
-    for (;;) {
-      try {
-        return io::to_text(io::create_checkpoint_file(temporary_, info_));
-      } catch (const io::NoSpaceError&) {
-        if (request_.keep == 0 || !remove_oldest_checkpoint(request_.directory)) throw;
-      }
+    const std::int64_t free = free_bytes(request_.directory);
+    try {
+      return io::to_text(
+          io::create_checkpoint_file(temporary_, checkpoint_name(request_.directory, request_.step), info_));
+    } catch (const io::NoSpaceError&) {
+      if (room_deadline_ ? room_deadline_->expired() : !make_room(free)) throw;
     }
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);  // what it has got of the room counts as free again
+    return {};
+  }
+
+  bool make_room(std::int64_t free) {
+    if (request_.keep == 0) return false;
+    if (!remove_oldest_checkpoints(request_.directory, io::bytes_of_tensors(info_) - free)) return false;
+    room_deadline_ = kernels::Deadline::after_s(request_.room_wait_s);
+    return true;
+  }
+
+  /// Whether to try again: at once, then every second that seems to have room, and at the deadline. No more are removed
+  /// meanwhile, as those may give no room either.
+  bool awaits_room() {
+    if (retries_++ == 0) return true;
+    refuse_if_abandoned();
+    kernels::sleep_until_s(kernels::steady_now_s() + std::min(1.0, request_.room_wait_s));
+    return free_bytes(request_.directory) >= io::bytes_of_tensors(info_) || room_deadline_->expired();
   }
 
   /// Returns the checksum of all tensors' bytes.
@@ -84,7 +125,12 @@ class Save {
     std::optional<io::RangeWriter> writer;
     group_.agree([&] { writer.emplace(temporary_, info_, ranges_); });
     comm::agree_in_rounds(
-        group_, [&] { return writer->write_some(kWriteBytes); }, on_progress_);
+        group_,
+        [&] {
+          refuse_if_abandoned();
+          return writer->write_some(kWriteBytes);
+        },
+        on_progress_);
     std::uint64_t sum = 0;
     for (const std::string& part : group_.all_gather(io::checksum_text(writer->checksum()))) {
       sum += io::parse_checksum(part);
@@ -107,6 +153,8 @@ class Save {
   fs::path target_, temporary_;
   io::TemporaryPath cleanup_;  ///< on rank 0
   io::CheckpointInfo info_;
+  std::optional<kernels::Deadline> room_deadline_;  ///< on rank 0, since old checkpoints were removed
+  int retries_ = 0;                                 ///< since then
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Saving one checkpoint by all ranks together: one HDF5 file, complete or absent.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,12 @@ struct SaveRequest {
   io::CheckpointOrigin origin = {};              ///< rank 0's counts
   std::optional<std::int64_t> next_sample = {};  ///< the first that no step has had; none: unknown
   std::string writer = {};                       ///< as CheckpointOptions has it
+  /// So long it waits for the room that old checkpoints made: many file systems give it back late. The wait gets on.
+  double room_wait_s = 15;
+  /// Once it is true on some rank, the save soon fails on all where it is not through; null: never.
+  const std::atomic<bool>* abandoned = nullptr;
+  /// This rank's alone: why it cannot take part. The save fails on all then, before anything is read or written.
+  std::string refusal = {};
 };
 
 struct SaveReport {
@@ -34,7 +41,7 @@ struct SaveReport {
   bool saved() const { return failure.empty(); }
 };
 
-/// Collective; the same request on every rank. A failure on any rank is reported on all, and
+/// Collective; the same request on every rank, but for refusals. A failure on any rank is reported on all, and
 /// nothing is left behind; only errors of the group itself are thrown. Memory of the primary ranges
 /// must not change meanwhile. Calls `on_progress` on every rank whenever all have got on: a large
 /// checkpoint takes long, one that hangs gets nowhere.

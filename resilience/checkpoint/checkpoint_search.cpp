@@ -12,14 +12,18 @@ using kernels::Scope;
 
 class Search {
  public:
-  Search(comm::ControlGroup& group, const std::filesystem::path& directory)
-      : group_(group), directory_(directory) {}
+  Search(comm::ControlGroup& group, const std::filesystem::path& directory, const Verification& verification)
+      : group_(group), directory_(directory), verification_(verification) {}
 
-  FoundCheckpoint run() {
-    group_.agree([&] {
-      if (is_root()) files_ = list_checkpoints(directory_);
-    });
-    for (std::string file = next(); !file.empty(); file = found_.checkpoint ? "" : next()) open(file);
+  FoundCheckpoint run(std::int64_t after_step) {
+    try {
+      look(after_step);
+    } catch (const comm::AgreedError& error) {
+      throw UnreadableCheckpoint(
+          error.scope(), std::string(error.what()) +
+                             " (a complete checkpoint may be there, so none before it is taken): start "
+                             "again, or name one with run.resume");
+    }
     group_.agree([&] {
       if (is_root() && !found_.checkpoint && !found_.passed_over.empty()) fail();
     });
@@ -28,6 +32,14 @@ class Search {
 
  private:
   bool is_root() const { return group_.rank() == 0; }
+
+  void look(std::int64_t after_step) {
+    group_.agree([&] {
+      if (is_root()) files_ = list_checkpoints(directory_);
+    });
+    std::erase_if(files_, [&](const CheckpointFile& file) { return file.step <= after_step; });
+    for (std::string file = next(); !file.empty(); file = found_.checkpoint ? "" : next()) open(file);
+  }
 
   /// The newest of the files left whose seal is whole; empty if there is none.
   std::string next() {
@@ -49,7 +61,7 @@ class Search {
       return file.path.string() + " is no checkpoint: no run has so many steps";
     try {
       io::read_seal(file.path);
-    } catch (const Error& error) {
+    } catch (const kernels::UnfitFileError& error) {
       return error.what();
     }
     return {};
@@ -57,8 +69,8 @@ class Search {
 
   void open(const std::string& file) {
     try {
-      found_.checkpoint = std::make_unique<CheckpointReader>(group_, file);
-    } catch (const comm::AgreedError& error) {
+      found_.checkpoint = std::make_unique<CheckpointReader>(group_, file, verification_);
+    } catch (const comm::AgreedUnfitFileError& error) {
       if (is_root()) pass_over(error.what());
     }
   }
@@ -78,14 +90,16 @@ class Search {
 
   comm::ControlGroup& group_;
   const std::filesystem::path& directory_;
+  const Verification& verification_;
   std::vector<CheckpointFile> files_;  ///< rank 0's, by increasing step: the last is the next to look at
   FoundCheckpoint found_;
 };
 
 }  // namespace
 
-FoundCheckpoint find_checkpoint(comm::ControlGroup& group, const std::filesystem::path& directory) {
-  return Search(group, directory).run();
+FoundCheckpoint find_checkpoint(comm::ControlGroup& group, const std::filesystem::path& directory,
+                                std::int64_t after_step, const Verification& verification) {
+  return Search(group, directory, verification).run(after_step);
 }
 
 }  // namespace tenax::resilience

@@ -1,6 +1,7 @@
 // Which checkpoint of a directory a run goes on from.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -21,8 +22,10 @@ struct FoundCheckpoint {
 };
 
 /// The newest complete checkpoint of `directory`, which rank 0 lists: from the newest back, first
-/// the seal, then every byte. Collective. `group` must outlive the reader. Throws comm::AgreedError
-/// where there are checkpoints and none is complete.
-FoundCheckpoint find_checkpoint(comm::ControlGroup& group, const std::filesystem::path& directory);
+/// the seal, then every byte. Those of no more than `after_step` steps are as if they were not there. Collective. `group` must
+/// outlive the reader. Throws comm::AgreedError where there are checkpoints and none is complete; UnreadableCheckpoint where
+/// the directory or one of them cannot be read: it may be the newest complete one.
+FoundCheckpoint find_checkpoint(comm::ControlGroup& group, const std::filesystem::path& directory,
+                                std::int64_t after_step = -1, const Verification& verification = {});
 
 }  // namespace tenax::resilience

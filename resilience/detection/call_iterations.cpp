@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "kernels/error.hpp"
 #include "resilience/detection/call_period.hpp"
 
 namespace tenax::resilience {
@@ -87,13 +86,6 @@ std::optional<std::vector<CallIteration>> find_call_iterations(const io::CallLog
   if (const auto calls = find_call_anchor(call_sequence(log, erratic_groups(log))))
     return call_iterations(log, *calls);
   return std::nullopt;
-}
-
-std::vector<CallIteration> read_call_iterations(const std::filesystem::path& file) {
-  const io::CallLog log = io::read_call_log(file);
-  if (auto iterations = find_call_iterations(log)) return *std::move(iterations);
-  throw kernels::Error(kernels::Scope::rank, file.string() + ": its " + std::to_string(log.seconds.size()) +
-                                                 " calls show no iterations: they have no period");
 }
 
 }  // namespace tenax::resilience

@@ -1,7 +1,6 @@
 // The iteration times of a call log.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -30,9 +29,5 @@ std::vector<CallIteration> call_iterations(const io::CallLog& log, const Anchore
 /// By the log's period, else by an anchor, first with all bytes, then without those that keep
 /// changing. None where the calls have neither. Pure.
 std::optional<std::vector<CallIteration>> find_call_iterations(const io::CallLog& log);
-
-/// Those of a call log's file. Throws Error(rank): what read_call_log() throws, or "FILE: …" where
-/// its calls show no iterations.
-std::vector<CallIteration> read_call_iterations(const std::filesystem::path& file);
 
 }  // namespace tenax::resilience

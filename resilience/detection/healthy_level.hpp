@@ -30,12 +30,13 @@ class HealthyLevel {
   std::optional<double> healthy() const { return healthy_; }
   /// What a drift shows against: while slow the level last told, else healthy().
   std::optional<double> reference() const { return is_slow() ? slow_ : healthy_; }
-  /// The median of the last 12 values, once there are as many.
+  /// The median of the last kRecent values, once there are as many.
+  static constexpr int kRecent = 12;
   std::optional<double> recent() const;
 
  private:
   double threshold_;
-  SlidingMedian recent_{12}, calm_{32};
+  SlidingMedian recent_{kRecent}, calm_{32};
   std::optional<double> healthy_, slow_;
   bool is_rough_ = false;  // the slow level was told from few values, and awaits 32
 };

@@ -13,8 +13,8 @@ constexpr std::int64_t kAfter = kLeastAfter, kApart = kLeastApart;
 constexpr std::int64_t kMostAfter =
     12;  // a change that is not told by then is below the threshold, or a drift
 constexpr std::int64_t kPlaceTolerance = 3;  // between the best place and the beginning of a run
-constexpr std::int64_t kDriftFrom = 40;      // values since the last change
-constexpr double kDriftDoubt = 0.75;         // of the noise
+constexpr std::int64_t kDriftFrom = 44;  // values since the last change: until then its level is one of few
+constexpr double kDriftDoubt = 0.75;     // of the noise
 
 }  // namespace
 
@@ -72,6 +72,8 @@ std::optional<Change> RunLengthDetector::end_of_burst() {
   return tell(place, *told_, level, 1 - in_burst);
 }
 
+// Its place is where the run in force begins. Where the level began with that, and so perhaps another change,
+// it is where the values begin that show the drift.
 std::optional<Change> RunLengthDetector::drift() {
   const auto reference = health_.reference(), recent = health_.recent();
   if (recent_.count() - level_begin_ < kDriftFrom || !reference || !recent) return {};
@@ -79,12 +81,19 @@ std::optional<Change> RunLengthDetector::drift() {
   const double side = *recent > *reference ? 1 : -1;
   if (side < 0 && !health_.is_slow()) return {};  // healthy iterations may become faster little by little
   const double off = side * (*recent - *reference), off_of_run = side * (run.level() - *reference);
-  const std::int64_t place = std::max({run.begin(), level_begin_, recent_.oldest()});
   if (off < threshold_ + kDriftDoubt * run.noise() || off_of_run < threshold_) return {};
+  std::int64_t place = std::max({run.begin(), level_begin_, recent_.oldest()});
+  double probability = posterior_.since(level_begin_ + kApart);
+  const bool began_with_level = place < level_begin_ + kApart;
+  if (began_with_level) {
+    place = recent_.count() - HealthyLevel::kRecent;
+    probability = 1;  // no run tells of it, but the medians do
+  }
   if (recent_.count() - place < kAfter) return {};
   const double level = median_of(recent_.values_from(place));
   if (side * (level - *reference) < threshold_) return {};  // it would be told again and again
-  Change change = tell(place, *reference, level, posterior_.since(level_begin_ + kApart));
+  Change change = tell(place, *reference, level, probability);
+  if (began_with_level) told_.reset();  // no burst begins there
   change.is_drift = true;
   return change;
 }

@@ -37,7 +37,7 @@ class RunLengthDetector final : public ChangeDetector {
   LevelSplitter splitter_;
   HealthyLevel health_;
   std::int64_t level_begin_ = 0;   // the number of the first value of the level
-  std::optional<double> told_;     // the level, where a change has told it
+  std::optional<double> told_;     // the level, where a change at its begin has told it
   bool after_own_action_ = false;  // and its level is not known yet
 };
 

@@ -44,4 +44,11 @@ double lower_median_of(std::vector<double> values) {
   return *middle;
 }
 
+double upper_median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 }  // namespace tenax::resilience

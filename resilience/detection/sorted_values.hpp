@@ -51,5 +51,7 @@ class SlidingMedian {
 double median_of(std::span<const double> values);
 /// Of at least one value; of two in the middle the lesser.
 double lower_median_of(std::vector<double> values);
+/// Of two in the middle the greater; 0 of none.
+double upper_median_of(std::vector<double> values);
 
 }  // namespace tenax::resilience

@@ -51,6 +51,9 @@ struct SuspectGroup {
   double factor = 1;       ///< its transfer time / healthy
 };
 
+/// The links of its ring: what is slow of it where none of its links has been tested.
+std::vector<Component> links_round(const SuspectGroup& group);
+
 /// What profiling leaves.
 struct Suspects {
   std::vector<Component> components;  ///< ranks, pipeline links, links of groups of two

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resilience/detection/sorted_values.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -52,10 +54,7 @@ RankFigures FigureHistory::medians(const std::vector<const RankFigures*>& of) {
     values.clear();
     for (const RankFigures* figures : of)
       if (is_measured(figure, *figures)) values.push_back(figures->*figure);
-    if (values.empty()) continue;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    medians.*figure = *middle;
+    if (!values.empty()) medians.*figure = upper_median_of(values);
   }
   return medians;
 }

@@ -31,19 +31,11 @@ bool are_same(const Suspects& a, const Suspects& b) {
          a.is_common == b.is_common;
 }
 
-// Which link of a group it is nobody knows without a validation: then it is all those round it.
+// Which link of a group it is nobody knows without a validation.
 std::vector<Component> components_of(const Suspects& suspects) {
   std::vector<Component> components = suspects.components;
   for (const SuspectGroup& group : suspects.groups)
-    for (std::size_t i = 0; i < group.ranks.size(); ++i) {
-      const int one = group.ranks[i], next = group.ranks[(i + 1) % group.ranks.size()];
-      components.push_back({.kind = Component::Kind::link,
-                            .rank = std::min(one, next),
-                            .other = std::max(one, next),
-                            .group = group.kind,
-                            .cause = SlowCause::link,
-                            .factor = group.factor});
-    }
+    for (Component& link : links_round(group)) components.push_back(std::move(link));
   return components;
 }
 
@@ -85,6 +77,9 @@ void Inquiry::begin(const Change& onset) {
   lost_s_ = 0;
   for (const Iteration& iteration : iterations_)
     if (iteration.number >= onset.iteration) lost_s_ += loss_of(iteration);
+  onset_begin_s_.reset();
+  for (const Iteration& iteration : iterations_)
+    if (iteration.number == onset.iteration) onset_begin_s_ = iteration.begin_s;
   is_second_look_ = false;
   suspects_ = {};
   is_settled_ = false;
@@ -108,7 +103,8 @@ InquiryOrder Inquiry::order() const {
   }
   if (!order.wants_reports) return order;
   order.since = onset_ ? onset_->iteration : iterations_.back().number - kFollowed + 1;
-  order.validates = onset_ && is_settled_ && needs_validation() && has_paid();
+  order.validates = onset_ && is_settled_ && needs_validation() &&
+                    (options_.validation == io::Validate::always || has_paid());
   order.probes = !order.validates && !open_.due(iterations_.back().number + 1).empty();
   return order;
 }
@@ -175,8 +171,8 @@ void Inquiry::tell(std::int64_t iteration, FailSlow found, double now_s) {
   if (!found.components.empty()) found.cause = cause_of(found.components);
   found.onset = onset_->iteration;
   found.healthy_iteration_s = healthy_s_;
-  for (const Iteration& each : iterations_)
-    if (each.number == onset_->iteration) found.reaction_s = now_s - each.begin_s;
+  found.lost_s = lost_s_;
+  if (onset_begin_s_) found.reaction_s = now_s - *onset_begin_s_;
   for (Component& component : found.components) explain(component);
   for (const Component& component : found.components)
     open_.add(component, std::min(onset_->iteration, iteration), reports_, grid_, healthy_s_);

@@ -40,6 +40,7 @@ struct FailSlow {
   double reaction_s = 0;              ///< since the iteration of the onset began
   std::int64_t onset = 0;             ///< the first slow iteration
   double healthy_iteration_s = 0;     ///< what an iteration took before anything was slow
+  double lost_s = 0;                  ///< what iterations took beyond that, since the onset
 };
 
 /// What has been told is less slow than it was, and has not healed. No event of a run.
@@ -119,10 +120,11 @@ class Inquiry {
   std::deque<Iteration> iterations_;
   std::vector<RankReport> reports_;
   HealthyStages stages_;
-  std::optional<Change> onset_;    // that is inquired into
-  bool is_second_look_ = false;    // it is none that the iteration time has shown
-  double healthy_s_ = 0;           // an iteration before anything was slow
-  std::int64_t healthy_from_ = 0;  // since something was last slow
+  std::optional<Change> onset_;          // that is inquired into
+  std::optional<double> onset_begin_s_;  // when its first iteration began; no value: not known any more
+  bool is_second_look_ = false;          // it is none that the iteration time has shown
+  double healthy_s_ = 0;                 // an iteration before anything was slow
+  std::int64_t healthy_from_ = 0;        // since something was last slow
   std::int64_t healthy_before_ = 0;
   bool must_keep_healthy_ = false;  // the ranks are to
   bool knew_healthy_ = false;       // they have been, at these places, before anything was slow

@@ -35,6 +35,8 @@ class SlowPeers {
 
   explicit SlowPeers(double suspect) : suspect_(suspect) {}
 
+  /// Of the iterations to come.
+  void set_suspect(double suspect) { suspect_ = suspect; }
   /// Of one iteration. A part that is not among them is forgotten, unless it has been told to be slow.
   /// An excess below `floor_s` is noise.
   std::vector<Change> add(std::int64_t iteration, const std::vector<Figure>& figures, double floor_s);

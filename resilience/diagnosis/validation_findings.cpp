@@ -57,11 +57,22 @@ std::optional<Component> judged_rank(const Suspects& suspects, const ProductComp
   return confirmed;
 }
 
+// Of NCCL's groups nobody can test a link.
+bool is_tested(const SuspectGroup& group, const LinkComparison& links) {
+  for (const int one : group.ranks)
+    for (const int other : group.ranks)
+      if (one < other && links.can_judge(one, other)) return true;
+  return false;
+}
+
 std::vector<Component> judged_links(const Suspects& suspects, const LinkComparison& links, GroupKind kind) {
   std::vector<Component> components;
   for (const Component& known : suspects.components)
     if (known.is_link() && known.group == kind && !links.can_judge(known.rank, known.other))
       components.push_back(known);
+  for (const SuspectGroup& group : suspects.groups)
+    if (group.kind == kind && !is_tested(group, links))
+      for (Component& link : links_round(group)) components.push_back(std::move(link));
   for (const Component& slow : links.slow()) {
     if (!links.can_judge(slow.rank, slow.other) || !is_judged(suspects, slow)) continue;
     const Component* known = find(suspects, slow);

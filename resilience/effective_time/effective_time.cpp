@@ -161,6 +161,7 @@ UsualStep EffectiveTime::usual_step() const {
   UsualStep usual;
   for (const StepInterval& interval : done_)
     if (interval.is_plain()) usual.add(interval.largest_share, interval.end_s - interval.begin_s);
+  if (options_.usual_s > 0 && !usual.seconds(1)) usual.add(full_share(), options_.usual_s);
   return usual;
 }
 

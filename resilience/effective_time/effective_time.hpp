@@ -26,6 +26,7 @@ class EffectiveTime {
     double begin_s = 0;  ///< of the launch
     int replicas = 1;
     std::int64_t global_batch = 1;
+    double usual_s = 0;  ///< a step of all replicas, as long as no undisturbed one has told; 0: unknown
   };
   explicit EffectiveTime(const Options& options);
 

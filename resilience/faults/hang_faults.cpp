@@ -36,7 +36,9 @@ class HangingCommunicator final : public comm::Communicator {
   }
   void check() override { inner_->check(); }
   std::vector<int> ring_order() const override { return inner_->ring_order(); }
-  bool reorder_ring(const std::vector<int>& order) override { return inner_->reorder_ring(order); }
+  std::unique_ptr<comm::RingChange> prepare_ring(const std::vector<int>& order) override {
+    return inner_->prepare_ring(order);
+  }
   comm::LinkTopology topology() const override { return inner_->topology(); }
   comm::Link* link(int peer) override { return inner_->link(peer); }
 

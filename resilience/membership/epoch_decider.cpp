@@ -72,8 +72,10 @@ void EpochDecider::take(MembershipState& state, Seat& seat, const HoldMissed& mi
   if (change_.kind() == Kind::hold && change_.is_current(missed.change)) hold(state, now);
 }
 
+// A checkpoint in between may be of the step at which the run stops. Where it fails, the writer still tries the last one.
 void EpochDecider::take(MembershipState& state, const Seat& seat, const Saved& saved) {
-  const bool is_last = stop_at_ && stop_at_->done == saved.done && stop_at_->writer == seat.id.replica;
+  const bool is_last = stop_at_ && stop_at_->done == saved.done && stop_at_->writer == seat.id.replica &&
+                       (saved.failure.empty() || saved.is_final);
   const bool is_writer = state.is_member(seat.id) && state.writer() == seat.id.replica;
   if (!is_last && (!is_writer || saved.done > state.steps().done())) return;
   state.sync();  // a checkpoint that outlives the host must not be of steps that do not

@@ -28,6 +28,7 @@ class EpochDecider {
   void take(MembershipState& state, const Seat& seat, const Saved& saved);
 
   void wish_stop() { stop_wished_ = true; }
+  bool is_stop_wished() const { return stop_wished_; }
   /// It began under an earlier service: from now on `min_replicas` are enough.
   void continue_begun() { has_begun_ = true; }
   /// The run is over: tells all who are there.
@@ -40,6 +41,7 @@ class EpochDecider {
   /// So long the members waited for the epoch in force, if nobody was lost before it.
   double entry_stall_s() const { return entry_stall_s_; }
   bool is_frozen() const { return change_.kind() == EpochChange::Kind::freeze; }
+  bool has_told_stop() const { return stop_at_.has_value(); }
   bool has_ended() const { return has_ended_; }
 
   /// Lets `see` see all that decides what comes next, but for times.

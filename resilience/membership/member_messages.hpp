@@ -18,6 +18,9 @@ struct CheckIn {
   ReplicaId id;
   std::string build = {},
               deck = {};  ///< what must be equal everywhere: the program, the resolved deck's digest
+  std::string data = {};  ///< of the files that it trains on, as it found them; they must be all others', too
+  /// With which its ranks sum and update on the CPU: other loops have other bits. Empty on other devices.
+  std::string loops = {};
   std::string host = {};
   std::vector<std::string> addresses = {};  ///< where each rank takes connections
   /// Where each rank gives its state to others; none: there, too.
@@ -108,6 +111,7 @@ struct Saved {
   std::int64_t bytes = 0;    ///< of the file; 0: the run writes none
   double seconds = 0;        ///< that it took
   std::string failure = {};  ///< why there is no file, a sentence; empty where nothing failed
+  bool is_final = false;     ///< of a failure: the writer tries no more
 };
 
 /// The state after `done` steps has this loss on the validation data. Said again until it is recorded.

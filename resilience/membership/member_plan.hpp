@@ -56,6 +56,7 @@ struct StepOutcome {
   double iteration_s = 0;                  ///< CommitRecord::iteration_s
   std::vector<MemberTimes> members = {};
   bool is_masked = false;
+  bool is_crowded = false;
 
   // Where it has not.
   std::optional<Accusation> accusation = {};  ///< a sum is wrong, and whose

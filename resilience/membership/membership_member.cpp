@@ -18,6 +18,8 @@ void MembershipMember::on_connected(double now) {
   send(CheckIn{.id = options_.id,
                .build = options_.build,
                .deck = options_.deck,
+               .data = options_.data,
+               .loops = options_.loops,
                .host = options_.host,
                .addresses = options_.addresses,
                .state_addresses = options_.state_addresses,
@@ -37,7 +39,7 @@ void MembershipMember::on_connected(double now) {
 // What was asked on this link will be asked again, by another service. What was answered stays answered: the service may
 // have decided by it.
 void MembershipMember::on_disconnected() {
-  connected_ = false;
+  connected_ = run_stops_ = false;
   outbox_.clear();
   unacked_.rewind();
   unacked_validations_.rewind();
@@ -222,7 +224,11 @@ void MembershipMember::take(const NewEpoch& next) {
   if (phase_ == StepPhase::failed) phase_ = StepPhase::idle;
 }
 
-void MembershipMember::take(const CommitAck& ack) { unacked_.forget_before(ack.done); }
+void MembershipMember::take(const CommitAck& ack) {
+  unacked_.forget_before(ack.done);
+  run_stops_ = ack.stops;
+}
+
 void MembershipMember::take(const ValidationAck& ack) { unacked_validations_.forget_before(ack.done + 1); }
 
 void MembershipMember::take(const JoinAck& ack) {
@@ -293,7 +299,8 @@ CommitRecord MembershipMember::commit_of(const StepOutcome& outcome) const {
           .digest = outcome.digest,
           .iteration_s = outcome.iteration_s,
           .members = outcome.members,
-          .is_masked = outcome.is_masked};
+          .is_masked = outcome.is_masked,
+          .is_crowded = outcome.is_crowded};
 }
 
 }  // namespace tenax::resilience

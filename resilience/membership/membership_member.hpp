@@ -21,7 +21,7 @@ class MembershipMember {
  public:
   struct Options {
     ReplicaId id;
-    std::string build = {}, deck = {}, host = {};
+    std::string build = {}, deck = {}, data = {}, loops = {}, host = {};
     std::vector<std::string> addresses = {};        ///< where each rank takes connections
     std::vector<std::string> state_addresses = {};  ///< where it gives its state; none: there, too
     SampleRules samples = {};
@@ -79,6 +79,8 @@ class MembershipMember {
   double missed_service_s(double now) const;
   /// What a service that comes later must still be told.
   const UnackedCommits& unacked() const { return unacked_; }
+  /// The service said last that somebody has asked for the end of the run.
+  bool run_stops() const { return run_stops_; }
   const std::optional<Epoch>& epoch() const { return epoch_; }
 
   /// Lets `see` see all that decides what comes next, but for times.
@@ -113,7 +115,9 @@ class MembershipMember {
   bool is_frozen() const { return epoch_ && frozen_ >= epoch_->number; }
   bool needs_change() const { return has_reported_ || is_frozen() || phase_ == StepPhase::failed; }
   bool waits() const;
-  bool has_saved(std::int64_t done) const { return saved_ && saved_->done == done; }
+  bool has_saved(std::int64_t done) const {
+    return saved_ && saved_->done == done && (saved_->failure.empty() || saved_->is_final);
+  }
   CommitRecord commit_of(const StepOutcome& outcome) const;
 
   Options options_;
@@ -135,6 +139,7 @@ class MembershipMember {
   std::optional<Joined> joined_;  // until it is recorded
   std::optional<Saved> saved_;    // in this epoch, the latest
   bool wishes_stop_ = false, wishes_leave_ = false;
+  bool run_stops_ = false;  // decides nothing here
   std::optional<MemberPlan> end_;
   bool connected_ = false;
   double heard_s_ = 0, beaten_s_ = 0;

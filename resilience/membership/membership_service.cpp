@@ -10,6 +10,9 @@ namespace {
 /// The rank of a replica that talks to the service.
 constexpr int kLeader = 0;
 
+/// So often an epoch is built anew for a step whose exchange fails because of nobody knows whom.
+constexpr int kMostFailures = 10;
+
 }  // namespace
 
 MembershipService::MembershipService(MembershipOptions options, const std::vector<Record>& records,
@@ -33,7 +36,7 @@ void MembershipService::on_message(PeerId peer, const MemberMessage& message, do
 // Warm spares, and replicas that come.
 void MembershipService::hear_unseated(PeerId peer, const MemberMessage& message, double now) {
   if (const auto* first = std::get_if<CheckIn>(&message)) check_in(peer, *first, now);
-  if (spares_.hear(peer, now)) state_.broadcast({peer}, CommitAck{durable_done_});
+  if (spares_.hear(peer, now)) state_.broadcast({peer}, commit_ack());
   const auto* ready = std::get_if<SpareReady>(&message);
   if (!ready || has_ended()) return;
   spares_.add(peer, ready->spare, now);
@@ -113,7 +116,7 @@ void MembershipService::on_observation_recorded(ReplicaId id, std::int64_t numbe
 void MembershipService::on_synced() {
   if (durable_done_ == taken_done_) return;
   durable_done_ = taken_done_;
-  state_.broadcast(state_.all_peers(), CommitAck{durable_done_});
+  state_.broadcast(state_.all_peers(), commit_ack());
 }
 
 void MembershipService::on_time(double now) {
@@ -140,25 +143,71 @@ ServiceOutput MembershipService::take() {
 void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double now) {
   if (has_ended()) return state_.broadcast({peer}, Ended{});
   if (const std::string fault = state_.seats().fault(check_in); !fault.empty())
-    return state_.refuse(peer, fault);
+    return refuse(peer, check_in.id, fault);
   if (check_in.epoch > state_.epoch())
-    return state_.refuse(peer,
-                         "it is in epoch " + std::to_string(check_in.epoch) + ", which this run never had");
+    return refuse(peer, check_in.id,
+                  "it is in epoch " + std::to_string(check_in.epoch) + ", which this run never had");
   // An earlier service had lost it, and nothing but the void line says so.
   if (state_.steps().is_cut() && check_in.done > state_.steps().done()) {
     state_.lose(check_in.id, LossReason::connection, now);
     return state_.refuse(peer, "it holds steps that are void");
   }
+  if (!settle_clashes(peer, check_in)) return;
   const auto& seats = state_.seats().all();
   if (const auto older = seats.find(check_in.id.replica); older != seats.end())
     state_.lose(older->second.id, LossReason::exit, now);
   lose_members_before(check_in.id, now);
   state_.seats().add(peer, check_in, now);
-  state_.tell(ReplicaSeen{check_in.id});
+  state_.tell(ReplicaSeen{check_in.id, check_in.data});
   if (check_in.is_writer && check_in.epoch == state_.epoch() && state_.is_member(check_in.id))
     state_.recall_writer(check_in.id.replica);
   if (check_in.epoch > 0) decider_.continue_begun();
   if (check_in.stops) decider_.wish_stop();
+}
+
+// Whether it can train with whoever is there: not on other files, nor with other loops. A member decides what the run
+// has; others may have come before it to a service that started again. Where nobody is left, the run begins with what is there now,
+// or with the loops of most.
+bool MembershipService::settle_clashes(PeerId peer, const CheckIn& check_in) {
+  const std::vector<Seats::Clash> clashes = state_.seats().clashes(check_in);
+  if (clashes.empty()) return true;
+  if (!state_.is_member(check_in.id) && !outnumbers_seated(check_in, clashes)) {
+    const Seats::Clash& first = clashes.front();
+    first.is_of_hosts ? state_.refuse(peer, first.fault) : refuse(peer, check_in.id, first.fault);
+    return false;
+  }
+  for (const Seats::Clash& clash : clashes) {
+    state_.turn_away(clash.other, clash.others_fault);
+    if (!clash.is_of_hosts) newest_refused_[clash.other.replica] = clash.other.incarnation;
+  }
+  return true;
+}
+
+// The first to come may be the only one on a host of its kind.
+bool MembershipService::outnumbers_seated(const CheckIn& check_in, const std::vector<Seats::Clash>& clashes) {
+  const auto& members = state_.members();
+  const bool has_members = std::any_of(members.begin(), members.end(),
+                                       [&](const ReplicaId& id) { return !state_.seats().is_lost(id); });
+  const bool is_of_hosts = std::all_of(clashes.begin(), clashes.end(),
+                                       [](const Seats::Clash& clash) { return clash.is_of_hosts; });
+  if (has_members || !is_of_hosts) return false;
+  refused_loops_[check_in.id.replica] = check_in.loops;
+  const auto alike = std::count_if(refused_loops_.begin(), refused_loops_.end(),
+                                   [&](const auto& refused) { return refused.second == check_in.loops; });
+  if (static_cast<std::size_t>(alike) <= state_.seats().all().size()) return false;
+  refused_loops_.clear();
+  return true;
+}
+
+// A start that was lost before may have been so through its host.
+void MembershipService::refuse(PeerId peer, ReplicaId id, const std::string& reason) {
+  if (!state_.seats().of(id) && !state_.seats().is_lost(id)) newest_refused_[id.replica] = id.incarnation;
+  state_.refuse(peer, reason);
+}
+
+bool MembershipService::has_refused(ReplicaId id) const {
+  const auto newest = newest_refused_.find(id.replica);
+  return newest != newest_refused_.end() && newest->second == id.incarnation;
 }
 
 // A service that started again may know its replica by an earlier start, which it would wait for.
@@ -175,7 +224,7 @@ void MembershipService::take(Seat& seat, const CheckIn& /*again*/, double now) {
 
 void MembershipService::take(Seat& seat, const Beat& beat, double /*now*/) {
   if (beat.epoch == state_.epoch()) seat.step = std::max(seat.step, beat.step);
-  state_.send(seat, CommitAck{durable_done_});
+  state_.send(seat, commit_ack());
 }
 
 void MembershipService::take(Seat& seat, const Report& report, double now) {
@@ -188,6 +237,7 @@ void MembershipService::take(Seat& seat, const HoldMissed& missed, double now) {
 
 void MembershipService::take(Seat& seat, const Commit& commit, double now) {
   seat.step = std::max(seat.step, commit.record.step + 1);
+  seat.is_behind = false;  // else it would not tell of one
   state_.commit(seat.id, commit.record, now);
 }
 
@@ -267,12 +317,27 @@ void MembershipService::resolve_suspicions(double now) {
   if (decider_.is_frozen() || !suspicions.are_due(now, state_.options().suspect_s)) return;
   std::vector<int> ring;
   for (const Seat* seat : state_.survivors()) ring.push_back(seat->id.replica);
-  const int culprit = suspicions.culprit(ring);
+  std::vector<int> accused = suspicions.most_accused(ring);
   suspicions.clear();
-  for (Seat* seat : state_.survivors()) {
-    if (culprit < 0) seat->needs_change = true;
-    if (seat->id.replica == culprit) return state_.lose(seat->id, LossReason::connection, now);
-  }
+  if (accused.empty() && ring.size() > 1 && fails_again()) accused = ring;
+  if (!accused.empty()) return lose_one_of(accused, now);
+  for (Seat* seat : state_.survivors()) seat->needs_change = true;
+}
+
+// The last: of those without the state, if there are any. The only one that holds it may be among them.
+void MembershipService::lose_one_of(const std::vector<int>& accused, double now) {
+  const auto& seats = state_.seats().all();
+  auto lost = std::find_if(accused.rbegin(), accused.rend(),
+                           [&](int replica) { return seats.at(replica).is_behind; });
+  if (lost == accused.rend()) lost = accused.rbegin();
+  failures_ = 0;  // those who are left may do better
+  state_.lose(seats.at(*lost).id, LossReason::connection, now);
+}
+
+// Whether the same members in another epoch would fail just so.
+bool MembershipService::fails_again() {
+  if (std::exchange(failed_done_, state_.steps().done()) != state_.steps().done()) failures_ = 0;
+  return ++failures_ > kMostFailures;
 }
 
 void MembershipService::forgive_pause(double now) {

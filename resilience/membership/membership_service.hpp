@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "resilience/membership/epoch_decider.hpp"
@@ -56,19 +58,26 @@ class MembershipService {
   ServiceOutput take();
   /// The run is over: all members have been told to exit.
   bool has_ended() const { return decider_.has_ended(); }
+  /// The members have been told after which step to stop: none trains on.
+  bool has_told_stop() const { return decider_.has_told_stop(); }
+  /// It was told that it cannot take part, and no host is to blame for that: all that this start could do was to end.
+  bool has_refused(ReplicaId id) const;
   /// The epoch in force and the steps that count, for tables and logs.
   const MembershipState& state() const { return state_; }
 
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>
   void show(See& see) const {
-    see(state_, decider_, taken_done_, durable_done_);
+    see(state_, decider_, taken_done_, durable_done_, failures_, failed_done_, refused_loops_);
   }
 
  private:
   void hear_unseated(PeerId peer, const MemberMessage& message, double now);
   void lose_spares(const std::vector<PeerId>& peers);
   void check_in(PeerId peer, const CheckIn& check_in, double now);
+  bool settle_clashes(PeerId peer, const CheckIn& check_in);
+  bool outnumbers_seated(const CheckIn& check_in, const std::vector<Seats::Clash>& clashes);
+  void refuse(PeerId peer, ReplicaId id, const std::string& reason);
   void lose_members_before(ReplicaId id, double now);
   void take(Seat& seat, const CheckIn& again, double now);
   void take(Seat& seat, const Beat& beat, double now);
@@ -89,14 +98,21 @@ class MembershipService {
   void take(Seat& seat, const Leave& wish, double now);
   void decide(double now);
   bool is_recovering() const;
+  CommitAck commit_ack() const { return {.done = durable_done_, .stops = decider_.is_stop_wished()}; }
   void resolve_suspicions(double now);
+  void lose_one_of(const std::vector<int>& accused, double now);
+  bool fails_again();
   void forgive_pause(double now);
 
   MembershipState state_;
   EpochDecider decider_;
   SpareLinks spares_;
+  std::map<int, int> newest_refused_;         // incarnation, by replica
+  std::map<int, std::string> refused_loops_;  // of those that were, by replica, while nobody was a member
   double recover_until_s_;
   double ticked_s_;
+  int failures_ = 0;  // of exchanges in a row, for which nobody was named, and after so many steps
+  std::int64_t failed_done_ = -1;
   std::int64_t taken_done_ = 0, durable_done_ = 0;  // steps that are stored, and outlive the host
 };
 

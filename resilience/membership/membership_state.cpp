@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace tenax::resilience {
 
@@ -13,13 +14,26 @@ MembershipState::MembershipState(MembershipOptions options, const std::vector<Re
   if (steps_.epoch())
     for (const EpochRecord::Member& member : steps_.epoch()->members)
       if (member.id.replica < options_.replicas) members_.push_back(member.id);  // the run may have fewer now
-  std::set<int> members;
-  for (const ReplicaId& id : members_) members.insert(id.replica);
-  vote_.begin(std::move(members));
-  // What an earlier service has not compared any more is not trusted.
-  vote_.trust(std::max<std::int64_t>(0, steps_.done() - options_.digest_steps));
+  recall_votes(records);
   for (const ReplicaId& id : steps_.newest_members())
     seats_.lose(is_member(id) ? ReplicaId{id.replica, id.incarnation - 1} : id);
+}
+
+/// What an earlier service has not compared any more is not trusted. It has not left either who of the members has fetched
+/// the state since.
+void MembershipState::recall_votes(const std::vector<Record>& records) {
+  const std::int64_t trusted = std::max<std::int64_t>(0, steps_.done() - options_.digest_steps);
+  std::set<int> all, old;
+  for (const ReplicaId& id : members_) all.insert(id.replica);
+  for (const Record& record : records) {
+    const auto* epoch = std::get_if<EpochRecord>(&record);
+    if (!epoch || (epoch->reason != EpochReason::start && epoch->from_step > trusted)) continue;
+    for (const EpochRecord::Member& member : epoch->members)
+      if (is_member(member.id)) old.insert(member.id.replica);
+  }
+  vote_.trust(trusted);
+  vote_.begin(std::move(old), trusted);
+  vote_.begin(std::move(all), steps_.done());
 }
 
 bool MembershipState::is_member(ReplicaId id) const {
@@ -65,10 +79,11 @@ std::vector<PeerId> MembershipState::enroll(const Epoch& epoch) {
     seat.step = epoch.from_step;
     seat.done = -1;  // from now on its reports tell
     seat.needs_change = seat.is_restoring = false;
+    seat.is_behind = member.is_behind;
     peers.push_back(seat.peer);
   }
+  vote_.begin(std::move(holders), epoch.from_step);
   if (epoch.reason == EpochReason::start) vote_.trust(epoch.from_step);
-  vote_.begin(std::move(holders));
   return peers;
 }
 
@@ -151,14 +166,16 @@ std::string MembershipState::host_of(ReplicaId id) const {
   return {};
 }
 
+void MembershipState::turn_away(ReplicaId id, const std::string& reason) {
+  evict(*seats_.of(id), reason);
+  seats_.lose(id);
+}
+
 void MembershipState::dismiss_leavers() {
   std::vector<ReplicaId> leaving;
   for (const auto& [replica, seat] : seats_.all())
     if (seat.leaves && !is_member(seat.id)) leaving.push_back(seat.id);
-  for (const ReplicaId& id : leaving) {
-    evict(*seats_.of(id), "it left as it wished");
-    seats_.lose(id);
-  }
+  for (const ReplicaId& id : leaving) turn_away(id, "it left as it wished");
 }
 
 void MembershipState::evict(const Seat& seat, const std::string& reason) {

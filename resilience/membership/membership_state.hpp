@@ -77,6 +77,8 @@ class MembershipState {
   void lose(const ReplicaLost& lost, double now);
   /// When the first member that is lost was heard of last; `now` where none is.
   double broken_since(double now) const { return broken_since_s_.value_or(now); }
+  /// A replica that is no member does not belong to the run.
+  void turn_away(ReplicaId id, const std::string& reason);
   /// Lets those go that wished to leave and are no members any more.
   void dismiss_leavers();
   void broadcast(std::vector<PeerId> to, ServiceMessage message);
@@ -96,6 +98,7 @@ class MembershipState {
   }
 
  private:
+  void recall_votes(const std::vector<Record>& records);
   std::vector<PeerId> enroll(const Epoch& epoch);
   std::string host_of(ReplicaId id) const;
   void convict(const Dissent& dissent, double now);

@@ -41,6 +41,8 @@ void visit_fields(Fields& fields, CheckIn& message) {
   visit_fields(fields, message.id);
   fields("build", message.build);
   fields("deck", message.deck);
+  fields("data", message.data);
+  fields("loops", message.loops);
   fields("host", message.host);
   fields("addresses", message.addresses);
   fields("state_addresses", message.state_addresses);
@@ -92,6 +94,7 @@ void visit_fields(Fields& fields, Commit& message) {
   fields("iteration_s", message.record.iteration_s);
   fields("members", message.record.members);
   fields("is_masked", message.record.is_masked);
+  fields("is_crowded", message.record.is_crowded);
 }
 
 template <class Fields>
@@ -124,6 +127,7 @@ void visit_fields(Fields& fields, Saved& message) {
   fields("bytes", message.bytes);
   fields("seconds", message.seconds);
   fields("failure", message.failure);
+  fields("is_final", message.is_final);
 }
 
 template <class Fields>
@@ -214,6 +218,7 @@ void visit_fields(Fields& fields, NewEpoch& message) {
 template <class Fields>
 void visit_fields(Fields& fields, CommitAck& message) {
   fields("done", message.done);
+  fields("stops", message.stops);
 }
 
 template <class Fields>

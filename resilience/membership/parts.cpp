@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 #include <utility>
+
+#include "kernels/error.hpp"
 
 namespace tenax::resilience {
 namespace {
@@ -64,6 +67,14 @@ std::vector<std::int64_t> level(std::int64_t units, const std::vector<std::int64
   return share;
 }
 
+/// Else the shares would end before the gap does.
+void check_units(const Part& gap, std::int64_t unit) {
+  if (gap.count % unit != 0)
+    throw kernels::Error(kernels::Scope::job,
+                         "the " + std::to_string(gap.count) + " samples from " + std::to_string(gap.first) +
+                             " on cannot be shared out in units of " + std::to_string(unit));
+}
+
 }  // namespace
 
 std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
@@ -71,6 +82,7 @@ std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
   assert(!contributors.empty());
   std::sort(kept.begin(), kept.end(), begins_before);
   const std::vector<Part> missing = gaps(first, end_of_step(rules, first, contributors.size(), kept), kept);
+  for (const Part& gap : missing) check_units(gap, rules.unit);
   std::vector<std::int64_t> share =
       level(count_samples(missing) / rules.unit, units_kept(rules.unit, contributors, kept));
   std::size_t i = 0;
@@ -78,7 +90,6 @@ std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
     while (gap.count > 0) {
       while (share[i] == 0) ++i;
       const std::int64_t count = std::min(share[i] * rules.unit, gap.count);
-      assert(count >= rules.unit && "a gap is not a multiple of the unit");
       kept.push_back({contributors[i], gap.first, count});
       share[i] -= count / rules.unit;
       gap.first += count;

@@ -42,6 +42,8 @@ struct SampleRules {
 /// differ as little as they can. `shrink` fills only the gaps before the last kept sample: what a
 /// dead replica had after it is not of this step any more, but the beginning of the next one. So a
 /// step is always the samples that follow the last one's, without a gap.
+///
+/// Throws kernels::Error(job) where what is to be shared out is no multiple of the unit.
 std::vector<Part> share_samples(const SampleRules& rules, std::int64_t first,
                                 const std::vector<int>& contributors, std::vector<Part> kept = {});
 

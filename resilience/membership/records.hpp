@@ -37,11 +37,12 @@ struct CommitRecord {
   /// Of a slice of the state with which the step began (replicas.digest_steps); absent where the sender has none. Read from the
   /// ledger it has its checksum alone.
   std::optional<StateDigest> digest = {};
-  /// What the step took the slowest of those that computed it, its waiting for others apart. 0 = not
+  /// What the step took the slowest of those that computed it, with the exchange between them. 0 = not
   /// known. The ledger does not keep it.
   double iteration_s = 0;
   std::vector<MemberTimes> members = {};  ///< of the epoch, in ring order; not kept either
   bool is_masked = false;                 ///< something else than training took part of that time
+  bool is_crowded = false;                ///< some of them share cores: their times say less
 };
 
 /// An epoch was decided.

@@ -3,7 +3,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/host.hpp"
+
 namespace tenax::resilience {
+namespace {
+
+// Those with fewer instructions run where the others do.
+std::string fewest_of(const std::string& loops, const std::string& others) {
+  for (const std::string& name : kernels::built_loops_names())
+    if (loops.find(name) != std::string::npos || others.find(name) != std::string::npos) return name;
+  return "baseline";
+}
+
+// Each sums the equal gradients by itself: with other loops it would soon be taken for corrupt.
+std::string fault_of_loops(const std::string& loops, const std::string& others) {
+  if (loops.empty() || others.empty())
+    return "it computes on another kind of device than the run: name one for all in device.kind";
+  return "its processors take the loops " + loops + ", the run's " + others +
+         ": start all with TENAX_CPU_LOOPS=" + fewest_of(loops, others);
+}
+
+/// Why a replica cannot train with another one; empty if it can.
+template <class Replica, class Other>
+std::string fault_beside(const Replica& replica, const Other& other) {
+  if (replica.data != other.data)
+    return "its data files are others than those that the run trains on: one has come, gone or changed "
+           "since; "
+           "undo that, or start the whole run again";
+  return replica.loops == other.loops ? std::string() : fault_of_loops(replica.loops, other.loops);
+}
+
+}  // namespace
 
 std::string Seats::fault(const CheckIn& check_in) const {
   const ReplicaId id = check_in.id;
@@ -19,10 +49,24 @@ std::string Seats::fault(const CheckIn& check_in) const {
   return {};
 }
 
+std::vector<Seats::Clash> Seats::clashes(const CheckIn& check_in) const {
+  std::vector<Clash> found;
+  for (const auto& [replica, seat] : seats_) {
+    if (replica == check_in.id.replica) continue;
+    const std::string fault = fault_beside(check_in, seat);
+    if (fault.empty()) continue;
+    const bool is_of_hosts = check_in.data == seat.data;
+    found.push_back({seat.id, fault, fault_beside(seat, check_in), is_of_hosts});
+  }
+  return found;
+}
+
 Seat& Seats::add(PeerId peer, const CheckIn& check_in, double now) {
   Seat& seat = seats_[check_in.id.replica];
   seat = {.peer = peer,
           .id = check_in.id,
+          .data = check_in.data,
+          .loops = check_in.loops,
           .host = check_in.host,
           .addresses = check_in.addresses,
           .state_addresses = check_in.state_addresses,
@@ -31,6 +75,7 @@ Seat& Seats::add(PeerId peer, const CheckIn& check_in, double now) {
           .epoch = check_in.epoch,
           .step = std::max<std::int64_t>(0, check_in.done),
           .needs_change = check_in.needs_change,
+          .is_behind = check_in.epoch > 0 && check_in.done < 0,
           .heard_s = now};
   return seat;
 }

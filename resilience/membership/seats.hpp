@@ -17,6 +17,7 @@ using PeerId = std::int64_t;
 struct Seat {
   PeerId peer = 0;
   ReplicaId id;
+  std::string data, loops;
   std::string host;
   std::vector<std::string> addresses, state_addresses;
   std::int64_t done = -1, next_sample = 0;  ///< the state it held when it came, or has restored
@@ -24,6 +25,7 @@ struct Seat {
   std::int64_t step = 0;                    ///< the newest it is known to be at
   bool needs_change = false;                ///< it cannot go on in its epoch
   bool is_restoring = false;
+  bool is_behind = false;  ///< it fetches the state, and has completed no step of the run yet
   bool leaves = false;
   double heard_s = 0;  ///< when it was heard of last
 };
@@ -37,8 +39,17 @@ class Seats {
 
   explicit Seats(Options options) : options_(std::move(options)) {}
 
-  /// Why the replica cannot take part; empty if it can.
+  /// Why the replica cannot take part, whoever else is there; empty if it can.
   std::string fault(const CheckIn& check_in) const;
+  /// A newcomer and one that is there cannot train together.
+  struct Clash {
+    ReplicaId other;
+    std::string fault;         ///< why the newcomer cannot train with the other
+    std::string others_fault;  ///< why the other cannot train with the newcomer
+    bool is_of_hosts = false;  ///< with a host like the run's it could
+  };
+  /// With the other replicas that are there, which can train together.
+  std::vector<Clash> clashes(const CheckIn& check_in) const;
   Seat& add(PeerId peer, const CheckIn& check_in, double now);
   /// Empties the seat. This incarnation and those before never come back.
   void lose(ReplicaId id);

@@ -49,6 +49,8 @@ struct CommitAck {
   static constexpr const char* kKind = "commit_ack";
 
   std::int64_t done = 0;
+  bool stops =
+      false;  ///< somebody has asked for the end of the run: nothing that can be left out is to delay it
 };
 
 /// The run has recorded its validation after `done` steps: it and those before can be forgotten.

@@ -118,6 +118,7 @@ struct SpareSeen {
 /// A replica has checked in: it lives, wherever it was started, and by whomever.
 struct ReplicaSeen {
   ReplicaId id;
+  std::string data = {};  ///< as it found it (CheckIn)
 };
 
 using ServiceEvent = std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined,

@@ -24,14 +24,15 @@ void join(std::vector<Camp<Value>>& camps, const Value& value, const StateEviden
   camp->votes += votes ? 1 : 0;
 }
 
-/// Sorts them, the largest first; says who is not in it.
+/// Sorts them, the largest first; says who is not in it. A lone voter is no witness against those without a vote: if these have
+/// fetched its state, either may have changed since.
 template <class Value>
 std::optional<Dissent> dissent(std::vector<Camp<Value>>& camps) {
   if (camps.size() < 2) return {};
   std::stable_sort(camps.begin(), camps.end(),
                    [](const auto& a, const auto& b) { return a.votes > b.votes; });
   Dissent found;
-  found.is_tie = camps[0].votes == camps[1].votes;
+  found.is_tie = camps[0].votes == camps[1].votes || camps[0].votes < 2;
   for (std::size_t i = found.is_tie ? 0 : 1; i < camps.size(); ++i)
     found.replicas.insert(found.replicas.end(), camps[i].replicas.begin(), camps[i].replicas.end());
   std::sort(found.replicas.begin(), found.replicas.end());
@@ -50,7 +51,10 @@ std::optional<Dissent> compare_squares(std::int64_t step, const std::map<int, St
 
 }  // namespace
 
-void StateVote::begin(std::set<int> voters) {
+// It may have fetched the state in a step that a loss has cut short: no commit of it tells so.
+void StateVote::begin(std::set<int> voters, std::int64_t from_step) {
+  for (const int voter : voters)
+    if (!voters_.empty() && !voters_.contains(voter)) joined_[voter] = from_step;
   voters_ = std::move(voters);
   open_.clear();
 }

@@ -32,8 +32,9 @@ struct StateEvidence {
 /// Replicas that differ.
 struct Dissent {
   CorruptBy by = CorruptBy::squares;
-  /// The ones that most others contradict. Where no value has more votes than any other, all: nobody can say which are right.
-  /// A replica that has fetched its state since this was equal on all has no vote on it: it may have fetched a wrong one.
+  /// The ones that most others contradict. Where no value has two votes, and more than any other, all: nobody can say which
+  /// are right. A replica that has fetched its state since this was equal on all has no vote on it: it may have fetched a
+  /// wrong one.
   std::vector<int> replicas;
   bool is_tie = false;
   std::int64_t trusted = 0;              ///< the state after so many steps was equal on all
@@ -45,8 +46,9 @@ class StateVote {
   /// `digest_steps`: digests of so many steps in a row cover the whole state; 0: there are none.
   explicit StateVote(std::int64_t digest_steps) : digest_steps_(digest_steps) {}
 
-  /// `voters`: those that hold the state from the epoch's beginning; others vote from their first commit on.
-  void begin(std::set<int> voters);
+  /// `voters`: those that hold the state from the epoch's beginning, after `from_step` steps; others vote from their first commit
+  /// on. Who was no voter in the epoch before, unless there was none, has fetched the state.
+  void begin(std::set<int> voters, std::int64_t from_step);
   /// The state after `done` steps is equal on all replicas.
   void trust(std::int64_t done);
 

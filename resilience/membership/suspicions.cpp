@@ -7,16 +7,17 @@ void Suspicions::add(int accuser, int accused, double now) {
   accusers_[accused].insert(accuser);
 }
 
-int Suspicions::culprit(const std::vector<int>& ring) const {
-  int culprit = -1;
-  std::size_t most = 0;
+std::vector<int> Suspicions::most_accused(const std::vector<int>& ring) const {
+  std::vector<int> accused;
+  std::size_t most = 1;
   for (const int replica : ring) {
     const auto found = accusers_.find(replica);
     if (found == accusers_.end() || found->second.size() < most) continue;
-    culprit = replica;
+    if (found->second.size() > most) accused.clear();
     most = found->second.size();
+    accused.push_back(replica);
   }
-  return culprit;
+  return accused;
 }
 
 }  // namespace tenax::resilience

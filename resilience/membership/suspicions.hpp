@@ -20,8 +20,8 @@ class Suspicions {
   /// Whether there are any, and nothing has explained them for `wait_s`.
   bool are_due(double now, double wait_s) const { return !accusers_.empty() && now - since_s_ >= wait_s; }
   bool are_there() const { return !accusers_.empty(); }
-  /// The replica accused by most; of equally many the last in the ring. −1: nobody was named.
-  int culprit(const std::vector<int>& ring) const;
+  /// The replicas accused by most, in the order of the ring. None: nobody was named.
+  std::vector<int> most_accused(const std::vector<int>& ring) const;
 
   /// Lets `see` see all that decides what comes next, but for times.
   template <class See>

@@ -14,7 +14,7 @@ bool has(const std::vector<Strategy>& strategies, Strategy strategy) {
 bool is_possible(Strategy strategy, const Possibilities& run) {
   switch (strategy) {
     case Strategy::microbatches:
-      return run.shape.data >= 2 && run.microbatches >= 2;
+      return run.shape.data >= 2 && run.microbatches >= 2 && run.most_microbatches > run.microbatches;
     case Strategy::ring:
       return run.shape.data >= 4 && run.rings;
     case Strategy::swap:

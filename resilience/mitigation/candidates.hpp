@@ -15,6 +15,7 @@ struct Possibilities {
   std::vector<Strategy> allowed;  ///< `mitigate.strategies`; restart if `mitigate.restart` says so
   parallel::GridShape shape;
   int microbatches = 1;                   ///< of a data-parallel group, in the even split
+  int most_microbatches = 1;              ///< of one that relieves others
   bool rings = false;                     ///< data groups' collectives go round a ring of ours
   bool swap_fits = false;                 ///< a rank has room for the states of both its places
   int spare_hosts = 0;                    ///< that a start which leaves others out can have instead

@@ -117,7 +117,8 @@ double IterationForecast::link_s(int upper, int lower) const {
 }
 
 PipelineCosts IterationForecast::costs(std::span<const int> groups) const {
-  PipelineCosts costs{.stages = {}, .link_delay_s = picture_.layout->costs.link_delay_s};
+  PipelineCosts costs = picture_.layout->costs;
+  costs.stages.clear();
   for (int stage = 0; stage < shape().pipeline; ++stage)
     costs.stages.push_back(
         scaled(picture_.layout->costs.stages[at(stage)], pass_factor(groups[at(stage)], stage)));

@@ -21,7 +21,8 @@ class Proposals {
         picture_(forecast.picture()),
         run_(run),
         grid_(run.shape, rank_of_position(picture_.placement.group_of_place, run.shape.tensor), 0),
-        now_s_(forecast.iteration_s(picture_.placement)) {}
+        now_s_(forecast.iteration_s(picture_.placement)),
+        soon_s_(std::min(now_s_, forecast.iteration_s(after_free_ways_back()))) {}
 
   std::vector<Proposal> all() {
     add_shares();
@@ -42,12 +43,39 @@ class Proposals {
     return components;
   }
 
+  // As Mitigation goes back where nothing that is slow needs uneven shares or another order of a ring.
+  RunPlacement after_free_ways_back() const {
+    RunPlacement back = picture_.placement;
+    const auto any_slow = [&](auto counts) {
+      return std::any_of(picture_.slow.begin(), picture_.slow.end(),
+                         [&](const SlowPart& part) { return counts(part.component); });
+    };
+    if (!any_slow([](const Component& each) { return !each.is_link(); }))
+      std::fill(back.microbatches.begin(), back.microbatches.end(), run_.microbatches);
+    std::erase_if(back.ring_order, [&](const auto& ring) {
+      return !any_slow([&](const Component& each) {
+        return each.is_link() && each.group == GroupKind::data && data_group_of(each) == ring.first;
+      });
+    });
+    return back;
+  }
+
+  DataGroup data_group_of(const Component& link) const {
+    const auto place = grid_.coordinates_of(link.rank);
+    return {.tensor = place.tensor, .stage = place.pipeline};
+  }
+
+  // A swap and a restart end uneven shares and other orders of rings, too. What that wins counts for neither
+  // where it is to be had for nothing.
   void add(Strategy strategy, std::vector<Component> against, RunPlacement placement, double iteration_s) {
-    if (iteration_s < now_s_)
+    const bool goes_back = strategy == Strategy::swap || strategy == Strategy::restart;
+    const double without_s = goes_back ? soon_s_ : now_s_;
+    if (iteration_s < without_s)
       all_.push_back({.strategy = strategy,
                       .against = std::move(against),
                       .placement = std::move(placement),
-                      .gain_s = now_s_ - iteration_s});
+                      .gain_s = without_s - iteration_s,
+                      .returned_s = now_s_ - without_s});
   }
 
   void add_placed(Strategy strategy, std::vector<Component> against, RunPlacement placement) {
@@ -63,32 +91,45 @@ class Proposals {
     add_placed(Strategy::microbatches, std::move(slow), std::move(placement));
   }
 
+  // The iteration waits for the slowest group: where several are about as slow, only all of them together win.
   void add_rings() {
     std::map<DataGroup, std::vector<Component>> slow;
-    for (const Component& link : against(Strategy::ring)) {
-      const auto place = grid_.coordinates_of(link.rank);
-      slow[{.tensor = place.tensor, .stage = place.pipeline}].push_back(link);
+    for (const Component& link : against(Strategy::ring)) slow[data_group_of(link)].push_back(link);
+    RunPlacement together = picture_.placement;
+    std::vector<Component> all;
+    std::size_t groups = 0;
+    for (const auto& [group, links] : slow) {
+      const auto order = ring_past(group, links);
+      if (!order) continue;
+      RunPlacement alone = picture_.placement;
+      order_ring(alone, group, *order);
+      order_ring(together, group, *order);
+      add_placed(Strategy::ring, links, std::move(alone));
+      all.insert(all.end(), links.begin(), links.end());
+      ++groups;
     }
-    for (const auto& [group, links] : slow) add_ring(group, links);
+    if (groups > 1) add_placed(Strategy::ring, std::move(all), std::move(together));
   }
 
-  void add_ring(const DataGroup& group, const std::vector<Component>& links) {
+  // None: there is no other order without these links, or none is needed.
+  std::optional<std::vector<int>> ring_past(const DataGroup& group,
+                                            const std::vector<Component>& links) const {
     std::vector<RankPair> edges;
     for (const Component& link : links) {
       const auto [lower, upper] =
           std::minmax({grid_.coordinates_of(link.rank).data, grid_.coordinates_of(link.other).data});
       edges.push_back({lower, upper});
     }
-    RunPlacement placement = picture_.placement;
-    auto& order = placement.ring_order[group];
-    if (order.empty())
-      for (int data = 0; data < run_.shape.data; ++data) order.push_back(data);
-    const auto free = ring_order_without(edges, order);
-    if (!free) return;
-    order = *free;
+    const std::vector<int> now = ring_of(picture_.placement, group);
+    auto free = ring_order_without(edges, now);
+    if (free == now) return {};
+    return free;
+  }
+
+  static void order_ring(RunPlacement& placement, const DataGroup& group, const std::vector<int>& order) {
+    placement.ring_order[group] = order;
     if (std::is_sorted(order.begin(), order.end()))
       placement.ring_order.erase(group);  // as at the start of the run
-    add_placed(Strategy::ring, links, std::move(placement));
   }
 
   // Whatever helps against them.
@@ -143,6 +184,7 @@ class Proposals {
   const Possibilities& run_;
   parallel::ProcessGrid grid_;
   double now_s_;
+  double soon_s_;  // when healed parts have stayed so, for nothing
   std::vector<Proposal> all_;
 };
 

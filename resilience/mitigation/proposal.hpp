@@ -16,11 +16,12 @@ struct Proposal {
   std::vector<Component> against;
   RunPlacement placement;  ///< after it
   double gain_s = 0;       ///< > 0: by which an iteration becomes shorter
+  double returned_s = 0;   ///< and by which besides, as ways back that cost nothing would make it, too
 };
 
 /// One for each strategy that the run allows, that helps against something slow (candidates.hpp)
-/// and of which the forecast expects a gain; a ring order for each data group. In the order of
-/// `Strategy`. Takes as long as the pipelines take to evaluate: some milliseconds to a second.
+/// and of which the forecast expects a gain; a ring order for each data group, then for all of them
+/// at once. In the order of `Strategy`. Takes as long as the pipelines take to evaluate: some milliseconds to a second.
 std::vector<Proposal> propose(IterationForecast& forecast, const Possibilities& run);
 
 }  // namespace tenax::resilience

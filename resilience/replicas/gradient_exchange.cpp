@@ -10,6 +10,17 @@ namespace {
 constexpr int kTotals = 1 << 30;
 constexpr double kStreamDeadline_s = 600;  // the passes of a step may stand before a piece
 
+/// Before the deadline; also where it failed.
+bool is_over(comm::Transfer& transfer, kernels::Deadline deadline) try {
+  transfer.wait(deadline);
+  return true;
+} catch (const comm::FtarError&) {
+  return true;  // whoever finishes it tells of it
+} catch (const kernels::Error& error) {
+  if (error.scope() != kernels::Scope::link) throw;
+  return false;
+}
+
 }  // namespace
 
 GradientExchange::GradientExchange(comm::Transport& transport, kernels::Device& device,
@@ -65,19 +76,8 @@ void GradientExchange::note(const comm::FtarFailure& failure) {
 }
 
 bool GradientExchange::are_over(kernels::Deadline deadline) {
-  const auto is_over = [&](comm::Transfer& piece) {
-    try {
-      piece.wait(deadline);
-    } catch (const comm::FtarError&) {
-      return true;  // finish() tells of it
-    } catch (const kernels::Error& error) {
-      if (error.scope() != kernels::Scope::link) throw;
-      return false;
-    }
-    return true;
-  };
   return std::all_of(pieces_.begin(), pieces_.end(),
-                     [&](const comm::TransferPtr& piece) { return is_over(*piece); });
+                     [&](const comm::TransferPtr& piece) { return is_over(*piece, deadline); });
 }
 
 bool GradientExchange::finish(kernels::Deadline deadline) {
@@ -100,6 +100,10 @@ void GradientExchange::start_gather(std::span<const double> own, int round) {
   std::copy(own.begin(), own.end(),
             parts.as<double>() + static_cast<std::size_t>(group_->index()) * own.size());
   gathering_ = group_->start_gather({step_, kTotals + round}, parts);
+}
+
+bool GradientExchange::is_gathered(kernels::Deadline deadline) {
+  return !gathering_ || is_over(*gathering_, deadline);
 }
 
 std::optional<std::vector<double>> GradientExchange::finish_gather(kernels::Deadline deadline) {

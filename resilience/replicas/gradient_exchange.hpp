@@ -36,6 +36,8 @@ class GradientExchange {
   /// Begins to gather a few numbers of each replica, beside what is under way; each gives as many.
   /// Once in an epoch, step and round.
   void start_gather(std::span<const double> own, int round = 0);
+  /// Whether they have come from all, or will not, before the deadline. True where none are gathered.
+  bool is_gathered(kernels::Deadline deadline);
   /// The numbers of all replicas, those of one after the other's, in the order of the ring. Nothing
   /// where finish() would say false.
   std::optional<std::vector<double>> finish_gather(kernels::Deadline deadline);

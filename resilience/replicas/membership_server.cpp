@@ -69,6 +69,16 @@ bool MembershipServer::has_ended() const {
   return service_.has_ended();
 }
 
+bool MembershipServer::has_told_stop() const {
+  const std::lock_guard lock(mutex_);
+  return service_.has_told_stop();
+}
+
+bool MembershipServer::has_refused(ReplicaId id) const {
+  const std::lock_guard lock(mutex_);
+  return service_.has_refused(id);
+}
+
 std::optional<comm::Failure> MembershipServer::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;

@@ -50,6 +50,10 @@ class MembershipServer : private comm::MessageHandler {
   void on_observation_recorded(ReplicaId id, std::int64_t number);
   /// The run is over: its members have been told.
   bool has_ended() const;
+  /// MembershipService's.
+  bool has_told_stop() const;
+  /// MembershipService's.
+  bool has_refused(ReplicaId id) const;
   /// What ended the service; the members train on without it until they need it.
   std::optional<comm::Failure> failure() const;
 

@@ -201,6 +201,11 @@ void ReplicaLeader::on_joined(const Joined& joined) {
   with_member([&](MembershipMember& member) { member.on_joined(joined); });
 }
 
+bool ReplicaLeader::run_stops() const {
+  const std::lock_guard lock(mutex_);
+  return member_.run_stops();
+}
+
 std::vector<CommitRecord> ReplicaLeader::unrecorded() const {
   const std::lock_guard lock(mutex_);
   const auto& commits = member_.unacked().all();

@@ -55,6 +55,7 @@ class ReplicaLeader {
   void on_validated(const Validated& validated);
   void on_observed(const Observed& observed);
   void ask_stop();
+  bool run_stops() const;
   /// Commits that the service may not have stored.
   std::vector<CommitRecord> unrecorded() const;
   /// This replica was behind, and is not any more.

@@ -1,6 +1,7 @@
 #include "resilience/replicas/replica_session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <sstream>
@@ -17,8 +18,6 @@ using Action = MemberPlan::Action;
 
 namespace {
 
-/// How long the ranks of a replica wait for its leader at a time: less than a group's deadline.
-constexpr double kTurn_s = 1;
 /// An exchange that stands still ends before, and says who is at fault.
 constexpr double kExchangeWait = 1.5;
 
@@ -46,7 +45,11 @@ ReplicaSession::ReplicaSession(comm::ControlGroup& control, comm::Transport& tra
         exchange.frozen_epoch = &frozen.word();
         return exchange;
       }()) {
-  if (leader_) vote_.emplace(*leader_, exchange_, kExchangeWait * options_.exchange.deadline_s);
+  if (leader_)
+    vote_.emplace(*leader_, exchange_,
+                  ReplicaVote::Waits{.longest_s = kExchangeWait * options_.exchange.deadline_s,
+                                     .join_s = options_.join_wait_s,
+                                     .verifier_s = longest_exchange_s()});
   if (state_.slices) server_.emplace(*state_.slices, state_transport_, points_, options_.deadline_s);
 }
 
@@ -107,6 +110,7 @@ void ReplicaSession::begin_state(const MemberPlan& plan) {
   for (const int replica : plan.holders)
     if (const EpochMember* holder = epoch_.find(replica)) holders.push_back(state_peer_of(*holder));
   is_put_ = false;
+  if (state_.release) state_.release([this] { on_saving(); });
   fetch_ = std::make_unique<StateFetch>(*state_.slices, state_transport_, holders, points_,
                                         StateFetch::Options{.done = plan.step,
                                                             .purpose = state_purpose(),
@@ -122,7 +126,7 @@ StepWork ReplicaSession::begin() {
   do {
     std::string text;
     if (leader_) {
-      order = leader_->begin_next(Deadline::after_s(kTurn_s));
+      order = leader_->begin_next(one_turn());
       const bool is_new = order.plan.action == Action::train && order.plan.epoch != epoch_.number;
       text = order.text(is_new);
     }
@@ -151,11 +155,13 @@ void ReplicaSession::settle_fetch() {
   end_fetch();
 }
 
-// Collective. Between steps no vote tells of signals.
-void ReplicaSession::ask_stop_if_any() {
-  double signals = options_.must_stop && options_.must_stop() ? 1 : 0;
-  control_.all_reduce_sum(std::span(&signals, 1));
-  if (signals > 0 && !std::exchange(has_asked_stop_, true)) ask_stop();
+// Collective. Between steps no vote tells of signals, nor while it is waited for. True: the run stops, as the leader knows.
+bool ReplicaSession::ask_stop_if_any() {
+  std::array<double, 2> wishes = {options_.must_stop && options_.must_stop() ? 1.0 : 0.0,
+                                  run_stops() ? 1.0 : 0.0};
+  control_.all_reduce_sum(wishes);
+  if (wishes[0] > 0 && !std::exchange(has_asked_stop_, true)) ask_stop();
+  return wishes[1] > 0;
 }
 
 void ReplicaSession::put_fetched() {
@@ -176,15 +182,36 @@ void ReplicaSession::before_update() {
   has_updated_ = true;
 }
 
-// Collective, in turns: the ring of one rank may wait longer for another replica than this replica's ranks may for each other.
-bool ReplicaSession::finish_pieces() {
-  const auto latest =
-      Deadline::after_s(kExchangeWait * std::max(options_.exchange.deadline_s, options_.exchange.longest_s));
+// Collective: a rank may wait longer for another replica than this replica's ranks may for each other.
+void ReplicaSession::wait_in_turns(const std::function<bool(Deadline)>& is_over) {
   for (double waiting = 1; waiting > 0;) {
-    waiting = exchange_.are_over(Deadline::after_s(kTurn_s)) || latest.expired() ? 0 : 1;
+    waiting = is_over(one_turn()) ? 0 : 1;
     control_.all_reduce_sum(std::span(&waiting, 1));
   }
-  return exchange_.finish(Deadline::after_s(kTurn_s));
+}
+
+Deadline ReplicaSession::one_turn() const {
+  return Deadline::after_s(comm::turn_seconds(options_.deadline_s));
+}
+
+// With another replica that computes meanwhile.
+double ReplicaSession::longest_exchange_s() const {
+  return kExchangeWait * std::max(options_.exchange.deadline_s, options_.exchange.longest_s);
+}
+
+// Collective: those of the leaders. Somebody may wait for a state, which the run's end cuts short.
+void ReplicaSession::wait_for_numbers() {
+  wait_in_turns([&](Deadline turn) {
+    ask_stop_if_any();
+    return !vote_ || vote_->has_numbers(turn);
+  });
+}
+
+// Collective.
+bool ReplicaSession::finish_pieces() {
+  const auto latest = Deadline::after_s(longest_exchange_s());
+  wait_in_turns([&](Deadline turn) { return exchange_.are_over(turn) || latest.expired(); });
+  return exchange_.finish(one_turn());
 }
 
 // Whether a replica that is behind will hold the state is known only when it has been waited for.
@@ -192,13 +219,24 @@ bool ReplicaSession::wait_for_pieces(const OwnShare& own) {
   points_.reach(StepPoint::exchange, plan_.step);
   if (vote_) vote_->begin(own);
   const bool has_sums = finish_pieces();
+  if (plan_.is_behind) wait_for_state(has_sums);
+  return has_sums;
+}
+
+// Collective: one rank may have its part long before another. A run that stops waits for no state: its members would write the
+// last checkpoint only then.
+void ReplicaSession::wait_for_state(bool has_sums) {
   const double begin_s = kernels::steady_now_s();
   const auto latest = Deadline::after_s(options_.join_wait_s);
-  const auto goes_on = [&] { return frozen_.word() < epoch_.number && !latest.expired(); };
-  while (has_sums && lacks_state() && !fetch_->has_failed() && goes_on())
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto waits = [&] {
+    return has_sums && lacks_state() && !fetch_->has_failed() && frozen_.word() < epoch_.number &&
+           !latest.expired();
+  };
+  wait_in_turns([&](Deadline turn) {
+    while (waits() && !turn.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return ask_stop_if_any() || !waits();
+  });
   if (fetch_) held_s_ += kernels::steady_now_s() - begin_s;
-  return has_sums;
 }
 
 // Collective: what the leader knows.
@@ -223,14 +261,30 @@ StepTotals ReplicaSession::tell_ranks(bool is_final) {
   return totals;
 }
 
+// Collective: how many ranks lack sums because of each replica of the ring. A path between two hosts may be broken that the
+// leaders do not use.
+std::vector<double> ReplicaSession::count_accusers() {
+  std::vector<double> accusers(epoch_.members.size(), 0.0);
+  const auto& failure = exchange_.failure();
+  if (failure && failure->peer >= 0 && failure->peer < static_cast<int>(accusers.size()))
+    accusers[static_cast<std::size_t>(failure->peer)] = 1;
+  control_.all_reduce_sum(accusers);
+  return accusers;
+}
+
 StepTotals ReplicaSession::conclude(const AgreedStep& agreed) {
   points_.reach(StepPoint::vote, plan_.step);
-  if (vote_) vote_->conclude(agreed);
+  if (vote_) vote_->tell(agreed);
+  if (agreed.has_all_sums && is_somebody_behind(plan_)) wait_for_numbers();
+  const std::vector<double> accusers = agreed.has_all_sums ? std::vector<double>() : count_accusers();
+  if (vote_) vote_->conclude(agreed, accusers);
   return tell_ranks(!vote_ || !vote_->doubt());
 }
 
 StepTotals ReplicaSession::settle(const OwnSquares& again) {
-  if (vote_) vote_->settle(again);
+  if (vote_) vote_->tell_again(again);
+  wait_for_numbers();
+  if (vote_) vote_->settle();
   return tell_ranks(true);
 }
 

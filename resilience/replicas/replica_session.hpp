@@ -2,6 +2,7 @@
 // with whom, the sums over replicas, and the state that a replica fetches which is behind.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,7 +50,7 @@ class ReplicaSession {
     int rank = 0;  ///< in the replica
     comm::FtarOptions exchange;
     double join_wait_s = 1;
-    double deadline_s = 60;
+    double deadline_s = 60;        ///< also of `control`
     double state_bytes_per_s = 0;  ///< that a rank fetches at most; 0: no limit
     std::function<bool()> must_stop =
         {};  ///< a signal asks this rank for the end of the run; empty: none does
@@ -66,7 +67,7 @@ class ReplicaSession {
   void start(kernels::Stream& stream, int bucket, const parallel::GradientPiece& piece) {
     exchange_.start(stream, bucket, piece);
   }
-  /// All pieces have been started. Waits for them, and where the replica is behind, for its state.
+  /// Collective: all pieces have been started. Waits for them, and where the replica is behind, for its state.
   /// False: this rank lacks some sum. What the replica tells the others goes round beside the last
   /// pieces; that it has all sums is not among it. A member that the service asks says so itself: where
   /// some have them and others lack them, the step counts, and these fetch the state.
@@ -91,23 +92,33 @@ class ReplicaSession {
   /// It waits for a checkpoint that gets on: it does not hang.
   void on_saving() { points_.reach(StepPoint::saving, plan_.step); }
 
+  /// Some member of the epoch fetches its state in the step of `plan`, this one or another.
+  bool is_somebody_behind(const MemberPlan& plan) const;
+
   // Collective, as MembershipMember has them.
   void on_restored(std::int64_t done, std::int64_t next_sample);
   void on_saved(const Saved& saved);
   void on_validated(const Validated& validated);
   void on_observed(const Observed& observed);
   void ask_stop();
+  /// On rank 0: somebody has asked for the end of the run. False on the others.
+  bool run_stops() const { return leader_ && leader_->run_stops(); }
   /// On rank 0: steps that this replica has completed, and that the service may not have recorded.
   std::vector<CommitRecord> unrecorded() const;
 
  private:
-  void ask_stop_if_any();
+  bool ask_stop_if_any();
   void take_epoch(const Epoch& epoch);
   void settle_fetch();
+  void wait_in_turns(const std::function<bool(kernels::Deadline)>& is_over);
   bool finish_pieces();
+  void wait_for_numbers();
+  double longest_exchange_s() const;
+  kernels::Deadline one_turn() const;
+  void wait_for_state(bool has_sums);
   void begin_state(const MemberPlan& plan);
   void put_fetched();
-  bool is_somebody_behind(const MemberPlan& plan) const;
+  std::vector<double> count_accusers();
   StepTotals tell_ranks(bool is_final);
   void end_fetch();
   void finish_join();

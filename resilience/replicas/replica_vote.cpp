@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace tenax::resilience {
 
@@ -18,8 +19,10 @@ double unix_time_now_s() {
 enum VoteNumber : std::size_t {
   kLoss,
   kIsMasked,
+  kIsCrowded,
   kIsWhole,
   kIteration,
+  kWaited,
   kExchange,
   kSquares,
   kUsual,
@@ -32,15 +35,18 @@ using VoteNumbers = std::array<double, kVoteNumbers>;
 /// Those of all members, in the order of the ring. Returns the sum of their losses.
 double take_numbers(const std::vector<double>& numbers, const Epoch& epoch, StepOutcome& outcome) {
   double loss = 0;
+  std::vector<StepTime> times;
   const double* of_member = numbers.data();
   for (const EpochMember& member : epoch.members) {
     loss += of_member[kLoss];
     outcome.is_masked |= of_member[kIsMasked] > 0;
+    outcome.is_crowded |= of_member[kIsCrowded] > 0;
     outcome.whole.push_back(of_member[kIsWhole] > 0 ? 1 : 0);
     outcome.members.push_back({member.id.replica, of_member[kIteration], of_member[kExchange]});
-    outcome.iteration_s = std::max(outcome.iteration_s, of_member[kIteration]);
+    times.push_back({.own_s = of_member[kIteration], .waited_s = of_member[kWaited]});
     of_member += kVoteNumbers;
   }
+  outcome.iteration_s = iteration_seconds(times);
   return loss;
 }
 
@@ -58,6 +64,16 @@ void put(const OwnSquares& own, VoteNumbers& numbers) {
 
 }  // namespace
 
+double iteration_seconds(std::span<const StepTime> replicas) {
+  double own_s = 0;
+  std::optional<double> waited_s;
+  for (const StepTime& replica : replicas) {
+    own_s = std::max(own_s, replica.own_s);
+    if (replica.waited_s > 0) waited_s = std::min(replica.waited_s, waited_s.value_or(replica.waited_s));
+  }
+  return own_s > 0 ? own_s + waited_s.value_or(0) : 0;
+}
+
 std::optional<Part> only_part(const std::vector<Part>& parts, int replica) {
   std::optional<Part> found;
   for (const Part& part : parts) {
@@ -72,6 +88,11 @@ void ReplicaVote::begin_step(const Epoch& epoch, const MemberPlan& plan) {
   epoch_ = &epoch;
   plan_ = &plan;
   is_open_ = true;
+  std::vector<ReplicaId> members;
+  for (const EpochMember& member : epoch.members) members.push_back(member.id);
+  is_repeated_ = plan.step == step_ && members == members_;
+  step_ = plan.step;
+  members_ = std::move(members);
 }
 
 void ReplicaVote::begin(const OwnShare& own) {
@@ -84,35 +105,46 @@ void ReplicaVote::tell_others() {
   VoteNumbers numbers{};
   numbers[kLoss] = own_.loss;
   numbers[kIsMasked] = own_.is_masked ? 1 : 0;
+  numbers[kIsCrowded] = own_.is_crowded ? 1 : 0;
   numbers[kIsWhole] = leader_.is_whole() ? 1 : 0;
   numbers[kIteration] = plan_->is_behind ? 0 : own_.iteration_s;
+  numbers[kWaited] = own_.waited_s;
   numbers[kExchange] = own_.exchange_s;
   put(own_.own, numbers);
   numbers[kUsual] = own_.usual;
   exchange_.start_gather(numbers);
 }
 
-void ReplicaVote::conclude(const AgreedStep& agreed) {
+void ReplicaVote::tell(const AgreedStep& agreed) {
+  const bool is_somebody_behind = plan_->holders.size() < epoch_->members.size();
+  latest_ = kernels::Deadline::after_s(waits_.longest_s + (is_somebody_behind ? waits_.join_s : 0));
+  if (!is_open_ || !agreed.has_all_sums || !plan_->is_behind) return;
+  if (agreed.has_state) leader_.on_fetched(plan_->step);
+  tell_others();
+}
+
+void ReplicaVote::conclude(const AgreedStep& agreed, std::span<const double> accusers) {
   doubt_.reset();
   loss_ = 0;
   outcome_ = {};
   if (!is_open_) return;
-  explain_failure();
-  if (!agreed.has_all_sums) return;
-  if (plan_->is_behind) {
-    if (agreed.has_state) leader_.on_fetched(plan_->step);
-    tell_others();
-  }
-  if (const auto numbers = exchange_.finish_gather(deadline())) take(*numbers, agreed);
+  if (!agreed.has_all_sums) return explain_failure(is_repeated_ ? accusers : std::span<const double>());
+  if (const auto numbers = exchange_.finish_gather(latest_))
+    take(*numbers, agreed);
+  else
+    explain_failure({});
 }
 
-void ReplicaVote::explain_failure() {
+// Most ranks know best: this one's exchange may be well.
+void ReplicaVote::explain_failure(std::span<const double> accusers) {
   const auto& failure = exchange_.failure();
-  if (!failure) return;
-  outcome_.why = failure->sentence;
-  const auto index = static_cast<std::size_t>(failure->peer);
-  if (failure->peer >= 0 && index < epoch_->members.size())
-    outcome_.suspect = epoch_->members[index].id.replica;
+  int index = failure ? failure->peer : comm::FtarFailure::kNobody;
+  if (const auto most = std::max_element(accusers.begin(), accusers.end());
+      most != accusers.end() && *most > 0)
+    index = static_cast<int>(most - accusers.begin());
+  if (index >= 0 && index < static_cast<int>(epoch_->members.size()))
+    outcome_.suspect = epoch_->members[static_cast<std::size_t>(index)].id.replica;
+  outcome_.why = failure ? failure->sentence : "the exchange of another rank failed";
 }
 
 void ReplicaVote::take(const std::vector<double>& numbers, const AgreedStep& agreed) {
@@ -148,14 +180,18 @@ void ReplicaVote::find_doubt(const std::vector<double>& numbers) {
   }
 }
 
-void ReplicaVote::settle(const OwnSquares& again) {
+void ReplicaVote::tell_again(const OwnSquares& again) {
   VoteNumbers numbers{};
   put(again, numbers);
+  latest_ = kernels::Deadline::after_s(waits_.verifier_s);
   exchange_.start_gather(numbers, 1);
-  const auto all = exchange_.finish_gather(deadline());
+}
+
+void ReplicaVote::settle() {
+  const auto all = exchange_.finish_gather(latest_);
   if (!all) {
-    outcome_ = {.why = exchange_.failure() ? exchange_.failure()->sentence : ""};
-    return;
+    outcome_ = {};
+    return explain_failure({});
   }
   for (std::size_t i = 0; i < epoch_->members.size(); ++i) {
     if (epoch_->members[i].id.replica != doubt_->verifier) continue;

@@ -2,7 +2,9 @@
 // be believed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "parallel/layout/batch_plan.hpp"
@@ -21,14 +23,25 @@ struct Doubt {
 
 /// What a replica tells the others of itself in a step. Equal on all its ranks.
 struct OwnShare {
-  double loss = 0;         ///< of its samples, summed over tokens
-  double iteration_s = 0;  ///< what a step takes it, its waiting for others apart
-  double exchange_s = 0;   ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
-  bool is_masked = false;  ///< something else than training took part of that time
+  double loss = 0;          ///< of its samples, summed over tokens
+  double iteration_s = 0;   ///< what a step takes it, its waiting for others apart
+  double waited_s = 0;      ///< so long it waited for others in the last step that was as any; 0: none was
+  double exchange_s = 0;    ///< ReplicaSession::take_exchange_s of the step before, summed over the ranks
+  bool is_masked = false;   ///< something else than training took part of that time
+  bool is_crowded = false;  ///< its ranks share cores, with each other or with other replicas'
   OwnSquares own = {};
   double usual = 0;                        ///< UsualNorm::value
   std::optional<StateDigest> digest = {};  ///< CommitRecord::digest, of all its ranks; told with the commit
 };
+
+/// What a step takes a replica: its own share of it, and waiting for others (OwnShare).
+struct StepTime {
+  double own_s = 0, waited_s = 0;
+};
+
+/// What a step takes all of them, the exchange between them included: the longest own time, and the shortest known
+/// waiting. Who comes last waits for the exchange alone, and the others for that one as well.
+double iteration_seconds(std::span<const StepTime> replicas);
 
 /// What all ranks of a replica have agreed on at the end of a step.
 struct AgreedStep {
@@ -42,13 +55,18 @@ struct AgreedStep {
 /// A sample range of one replica; absent where it computes nothing, or not in one piece.
 std::optional<Part> only_part(const std::vector<Part>& parts, int replica);
 
-/// The leader's alone. A step is: begin_step(), begin(), conclude(), settle() where there is a doubt. Thread rule: the
-/// thread that trains.
+/// The leader's alone. A step is: begin_step(), begin(), tell(), conclude(); tell_again() and settle() where there is a doubt.
+/// Thread rule: the thread that trains.
 class ReplicaVote {
  public:
-  /// Both references must outlive it. `wait_s`: for the others' numbers, at most.
-  ReplicaVote(ReplicaLeader& leader, GradientExchange& exchange, double wait_s)
-      : leader_(leader), exchange_(exchange), wait_s_(wait_s) {}
+  struct Waits {
+    double longest_s = 0;   ///< at most so long
+    double join_s = 0;      ///< and so much longer for those of one that is behind
+    double verifier_s = 0;  ///< for those of the verifier, which has to compute them
+  };
+  /// Both references must outlive it. `waits`: for the others' numbers.
+  ReplicaVote(ReplicaLeader& leader, GradientExchange& exchange, const Waits& waits)
+      : leader_(leader), exchange_(exchange), waits_(waits) {}
 
   /// `epoch` and `plan` stay as they are until the next step.
   void begin_step(const Epoch& epoch, const MemberPlan& plan);
@@ -56,11 +74,22 @@ class ReplicaVote {
   void begin(const OwnShare& own);
   /// False: the step was aborted before its vote, in which this replica has no part.
   bool is_open() const { return is_open_; }
-  /// Waits for the others' numbers.
-  void conclude(const AgreedStep& agreed);
+  /// The ranks know what they have. Who is behind tells its numbers only now.
+  void tell(const AgreedStep& agreed);
+  /// Whether conclude() or settle() would wait no longer, before the deadline: so that a replica's ranks, who wait for it, can
+  /// do so in turns.
+  bool has_numbers(kernels::Deadline deadline) {
+    return exchange_.is_gathered(deadline) || latest_.expired();
+  }
+  /// Waits for the others' numbers. `accusers`: where some rank lacks sums, how many of the ranks lack them because of each
+  /// replica of the ring. They are believed only where the same members have tried the step before: what strikes one of
+  /// many ranks for a moment costs nobody.
+  void conclude(const AgreedStep& agreed, std::span<const double> accusers);
   /// `again`: what the verifier has summed over the samples in doubt. A member that a death leaves without the
   /// verifier's word lacks the step's result.
-  void settle(const OwnSquares& again);
+  void tell_again(const OwnSquares& again);
+  /// Waits for the verifier's.
+  void settle();
 
   const std::optional<Doubt>& doubt() const { return doubt_; }
   bool has_all_sums() const { return outcome_.has_all_sums; }
@@ -71,16 +100,19 @@ class ReplicaVote {
 
  private:
   void tell_others();
-  void explain_failure();
+  void explain_failure(std::span<const double> accusers);
   void take(const std::vector<double>& numbers, const AgreedStep& agreed);
   void find_doubt(const std::vector<double>& numbers);
-  kernels::Deadline deadline() const { return kernels::Deadline::after_s(wait_s_); }
 
   ReplicaLeader& leader_;
   GradientExchange& exchange_;
-  const double wait_s_;
+  const Waits waits_;
+  kernels::Deadline latest_ = kernels::Deadline::after_s(0);  // of the others' numbers
   const Epoch* epoch_ = nullptr;
   const MemberPlan* plan_ = nullptr;
+  std::vector<ReplicaId> members_;
+  std::int64_t step_ = -1;
+  bool is_repeated_ = false;  // these members have tried this step before
   OwnShare own_;
   StepOutcome outcome_;
   double loss_ = 0;

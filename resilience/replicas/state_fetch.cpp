@@ -33,11 +33,18 @@ StateFetch::StateFetch(const StateSlices& slices, comm::Transport& transport,
       options_(std::move(options)),
       queue_(slices.count(), static_cast<int>(sources.size()), options_.first_source),
       sources_left_(static_cast<int>(sources.size())) {
-  for (int index = 0; const comm::Peer& source : sources)
-    threads_.push_back(comm::start_prompt_thread([this, index = index++, source] { run(index, source); }));
+  try {
+    for (int index = 0; const comm::Peer& source : sources)
+      threads_.push_back(comm::start_prompt_thread([this, index = index++, source] { run(index, source); }));
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-StateFetch::~StateFetch() {
+StateFetch::~StateFetch() { end(); }
+
+void StateFetch::end() noexcept {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -77,7 +84,7 @@ void StateFetch::fetch_from(int index, const comm::Peer& source, std::vector<int
   while (!stopping_ && !is_complete()) {
     const bool waited = kernels::steady_now_s() - gave_s > kPatience_s;
     while (asked.size() < kAskedAhead && ask(index, connection, asked, waited)) {
-    }
+    }  // never while a slice is owed that nobody would read: TCP takes that for a silent host
     if (asked.empty()) {  // others have the rest, and may fail to give it
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       continue;
@@ -91,13 +98,16 @@ void StateFetch::fetch_from(int index, const comm::Peer& source, std::vector<int
 
 bool StateFetch::ask(int index, comm::Connection& connection, std::vector<int>& asked, bool waited) {
   std::optional<int> slice;
+  double turn_s = 0;
   {
     const std::lock_guard lock(mutex_);
+    if (!asked.empty() && kernels::steady_now_s() < next_turn_s_) return false;
     slice = queue_.next(index, asked, waited);
+    if (slice) turn_s = reserve_turn(slices_.bytes_of(*slice));
   }
   if (!slice) return false;
   asked.push_back(*slice);
-  await_turn(slices_.bytes_of(*slice));
+  await_turn(turn_s);
   const comm::MessageHeader request{.kind = kStateRequest,
                                     .number = static_cast<std::uint64_t>(*slice),
                                     .sequence = static_cast<std::uint64_t>(options_.done)};
@@ -105,14 +115,15 @@ bool StateFetch::ask(int index, comm::Connection& connection, std::vector<int>& 
   return true;
 }
 
-void StateFetch::await_turn(std::size_t bytes) {
-  if (options_.bytes_per_s <= 0) return;
-  double turn_s = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    turn_s = std::max(kernels::steady_now_s(), next_turn_s_);
-    next_turn_s_ = turn_s + static_cast<double>(bytes) / options_.bytes_per_s;
-  }
+// Its time, by the bandwidth that the fetch may take. The caller holds the lock.
+double StateFetch::reserve_turn(std::size_t bytes) {
+  if (options_.bytes_per_s <= 0) return 0;
+  const double turn_s = std::max(kernels::steady_now_s(), next_turn_s_);
+  next_turn_s_ = turn_s + static_cast<double>(bytes) / options_.bytes_per_s;
+  return turn_s;
+}
+
+void StateFetch::await_turn(double turn_s) const {
   for (double now_s = kernels::steady_now_s(); !stopping_ && now_s < turn_s; now_s = kernels::steady_now_s())
     kernels::sleep_until_s(std::min(turn_s, now_s + kLook_s));
 }

@@ -47,11 +47,13 @@ class StateFetch {
   int useful_sources() const { return useful_sources_; }
 
  private:
+  void end() noexcept;
   void run(int index, const comm::Peer& source);
   comm::Connection& keep(std::unique_ptr<comm::Connection> connection);
   void fetch_from(int index, const comm::Peer& source, std::vector<int>& asked);
   bool ask(int index, comm::Connection& connection, std::vector<int>& asked, bool waited);
-  void await_turn(std::size_t bytes);
+  double reserve_turn(std::size_t bytes);
+  void await_turn(double turn_s) const;
   bool claim(int slice);
   bool take(comm::Connection& connection, std::vector<int>& asked, std::vector<std::byte>& memory);
 

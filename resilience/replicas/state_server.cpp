@@ -32,7 +32,8 @@ void StateServer::drop_all() {
     for (Session& session : sessions_)
       if (session.connection) session.connection->shut_down();
   }
-  for (Session& session : sessions_) session.thread.join();
+  for (Session& session : sessions_)
+    if (session.thread.joinable()) session.thread.join();  // else there was none to be had
   sessions_.clear();
   stopping_ = false;
 }

@@ -62,13 +62,15 @@ class StateSlices {
 
 /// A rank's state as other replicas fetch it. Without slices there is none (the emulated device).
 /// Where the slices are a copy of what lies on a device, `bring` makes the copy the state's (false:
-/// the copy is in use for something else), and `put` makes the state the copy's; else both are
+/// the copy is in use for something else), `put` makes the state the copy's, and `release`, called before another replica's
+/// state is written into the copy, returns once nobody reads it, and calls what it is given every second; else they are
 /// empty. `publish`, collective over the replica's ranks, gives passes the weights of the state, as an
 /// update does. All that it refers to outlives whoever has it.
 struct StateAccess {
   const StateSlices* slices = nullptr;
   std::function<bool()> bring = {};
   std::function<void()> put = {};
+  std::function<void(const std::function<void()>& waiting)> release = {};
   std::function<void()> publish = {};
 };
 

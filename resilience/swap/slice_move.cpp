@@ -42,10 +42,17 @@ SliceMove::SliceMove(const PlaceChange& change, const Ranges& from, const Ranges
   if (!change.moves()) return;
   progress_ = Progress::under_way;
   sender_ = comm::start_prompt_thread([this, roads, slices = slices_of(from)] { send(slices, roads); });
-  receiver_ = comm::start_prompt_thread([this, roads, slices = slices_of(to)] { receive(slices, roads); });
+  try {
+    receiver_ = comm::start_prompt_thread([this, roads, slices = slices_of(to)] { receive(slices, roads); });
+  } catch (...) {
+    end_threads();
+    throw;
+  }
 }
 
-SliceMove::~SliceMove() {
+SliceMove::~SliceMove() { end_threads(); }
+
+void SliceMove::end_threads() noexcept {
   stopping_ = true;
   {
     const std::lock_guard lock(mutex_);

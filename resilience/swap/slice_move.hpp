@@ -37,6 +37,7 @@ class SliceMove final : public StateMove {
   using Slices = std::vector<std::span<std::byte>>;
   enum class Progress { under_way, complete, failed };
 
+  void end_threads() noexcept;
   static Slices slices_of(const Ranges& ranges);
   void send(const Slices& slices, const MoveRoads& roads);
   void receive(const Slices& slices, const MoveRoads& roads);

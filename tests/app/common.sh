@@ -1,6 +1,7 @@
 # Verbs of the whole-run tests. TENAX, TENAX_SOURCE and RUN_CHECK come from ctest; the working directory is empty. Where
 # TENAX is the program on the stand-in, TENAX_DEVICE says so and TENAX_ON_CPU is the one on the CPU.
 set -eu
+unset "${!SLURM_@}" "${!SBATCH_@}" "${!SRUN_@}"  # as in tests/run.sh, for a ctest in a job
 golden=$TENAX_SOURCE/tests/golden
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -10,7 +11,7 @@ claim() { "$RUN_CHECK" "$@" || fail "$*"; }
 train() {
   local ranks=$1 deck=$2 status=0
   shift 2
-  timeout ${train_limit_s:-240} mpirun -q -n "$ranks" "$TENAX" "$deck" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >out.log 2>err.log \
+  timeout ${train_limit_s:-240} mpirun -n "$ranks" "$TENAX" "$deck" ${TENAX_DEVICE:+device.kind=$TENAX_DEVICE} "$@" >out.log 2>err.log \
     </dev/null || status=$?
   return $status
 }

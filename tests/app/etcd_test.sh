@@ -159,6 +159,22 @@ grep -q "the run ended on red: signal" late.out || fail "it does not say so: $(c
 audited cut
 echo "ok one that is cut off decides no epoch; a standby of a run that ends, ends"
 
+# One in charge that has long to look at what is there, as at a large checkpoint: here at the lock of a host that is gone. The
+# standby lets it, longer than a lease lasts.
+run=looks overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100000 replicas.store=$store/looks)
+mkdir -p runs/looks
+echo '{"host": "gone", "pid": 1, "pid_start": 1, "job": "", "restart": 0, "time": 1, "beats": true}' >runs/looks/.lock
+supervise
+await_lines looks.out "whether it still runs" 1
+standby grey
+sleep 8
+[ "$(grep -c . grey.out)" = 1 ] && [ ! -s grey.err ] || fail "a standby does not let one begin: $(cat grey.out grey.err)"
+kill -USR1 $supervisor
+wait $supervisor || fail "status $? of one that is stopped before it has begun: $(cat looks.err)"
+wait $waiting || fail "a standby of a run that was stopped: status $?: $(cat grey.err)"
+grep -q "the run ended on .*: signal" grey.out || fail "it does not say so: $(cat grey.out)"
+echo "ok one that begins is given the time"
+
 # One that is killed when it has ended the run, and before it says so: the standby does not begin it again.
 run=last overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100000 replicas.store=$store/last)
 supervise

@@ -8,7 +8,7 @@ all_cores=$(tr ' ' , <<<"${cores[*]}")
 # pinned NAME override…: begins the run, one rank a core.
 pinned() {
   local name=$1 program=("$TENAX" slow.toml run.name="$1" "${@:2}")
-  timeout 120 mpirun -q -n 1 taskset -c ${cores[0]} "${program[@]}" : -n 1 taskset -c ${cores[1]} "${program[@]}" >$name.log 2>&1 </dev/null &
+  timeout 120 mpirun -n 1 taskset -c ${cores[0]} "${program[@]}" : -n 1 taskset -c ${cores[1]} "${program[@]}" >$name.log 2>&1 </dev/null &
   training=$!
 }
 

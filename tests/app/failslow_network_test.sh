@@ -42,7 +42,7 @@ limit add && limit del || skips "a rate limit is forbidden here: $(tail -n 1 why
 
 # networked NAME override…: begins the run, a rank on each host.
 networked() {
-  on 0 timeout 200 mpirun -q --host ${addresses[0]}:1,${addresses[1]}:1 -n 2 --mca plm rsh --mca plm_rsh_agent "$PWD/agent" \
+  on 0 timeout 200 mpirun --host ${addresses[0]}:1,${addresses[1]}:1 -n 2 --mca plm rsh --mca plm_rsh_agent "$PWD/agent" \
     --mca oob_tcp_if_include 10.213.77.0/24 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.213.77.0/24 \
     "$TENAX" "$PWD/slow.toml" run.name="$1" comm.transport=tcp "comm.interfaces=[\"$cable\"]" "${@:2}" >$1.log 2>&1 </dev/null &
   training=$!

@@ -1,4 +1,5 @@
-# A supervisor compares its replicas and the links between them: it names the link that delays messages, and that it has healed,
+# A supervisor compares its replicas and the links between them: it names the link that delays messages, by which iterations
+# become longer, and that it has healed,
 # and the replica that was slower than the others from the start, which sees nothing in its own history.
 source "$(dirname "$0")/launch.sh"
 cat >replicas.toml <<'D'
@@ -26,6 +27,7 @@ told() { grep "\"event\": \"$2\"" runs/$1/events.jsonl | grep -- "$3" || true; }
 link() {
   launch $1 inject.0.kind=link_delay "inject.0.replicas=[1, 2]" inject.0.delay_ms=8 inject.0.from_step=20 inject.0.to_step=60 || return 1
   told $1 fail_slow '"replicas": \[1, *2\].*"group": "replica".*"cause": "link"' | grep -q . || return 1
+  told $1 onset '"before_ms"' | grep -qv '"replica":' || return 1
   ! told $1 fail_slow '"group": "replica"' | grep -qv '"replicas": \[1, *2\]' || return 1
   told $1 healed '"replicas": \[1, *2\].*"group": "replica"' | grep -q .
 }

@@ -5,6 +5,11 @@ steps=40
 passes="device.kind=emulated device.forward_ms=4 device.backward_input_ms=4 device.backward_weight_ms=4 device.optimizer_ms=2"
 usual="run.train_steps=$steps checkpoint.interval=-1 parallel.replicas=2 replicas.heartbeat_ms=50 comm.deadline_s=60 $passes"
 
+# Temporary files of this test alone, so that none of another supervisor's is taken for what this one has left.
+TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/tenax-hang.XXXXXX")
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
 of() { grep -c "$2" runs/$1/events.jsonl || true; }  # NAME WHAT
 # hangs NAME REPLICA RANK WHERE override…: that rank is blamed, once, and its replica alone is lost.
 hangs() {
@@ -32,8 +37,20 @@ echo "ok of a run that is slow, the tensor group is named whose ranks wait least
 hangs pass 1 1 pass $(layout 2 1 2)
 hangs skip 0 2 skip_collective $(layout 2 1 2)
 hangs connection 1 0 connection $(layout 1 1 2)
+# A stop that is asked for in the step in which a rank hangs is one all the same. Where it comes too late for that step, it
+# finds the hang over.
+run=asked deck=pass.toml overrides=($usual $(layout 2 1 2) $endless)
+trap 'stop_all; rm -rf "$TMPDIR"' EXIT
+supervise
+await_commits 12
+stop_run
+[ "$(of asked '"event": "hang"')" = 1 ] || fail "asked to stop, a hang is not found: $(cat runs/asked/events.jsonl)"
+[ "$(of asked '"event": "replica_lost".*"reason": "hang"')" = 1 ] || fail "asked: $(grep replica_lost runs/asked/events.jsonl)"
+trap 'rm -rf "$TMPDIR"' EXIT
+audited asked
+echo "ok a hang in the last step before a stop"
 # Where ranks are on other hosts, a stub of a remote shell reads their recorders there.
 printf '#!/bin/sh\nshift\nexec sh -c "$1"\n' >shell
 chmod +x shell
 hangs elsewhere 1 2 pass $(layout 2 1 2) 'replicas.hosts=["red:4","blue:4"]' "replicas.remote_shell=$PWD/shell"
-[ -z "$(ls -d ${TMPDIR:-/tmp}/tenax-recorders-* 2>/dev/null)" ] || fail "what recorders held is left in ${TMPDIR:-/tmp}"
+[ -z "$(ls -d "$TMPDIR"/tenax-recorders-* 2>/dev/null)" ] || fail "what recorders held is left in $TMPDIR"

@@ -52,7 +52,7 @@ await_members() {
   done
   fail "not both replicas: $(tail -n 5 $run.out)"
 }
-rank_of() { pgrep -f -- "^$TENAX --join $PWD/runs/$run/replica-$1/join" | tail -n 1; }
+rank_of() { pgrep -n -f -- "^$TENAX --join $PWD/runs/$run/replica-$1/join" || true; }
 stop_run() {
   kill -USR1 $supervisor
   wait $supervisor || fail "status $? when asked to stop: $(cat $run.err)"

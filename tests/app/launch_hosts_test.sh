@@ -14,12 +14,20 @@ for signal in KILL STOP KILL; do
   await_commits 10
 done
 await_members
-# launch.json has the mpirun of each replica, not the shell that has started it.
-for id in $(grep -o '"replica": [0-9]*, "incarnation": [0-9]*, "host": "[a-z]*", "pid": [0-9]*' runs/hosts/launch.json | sed 's/.*"host": "\([a-z]*\)", "pid": \([0-9]*\)/\1:\2/'); do
-  [ "$(cat /proc/${id#*:}/comm)" = mpirun ] || fail "$id is no mpirun"
-  echo "${id%:*}" >>launched
-done
-[ "$(sort launched | xargs)" = "red spare" ] || fail "launch.json has replicas on $(xargs <launched): $(cat runs/hosts/launch.json)"
+# launch.json has the mpirun of each replica, not the shell that has started it, soon after the replica has come.
+launched() {
+  grep -o '"replica": [0-9]*, "incarnation": [0-9]*, "host": "[a-z]*", "pid": [0-9]*' runs/hosts/launch.json |
+    sed 's/.*"host": "\([a-z]*\)", "pid": \([0-9]*\)/\1 \2/' | sort
+}
+has_mpiruns() {
+  local host pid found=
+  while read -r host pid; do
+    grep -qsxE 'mpirun|prterun' /proc/$pid/comm && found+="$host "
+  done < <(launched)
+  [ "$found" = "red spare " ]
+}
+for _ in $(seq 100); do has_mpiruns && break; sleep 0.1; done
+has_mpiruns || fail "launch.json has not the mpirun of each replica: $(cat runs/hosts/launch.json)"
 stop_run
 trap - EXIT
 audited hosts
@@ -39,3 +47,23 @@ started_on spare 1 2
 # Each incarnation's host was asked to end what is left of it. A rank that is stopped is out of the remote shell's reach.
 [ "$(grep -c "^blue .* '--end' " calls)" -ge 2 ] || fail "nobody has looked for processes on blue: $(cut -c1-80 calls)"
 echo "ok two hosts: two deaths on one of them, after which a spare takes its place"
+
+# An end at once: hosts that take a second each to end what is left there are asked at the same time.
+printf '#!/bin/sh\ncase "$2" in *--end*) sleep 1 ;; esac\nexec %s/shell "$@"\n' $PWD >slow_shell
+chmod +x slow_shell
+run=slow overrides=(parallel.replicas=4 $(layout 1 1 1) $endless checkpoint.interval=1000
+  'replicas.hosts=["red","blue","green","grey"]' replicas.remote_shell=$PWD/slow_shell)
+supervise
+trap stop_all EXIT
+await_commits 20
+kill -STOP "$(rank_of 0)"  # it cannot end in order before the second signal
+kill -INT $supervisor
+sleep 0.2
+SECONDS=0
+kill -INT $supervisor
+got=0
+wait $supervisor || got=$?
+[ $got = 1 ] && [ $SECONDS -le 3 ] || fail "ended at once: status $got after $SECONDS s: $(cat slow.err)"
+trap - EXIT
+! pgrep -f -- "--join $PWD/runs/" || fail "processes are left"
+echo "ok an end at once, on hosts that take a second each"

@@ -101,6 +101,38 @@ TEST(Layout, a_schedule_that_exceeds_the_limit_is_the_decks_fault_or_the_machine
   EXPECT_EQ(status(gpipe, kPlenty), 2);
 }
 
+TEST(Layout, what_pipelines_may_take_from_others_is_no_more_than_the_limit_lets_them_hold) {
+  io::Deck gpipe = small_deck(1, 2, 2);
+  gpipe.pipeline.schedule = io::Schedule::gpipe;
+  gpipe.mitigate.strategies = {io::Mitigation::microbatches};
+  const parallel::Layout free = plan_layout(gpipe, kFlopPerSecond, kPlenty);
+  const int share = free.schedule.microbatches();
+  EXPECT_GT(free.most_microbatches, share + 1);
+  for (const int more : {0, 1}) {
+    gpipe.pipeline.activation_limit = {share + more};
+    EXPECT_EQ(plan_layout(gpipe, kFlopPerSecond, kPlenty).most_microbatches, share + more);
+  }
+}
+
+TEST(Layout, refuses_a_limit_that_only_steps_after_a_loss_exceed_and_says_so) {
+  io::Deck gpipe = small_deck(1, 2, 1);
+  gpipe.pipeline.schedule = io::Schedule::gpipe;
+  gpipe.parallel.replicas = 2;
+  const int share = plan_layout(gpipe, kFlopPerSecond, kPlenty).schedule.microbatches();
+  gpipe.pipeline.activation_limit = {share};
+  for (const bool is_emulated : {false, true}) {
+    if (is_emulated) gpipe.device.kind = io::DeviceKind::emulated;
+    try {
+      plan_layout(gpipe, kFlopPerSecond, kPlenty);
+      ADD_FAILURE() << "no error, emulated: " << is_emulated;
+    } catch (const kernels::Error& error) {
+      EXPECT_EQ(error.exit_status(), 2);
+      EXPECT_NE(std::string(error.what()).find("once other replicas are lost"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST(Layout, what_the_hosts_memory_does_not_hold_is_planned_and_can_be_summed_up) {
   io::Deck gpipe = small_deck(1, 4, 1);
   gpipe.pipeline.schedule = io::Schedule::gpipe;

@@ -8,6 +8,7 @@
 
 #include "io/deck/deck.hpp"
 #include "parallel/replica/layout.hpp"
+#include "parallel/schedule/timeline.hpp"
 #include "resilience/faults/link_faults.hpp"
 #include "resilience/mitigation/strategy.hpp"
 
@@ -32,6 +33,18 @@ TEST(Options, every_schedule_of_a_deck_is_a_policy_that_splits_backward_passes_a
     EXPECT_EQ(has_weight_passes(parallel::plan_schedule(policy, 6, costs)), io::splits_backward(schedule))
         << word;
   }
+}
+
+// One host's hanging mount holds up the start of all replicas.
+TEST(Options, replicas_wait_less_long_for_files_to_be_read) {
+  io::Deck deck;
+  deck.comm.deadline_s = 60;
+  EXPECT_EQ(restore_patience_s(deck), file_patience_s(deck));
+  deck.parallel.replicas = 4;
+  EXPECT_EQ(restore_patience_s(deck), 600);
+  EXPECT_EQ(file_patience_s(deck), 3600) << "a save's";
+  deck.comm.deadline_s = 1000;
+  EXPECT_EQ(restore_patience_s(deck), 3600);
 }
 
 TEST(Options, every_optimizer_of_a_deck_is_there) {
@@ -87,6 +100,48 @@ TEST(Options, a_fault_keeps_its_time_its_link_and_its_kind) {
   EXPECT_EQ(requests[1].down_path, "direct");
 }
 
+io::InjectEntry link_fault(io::FaultKind kind, std::vector<std::int64_t> ranks,
+                           const std::string& path = "") {
+  io::InjectEntry fault;
+  fault.kind = kind;
+  fault.ranks = std::move(ranks);
+  fault.path = path;
+  return fault;
+}
+
+// Ranks 0 and 1 are of one data group, 0 and 2 of one pipeline of three stages, whose ends share the embedding.
+TEST(Options, link_faults_between_ranks_that_have_none_of_that_kind_are_told_of) {
+  io::Deck deck;
+  deck.parallel.pipeline_parallel_size = 3;
+  deck.parallel.data_parallel_size = 2;
+  io::InjectEntry of_stages;
+  of_stages.kind = io::FaultKind::link_down;
+  of_stages.stages = {0, 1};
+  of_stages.path = "direct";
+  const auto delay = io::FaultKind::link_delay, down = io::FaultKind::link_down;
+  deck.inject = {link_fault(delay, {1, 0}),          link_fault(delay, {2, 0}),
+                 link_fault(delay, {0, 4}),          link_fault(delay, {0, 3}),
+                 link_fault(down, {0, 1}, "tcp"),    link_fault(down, {0, 1}, "direct"),
+                 link_fault(down, {0, 2}, "direct"), of_stages};
+  EXPECT_EQ(faults_without_link(deck),
+            (std::vector<std::string>{"inject.3: ranks 0 and 3 are in no common tensor or data group and no "
+                                      "neighbours in a pipeline: it has no effect unless ranks change places",
+                                      "inject.5: ranks 0 and 1 are no neighbours in a pipeline: it has no "
+                                      "effect unless ranks change places"}));
+}
+
+TEST(Options, paths_down_that_are_nobodys_are_told_of) {
+  io::Deck deck;
+  const auto down = io::FaultKind::link_down;
+  for (const char* const path : {"direct", "verbs", "10.0.0.5", "10.0.0.6"})
+    deck.inject.push_back(link_fault(down, {0, 1}, path));
+  const comm::Peer peer{.rank = 1, .name = "rank 1", .addresses = {"tcp:10.0.0.5:4000#7f3a"}};
+  EXPECT_EQ(faults_without_path(deck, {peer}),
+            std::vector<std::string>{"inject.3.path = \"10.0.0.6\" is no address that a rank of this run is "
+                                     "connected by: it has no effect here"});
+  EXPECT_EQ(faults_without_path(deck, {}).size(), 2U) << "nobody listens";
+}
+
 TEST(Options, a_slow_rank_is_that_of_its_number_in_every_replica_or_one) {
   io::Deck deck;
   io::InjectEntry everywhere, somewhere;
@@ -114,6 +169,30 @@ TEST(Options, delegates_leave_a_link_only_where_the_deck_says_automatic) {
     deck.pipeline.p2p = p2p;
     EXPECT_EQ(layout_request(deck).fails_over, p2p == io::P2p::automatic);
   }
+}
+
+/// Of a healthy pipeline of 4 stages whose passes take 10 ms, with messages of so many bytes over links of 1 Gbit/s.
+double predicted_ms(std::int64_t bytes, io::P2p p2p) {
+  io::Deck deck;
+  deck.parallel.pipeline_parallel_size = 4;
+  deck.batch.global_batch_size = 12;
+  deck.model.num_layers = 4;
+  deck.device.kind = io::DeviceKind::emulated;
+  deck.device.forward_ms = deck.device.backward_input_ms = deck.device.backward_weight_ms = {10};
+  deck.device.activation_bytes = bytes;
+  deck.device.link_gbps = 1;
+  deck.pipeline.p2p = p2p;
+  const parallel::Layout layout = plan_layout(deck, 0, std::size_t{0});
+  return 1e3 * parallel::simulate(layout.schedule, layout.costs, healthy_transfers(deck, layout)).makespan_s;
+}
+
+TEST(Options, messages_that_take_longer_than_passes_are_known_to_wait_for_the_wire_that_delegates_share) {
+  constexpr std::int64_t kMessage = 5'000'000;  // 40 ms
+  EXPECT_NEAR(predicted_ms(kMessage, io::P2p::direct), 1140, 1);
+  EXPECT_NEAR(predicted_ms(kMessage, io::P2p::delegated), 772, 10) << "as emulated ranks take";
+  EXPECT_EQ(predicted_ms(kMessage, io::P2p::automatic), predicted_ms(kMessage, io::P2p::delegated))
+      << "these links are delegated from the start on";
+  EXPECT_EQ(predicted_ms(0, io::P2p::automatic), predicted_ms(0, io::P2p::direct));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ if [ "${TENAX_DEVICE:-}" != cuda ]; then threads_change_nothing; fi
 # SIGUSR1 at some step, then resumed. Many small steps, so that the signal lands in the middle.
 long="run.train_steps=800 run.log_interval=400 optimizer.lr_decay_steps=800 $common"
 must_train 2 $deck run.name=whole $(layout 1 2 1) $long checkpoint.interval=400
-mpirun -q -n 2 "$TENAX" $deck run.name=stopped $(layout 1 2 1) $long >out.log 2>err.log </dev/null &
+mpirun -n 2 "$TENAX" $deck run.name=stopped $(layout 1 2 1) $long >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 2400); do  # two minutes, on a busy machine
   [ -f runs/stopped/metrics.jsonl ] && [ "$(wc -l <runs/stopped/metrics.jsonl)" -gt 150 ] && break
@@ -56,7 +56,7 @@ claim same runs/stopped/metrics.jsonl runs/whole/metrics.jsonl
 echo "ok stopped by a signal and resumed"
 
 # SIGKILL after a checkpoint.
-mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=200 >out.log 2>err.log </dev/null &
+mpirun -n 2 "$TENAX" $deck run.name=killed $(layout 1 2 1) $long checkpoint.interval=200 >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 2400); do  # two minutes, on a busy machine
   ls runs/killed/checkpoints/step-*.h5 >/dev/null 2>&1 && break
@@ -86,6 +86,8 @@ echo "ok a checkpoint continues in other layouts"
 must_train 1 $deck run.name=branch $common checkpoint.interval=5
 must_train 1 $deck run.name=branch $common checkpoint.interval=5 run.resume=$PWD/runs/branch/checkpoints/step-000010.h5 \
   run.train_steps=12 optimizer.lr_decay_steps=20
+grep -q "a checkpoint of later steps than the run goes on from is kept as .*/step-000020.h5.1" err.log ||
+  fail "no word of the later checkpoint: $(cat err.log)"
 must_train 1 $deck run.name=branch $common checkpoint.interval=5
 claim steps runs/branch/metrics.jsonl 20
 claim same runs/branch/metrics.jsonl runs/first1/metrics.jsonl

@@ -28,6 +28,8 @@ replay 0 $small --steps 2 --json
 says '"equal": true, "first_step": 10, "steps": 2, "ranks": 2'
 replay 0 runs/small --steps 1 optimizer.lr=5e-4 $(layout 1 1 1)
 says "on 1 rank, after each of 1 steps from step 20 on"
+cp $golden/tokens.bin elsewhere.bin  # where the data have moved
+replay 0 $small --steps 1 data.train=elsewhere.bin
 [ "$(find runs | sort | xargs ls -ld --time-style=full-iso | cksum)" = "$before" ] || fail "a replay has touched the run's files"
 echo "ok equal twice"
 

@@ -67,9 +67,10 @@ audited struck
 ! pgrep -f -- "^$TENAX --join $PWD/runs/" || fail "processes are left"
 echo "ok all replicas die at once; stopped in order"
 
-# Users read of all that in the run directory: no validation twice or missing, no event without its fields.
+# Users read of all that in the run directory: no validation twice or missing, but for one that the stop broke off; no event without
+# its fields.
 steps=$(sed -n 's/^.*: \([0-9]*\) steps,.*/\1/p' audit.txt)
-validations struck | awk -v steps=$steps '$1 != ++n * 10 { exit 1 } END { exit n != int(steps / 10) }' ||
+validations struck | awk -v steps=$steps '$1 != ++n * 10 { exit 1 } END { exit n < int(steps / 10) - 1 }' ||
   fail "not one validation every 10 of $steps steps: $(validations struck | tr '\n' ';')"
 # has EVENT FIELD…: some event of this kind, and all of them with these fields.
 has() {

@@ -22,6 +22,9 @@ tenax trace runs/slow 2>/dev/null || status=$?
 [ $status = 2 ] || fail "trace without a format: status $status"
 claim trace runs/slow/trace.json 72     # 12 microbatches over three links, both ways
 claim trace runs/healthy/trace.json 72
+mkdir -p runs/given_up/replica-0 runs/given_up/replica-1
+cp runs/slow/trace.json runs/given_up/replica-1/
+tenax trace runs/given_up --csv | cmp - ops.csv || fail "the trace of replica 1"
 echo "ok trace"
 
 [ "$(ls runs/slow/tensorboard | grep -c '^events.out.tfevents.')" = 1 ] || fail "TensorBoard's file"

@@ -34,4 +34,5 @@ unset TENAX_REQUEUE
 must_train 2 $run run.name=nowhere mitigate.restart=exit mitigate.restart_cost_s=0.3 inject.0.kind=slow_compute inject.0.rank=1 \
   inject.0.factor=4 inject.0.from_step=30
 [ ! -e runs/nowhere/exclude_hosts.txt ] || fail "it excludes hosts where there are no others"
+[ "$(grep -c 'mitigate.restart = "exit" does nothing here' err.log)" = 1 ] || fail "nobody is told that no restart comes: $(cat err.log)"
 echo "ok without other hosts it goes on"

@@ -28,7 +28,7 @@ echo "ok a trace that cannot be written, and a run that is moved"
 
 # in_background NAME override…: two ranks that train for ever; returns once they have done 50 steps.
 in_background() {
-  mpirun -q -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &
+  mpirun -n 2 "$TENAX" $deck run.name="$@" $(layout 1 1 2) $long >background.log 2>&1 </dev/null &
   job=$!
   trap "kill $job 2>/dev/null || true" EXIT  # a test that fails leaves no run behind
   for _ in $(seq 2400); do
@@ -58,7 +58,7 @@ has_checkpoint terminated
 [ ! -e runs/terminated/.lock ] || fail "the lock outlived its run"
 echo "ok SIGTERM to one rank, and nobody else in its directory"
 
-mpirun -q -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
+mpirun -n 2 "$TENAX" $deck run.name=killed $(layout 2 1 1) $long checkpoint.interval=10 >out.log 2>err.log </dev/null &
 job=$!
 for _ in $(seq 2400); do
   [ -f runs/killed/metrics.jsonl ] && [ "$(steps_done killed)" -gt 20 ] && break
@@ -91,8 +91,41 @@ truncate -s 5000 $newest
 must_train 2 $deck run.name=gone $(layout 1 1 2) $long run.train_steps=$((steps + 5))
 grep -q "\"event\": \"resume\".*\"passed_over\": \[\"step-0*$steps.h5\"\]" runs/gone/events.jsonl || fail "no event of what was passed over"
 [ "$(grep -c "passed over: $newest is truncated" err.log)" = 1 ] || fail "not one warning: $(cat err.log)"
+grep -q "the checkpoint that is not complete is kept as $newest.1" err.log || fail "no word of where it is: $(cat err.log)"
 claim steps runs/gone/metrics.jsonl $((steps + 5))
 echo "ok the newest complete checkpoint is taken"
+
+# A validation may take many times as long as a step: a stop waits for none. The next start has it; of the last one a warning is left.
+# validates STEPS override…: two ranks in the background that are in a validation of hours after so many steps.
+validates() {
+  local steps=$1
+  shift
+  mpirun -n 2 "$TENAX" $deck $(layout 1 1 2) $long data.validation=$golden/tokens.bin run.eval_steps=10000000 "$@" >background.log 2>&1 </dev/null &
+  job=$!
+  trap "kill $job 2>/dev/null || true" EXIT
+  for _ in $(seq 2400); do [ "$(steps_done validating)" = $steps ] && break; sleep 0.05; done
+  sleep 1
+  [ "$(steps_done validating)" = $steps ] || fail "no validation after $steps steps: $(cat background.log)"
+}
+validates 20 run.name=validating run.eval_interval=20
+SECONDS=0
+kill -USR1 $job
+wait $job && [ $SECONDS -le 10 ] || fail "a stop in a validation: after $SECONDS s $(cat background.log)"
+ended validating signal
+[ "$(steps_done validating)" = 20 ] || fail "a step after the stop: $(steps_done validating)"
+has_checkpoint validating
+must_train 2 $deck run.name=validating $(layout 1 1 2) $long data.validation=$golden/tokens.bin run.eval_steps=1 run.eval_interval=20 run.train_steps=30
+[ "$(grep -c '"step": 20, "validation_loss"' runs/validating/metrics.jsonl)" = 1 ] || fail "the next start has not validated"
+validates 50 run.name=validating run.eval_interval=1000 run.train_steps=50
+[ ! -e runs/validating/checkpoints/step-000050.h5 ] || fail "the last checkpoint came before a validation that nobody stopped"
+SECONDS=0
+kill -USR1 $job
+wait $job && [ $SECONDS -le 10 ] || fail "a stop in the last validation: after $SECONDS s $(cat background.log)"
+ended validating completed
+has_checkpoint validating
+[ "$(grep -c 'the validation after the last step was broken off' background.log)" = 1 ] || fail "no word of the last validation: $(cat background.log)"
+trap - EXIT
+echo "ok a stop in a validation, and in the last one"
 
 got=0
 train 2 $deck run.name=diverged $(layout 2 1 1) optimizer.lr=1e38 run.train_steps=100 optimizer.lr_decay_steps=100 || got=$?

@@ -6,7 +6,7 @@ steps="run.train_steps=100000 run.log_interval=1000 optimizer.lr_decay_steps=100
 deck="$golden/golden.toml $(layout 1 2 1) pipeline.p2p=delegated"
 
 for transport in auto tcp shm; do
-  mpirun -q -n 2 "$TENAX" $deck run.name=$transport $steps comm.transport=$transport >out.log 2>err.log </dev/null &
+  mpirun -n 2 "$TENAX" $deck run.name=$transport $steps comm.transport=$transport >out.log 2>err.log </dev/null &
   job=$!
   for _ in $(seq 600); do
     [ -f runs/$transport/metrics.jsonl ] && [ "$(grep -c '"loss"' runs/$transport/metrics.jsonl)" -gt 20 ] && break

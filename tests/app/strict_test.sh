@@ -87,7 +87,7 @@ grep -q '"reason": "failed"' out/events.jsonl || fail "no event end with reason 
 # /dev/shm is as small as a container's may be: checkpoints are written all the same, and nothing is left there.
 small_memory() {
   unshare -m bash -c 'mount -t tmpfs -o size=64k tmpfs /dev/shm || exit
-    timeout 240 mpirun -q -n 4 "$TENAX" "$@" >out.log 2>err.log </dev/null; echo "status $?, left:$(ls -A /dev/shm)"' - "$@"
+    timeout 240 mpirun -n 4 "$TENAX" "$@" >out.log 2>err.log </dev/null; echo "status $?, left:$(ls -A /dev/shm)"' - "$@"
 }
 got=$(small_memory $deck $(layout 2 2 1) checkpoint.interval=5 run.train_steps=10 run.output_dir=$PWD/shm)
 [ "$got" = "status 0, left:" ] || { cat err.log >&2; fail "with a /dev/shm of 64 KiB: $got"; }

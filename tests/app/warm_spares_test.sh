@@ -5,9 +5,9 @@ source "$(dirname "$0")/launch.sh"
 stub_shell
 run=warm overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=100 replicas.warm_spares=1
   'replicas.hosts=["red","blue","green"]' replicas.remote_shell=$PWD/shell 'replicas.state_interfaces=["lo"]')
-# spares: the ranks that were started as spares, the newest last. A replica that was one keeps its command line.
+# spares: the ranks that were started as spares. A replica that was one keeps its command line.
 spares() { pgrep -f -- "^$TENAX --join $PWD/runs/$run/spare-0/join"; }
-spare() { spares | tail -n 1; }
+spare() { pgrep -n -f -- "^$TENAX --join $PWD/runs/$run/spare-0/join" || true; }  # numbers of processes begin anew
 # await_spares N: so many have become ready.
 ready() { cat runs/$run/spare-0/log 2>/dev/null | grep -c "waits for a replica's place" || true; }
 await_spares() {

@@ -107,7 +107,7 @@ pss_peak_mib() {
 tenax_command() {
   local ranks=$1 deck=$2
   shift 2
-  echo "mpirun -q -n $ranks $tenax_build/tenax $bench_folder/$deck.toml run.output_dir=$bench_work/run run.resume=never $*"
+  echo "mpirun -n $ranks $tenax_build/tenax $bench_folder/$deck.toml run.output_dir=$bench_work/run run.resume=never $*"
 }
 
 # tenax_rate RANKS DECK [section.key=value ...]: the median tokens/s over the last two thirds of its steps.
@@ -140,7 +140,7 @@ read -r core_0 core_1 < <(python3 -c 'import os; cores = sorted(os.sched_getaffi
 # pinned NAME override…: two ranks of tiny.toml on the CPU, one a core.
 pinned() {
   local name=$1 program=("$tenax_build/tenax" "$bench_folder/tiny.toml" run.output_dir="$bench_work/$1" "${@:2}")
-  ends "$name" mpirun -q -n 1 taskset -c "$core_0" "${program[@]}" : -n 1 taskset -c "$core_1" "${program[@]}"
+  ends "$name" mpirun -n 1 taskset -c "$core_0" "${program[@]}" : -n 1 taskset -c "$core_1" "${program[@]}"
 }
 
 # Bursts of two compilers and pauses, of 1 to 4 s each.

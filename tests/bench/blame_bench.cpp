@@ -3,6 +3,8 @@
 //   blame_bench [RANKS (32768)]
 //
 // Prints the median seconds of reading the file and finding culprits, and whether the first one is right.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +57,8 @@ int main(int argc, char** argv) {
       .tensor = 8, .data = 64, .pipeline = 16, .replicas = 4, .microbatches = 4, .layers = 1};
   if (argc > 1)
     shape.data = std::max(1, std::atoi(argv[1]) / (shape.tensor * shape.pipeline * shape.replicas));
-  const auto file = std::filesystem::temp_directory_path() / "tenax-blame-bench.json";
+  const auto file =
+      std::filesystem::temp_directory_path() / ("tenax-blame-bench-" + std::to_string(getpid()) + ".json");
   for (int kind = 0; kind < resilience::kHangKinds; ++kind)
     bench::measure(shape, static_cast<resilience::HangKind>(kind), file);
   std::filesystem::remove(file);

@@ -27,7 +27,7 @@ cured() {
   for ((i = 0; i < 32; ++i)); do
     [[ " $* " != *" inject.$i.kind="* ]] || faults+=(inject.$i.from_step=$from inject.$i.to_step=$to)
   done
-  ends "$name" mpirun -q -n "$((data * stages))" "$tenax_build/tenax" "$bench_folder/failslow.toml" run.train_steps="$steps" \
+  ends "$name" mpirun -n "$((data * stages))" "$tenax_build/tenax" "$bench_folder/failslow.toml" run.train_steps="$steps" \
     parallel.tensor_parallel_size=1 parallel.data_parallel_size="$data" parallel.pipeline_parallel_size="$stages" \
     batch.global_batch_size=$((data * microbatches)) device.forward_ms=$pass_ms device.backward_input_ms=$pass_ms \
     device.backward_weight_ms=$pass_ms \

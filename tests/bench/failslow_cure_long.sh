@@ -35,7 +35,7 @@ do_compound() {
   local steps=600 from=30 to=600 status=0 left
   local layout="parallel.tensor_parallel_size=1 parallel.data_parallel_size=4 parallel.pipeline_parallel_size=4 batch.global_batch_size=32
     device.forward_ms=2 device.backward_input_ms=2 device.backward_weight_ms=2"
-  local program=(mpirun -q -n 16 "$tenax_build/tenax" "$bench_folder/failslow.toml" $layout)
+  local program=(mpirun -n 16 "$tenax_build/tenax" "$bench_folder/failslow.toml" $layout)
   rm -rf "$bench_work/compound" "$bench_work/elsewhere"
   SLURM_JOB_NUM_NODES=2 "${program[@]}" run.output_dir="$bench_work/compound" run.train_steps=$steps \
     'mitigate.strategies=["swap", "microbatches"]' mitigate.restart=exit mitigate.restart_cost_s=4 \
@@ -57,7 +57,7 @@ do_events() {
     options=(mitigate.strategies=[])
     [ $run != healthy ] || mapfile -t -O 1 options < <(python3 "$figures" without "$deck")
     [ $run != all ] || options=('mitigate.strategies=["microbatches", "ring", "swap"]')
-    ends "events-$run" mpirun -q -n 32 "$tenax_build/tenax" "$deck" "${options[@]}"
+    ends "events-$run" mpirun -n 32 "$tenax_build/tenax" "$deck" "${options[@]}"
   done
   for run in healthy none all; do
     [ -e "$bench_work/events-$run/metrics.jsonl" ] || { say "events: $run is still to be run"; return; }

@@ -15,7 +15,7 @@ take_options "cases first seed runs steps" "cases quiet hog neighbours rounds co
 figures=$bench_folder/failslow_find.py
 
 # emulated NAME RANKS override…: failslow.toml.
-emulated() { ends "$1" mpirun -q -n "$2" "$tenax_build/tenax" "$bench_folder/failslow.toml" "${@:3}"; }
+emulated() { ends "$1" mpirun -n "$2" "$tenax_build/tenax" "$bench_folder/failslow.toml" "${@:3}"; }
 do_cases() {
   local number missed=0 unhealed=0 overrides verdict
   for ((number = first; number < first + cases; ++number)); do

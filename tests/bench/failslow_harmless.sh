@@ -16,7 +16,7 @@ figures=$bench_folder/failslow_harmless.py
 # quickstart NAME RUN: may do all that keeps a run where it is; every other time in a layout in which micro-batches can be shared out.
 quickstart() {
   local tensor=$((1 + $2 % 2))
-  ends "$1" mpirun -q -n 4 "$tenax_build/tenax" "$tenax_root/inputs/quickstart.toml" run.train_steps="$steps" run.seed="$2" run.eval_interval=0 \
+  ends "$1" mpirun -n 4 "$tenax_build/tenax" "$tenax_root/inputs/quickstart.toml" run.train_steps="$steps" run.seed="$2" run.eval_interval=0 \
     parallel.tensor_parallel_size=$tensor parallel.data_parallel_size=$((2 / tensor)) 'mitigate.strategies=["microbatches", "ring", "swap"]'
 }
 told() { python3 "$figures" "$1" "$bench_work/$2"; }

@@ -19,7 +19,7 @@ measure() {
   local n=$1 way=$2 directory options=() line name
   directory=$(mktemp -d "$bench_work/gloo.XXXXXX")
   [ "$way" = shm ] || options=(--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include lo)
-  mpirun -q "${options[@]}" -n "$n" "$tenax_build/tests/bench/ftar_bench" "$way" --sizes "$sizes" --rounds "$rounds" \
+  mpirun "${options[@]}" -n "$n" "$tenax_build/tests/bench/ftar_bench" "$way" --sizes "$sizes" --rounds "$rounds" \
     $([ "$way" = tcp ] && echo "--gloo $directory") | tee "$bench_work/ftar.log"
   [ "${PIPESTATUS[0]}" = 0 ] || die "ftar_bench failed"
   rm -rf "$directory"

@@ -172,7 +172,7 @@ stages = [stage["memory_bytes_per_rank"] for stage in json.load(sys.stdin)["stag
 print(int(4 * max(s["total"] - s["activations"] / 2 for s in stages) / 1024))') || return 1
   for name in roomy tight; do
     [ $name = roomy ] || export TENAX_CUDA_MEMORY_KIB=$kib
-    timeout 150 mpirun -q -n 4 "$tenax_build/tenax" "$tenax_root/tests/golden/golden.toml" $options \
+    timeout 150 mpirun -n 4 "$tenax_build/tenax" "$tenax_root/tests/golden/golden.toml" $options \
       run.output_dir="$bench_work/offload-$name" >"$bench_work/offload-$name.log" 2>&1 || { cat "$bench_work/offload-$name.log"; return 1; }
   done
   tr -s '\n ' ' ' <"$bench_work/offload-tight.log" | grep -q 'of host memory for activations' ||
@@ -204,7 +204,7 @@ under_sanitizer() {  # TOOL
 golden_run() {  # NAME RANKS [section.key=value ...]
   local name=$1 ranks=$2
   shift 2
-  timeout 150 mpirun -q -n "$ranks" bash -c 'NCCL_HOSTID=tenax-$OMPI_COMM_WORLD_RANK NCCL_DEBUG=WARN exec "$@"' -- "$tenax_build/tenax" \
+  timeout 150 mpirun -n "$ranks" bash -c 'NCCL_HOSTID=tenax-$OMPI_COMM_WORLD_RANK NCCL_DEBUG=WARN exec "$@"' -- "$tenax_build/tenax" \
     "$tenax_root/tests/golden/golden.toml" device.kind=cuda run.resume=never run.output_dir="$bench_work/nccl-$name" \
     checkpoint.interval=-1 "$@" >"$bench_work/nccl-$name.log" 2>&1
 }
@@ -247,7 +247,7 @@ curve_losses() {
   "$python" "$bench_folder/pytorch_curve.py" "$bench_folder/curve.toml" --write-weights "$weights" || die "no weights: curve"
   for dtype in fp32 bf16; do
     rm -rf "$bench_work/curve-$dtype"
-    mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" data.train="$text" run.output_dir="$bench_work/curve-$dtype" \
+    mpirun -n 1 "$tenax_build/tenax" "$bench_folder/curve.toml" data.train="$text" run.output_dir="$bench_work/curve-$dtype" \
       model.init_weights="$weights" run.resume=never device.kind=cuda \
       model.compute_dtype=$dtype run.log_interval=100 >"$bench_work/curve-$dtype.log" 2>&1 || { cat "$bench_work/curve-$dtype.log"; exit 1; }
     sed -n 's/.*"loss": *\([0-9.e+-]*\).*/\1/p' "$bench_work/curve-$dtype/metrics.jsonl" >"$bench_work/curve-$dtype.losses"
@@ -350,7 +350,7 @@ do_table() {
     is_done "batch-$size" || continue
     batch=$(cat "$parts/batch-$size.done")
     echo "$size, micro-batch $batch"
-    part "table-$size" "$(start_s "$size")" mpirun -q -n 1 "$tenax_build/tests/bench/step_breakdown" "$bench_folder/$size.toml" \
+    part "table-$size" "$(start_s "$size")" mpirun -n 1 "$tenax_build/tests/bench/step_breakdown" "$bench_folder/$size.toml" \
       --steps 3 $(gpu_options "$size" "$batch") batch.global_batch_size="$batch" || failed=1
     ! is_done "table-$size" ||
       meets gpu.memory_percent "$(sed -n 's/^memory: .*(\([+-][0-9.]*\) %.*/\1/p' "$parts/table-$size.done" | tr -d '+-')" "$size"
@@ -359,7 +359,7 @@ do_table() {
 }
 
 do_delegates() {
-  part delegates 120 mpirun -q -n 2 "$tenax_build/tests/bench/delegated_bench" || return 1
+  part delegates 120 mpirun -n 2 "$tenax_build/tests/bench/delegated_bench" || return 1
   is_done delegates || return 0
   local share slower
   for share in $(sed -n 's/.*each way, \([0-9]*\) % of.*/\1/p' "$parts/delegates.done"); do meets gpu.delegates_percent "$share"; done

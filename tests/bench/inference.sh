@@ -19,7 +19,7 @@ folder=$bench_work/inference
 make_model() {
   mkdir -p "$folder"
   checkpoint=$folder/run/checkpoints/step-000001.h5
-  [ -e "$checkpoint" ] || mpirun -q -n 2 "$tenax_build/tenax" "$bench_folder/gpt2-124m.toml" run.output_dir="$folder/run" \
+  [ -e "$checkpoint" ] || mpirun -n 2 "$tenax_build/tenax" "$bench_folder/gpt2-124m.toml" run.output_dir="$folder/run" \
     run.train_steps=1 checkpoint.interval=1 >"$folder/train.log" 2>&1 || { cat "$folder/train.log" >&2; die "no model"; }
   head -c $((2 * (1024 * windows + 1))) "$bench_work/random-50257.bin" >"$folder/tokens.bin"
 }

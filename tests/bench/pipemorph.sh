@@ -33,7 +33,7 @@ measure() {
   shift
   ranks=$("$tenax_build/tenax" plan "$deck" --ranks "$@" | head -n 1)
   rm -rf "$out/run"
-  mpirun -q -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never \
+  mpirun -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never \
     run.train_steps="$steps" "$@" >"$out/run.log" 2>&1 || { cat "$out/run.log" >&2; die "tenax failed: $deck $*"; }
   step_seconds | tail -n $((steps / 2)) | median | awk '{ printf "%.1f", 1000 * $1 }'
 }
@@ -113,7 +113,7 @@ run_whole() {
   shift 2
   ranks=$("$tenax_build/tenax" plan "$deck" --ranks "$@" | head -n 1)
   rm -rf "$out/run"
-  mpirun -q -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never run.log_interval=1000000 \
+  mpirun -n "$ranks" "$tenax_build/tenax" "$deck" run.output_dir="$out/run" run.resume=never run.log_interval=1000000 \
     $(options_of "$system") "$@" >"$out/run.log" 2>&1 || status=$?
   [ $status = 0 ] || say "$deck, $system: $(tail -n 1 "$out/run.log")"
   step_seconds >"$out/$system.seconds"

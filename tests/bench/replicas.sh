@@ -34,7 +34,7 @@ ratio() {
   local name=$1 n=$2 round one many
   overrides=("${@:3}")
   for round in 1 2 3; do
-    one=$(steps_of "$name-1" mpirun -q -n 1 "$tenax_build/tenax")
+    one=$(steps_of "$name-1" mpirun -n 1 "$tenax_build/tenax")
     overrides+=(parallel.replicas="$n" batch.global_batch_size=$((8 * n)))
     many=$(steps_of "$name-$n" "$tenax_build/tenax" launch)
     overrides=("${@:3}")

@@ -119,7 +119,7 @@ loss_of() {
 quiet() {
   local name=quiet-$2-$1
   [ -e "$work/$name.loss" ] && return
-  ends "shrink/$name" mpirun -q -n 1 "$tenax_build/tenax" "$bench_folder/shrink.toml" "${text[@]}" parallel.replicas=1 \
+  ends "shrink/$name" mpirun -n 1 "$tenax_build/tenax" "$bench_folder/shrink.toml" "${text[@]}" parallel.replicas=1 \
     replicas.batch=keep run.train_steps="$1" run.seed="$2"
   loss_of "$work/$name" >"$work/$name.loss"
 }

@@ -14,7 +14,7 @@ readonly steps=45
 
 # trains STEPS LAYERS override…: goes on in build/bench/swap.
 trains() {
-  mpirun -q -n 4 "$tenax_build/tenax" "$bench_folder/swap.toml" run.output_dir="$bench_work/swap" run.train_steps="$1" \
+  mpirun -n 4 "$tenax_build/tenax" "$bench_folder/swap.toml" run.output_dir="$bench_work/swap" run.train_steps="$1" \
     optimizer.lr_decay_steps=100 model.num_layers="$2" inject.0.delay_ms="$delay_ms" "${@:3}" >"$bench_work/swap.log" 2>&1 </dev/null ||
     { cat "$bench_work/swap.log" >&2; die "a run of $2 layers failed"; }
 }

@@ -102,7 +102,7 @@ do_idle() {
 do_emulated() {
   local side events=runs/emulated/events.jsonl
   for side in a1 b1; do tc qdisc add dev $side root netem delay 120ms limit 100000; done
-  mpirun -q -n 4 "$TENAX" "$TENAX_SOURCE/tests/bench/verbs_emulated.toml" >run.log 2>&1 </dev/null || { cat run.log; fail "the run"; }
+  mpirun -n 4 "$TENAX" "$TENAX_SOURCE/tests/bench/verbs_emulated.toml" >run.log 2>&1 </dev/null || { cat run.log; fail "the run"; }
   grep -E '"(straggler|delegate|reschedule|direct)"' $events || fail "no event"
   tail -n 1 runs/emulated/metrics.jsonl
   figure delay_ms "$(grep '"delegate"' $events | grep '"stages": \[1, 2\]' | number_in '"measured_delay_ms": ([0-9.]+)' - | head -n 1)"

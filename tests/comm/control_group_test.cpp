@@ -13,11 +13,34 @@ class ControlGroupTest : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(ranks, ControlGroupTest, testing::Range(1, 6));
 
+TEST(ControlGroup, leaves_its_ranks_several_turns_before_its_deadline) {
+  for (const double deadline_s : {0.05, 0.8, 1.0, 60.0}) EXPECT_LE(3 * turn_seconds(deadline_s), deadline_s);
+  EXPECT_EQ(turn_seconds(60), 1) << "a rank that waits is not woken all the time";
+}
+
 TEST_P(ControlGroupTest, texts_of_any_length_arrive_in_rank_order) { run(expect_texts_arrive); }
 TEST_P(ControlGroupTest, sums_and_maxima_are_the_same_on_every_rank) { run(expect_reductions); }
 TEST_P(ControlGroupTest, sums_in_the_order_asked_for) { run(expect_sums_in_the_order_asked_for); }
 TEST_P(ControlGroupTest, every_rank_throws_the_error_of_the_lowest_failing_rank) {
   run(expect_agreement_on_lowest_failure);
+}
+
+TEST_P(ControlGroupTest, an_unfit_file_is_one_on_every_rank_and_any_other_failure_is_none) {
+  run([](ControlGroup& group) {
+    const auto fail = [&](const auto& error) {
+      group.agree([&] {
+        if (group.rank() == group.size() - 1) throw error;
+      });
+    };
+    EXPECT_THROW(fail(kernels::UnfitFileError(kernels::Scope::rank, "cut off")), AgreedUnfitFileError);
+    try {
+      fail(kernels::Error(kernels::Scope::rank, "cannot be read"));
+    } catch (const AgreedUnfitFileError&) {
+      ADD_FAILURE() << "taken for an unfit file";
+    } catch (const AgreedError& error) {
+      EXPECT_STREQ(error.what(), "cannot be read");
+    }
+  });
 }
 
 TEST(ControlGroup, a_call_without_a_rank_ends_with_an_error_that_names_it) {

@@ -42,6 +42,25 @@ TEST(PosixFile, that_is_a_pipe_is_refused_instead_of_waited_for) {
             "cannot read " + folder.path().string() + ": Is a directory");
 }
 
+TEST(PosixFile, that_is_none_is_told_from_one_that_cannot_be_read) {
+  const TemporaryFolder folder;
+  const fs::path loop = folder.path() / "loop";
+  fs::create_symlink("loop", loop);
+  const auto is_unfit = [](const fs::path& path) {
+    try {
+      PosixFile::open_to_read(path);
+    } catch (const kernels::UnfitFileError&) {
+      return true;
+    } catch (const kernels::Error&) {
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_unfit(folder.path() / "absent"));
+  EXPECT_TRUE(is_unfit(folder.path()));
+  EXPECT_TRUE(is_unfit("/dev/null"));
+  EXPECT_FALSE(is_unfit(loop));
+}
+
 TEST(PosixFile, that_was_cut_says_where_it_ends) {
   const TemporaryFolder folder;
   const PosixFile file = PosixFile::open_to_read(folder.write("file", "twelve bytes"));

@@ -7,8 +7,7 @@
 #include <thread>
 
 #include "kernels/cpu/cpu_loops.hpp"
-#include "kernels/cuda/attention_backward_body.hpp"
-#include "kernels/cuda/attention_forward_body.hpp"
+#include "kernels/cuda/attention_limits.hpp"
 #include "tests/kernels/matmul_values.hpp"
 #include "tests/kernels/relative_error.hpp"
 
@@ -229,6 +228,48 @@ TYPED_TEST(CudaAttentionBodies, a_number_that_is_none_reaches_the_output) {
   EXPECT_TRUE(std::isnan(c.out[59 * shape.hidden()]));
   EXPECT_TRUE(std::isnan(c.log_sum_exp[59]));
   EXPECT_FALSE(std::isnan(c.out[58 * shape.hidden()]));
+}
+
+// Shared memory of a block on compute capability 8.6, 8.9 and 12.0; on 8.0; and on 9.0.
+constexpr std::size_t kSmallBlock = 101376, kAmpereBlock = 166912, kHopperBlock = 232448;
+
+TEST(AttentionLimits, are_the_heads_whose_tiles_fit_into_a_block) {
+  constexpr auto kForward = AttentionPass::forward, kBackward = AttentionPass::backward;
+  EXPECT_EQ(largest_head<float>(kForward, kSmallBlock), 136);
+  EXPECT_EQ(largest_head<float>(kBackward, kSmallBlock), 112);
+  EXPECT_EQ(largest_head<float>(kForward, kAmpereBlock), 240);
+  EXPECT_EQ(largest_head<float>(kBackward, kAmpereBlock), 200);
+  EXPECT_EQ(largest_head<double>(kBackward, kSmallBlock), 48);
+  for (const auto pass : {kForward, kBackward}) {
+    EXPECT_EQ(largest_head<float>(pass, kHopperBlock), 256);
+    EXPECT_EQ(largest_head<double>(pass, kHopperBlock), 128);
+    for (const std::size_t block : {kSmallBlock, kAmpereBlock}) {
+      const int largest = largest_head<float>(pass, block);
+      EXPECT_LE(attention_block_bytes<float>(pass, largest), block);
+      EXPECT_GT(attention_block_bytes<float>(pass, largest + 1), block);
+    }
+  }
+}
+
+std::string refusal(AttentionPass pass, DType dtype) {
+  try {
+    check_head_size<float>(pass, 128, dtype, kSmallBlock);
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.scope(), Scope::rank);
+    return error.what();
+  }
+}
+
+TEST(AttentionLimits, are_told_with_what_to_do) {
+  EXPECT_EQ(refusal(AttentionPass::forward, DType::f32), "");
+  const std::string
+      backward =
+          "attention's backward pass on this GPU, by own kernels, takes heads of up to 112 numbers in ",
+      more = ", not 128: use more heads (model.num_attention_heads)";
+  EXPECT_EQ(refusal(AttentionPass::backward, DType::f32),
+            backward + "fp32" + more + ", or model.compute_dtype = \"bf16\"");
+  EXPECT_EQ(refusal(AttentionPass::backward, DType::bf16), backward + "bf16" + more);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kernels/host.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tenax::kernels {
 namespace {
@@ -87,6 +89,39 @@ TEST_F(AvailableMemory, knows_the_files_of_version_1_of_groups) {
 TEST_F(AvailableMemory, of_this_machine_is_no_more_than_it_has) {
   EXPECT_GT(available_memory_bytes(), 0U);
   EXPECT_LE(available_memory_bytes(), usable_memory_bytes());
+}
+
+class BoundNumaNode : public testing::Test {
+ protected:
+  BoundNumaNode() {
+    fs::remove_all(root_);
+    cpu_set_t usable;
+    EXPECT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &usable)) cores_.push_back(core);
+  }
+  ~BoundNumaNode() override { fs::remove_all(root_); }
+
+  void put(int core, const std::string& node) const {
+    const fs::path folder = root_ / "sys/devices/system/cpu" / ("cpu" + std::to_string(core));
+    fs::remove_all(folder);
+    fs::create_directories(folder / "topology");
+    fs::create_directories(folder / node);
+  }
+
+  std::vector<int> cores_;  // that this process may use
+  const fs::path root_ = fs::temp_directory_path() / ("tenax-node-" + std::to_string(getpid()));
+};
+
+TEST_F(BoundNumaNode, is_that_of_all_cores_that_may_be_used) {
+  EXPECT_EQ(bound_numa_node(root_), std::nullopt) << "not known";
+  for (const int core : cores_) put(core, "node3");
+  EXPECT_EQ(bound_numa_node(root_), 3);
+  put(CPU_SETSIZE, "node1");  // another process's
+  EXPECT_EQ(bound_numa_node(root_), 3);
+  if (cores_.size() < 2) GTEST_SKIP() << "one core is on one node";
+  put(cores_.back(), "node1");
+  EXPECT_EQ(bound_numa_node(root_), std::nullopt);
 }
 
 /// An environment variable has another value, or none, while this lives.

@@ -16,7 +16,8 @@ stand_in squeue 'echo 12:00:00'
 in_allocation() {
   rm -rf "$directory" calls
   env -i PATH="$PWD/bin:$PATH" HOME="$HOME" SLURM_JOB_ID=7 SLURM_SUBMIT_DIR="$TENAX_SOURCE" SLURM_JOB_NODELIST="$1" \
-    SLURM_TASKS_PER_NODE="$2" SLURM_JOB_NUM_NODES=2 SLURM_NTASKS_PER_NODE=2 bash "${@:3}" "$TENAX_SOURCE/inputs/quickstart.toml" \
+    SLURM_TASKS_PER_NODE="$2" SLURM_JOB_NUM_NODES=2 SLURM_NTASKS_PER_NODE=2 \
+    SLURM_CPUS_PER_TASK=3 SLURM_MEM_PER_NODE=4096 SLURM_JOB_QOS=long bash "${@:3}" "$TENAX_SOURCE/inputs/quickstart.toml" \
     run.output_dir="$directory" run.resume=never >log 2>&1
   status=$?
 }
@@ -42,7 +43,7 @@ in_allocation n1,n2,n3 '2,1(x2)' "$run_script"
 
 in_allocation n1,n2 '2(x2)' "$TENAX_SOURCE/inputs/slurm/requeue.sh"
 [ $status = 0 ] || fail "status $status of a job that was submitted again"
-calls_of sbatch | grep -q -- '--exclude=n2 --time=12:00:00 --nodes=2 --ntasks-per-node=2 .*requeue.sh .*quickstart.toml .*run.resume=auto$' ||
-  fail "the job is submitted again without n2"
+calls_of sbatch | grep -q -- '--exclude=n2 --time=12:00:00 --nodes=2 --ntasks-per-node=2 --cpus-per-task=3 --mem=4096 --qos=long .*requeue.sh .*quickstart.toml .*run.resume=auto$' ||
+  fail "the job is submitted again as it was, without n2"
 
 echo "ok: started again within an allocation, and by another job"

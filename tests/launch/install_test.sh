@@ -23,6 +23,44 @@ completes() {
   ! command -v zsh >/dev/null || zsh -n "$1/share/zsh/site-functions/_tenax" || fail "zsh does not read its completion"
 }
 
+# starts CALL PREFIX SCRIPT override…: the words (a pattern) that an installed batch script trains the quickstart by; stand-ins show them.
+starts() {
+  local expected=$1 decks=$2/share/tenax/inputs script=$3 called
+  mkdir -p bin
+  printf '#!/bin/sh\n[ "$1" != plan ] || exec "%s" "$@"\necho "tenax $*"\n' "$2/bin/tenax" >bin/tenax
+  printf '#!/bin/sh\necho "srun $*"\n' >bin/srun
+  chmod +x bin/tenax bin/srun
+  called=$(PATH=$PWD/bin:$PATH bash "$decks/slurm/$script" "$decks/quickstart.toml" "${@:4}" 2>err) || true
+  [[ $called == $expected ]] || fail "$script ${*:4} says '$called', not '$expected': $(cat err)"
+}
+
+# submits PREFIX: installed batch scripts start replicas by tenax launch, and ranks as many as there are.
+submits() {
+  local script
+  for script in one-node.sh several-nodes.sh requeue.sh replicas.sh; do
+    starts "srun --mpi=pmix -n 4 --cpus-per-task=3 tenax *quickstart.toml device.threads=3" "$1" $script device.threads=3
+    starts "tenax launch *quickstart.toml parallel.replicas=2" "$1" $script parallel.replicas=2
+    starts '' "$1" $script no.such=key
+    [ "$(grep -c . err)" = 1 ] || fail "$script: not one line on a wrong deck: $(cat err)"
+  done
+}
+
+# says PREFIX DECK: the commands in the head of an installed deck.
+says() { sed -n 's/^#   //p' "$1/share/tenax/inputs/$2" | sed "s|PREFIX|'$1'|"; }
+
+# follows PREFIX: who does what the heads of decks say trains, and writes nothing to PREFIX.
+follows() {
+  local tiny=tinyshakespeare.toml before
+  before=$(find "$1" | sort)
+  PATH=$1/bin:$PATH timeout 200 bash -euc "$(says "$1" quickstart.toml) run.train_steps=2 run.eval_interval=0 optimizer.lr_warmup_steps=0" \
+    >out 2>err </dev/null || fail "the installed quickstart: $(cat err)"
+  [ "$(grep -c '"loss"' inputs/runs/quickstart/metrics.jsonl)" = 2 ] || fail "the installed quickstart does not train"
+  seq 1000 >input.txt
+  bash -euc "$(says "$1" $tiny | sed 's|input\.txt|../&|; /^mpirun /d')" >out 2>err || fail "the installed $tiny: $(cat err)"
+  [ -s inputs/data/tinyshakespeare/train.txt ] || fail "no data for the installed $tiny"
+  [ "$(find "$1" | sort)" = "$before" ] || fail "who runs installed decks writes to $1"
+}
+
 # check PREFIX: the program trains the installed quickstart deck, and its manual page is complete.
 check() {
   local tenax=$1/bin/tenax decks=$1/share/tenax/inputs page=$1/share/man/man1/tenax.1 command
@@ -41,17 +79,20 @@ check() {
   for deck in quickstart gpt2-124m tinyshakespeare pipemorph/7b; do
     [ -s "$decks/$deck.toml" ] || fail "no deck $deck"
   done
+  [ -z "$(find "$1/share/tenax" ! -perm -o=r -o -type d ! -perm -o=x)" ] || fail "users cannot read all decks in $1"
   ! grep -rlF -e "$TENAX_SOURCE" -e "$BUILD" "$decks" || fail "installed decks name the folder they were built in"
   ! grep -rnE 'app/run\.sh|build/|SLURM_SUBMIT_DIR' "$decks" --include=*.toml --include=*.md --include=*.sh ||
     fail "installed texts speak of what is not installed"
   "$tenax" plan "$decks/pipemorph/7b-trace-a.toml" >/dev/null || fail "an installed deck lacks its files"
   mkdir elsewhere && cd elsewhere
-  timeout 200 mpirun -q -n 4 "$tenax" "$decks/quickstart.toml" run.train_steps=2 run.eval_interval=0 optimizer.lr_warmup_steps=0 \
-    >out 2>err </dev/null || fail "the installed quickstart: $(cat err)"
-  [ "$(grep -c '"loss"' runs/quickstart/metrics.jsonl)" = 2 ] || fail "the installed quickstart does not train"
+  follows "$1"
+  submits "$1"
   cd "$work" && rm -rf elsewhere
 }
 
+# Whoever builds, installs and packs keeps files from others: all may read the decks.
+chmod -R go= "$BUILD/inputs/installed"
+umask 077
 cmake --install "$BUILD" --prefix "$work/prefix" >install.log || fail "cmake --install"
 check "$work/prefix"
 echo "ok cmake --install"
@@ -62,7 +103,7 @@ done
 cpack --config "$BUILD/CPackConfig.cmake" -B "$work/package" >cpack.log 2>&1 || { cat cpack.log; fail "cpack"; }
 package=$(ls package/tenax*.deb)
 depends=$(dpkg-deb --field "$package" Depends)
-for needed in openmpi-bin libopenmpi3 libhdf5-openmpi libdnnl libssl3 libc6; do
+for needed in openmpi-bin libopenmpi libhdf5-openmpi libdnnl libssl3 libc6; do
   grep -q "$needed" <<<"$depends" || fail "$package does not depend on $needed: $depends"
 done
 apt-get install --simulate "./$package" >apt.log 2>&1 || { cat apt.log; fail "apt-get cannot install $package"; }

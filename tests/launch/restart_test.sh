@@ -10,7 +10,7 @@ head -c 100000 /dev/urandom | base64 >train.txt
 mkdir -p bin
 stand_in() { printf '#!/usr/bin/env bash\necho "%s $*" >>"%s"\n%s\n' "$1" "$work/calls" "$2" >bin/$1; chmod +x bin/$1; }
 stand_in srun 'while [ "${1#-}" != "$1" ]; do [ "$1" != -n ] || { ranks=$2; shift; }; shift; done
-exec mpirun -q -n "$ranks" "$@"'
+exec mpirun -n "$ranks" "$@"'
 stand_in sbatch 'while [ "${1#-}" != "$1" ]; do shift; done
 SLURM_JOB_ID=8 SLURM_JOB_NODELIST=n2 SLURM_TASKS_PER_NODE=2 exec bash "$@"'
 stand_in scontrol '[ "$1 $2" = "show hostnames" ] && tr , "\n" <<<"$3"'

@@ -38,7 +38,7 @@ quiet_runs() {
 start() {
   local name=$1 sizes=$2
   shift 2
-  mpirun -q -n "$(ranks_of $sizes)" "$TENAX" soak.toml "run.name=$name" $(layout $sizes) "$@" \
+  mpirun -n "$(ranks_of $sizes)" "$TENAX" soak.toml "run.name=$name" $(layout $sizes) "$@" \
     >"$name.out" 2>"$name.err" </dev/null &
   job=$!
 }

@@ -28,7 +28,7 @@ two_runs() {
 small_shared_memory() {  # SIZE RANKS "T P D"
   local status=0
   unshare -m bash -c 'mount -t tmpfs -o size='"$1"' tmpfs /dev/shm && shift &&
-    timeout 120 mpirun -q -n '"$2"' "$@" && status=0 || status=$?; ls -A /dev/shm >'"$work"'/left; exit $status' -- - \
+    timeout 120 mpirun -n '"$2"' "$@" && status=0 || status=$?; ls -A /dev/shm >'"$work"'/left; exit $status' -- - \
     "$TENAX" soak.toml run.name="shm-$1-$2" $(layout $3) run.train_steps=60 >out.log 2>err.log </dev/null || status=$?
   [ $status = 0 ] || failed "/dev/shm of $1, $2 ranks: status $status: $(tail -n 5 err.log)"
   [ -f "runs/shm-$1-$2/checkpoints/step-000060.h5" ] || failed "/dev/shm of $1, $2 ranks: no checkpoint at the end"

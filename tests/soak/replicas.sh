@@ -10,7 +10,7 @@ epochs() { of_ledger members; }
 # The replicas that computed the last step, one a line: they hold the state.
 holders() { tac "runs/$run/ledger.jsonl" | grep -m 1 '"squares"' | sed 's/.*"parts": //; s/\]\].*//' | grep -o '\[[0-9]*,' | tr -d '[,' | sort -u; }
 ranks_of_replica() { pgrep -f -- "^$TENAX --join $work/runs/$run/replica-$1/join"; }
-mpirun_of_replica() { pgrep -f -- "^(mpirun|srun) .*--join $work/runs/$run/replica-$1/join"; }
+mpirun_of_replica() { pgrep -f -- "^(mpirun|[^ ]*prterun|srun) .*--join $work/runs/$run/replica-$1/join"; }
 pick() { shuf -n 1 --random-source=<(yes $RANDOM); }
 
 # await_commits COUNT: until so many steps are committed; ends the script if the run never starts.

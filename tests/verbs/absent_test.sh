@@ -20,7 +20,7 @@ says 1 '"compiled_in": false}' "$TENAX" ports --json
 says 2 'verbs.ring_kib = 1' "$TENAX" ports verbs.ring_kib=1
 
 # two OVERRIDE …: a run of two stages.
-two() { mpirun -q -n 2 "$TENAX" "$golden/golden.toml" $(layout 1 2 1) run.train_steps=1 pipeline.p2p=delegated run.name="$@"; }
+two() { mpirun -n 2 "$TENAX" "$golden/golden.toml" $(layout 1 2 1) run.train_steps=1 pipeline.p2p=delegated run.name="$@"; }
 hasten_failures
 says 1 "comm.transport = \"verbs\": rank 0 ($(hostname)): $without" two refused comm.transport=verbs
 [ ! -e runs/refused ] || fail "left a run directory"

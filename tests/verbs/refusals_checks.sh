@@ -10,7 +10,7 @@ refused() {
   [ "$(grep -cF "$sentence" refused.log)" = 1 ] || { cat refused.log; fail "$what: not once '$sentence'"; }
   ok "$what: $(grep -F "$sentence" refused.log)"
 }
-ranks=(mpirun -q -n 2)
+ranks=(mpirun -n 2)
 export OMPI_MCA_odls_base_sigkill_timeout=0  # what is to be said has been said when the first rank ends
 
 # unprivileged COMMAND …: a user who may open the devices, as distributions let users, and lock 64 KiB.

@@ -2,7 +2,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 
 # train NAME override …: becomes the run, with its output in NAME.log.
-train() { exec mpirun -q -n 4 "$TENAX" "$TENAX_SOURCE/tests/verbs/train.toml" run.name="$1" "${@:2}" >"$1.log" 2>&1 </dev/null; }
+train() { exec mpirun -n 4 "$TENAX" "$TENAX_SOURCE/tests/verbs/train.toml" run.name="$1" "${@:2}" >"$1.log" 2>&1 </dev/null; }
 steps_of() { cat "runs/$1/metrics.jsonl" 2>/dev/null | wc -l; }
 weights_of() { h5dump -A "$(printf 'runs/%s/checkpoints/step-%06d.h5' "$1" "$2")" | grep -A 6 checksum; }
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/commands.hpp"
-#include "resilience/blame/hang_record.hpp"
+#include "resilience/blame/hang_file.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 
 namespace tenax::app {

@@ -25,8 +25,11 @@ class CheckpointArgument : public io::DirectoryTest {
 };
 
 TEST_F(CheckpointArgument, that_is_no_folder_is_what_it_is) {
-  EXPECT_EQ(checkpoint_of_argument("absent.h5"), "absent.h5");
-  EXPECT_EQ(checkpoint_of_argument(write(1).string()), directory_ / "checkpoints/step-000001.h5");
+  const std::string sentence = io::error_of([&] { checkpoint_of_argument("absent.h5"); });
+  EXPECT_NE(sentence.find("absent.h5: No such file"), std::string::npos) << sentence;
+  const io::VerifiedCheckpoint found = checkpoint_of_argument(write(1).string());
+  EXPECT_EQ(found.file.path(), directory_ / "checkpoints/step-000001.h5");
+  EXPECT_EQ(found.info.step, 1);
 }
 
 TEST_F(CheckpointArgument, that_is_a_run_directory_or_its_checkpoints_means_the_newest_complete_one) {
@@ -36,7 +39,7 @@ TEST_F(CheckpointArgument, that_is_a_run_directory_or_its_checkpoints_means_the_
   io::write_file(directory_ / "checkpoints/step-000012.h5", "");
   for (const fs::path& folder : {directory_, directory_ / "checkpoints"}) {
     testing::internal::CaptureStderr();
-    EXPECT_EQ(checkpoint_of_argument(folder.string()), newest);
+    EXPECT_EQ(checkpoint_of_argument(folder.string()).file.path(), newest);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find("takes " + newest.string()), std::string::npos) << said;
     EXPECT_NE(said.find("step-000011.h5 is truncated"), std::string::npos) << said;

@@ -115,6 +115,15 @@ TEST_F(DetectCommand, infers_the_iterations_of_a_call_log) {
   EXPECT_NEAR(outcome.lines[0]["after_s"], 2, 0.05);
 }
 
+TEST_F(DetectCommand, says_of_a_call_log_without_iterations_that_it_has_none_with_status_0) {
+  const std::string log =
+      write("rank-0.csv", "seconds,call,bytes,ranks\n1,MPI_Bcast,8,4\n2,MPI_Barrier,0,4\n");
+  const Outcome outcome = detect({log, slow_from_60_to_99(80)});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.lines.size(), 1U) << "of the other file";
+  EXPECT_EQ(outcome.errors.find("tenax: " + log + ": its 2 calls show no iterations"), 0U) << outcome.errors;
+}
+
 TEST_F(DetectCommand, has_the_papers_baselines_and_options) {
   const std::string file = slow_from_60_to_99(160);
   for (const char* method : {"window", "raw"}) {

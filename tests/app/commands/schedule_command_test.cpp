@@ -2,6 +2,7 @@
 #include "app/commands/commands.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,8 @@ class ScheduleCommand : public testing::Test {
  protected:
   void SetUp() override {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = std::filesystem::temp_directory_path() / (std::string("tenax-schedule-") + test->name());
+    directory_ = std::filesystem::temp_directory_path() /
+                 ("tenax-schedule-" + std::string(test->name()) + "-" + std::to_string(getpid()));
     std::filesystem::remove_all(directory_);
     std::filesystem::create_directories(directory_);
     instance_ = {{"stages", 4},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "app/launch/ending_step.hpp"
 #include "app/launch/host_list.hpp"
 #include "app/launch/host_pool.hpp"
+#include "app/launch/last_words.hpp"
 #include "app/launch/launch_files.hpp"
 #include "app/launch/remote_end.hpp"
 #include "app/launch/replica_command.hpp"
@@ -49,6 +51,41 @@ int wait_for(ReplicaProcess& process) {
 
 resilience::CommitRecord commit_of(std::int64_t step, std::int64_t epoch = 1) {
   return {.step = step, .epoch = epoch, .first_sample = 2 * step, .parts = {{0, 2 * step, 2}}, .loss = 0.1};
+}
+
+TEST(LastWords, are_no_lines_of_the_banner_and_the_tables) {
+  const auto log = scratch() / "words";
+  const auto said = [&](const std::string& text, int status = 0) {
+    std::ofstream(log, std::ios::binary) << text;
+    return last_words(log, 0, status);
+  };
+  constexpr int kKilled = 137 << 8;  // how mpirun ends then, as waitpid() has it
+  const std::string banner = "tenax    run\nlayout   tensor 1\ncomm     shared memory within hosts\n",
+                    table = "      step      loss\n      2/20   5.21895\nstep 12: rank 0 (vm) is slow\n",
+                    rule(76, '-'), silent = " without a word; see " + log.string();
+  EXPECT_EQ(said("ssh: Could not resolve hostname nowhere\n\n"), "ssh: Could not resolve hostname nowhere");
+  EXPECT_EQ(said("ssh: connect to host vm port 22: Connection refused\r\n"),
+            "ssh: connect to host vm port 22: Connection refused");
+  EXPECT_EQ(said(banner, kKilled), "it ended by signal 9" + silent);
+  EXPECT_EQ(said(banner + table, SIGKILL), "it ended by signal 9" + silent);
+  EXPECT_EQ(said(banner + table, 1 << 8), "it ended with status 1" + silent);
+  EXPECT_EQ(said(banner + table), "it ended" + silent);
+  EXPECT_EQ(said(banner + "tenax: no memory\n" + table), "tenax: no memory");
+  EXPECT_EQ(said(banner + rule + "\nA rank ended.\n" + rule + "\n" + table), "A rank ended.");
+  const std::string killed =
+      rule + "\nprterun noticed that process rank 1 with PID 7 on node vm exited on\nsignal 9 (Killed).\n" +
+      rule + "\n";
+  const std::string failed = rule +
+                             "\nprterun detected that one or more processes exited with non-zero status,\n"
+                             "thus causing the job to be terminated. The first process to do so was:\n\n"
+                             "   Process name: [prterun-vm-7@1,0]\n   Exit code:    1\n" +
+                             rule + "\n";
+  EXPECT_EQ(said(banner + table + killed, kKilled), "it ended by signal 9" + silent) << "Open MPI 5";
+  EXPECT_EQ(said(banner + "tenax: no memory\n" + failed, 1 << 8), "tenax: no memory");
+  EXPECT_EQ(said(rule + "\nThere are not enough slots.\n" + rule + "\n"), "There are not enough slots.");
+  std::string long_table;
+  while (long_table.size() < 100'000) long_table += table;
+  EXPECT_EQ(said("ssh: a warning\n" + banner + long_table, kKilled), "it ended by signal 9" + silent);
 }
 
 TEST(UnrecordedCommits, are_those_that_continue_the_ledger) {
@@ -231,6 +268,13 @@ TEST(HostPool, gives_replicas_and_spares_of_a_host_slots_of_their_own) {
   EXPECT_EQ(firsts(across.hosts_of(2)), std::vector<int>{1});
 }
 
+TEST(HostPool, counts_the_replicas_that_share_a_host) {
+  HostPool pool(parse_hosts({"a:4", "b:2", "c:1", "d:1"}), 4, 2);
+  for (const int replica : {0, 1}) EXPECT_EQ(pool.most_replicas(pool.hosts_of(replica)), 2);
+  for (const int replica : {2, 3}) EXPECT_EQ(pool.most_replicas(pool.hosts_of(replica)), 1);
+  EXPECT_EQ(pool.most_replicas(parse_hosts({"c", "a"})), 2);
+}
+
 TEST(HostPool, calls_a_spare_of_the_same_zone_first) {
   HostPool pool = pool_of({"a", "b", "c"}, {"1", "2", "1"}, 1, 1);
   ASSERT_TRUE(pool.place_spare(0));
@@ -255,6 +299,21 @@ TEST(ReplicaCommand, tells_each_rank_its_slot_of_its_host) {
   EXPECT_EQ(command.slots(2), (std::vector<int>{4, 5, 0}));
 }
 
+// mpirun has -q up to Open MPI 4 only; Open MPI 5 reads other names than 4.
+TEST(ReplicaCommand, has_words_and_names_for_open_mpi_4_and_5) {
+  ReplicaCommand command;
+  command.ranks = 2;
+  command.program = "/opt/tenax";
+  command.arguments = {"--join"};
+  EXPECT_EQ(command.words(), (std::vector<std::string>{"mpirun", "-n", "2", "/opt/tenax", "--join"}));
+  const auto variables = command.environment();
+  for (const char* variable :
+       {"OMPI_MCA_orte_execute_quiet=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+        "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "OMPI_MCA_hwloc_base_binding_policy=none",
+        "PRTE_MCA_hwloc_default_binding_policy=none"})
+    EXPECT_EQ(std::count(variables.begin(), variables.end(), variable), 1) << variable;
+}
+
 TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
   ReplicaCommand command{.ranks = 2,
                          .hosts = {{"node7", 2}},
@@ -274,6 +333,28 @@ TEST(ReplicaCommand, quotes_what_goes_through_a_shell) {
   EXPECT_NE(command.words()[2].find("'--host' 'node7:2,node8:1'"), std::string::npos);
 }
 
+TEST(ReplicaCommand, hands_the_choice_of_loops_on_to_all_hosts) {
+  const char* const before = std::getenv("TENAX_CPU_LOOPS");
+  const std::string kept = before ? before : "";
+  const ReplicaCommand command{.ranks = 2,
+                               .hosts = {{"node7", 1}, {"node8", 1}},
+                               .remote_shell = "ssh",
+                               .program = "tenax",
+                               .arguments = {"--join"},
+                               .scratch = "/dev/shm/x",
+                               .directory = "/runs"};
+  unsetenv("TENAX_CPU_LOOPS");
+  EXPECT_EQ(command.words()[2].find("TENAX_CPU_LOOPS"), std::string::npos);
+  setenv("TENAX_CPU_LOOPS", "avx2", 1);
+  const std::string line = command.words()[2];
+  EXPECT_NE(line.find(" 'TENAX_CPU_LOOPS=avx2' "), std::string::npos) << line;
+  EXPECT_NE(line.find(" '-x' 'TENAX_CPU_LOOPS' 'tenax'"), std::string::npos) << line;
+  if (before)
+    setenv("TENAX_CPU_LOOPS", kept.c_str(), 1);
+  else
+    unsetenv("TENAX_CPU_LOOPS");
+}
+
 TEST(RemoteEnd, ends_what_was_started_with_the_scratch_folder_and_nothing_else) {
   const auto folder = scratch();
   const auto start = [&](const std::string& variable) {
@@ -282,6 +363,10 @@ TEST(RemoteEnd, ends_what_was_started_with_the_scratch_folder_and_nothing_else) 
   };
   ReplicaProcess one = start(scratch_variable("/dev/shm/x-1")),
                  other = start(scratch_variable("/dev/shm/x-12"));
+  // `env` gives the variable to what it becomes.
+  const std::string name = "/proc/" + std::to_string(one.id().pid) + "/comm";
+  for (int i = 0; i < 2000 && text_of(name) != "sleep\n"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   one.send(SIGSTOP);
   for (int i = 0; i < 2000 && !one.end_status(); ++i) {
     end_processes("/dev/shm/x-1");
@@ -336,6 +421,19 @@ TEST(ReplicaCommand, gives_a_step_of_srun_the_hosts_that_the_deck_names) {
   EXPECT_TRUE(has("--cpus-per-task=4"));
 }
 
+TEST(LaunchFiles, tell_a_start_from_its_successor) {
+  const JoinFile join{
+      .run_id = "0123456789abcdef", .secret = "", .deck = "", .build = "", .resume = "", .incarnation = 7};
+  JoinFile now = join;
+  now.service = {"tcp:127.0.0.1:6#1"};
+  EXPECT_TRUE(now.is_of_same_start(join)) << "the service has moved";
+  ++now.incarnation;
+  EXPECT_FALSE(now.is_of_same_start(join));
+  now = join;
+  now.run_id = "fedcba9876543210";
+  EXPECT_FALSE(now.is_of_same_start(join));
+}
+
 TEST(LaunchFiles, come_back_as_they_were_written) {
   const auto folder = scratch();
   const JoinFile join{.run_id = "0123456789abcdef",
@@ -347,12 +445,14 @@ TEST(LaunchFiles, come_back_as_they_were_written) {
                       .incarnation = 7,
                       .spare = 2,
                       .slots = {4, 5},
+                      .replicas_on_host = 3,
                       .service = {"tcp:127.0.0.1:5#1"}};
   join.write(folder / "join");
   const JoinFile read = JoinFile::read(folder / "join");
   EXPECT_EQ(read.secret, join.secret);
   EXPECT_EQ(read.incarnation, 7);
   EXPECT_EQ(read.slots, join.slots);
+  EXPECT_EQ(read.replicas_on_host, 3);
   EXPECT_TRUE(read.is_spare());
   EXPECT_EQ(read.seat(), "spare-2");
   struct stat facts {};

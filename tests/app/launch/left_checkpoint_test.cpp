@@ -49,6 +49,13 @@ TEST_F(LeftCheckpoint, gets_its_place_where_it_is_complete_and_the_newest) {
   EXPECT_EQ(place(), -1) << "a newer one has its place";
 }
 
+// Else the next step of the start removes it.
+TEST_F(LeftCheckpoint, that_cannot_be_read_is_not_taken_for_a_broken_one) {
+  const std::string name = "step-000008.h5.replica-0.1";
+  std::filesystem::create_symlink(name, folder_.path() / name);
+  EXPECT_THROW(place_left_checkpoint(deck_), kernels::Error);
+}
+
 TEST_F(LeftCheckpoint, does_not_count_where_its_writer_was_lost) {
   write("step-000002.h5.replica-0.2");
   write("step-000002.h5.replica-2.1");
@@ -61,6 +68,23 @@ TEST_F(LeftCheckpoint, does_not_count_where_its_steps_are_void) {
   EXPECT_EQ(place(), -1);
   write("step-000001.h5.replica-0.1");
   EXPECT_EQ(place(), 1);
+}
+
+TEST_F(LeftCheckpoint, of_a_lost_writer_gets_its_place_where_the_ledger_has_its_steps) {
+  write("step-000001.h5.replica-0.1");
+  write("step-000002.h5.replica-1.1");
+  write("step-000003.h5.replica-0.1");
+  EXPECT_EQ(place_recorded_checkpoint(deck_, "replica-0.2"), std::nullopt);
+  EXPECT_EQ(place_recorded_checkpoint(deck_, "replica-0.1"), folder_.path() / "step-000001.h5")
+      << "the third step is not recorded, and the other writer's is another's";
+  EXPECT_EQ(place_recorded_checkpoint(deck_), folder_.path() / "step-000002.h5");
+  EXPECT_EQ(place_recorded_checkpoint(deck_), std::nullopt);
+}
+
+TEST_F(LeftCheckpoint, is_none_of_a_lost_writer_where_a_later_epoch_has_begun_without_it) {
+  record(resilience::EpochRecord{.epoch = 2, .from_step = 2, .members = {{{1, 1}, "b"}}});
+  write("step-000002.h5.replica-0.1");
+  EXPECT_EQ(place_recorded_checkpoint(deck_, "replica-0.1"), std::nullopt);
 }
 
 }  // namespace

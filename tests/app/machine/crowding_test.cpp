@@ -35,6 +35,14 @@ TEST(Crowding, each_thread_of_a_rank_wants_a_core) {
   EXPECT_TRUE(crowding.is_crowded(3));
 }
 
+TEST(Crowding, other_replicas_on_the_host_share_its_cores) {
+  EXPECT_FALSE(crowding_of({"a 4 0 1 2 3"}, 4).is_crowded());
+  const Crowding crowding = crowding_of({"a 4 0 1 2 3", "a 4 0 1 2 3"}, 3);
+  EXPECT_TRUE(crowding.is_crowded());
+  EXPECT_EQ(crowding.ranks, 6);
+  EXPECT_EQ(crowding.cores, 4);
+}
+
 TEST(Crowding, a_rank_tells_of_cores_that_it_may_use) {
   EXPECT_FALSE(crowding_of({cores_text("here")}).is_crowded());
 }

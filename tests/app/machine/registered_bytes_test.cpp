@@ -44,6 +44,20 @@ TEST(RegisteredBytes, are_none_where_no_message_can_go_over_rdma) {
   EXPECT_EQ(bytes_of(4, io::TransportKind::verbs, io::P2p::direct), 0);
 }
 
+TEST(RegisteredBytes, are_not_all_that_adapters_lock) {
+  io::Deck deck = small_deck(1, 1, 1);
+  deck.comm.transport = io::TransportKind::automatic;
+  deck.parallel.replicas = 2;
+  deck.replicas.connections = 1;
+  deck.verbs.ring_kib = 64;
+  const auto device = kernels::create_cpu_device();
+  const auto layout = plan_layout(deck, 1e11, std::size_t{1} << 40);
+  EXPECT_EQ(registered_bytes(deck, layout, *device), 2 * 2 * (64 << 10));
+  EXPECT_EQ(locked_bytes(deck, layout, *device), 2 * (2 * (64 << 10) + 64 * 512 + (128 << 10) + 2 * 4096));
+  deck.comm.transport = io::TransportKind::tcp;
+  EXPECT_EQ(locked_bytes(deck, layout, *device), 0);
+}
+
 TEST(RegisteredBytes, must_be_allowed_to_be_locked) {
   EXPECT_EQ(locked_memory_obstacle(kMib, kMib), "");
   EXPECT_EQ(locked_memory_obstacle(kMib, std::nullopt), "");

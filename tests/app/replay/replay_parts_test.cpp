@@ -114,6 +114,8 @@ TEST_F(DeckOfCheckpoint, takes_overrides_as_training_does) {
   EXPECT_EQ(deck.replicas.remote_shell, "/bin/stub");
   EXPECT_EQ(deck.data.train.front().file, "/there.bin");
   EXPECT_EQ(deck.run.output_dir, "/runs/original");
+  EXPECT_EQ(read(info_of(written_deck()), {"data.train=here.bin"}).data.train.front().file,
+            std::filesystem::current_path() / "here.bin");
   try {
     read(info_of(written_deck()), {"optimizer.lr=fast"});
     ADD_FAILURE();

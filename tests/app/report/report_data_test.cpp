@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/commands.hpp"
 #include "app/report/report_page.hpp"
+#include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::app {
 namespace {
@@ -165,6 +169,27 @@ TEST(ReportGantt, an_order_that_cannot_run_is_not_drawn) {
   const std::string html = pipeline_html(trace);
   EXPECT_NE(html.find("Measured"), std::string::npos);
   EXPECT_EQ(html.find("Planned"), std::string::npos);
+}
+
+// Replica 0 was given up, before it had a trace or after.
+TEST(ReportGantt, is_of_the_replica_whose_trace_is_the_newest) {
+  namespace fs = std::filesystem;
+  const io::test::TemporaryFolder folder;
+  const auto newest = fs::file_time_type::clock::now();
+  const auto write = [&](const std::string& name, int step, std::chrono::minutes age) {
+    fs::create_directories((folder.path() / name).parent_path());
+    const fs::path file =
+        folder.write(name, "{\"otherData\": {\"step\": " + std::to_string(step) + "}, \"traceEvents\": []}");
+    fs::last_write_time(file, newest - age);
+  };
+  fs::create_directory(folder.path() / "replica-0");
+  write("replica-1/trace.json", 19, std::chrono::minutes(1));
+  EXPECT_EQ(trace_of_run(folder.path()).step, 19);
+  write("replica-0/trace.json", 9, std::chrono::minutes(2));
+  write("trace.json", 4, std::chrono::minutes(3));
+  EXPECT_EQ(trace_of_run(folder.path()).step, 19);
+  write("trace.json", 29, std::chrono::minutes(0));
+  EXPECT_EQ(trace_of_run(folder.path()).step, 29);
 }
 
 TEST(ReportPage, shows_what_was_simulated_as_an_image) {

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "app/simulation/fail_slow_model.hpp"
+#include "io/run/ledger.hpp"
 #include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
@@ -44,6 +47,32 @@ TEST_F(SimulatedCostsTest, are_the_medians_of_what_a_run_recorded) {
   EXPECT_EQ(costs.first_step_s, 0.5);
   EXPECT_EQ(costs.dead_s, 2);
   EXPECT_EQ(costs.join_wait_s, 0.5);
+}
+
+/// Twelve steps of a second each. Two follow a checkpoint and take 0.3 and 0.5 s longer.
+TEST_F(SimulatedCostsTest, have_of_a_checkpoint_what_the_run_lost_to_it) {
+  double now_s = 1000;
+  std::string events =
+      "{\"time\": 900, \"event\": \"checkpoint\", \"seconds\": 9, \"bytes\": 8}\n"  // of an earlier one
+      "{\"time\": 1000, \"event\": \"launch\", \"adopted\": 0}\n";
+  std::string metrics;
+  io::LedgerWriter ledger(directory_);
+  ledger.append({now_s, io::LedgerEpoch{1, 0, {{0, 1, "a"}}, "start"}});
+  for (int step = 0; step < 12; ++step) {
+    const bool saves = step == 4 || step == 8;
+    now_s += step == 4 ? 1.3 : step == 8 ? 1.5 : 1;
+    ledger.append(
+        {now_s,
+         io::LedgerCommit{
+             .step = step, .epoch = 1, .first_sample = 8 * step, .samples = 8, .parts = {{0, 8 * step, 8}}}});
+    metrics += "{\"step\": " + std::to_string(step) + ", \"loss\": 1, \"seconds\": 1}\n";
+    if (saves)
+      events += "{\"time\": " + std::to_string(now_s - 0.1) +
+                ", \"event\": \"checkpoint\", \"seconds\": 0.2, \"bytes\": 8}\n";
+  }
+  write("metrics.jsonl", metrics);
+  write("events.jsonl", events);
+  EXPECT_NEAR(measured_costs(directory_, deck()).checkpoint_s, 0.4, 1e-3);
 }
 
 TEST_F(SimulatedCostsTest, of_a_run_without_steps_are_a_wrong_option) {

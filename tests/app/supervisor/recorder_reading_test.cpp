@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace tenax::app {
 namespace {
 
@@ -47,6 +50,32 @@ TEST(ReadTwice, reads_no_more_where_every_rank_waits) { EXPECT_EQ(reads_of(1), 2
 TEST(ReadTwice, reads_again_where_a_rank_had_no_processor) { EXPECT_EQ(reads_of(3), 4); }
 
 TEST(ReadTwice, believes_at_last_that_a_rank_is_at_nothing) { EXPECT_EQ(reads_of(1000), 6); }
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A command that prints the images of one recorder of that rank.
+std::vector<std::string> printing(int rank) {
+  RecorderImage image = ReadRank(0)().front();
+  image.rank = rank;
+  std::string text;
+  for (const std::string id : {"before", "now"}) {
+    image.read_ns += 1;
+    for (const std::string& line : resilience::image_lines(image, id + std::to_string(rank)))
+      text += line + "\n";
+  }
+  return {"printf", "%s", text};
+}
+
+TEST(RecorderReading, takes_what_each_host_prints) {
+  RecorderReading reading({printing(0), printing(1)}, now_s() + 60);
+  while (!reading.is_over(now_s())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const resilience::RecorderImages images = reading.images();
+  ASSERT_EQ(images.now.size(), 2U);
+  EXPECT_EQ(images.now[1].rank, 1);
+  EXPECT_LT(images.before[1].read_ns, images.now[1].read_ns);
+}
 
 }  // namespace
 }  // namespace tenax::app

@@ -28,7 +28,7 @@ class ThreeReplicas : public testing::Test {
 
   void steps(int count) {
     for (int i = 0; i < count; ++i, ++now) {
-      resilience::CommitRecord commit{.step = now, .iteration_s = 0.1};
+      resilience::CommitRecord commit{.step = now, .iteration_s = iteration, .is_crowded = is_crowded};
       for (int replica = 0; replica < 3; ++replica) {
         const auto at = static_cast<std::size_t>(replica);
         commit.parts.push_back({replica, 4 * replica, 4});
@@ -59,6 +59,8 @@ class ThreeReplicas : public testing::Test {
   SupervisorEvents events{folder.path().string(), console};
   ReplicaWatch watch{section, events, console};
   std::int64_t now = 0;
+  double iteration = 0.12;  // with the exchange
+  bool is_crowded = false;
 };
 
 TEST_F(ThreeReplicas, tell_of_themselves_what_the_supervisor_does_not_say_again) {
@@ -99,6 +101,25 @@ TEST_F(ThreeReplicas, tell_that_a_link_has_healed_while_its_end_was_slow) {
   exchange_s[1] = 0.1;
   steps(40);
   EXPECT_EQ(told(), (std::vector<std::string>{"fail_slow [1,2]", "healed [1,2]", "fail_slow [1,2]"}));
+}
+
+TEST_F(ThreeReplicas, are_compared_by_their_own_times_however_long_the_exchange_takes) {
+  iteration = 10;
+  exchange_s[0] = 0.2;  // from replica 0 to 1, of the last chunks alone
+  steps(40);
+  iteration_s[2] = 0.2;
+  steps(40);
+  EXPECT_EQ(told(), (std::vector<std::string>{"fail_slow [0,1]", "fail_slow 2"}));
+}
+
+TEST_F(ThreeReplicas, that_share_cores_are_not_told_of_less_than_half_as_long_again) {
+  is_crowded = true;
+  iteration_s[1] = 0.14;
+  steps(40);
+  EXPECT_TRUE(told().empty());
+  iteration_s[1] = 0.2;
+  steps(40);
+  EXPECT_EQ(told(), std::vector<std::string>{"fail_slow 1"});
 }
 
 TEST_F(ThreeReplicas, that_start_again_are_told_again) {

@@ -2,6 +2,7 @@
 #include "app/supervisor/supervisor_records.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "app/effective_text.hpp"
@@ -56,6 +57,70 @@ TEST_F(SupervisorRecordsTest, steps_of_before_a_launch_are_in_the_metrics_and_no
       << "the time between the launches is no step's: " << folder_.read("metrics.jsonl");
   const std::string end = records.end(io::unix_time_s()).text();
   EXPECT_NE(end.find("\"effective_percent\": 100"), std::string::npos) << end;
+  EXPECT_NE(end.find("\"tracking_share\": 0"), std::string::npos) << end;
+}
+
+TEST_F(SupervisorRecordsTest,
+       the_end_has_what_replicas_have_told_of_detection_and_mitigation_in_this_launch) {
+  std::filesystem::create_directories(folder_.path() / "replica-0");
+  std::filesystem::create_directories(folder_.path() / "replica-1");
+  const auto line = [](int time, const std::string& rest) {
+    return "{\"time\": " + std::to_string(time) + ", \"event\": " + rest + "}\n";
+  };
+  folder_.write("replica-0/events.jsonl",
+                line(50, R"("end", "tracking_share": 0.5, "mitigation_seconds": 100)") +
+                    line(110, R"("start")") + line(150, R"("mitigate", "cost_seconds": 4)") +
+                    line(210, R"("end", "tracking_share": 0.01, "mitigation_seconds": 5)"));
+  folder_.write("replica-1/events.jsonl",
+                line(110, R"("start")") + line(120, R"("mitigate", "cost_seconds": 2)") +
+                    line(130, R"("revert", "cost_seconds": 3)") + line(160, R"("start")") +
+                    line(210, R"("end", "tracking_share": 0.04, "mitigation_seconds": 0)"));
+  const std::string told =
+      fail_slow_details({folder_.path() / "replica-0", folder_.path() / "replica-1"}, 100).text();
+  EXPECT_EQ(told, R"({"tracking_share": 0.02, "mitigation_seconds": 10})");
+}
+
+TEST_F(SupervisorRecordsTest, tell_of_less_than_half_as_long_again_only_where_replicas_share_no_cores) {
+  for (const bool is_crowded : {true, false}) {
+    io::Deck deck = deck_;
+    deck.run.output_dir = (folder_.path() / (is_crowded ? "crowded" : "apart")).string();
+    std::filesystem::create_directories(deck.run.output_dir);
+    SupervisorRecords records(deck, console_, 0, resilience::EffectiveTime(effective_options(deck, 0)));
+    for (std::int64_t step = 0; step < 120; ++step) {
+      resilience::CommitRecord of_step = commit(step, static_cast<double>(step + 1));
+      of_step.iteration_s = (step < 60 ? 0.10 : 0.14) + 0.001 * static_cast<double>(step % 3);
+      of_step.is_crowded = is_crowded;
+      records.hand_in(resilience::Record{of_step});
+    }
+    records.write();
+    EXPECT_EQ(records.take_onset(), !is_crowded);
+  }
+}
+
+// The slower one's is in no file, and whoever reads them counts the first.
+TEST_F(SupervisorRecordsTest, the_end_counts_the_evaluation_that_the_events_have) {
+  SupervisorRecords records(deck_, console_, 0, resilience::EffectiveTime(effective_options(deck_, 0)));
+  for (std::int64_t step = 0; step < 10; ++step)
+    records.hand_in(resilience::Record{commit(step, static_cast<double>(step + 1))});
+  for (const double seconds : {0.25, 0.75})
+    records.hand_in(
+        resilience::ServiceEvent{resilience::StepValidated{{.done = 10, .loss = 1, .seconds = seconds}}});
+  records.hand_in(resilience::Record{commit(10, 12)});
+  records.write();
+  const std::string events = folder_.read("events.jsonl"), end = records.end(12).text();
+  EXPECT_NE(events.find("\"event\": \"evaluation\", \"seconds\": 0.25}"), std::string::npos) << events;
+  EXPECT_EQ(events.find("0.75"), std::string::npos) << events;
+  EXPECT_NE(end.find("\"evaluation\": 0.25,"), std::string::npos) << end;
+}
+
+TEST_F(SupervisorRecordsTest, a_replica_is_lost_before_it_is_started_again) {
+  SupervisorRecords records(deck_, console_, 7, resilience::EffectiveTime(effective_options(deck_, 0)));
+  records.hand_in(
+      resilience::ServiceEvent{resilience::ReplicaLost{{1, 1}, "blue", resilience::LossReason::exit}});
+  records.started(1, io::JsonObject{}.add("incarnation", 2));
+  const std::string events = folder_.read("events.jsonl");
+  EXPECT_LT(events.find("replica_lost"), events.find("replica_start")) << events;
+  EXPECT_EQ(records.write().size(), 1U) << "others are still to be told of the loss";
 }
 
 TEST_F(SupervisorRecordsTest, an_event_of_one_that_is_given_up_says_what_each_loss_says) {

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/training/mitigation_text.hpp"
+
 namespace tenax::app {
 namespace {
 
@@ -61,6 +63,18 @@ TEST_F(SlowRankText, leaves_out_what_the_device_does_not_tell) {
   EXPECT_FALSE(component.contains("clock_mhz") || component.contains("healthy_clock_mhz") ||
                component.contains("temperature_c"));
   EXPECT_TRUE(text_.line(7, found(braked)).ends_with("(compute, throttled: power_brake)"));
+}
+
+TEST_F(SlowRankText, tells_of_a_swap_where_the_rank_was_found) {
+  const parallel::ProcessGrid stages({.pipeline = 2});
+  const FailSlowText after(grid_, {{"red", "cpu"}, {"blue", "cpu"}});
+  const resilience::MitigationRecord swap{
+      .strategy = resilience::Strategy::swap,
+      .components = found({}).components,
+      .placement = {.microbatches = {}, .ring_order = {}, .group_of_place = {1, 0}}};
+  const json component = json::parse(mitigation_details(swap, after, stages).text()).at("components").at(0);
+  EXPECT_EQ(component.at("stage"), 1);
+  EXPECT_EQ(component.at("data"), 0);
 }
 
 TEST_F(SlowRankText, does_not_repeat_it_when_the_rank_has_healed) {

@@ -138,6 +138,17 @@ TEST_F(RunStartTest, names_another_optimizer_also_than_that_of_a_deck_which_had_
   EXPECT_NE(changes.front().find("optimizer.kind was \"adamw\""), std::string::npos) << changes.front();
 }
 
+TEST_F(RunStartTest, says_that_data_files_are_others_where_the_deck_does_not_show_it) {
+  io::CheckpointInfo info;
+  info.deck = io::to_toml(deck_);
+  EXPECT_EQ(changed_files(deck_, info, "b"), "") << "written before checkpoints said so";
+  info.origin.data_checksum = "a";
+  EXPECT_EQ(changed_files(deck_, info, "a"), "");
+  EXPECT_NE(changed_files(deck_, info, "b").find("one has come, gone or changed"), std::string::npos);
+  deck_.data.train.front().file += "-moved";
+  EXPECT_EQ(changed_files(deck_, info, "b"), "") << "data.train is told already";
+}
+
 TEST(MissingMoments, are_named_in_one_sentence) {
   io::CheckpointInfo info;
   info.parameters.push_back(

@@ -1,10 +1,23 @@
 #include "app/training/run_state.hpp"
 
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "app/options.hpp"
+#include "app/stop_signals.hpp"
 #include "comm/world.hpp"
+#include "io/checkpoint/checkpoint_serial.hpp"
+#include "parallel/replica/gpt_replica.hpp"
+#include "parallel/replica/layout.hpp"
+#include "parallel/replica/pipeline_context.hpp"
+#include "tests/comm/thread_ranks.hpp"
+#include "tests/io/checkpoint/checkpoint_fixture.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
 
@@ -13,6 +26,36 @@ namespace {
 
 namespace fs = std::filesystem;
 using resilience::SmallDisk;
+
+/// Two ranks begin a run in `folder`, of which file systems hold up one, then the other, for longer than comm.deadline_s.
+void begin_late(const io::test::TemporaryFolder& folder, std::int64_t steps_done) {
+  const std::string deck = folder.write("deck.toml", io::test::kSmallDeck).string();
+  folder.write("text.txt", "abc");
+  comm::run_ranks(2, 20, [&](comm::World& world) {
+    const auto be_late = [&](int late) {
+      if (world.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+    };
+    RunRank rank(world);
+    rank.read_deck(deck, {"run.output_dir=" + folder.path().string() + "/run",
+                          "parallel.data_parallel_size=2", "comm.deadline_s=0.4"});
+    RunState state(rank);
+    ASSERT_EQ(state.steps(), steps_done);
+    const auto device = kernels::create_cpu_device();
+    const parallel::Layout layout = plan_layout(rank.deck(), 1e11, std::size_t{1} << 30);
+    const std::vector<comm::Peer> no_peers;
+    const parallel::PipelineContext context{
+        .options = pipeline_options(rank.deck()), .world = world, .device = *device, .peers = no_peers};
+    parallel::GptReplica replica(layout, parallel::ProcessGrid(layout.grid), context, {});
+    TrainingData data(rank);
+    be_late(1);
+    state.load(replica, data);
+    be_late(0);
+    state.check_disk();
+    be_late(0);
+    state.open_directory();
+  });
+  EXPECT_TRUE(fs::exists(folder.path() / "run/deck.toml"));
+}
 
 // The disk has room for the first checkpoint once more, but for what the killed run has left of it.
 TEST(RunState, takes_what_a_killed_run_left_half_written_for_free_room) {
@@ -32,6 +75,64 @@ TEST(RunState, takes_what_a_killed_run_left_half_written_for_free_room) {
   EXPECT_TRUE(fs::exists(half));
   EXPECT_NO_THROW(state.check_disk());
   EXPECT_FALSE(fs::exists(half));
+}
+
+TEST(RunState, is_stopped_by_a_signal_while_it_looks_at_locks_of_other_hosts) {
+  StopSignals signals;  // first: threads started later inherit the blocked signals
+  const io::test::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "run");
+  const std::string owner =
+      R"({"host": "there", "pid": 1, "pid_start": 2, "job": "", "restart": 0, "time": 1.5, "beats": true})";
+  const fs::path lock = folder.write("run/.lock", owner);
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/run"});
+  kill(getpid(), SIGUSR1);
+  EXPECT_TRUE(RunState(rank).is_stopped());
+  EXPECT_TRUE(signals.requested());
+  EXPECT_TRUE(fs::exists(lock));
+  EXPECT_EQ(std::distance(fs::directory_iterator(lock.parent_path()), {}), 1) << "it has touched something";
+  StopSignals::release();
+}
+
+TEST(RunState, is_stopped_by_a_signal_while_it_verifies_a_checkpoint) {
+  StopSignals signals;  // first: threads started later inherit the blocked signals
+  const io::test::TemporaryFolder folder;
+  const fs::path checkpoints = folder.path() / "run/checkpoints";
+  fs::create_directories(checkpoints);
+  const io::WholeState whole(io::kTinyModel);
+  io::CheckpointInfo info;
+  info.model = io::kTinyModel;
+  io::write_checkpoint(checkpoints / "step-000007.h5", info, whole.ranges);
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/run"});
+  kill(getpid(), SIGUSR1);
+  EXPECT_TRUE(RunState(rank).is_stopped());
+  EXPECT_TRUE(signals.requested());
+  EXPECT_TRUE(fs::exists(checkpoints / "step-000007.h5"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(checkpoints.parent_path()), {}), 1)
+      << "it has touched something";
+  StopSignals::release();
+}
+
+// As where the files are on a file server that starts again.
+TEST(RunState, bears_ranks_that_files_hold_up_at_the_begin_of_a_run) {
+  const io::test::TemporaryFolder folder;
+  begin_late(folder, 0);
+}
+
+TEST(RunState, bears_ranks_that_files_hold_up_at_a_resume) {
+  const io::test::TemporaryFolder folder;
+  io::CheckpointInfo info;
+  info.step = 7;
+  info.model = io::test::deck_of(io::test::kSmallDeck).model;
+  const io::WholeState whole(info.model);
+  fs::create_directories(folder.path() / "run/checkpoints");
+  io::write_checkpoint(folder.path() / "run/checkpoints/step-000007.h5", info, whole.ranges);
+  begin_late(folder, 7);
 }
 
 }  // namespace

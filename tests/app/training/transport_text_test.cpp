@@ -50,6 +50,28 @@ TEST(TransportText, counts_the_pairs_that_go_over_tcp) {
             "rank 2 (b): it has no RDMA device); shared memory within hosts");
 }
 
+TEST(TransportText, tells_ranks_for_which_the_deck_names_no_port_from_hosts_without_one) {
+  const std::vector<comm::VerbsPort> none;
+  EXPECT_EQ(RankPorts::of(2, "a", &none, 2).obstacle, "verbs.devices names none for rank 2 of its host");
+  const std::vector<comm::VerbsPort> down{port("mlx5_0:1", 4096, "is DOWN")};
+  EXPECT_EQ(RankPorts::of(2, "a", &down, 2).obstacle, "mlx5_0:1 is DOWN");
+}
+
+TEST(TransportText, counts_pairs_whose_ports_have_different_links) {
+  comm::VerbsPort infiniband = port("ib0:1", 4096);
+  infiniband.link_layer = "InfiniBand";
+  const RankPorts other_link = ports_of(2, "c", {infiniband});
+  const TransportText text(TransportKind::automatic, {kOne, kOther, other_link});
+  const std::string first = "rank 0 (a) - rank 2 (c): the one has RoCE v2, the other InfiniBand";
+  EXPECT_EQ(text.line(),
+            "comm     verbs over mlx5_0:1, mlx5_1:1, ib0:1 (RoCE v2, MTU 1024); tcp between 2 pairs (" +
+                first + "); shared memory within hosts");
+  EXPECT_NE(text.json().text().find(first), std::string::npos);
+  const RankPorts both = ports_of(2, "c", {infiniband, port("mlx5_0:1", 4096)});
+  EXPECT_EQ(RankPorts::parse(both.text()).links, both.links);
+  EXPECT_EQ(TransportText(TransportKind::automatic, {kOther, both}).line().find("tcp"), std::string::npos);
+}
+
 TEST(TransportText, is_short_where_all_go_one_way) {
   EXPECT_EQ(TransportText(TransportKind::tcp, {kOne}).line(), "comm     tcp");
   EXPECT_EQ(TransportText(TransportKind::shared_memory, {kOne}).line(), "comm     shared memory");

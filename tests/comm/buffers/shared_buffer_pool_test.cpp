@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "comm/transport/connections.hpp"
@@ -72,6 +74,23 @@ TEST_F(SharedBuffers, both_ends_see_the_same_memory_whoever_comes_first) {
   EXPECT_NE(sent.buffer->data(), there.buffer->data()) << "mapped twice in this process";
   sent.memory(kBytes).back() = std::byte{42};
   EXPECT_EQ(there.memory(kBytes).back(), std::byte{42});
+}
+
+/// As kernels with pages of 64 KiB demand.
+TEST_F(SharedBuffers, all_that_is_mapped_begins_at_a_multiple_of_the_largest_page) {
+  make();
+  open();
+  const HostBuffer buffers[] = {send(0), receive(1), send(2)};
+  for (const HostBuffer& host_buffer : buffers) ASSERT_TRUE(host_buffer);
+  std::ifstream maps("/proc/self/maps");
+  int found = 0;
+  for (std::string range, access, offset, rest;
+       maps >> range >> access >> offset && std::getline(maps, rest);) {
+    if (rest.find("tenax connection") == std::string::npos) continue;
+    ++found;
+    EXPECT_EQ(std::stoull(offset, nullptr, 16) % (64 << 10), 0U) << offset << rest;
+  }
+  EXPECT_GE(found, 5) << "rings and table of either end, and a buffer";
 }
 
 TEST_F(SharedBuffers, what_fits_into_a_page_has_none) {

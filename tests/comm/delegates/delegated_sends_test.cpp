@@ -1,4 +1,6 @@
 // What a delegated send costs: its memory, its delegates' time, copies.
+#include <limits>
+
 #include "kernels/emulated_device.hpp"
 #include "tests/comm/delegates/delegated_link_fixture.hpp"
 
@@ -40,6 +42,25 @@ TEST_F(DelegatedLinkTest, its_delegates_transmit_at_the_same_time) {
     EXPECT_EQ(there, values[0]);
   }
   for (const TransferPtr& transfer : sends) transfer->wait(Deadline::after_s(kPatience_s));
+}
+
+TEST_F(DelegatedLinkTest, its_delegates_share_a_wire_of_finite_bandwidth) {
+  options.link_gbps = 1;
+  make_links();
+  constexpr std::size_t kElements = 625000;  // 20 ms
+  std::vector<std::vector<float>> values(3, std::vector<float>(kElements, 1)), there = values;
+  std::vector<TransferPtr> receives, sends;
+  for (auto& value : there) receives.push_back(receive(1, value, 0));
+  for (auto& value : values) sends.push_back(send(0, value, 0));
+  double first_s = std::numeric_limits<double>::infinity(), last_s = 0;
+  for (const TransferPtr& transfer : receives) {
+    transfer->wait(Deadline::after_s(kPatience_s));
+    const TransferTiming timing = transfer->timing();
+    EXPECT_GE(timing.arrived_s.value(), timing.started_s.value() + 0.02) << "a turn is no delay";
+    first_s = std::min(first_s, timing.started_s.value());
+    last_s = std::max(last_s, timing.arrived_s.value());
+  }
+  EXPECT_GE(last_s, first_s + 0.06);
 }
 
 TEST_F(DelegatedLinkTest, a_slow_link_holds_the_memory_of_a_send) {

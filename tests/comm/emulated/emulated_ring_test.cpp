@@ -181,12 +181,12 @@ Edges edges_used_in(const std::vector<int>& order) {
     };
     EXPECT_EQ(rank.ring.ring_order(), first_order(ranks));
     reduce();
-    EXPECT_TRUE(rank.ring.reorder_ring(order));
+    rank.ring.prepare_ring(order)->adopt();
     EXPECT_EQ(rank.ring.ring_order(), order);
     used.watched = true;
     reduce();
     used.watched = false;
-    EXPECT_TRUE(rank.ring.reorder_ring(first_order(ranks)));
+    rank.ring.prepare_ring(first_order(ranks))->adopt();
     reduce();
   });
   return used.edges;
@@ -212,7 +212,7 @@ TEST(EmulatedRing, in_another_order_does_not_wait_for_the_slow_link_it_avoids) {
     std::mutex mutex;
     double last_s = 0, first_s = 1e30;
     run_ring(network, [&](const RingRank& rank) {
-      rank.ring.reorder_ring(order);
+      rank.ring.prepare_ring(order)->adopt();
       const double begin_s = rank.mark_s();
       rank.ring.all_reduce(rank.stream, {nullptr, DType::f32, {4000}}, ReduceOp::sum);
       const std::lock_guard lock(mutex);
@@ -223,10 +223,24 @@ TEST(EmulatedRing, in_another_order_does_not_wait_for_the_slow_link_it_avoids) {
   }
 }
 
+TEST(EmulatedRing, stays_in_its_order_where_nobody_adopts_another) {
+  LocalNetwork network(4);
+  run_ring(network, [&](const RingRank& rank) {
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_NE(rank.ring.prepare_ring({0, 2, 1, 3}), nullptr);
+      EXPECT_EQ(rank.ring.ring_order(), first_order(4));
+      EXPECT_EQ(rank.ring.link((rank.ring.rank() + 2) % 4), nullptr);
+      rank.ring.all_reduce(rank.stream, {nullptr, DType::f32, {4000}}, ReduceOp::sum);
+    }
+    rank.ring.prepare_ring({0, 2, 1, 3})->adopt();
+    rank.ring.all_reduce(rank.stream, {nullptr, DType::f32, {4000}}, ReduceOp::sum);
+  });
+}
+
 TEST(EmulatedRing, lends_the_links_of_all_its_orders) {
   LocalNetwork network(4);
   run_ring(network, [&](const RingRank& rank) {
-    rank.ring.reorder_ring({0, 2, 1, 3});
+    rank.ring.prepare_ring({0, 2, 1, 3})->adopt();
     for (int peer = 0; peer < 4; ++peer) {
       const bool never_met = peer == rank.ring.rank();
       EXPECT_EQ(rank.ring.link(peer) == nullptr, never_met) << rank.ring.rank() << " to " << peer;
@@ -243,7 +257,7 @@ TEST(EmulatedRing, says_who_does_not_come_when_the_order_changes) {
       [&](const RingRank& rank) {
         if (rank.ring.rank() == 0) return;  // the lower end of its link to 2
         try {
-          rank.ring.reorder_ring({0, 2, 1, 3});
+          rank.ring.prepare_ring({0, 2, 1, 3})->adopt();
         } catch (const kernels::Error& error) {
           EXPECT_EQ(error.scope(), kernels::Scope::link);
           EXPECT_NE(std::string(error.what()).find("rank 0"), std::string::npos) << error.what();

@@ -13,10 +13,10 @@ expected() {
   echo MPI_Iallreduce,56,2 MPI_Ibarrier,0,2 MPI_Allreduce,8,1 MPI_Bcast,64,2
 }
 
-LD_PRELOAD=$library "$mpirun" -q -n 2 "$program"
+LD_PRELOAD=$library "$mpirun" -n 2 "$program"
 [ -z "$(ls)" ] || { echo "wrote $(ls) though TENAX_MONITOR_DIR is not set"; exit 1; }
 
-LD_PRELOAD=$library TENAX_MONITOR_DIR=logs "$mpirun" -q -n 2 "$program"
+LD_PRELOAD=$library TENAX_MONITOR_DIR=logs "$mpirun" -n 2 "$program"
 [ "$(ls logs | tr '\n' ' ')" = "rank-0.csv rank-1.csv " ] || { ls logs; exit 1; }
 for rank in 0 1; do
   log=logs/rank-$rank.csv
@@ -27,5 +27,5 @@ for rank in 0 1; do
 done
 
 # A place that cannot be written is said, and the program runs on.
-LD_PRELOAD=$library TENAX_MONITOR_DIR=/proc/none "$mpirun" -q -n 2 "$program" 2>errors
+LD_PRELOAD=$library TENAX_MONITOR_DIR=/proc/none "$mpirun" -n 2 "$program" 2>errors
 grep -q "cannot log this process's calls to /proc/none/rank-0.csv" errors

@@ -18,7 +18,7 @@ esac
 present=$("$(dirname "$mpirun")/ompi_info" --parsable) || skip
 for component in $components; do [[ $present == *"mca:$component:"* ]] || skip; done
 
-output=$("$mpirun" -q -n 2 "$@" 2>&1)
+output=$("$mpirun" -n 2 "$@" 2>&1)
 status=$?
 printf '%s\n' "$output"
 [[ $output != *'PML '*' cannot be selected'* ]] || skip

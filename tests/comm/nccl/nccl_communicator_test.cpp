@@ -61,14 +61,14 @@ TEST_P(NcclCommunicatorTest, in_another_order_every_rank_has_the_same_piece) {
     std::rotate(turned.begin(), turned.begin() + 1, turned.end());
     std::swap(crossed.front(), crossed[1]);
     for (const std::vector<int>& order : {turned, crossed}) {
-      ASSERT_TRUE(rank.communicator.reorder_ring(order));
+      rank.communicator.prepare_ring(order)->adopt();
       EXPECT_EQ(rank.communicator.ring_order(), order);
       expect_exact_pieces(rank);
       DeviceAllGather<float>(rank, 1000, 1).expect_result();
       expect_device_all_reduce<kernels::bf16_t>(rank, 1000, 2, ReduceOp::sum);
       DeviceReduceScatter<kernels::bf16_t>(rank, 1000, 3).expect_result();
     }
-    ASSERT_TRUE(rank.communicator.reorder_ring(first));
+    rank.communicator.prepare_ring(first)->adopt();
     expect_all_device_collectives<float>(rank);
   });
 }
@@ -81,8 +81,24 @@ TEST_P(NcclCommunicatorTest, names_who_does_not_come_when_the_order_changes) {
     std::vector<int> order = communicator->ring_order();
     std::swap(order[0], order[1]);
     fake_nccl::set_network(world.rank() == 0 ? Network::healthy : Network::faulty);
-    expect_error([&] { communicator->reorder_ring(order); },
+    expect_error([&] { communicator->prepare_ring(order); },
                  {world.rank() == 0 ? "joining NCCL" : "remote process exited"});
+  });
+}
+
+// On rank 0 nothing went wrong. Another change would fail as well.
+TEST_P(NcclCommunicatorTest, stays_in_its_order_where_nobody_adopts_another) {
+  if (GetParam() == 1) GTEST_SKIP() << "a group of one has no NCCL";
+  run([](const DeviceRank& rank) {
+    const std::vector<int> first = rank.communicator.ring_order();
+    std::vector<int> order = first;
+    std::swap(order[0], order[1]);
+    EXPECT_NE(rank.communicator.prepare_ring(order), nullptr);
+    EXPECT_EQ(rank.communicator.ring_order(), first);
+    expect_exact_pieces(rank);
+    expect_all_device_collectives<float>(rank);
+    expect_error([&] { rank.communicator.prepare_ring(order); }, {"stays in its order"});
+    expect_exact_pieces(rank);
   });
 }
 

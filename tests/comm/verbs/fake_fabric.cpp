@@ -23,6 +23,24 @@ bool is_write(const ibv_send_wr& request) {
 }
 bool needs_receive(const ibv_send_wr& request) { return request.opcode != IBV_WR_RDMA_WRITE; }
 
+std::uint16_t pkey_of(const FakeQp& queue_pair) {
+  const FakePort& port = queue_pair.context().device->ports.at(queue_pair.attributes.port_num - 1U);
+  return port.pkeys.at(queue_pair.attributes.pkey_index);
+}
+
+/// Two limited members of a partition are not allowed to.
+bool can_talk(const FakeQp& one, const FakeQp& other) {
+  constexpr unsigned kFull = 0x8000;
+  const unsigned mine = pkey_of(one), theirs = pkey_of(other);
+  return (mine | kFull) == (theirs | kFull) && ((mine | theirs) & kFull) != 0;
+}
+
+bool loses(const Path& path, const Operation& operation) {
+  std::size_t bytes = 0;
+  for (const ibv_sge& part : operation.parts) bytes += part.length;
+  return path.is_lossy || bytes > path.longest;
+}
+
 /// InfiniBand: 4.096 us * 2^timeout, once and retry_cnt times more.
 Clock::duration patience_of(const ibv_qp_attr& attributes) {
   if (attributes.timeout == 0) return kNever;
@@ -79,7 +97,8 @@ Clock::time_point Fabric::deliver_all(FakeQp& queue_pair, FakeQp* other) {
     ibv_wc_status status = next_fault(queue_pair);
     if (status == IBV_WC_SUCCESS) {
       if (Clock::now() < operation.due) return operation.due;
-      if (!other || path(queue_pair, *other).is_lossy) return wait_for_repeats(queue_pair);
+      if (!other || !can_talk(queue_pair, *other) || loses(path(queue_pair, *other), operation))
+        return wait_for_repeats(queue_pair);
       status = deliver(operation, &queue_pair, *other);
     }
     if (status != IBV_WC_SUCCESS) {

@@ -111,7 +111,7 @@ class Fabric {
   std::vector<std::pair<std::uint64_t, std::size_t>> writes;  // where, and how many bytes
   std::size_t read_by_descriptor = 0;
   std::size_t locked_bytes = 0, most_locked_bytes = SIZE_MAX;
-  bool has_routes = true, takes_dma_bufs = true;
+  bool makes_queue_pairs = true, has_routes = true, takes_dma_bufs = true;
   bool holds_queue_pairs = false;  // their destruction waits
   std::condition_variable let_go;  // holds_queue_pairs has changed
   std::uint32_t last_number = 16;

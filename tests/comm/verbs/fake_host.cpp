@@ -28,7 +28,7 @@ Host::~Host() {
   fabric().ghosts.clear();
   fabric().writes.clear();
   fabric().most_locked_bytes = SIZE_MAX;
-  fabric().has_routes = fabric().takes_dma_bufs = true;
+  fabric().makes_queue_pairs = fabric().has_routes = fabric().takes_dma_bufs = true;
   fabric().holds_queue_pairs = false;
   fabric().read_by_descriptor = 0;
 }
@@ -99,6 +99,11 @@ void Host::allow_dma_bufs(bool allowed) {
 void Host::allow_routes(bool allowed) {
   const std::lock_guard lock(fabric().mutex);
   fabric().has_routes = allowed;
+}
+
+void Host::allow_queue_pairs(bool allowed) {
+  const std::lock_guard lock(fabric().mutex);
+  fabric().makes_queue_pairs = allowed;
 }
 
 void Host::hold_queue_pairs(bool held) {

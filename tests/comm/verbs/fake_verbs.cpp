@@ -1,5 +1,6 @@
 #include "tests/comm/verbs/fake_verbs.hpp"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -20,6 +21,11 @@ constexpr int kLongestHold_s = 20;
 
 bool is_gone(const ibv_context* context) {
   return reinterpret_cast<const FakeContext*>(context)->device->is_gone;
+}
+
+bool needs_grh(const FakeQp& queue_pair) {
+  const FakePort& port = queue_pair.context().device->ports.at(queue_pair.attributes.port_num - 1U);
+  return (port.flags & IBV_QPF_GRH_REQUIRED) != 0;
 }
 
 int poll_cq(ibv_cq* queue, int most, ibv_wc* completions) {
@@ -159,10 +165,20 @@ int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_a
   told.active_mtu = port.mtu;
   told.gid_tbl_len = static_cast<int>(port.gids.size());
   told.lid = port.lid;
+  told.flags = port.flags;
+  told.pkey_tbl_len = static_cast<std::uint16_t>(port.pkeys.size());
   told.link_layer = port.link_layer;
   told.active_speed = port.active_speed;
   told.active_width = port.active_width;
   told.max_msg_sz = 1U << 31;
+  return 0;
+}
+
+int ibv_query_pkey(ibv_context* context, std::uint8_t number, int row, __be16* pkey) {
+  const std::lock_guard lock(fabric().mutex);
+  const FakeDevice& device = *reinterpret_cast<FakeContext*>(context)->device;
+  if (device.is_gone) return -1;
+  *pkey = htons(device.ports.at(number - 1U).pkeys.at(static_cast<std::size_t>(row)));
   return 0;
 }
 
@@ -321,7 +337,8 @@ void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
   const std::lock_guard lock(fabric().mutex);
-  if (is_gone(domain->context)) return nullptr;
+  errno = ENOMEM;
+  if (is_gone(domain->context) || !fabric().makes_queue_pairs) return nullptr;
   auto* const queue_pair = made(new FakeQp);
   queue_pair->base.context = domain->context;
   queue_pair->base.pd = domain;
@@ -347,6 +364,8 @@ int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attributes, int mask) {
   if (attributes->qp_state != base->state + 1) return EINVAL;
   if (attributes->qp_state == IBV_QPS_RTR && !fabric().has_routes) return ETIMEDOUT;
   ibv_qp_attr& known = queue_pair.attributes;
+  if (mask & IBV_QP_AV && needs_grh(queue_pair) && !attributes->ah_attr.is_global) return EINVAL;
+  if (mask & IBV_QP_PKEY_INDEX) known.pkey_index = attributes->pkey_index;
   if (mask & IBV_QP_PORT) known.port_num = attributes->port_num;
   if (mask & IBV_QP_ACCESS_FLAGS) known.qp_access_flags = attributes->qp_access_flags;
   if (mask & IBV_QP_DEST_QPN) known.dest_qp_num = attributes->dest_qp_num;

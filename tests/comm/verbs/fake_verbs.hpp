@@ -33,6 +33,8 @@ struct FakePort {
   std::uint8_t link_layer = IBV_LINK_LAYER_ETHERNET;
   ibv_mtu mtu = IBV_MTU_1024;
   std::uint16_t lid = 0;
+  std::uint8_t flags = 0;
+  std::vector<std::uint16_t> pkeys = {0xffff};
   std::uint8_t active_speed = 32, active_width = 2;  ///< 25 Gb/s a lane, four lanes
   std::vector<FakeGid> gids = {
       {{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, IBV_GID_TYPE_ROCE_V2},
@@ -44,6 +46,7 @@ struct Path {
   double delay_s = 0;
   bool is_lossy = false;                ///< everything is lost
   bool loses_acknowledgements = false;  ///< and nothing else
+  std::size_t longest = SIZE_MAX;       ///< longer messages are lost: they take packets that are too large
 };
 
 /// Devices while it lives; one at a time. All its functions: any thread.
@@ -73,6 +76,8 @@ class Host {
   void fail_next(const std::string& device, ibv_wc_status status);
   /// Registering more than that fails with ENOMEM, as beyond "ulimit -l".
   void allow_locked_memory(std::size_t bytes);
+  /// Without them making one fails with ENOMEM: their queues are locked memory too.
+  void allow_queue_pairs(bool allowed);
   /// Whether kernel and adapter register the memory of other devices; else EOPNOTSUPP, as rxe of Linux 6.1 says.
   void allow_dma_bufs(bool allowed);
   /// Without them no queue pair can be connected: no route leads to the other port's address.

@@ -186,6 +186,21 @@ TEST_F(PathBookTest, reports_ports_that_carry_nothing_where_somebody_watches_the
   EXPECT_EQ(reported, std::vector<std::string>{"a:1"});
 }
 
+TEST_F(PathBookTest, tells_the_newest_failures_and_how_many_more_there_are) {
+  PathBook book(false);
+  EXPECT_EQ(book.failures_text(accepting_end), "");
+  const auto path = [](int number) { return Path{"a:" + std::to_string(number), "b:1"}; };
+  for (int i = 0; i <= 20; ++i) book.remember(accepting_end, path(i), "number " + std::to_string(i));
+  book.remember(accepting_end, path(4), "again");
+  book.passed(accepting_end, path(20));
+  const std::string text = book.failures_text(accepting_end);
+  const std::size_t newest = text.find("saw: again (0 s ago)"), oldest = text.find("saw: number 18 (");
+  EXPECT_LT(newest, oldest) << text;
+  EXPECT_NE(oldest, std::string::npos) << text;
+  EXPECT_EQ(text.find("number 17"), std::string::npos) << text;
+  EXPECT_NE(text.find("; and 17 more paths failed"), std::string::npos) << text;
+}
+
 TEST(PeerNotice, means_after_the_way_what_it_meant_before) {
   const PeerNotice notice{.kind = PeerNotice::Kind::broken,
                           .count = 7,

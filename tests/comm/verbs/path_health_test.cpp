@@ -22,7 +22,6 @@ TEST(PathHealth, trusts_every_path_until_something_is_seen) {
   const PathHealth health = health_of(kBoth);
   EXPECT_EQ(health.candidates(0), kBoth);
   EXPECT_FALSE(health.next_change_s(0));
-  EXPECT_FALSE(health.ended());
   EXPECT_TRUE(PathHealth().candidates(0).empty());
 }
 
@@ -204,7 +203,7 @@ TEST(PathHealth, blames_what_each_reason_is_about) {
   const auto after = [](BreakReason reason) {
     PathHealth health = health_of({kBest, {"a:1", "y:1"}, {"b:1", "x:1"}, kSecond});
     health.broke(kBest, reason, 0);
-    return health.candidates(0);
+    return health.candidates(reason == BreakReason::own_fault ? 1 : 0);
   };
   const Paths without_here{{"b:1", "x:1"}, kSecond}, without_there{{"a:1", "y:1"}, kSecond};
   EXPECT_EQ(after(BreakReason::port_down), without_here);
@@ -215,18 +214,26 @@ TEST(PathHealth, blames_what_each_reason_is_about) {
   EXPECT_EQ(after(BreakReason::own_fault).size(), 4U) << "no port is blamed";
 }
 
-TEST(PathHealth, ends_with_the_second_fault_of_ours_within_a_minute) {
+TEST(PathHealth, rests_after_faults_of_ours_for_1_2_4_to_60_s_and_for_1_s_again_once_it_has_held) {
   PathHealth health = health_of(kBoth);
-  for (const double now_s : {0.0, 60.0, 120.0}) {
+  double now_s = 0;
+  for (const double wait_s : {1, 2, 4, 8, 16, 32, 60, 60}) {
     health.broke(kBest, BreakReason::own_fault, now_s);
-    EXPECT_FALSE(health.ended()) << now_s;
-    EXPECT_EQ(health.candidates(now_s), kBoth);
+    EXPECT_TRUE(health.candidates(now_s + wait_s - 0.001).empty()) << wait_s;
+    EXPECT_FALSE(health.should_leave(kBest, now_s));
+    EXPECT_EQ(health.next_change_s(now_s), now_s + wait_s);
+    now_s += wait_s;
+    EXPECT_EQ(health.candidates(now_s), kBoth) << wait_s;
   }
-  health.broke(kSecond, BreakReason::own_fault, 179.9);
-  EXPECT_TRUE(health.ended());
-  EXPECT_TRUE(health.candidates(1e6).empty());
-  EXPECT_FALSE(health.next_change_s(200));
-  EXPECT_FALSE(health.should_leave(kBest, 200));
+  now_s += RetryDelay::kHolds_s;
+  health.broke(kSecond, BreakReason::own_fault, now_s);
+  EXPECT_EQ(health.next_change_s(now_s), now_s + 1);
+}
+
+TEST(PathHealth, takes_faults_of_connections_that_break_together_for_one) {
+  PathHealth health = health_of(kBoth);
+  for (int i = 0; i < 16; ++i) health.broke(kBest, BreakReason::own_fault, 0.01 * i);
+  EXPECT_EQ(health.next_change_s(0.2), 1);
 }
 
 TEST(PathHealth, remembers_ports_when_the_paths_change) {

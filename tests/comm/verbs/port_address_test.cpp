@@ -15,11 +15,30 @@ class PortAddresses : public VerbsTest {
     port.lid = 77;
     return PortAddress(port);
   }
+  PortAddress virtual_port() {
+    PortAddress fast = port();
+    fast.gbps = 400;
+    fast.is_near = false;
+    fast.needs_grh = true;
+    fast.pkeys = {0x7fff, 0x8005};
+    return fast;
+  }
+  std::vector<Port> ports_with_near(std::size_t count, std::size_t near) {
+    std::vector<Port> ports(count, fake_port(device));
+    for (std::size_t i = near; i < count; ++i) ports[i].is_near = false;
+    return ports;
+  }
+  /// What a connection to the rank with this place on its node prefers, where both ends have such ports.
+  static PortPair front(const std::vector<Port>& ports, std::size_t place, std::size_t number) {
+    const std::vector<PortAddress> addresses(ports.begin(), ports.end());
+    return port_pairs(addresses, addresses, turn_of(ports, place, number)).front();
+  }
   std::shared_ptr<Device> device = Device::open("fake0");
 };
 
 TEST_F(PortAddresses, a_text_means_the_port_it_was_written_of) {
-  for (const PortAddress& each : {port(), port(0xfe80000000000000), port(1, LinkLayer::infiniband)})
+  for (const PortAddress& each :
+       {port(), port(0xfe80000000000000), port(1, LinkLayer::infiniband), virtual_port()})
     EXPECT_EQ(PortAddress::parse(each.text()), each);
 }
 
@@ -68,6 +87,79 @@ TEST_F(PortAddresses, turns_take_every_port_before_any_of_them_twice) {
     }
     EXPECT_EQ(all.size(), mine.size() * theirs.size());
   }
+}
+
+TEST_F(PortAddresses, no_turn_takes_a_port_that_is_much_slower_than_others) {
+  PortAddress fast = port(1, LinkLayer::infiniband), slow = port(1);
+  fast.gbps = 400;
+  slow.gbps = 25;
+  for (std::size_t turn = 0; turn < 8; ++turn) {
+    const std::vector<PortPair> pairs = port_pairs({fast, slow}, {slow, fast}, turn);
+    EXPECT_EQ(pairs, (std::vector<PortPair>{{0, 1}, {1, 0}})) << turn;
+  }
+  PortAddress half = fast;
+  half.gbps = 200;
+  EXPECT_EQ(port_pairs({fast, half}, {fast, half}, 1).front(), (PortPair{1, 1}));
+}
+
+TEST_F(PortAddresses, ranks_of_a_node_begin_with_its_ports_and_share_them_out) {
+  const std::vector<Port> ports = ports_with_near(8, 4);
+  for (std::size_t number = 0; number < 4; ++number) {
+    std::set<std::size_t> connecting, accepting;
+    for (std::size_t place = 0; place < 4; ++place) {
+      const PortPair pair = front(ports, place, number);
+      connecting.insert(pair.connecting);
+      accepting.insert(pair.accepting);
+      EXPECT_EQ(front(ports, place + 4, number), pair) << "more ranks than ports";
+    }
+    EXPECT_EQ(connecting, (std::set<std::size_t>{0, 1, 2, 3})) << number;
+    EXPECT_EQ(accepting, connecting) << number;
+  }
+}
+
+TEST_F(PortAddresses, connections_of_a_rank_take_far_ports_after_its_near_ones) {
+  for (const std::size_t count : {2, 8})
+    for (std::size_t place = 0; place < 4; ++place) {
+      const std::vector<Port> ports = ports_with_near(count, count / 2);
+      std::set<std::size_t> connecting, accepting;
+      for (std::size_t number = 0; number < count; ++number) {
+        const PortPair pair = front(ports, place, number);
+        EXPECT_EQ(pair.accepting < count / 2, number < count / 2);
+        connecting.insert(pair.connecting);
+        accepting.insert(pair.accepting);
+      }
+      EXPECT_EQ(connecting.size(), count) << place;
+      EXPECT_EQ(accepting.size(), count) << place;
+    }
+}
+
+TEST_F(PortAddresses, a_near_port_comes_first_though_it_was_told_of_last) {
+  std::vector<PortAddress> ports(2, port());
+  ports[0].is_near = false;
+  EXPECT_EQ(port_pairs(ports, ports, 0).front(), (PortPair{1, 1}));
+  EXPECT_EQ(port_pairs(ports, ports, 1).front(), (PortPair{0, 0}));
+}
+
+TEST_F(PortAddresses, a_slow_port_takes_no_turn_of_near_ones) {
+  std::vector<Port> ports = ports_with_near(3, 2);
+  ports[0].gbps = ports[2].gbps = 400;
+  ports[1].gbps = 25;
+  for (std::size_t place = 0; place < 3; ++place) {
+    EXPECT_EQ(front(ports, place, 0), (PortPair{0, 0})) << place;
+    EXPECT_EQ(front(ports, place, 1), (PortPair{2, 2})) << place;
+  }
+}
+
+TEST_F(PortAddresses, turns_are_counted_on_where_no_port_is_nearer) {
+  EXPECT_EQ(turn_of(ports_with_near(3, 3), 2, 5), 7U);
+  EXPECT_EQ(turn_of({}, 2, 5), 7U);
+}
+
+TEST_F(PortAddresses, a_router_between_subnets_of_infiniband_comes_last) {
+  PortAddress fast = port(1, LinkLayer::infiniband), other = port(2, LinkLayer::infiniband), slow = port(1);
+  fast.gbps = other.gbps = 400;
+  slow.gbps = 25;
+  EXPECT_EQ(port_pairs({fast, slow}, {other, slow}, 0), (std::vector<PortPair>{{1, 1}, {0, 0}}));
 }
 
 }  // namespace

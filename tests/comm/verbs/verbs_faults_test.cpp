@@ -1,5 +1,6 @@
 // What a connection over RDMA does when its path, its device or the other end fails.
 #include "comm/poll.hpp"
+#include "comm/verbs.hpp"
 #include "tests/comm/verbs/verbs_pair.hpp"
 
 namespace tenax::comm::verbs {
@@ -179,6 +180,15 @@ TEST_F(VerbsFaults, memory_beyond_what_may_be_locked_is_refused_with_what_to_do)
   pair().connect();
 }
 
+TEST_F(VerbsFaults, queues_beyond_what_may_be_locked_are_refused_with_what_to_do) {
+  host.allow_queue_pairs(false);
+  const std::string message = error_of([&] { pair().connect(); });
+  EXPECT_NE(message.find("no queue pair"), std::string::npos) << message;
+  EXPECT_EQ(message.find("ulimit -l") != std::string::npos, locked_memory_bytes().has_value()) << message;
+  host.allow_queue_pairs(true);
+  pair().connect();
+}
+
 TEST_F(VerbsFaults, ends_without_a_common_kind_of_port_are_told_so) {
   VerbsOptions infiniband = options_of("fake1");
   infiniband.ports = [] {
@@ -189,18 +199,41 @@ TEST_F(VerbsFaults, ends_without_a_common_kind_of_port_are_told_so) {
   ConnectedPair pair(verbs_transport(options_of("fake0")), verbs_transport(infiniband));
   const std::string message = error_of([&] { pair.connect(); });
   EXPECT_NE(message.find("refused: "), std::string::npos) << message;
-  EXPECT_NE(message.find("no usable port of the connecting end (fake0:1)"), std::string::npos) << message;
+  EXPECT_NE(message.find("no usable port of the connecting end (fake0:1 ::ffff:127.0.0.1)"),
+            std::string::npos)
+      << message;
 }
+
+/// What a second attempt has to say of the one before, for each of `parts`.
+void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+const std::string kGids = "fake0:1 ::ffff:127.0.0.1, fake1:1 ::ffff:127.0.0.1";
 
 /// The handshake's test messages do not come through.
 TEST_F(VerbsFaults, a_path_that_carries_nothing_is_no_connection) {
   host.set_path("fake0", "fake1", {.is_lossy = true});
   const std::string message = error_of([&] { pair().connect(); });
-  EXPECT_NE(message.find("fake0:1 - fake1:1"), std::string::npos) << message;
+  expect_parts(message, {"fake0:1 - fake1:1", kGids});
   host.set_path("fake0", "fake1", {});
-  EXPECT_NE(error_of([&] { pair().connect(); }).find("failed a moment ago"), std::string::npos);
+  expect_parts(
+      error_of([&] { pair().connect(); }),
+      {"failed a moment ago", "saw: verbs fake0:1 - fake1:1: nothing sent this way is acknowledged", kGids});
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   pair().connect();
+}
+
+/// As where the ports allow larger packets than a switch between them.
+TEST_F(VerbsFaults, a_path_that_carries_small_packets_only_is_no_connection) {
+  for (const auto& [from, to] : {std::pair("fake0", "fake1"), std::pair("fake1", "fake0")}) {
+    host.set_path(from, to, {.longest = 1500});
+    new_pair();
+    EXPECT_NE(error_of([&] { pair().connect(); }), "no error") << from;
+    expect_parts(error_of([&] { pair().connect(); }),
+                 {"nothing sent this way is acknowledged", "fake0:1 ::ffff:127.0.0.1",
+                  "fake1:1 ::ffff:127.0.0.1", "packets of 1024 bytes"});
+    host.set_path(from, to, {});
+  }
 }
 
 /// Its test messages come through either way.
@@ -222,9 +255,9 @@ TEST_F(VerbsFaults, a_connection_stays_where_its_successor_is_not_acknowledged) 
 
 TEST_F(VerbsFaults, ports_without_a_route_are_left_alone_as_silent_ones_are) {
   host.allow_routes(false);
-  EXPECT_NE(error_of([&] { pair().connect(); }).find("cannot be connected"), std::string::npos);
+  expect_parts(error_of([&] { pair().connect(); }), {"cannot be connected", kGids});
   host.allow_routes(true);
-  EXPECT_NE(error_of([&] { pair().connect(); }).find("failed a moment ago"), std::string::npos);
+  expect_parts(error_of([&] { pair().connect(); }), {"failed a moment ago", "cannot be connected", kGids});
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
   pair().connect();
 }

@@ -20,8 +20,13 @@ class VerbsHandshake : public VerbsTest {
     maker_messages.emplace(maker_socket.get(), maker, request, "there", Deadline::after_s(kPatience_s));
     maker_messages->send("65536\n" + PortAddress(fake_port(Device::open("fake0"))).text());
   }
+  /// The acceptor's end gets as far as the test of the path.
+  void go_on_to_the_test() {
+    maker_messages->receive();
+    maker_messages->send("1 1 2 2 0 0 0 0");
+    EXPECT_EQ(maker_messages->receive(), "ready");
+  }
   std::string refusal_of_acceptor(double deadline_s, kernels::Scope scope = kernels::Scope::link) {
-    const std::vector<Port> ports{fake_port(Device::open("fake1"))};
     ProvenMessages messages(socket.get(), acceptor, request, "here", Deadline::after_s(deadline_s));
     return error_of(
         [&] {
@@ -39,6 +44,7 @@ class VerbsHandshake : public VerbsTest {
         scope);
   }
 
+  std::vector<Port> ports{fake_port(Device::open("fake1"))};  // the acceptor's
   const std::shared_ptr<PathBook> book = std::make_shared<PathBook>(false);
   FileDescriptor maker_socket, socket;
   ConnectionRequest request{Identity::random(), Identity::random(), "purpose"};
@@ -69,14 +75,64 @@ TEST_F(VerbsHandshake, a_maker_that_says_nothing_more_is_waited_for_until_the_de
 
 TEST_F(VerbsHandshake, nobody_waits_for_a_test_over_a_port_that_goes_down) {
   std::thread other([this] {
-    maker_messages->receive();
-    maker_messages->send("1 1 2 2 0 0 0 0");
-    EXPECT_EQ(maker_messages->receive(), "ready");
+    go_on_to_the_test();
     book->port_changed("fake1:1", BreakReason::port_down);
   });
   const std::string message = refusal_of_acceptor(kPatience_s);
   other.join();
   EXPECT_NE(message.find("one of its ports went down while it was tested"), std::string::npos) << message;
+  EXPECT_EQ(book->failures_text(request.from), "");
+}
+
+TEST_F(VerbsHandshake, no_path_is_to_blame_for_a_maker_that_leaves_in_the_test) {
+  std::thread other([this] {
+    go_on_to_the_test();
+    maker_socket = {};
+  });
+  const std::string message = refusal_of_acceptor(kPatience_s);
+  other.join();
+  EXPECT_NE(message.find("the other end left"), std::string::npos) << message;
+  EXPECT_EQ(book->failures_text(request.from), "");
+}
+
+TEST_F(VerbsHandshake, a_message_has_room_for_what_many_ports_of_many_partitions_are_told_with) {
+  constexpr int kPorts = 32, kSuspects = 16;
+  const std::string name = "ibp200s0f0v1";
+  host.add_device(name);
+  ports.clear();
+  for (int number = 1; number <= kPorts; ++number) {
+    Port port = fake_port(Device::open(name), number);
+    port.lid = 0xffff;
+    port.subnet_prefix = 0xfe80000000000000;
+    for (int row = 1; row < static_cast<int>(Port::kMostPartitions); ++row)
+      port.partitions.push_back({row, static_cast<std::uint16_t>(0x9000 + row)});
+    ports.push_back(port);
+  }
+  for (int number = kPorts; number > kPorts - kSuspects; --number)
+    book->broke(request.from, {name + ":" + std::to_string(number), "fake0:1"}, BreakReason::no_answer);
+  std::string choice;
+  std::thread other([&] {
+    choice = maker_messages->receive();
+    maker_socket = {};
+  });
+  refusal_of_acceptor(kPatience_s);
+  other.join();
+  EXPECT_TRUE(choice.starts_with("0\n0\n0\n")) << choice;
+  EXPECT_NE(choice.find(name + ":20\n"), std::string::npos) << "as many ports as there is room for";
+  std::size_t suspects = 0;
+  for (std::size_t at = 0; (at = choice.find("\nsuspect ", at)) != std::string::npos; ++at) ++suspects;
+  EXPECT_EQ(suspects, static_cast<std::size_t>(kSuspects));
+}
+
+TEST_F(VerbsHandshake, a_path_without_a_route_is_remembered) {
+  host.allow_routes(false);
+  std::thread other([this] {
+    maker_messages->receive();
+    maker_messages->send("1 1 2 2 0 0 0 0");
+  });
+  refusal_of_acceptor(kPatience_s);
+  other.join();
+  EXPECT_NE(book->failures_text(request.from).find("cannot be connected"), std::string::npos);
 }
 
 }  // namespace

@@ -57,6 +57,14 @@ class VerbsReroutes : public DelegatedLinkTest {
       words += "\n  " + reroute.from + " -> " + reroute.to + ": " + reroute.reason;
     return words;
   }
+  /// That have been told of, at both ends.
+  std::ptrdiff_t connections_over_tcp() {
+    const std::vector<Reroute> reroutes = told();
+    return std::count_if(reroutes.begin(), reroutes.end(),
+                         [](const Reroute& each) { return each.to == "tcp"; }) -
+           std::count_if(reroutes.begin(), reroutes.end(),
+                         [](const Reroute& each) { return each.from == "tcp"; });
+  }
   /// Goes on with messages until so many connections go a way that begins so.
   void exchange_until_to(const std::string& way, const std::string& reason, int connections = 1) {
     const auto deadline = kernels::Deadline::after_s(30);
@@ -130,6 +138,26 @@ TEST_F(VerbsReroutes, leave_a_path_that_is_silent) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   host.set_path(kDevices[0], kDevices[1], {});
   exchange_both_ways(500);
+}
+
+/// Every message here would be lost on it, and be late again with each return.
+TEST_F(VerbsReroutes, do_not_return_to_paths_that_carry_small_packets_only) {
+  for (std::size_t rank : {0, 1}) host.set_path(kDevices[rank], kDevices[1 - rank], {.longest = 1500});
+  make_links_over(TransportKind::automatic);
+  const auto until = kernels::Deadline::after_s(3);  // suspects are tested after 1 and 2 s
+  while (!until.expired()) exchange_both_ways(100);
+  for (const Reroute& reroute : told()) EXPECT_FALSE(reroute.to.starts_with("verbs")) << told_in_words();
+}
+
+/// One trouble of the responder's, say, which all connections meet at once.
+TEST_F(VerbsReroutes, return_after_faults_that_hardware_blames_on_us) {
+  make_links_over(TransportKind::automatic);
+  for (int i = 0; i < 2; ++i) host.fail_next(kDevices[0], IBV_WC_REM_OP_ERR);
+  const auto deadline = kernels::Deadline::after_s(30);
+  do {
+    exchange_both_ways(100);
+    ASSERT_FALSE(deadline.expired()) << "told:" << told_in_words();
+  } while (connections_over_tcp() > 0);
 }
 
 TEST_F(VerbsReroutes, survive_a_device_that_is_removed_and_comes_back) {

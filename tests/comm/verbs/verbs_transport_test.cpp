@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "comm/polled_stream.hpp"
+#include "comm/verbs/port_query.hpp"
 #include "tests/comm/verbs/verbs_pair.hpp"
 
 namespace tenax::comm::verbs {
@@ -152,6 +153,47 @@ VerbsOptions options_of_two_ports(fake_verbs::Host& host) {
     return std::vector<Port>{fake_port(device, 1), fake_port(device, 2)};
   };
   return options;
+}
+
+/// As a rank has it: the port is asked.
+VerbsOptions options_as_asked(const std::string& device) {
+  VerbsOptions options = options_of(device);
+  options.ports = [device] { return std::vector<Port>{query_port(Device::open(device), 1, {}).port}; };
+  return options;
+}
+
+/// Virtual functions share a LID.
+TEST_F(VerbsTransport, packets_of_infiniband_carry_gids_where_either_end_needs_them) {
+  fake_verbs::FakePort plain;
+  plain.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  fake_verbs::FakePort virtual_function = plain;
+  virtual_function.flags = IBV_QPF_GRH_REQUIRED;
+  for (const auto& [zero, one] : {std::pair(virtual_function, plain), std::pair(plain, virtual_function)}) {
+    host.set_port("fake0", 1, zero);
+    host.set_port("fake1", 1, one);
+    ConnectedPair pair(verbs_transport(options_as_asked("fake0")),
+                       verbs_transport(options_as_asked("fake1")));
+    pair.connect();
+  }
+}
+
+TEST_F(VerbsTransport, ports_of_infiniband_connect_in_a_partition_that_lets_them) {
+  fake_verbs::FakePort port;
+  port.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  const auto connect = [&](std::vector<std::uint16_t> zero, std::vector<std::uint16_t> one) {
+    for (const auto& [device, pkeys] : {std::pair("fake0", zero), std::pair("fake1", one)}) {
+      port.pkeys = pkeys;
+      host.set_port(device, 1, port);
+    }
+    ConnectedPair pair(verbs_transport(options_as_asked("fake0")),
+                       verbs_transport(options_as_asked("fake1")));
+    pair.connect();
+  };
+  connect({0x7fff, 0x8005}, {0x7fff, 0, 0x8005});
+  connect({0xffff, 0x8005}, {0x7fff, 0x8006});
+  connect({0x8005, 0x8006}, {0x0005, 0x8006});
+  const std::string message = error_of([&] { connect({0x7fff, 0x8005}, {0x7fff, 0x8006}); });
+  EXPECT_NE(message.find("P_Key 7fff,8005) reaches one of"), std::string::npos) << message;
 }
 
 TEST_F(VerbsTransport, connections_take_a_devices_ports_in_turn) {

@@ -57,7 +57,7 @@ TEST_F(Convert, import_then_export_gives_the_same_bytes) {
   write_weights();
   import_safetensors(weights_, checkpoint_, 4);
   std::filesystem::create_directory(directory_ / "out");
-  export_safetensors(checkpoint_, directory_ / "out/model.safetensors", {});
+  export_safetensors(open_verified_checkpoint(checkpoint_), directory_ / "out/model.safetensors", {});
   EXPECT_EQ(read_file(weights_), read_file(directory_ / "out/model.safetensors"));
   EXPECT_EQ(read_gpt2_config(directory_ / "out"), kTinyModel);
   EXPECT_EQ(names_in(directory_ / "out"), (std::vector<std::string>{"config.json", "model.safetensors"}));
@@ -124,7 +124,8 @@ TEST_F(Convert, half_precision_weights_are_imported_exactly_and_come_back_as_the
   for (const char* dtype : {"F16", "BF16"}) {
     dtype_ = dtype;
     import_safetensors(write_weights(), checkpoint_, 4);
-    export_safetensors(checkpoint_, directory_ / "again.safetensors", {.dtype = dtype});
+    export_safetensors(open_verified_checkpoint(checkpoint_), directory_ / "again.safetensors",
+                       {.dtype = dtype});
     EXPECT_EQ(read_file(weights_), read_file(directory_ / "again.safetensors")) << dtype;
   }
 }
@@ -174,13 +175,14 @@ TEST_F(Convert, export_rounds_to_the_type_asked_for_and_refuses_others) {
   CheckpointInfo info;
   info.model = kTinyModel;
   write_checkpoint(checkpoint_, info, state.ranges);
-  export_safetensors(checkpoint_, weights_, {.dtype = "BF16"});
+  export_safetensors(open_verified_checkpoint(checkpoint_), weights_, {.dtype = "BF16"});
   const SafetensorsReader reader(weights_);
   float value = 0;
   reader.read(reader.entries()[3], 2, {&value, 1});
   EXPECT_EQ(value, float_of_bf16(0x3EAB));
   EXPECT_SAYS(
-      error_of([&] { export_safetensors(checkpoint_, weights_, {.dtype = "F64"}); }, kernels::Scope::usage),
+      error_of([&] { export_safetensors(open_verified_checkpoint(checkpoint_), weights_, {.dtype = "F64"}); },
+               kernels::Scope::usage),
       "F64");
 }
 
@@ -189,31 +191,69 @@ TEST_F(Convert, export_in_parts_is_imported_by_folder_or_index_and_has_the_same_
   import_safetensors(weights_, checkpoint_, 4);
   const auto parts = directory_ / "parts";
   std::filesystem::create_directory(parts);
-  export_safetensors(checkpoint_, parts / "model.safetensors", {.shard_bytes = 2000});
+  export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors",
+                     {.shard_bytes = 2000});
   const auto names = names_in(parts);
   ASSERT_EQ(names.size(), 7U);
   EXPECT_EQ(names[1], "model-00001-of-00005.safetensors");
   EXPECT_EQ(names[6], "model.safetensors.index.json");
   for (const auto& in : {parts, parts / "model.safetensors.index.json"}) {
     EXPECT_EQ(import_safetensors(in, directory_ / "again.h5", {}).info.model, kTinyModel);
-    export_safetensors(directory_ / "again.h5", directory_ / "again.safetensors", {});
+    export_safetensors(open_verified_checkpoint(directory_ / "again.h5"), directory_ / "again.safetensors",
+                       {});
     EXPECT_EQ(read_file(weights_), read_file(directory_ / "again.safetensors"));
   }
   EXPECT_SAYS(error_of([&] { import_safetensors(parts / names[1], directory_ / "one.h5", 4); }),
               "one of the 5 parts of a model: name the folder");
   std::filesystem::remove(parts / names[2]);
   EXPECT_SAYS(error_of([&] { import_safetensors(parts, directory_ / "one.h5", 4); }), names[2]);
-  export_safetensors(checkpoint_, parts / "model.safetensors", {});  // one file, where there were parts
+  export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors",
+                     {});  // one file, where there were parts
   EXPECT_EQ(import_safetensors(parts, directory_ / "whole.h5", {}).info.model, kTinyModel);
-  EXPECT_SAYS(
-      error_of([&] { export_safetensors(checkpoint_, parts / "model.safetensors", {.shard_bytes = 2000}); }),
-      "exists and would be loaded instead");
+  EXPECT_SAYS(error_of([&] {
+                export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors",
+                                   {.shard_bytes = 2000});
+              }),
+              "exists and would be loaded instead");
+}
+
+// The name of the second file is taken meanwhile, so the first one is of the new export.
+TEST_F(Convert, an_export_that_is_cut_short_over_an_older_one_leaves_no_index) {
+  write_weights();
+  import_safetensors(weights_, checkpoint_, 4);
+  const auto parts = directory_ / "parts";
+  std::filesystem::create_directory(parts);
+  const ExportOptions options{.shard_bytes = 2000};
+  export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors", options);
+  const auto second = parts / "model-00002-of-00005.safetensors";
+  std::filesystem::remove(second);
+  std::filesystem::create_directories(second / "something");
+  EXPECT_SAYS(error_of([&] {
+                export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors",
+                                   options);
+              }),
+              second.string());
+  EXPECT_FALSE(std::filesystem::exists(parts / "model.safetensors.index.json"));
+  EXPECT_SAYS(error_of([&] { import_safetensors(parts, directory_ / "again.h5", {}); }),
+              "holds neither model.safetensors");
+  std::filesystem::remove_all(second);
+  export_safetensors(open_verified_checkpoint(checkpoint_), parts / "model.safetensors", options);
+  EXPECT_EQ(import_safetensors(parts, directory_ / "again.h5", {}).info.model, kTinyModel);
+}
+
+TEST_F(Convert, a_checkpoint_that_a_run_removes_meanwhile_is_exported_all_the_same) {
+  import_safetensors(write_weights(), checkpoint_, 4);
+  const VerifiedCheckpoint checkpoint = open_verified_checkpoint(checkpoint_);
+  std::filesystem::remove(checkpoint_);
+  export_safetensors(checkpoint, directory_ / "again.safetensors", {});
+  EXPECT_EQ(read_file(weights_), read_file(directory_ / "again.safetensors"));
 }
 
 TEST_F(Convert, an_index_that_does_not_say_what_its_files_hold_is_refused) {
   write_weights();
   import_safetensors(weights_, checkpoint_, 4);
-  export_safetensors(checkpoint_, directory_ / "part.safetensors", {.shard_bytes = 2000});
+  export_safetensors(open_verified_checkpoint(checkpoint_), directory_ / "part.safetensors",
+                     {.shard_bytes = 2000});
   const auto index = directory_ / "part.safetensors.index.json";
   const std::string text = read_file(index);
   for (const auto& [from, to, says] :
@@ -240,9 +280,10 @@ TEST_F(Convert, what_is_no_safetensors_is_named_as_what_it_is) {
   std::filesystem::remove(directory_ / "pytorch_model.bin");
   EXPECT_SAYS(error_of([&] { import_safetensors(directory_, checkpoint_, 4); }),
               "holds neither model.safetensors");
-  write_weights();
+  import_safetensors(write_weights(), checkpoint_, 4);
   EXPECT_SAYS(
-      error_of([&] { export_safetensors(checkpoint_, directory_ / "m.bin", {}); }, kernels::Scope::usage),
+      error_of([&] { export_safetensors(open_verified_checkpoint(checkpoint_), directory_ / "m.bin", {}); },
+               kernels::Scope::usage),
       "must end in .safetensors");
 }
 
@@ -260,7 +301,7 @@ TEST_F(Convert, a_known_tokenizer_is_written_as_hugging_face_keeps_it) {
   const auto gpt2 = vocabulary.tokenizer();
   const auto out = directory_ / "gpt2";
   std::filesystem::create_directory(out);
-  export_safetensors(checkpoint_, out / "model.safetensors",
+  export_safetensors(open_verified_checkpoint(checkpoint_), out / "model.safetensors",
                      {.tokenizer = gpt2.get(), .vocab_dir = vocabulary.folder().path()});
   EXPECT_EQ(read_file(out / "vocab.json"), vocabulary.folder().read("encoder.json"));
   EXPECT_EQ(read_file(out / "merges.txt"), vocabulary.folder().read("vocab.bpe"));
@@ -268,7 +309,8 @@ TEST_F(Convert, a_known_tokenizer_is_written_as_hugging_face_keeps_it) {
   EXPECT_SAYS(read_file(out / "generation_config.json"), "\"eos_token_id\": 262");
   EXPECT_SAYS(read_file(out / "config.json"), "\"eos_token_id\": 262");
   const auto bytes = Tokenizer::create("bytes", "");
-  export_safetensors(checkpoint_, directory_ / "b.safetensors", {.tokenizer = bytes.get()});
+  export_safetensors(open_verified_checkpoint(checkpoint_), directory_ / "b.safetensors",
+                     {.tokenizer = bytes.get()});
   const auto again = Tokenizer::create("gpt2", directory_);  // a BPE of bytes is the tokenizer of bytes
   const std::string text = "any \xFF\0\n text";
   EXPECT_EQ(encode(*again, text), encode(*bytes, text));

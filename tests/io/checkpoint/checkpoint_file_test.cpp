@@ -308,7 +308,7 @@ TEST_F(CheckpointFile, before_its_seal_is_no_checkpoint) {
   CheckpointInfo info;
   info.model = kTinyModel;
   info.parameters = merge_contributions({contributions_of(state_.ranges)});
-  create_checkpoint_file(directory_ / "x.h5", info);
+  create_checkpoint_file(directory_ / "x.h5", directory_ / "x.h5", info);
   EXPECT_NE(verdict(directory_ / "x.h5").find("is not a tenax checkpoint"), std::string::npos);
 }
 

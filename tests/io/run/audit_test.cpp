@@ -1,5 +1,9 @@
 #include "io/run/audit.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "io/run/ledger_audit.hpp"
 #include "tests/io/run/ledger_fixture.hpp"
 
@@ -38,6 +42,25 @@ TEST_F(Audit, finds_nothing_in_a_run_with_a_loss_a_rejoin_and_a_void) {
   EXPECT_EQ(clean.replicas_lost, 1);
 }
 
+TEST_F(Audit, counts_replicas_that_were_lost_together_and_none_that_were_stopped) {
+  const std::vector<LedgerRecord> records = {
+      epoch_of(1, 0, "start", {{0, 1, "a"}, {1, 1, "b"}}), commit_of(0, 1, {{0, 0, 8}}),
+      epoch_of(2, 1, "start", {{0, 2, "a"}, {1, 2, "b"}}), commit_of(1, 2, {{0, 8, 8}}),
+      epoch_of(3, 2, "start", {{0, 3, "a"}, {1, 3, "b"}})};
+  folder.write("metrics.jsonl", line_of_commit(std::get<LedgerCommit>(records[1].what), 1) +
+                                    line_of_commit(std::get<LedgerCommit>(records[3].what), 1));
+  checkpoints.clear();
+  expect_contradiction(records, "");
+  EXPECT_EQ(report().replicas_lost, 0);
+  const auto lost = [](int replica, int incarnation, const std::string& reason) {
+    return "{\"event\": \"replica_lost\", \"replica\": " + std::to_string(replica) +
+           ", \"incarnation\": " + std::to_string(incarnation) + ", \"reason\": \"" + reason + "\"}\n";
+  };
+  folder.write("events.jsonl", lost(0, 1, "corrupt") + lost(1, 1, "corrupt") + lost(1, 3, "connection") +
+                                   lost(1, 3, "given_up"));
+  EXPECT_EQ(report().replicas_lost, 3);
+}
+
 TEST_F(Audit, takes_a_void_line_also_behind_the_line_of_its_epoch) {
   std::vector<LedgerRecord> records = eventful_run();
   std::swap(records[8], records[9]);
@@ -69,6 +92,27 @@ TEST_F(Audit, begins_with_any_step_where_steps_before_had_no_ledger) {
   checkpoints.back().next_sample = 792;
   EXPECT_EQ(contradiction(),
             "step-000100.h5 goes on with sample 792, but after step 99 sample 800 is the next");
+}
+
+/// One supervisor commits steps, each to the ledger first, while another process audits.
+TEST_F(Audit, finds_nothing_in_a_run_that_goes_on) {
+  constexpr int kSteps = 500;
+  const TemporaryFolder live;
+  LedgerWriter ledger(live.path());
+  ledger.append(epoch_of(1, 0, "start", {{0, 1, "a"}}));
+  std::atomic<bool> has_ended = false;
+  std::jthread run([&] {
+    MetricsWriter metrics(live.path(), 0);
+    for (int step = 0; step < kSteps; ++step) {
+      const LedgerRecord record = commit_of(step, 1, {{0, 8 * step, 8}});
+      ledger.append(record);
+      metrics.training(metrics_of(std::get<LedgerCommit>(record.what), 1));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    has_ended = true;
+  });
+  while (!has_ended) ASSERT_EQ(audit_run(live.path(), {}, kSeqLength).contradiction, "");
+  EXPECT_EQ(audit_run(live.path(), {}, kSeqLength).steps, kSteps);
 }
 
 TEST_F(Audit, has_nothing_to_go_by_without_a_whole_ledger) {
@@ -189,6 +233,10 @@ TEST_F(Audit, finds_checkpoints_that_disagree) {
   checkpoints[0].next_sample = 24;
   checkpoints[1].step = 7;
   EXPECT_EQ(contradiction(), "step-000006.h5 is of 7 steps, but 6 were committed");
+  checkpoints[1] = {"step-000005.h5", 6, 48};
+  EXPECT_EQ(contradiction(), "step-000005.h5 is of 6 steps, which its name denies");
+  checkpoints[1].name = "copy.h5";
+  EXPECT_EQ(contradiction(), "");
 }
 
 /// With a chain that is right again only what the lines say can give a forgery away.

@@ -120,6 +120,20 @@ TEST(IterationTimes, of_a_run_begin_a_level_where_replicas_compute_more_than_bef
     EXPECT_EQ(times[step].begins, step == 21 ? LevelBegin::other_work : LevelBegin::none) << step;
 }
 
+TEST(IterationTimes, of_a_run_begin_a_level_where_more_replicas_than_before_exchange) {
+  const TemporaryFolder folder;
+  std::string metrics;
+  for (int step = 0; step < 40; ++step) {
+    const int replicas = step < 20 ? 2 : 3;
+    metrics += "{\"step\":" + std::to_string(step) + ",\"tokens\":" + std::to_string(400 * replicas) +
+               ",\"seconds\":1,\"replicas\":" + std::to_string(replicas) + "}\n";
+  }
+  folder.write("metrics.jsonl", metrics);
+  const IterationTimes times = read_iteration_times(folder.path());
+  for (std::size_t step = 0; step < times.size(); ++step)
+    EXPECT_EQ(times[step].begins, step == 20 ? LevelBegin::other_work : LevelBegin::none) << step;
+}
+
 TEST(IterationTimes, say_which_file_cannot_be_read) {
   const TemporaryFolder folder;
   EXPECT_THROW(read_iteration_times(folder.path() / "absent.csv"), kernels::Error);

@@ -81,17 +81,20 @@ inline std::vector<LedgerCommit> counted_commits() {
   return commits;
 }
 
+inline TrainingMetrics metrics_of(const LedgerCommit& commit, std::int64_t replicas) {
+  return {.step = commit.step,
+          .loss = commit.loss,
+          .grad_norm = commit.grad_norm,
+          .lr = commit.lr,
+          .tokens = commit.samples * kSeqLength,
+          .seconds = 0.5,
+          .tokens_per_second = 512,
+          .replicas = replicas};
+}
+
 inline std::string line_of_commit(const LedgerCommit& commit, std::int64_t replicas) {
   const TemporaryFolder folder;
-  MetricsWriter(folder.path(), 0)
-      .training({.step = commit.step,
-                 .loss = commit.loss,
-                 .grad_norm = commit.grad_norm,
-                 .lr = commit.lr,
-                 .tokens = commit.samples * kSeqLength,
-                 .seconds = 0.5,
-                 .tokens_per_second = 512,
-                 .replicas = replicas});
+  MetricsWriter(folder.path(), 0).training(metrics_of(commit, replicas));
   return folder.read("metrics.jsonl");
 }
 

@@ -1,5 +1,9 @@
 #include "io/run/ledger.hpp"
 
+#include <atomic>
+#include <fstream>
+#include <thread>
+
 #include "io/checksum.hpp"
 #include "tests/io/run/ledger_fixture.hpp"
 
@@ -67,6 +71,41 @@ TEST(Ledger, goes_on_where_it_ended_also_behind_a_line_that_a_killed_writer_left
 TEST(Ledger, that_is_absent_has_no_records) {
   const TemporaryFolder folder;
   EXPECT_TRUE(read_ledger(folder.path()).empty());
+}
+
+TEST(Ledger, is_read_on_where_it_has_grown_since) {
+  const TemporaryFolder folder;
+  LedgerWriter writer(folder.path());
+  writer.append(eventful_run()[0]);
+  LedgerReader reader(ledger_of_run(folder.path()));
+  EXPECT_TRUE(reader.next());
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_FALSE(reader.next());
+    writer.append(eventful_run()[i]);
+    const auto record = reader.next();
+    ASSERT_TRUE(record);
+    EXPECT_EQ(ledger_line(*record, ""), ledger_line(eventful_run()[i], ""));
+  }
+  EXPECT_EQ(reader.line(), 3);
+}
+
+TEST(Ledger, is_waited_for_where_its_last_line_is_being_written) {
+  const TemporaryFolder folder;
+  write_ledger(folder, eventful_run());
+  const std::string text = folder.read("ledger.jsonl");
+  const auto file = folder.write("ledger.jsonl", text.substr(0, text.size() - 20));
+  LedgerReader reader(file);
+  for (std::size_t i = 1; i < eventful_run().size(); ++i) EXPECT_TRUE(reader.next());
+  std::atomic<bool> is_open = false;
+  std::jthread writer([&] {
+    std::ofstream stream(file, std::ios::app);
+    is_open = true;
+    is_open.notify_one();
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    stream << text.substr(text.size() - 20);
+  });
+  is_open.wait(false);
+  EXPECT_TRUE(reader.next());
 }
 
 TEST(Ledger, is_continued_by_nobody_once_it_is_broken) {

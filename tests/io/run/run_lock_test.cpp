@@ -106,5 +106,52 @@ TEST(RunLock, of_a_directory_that_takes_no_files_is_refused_with_reason_and_advi
   EXPECT_EQ(status, 1);
 }
 
+TEST(RunLock, says_which_directory_cannot_be_used_and_by_which_key_it_is_named) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "").string();
+  const auto [message, status] =
+      error_of([&] { RunLock lock(deck_in(folder.path() / "run", {"checkpoint.dir=" + file})); });
+  EXPECT_TRUE(message.starts_with("checkpoint directory " + file + ": cannot ")) << message;
+  EXPECT_TRUE(message.ends_with("choose another with checkpoint.dir")) << message;
+  EXPECT_EQ(status, 1);
+}
+
+TEST(RunLock, of_a_directory_behind_a_link_to_nothing_says_so) {
+  const TemporaryFolder folder;
+  const fs::path link = folder.path() / "runs";
+  fs::create_symlink("/gone/scratch", link);
+  for (const fs::path& directory : {link, link / "a"}) {
+    const auto [message, status] = error_of([&] { RunLock lock(deck_in(directory)); });
+    EXPECT_NE(message.find(link.string() + " is a link to /gone/scratch, which is not there"),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(status, 1);
+  }
+}
+
+TEST(RunLock, of_a_directory_that_nobody_can_make_says_why) {
+  if (!fs::is_directory("/proc/self")) GTEST_SKIP() << "no /proc here";
+  const auto [message, status] = error_of([&] { RunLock lock(deck_in("/proc/tenax-is-not-here")); });
+  EXPECT_NE(message.find("cannot create: No such file or directory"), std::string::npos) << message;
+}
+
+TEST(RunLock, goes_on_without_a_checkpoint_directory_that_cannot_be_made_again) {
+  const TemporaryFolder folder;
+  const Deck deck = deck_in(folder.path() / "run");
+  const fs::path checkpoints = deck.checkpoint.dir;
+  RunLock lock(deck);
+  EXPECT_FALSE(lock.renew());
+  fs::remove_all(checkpoints);
+  folder.write("run/checkpoints", "in the way");
+  EXPECT_FALSE(lock.in_place());
+  EXPECT_TRUE(lock.renew());
+  EXPECT_TRUE(lock.in_place());
+  fs::remove(checkpoints);
+  fs::create_directory(checkpoints);
+  EXPECT_FALSE(lock.in_place());
+  EXPECT_FALSE(lock.renew());
+  EXPECT_TRUE(fs::exists(checkpoints / ".lock"));
+}
+
 }  // namespace
 }  // namespace tenax::io::test

@@ -86,6 +86,19 @@ TEST(RunSeries, knows_how_many_replicas_contributed_and_whose_events_are_whose) 
   EXPECT_EQ(events[1].details, "of replica 0, reason failed");
 }
 
+TEST(RunSeries, has_the_events_of_all_replicas_also_where_some_left_none) {
+  const TemporaryFolder folder;
+  for (const char* name : {"replica-0", "replica-2", "replica-10", "replica-x"}) {
+    std::filesystem::create_directory(folder.path() / name);
+    if (std::string(name) != "replica-0")
+      folder.write(std::string(name) + "/events.jsonl", "{\"time\": 10, \"event\": \"reschedule\"}\n");
+  }
+  const auto events = read_events(folder.path());
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].details, "of replica 2");
+  EXPECT_EQ(events[1].details, "of replica 10");
+}
+
 TEST(TraceFile, times_begin_with_the_first_event_of_all_ranks) {
   const TemporaryFolder folder;
   const TraceFile trace = read_trace(folder.write("trace.json",

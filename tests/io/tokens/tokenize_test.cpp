@@ -14,6 +14,7 @@
 #include "io/tokens/token_writer.hpp"
 #include "tests/io/tokenizer/bpe_fixture.hpp"
 #include "tests/io/tokens/token_fixture.hpp"
+#include "tests/resilience/checkpoint/small_disk.hpp"
 
 namespace tenax::io::test {
 namespace {
@@ -206,6 +207,35 @@ TEST(ShardedTokenWriter, cuts_only_documents_that_are_longer_than_a_file) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 6);
 }
 
+// Of more tokens than are held in memory: one that has room, one that has none, and one of several files.
+TEST(ShardedTokenWriter, places_long_documents_as_it_does_short_ones) {
+  const TemporaryFolder folder;
+  const auto bytes = Tokenizer::create("bytes", "");
+  const auto target = folder.path() / "t.bin";
+  ShardedTokenWriter writer(target, *bytes, {}, 3'000'000);
+  for (const std::size_t length : {10U, 2'500'000U, 1'200'000U, 7'000'000U, 5U}) {
+    writer.begin_document();
+    const Tokens document = periodic(length, 251);
+    for (std::span rest(document); !rest.empty();
+         rest = rest.subspan(std::min<std::size_t>(rest.size(), 70'001)))
+      writer.append(rest.first(std::min<std::size_t>(rest.size(), 70'001)));
+    EXPECT_FALSE(std::filesystem::exists(temporary_name(target)));
+  }
+  writer.publish();
+  Tokens expected = periodic(10, 251), all;
+  for (const std::size_t length : {2'500'000U, 1'200'000U, 7'000'000U, 5U})
+    for (const std::int32_t token : periodic(length, 251)) expected.push_back(token);
+  std::vector<std::size_t> sizes;
+  for (std::size_t shard = 0; shard < 5; ++shard) {
+    const Tokens tokens = all_of(shard_name(target, shard));
+    sizes.push_back(tokens.size());
+    all.insert(all.end(), tokens.begin(), tokens.end());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{2'500'010, 1'200'000, 3'000'000, 3'000'000, 1'000'005}));
+  EXPECT_TRUE(all == expected);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 5);
+}
+
 TEST(ShardedTokenWriter, leaves_nothing_where_it_did_not_come_to_its_end) {
   const TemporaryFolder folder;
   const auto bytes = Tokenizer::create("bytes", "");
@@ -217,6 +247,24 @@ TEST(ShardedTokenWriter, leaves_nothing_where_it_did_not_come_to_its_end) {
 }
 
 // The finished ones, and what the current one has; of another set nothing.
+TEST(ShardedTokenWriter, names_the_file_that_it_cannot_write_as_it_would_be_called) {
+  const TemporaryFolder folder;
+  const auto bytes = Tokenizer::create("bytes", "");
+  const resilience::SmallDisk disk(folder.path() / "small", 300'000);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+  for (const char* name : {"t.h5", "t.bin"}) {
+    ShardedTokenWriter writer(folder.path() / "small" / name, *bytes, {}, 1'000'000);
+    const auto [message, status] = error_of([&] {
+      writer.append(periodic(400'000, 251));
+      writer.publish();
+    });
+    const auto first = shard_name(folder.path() / "small" / name, 0);
+    EXPECT_NE(message.find("cannot write " + first.string() + ": No space left on device (make room"),
+              std::string::npos)
+        << message;
+  }
+}
+
 TEST(ShardedTokenWriter, removes_what_a_killed_one_left_of_the_same_set) {
   const TemporaryFolder folder;
   const auto bytes = Tokenizer::create("bytes", "");

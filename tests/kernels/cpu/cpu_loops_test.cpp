@@ -64,6 +64,14 @@ TEST(CpuLoops, of_this_build_begin_with_one_for_every_processor_and_answer_to_th
     }
 }
 
+TEST(CpuLoops, that_differ_in_attention_and_products_of_bf16_alone_have_one_base) {
+  for (const CpuLoopsChoice& set : built_loops())
+    if (set.runs_here) {
+      const std::string name = set.name;
+      EXPECT_EQ(set.loops().base, name == "amx" || name == "avx512_bf16" ? "avx512" : name);
+    }
+}
+
 TEST(CpuLoops, without_instructions_for_bf16_leave_no_product_of_it_to_onednn) {
   for (const CpuLoopsChoice& set : built_loops())
     if (set.runs_here) {

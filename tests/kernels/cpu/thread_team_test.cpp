@@ -1,15 +1,22 @@
 #include "kernels/cpu/thread_team.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "kernels/error.hpp"
 
 namespace tenax::kernels {
 namespace {
@@ -108,6 +115,32 @@ TEST(ThreadTeam, wakes_nobody_for_little_memory) {
   EXPECT_EQ(team.members_for(1000), 1);
   EXPECT_EQ(team.members_for(std::int64_t{1} << 30), 3);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows need the addresses
+/// No stacks for more than some further threads.
+void limit_addresses() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{200} << 20);
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(ThreadTeam, that_cannot_have_its_threads_is_an_error_that_says_what_to_do) {
+  const auto work = [] {
+    limit_addresses();
+    try {
+      ThreadTeam team(1000);
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+      std::exit(error.exit_status());
+    }
+  };
+  EXPECT_EXIT(work(), testing::ExitedWithCode(1),
+              "no more threads .*raise the limit .*or lower device.threads");
+}
+#endif
 
 }  // namespace
 }  // namespace tenax::kernels

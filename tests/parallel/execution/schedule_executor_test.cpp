@@ -212,6 +212,99 @@ TEST(ScheduleExecutor, presses_only_the_link_that_an_op_waits_for_when_its_deadl
   EXPECT_EQ(waits, (std::vector<std::string>{"downstream 3 after W0", "upstream 1 after W1"}));
 }
 
+/// Sends are done at once; gradients of stage 1 come some time after they were asked for.
+class DelayedLink final : public comm::Link {
+ public:
+  explicit DelayedLink(double delay_s) : delay_s_(delay_s) {}
+  comm::TransferPtr send(kernels::Stream&, const Tensor&, comm::Tag) override {
+    return std::make_unique<Due>(kernels::Deadline::after_s(0));
+  }
+  comm::TransferPtr receive(kernels::Stream&, const Tensor& tensor, comm::Tag tag) override {
+    std::fill_n(tensor.as<float>(), kElements, -100.0F * static_cast<float>(tag / 2) - 1);
+    return std::make_unique<Due>(kernels::Deadline::after_s(delay_s_));
+  }
+  std::string describe() const override { return "a delayed link"; }
+
+ private:
+  class Due final : public comm::Transfer {
+   public:
+    explicit Due(kernels::Deadline due) : due_(due) {}
+    bool done() override { return due_.expired(); }
+    void wait(kernels::Deadline) override { std::this_thread::sleep_until(due_.when()); }
+
+   private:
+    kernels::Deadline due_;
+  };
+  double delay_s_;
+};
+
+/// The ops in the order in which they ran.
+std::string order_of_last_run(ScheduleExecutor& executor) {
+  class Order : public ScheduleObserver {
+   public:
+    void on_pass(const PassRecord& record) override { text += to_string(record.op) + " "; }
+    void on_transfer(const TransferRecord&) override {}
+    std::string text;
+  };
+  Order order;
+  executor.report(order);
+  return order.text;
+}
+
+/// Of stage 0 of 2.
+std::string order_of_run(const std::vector<PipelineOp>& row, double delay_s, ExecutorOptions options) {
+  const auto device = kernels::create_cpu_device();
+  CountingStage stage(*device, 0, 2, options.slots);
+  DelayedLink downstream(delay_s);
+  ScheduleExecutor executor(stage, *device, {nullptr, &downstream}, row, std::move(options));
+  executor.run();
+  return order_of_last_run(executor);
+}
+
+TEST(ScheduleExecutor, bends_where_an_input_is_late_and_not_where_the_plan_waits_for_it) {
+  const std::vector<PipelineOp> row = {{Pass::forward, 0},        {Pass::backward_input, 0},
+                                       {Pass::forward, 1},        {Pass::backward_weight, 0},
+                                       {Pass::backward_input, 1}, {Pass::backward_weight, 1}};
+  const std::string planned = "F0 B0 F1 W0 B1 W1 ", bent = "F0 F1 B0 W0 B1 W1 ";
+  ExecutorOptions options{.slots = 2, .deadline_s = 60, .patience_s = 0.02};
+  EXPECT_EQ(order_of_run(row, 0.1, options), bent);
+  options.idle_before_s = {0, 30, 0, 0, 30, 0};
+  EXPECT_EQ(order_of_run(row, 0.1, options), planned);
+  options.idle_before_s = {0, 0.05, 0, 0, 0.05, 0};
+  EXPECT_EQ(order_of_run(row, 0.5, options), bent);
+}
+
+TEST(ScheduleExecutor, learns_between_runs_how_long_the_plan_waits_for_an_input) {
+  const std::vector<PipelineOp> row = {
+      {Pass::forward, 0}, {Pass::backward_input, 0}, {Pass::forward, 1}, {Pass::backward_input, 1}};
+  const auto device = kernels::create_cpu_device();
+  CountingStage stage(*device, 0, 2, 2);
+  DelayedLink downstream(0.1);
+  ScheduleExecutor executor(stage, *device, {nullptr, &downstream}, row,
+                            {.slots = 2, .deadline_s = 60, .patience_s = 0.02});
+  const auto order_with = [&](double patience_s, std::vector<double> idle_before_s) {
+    executor.expect_inputs(patience_s, std::move(idle_before_s));
+    executor.run();
+    return order_of_last_run(executor);
+  };
+  const std::string planned = "F0 B0 F1 B1 ", bent = "F0 F1 B0 B1 ";
+  EXPECT_EQ(order_with(0.02, {}), bent);
+  EXPECT_EQ(order_with(0.02, {0, 30, 0, 30}), planned);
+  EXPECT_EQ(order_with(0.02, {0, 0.01, 0, 0.01}), bent);
+  EXPECT_EQ(order_with(ExecutorOptions{}.patience_s, {}), planned) << "runs as it stands";
+}
+
+TEST(ScheduleExecutor, a_bent_row_holds_no_more_than_the_limit_whatever_slots_there_are) {
+  const std::vector<PipelineOp> row = {
+      {Pass::forward, 0},         {Pass::forward, 1},        {Pass::backward_input, 0},
+      {Pass::backward_weight, 0}, {Pass::forward, 2},        {Pass::backward_input, 1},
+      {Pass::backward_weight, 1}, {Pass::backward_input, 2}, {Pass::backward_weight, 2}};
+  ExecutorOptions options{.slots = 3, .deadline_s = 60, .patience_s = 0.02};
+  EXPECT_EQ(order_of_run(row, 0.3, options), "F0 F1 F2 B0 W0 B1 W1 B2 W2 ");
+  options.most_live = 2;
+  EXPECT_EQ(order_of_run(row, 0.3, options), "F0 F1 B0 W0 F2 B1 W1 B2 W2 ");
+}
+
 TEST(ScheduleExecutor, forward_passes_alone_form_no_gradients) {
   const auto device = kernels::create_cpu_device();
   CountingStage stage(*device, 0, 1, 1);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "parallel/planner/baselines.hpp"
+#include "parallel/planner/order_evaluator.hpp"
 #include "parallel/policies/schedule_policy.hpp"
 #include "parallel/schedule/timeline.hpp"
 #include "tests/parallel/expect_error.hpp"
@@ -82,6 +83,47 @@ TEST(SharedChannel, lets_pairs_pass_each_other) {
   const Timeline timeline = simulate(kThree, costs, {.kind = Kind::shared_channel, .paired = true});
   EXPECT_EQ(timeline.ops_of_stage[1][6].start_s, 31);
   EXPECT_EQ(timeline.ops_of_stage[0][3].start_s, 23);  // B0 posted at 13
+}
+
+TEST(DelegatedLinks, let_messages_of_a_direction_overlap_but_for_what_holds_the_wire) {
+  PipelineCosts costs{{{1, 1, 1}, {1, 1, 1}}, {10}, 4};
+  for (const TransferModel& model : {TransferModel{},
+                                     {.kind = Kind::send_queue, .delegated = {1}},
+                                     {.kind = Kind::shared_channel, .delegated = {1}}}) {
+    const Timeline timeline = simulate(kThree, costs, model);
+    // Posted: F0 at 1, F1 at 2, F2 at 3: on the wire 1-5, 5-9, 9-13. B0, posted at 13, has the other direction's wire.
+    EXPECT_EQ(timeline.ops_of_stage[0][2].start_s, 2);
+    EXPECT_EQ(timeline.ops_of_stage[1][0].start_s, 11);
+    EXPECT_EQ(timeline.ops_of_stage[1][3].start_s, 15);
+    EXPECT_EQ(timeline.ops_of_stage[1][6].start_s, 19);
+    EXPECT_EQ(timeline.ops_of_stage[0][3].start_s, 23);
+  }
+  costs.wire_s = 1000;
+  EXPECT_EQ(makespan_ms(kThree, costs, {}),
+            makespan_ms(kThree, costs, {.kind = Kind::shared_channel, .paired = true}))
+      << "a message holds the wire no longer than it travels";
+}
+
+TEST(DelegatedLinks, are_planned_for_as_they_are_simulated) {
+  std::mt19937 random(64);
+  for (int round = 0; round < 50; ++round) {
+    RandomPipeline pipeline = random_pipeline(random, 6, 12);
+    pipeline.costs.wire_s = std::uniform_real_distribution(0.0, 0.05)(random);
+    const PlanningProblem problem(pipeline.microbatches, pipeline.costs, {});
+    const PipelineSchedule schedule = plan_zero_bubble(pipeline.microbatches, pipeline.costs);
+    EXPECT_NEAR(to_seconds(OrderEvaluator(problem).evaluate(order_of(schedule, problem))),
+                simulate(schedule, pipeline.costs).makespan_s, 1e-6);
+  }
+}
+
+TEST(DelegatedLinks, get_orders_that_keep_a_wire_busy_which_is_slower_than_passes) {
+  PipelineCosts costs = PipelineCosts::uniform(4, {0.010, 0.010, 0.010});
+  costs.link_delay_s.assign(3, 0.040);
+  costs.wire_s = 0.040;
+  constexpr int kMicrobatches = 12;
+  // The first forward and the last backward cross four stages and three links, and twelve messages one link each way.
+  const PipelineSchedule schedule = plan_schedule(policy_of_name("adaptive"), kMicrobatches, costs);
+  EXPECT_LE(simulate(schedule, costs).makespan_s, 0.800);
 }
 
 TEST(TransferModels, equal_pure_latency_without_delays_and_on_delegated_links) {

@@ -82,6 +82,45 @@ TEST(OrderRings, joins_each_data_group_in_its_own_order) {
   EXPECT_EQ(edges_of_sums({{}, {}}), unchanged);
 }
 
+/// Of a rank that finds no way to another one.
+class BrokenPath final : public comm::Transport {
+ public:
+  BrokenPath(comm::Transport& inner, int other) : inner_(inner), other_(other) {}
+  std::vector<std::string> addresses() const override { return inner_.addresses(); }
+  std::unique_ptr<comm::Connection> connect(const comm::Peer& peer, const std::string& address,
+                                            const std::string& purpose, kernels::Deadline deadline) override {
+    if (peer.rank == other_) throw kernels::Error(kernels::Scope::rank, "no way");
+    return inner_.connect(peer, address, purpose, deadline);
+  }
+  std::unique_ptr<comm::Connection> accept(const comm::Peer& peer, const std::string& purpose,
+                                           kernels::Deadline deadline) override {
+    if (peer.rank == other_) throw kernels::Error(kernels::Scope::rank, "no way");
+    return inner_.accept(peer, purpose, deadline);
+  }
+
+ private:
+  comm::Transport& inner_;
+  const int other_;
+};
+
+// In the group of tensor rank 0 two ranks do not connect; in the other one all do, and wait for them.
+TEST(OrderRings, leaves_all_rings_as_they_were_where_a_rank_fails) {
+  const Layout layout = small_layout();
+  comm::LocalNetwork network(kTensor * kData);
+  comm::run_ranks(kTensor * kData, kPatience_s, [&](comm::World& world) {
+    const auto device = kernels::create_emulated_device({});
+    PipelineContext context = context_of(world, network, *device);
+    BrokenPath path(*context.transport, world.rank() == 0 ? 4 : world.rank() == 4 ? 0 : -1);
+    context.transport = &path;
+    EmulatedReplica replica(layout, ProcessGrid(layout.grid), context, *device,
+                            {.load = {.costs = {}, .gradient_bytes = 4000}});
+    EXPECT_THROW(replica.order_rings({{0, 2, 1, 3}, {0, 2, 1, 3}}), comm::AgreedError);
+    EXPECT_EQ(replica.group(GroupKind::data)->ring_order(), (std::vector<int>{0, 1, 2, 3}));
+    replica.reduce();
+    replica.gather();
+  });
+}
+
 TEST(OrderRings, says_that_a_group_of_one_has_no_ring) {
   Layout layout = small_layout();
   layout.grid = {.tensor = 1, .pipeline = 1, .data = 1};

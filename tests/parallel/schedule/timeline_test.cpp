@@ -30,6 +30,8 @@ TEST(Simulate, times_a_small_pipeline_as_by_hand) {
   EXPECT_EQ(timeline.makespan_s, 22.0);
   EXPECT_EQ(timeline.bubble_rate[0], 1 - 6.0 / 22.0);
   EXPECT_EQ(timeline.bubble_rate[1], 0.0);
+  EXPECT_EQ(idle_before_s(above), (std::vector<double>{0, 16, 0}));
+  EXPECT_EQ(idle_before_s(below), (std::vector<double>{1.5, 0}));
 }
 
 TEST(Simulate, agrees_with_known_makespans_of_uniform_pipelines) {

@@ -80,6 +80,18 @@ TEST_P(OffloadedOptimizerTest, what_was_fetched_for_a_step_that_was_skipped_is_f
   expect_home_times(2);
 }
 
+// A replica's state comes from another one while its passes run.
+TEST_P(OffloadedOptimizerTest, what_has_come_home_since_it_was_fetched_is_updated) {
+  offload_->fetch_ahead();
+  stream_->synchronize(kernels::Deadline::after_s(60));
+  for (const auto& parts : home_)
+    for (const Tensor& part : parts)
+      for (std::int64_t i = 0; i < part.size(); ++i) part.as<float>()[i] *= 3;
+  offload_->forget_ahead();
+  update();
+  expect_home_times(6);
+}
+
 TEST_P(OffloadedOptimizerTest, takes_of_the_device_what_was_planned) {
   std::size_t largest = 0;
   for (std::size_t bucket = 0; bucket < GetParam(); ++bucket)

@@ -67,6 +67,61 @@ TEST(AdaptationController, keeps_a_schedule_whose_slackness_absorbs_the_delay) {
   EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.420 * 1.01);
 }
 
+TEST(AdaptationController, asks_again_for_a_plan_that_nobody_could_look_for) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(5);
+  pipeline.truth.link_delay_s[1] = 0.030;
+  pipeline.has_threads = false;
+  pipeline.run(3);
+  EXPECT_EQ(pipeline.reschedules, 0);
+  EXPECT_TRUE(pipeline.controller.wants_plan());
+  pipeline.has_threads = true;
+  pipeline.run(3);
+  EXPECT_EQ(pipeline.reschedules, 1);
+  EXPECT_LE(pipeline.true_s(pipeline.controller.running()), 0.420 * 1.01);
+}
+
+TEST(AdaptationController, tells_measured_pass_times_once_where_the_schedule_stays) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  for (parallel::StageCosts& stage : pipeline.truth.stages) stage = {0.020, 0.020, 0.020};
+  pipeline.run(30);
+  EXPECT_EQ(pipeline.reschedules, 0);
+  EXPECT_EQ(pipeline.renewals, 1);
+  for (const parallel::StageCosts& stage : pipeline.told.stages) EXPECT_NEAR(stage.forward_s, 0.020, 0.001);
+  pipeline.controller.set_microbatches(8, parallel::plan_initial(8, pipeline.truth, {}));
+  pipeline.run(30);
+  EXPECT_EQ(pipeline.renewals, 1);
+}
+
+TEST(AdaptationController, plans_idle_time_for_a_delay_that_lasts_and_not_for_one_that_has_just_begun) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(10);
+  ASSERT_EQ(pipeline.renewals, 1);
+  pipeline.truth.link_delay_s[0] = 0.030;
+  pipeline.run(2);
+  EXPECT_EQ(pipeline.renewals, 1);
+  EXPECT_NEAR(pipeline.told.delay_s(0), 0, 0.001);
+  pipeline.run(20);
+  EXPECT_EQ(pipeline.reschedules, 0);
+  EXPECT_EQ(pipeline.renewals, 2);
+  EXPECT_NEAR(pipeline.told.delay_s(0), 0.030, 0.001);
+  pipeline.truth.link_delay_s[0] = 0;
+  pipeline.run(20);
+  EXPECT_EQ(pipeline.renewals, 3);
+  EXPECT_NEAR(pipeline.told.delay_s(0), 0, 0.001);
+}
+
+TEST(AdaptationController, plans_no_idle_time_for_a_delay_that_comes_and_goes) {
+  EmulatedPipeline pipeline(12, ten_ms(4));
+  pipeline.run(10);
+  for (int i = 0; i < 50; ++i) {
+    pipeline.truth.link_delay_s[0] = i % 2 == 0 ? 0.030 : 0.0;
+    pipeline.run(1);
+  }
+  EXPECT_EQ(pipeline.reschedules, 0);
+  EXPECT_EQ(pipeline.renewals, 1);
+}
+
 TEST(AdaptationController, takes_a_plan_that_comes_an_iteration_late) {
   EmulatedPipeline pipeline(12, ten_ms(4));
   pipeline.run(5);
@@ -203,14 +258,17 @@ TEST(AdaptationController, keeps_the_schedule_where_rescheduling_is_off) {
 
 // Whoever runs the pipeline may have run the link on another path than it was told.
 TEST(AdaptationController, does_not_believe_one_iteration_in_which_messages_disagree) {
-  AdaptationController controller(12, {}, parallel::plan_initial(12, ten_ms(4), {}),
-                                  EmulatedPipeline::deterministic());
+  const AdaptationSettings settings = EmulatedPipeline::deterministic();
+  AdaptationController controller(12, {}, parallel::plan_initial(12, ten_ms(4), {}), settings);
   const LinkMeasurement quick{.delay_s = 1e-4, .samples = 12};
   const StageMeasurement stage{.passes = {0.01, 0.01, 0.01}, .activations = quick, .gradients = quick};
-  PipelineMeasurement measured{.stages = std::vector(4, stage), .iteration_s = 0.39};
+  PipelineMeasurement measured{.stages = std::vector(4, stage), .iteration_s = 0};
+  PipelineCosts costs = ten_ms(4);
   const std::vector<LinkCondition> conditions(3);
   const auto events_after = [&](std::int64_t step, double delay_s) {
     measured.stages[2].activations = {.delay_s = delay_s, .spread_s = 0.020, .samples = 12};
+    costs.link_delay_s = {1e-4, delay_s, 1e-4};
+    measured.iteration_s = predict_s(controller.running(), costs, settings.direct, {0, 0, 0});
     controller.observe(step, measured, conditions);
     return controller.decide().events.size();
   };

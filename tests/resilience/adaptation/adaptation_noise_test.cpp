@@ -44,6 +44,37 @@ TEST(AdaptationController, answers_a_slow_link_at_the_next_boundary_also_where_r
   EXPECT_TRUE(pipeline.paths()[0].delegated);
 }
 
+// A rank was stopped, or touched its memory first.
+TEST(AdaptationController, answers_a_slow_link_also_where_one_iteration_before_took_very_long) {
+  for (const double jitter : {0.0, 0.03, 0.1})
+    for (const int at : {0, 5}) {
+      EmulatedPipeline pipeline(12, passes_of(4, 0.010));
+      pipeline.pass_jitter = jitter;
+      pipeline.run(at);
+      pipeline.unexplained_s = 300;
+      pipeline.run(1);
+      pipeline.unexplained_s = 0;
+      pipeline.run(5);
+      pipeline.truth.link_delay_s[2] = 0.030;
+      pipeline.run(3);
+      EXPECT_TRUE(pipeline.paths()[2].delegated) << jitter << ", " << at;
+    }
+}
+
+// The link became slow while the evaluator was wrong by more than its delay costs.
+TEST(AdaptationController, answers_a_slow_link_once_the_evaluator_is_right_again) {
+  EmulatedPipeline pipeline(12, passes_of(4, 0.010));
+  pipeline.pass_jitter = 0;
+  pipeline.unexplained_s = 300;
+  pipeline.run(10);
+  pipeline.truth.link_delay_s[2] = 0.030;
+  pipeline.run(10);
+  EXPECT_FALSE(pipeline.paths()[2].delegated);
+  pipeline.unexplained_s = 0;
+  pipeline.run(5);
+  EXPECT_TRUE(pipeline.paths()[2].delegated);
+}
+
 TEST(AdaptationController, holds_a_link_that_keeps_changing_until_it_was_well_for_long) {
   EmulatedPipeline pipeline(12, passes_of(4, 0.010));
   pipeline.run(5);

@@ -153,5 +153,55 @@ TEST(AdaptationController, leaves_a_link_direct_whose_copies_would_cost_more_tha
   EXPECT_FALSE(pipeline.paths()[1].delegated);
 }
 
+/// A message takes 40 ms while nothing is wrong, as the layout knows, and holds the wire for all of that.
+EmulatedPipeline with_slow_wires() {
+  PipelineCosts costs = ten_ms(4);
+  costs.link_delay_s.assign(3, 0.040);
+  costs.wire_s = 0.040;
+  AdaptationSettings settings = EmulatedPipeline::deterministic();
+  settings.forecast.wire_s = 0.040;
+  return {12, costs, {}, settings};
+}
+
+TEST(AdaptationController, answers_links_as_slow_as_their_layout_says_and_calls_none_a_straggler) {
+  EmulatedPipeline pipeline = with_slow_wires();
+  pipeline.run(10);
+  EXPECT_EQ(pipeline.count(AdaptationKind::straggler), 0);
+  EXPECT_EQ(pipeline.count(AdaptationKind::delegate), 3);
+  for (const LinkPath& path : pipeline.paths()) {
+    EXPECT_TRUE(path.delegated);
+    EXPECT_LE(path.delegates, 3) << "no more than keep the wire busy";
+  }
+  ASSERT_FALSE(pipeline.achieved.empty());
+  for (const AdaptationEvent& event : pipeline.achieved)
+    EXPECT_NEAR(*event.achieved_s, event.predicted_s, 0.03 * event.predicted_s);
+}
+
+TEST(AdaptationController, tells_of_each_time_that_a_link_is_slower_than_its_layout_says) {
+  EmulatedPipeline pipeline = with_slow_wires();
+  pipeline.run(5);
+  for (const int times : {1, 2}) {
+    pipeline.truth.link_delay_s[1] = 0.120;
+    pipeline.run(8);
+    EXPECT_EQ(pipeline.count(AdaptationKind::straggler), times);
+    EXPECT_EQ(pipeline.count(AdaptationKind::straggler, 1), times);
+    pipeline.truth.link_delay_s[1] = 0.040;
+    pipeline.run(8);
+  }
+}
+
+TEST(ScheduleScorer, lets_messages_of_delegated_links_wait_for_the_wire_that_they_share) {
+  PipelineCosts costs = ten_ms(4);
+  costs.link_delay_s.assign(3, 0.040);
+  const parallel::PipelineSchedule schedule = parallel::plan_initial(12, costs, {});
+  const parallel::TransferModel direct = EmulatedPipeline::deterministic().direct;
+  const double latency_s = predict_s(schedule, costs, direct, {1, 1, 1});
+  costs.wire_s = 0.040;
+  const double wire_s = predict_s(schedule, costs, direct, {1, 1, 1});
+  EXPECT_GT(wire_s, 1.2 * latency_s);
+  EXPECT_LT(wire_s, predict_s(schedule, costs, direct, {0, 0, 0}))
+      << "direct messages hold up their stage as well";
+}
+
 }  // namespace
 }  // namespace tenax::resilience

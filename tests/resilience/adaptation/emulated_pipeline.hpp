@@ -49,13 +49,19 @@ class EmulatedPipeline {
     controller.observe(steps++, measured, conditions());
     std::optional<parallel::Plan> plan = std::exchange(pending_, std::nullopt);
     if (!plan && controller.wants_plan()) {
-      plan = parallel::plan_adaptive(controller.request());
-      ++plans;
+      const parallel::PlanRequest request = controller.request();
+      if (!has_threads) controller.retract_request();
+      if (has_threads) plan = parallel::plan_adaptive(request);
+      plans += has_threads;
       if (late_plan) std::swap(plan, pending_);
     }
     const AdaptationDecision decision = controller.decide(plan ? &*plan : nullptr);
     paths_ = decision.links;
     reschedules += decision.schedule.has_value();
+    if (!decision.costs.stages.empty()) {
+      told = decision.costs;
+      renewals += !decision.schedule;
+    }
     events.insert(events.end(), decision.events.begin(), decision.events.end());
     achieved.insert(achieved.end(), decision.achieved.begin(), decision.achieved.end());
   }
@@ -87,8 +93,10 @@ class EmulatedPipeline {
   /// independently the messages that it receives.
   double stall_share = 0, least_stall_s = 0, most_stall_s = 0;
   std::vector<char> direct_usable;
+  bool has_threads = true;  ///< false: nobody looks for a plan
   std::int64_t steps = 0;
-  int plans = 0, reschedules = 0;
+  int plans = 0, reschedules = 0, renewals = 0;
+  parallel::PipelineCosts told;  ///< by which rows know when an input is late, with a schedule or without
   std::vector<double> iteration_s;
   std::vector<AdaptationEvent> events, achieved;
 

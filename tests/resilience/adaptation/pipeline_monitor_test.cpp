@@ -121,12 +121,13 @@ std::vector<PipelineMeasurement> measure(const Scene& scene, int steps) {
   return measured;
 }
 
-void expect_measured(const Scene& scene, const PipelineMeasurement& measured, double slowdown) {
+// `slowdown`: of the slowest lane; `least`: of the passes of the fastest one.
+void expect_measured(const Scene& scene, const PipelineMeasurement& measured, double slowdown, double least) {
   ASSERT_EQ(measured.stages.size(), static_cast<std::size_t>(scene.stages));
   for (const StageMeasurement& stage : measured.stages) {
-    EXPECT_NEAR(stage.passes.forward_s, 0.010 * slowdown, 1e-9);
-    EXPECT_NEAR(stage.passes.backward_input_s, 0.012 * slowdown, 1e-9);
-    EXPECT_NEAR(stage.passes.backward_weight_s, 0.008 * slowdown, 1e-9);
+    EXPECT_NEAR(stage.passes.forward_s, 0.010 * least, 1e-9);
+    EXPECT_NEAR(stage.passes.backward_input_s, 0.012 * least, 1e-9);
+    EXPECT_NEAR(stage.passes.backward_weight_s, 0.008 * least, 1e-9);
   }
   double error_s = 0;
   for (int link = 0; link + 1 < scene.stages; ++link)
@@ -145,26 +146,49 @@ TEST(PipelineMonitor, measures_passes_and_links_across_clocks_that_differ_by_hou
   const Scene scene = scene_of(4, 12);
   const auto measured = measure(scene, 5);
   for (const PipelineMeasurement& of_rank : measured) EXPECT_EQ(of_rank, measured[0]);
-  expect_measured(scene, measured[0], 1);
+  expect_measured(scene, measured[0], 1, 1);
 }
 
 TEST(PipelineMonitor, infers_the_start_of_transmission_where_links_do_not_tell) {
   Scene scene = scene_of(4, 12);
   scene.tells_start = false;
-  expect_measured(scene, measure(scene, 1)[0], 1);
+  expect_measured(scene, measure(scene, 1)[0], 1, 1);
 }
 
-TEST(PipelineMonitor, lets_the_slowest_tensor_rank_decide_equally_everywhere) {
+TEST(PipelineMonitor, takes_the_passes_of_the_tensor_rank_that_waits_least_equally_everywhere) {
   Scene scene = scene_of(3, 6);
   scene.lanes = 2;
   const auto measured = measure(scene, 3);
   for (const PipelineMeasurement& of_rank : measured) EXPECT_EQ(of_rank, measured[0]);
-  expect_measured(scene, measured[0], 1.1);
+  expect_measured(scene, measured[0], 1.1, 1);
 }
 
 TEST(PipelineMonitor, measures_a_pipeline_of_one_stage) {
   const Scene scene = scene_of(1, 4);
-  expect_measured(scene, measure(scene, 2)[0], 1);
+  expect_measured(scene, measure(scene, 2)[0], 1, 1);
+}
+
+// The attempt that a lost replica made void was 100 s before, over a link that was slower then.
+TEST(PipelineMonitor, measures_a_repeated_step_without_its_void_attempt) {
+  const Scene scene = scene_of(2, 4);
+  Scene of_void = scene;
+  of_void.costs.link_delay_s = {0.5};
+  of_void.ahead_s = {scene.ahead_s[0] - 100, scene.ahead_s[1] - 100};
+  const auto schedule = parallel::plan_zero_bubble(scene.microbatches, scene.costs);
+  comm::run_ranks(scene.stages, 10, [&](comm::World& world) {
+    const int stage = world.rank();
+    const auto pipeline = world.split_endpoint(0, stage);
+    const auto group = world.control_group();
+    Watch watch(scene.microbatches, *pipeline, *group, MonitorOptions{.deadline_s = 10},
+                [&] { return comm::steady_now_s() + scene.ahead_s[static_cast<std::size_t>(stage)]; });
+    play(of_void, schedule, stage, 1, watch);
+    watch.passes.take();
+    watch.monitor.skip_step();
+    play(scene, schedule, stage, 1, watch);
+    const PipelineMeasurement measured = watch.finish_step();
+    expect_measured(scene, measured, 1, 1);
+    EXPECT_LE(measured.down(0).samples, scene.microbatches);
+  });
 }
 
 TEST(PipelineMonitor, says_nothing_of_a_step_that_it_did_not_see) {
@@ -228,8 +252,7 @@ TEST(PassTimes, tells_for_how_long_a_forward_or_backward_input_pass_was_stalled)
   EXPECT_NEAR(in_weights.take().stall_s, 0, 1e-12);
 }
 
-TEST(StageMeasurement,
-     lets_the_lane_decide_whose_link_is_slower_for_certain_and_whose_passes_stalled_longer) {
+TEST(StageMeasurement, lets_the_lane_decide_whose_link_is_slower_for_certain_and_whose_passes_stalled_less) {
   const auto summary = [](int stage, int lane, LinkMeasurement activations, double stall_s) {
     StageMeasurement of;
     of.stage = stage;
@@ -245,7 +268,7 @@ TEST(StageMeasurement,
                                 std::array{other_first, other_second, first, second}}) {
     const PipelineMeasurement all = combine(summaries);
     EXPECT_EQ(all.down(0).delay_s, 4);
-    EXPECT_EQ(all.stages[0].passes.stall_s, 3);
+    EXPECT_EQ(all.stages[0].passes.stall_s, 2);
     EXPECT_EQ(all.stages[1].passes.stall_s, 0);
   }
 }

@@ -4,7 +4,6 @@
 
 #include "resilience/blame/culprits.hpp"
 #include "resilience/blame/hang_picture.hpp"
-#include "resilience/blame/hang_record.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 #include "tests/resilience/blame/simulated_hang.hpp"
 

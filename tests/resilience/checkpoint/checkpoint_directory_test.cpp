@@ -1,5 +1,6 @@
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 
+#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/whole_file.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
@@ -47,12 +48,33 @@ TEST_F(CheckpointDirectory, what_a_replica_has_complete_counts_only_in_its_place
   EXPECT_EQ(io::names_in(directory_), (Names{"step-000002.h5", "step-000003.h5"}));
 }
 
+TEST_F(CheckpointDirectory, what_cannot_be_looked_at_is_not_taken_for_absent) {
+  std::filesystem::create_symlink("loop", directory_ / "loop");
+  EXPECT_THROW(place_checkpoint(directory_ / "loop", 3, "replica-1.2", 2), kernels::Error);
+}
+
 TEST_F(CheckpointDirectory, later_checkpoints_are_set_aside_and_none_is_lost) {
   touch({"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000003.h5.1"});
   EXPECT_EQ(set_aside_checkpoints(directory_, 1).size(), 2U);
   EXPECT_EQ(io::names_in(directory_),
             (Names{"step-000001.h5", "step-000002.h5.1", "step-000003.h5.1", "step-000003.h5.2"}));
   EXPECT_TRUE(set_aside_checkpoints(directory_ / "absent", -1).empty());
+}
+
+TEST_F(CheckpointDirectory, later_ones_that_wait_for_their_place_are_set_aside_if_they_may_be_complete) {
+  const io::WholeState state(io::kTinyModel);
+  io::CheckpointInfo info;
+  info.model = io::kTinyModel;
+  for (const char* name : {"step-000003.h5.replica-0.1", "step-000005.h5.replica-0.1"})
+    io::write_checkpoint(directory_ / name, info, state.ranges);
+  touch({"step-000005.h5", "step-000005.h5.1", "step-000006.h5.replica-0.1"});
+  std::filesystem::create_symlink("step-000007.h5.replica-0.1", directory_ / "step-000007.h5.replica-0.1");
+  EXPECT_EQ(
+      set_aside_pending_checkpoints(directory_, 3),
+      (std::vector<std::filesystem::path>{directory_ / "step-000005.h5.2", directory_ / "step-000007.h5.1"}));
+  prepare_checkpoint_directory(directory_);
+  EXPECT_EQ(io::names_in(directory_),
+            (Names{"step-000005.h5", "step-000005.h5.1", "step-000005.h5.2", "step-000007.h5.1"}));
 }
 
 TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
@@ -67,9 +89,18 @@ TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
 
 TEST_F(CheckpointDirectory, the_oldest_makes_room_but_never_the_last_one) {
   touch({"step-000001.h5", "step-000002.h5"});
-  EXPECT_TRUE(remove_oldest_checkpoint(directory_));
-  EXPECT_FALSE(remove_oldest_checkpoint(directory_));
+  EXPECT_TRUE(remove_oldest_checkpoints(directory_, 0));
+  EXPECT_FALSE(remove_oldest_checkpoints(directory_, 0));
   EXPECT_EQ(io::names_in(directory_), Names{"step-000002.h5"});
+}
+
+TEST_F(CheckpointDirectory, as_many_make_room_as_are_needed_and_none_where_all_are_too_few) {
+  for (const char* name : {"step-000001.h5", "step-000002.h5", "step-000003.h5", "step-000004.h5"})
+    io::write_file(directory_ / name, std::string(10, 'x'));
+  EXPECT_FALSE(remove_oldest_checkpoints(directory_, 31));
+  EXPECT_EQ(list_checkpoints(directory_).size(), 4U);
+  EXPECT_TRUE(remove_oldest_checkpoints(directory_, 11));
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000003.h5", "step-000004.h5"}));
 }
 
 TEST_F(CheckpointDirectory, room_is_what_is_free_and_what_old_checkpoints_take) {

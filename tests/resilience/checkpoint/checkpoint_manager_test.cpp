@@ -16,6 +16,7 @@
 #include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "resilience/checkpoint/checkpoint_restore.hpp"
 #include "tests/comm/thread_ranks.hpp"
+#include "tests/kernels/no_more_threads.hpp"
 #include "tests/resilience/checkpoint/lone_group.hpp"
 #include "tests/resilience/checkpoint/sharded_state.hpp"
 #include "tests/resilience/checkpoint/small_disk.hpp"
@@ -95,6 +96,46 @@ TEST_F(Manager, saves_the_state_of_the_place_that_a_rank_has_moved_to) {
   });
 }
 
+// As the memory of a host is, from which a device's state is written, and which another replica's is fetched into.
+TEST_F(Manager, writes_no_checkpoint_of_two_states) {
+  comm::run_ranks(kLayout.ranks(), 20, [&](World& world) {
+    ShardedState state(kTinyModel, kLayout, world.rank());
+    CheckpointOptions options{directory_, 0, kTinyModel};
+    options.fetch = [&state] { state.fill(1); };
+    CheckpointManager manager(options, world.control_group(), state.ranges());
+    for (std::int64_t step = 1; step <= 20; ++step) {
+      manager.save_async(step, "deck");
+      manager.abandon(20);
+      state.poison();
+      const auto report = manager.poll();
+      ASSERT_TRUE(report.has_value());
+      EXPECT_EQ(report->saved(), std::filesystem::exists(checkpoint_name(directory_, step)));
+    }
+    EXPECT_TRUE(manager.save(21, "deck").saved()) << "later ones are not abandoned";
+  });
+  comm::run_ranks(1, 20, [&](World& world) {
+    const auto group = world.control_group();
+    ShardedState state(kTinyModel, {1, 1, 1}, 0);
+    for (const CheckpointFile& file : list_checkpoints(directory_)) {
+      restore_checkpoint(*group, file.path, state.ranges(), kTinyModel);
+      EXPECT_EQ(state.wrong(1), 0) << file.path;
+    }
+  });
+}
+
+// One rank hears of it first.
+TEST_F(Manager, leaves_no_file_of_a_save_that_is_abandoned) {
+  comm::run_ranks(kLayout.ranks(), 20, [&](World& world) {
+    ShardedState state(kTinyModel, kLayout, world.rank());
+    const std::atomic<bool> abandoned = world.rank() == 1;
+    SaveRequest request{.directory = directory_, .step = 1, .model = kTinyModel, .deck = ""};
+    request.abandoned = &abandoned;
+    const SaveReport report = save_checkpoint(*world.control_group(), request, state.ranges());
+    EXPECT_NE(report.failure.find("another state"), std::string::npos) << report.failure;
+  });
+  EXPECT_EQ(io::names_in(directory_), Names{});
+}
+
 TEST_F(Manager, keeps_as_many_as_asked_for) {
   run(2, [](CheckpointManager& manager, ShardedState&) {
     for (std::int64_t step = 10; step <= 50; step += 10) manager.save_async(step, "");
@@ -169,14 +210,17 @@ TEST_F(Manager, a_full_disk_at_export_leaves_nothing) {
   io::write_checkpoint(directory_ / "a.h5", info, state.ranges);
   const SmallDisk disk(directory_ / "small", 4096);
   if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
-  const std::string error = io::error_of(
-      [&] { io::export_safetensors(directory_ / "a.h5", directory_ / "small/a.safetensors", {}); });
+  const std::string error = io::error_of([&] {
+    io::export_safetensors(io::open_verified_checkpoint(directory_ / "a.h5"),
+                           directory_ / "small/a.safetensors", {});
+  });
   EXPECT_NE(error.find("No space left"), std::string::npos) << error;
   const std::string import_error = io::error_of([&] {
-    io::export_safetensors(directory_ / "a.h5", directory_ / "a.safetensors", {});
+    io::export_safetensors(io::open_verified_checkpoint(directory_ / "a.h5"), directory_ / "a.safetensors",
+                           {});
     io::import_safetensors(directory_ / "a.safetensors", directory_ / "small/a.h5", {});
   });
-  EXPECT_NE(import_error.find("No space left"), std::string::npos) << import_error;
+  EXPECT_NE(import_error.find("small/a.h5: No space left"), std::string::npos) << import_error;
   EXPECT_EQ(io::names_in(directory_ / "small"), Names{});
 }
 
@@ -204,6 +248,46 @@ TEST_F(Manager, drops_old_checkpoints_where_the_disk_has_no_room_for_as_many_as_
   EXPECT_EQ(io::names_in(directory_), (Names{"step-000040.h5", "step-000050.h5"}));
 }
 
+// Who holds removed files open holds their room too, as file systems do that free it behind.
+TEST_F(Manager, waits_for_the_room_of_a_checkpoint_before_it_drops_another_one) {
+  run(0, [](CheckpointManager& manager, ShardedState&) { EXPECT_TRUE(manager.save(1, "").saved()); });
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(checkpoint_name(directory_, 1)));
+  const SmallDisk disk(directory_, bytes * 7 / 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+  run(3, [](CheckpointManager& manager, ShardedState&) {
+    for (std::int64_t step = 10; step <= 30; step += 10) EXPECT_TRUE(manager.save(step, "").saved());
+  });
+  std::optional<io::PosixFile> first = io::PosixFile::open_to_read(checkpoint_name(directory_, 10));
+  std::optional<io::PosixFile> second = io::PosixFile::open_to_read(checkpoint_name(directory_, 20));
+  std::thread closer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    first.reset();
+    second.reset();
+  });
+  run(3, [](CheckpointManager& manager, ShardedState&) {
+    const SaveReport report = manager.save(40, "");
+    EXPECT_TRUE(report.saved()) << report.failure;
+  });
+  closer.join();
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000020.h5", "step-000030.h5", "step-000040.h5"}));
+}
+
+TEST_F(Manager, drops_one_checkpoint_alone_where_that_gives_no_room) {
+  run(0, [](CheckpointManager& manager, ShardedState&) { EXPECT_TRUE(manager.save(1, "").saved()); });
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(checkpoint_name(directory_, 1)));
+  const SmallDisk disk(directory_, bytes * 7 / 2);
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs takes root";
+  const io::WholeState state(kTinyModel);
+  CheckpointOptions options{directory_, 3, kTinyModel};
+  options.room_wait_s = 0.2;
+  CheckpointManager manager(options, std::make_unique<LoneGroup>([] {}), state.ranges);
+  for (std::int64_t step = 10; step <= 30; step += 10) EXPECT_TRUE(manager.save(step, "").saved());
+  const auto held = io::PosixFile::open_to_read(checkpoint_name(directory_, 10));
+  const SaveReport report = manager.save(40, "");
+  EXPECT_NE(report.failure.find("No space left"), std::string::npos) << report.failure;
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000020.h5", "step-000030.h5"}));
+}
+
 TEST_F(Manager, a_directory_that_cannot_be_made_is_refused_on_every_rank) {
   io::write_file(directory_ / "file", "");
   comm::run_ranks(3, 20, [&](World& world) {
@@ -216,6 +300,41 @@ TEST_F(Manager, a_directory_that_cannot_be_made_is_refused_on_every_rank) {
 
 std::unique_ptr<comm::ControlGroup> slow_group() {
   return std::make_unique<LoneGroup>([] { std::this_thread::sleep_for(std::chrono::milliseconds(400)); });
+}
+
+// Training goes on, and the next save may have a thread.
+TEST_F(Manager, reports_a_save_that_gets_no_thread_as_a_failed_one) {
+  const io::WholeState state(kTinyModel);
+  CheckpointManager manager({directory_, 3, kTinyModel}, std::make_unique<LoneGroup>([] {}), state.ranges);
+  {
+    const kernels::NoMoreThreads none;
+    manager.save_async(1, "");
+  }
+  EXPECT_FALSE(manager.is_saving());
+  const auto failed = manager.poll();
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_EQ(failed->step, 1);
+  EXPECT_NE(failed->failure.find("no more threads"), std::string::npos) << failed->failure;
+  EXPECT_EQ(io::names_in(directory_), Names{});
+  manager.save_async(2, "");
+  manager.wait(20);
+  const auto second = manager.poll();
+  EXPECT_TRUE(second && second->saved());
+}
+
+TEST_F(Manager, fails_on_all_ranks_a_save_that_one_cannot_take_part_in) {
+  comm::run_ranks(kLayout.ranks(), 20, [&](World& world) {
+    ShardedState state(kTinyModel, kLayout, world.rank());
+    state.fill();
+    const auto group = world.control_group();
+    SaveRequest request{.directory = directory_, .step = 1, .model = kTinyModel, .deck = ""};
+    if (world.rank() == 1) request.refusal = "no thread";
+    EXPECT_EQ(save_checkpoint(*group, request, state.ranges()).failure, "no thread");
+    request.refusal.clear();
+    request.step = 2;
+    EXPECT_TRUE(save_checkpoint(*group, request, state.ranges()).saved());
+  });
+  EXPECT_EQ(io::names_in(directory_), Names{"step-000002.h5"});
 }
 
 // Messages enough that all of it takes longer than the patience, but not one of its parts.

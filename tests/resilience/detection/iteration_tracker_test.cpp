@@ -206,7 +206,7 @@ TEST(IterationTracker, other_work_is_no_change_and_a_fault_in_it_is_one) {
 }
 
 // Ranks that share cores: iterations vary by 12 %, and become a little longer at times.
-TEST(IterationTracker, of_noisy_iterations_no_change_is_told_twice) {
+TEST(IterationTracker, of_noisy_iterations_each_change_is_told_after_the_one_before) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     std::normal_distribution<double> noise(0, 0.12);
@@ -215,9 +215,7 @@ TEST(IterationTracker, of_noisy_iterations_no_change_is_told_twice) {
     for (int i = 0; i < 600; ++i) {
       const auto change = tracker.add(i, (i / 100 % 2 == 0 ? 1 : 1.09) * std::exp(noise(random)));
       if (!change) continue;
-      const bool is_told =
-          last && last->iteration == change->iteration && last->is_onset() == change->is_onset();
-      EXPECT_FALSE(is_told) << "seed " << seed << ", iteration " << i;
+      EXPECT_GT(change->iteration, last ? last->iteration : -1) << "seed " << seed << ", iteration " << i;
       last = change;
     }
   }

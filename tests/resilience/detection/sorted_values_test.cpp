@@ -40,9 +40,12 @@ TEST(SlidingMedian, is_that_of_the_last_values) {
   EXPECT_TRUE(median.is_empty());
 }
 
-TEST(MedianOf, two_in_the_middle_give_their_mean) {
+TEST(MedianOf, two_in_the_middle_is_their_mean_or_one_of_them) {
   EXPECT_EQ(median_of(std::vector<double>{4, 1, 3, 2}), 2.5);
   EXPECT_EQ(median_of(std::vector<double>{4, 1, 3}), 3);
+  EXPECT_EQ(lower_median_of({4, 1, 3, 2}), 2);
+  EXPECT_EQ(upper_median_of({4, 1, 3, 2}), 3);
+  EXPECT_EQ(upper_median_of({}), 0);
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ TEST_F(InquiryOfFour, tells_a_slow_rank_after_two_reports_and_follows_it_until_i
   EXPECT_EQ(told(0).components[0].rank, 2);
   EXPECT_NEAR(told(0).components[0].factor, 1.6, 1e-9);
   EXPECT_NEAR(told(0).reaction_s, 5 * kHealthy_s, 1e-9);
+  EXPECT_NEAR(told(0).lost_s, 5 * (kSlow_s - kHealthy_s), 1e-9);
 
   steps(50, kSlow_s);
   EXPECT_TRUE(inquiry->order().wants_reports);

@@ -42,7 +42,7 @@ TEST(LinkProbe, tests_a_ring_in_its_order_and_then_the_links_that_it_avoids) {
   comm::run_ranks(kRanks, kPatience_s, [&](comm::World& world) {
     const auto device = kernels::create_emulated_device({});
     const auto ring = make_ring(network, "data", {0, 1, 2, 3}, world.rank(), *device, 0);
-    ring->reorder_ring({0, 2, 1, 3});
+    ring->prepare_ring({0, 2, 1, 3})->adopt();
     const auto rounds = probe_rounds(*ring);
     ASSERT_EQ(rounds.size(), 3U);
     EXPECT_EQ(rounds[0], (ProbeRound{{0, 2}, {1, 3}}));

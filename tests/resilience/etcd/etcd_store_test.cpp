@@ -17,22 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using kernels::Error;
 
-/// What several supervisors reach at once.
-class SharedEtcd final : public comm::HttpClient {
- public:
-  explicit SharedEtcd(MadeUpEtcd& etcd, std::mutex& mutex) : etcd_(etcd), mutex_(mutex) {}
-  bool is_cut = false;
-  comm::HttpReply post(const comm::HttpRequest& request) override {
-    const std::lock_guard lock(mutex_);
-    if (is_cut) throw Error(kernels::Scope::link, "cut");
-    return etcd_.post(request);
-  }
-
- private:
-  MadeUpEtcd& etcd_;
-  std::mutex& mutex_;
-};
-
 class EtcdStores : public ::testing::Test {
  protected:
   EtcdStores() : directory_(fs::temp_directory_path() / ("tenax-etcd-" + std::to_string(getpid()))) {

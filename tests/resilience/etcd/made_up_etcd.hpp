@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -129,6 +130,22 @@ class MadeUpEtcd final : public comm::HttpClient {
   }
 
   std::int64_t revision_ = 10;
+};
+
+/// What several supervisors reach at once.
+class SharedEtcd final : public comm::HttpClient {
+ public:
+  explicit SharedEtcd(MadeUpEtcd& etcd, std::mutex& mutex) : etcd_(etcd), mutex_(mutex) {}
+  bool is_cut = false;
+  comm::HttpReply post(const comm::HttpRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    if (is_cut) throw kernels::Error(kernels::Scope::link, "cut");
+    return etcd_.post(request);
+  }
+
+ private:
+  MadeUpEtcd& etcd_;
+  std::mutex& mutex_;
 };
 
 }  // namespace tenax::resilience::test

@@ -211,6 +211,7 @@ TEST(MembershipMember, keeps_commits_until_they_are_acknowledged_and_sends_them_
   member.hear(NewEpoch{epoch_of(1, 0)});
   for (int step = 0; step < 3; ++step) member.step(complete());
   member.hear(CommitAck{2});
+  EXPECT_FALSE(member.run_stops());
   member.on_disconnected();
   member.step(complete());
   member.on_connected(1);
@@ -220,6 +221,10 @@ TEST(MembershipMember, keeps_commits_until_they_are_acknowledged_and_sends_them_
   EXPECT_FALSE(std::get<CheckIn>(said[0]).needs_change);
   EXPECT_EQ(std::get<Commit>(said[1]).record.step, 2);
   EXPECT_EQ(std::get<Commit>(said[2]).record.step, 3);
+  member.hear(CommitAck{3, true});
+  EXPECT_TRUE(member.run_stops());
+  member.on_disconnected();
+  EXPECT_FALSE(member.run_stops()) << "nobody ends it now";
 }
 
 TEST(MembershipMember, forgets_the_commits_of_steps_beyond_the_checkpoint_that_all_go_back_to) {
@@ -304,6 +309,16 @@ TEST(MembershipMember, saves_the_last_checkpoint_where_it_is_the_writer_and_exit
   member.hear(Ended{});
   EXPECT_EQ(member.plan().action, Action::exit);
   EXPECT_EQ(member.plan().status, 0);
+}
+
+TEST(MembershipMember, saves_the_last_checkpoint_where_the_one_in_between_of_that_step_failed) {
+  Member member;
+  member.hear(NewEpoch{epoch_of(1, 0)});
+  member.on_saved({.done = 0, .failure = "the disk is full"});
+  EXPECT_TRUE(member.said<Saved>().has_value());
+  member.hear(StopAt{.done = 0, .writer = 0});
+  EXPECT_EQ(member.plan().action, Action::save);
+  EXPECT_FALSE(member.said<Saved>().has_value());
 }
 
 TEST(MembershipMember, tells_of_its_join_until_it_is_recorded) {

@@ -21,10 +21,14 @@ TEST(MembershipService, stops_all_at_one_step_and_ends_once_its_checkpoint_is_sa
   bench.start(2);
   bench.say(k1, StopWish{});
   EXPECT_EQ(bench.last<Hold>(k0).step, 1);
+  bench.say(k0, Beat{.epoch = 1, .step = 0});
+  EXPECT_TRUE(bench.last<CommitAck>(k0).stops);
   bench.commit(k0, 0);
   bench.report(k0, 1, 4);
   EXPECT_EQ(bench.count<StopAt>(k0), 0u);
+  EXPECT_FALSE(bench.service().has_told_stop());
   bench.report(k1, 1, 4);
+  EXPECT_TRUE(bench.service().has_told_stop());
   EXPECT_EQ(bench.last<StopAt>(k1).done, 1);
   EXPECT_EQ(bench.last<StopAt>(k1).writer, 0);
   bench.say(k1, Saved{.done = 1});
@@ -42,10 +46,22 @@ TEST(MembershipService, does_not_end_the_run_where_the_last_checkpoint_could_not
   bench.start(1, 99);
   bench.commit(k0, 99);
   bench.report(k0, 100, 4);
-  bench.say(k0, Saved{.done = 100, .failure = "the disk is full"});
+  bench.say(k0, Saved{.done = 100, .failure = "the disk is full", .is_final = true});
   EXPECT_FALSE(bench.service().has_ended());
   ASSERT_EQ(bench.events<CheckpointSaved>().size(), 1u);
   EXPECT_TRUE(bench.events<CheckpointSaved>()[0].is_last);
+}
+
+TEST(MembershipService, takes_no_failure_of_a_checkpoint_in_between_for_that_of_the_last_one) {
+  ServiceBench bench(1);
+  bench.start(1, 99);
+  bench.commit(k0, 99);
+  bench.report(k0, 100, 4);
+  bench.say(k0, Saved{.done = 100, .failure = "the disk is full"});
+  ASSERT_EQ(bench.events<CheckpointSaved>().size(), 1u);
+  EXPECT_FALSE(bench.events<CheckpointSaved>()[0].is_last);
+  bench.say(k0, Saved{.done = 100});
+  EXPECT_TRUE(bench.service().has_ended());
 }
 
 TEST(MembershipService, stores_the_commits_of_a_checkpoint_for_good_before_it_counts) {

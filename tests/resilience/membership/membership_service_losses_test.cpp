@@ -137,6 +137,84 @@ TEST(MembershipService, builds_the_epoch_anew_when_an_exchange_fails_and_nobody_
   EXPECT_TRUE(bench.events<ReplicaLost>().empty());
 }
 
+/// So many steps end without their sums, in epochs of both, and nobody knows why.
+void fail(ServiceBench& bench, int times, std::int64_t done) {
+  for (int i = 0; i < times; ++i) {
+    const std::int64_t epoch = bench.epoch().number;
+    bench.say(k1, Suspect{.epoch = epoch});
+    bench.pass(0.4, {k0, k1});
+    bench.report(k0, done, 4);
+    if (bench.events<ReplicaLost>().empty()) bench.report(k1, done, 4);
+    EXPECT_EQ(bench.epoch().number, epoch + 1);
+  }
+}
+
+TEST(MembershipService, does_without_a_replica_where_exchanges_fail_for_ever_and_nobody_is_named) {
+  ServiceBench bench(2);
+  bench.start(2);
+  fail(bench, 9, 0);
+  bench.commit(k0, 0);
+  fail(bench, 10, 1);
+  EXPECT_TRUE(bench.events<ReplicaLost>().empty()) << "a step was completed in between";
+  fail(bench, 1, 1);
+  ASSERT_EQ(bench.events<ReplicaLost>().size(), 1u);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].id, k1);
+  EXPECT_EQ(bench.events<ReplicaLost>()[0].reason, LossReason::connection);
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{0});
+}
+
+/// Replica 0 has come anew and fetches the state from replica 1, which alone has it.
+void let_first_join(ServiceBench& bench) {
+  bench.start(2);
+  bench.commit(k1, 0);
+  bench.close(k0);
+  bench.report(k1, 1, 4);
+  bench.come({0, 2});
+  bench.commit(k1, 1);
+  bench.report(k1, 2, 4);
+  ASSERT_EQ(behind_in(bench.epoch()), Replicas{0});
+}
+
+void expect_lost_and_no_step_void(const ServiceBench& bench, ReplicaId id) {
+  ASSERT_FALSE(bench.events<ReplicaLost>().empty());
+  EXPECT_EQ(bench.events<ReplicaLost>().back().id, id);
+  EXPECT_EQ(bench.count<Restore>(k1), 1u) << "that of its start";
+  EXPECT_TRUE(bench.events<StepsVoided>().empty());
+}
+
+TEST(MembershipService, does_without_a_joiner_that_the_only_holder_cannot_reach) {
+  ServiceBench bench(2);
+  let_first_join(bench);
+  bench.say({0, 2}, Suspect{.epoch = bench.epoch().number, .replica = 1});
+  bench.say(k1, Suspect{.epoch = bench.epoch().number, .replica = 0});
+  bench.pass(0.4, {{0, 2}, k1});
+  bench.report(k1, 2, 4);
+  expect_lost_and_no_step_void(bench, {0, 2});
+  EXPECT_EQ(replicas_of(bench.epoch()), Replicas{1});
+}
+
+TEST(MembershipService, does_without_a_joiner_where_exchanges_fail_for_ever_and_nobody_is_named) {
+  ServiceBench bench(2);
+  let_first_join(bench);
+  for (int i = 0; i < 11; ++i) {
+    bench.say({0, 2}, Suspect{.epoch = bench.epoch().number});
+    bench.pass(0.4, {{0, 2}, k1});
+    bench.report(k1, 2, 4);
+    if (i < 10) bench.report({0, 2}, -1, 4);
+  }
+  expect_lost_and_no_step_void(bench, {0, 2});
+}
+
+TEST(MembershipService, takes_a_joiner_that_has_completed_a_step_for_a_holder) {
+  ServiceBench bench(2);
+  let_first_join(bench);
+  bench.commit({0, 2}, 2);
+  bench.say({0, 2}, Suspect{.epoch = bench.epoch().number, .replica = 1});
+  bench.say(k1, Suspect{.epoch = bench.epoch().number, .replica = 0});
+  bench.pass(0.4, {{0, 2}, k1});
+  EXPECT_EQ(bench.events<ReplicaLost>().back().id, k1) << "the last of the ring";
+}
+
 StateDigest digest_of(std::uint64_t number) {
   StateDigest digest;
   digest.parts[0].add(number, 1);

@@ -124,6 +124,89 @@ TEST(MembershipService, waits_after_a_restart_for_no_member_that_has_been_starte
   }
 }
 
+TEST(MembershipService, believes_a_member_after_a_restart_which_data_files_the_run_trains_on) {
+  const ReplicaId again{1, 2}, later{1, 3};
+  ServiceBench bench(2, first_epoch());
+  CheckIn newcomer = ServiceBench::check_in(again);
+  newcomer.data = "y";
+  bench.say(again, newcomer);
+  EXPECT_EQ(bench.count<Refused>(again), 0u) << "nobody has said what it trains on";
+  CheckIn member = member_of_epoch_1(k0, 0);
+  member.data = "x";
+  bench.say(k0, member);
+  EXPECT_EQ(bench.count<Refused>(k0), 0u);
+  EXPECT_NE(bench.last<Evicted>(again).reason.find("data files are others"), std::string::npos);
+  EXPECT_TRUE(bench.service().has_refused(again)) << "no host is to blame";
+  EXPECT_EQ(bench.last<Freeze>(k0).epoch, 1) << "it goes on without the other";
+  newcomer.id = later;
+  bench.say(later, newcomer);
+  EXPECT_EQ(bench.count<Refused>(later), 1u);
+}
+
+TEST(MembershipService, believes_a_member_after_a_restart_which_loops_the_run_computes_with) {
+  const ReplicaId again{1, 2};
+  ServiceBench bench(2, first_epoch());
+  CheckIn newcomer = ServiceBench::check_in(again);
+  newcomer.loops = "more";
+  bench.say(again, newcomer);
+  CheckIn member = member_of_epoch_1(k0, 0);
+  member.loops = "baseline";
+  bench.say(k0, member);
+  EXPECT_EQ(bench.count<Refused>(k0), 0u);
+  EXPECT_EQ(
+      bench.last<Evicted>(again).reason,
+      "its processors take the loops more, the run's baseline: start all with TENAX_CPU_LOOPS=baseline");
+}
+
+/// Of two or three replicas, in an epoch in which they have equal shares.
+CommitRecord commit_of(std::int64_t epoch, std::int64_t step, std::uint64_t state, int replicas = 3) {
+  CommitRecord commit{.step = step, .epoch = epoch, .first_sample = 6 * step, .squares = 7};
+  const int share = 6 / replicas;
+  for (int replica = 0; replica < replicas; ++replica)
+    commit.parts.push_back({replica, 6 * step + share * replica, share});
+  commit.digest.emplace().parts[0].add(state, 1);
+  return commit;
+}
+
+// It may have fetched its state from one that is wrong since the slice was compared last.
+TEST(MembershipService, gives_no_vote_on_a_state_after_a_restart_to_who_came_shortly_before) {
+  const ReplicaId again{2, 2};
+  std::vector<Record> records = {EpochRecord{0, 1, 0, {{k0, "h"}, {k1, "h"}, {k2, "h"}}, EpochReason::start}};
+  for (std::int64_t step = 0; step < 6; ++step) records.push_back(commit_of(1, step, 1));
+  records.push_back(EpochRecord{1, 2, 6, {{k0, "h"}, {k1, "h"}, {again, "h"}}, EpochReason::lost});
+  for (std::int64_t step = 6; step < 8; ++step) records.push_back(commit_of(2, step, 1));
+  ServiceBench bench(3, records);
+  for (const ReplicaId& id : {k0, k1, again}) {
+    CheckIn check_in = ServiceBench::check_in(id);
+    check_in.done = 8;
+    check_in.epoch = 2;
+    bench.say(id, check_in);
+  }
+  for (const ReplicaId& id : {k0, k1, again}) bench.say(id, Commit{commit_of(2, 8, id == k1 ? 1 : 9)});
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  EXPECT_TRUE(bench.events<StateCorrupt>()[0].is_tie) << "k0 is wrong, and the new one has a copy of it";
+}
+
+// Either may have changed since the new one came: one vote against none says nothing.
+TEST(MembershipService, names_nobody_after_a_restart_where_one_of_two_came_shortly_before) {
+  const ReplicaId again{1, 2};
+  std::vector<Record> records = {EpochRecord{0, 1, 0, {{k0, "h"}, {k1, "h"}}, EpochReason::start}};
+  for (std::int64_t step = 0; step < 6; ++step) records.push_back(commit_of(1, step, 1, 2));
+  records.push_back(EpochRecord{1, 2, 6, {{k0, "h"}, {again, "h"}}, EpochReason::join});
+  for (std::int64_t step = 6; step < 8; ++step) records.push_back(commit_of(2, step, 1, 2));
+  ServiceBench bench(2, records);
+  for (const ReplicaId& id : {k0, again}) {
+    CheckIn check_in = ServiceBench::check_in(id);
+    check_in.done = 8;
+    check_in.epoch = 2;
+    bench.say(id, check_in);
+  }
+  for (const ReplicaId& id : {k0, again}) bench.say(id, Commit{commit_of(2, 8, id == k0 ? 9 : 1, 2)});
+  ASSERT_EQ(bench.events<StateCorrupt>().size(), 1u);
+  EXPECT_TRUE(bench.events<StateCorrupt>()[0].is_tie);
+  EXPECT_TRUE(bench.events<StateCorrupt>()[0].distrusts_checkpoints);
+}
+
 TEST(MembershipService, changes_the_epoch_after_a_restart_where_a_member_needs_it) {
   ServiceBench bench(2, first_epoch());
   CheckIn frozen = member_of_epoch_1(k0, 0);

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/error.hpp"
+
 namespace tenax::resilience {
 namespace {
 
@@ -127,6 +129,11 @@ TEST(Parts, give_each_sample_to_the_first_of_those_that_have_least) {
     for (const Part& part : share_samples(rules, 0, alive, kept)) actual[part.replica] += part.count;
     ASSERT_EQ(actual, expected) << "round " << round;
   }
+}
+
+TEST(Parts, of_a_batch_that_is_no_multiple_of_the_unit_are_refused) {
+  EXPECT_THROW(share_samples({.global_batch = 21, .replicas = 3, .unit = 2}, 0, {0, 1, 2}), kernels::Error);
+  EXPECT_THROW(share_samples(kKeep, 0, {0, 1}, {{0, 0, 7}, {1, 10, 14}}), kernels::Error);
 }
 
 TEST(Parts, with_a_gap_or_an_overlap_do_not_tile) {

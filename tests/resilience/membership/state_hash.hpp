@@ -79,8 +79,8 @@ class StateHash {
     std::visit([this](const auto& known) { add(known); }, value);
   }
   void add(const Seat& seat) {
-    (*this)(seat.peer, seat.id, seat.done, seat.next_sample, seat.epoch, seat.step, seat.needs_change,
-            seat.is_restoring, seat.leaves);
+    (*this)(seat.peer, seat.id, seat.data, seat.done, seat.next_sample, seat.epoch, seat.step,
+            seat.needs_change, seat.is_restoring, seat.is_behind, seat.leaves);
   }
   void add(const EpochRecord::Member& member) { add(member.id); }
   void add(const EpochRecord& record) {

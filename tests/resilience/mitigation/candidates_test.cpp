@@ -14,6 +14,7 @@ Possibilities all_possible() {
   return {.allowed = {restart, swap, ring, microbatches},
           .shape = {.tensor = 1, .pipeline = 2, .data = 4},
           .microbatches = 8,
+          .most_microbatches = 16,
           .rings = true,
           .swap_fits = true,
           .spare_hosts = 2,
@@ -56,6 +57,8 @@ TEST(Candidates, are_what_the_layout_leaves_possible) {
     return possible_strategies(run);
   };
   EXPECT_EQ(without([](Possibilities& run) { run.microbatches = 1; }), (Strategies{ring, swap, restart}));
+  EXPECT_EQ(without([](Possibilities& run) { run.most_microbatches = run.microbatches; }),
+            (Strategies{ring, swap, restart}));
   EXPECT_EQ(without([](Possibilities& run) { run.shape.data = 3; }),
             (Strategies{microbatches, swap, restart}));
   EXPECT_EQ(without([](Possibilities& run) { run.shape.data = 1; }), (Strategies{swap, restart}));

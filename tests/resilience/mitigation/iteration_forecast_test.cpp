@@ -42,6 +42,7 @@ struct MadeUpRun {
     run = {.allowed = {kStrategies.begin(), kStrategies.end()},
            .shape = shape,
            .microbatches = kMicrobatches,
+           .most_microbatches = layout.most_microbatches,
            .rings = true,
            .swap_fits = true,
            .host_of_rank = std::vector<std::string>(static_cast<std::size_t>(shape.ranks()), "host")};
@@ -139,6 +140,51 @@ TEST(Proposals, lead_a_ring_past_a_slow_link) {
   const std::vector<int> order = ring_of(proposals[0].placement, {});
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_FALSE(order[i] + order[(i + 1) % 4] == 3 && order[i] * order[(i + 1) % 4] == 2) << "1 beside 2";
+}
+
+TEST(Proposals, lead_several_rings_past_slow_links_at_once_where_one_alone_wins_less) {
+  for (const double other_s : {0.02, 0.015}) {
+    MadeUpRun run({.pipeline = 2, .data = 4});
+    run.run.allowed = {Strategy::ring};
+    run.slow_data_link_down(1, 2, 0.02);
+    run.slow_data_link_down(5, 6, other_s);
+    const auto proposals = run.proposals();
+    const bool wins_alone = other_s < 0.02;
+    ASSERT_EQ(proposals.size(), wins_alone ? 2U : 1U);
+    if (wins_alone) {
+      EXPECT_EQ(proposals[0].placement.ring_order.size(), 1U);
+      EXPECT_NEAR(proposals[0].gain_s, 0.02 - other_s, 1e-9);
+    }
+    EXPECT_EQ(proposals.back().placement.ring_order.size(), 2U);
+    EXPECT_EQ(proposals.back().against.size(), 2U);
+    EXPECT_NEAR(proposals.back().gain_s, 0.02, 1e-9);
+  }
+}
+
+TEST(Proposals, win_nothing_with_a_restart_where_ways_back_that_cost_nothing_win_as_much) {
+  MadeUpRun run({.pipeline = 2, .data = 4});
+  run.run.spare_hosts = 1;
+  run.slow_data_link_down(1, 2, 0.02);
+  run.picture.placement.ring_order[{}] = {0, 1, 3, 2};
+  run.picture.placement.microbatches = {13, 13, 9, 13};  // of a rank that has healed
+  for (const Proposal& proposal : run.proposals()) EXPECT_LT(proposal.gain_s, 1e-9);
+  run.slow_down(2, 1.5);
+  const auto proposals = run.proposals();
+  ASSERT_FALSE(proposals.empty());
+  EXPECT_EQ(proposals.back().strategy, Strategy::restart);
+  EXPECT_NEAR(proposals.back().gain_s, run.now_s() - run.picture.healthy_iteration_s, 1e-9);
+}
+
+TEST(Proposals, count_for_a_restart_only_what_no_way_back_wins_for_nothing) {
+  MadeUpRun run({.data = 4});
+  run.run.allowed = {Strategy::restart};
+  run.run.spare_hosts = 1;
+  run.slow_data_link_down(1, 2, 0.02);
+  run.picture.placement.microbatches = {13, 13, 9, 13};
+  const auto proposals = run.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_NEAR(proposals[0].gain_s, 0.02, 1e-9);
+  EXPECT_NEAR(proposals[0].returned_s, 3 * kPass_s, 1e-9);
 }
 
 TEST(Proposals, make_a_slow_data_link_a_pipeline_s_where_that_waits_less_for_it) {

@@ -92,6 +92,19 @@ TEST_F(MitigationOfTwo, counts_what_was_lost_before_it_was_found) {
   EXPECT_EQ(steps_until_action(kSlow_s)->first, 1);
 }
 
+TEST_F(MitigationOfTwo, counts_what_was_lost_in_more_iterations_than_it_remembers) {
+  const double loss_s = 0.001;
+  steps(600, kHealthy_s + loss_s);
+  mitigation.take(FailSlow{.cause = SlowCause::compute,
+                           .components = {kRank},
+                           .onset = 0,
+                           .healthy_iteration_s = kHealthy_s,
+                           .lost_s = 600 * loss_s},
+                  std::vector<RankReport>(2), grid);
+  EXPECT_NEAR(mitigation.lost_s(), 0.6, 1e-9);
+  EXPECT_EQ(steps_until_action(kSlow_s)->first, 1);
+}
+
 TEST_F(MitigationOfTwo, does_less_when_a_part_has_become_less_slow) {
   find_slow();
   steps_until_action(kSlow_s);
@@ -139,6 +152,21 @@ TEST_F(MitigationOfTwo, undoes_what_made_it_worse_and_does_not_try_that_again) {
   EXPECT_TRUE(records[1].is_revert && records[1].made_worse);
 }
 
+TEST_F(MitigationOfTwo, decides_anew_on_what_was_withdrawn) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  for (int i = 0; i < 7; ++i) EXPECT_FALSE(step(0.3)) << i;
+  mitigation.add(now++, 0.3, false);
+  const auto undone = mitigation.decide();
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, launch);
+  mitigation.withdraw();
+  const auto again = step(0.3);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->placement, launch);
+  EXPECT_FALSE(steps_until_action(0.3)) << "it is barred";
+}
+
 TEST_F(MitigationOfTwo, does_not_try_what_made_it_worse_when_it_is_slow_again) {
   find_slow();
   steps_until_action(kSlow_s);
@@ -148,6 +176,33 @@ TEST_F(MitigationOfTwo, does_not_try_what_made_it_worse_when_it_is_slow_again) {
   steps(30, kHealthy_s);
   find_slow();
   steps(50, kSlow_s);
+}
+
+TEST_F(MitigationOfTwo, goes_back_from_a_first_action_after_a_second_one_was_undone) {
+  const RunPlacement first = cured;
+  find_slow();
+  steps_until_action(kSlow_s);
+  steps(20, kCured_s);
+  Component slower = kRank;
+  slower.factor = 2 * kRank.factor;
+  find_slow(slower);
+  cured.microbatches = {9, 3};
+  ASSERT_TRUE(steps_until_action(kSlow_s));
+  steps(7, 1.03 * kSlow_s);
+  const auto undone = step(1.03 * kSlow_s);
+  ASSERT_TRUE(undone);
+  EXPECT_EQ(undone->placement, first);
+  steps(20, kSlow_s);
+  heal();
+  const auto back = steps_until_action(kCured_s);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->first, 4);
+  EXPECT_EQ(back->second.placement, launch);
+  steps(8, kHealthy_s);
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_EQ(records[3].components.size(), 1U);
+  EXPECT_TRUE(records[3].expected_cost_s > 0 && records[3].expected_cost_s <= records[3].lost_s);
+  EXPECT_EQ(records[3].lost_s, records[0].lost_s);
 }
 
 TEST_F(MitigationOfTwo, waits_longer_each_time_for_a_way_back_that_fails) {
@@ -276,6 +331,38 @@ TEST_F(MitigationOfTwo, what_is_masked_says_nothing_of_an_action) {
   EXPECT_FALSE(mitigation.decide());
   steps(8, kCured_s);
   EXPECT_NEAR(records.at(0).achieved_s, kCured_s, 1e-9);
+}
+
+TEST(Mitigation, tells_each_of_several_rings_that_change_at_once) {
+  const parallel::GridShape shape{.pipeline = 2, .data = 4};
+  const RunPlacement launch = RunPlacement::at_launch(shape, 6);
+  Mitigation mitigation(launch, {.shape = shape});
+  for (const Strategy strategy : kStrategies) mitigation.costs().estimate(strategy, kCost_s);
+  const Component link{.kind = Component::Kind::link, .rank = 1, .other = 2, .cause = SlowCause::link};
+  Component other = link;
+  other.rank = 5;
+  other.other = 6;
+  mitigation.take(FailSlow{.components = {link, other}, .healthy_iteration_s = kHealthy_s},
+                  std::vector<RankReport>(8), parallel::ProcessGrid(shape));
+  RunPlacement cured = launch;
+  cured.ring_order[{.stage = 0}] = {0, 1, 3, 2};
+  cured.ring_order[{.stage = 1}] = {0, 2, 1, 3};
+  mitigation.propose(
+      {{.strategy = Strategy::ring, .against = {link, other}, .placement = cured, .gain_s = kSlow_s / 2}});
+  for (int i = 0; i < 5; ++i) mitigation.add(i, kSlow_s, false);
+  ASSERT_EQ(mitigation.decide().value_or(Action{}).placement, cured);
+  mitigation.applied(5, kCost_s);
+  for (int i = 5; i < 13; ++i) mitigation.add(i, kHealthy_s, false);
+  const auto records = mitigation.take_records();
+  ASSERT_EQ(records.size(), 2U);
+  for (int stage = 0; stage < 2; ++stage) {
+    const MitigationRecord& record = records[static_cast<std::size_t>(stage)];
+    ASSERT_EQ(record.components.size(), 1U);
+    EXPECT_TRUE(record.components[0].is_same_part(stage == 0 ? link : other));
+    EXPECT_EQ(record.ring_order, cured.ring_order.at({.stage = stage}));
+    EXPECT_EQ(record.cost_s, kCost_s / 2);
+    EXPECT_NEAR(record.achieved_s, kHealthy_s, 1e-9);
+  }
 }
 
 TEST_F(MitigationOfTwo, what_cannot_be_done_is_not_tried_again) {

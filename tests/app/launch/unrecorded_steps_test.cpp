@@ -1,11 +1,15 @@
 // What is made good of the records of a supervisor that died.
-#include "app/supervisor/unrecorded_steps.hpp"
+#include "app/launch/unrecorded_steps.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "app/launch/unrecorded_commits.hpp"
+#include "io/run/ledger.hpp"
 #include "io/run/run_files.hpp"
+#include "resilience/replicas/ledger_store.hpp"
 #include "tests/io/deck/deck_fixture.hpp"
 
 namespace tenax::app {
@@ -85,6 +89,37 @@ TEST_F(UnrecordedSteps, have_no_lines_beyond_the_ledger) {
   ledger.resize(5);  // a host took the rest with it
   write(0, 10, 2);
   EXPECT_EQ(count(ledger), 4);
+}
+
+TEST_F(UnrecordedSteps, have_lines_beyond_a_ledger_that_the_run_has_outgrown) {
+  const auto count_before = [&](std::int64_t steps) {
+    return count_recorded_steps_before(steps, folder_.path(), retrained(), kSeqLength);
+  };
+  write(0, 5, 2);
+  write(5, 6, 3);
+  EXPECT_EQ(count_before(9), 6) << "the ledger has step 6";
+  write(6, 9, 3);
+  EXPECT_EQ(count_before(7), 7);
+  EXPECT_EQ(count_before(9), 9) << "it has lost steps 7 and 8";
+}
+
+TEST_F(UnrecordedSteps, are_added_by_a_run_that_goes_on_without_a_supervisor) {
+  io::Deck deck;
+  deck.run.output_dir = folder_.path().string();
+  deck.model.seq_length = kSeqLength;
+  record_left_steps(deck, 4);
+  EXPECT_FALSE(std::filesystem::exists(io::ledger_of_run(folder_.path()))) << "it has none";
+  std::vector<resilience::Record> ledger = retrained();
+  ledger.resize(4);
+  resilience::LedgerStore(folder_.path()).append(ledger);
+  const auto replica = folder_.path() / "replica-0";
+  std::filesystem::create_directory(replica);
+  write_unrecorded(replica, {commit(2, 1, 2), commit(3, 1, 2), commit(4, 1, 2), commit(5, 1, 2)});
+  write(0, 2, 2);
+  record_left_steps(deck, 5);
+  EXPECT_EQ(count({}), 5) << "the checkpoint is of no more";
+  EXPECT_EQ(resilience::read_ledger(folder_.path()).size(), 7U);
+  EXPECT_FALSE(std::filesystem::exists(replica / "commits"));
 }
 
 TEST_F(UnrecordedSteps, a_void_line_is_told_where_an_event_or_a_launch_follows) {

@@ -1,0 +1,39 @@
+#include "resilience/mitigation/iteration_loss.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "resilience/detection/sorted_values.hpp"
+
+namespace tenax::resilience {
+
+void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy) {
+  if (iterations_.size() == kRemembered) iterations_.pop_front();
+  iterations_.push_back({number, seconds});
+  if (is_lossy) lost_s_ += std::max(0.0, seconds - healthy_s_);
+}
+
+// A restart saves what is lost since all was healthy. An inquiry may take longer than iterations are
+// remembered here.
+LostTime IterationLoss::take(const FailSlow& found, bool was_well) {
+  healthy_s_ = found.healthy_iteration_s;
+  double since_onset_s = 0;
+  for (const Iteration& iteration : iterations_)
+    if (iteration.number >= found.onset) since_onset_s += std::max(0.0, iteration.seconds - healthy_s_);
+  since_onset_s = std::max(since_onset_s, found.lost_s);
+  const LostTime lost{.since_onset_s = since_onset_s,
+                      .since_healthy_s = std::max(since_onset_s, lost_s_ - before_s_)};
+  if (was_well) lost_s_ += since_onset_s;
+  return lost;
+}
+
+double IterationLoss::recent_s() const {
+  std::vector<double> seconds;
+  for (auto iteration = iterations_.rbegin(); iteration != iterations_.rend() && seconds.size() < kSettled;
+       ++iteration)
+    seconds.push_back(iteration->seconds);
+  return upper_median_of(std::move(seconds));
+}
+
+}  // namespace tenax::resilience

@@ -1,0 +1,42 @@
+// IterationLoss: what iterations take, and how much of that is lost to what is slow.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "resilience/diagnosis/inquiry.hpp"
+#include "resilience/mitigation/ski_rental.hpp"
+
+namespace tenax::resilience {
+
+/// Pure.
+class IterationLoss {
+ public:
+  /// So many iterations tell how long one takes.
+  static constexpr std::size_t kSettled = 8;
+
+  /// `is_lossy`: something is known to be slow.
+  void add(std::int64_t number, double seconds, bool is_lossy);
+  /// What is found says what a healthy one takes. `was_well`: nothing else is known to be slow. Returns what is lost to it.
+  LostTime take(const FailSlow& found, bool was_well);
+  /// All is healthy again.
+  void close() { before_s_ = lost_s_; }
+
+  double healthy_s() const { return healthy_s_; }
+  double recent_s() const;
+  /// What iterations took beyond healthy ones while something was known to be slow.
+  double lost_s() const { return lost_s_; }
+
+ private:
+  struct Iteration {
+    std::int64_t number;
+    double seconds;
+  };
+  static constexpr std::size_t kRemembered = 256;
+
+  std::deque<Iteration> iterations_;
+  double healthy_s_ = 0;
+  double lost_s_ = 0, before_s_ = 0;  // before_s_: until all had last been healthy
+};
+
+}  // namespace tenax::resilience

@@ -1,0 +1,102 @@
+#include "resilience/mitigation/action_outcome.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenax::resilience {
+namespace {
+
+/// An action of step 20 that is to bring iterations from 2 s to 1.2 s, and cost 4 s, has begun.
+class ActionOutcomeTest : public testing::Test {
+ protected:
+  ActionOutcomeTest() {
+    costs.estimate(Strategy::microbatches, 5);
+    outcome.begin(action, before);
+  }
+  void iterations(int count, double seconds) {
+    for (int i = 0; i < count; ++i) outcome.add(seconds);
+  }
+
+  const parallel::GridShape shape{.data = 2};
+  const RunPlacement before = RunPlacement::at_launch(shape, 6);
+  const MitigationRecord action{.step = 20,
+                                .components = {{.rank = 1}},
+                                .placement = {.microbatches = {8, 4}, .ring_order = {}, .group_of_place = {}},
+                                .lost_s = 4,
+                                .measured_s = 2,
+                                .predicted_s = 1.2};
+  ActionCosts costs;
+  ActionOutcome outcome{shape};
+};
+
+TEST_F(ActionOutcomeTest, is_known_after_eight_iterations) {
+  iterations(7, 1.2);
+  EXPECT_TRUE(outcome.is_awaited());
+  EXPECT_TRUE(outcome.take_records(false, 9).empty());
+  outcome.add(1.2);
+  EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted());
+  EXPECT_FALSE(outcome.take_doubt());
+  EXPECT_FALSE(outcome.undo(costs));
+  const auto records = outcome.take_records(false, 9);
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].achieved_s, 1.2);
+  EXPECT_EQ(records[0].step, 20);
+  EXPECT_TRUE(outcome.take_records(false, 9).empty()) << "told once";
+}
+
+TEST_F(ActionOutcomeTest, less_than_was_predicted_is_a_doubt_and_nothing_to_undo) {
+  iterations(8, 1.5);
+  EXPECT_EQ(outcome.take_doubt(), 24);
+  EXPECT_FALSE(outcome.take_doubt()) << "told once";
+  EXPECT_FALSE(outcome.is_regretted());
+}
+
+TEST_F(ActionOutcomeTest, what_made_it_worse_is_undone_once) {
+  iterations(8, 2.1);
+  EXPECT_TRUE(outcome.take_doubt());
+  ASSERT_TRUE(outcome.is_regretted());
+  const auto undo = outcome.undo(costs);
+  ASSERT_TRUE(undo);
+  EXPECT_TRUE(undo->is_revert && undo->made_worse);
+  EXPECT_EQ(undo->placement, before);
+  EXPECT_EQ(undo->components.size(), 1U);
+  EXPECT_EQ(undo->expected_cost_s, 4) << "no more than was lost";
+  EXPECT_EQ(undo->predicted_s, 2) << "as it was";
+  outcome.accept();
+  EXPECT_FALSE(outcome.is_regretted() || outcome.undo(costs));
+}
+
+TEST_F(ActionOutcomeTest, hardly_worse_is_not_worse) {
+  iterations(8, 2.03);
+  EXPECT_FALSE(outcome.is_regretted());
+}
+
+TEST_F(ActionOutcomeTest, something_else_that_becomes_slow_is_not_its_fault) {
+  iterations(3, 2.1);
+  outcome.disturb();
+  iterations(5, 9);
+  EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted());
+  outcome.begin(action, before);
+  iterations(8, 9);
+  EXPECT_TRUE(outcome.is_regretted());
+  outcome.disturb();
+  EXPECT_FALSE(outcome.is_regretted()) << "afterwards likewise";
+}
+
+TEST_F(ActionOutcomeTest, an_action_that_undoes_is_not_undone) {
+  MitigationRecord undo = action;
+  undo.is_revert = true;
+  outcome.begin(undo, before);
+  iterations(8, 9);
+  EXPECT_FALSE(outcome.is_regretted());
+}
+
+TEST_F(ActionOutcomeTest, the_end_of_a_run_tells_what_is_known_and_blames_nobody) {
+  EXPECT_EQ(outcome.take_records(true, 1.7).at(0).achieved_s, 1.7) << "no iteration yet";
+  outcome.begin(action, before);
+  iterations(3, 9);
+  EXPECT_EQ(outcome.take_records(true, 1.7).at(0).achieved_s, 9);
+  EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted());
+}
+
+}  // namespace
+}  // namespace tenax::resilience
