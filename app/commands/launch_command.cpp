@@ -21,16 +21,24 @@ Supervisor::Requests take_requests(Interrupts& interrupts) {
   return {.stop = taken.any, .end = taken.second_sigint};
 }
 
+/// Some moments' work at a time. True where the run has ended in order; false where it begins anew.
+bool work(Supervisor& supervisor, Interrupts& interrupts) {
+  supervisor.start();
+  while (true) {
+    const auto progress = supervisor.advance(take_requests(interrupts));
+    if (progress != Supervisor::Progress::goes_on) return progress == Supervisor::Progress::has_ended;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 // An error is recorded before it ends the run.
-void supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
+bool supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
   const auto record = [&](io::JsonObject details) {
     details.append(supervisor.end());  // before the steps are looked at
     rank.write_event("end", supervisor.steps_done(), details);
   };
   try {
-    supervisor.start();
-    while (supervisor.advance(take_requests(interrupts)))
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!work(supervisor, interrupts)) return false;
   } catch (const kernels::Error& error) {
     try {
       if (supervisor.has_records() && !supervisor.is_deposed())
@@ -43,6 +51,21 @@ void supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
   rank.console().say(closing_line(rank.deck(), supervisor.steps_done(), supervisor.end_reason()));
   record(io::JsonObject{}.add("reason", supervisor.end_reason()));
   supervisor.release(supervisor.end_reason(), 0);
+  return true;
+}
+
+/// True where the run has ended, or was at its end; false where it begins anew.
+bool supervise(RunRank& rank, const Build& build, RunStanding* standing, Interrupts& interrupts) {
+  Supervisor supervisor(rank, build, standing);
+  if (supervisor.is_stopped()) {
+    supervisor.release("signal", 0);
+    return true;
+  }
+  if (!supervisor.is_finished()) return supervise(supervisor, interrupts, rank);
+  supervisor.complete_records();
+  supervisor.release("completed", 0);
+  rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
+  return true;
 }
 
 /// What a standby does where the run has ended without it.
@@ -73,18 +96,8 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
     if (const auto end = standing->take_charge([&] { return interrupts.take().any; }, rank.console()))
       return end_with(*end, rank);
   for (const std::string& warning : faults_without_link(rank.deck())) rank.console().warn(warning);
-  Supervisor supervisor(rank, build, standing.get());
-  if (supervisor.is_stopped()) {
-    supervisor.release("signal", 0);
-    return 0;
-  }
-  if (supervisor.is_finished()) {
-    supervisor.complete_records();
-    supervisor.release("completed", 0);
-    rank.console().say("the run in " + rank.deck().run.output_dir + " is finished");
-    return 0;
-  }
-  supervise(supervisor, interrupts, rank);
+  while (!supervise(rank, build, standing.get(), interrupts))
+    if (standing) standing->begin_anew();
   return 0;
 }
 

@@ -35,20 +35,22 @@ void RunCheckpoints::take(const resilience::CheckpointSaved& checkpoint) {
 }
 
 void RunCheckpoints::take(const resilience::StepsVoided& voided) const {
-  set_aside(voided.void_from, "a checkpoint of steps that are void");
+  constexpr const char* kWhat = "a checkpoint of steps that are void";
+  set_aside(resilience::set_aside_checkpoints, voided.void_from, kWhat);
+  set_aside(resilience::set_aside_pending_checkpoints, voided.void_from, kWhat);
 }
 
 void RunCheckpoints::take(const resilience::StateCorrupt& corrupt) const {
   if (!corrupt.distrusts_checkpoints) return;
-  set_aside(corrupt.trusted, "a checkpoint that may be wrong");
+  set_aside(resilience::set_aside_checkpoints, corrupt.trusted, "a checkpoint that may be wrong");
 }
 
 // Replicas must not restore one of these; a file system that does not answer for a moment is not the end of the run.
-void RunCheckpoints::set_aside(std::int64_t after_step, const char* what) const {
+void RunCheckpoints::set_aside(SetAside how, std::int64_t after_step, const char* what) const {
   constexpr double kPatience_s = 10;
   const auto latest = kernels::Deadline::after_s(kPatience_s);
   while (true) try {
-      for (const auto& file : resilience::set_aside_checkpoints(deck_.checkpoint.dir, after_step))
+      for (const auto& file : how(deck_.checkpoint.dir, after_step))
         console_.warn(std::string(what) + " is kept as " + file.string());
       return;
     } catch (const kernels::Error&) {
@@ -73,7 +75,10 @@ void RunCheckpoints::take(const resilience::ReplicaLost& lost) {
   const bool is_doubtful =
       lost.reason == resilience::LossReason::corrupt || lost.reason == resilience::LossReason::diverged;
   if (is_doubtful) doubtful_.push_back(writer);
-  if (is_doubtful || place_left(writer)) resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
+  if (is_doubtful)
+    resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
+  else if (place_left(writer))
+    resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer, records_.steps_done());
 }
 
 // A writer that was lost may have completed a file since.
@@ -81,7 +86,7 @@ void RunCheckpoints::leave() const {
   for (const std::string& writer : doubtful_)
     resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
   if (place_left())
-    resilience::remove_pending_checkpoints(deck_.checkpoint.dir);
+    resilience::remove_pending_checkpoints(deck_.checkpoint.dir, {}, records_.steps_done());
   else
     resilience::remove_half_written_checkpoints(deck_.checkpoint.dir);
 }

@@ -1,6 +1,8 @@
 // RunCheckpoints: the checkpoints of a run with replicas, which the supervisor gives their place.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,14 +30,17 @@ class RunCheckpoints {
   /// Sets those aside that may hold a wrong state.
   void take(const resilience::StateCorrupt& corrupt) const;
   /// Gives the newest that the lost one has completed its place, if its steps count and its state may be right: nobody
-  /// may have been told of it yet. Removes what else it has begun or completed.
+  /// may have been told of it yet. Removes what else it has begun or completed, but for what has more steps than are recorded:
+  /// nobody may be left who can tell of those.
   void take(const resilience::ReplicaLost& lost);
   /// The same for all writers: the run has ended. What cannot be given its place now stays for the next start.
   void leave() const;
 
  private:
   bool place_left(const std::optional<std::string>& writer = {}) const;
-  void set_aside(std::int64_t after_step, const char* what) const;
+  using SetAside = std::vector<std::filesystem::path>(const std::filesystem::path& directory,
+                                                      std::int64_t after_step);
+  void set_aside(SetAside how, std::int64_t after_step, const char* what) const;
   void refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure);
 
   const io::Deck& deck_;

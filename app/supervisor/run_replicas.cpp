@@ -55,6 +55,7 @@ void RunReplicas::adopt(const LaunchFile::Replica& known) {
   } else {
     replica.adopt_elsewhere(known, join_of(replica));
   }
+  take_over_.add(known.replica, replica.is_running(), kernels::steady_now_s());
   to_.hangs.follow(replica.number(), replica.command());
   to_.service.on_started(newest(replica));
 }
@@ -80,11 +81,11 @@ void RunReplicas::ignore_earlier() {
     if (!replica.is_running()) to_.records.ignore_up_to(newest(replica));
 }
 
-void RunReplicas::start() {
+void RunReplicas::start(double now_s) {
   for (SupervisedReplica& replica : replicas_) {
     if (replica.is_running()) continue;
     if (replica.incarnation() > 0) to_.service.on_exit(newest(replica));
-    start(replica);
+    take_over_.is_awaited(now_s) ? replica.start_later(now_s) : start(replica);
   }
   write_launch_file();
 }
@@ -147,7 +148,8 @@ void RunReplicas::watch(double now_s, bool may_start) {
 void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start) {
   if (replica.is_overdue(now_s)) replica.kill();
   if (const auto end = replica.poll_end()) bury(replica, *end, now_s);
-  if (!ended_at_s_ && may_start && !replica.is_running()) start_again(replica, now_s);
+  const bool is_time = may_start && !take_over_.is_awaited(now_s) && !has_adopted_in_vain();
+  if (!ended_at_s_ && is_time && !replica.is_running()) start_again(replica, now_s);
   if (ended_at_s_ && now_s - *ended_at_s_ > kEndGrace_s) replica.kill();
 }
 
@@ -173,6 +175,7 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
   const ReplicaId id{replica.number(), static_cast<int>(end.incarnation)};
   to_.service.on_exit(id);
   if (ended_at_s_ || to_.service.has_ended()) return;
+  take_over_.on_end(replica.number());
   failures_.on_failure(replica.number(), end);
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
   const std::string host = replica.hosts().front();
@@ -220,7 +223,10 @@ void RunReplicas::on_epoch() {
 
 void RunReplicas::on_seen(const ReplicaId& id) {
   SupervisedReplica& replica = at(id.replica);
-  if (replica.incarnation() == id.incarnation) replica.on_heard();
+  if (replica.incarnation() == id.incarnation) {
+    replica.on_heard();
+    take_over_.on_heard(replica.number());
+  }
   write_launch_file();  // a remote process has told by now which it is
 }
 

@@ -14,6 +14,7 @@
 #include "app/supervisor/shared_failures.hpp"
 #include "app/supervisor/supervised_replica.hpp"
 #include "app/supervisor/supervisor_records.hpp"
+#include "app/supervisor/take_over.hpp"
 #include "app/supervisor/warm_spares.hpp"
 #include "resilience/replicas/membership_server.hpp"
 
@@ -37,15 +38,17 @@ class RunReplicas {
   RunReplicas(const RunReplicas&) = delete;
   RunReplicas& operator=(const RunReplicas&) = delete;
 
-  /// An earlier supervisor has started it, and it lives.
+  /// An earlier supervisor has started it, and it was found living. Until one of these is heard, none of the others is started.
   void adopt(const LaunchFile::Replica& known);
+  /// All that were adopted have ended, unheard: nobody has told what they have done since their supervisor died.
+  bool has_adopted_in_vain() const { return take_over_.is_in_vain(); }
   /// What the last supervisor has published (RunStore).
   void continue_from(const std::string& published);
   std::string to_publish() const;
   /// Incarnations up to the newest of each that does not run ended with an earlier start of the run.
   void ignore_earlier();
-  /// All that do not run.
-  void start();
+  /// All that do not run; after a take-over not yet.
+  void start(double now_s);
   /// Some moments' work; `may_start`: those that are due start again. Throws kernels::Error(job) where none can
   /// train.
   void watch(double now_s, bool may_start);
@@ -96,6 +99,7 @@ class RunReplicas {
   std::filesystem::path run_directory_;
   Listeners to_;
   SharedFailures failures_;
+  TakeOver take_over_;
   std::map<int, std::string> lost_hosts_;  // on which a replica was lost last, by replica
   std::set<int> corrupt_;                  // replicas whose state was wrong, until they are buried
   std::map<int, std::string> unsaid_;      // why a replica failed, by replica

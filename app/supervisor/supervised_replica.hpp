@@ -65,7 +65,9 @@ class SupervisedReplica {
 
   /// It starts there the next time.
   void move_to(const std::vector<HostSlots>& hosts) { options_.command.hosts = hosts; }
-  /// Of its next start, the time that plan_restart() has found.
+  /// It does not start before.
+  void start_later(double time_s) { starts_at_s_ = time_s; }
+  /// Of its next start, the time that plan_restart() has found, or start_later() was told.
   std::optional<double> starts_at_s() const { return starts_at_s_; }
   /// It died now: when it starts again, or never.
   void plan_restart(double now_s);

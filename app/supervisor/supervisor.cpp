@@ -62,7 +62,7 @@ void Supervisor::start() {
     begin_run();
   records_->launch(static_cast<std::int64_t>(earlier_->living().size()));
   if (store_.has_waited()) records_->event("standby", {}, JsonObject{}.add("took_over", store_.takes_over()));
-  replicas_->start();
+  replicas_->start(steady_now_s());
 }
 
 // To look at the checkpoint may have taken long. One that has taken the run over meanwhile has taken the locks.
@@ -85,7 +85,8 @@ void Supervisor::begin_run() {
   EarlierRecords earlier(deck, store_);
   earlier.add_what_was_left(replica_directories(deck.run.output_dir));
   records_->go_back(earlier.recorded_steps_before(state_->steps()));
-  earlier.add_unrecorded(*records_, state_->steps());  // first: what the ledger has, the metrics have then
+  earlier.add_unrecorded(
+      *records_, deck.run.train_steps);  // first: what the ledger has, the metrics have until it is void
   earlier.leave_short_ledger(state_->steps(), rank_.console());
   records_->begin_after(state_->steps());
   create_service({.run_id = random_id(),
@@ -162,7 +163,7 @@ void Supervisor::create_service(JoinFile join, const std::string& deck,
                     RunReplicas::Listeners{*server_, *records_, *hangs_, rank_.console()});
 }
 
-bool Supervisor::advance(const Requests& requests) {
+Supervisor::Progress Supervisor::advance(const Requests& requests) {
   store_.check_in_charge();
   if (requests.end) throw Error(Scope::job, "ended at once, as asked");
   time_is_up_ = time_is_up_ || (!stops_ && time_is_up());
@@ -172,13 +173,21 @@ bool Supervisor::advance(const Requests& requests) {
   if (const auto failure = server_->failure()) failure->raise();
   store_.check_in_charge();
   replicas_->watch(steady_now_s(), !stops_);
+  if (!stops_ && replicas_->has_adopted_in_vain()) return begin_anew();
   // The last checkpoint may take longer than any step.
   if (!server_->has_told_stop() && !server_->has_ended()) watch_for_hangs();
   if (records_->take_onset()) tell_stragglers();
-  if (!replicas_->have_ended()) return true;
+  if (!replicas_->have_ended()) return Progress::goes_on;
   take_news();  // what came since
   check_end();
-  return false;
+  return Progress::has_ended;
+}
+
+Supervisor::Progress Supervisor::begin_anew() {
+  rank_.console().warn(
+      "the replicas that were taken over have ended without a word: the run begins with what they have left");
+  take_news();
+  return Progress::begins_anew;
 }
 
 // Where an earlier supervisor has told the replicas to end, nobody has told this one of their last checkpoint.

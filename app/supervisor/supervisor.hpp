@@ -58,8 +58,13 @@ class Supervisor {
   void start();
   /// Replicas of a supervisor that has gone are there.
   bool takes_over() const { return earlier_->is_alive(); }
-  /// Some moments' work. False when the run has ended in order.
-  bool advance(const Requests& requests);
+  enum class Progress {
+    goes_on,
+    has_ended,  ///< in order
+    begins_anew,  ///< all that were taken over have ended, unheard: another Supervisor is to begin with what they have left
+  };
+  /// Some moments' work.
+  Progress advance(const Requests& requests);
 
  private:
   void check_charge();
@@ -69,6 +74,7 @@ class Supervisor {
   void open_records(std::int64_t steps_done, resilience::EffectiveTime time);
   void create_service(JoinFile join, const std::string& deck, const std::vector<resilience::Record>& stored);
   bool time_is_up() const;
+  Progress begin_anew();
   void check_end();
   void take_news();
   void take(const resilience::Record& record);

@@ -183,11 +183,13 @@ bool place_checkpoint(const fs::path& directory, std::int64_t step, const std::s
   return true;
 }
 
-void remove_pending_checkpoints(const fs::path& directory, const std::optional<std::string>& writer) {
+void remove_pending_checkpoints(const fs::path& directory, const std::optional<std::string>& writer,
+                                std::optional<std::int64_t> most_steps) {
   remove_files(directory, [&](const std::string& name) {
     const std::string target = io::target_of_temporary(name);
     const auto found = pending_of(target.empty() ? name : target);
-    return found && (!writer || found->writer == *writer);
+    if (!found || (writer && found->writer != *writer)) return false;
+    return !target.empty() || !most_steps || found->step <= *most_steps;
   });
 }
 

@@ -49,10 +49,11 @@ void remove_half_written_checkpoints(const std::filesystem::path& directory);
 /// Throws kernels::Error(rank).
 bool place_checkpoint(const std::filesystem::path& directory, std::int64_t step, const std::string& writer,
                       std::int64_t keep);
-/// Removes what `writer` (or, without one, whoever) has begun or completed, but for what has its
-/// place.
+/// Removes what `writer` (or, without one, whoever) has begun, or has completed of `most_steps` steps at the most (nothing: of any
+/// number), but for what has its place.
 void remove_pending_checkpoints(const std::filesystem::path& directory,
-                                const std::optional<std::string>& writer = {});
+                                const std::optional<std::string>& writer = {},
+                                std::optional<std::int64_t> most_steps = {});
 
 /// Removes all but the newest `keep` checkpoints (0 = none), of which `just_written` counts as the
 /// newest. A file that cannot be removed stays.

@@ -213,33 +213,44 @@ wait $supervisor || got=$?
 echo "ok a stop that comes to no checkpoint"
 
 # Supervisor and replicas die one after the other: what the replicas have saved meanwhile counts, also where an mpirun is still
-# there when the next supervisor comes.
-run=unplaced overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=50)
-supervise
-await_commits 20
-kill -KILL $supervisor
-wait $supervisor 2>/dev/null || true
-recorded=$(commits unplaced)
-for _ in $(seq 200); do
-  saved=$(ls runs/unplaced/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5.replica-.*/\1/p' | sort -n | tail -n 1)
-  [ "${saved:-0}" -gt $recorded ] && break
-  sleep 0.05
+# there when the next supervisor comes, or replicas that die before it has heard of them.
+for die in before after; do
+  run=$die overrides=(parallel.replicas=2 $(layout 1 1 1) $endless checkpoint.interval=50)
+  supervise
+  await_commits 20
+  kill -KILL $supervisor
+  wait $supervisor 2>/dev/null || true
+  recorded=$(commits $run)
+  for _ in $(seq 200); do
+    saved=$(ls runs/$run/checkpoints | sed -n 's/^step-0*\([0-9]*\).h5.replica-.*/\1/p' | sort -n | tail -n 1)
+    [ "${saved:-0}" -gt $recorded ] && break
+    sleep 0.05
+  done
+  [ "${saved:-0}" -gt $recorded ] || fail "nobody saves without a supervisor: $(ls runs/$run/checkpoints)"
+  ranks="$(rank_of 0) $(rank_of 1)"
+  if [ $die = before ]; then
+    ending=$(pgrep -f -- "^mpirun .*--join $PWD/runs/$run/")
+    kill -STOP $ending
+    kill -KILL $ranks
+    supervise
+    sleep 1
+    kill -CONT $ending
+  else
+    kill -STOP $ranks
+    supervise
+    for _ in $(seq 100); do grep -q "took over" $run.out $run.err && break; sleep 0.05; done
+    kill -KILL $ranks
+  fi
+  for _ in $(seq 400); do [ "$(grep -c '"members"' runs/$run/ledger.jsonl)" = 2 ] && break; sleep 0.05; done
+  await_commits 20
+  stop_run
+  audited $run
+  resumed=$(sed -n 's/.*"step": \([0-9]*\), "event": "resume".*/\1/p' runs/$run/events.jsonl)
+  [ "${resumed:-0}" -ge $saved ] || fail "they die $die: it goes on from step ${resumed:-0}, though $saved were saved: $(cat $run.err)"
+  [ ! -e runs/$run/ledger.jsonl.1 ] || fail "they die $die: the ledger lacks steps that the checkpoint has: $(cat $run.err)"
+  sed -n 's/.*"step": *\([0-9]*\).*"loss".*/\1/p' runs/$run/metrics.jsonl | awk '$1 != NR - 1 { exit 1 } END { if (!NR) exit 1 }' ||
+    fail "they die $die: metrics have not each step once: $(cut -c 1-40 runs/$run/metrics.jsonl)"
 done
-[ "${saved:-0}" -gt $recorded ] || fail "nobody saves without a supervisor: $(ls runs/unplaced/checkpoints)"
-ending=$(pgrep -f -- "^mpirun .*--join $PWD/runs/unplaced/")
-kill -STOP $ending
-kill -KILL "$(rank_of 0)" "$(rank_of 1)"
-supervise
-sleep 1
-kill -CONT $ending
-await_commits 20
-stop_run
-audited unplaced
-resumed=$(sed -n 's/.*"step": \([0-9]*\), "event": "resume".*/\1/p' runs/unplaced/events.jsonl)
-[ "${resumed:-0}" -ge $saved ] || fail "it goes on from step ${resumed:-0}, though $saved were saved"
-[ ! -e runs/unplaced/ledger.jsonl.1 ] || fail "the ledger lacks steps that the checkpoint has: $(cat unplaced.err)"
-sed -n 's/.*"step": *\([0-9]*\).*"loss".*/\1/p' runs/unplaced/metrics.jsonl | awk '$1 != NR - 1 { exit 1 } END { if (!NR) exit 1 }' ||
-  fail "metrics have not each step once: $(cut -c 1-40 runs/unplaced/metrics.jsonl)"
 echo "ok a checkpoint that no supervisor has given its place"
 
 # Replicas complete the run by themselves: the next supervisor brings ledger, metrics and events to the end. Steps are slow, so that

@@ -48,6 +48,13 @@ TEST_F(CheckpointDirectory, what_a_replica_has_complete_counts_only_in_its_place
   EXPECT_EQ(io::names_in(directory_), (Names{"step-000002.h5", "step-000003.h5"}));
 }
 
+TEST_F(CheckpointDirectory, what_a_replica_has_complete_of_more_steps_stays) {
+  touch({"step-000003.h5.replica-1.2", "step-000004.h5.replica-1.2", "step-000004.h5.replica-0.1",
+         ".step-000005.h5.replica-1.2.tmp-host-9"});
+  remove_pending_checkpoints(directory_, "replica-1.2", 3);
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000004.h5.replica-0.1", "step-000004.h5.replica-1.2"}));
+}
+
 TEST_F(CheckpointDirectory, what_cannot_be_looked_at_is_not_taken_for_absent) {
   std::filesystem::create_symlink("loop", directory_ / "loop");
   EXPECT_THROW(place_checkpoint(directory_ / "loop", 3, "replica-1.2", 2), kernels::Error);
