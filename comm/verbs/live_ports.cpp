@@ -5,25 +5,21 @@
 #include "kernels/host.hpp"
 
 namespace tenax::comm::verbs {
-namespace {
-
-/// A process that may run on several nodes is near to all of them.
-std::vector<PortStatus> nearest_first(std::vector<PortStatus> ports) {
-  const std::optional<int> node = kernels::bound_numa_node();
-  if (!node) return ports;
+std::vector<PortStatus> nearest_first(std::vector<PortStatus> ports, int node) {
   const auto is_on_node = [node](const PortStatus& status) { return status.port.numa_node == node; };
+  const auto first = std::find_if(ports.begin(), ports.end(), is_on_node);
+  if (first == ports.end()) return ports;
+  std::rotate(ports.begin(), first, ports.end());
   const auto others = std::stable_partition(ports.begin(), ports.end(), is_on_node);
-  if (others == ports.begin()) return ports;
   for (auto other = others; other != ports.end(); ++other) other->port.is_near = false;
   return ports;
 }
 
-}  // namespace
-
 LivePorts::LivePorts(const VerbsPortOptions& options, int local_rank, PortWatch::OnChange on_change)
     : on_change_(std::move(on_change)) {
   ports_ = Ports(options, local_rank).chosen();
-  if (options.patterns.empty()) ports_ = nearest_first(std::move(ports_));
+  const std::optional<int> node = kernels::bound_numa_node();  // who may run on several is near to all
+  if (options.patterns.empty() && node) ports_ = nearest_first(std::move(ports_), *node);
   if (!ports_.empty()) watch_.emplace(all(), options, [this](const PortChange& change) { take(change); });
 }
 

@@ -3,11 +3,16 @@
 
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "comm/verbs/port_watch.hpp"
 #include "comm/verbs/ports.hpp"
 
 namespace tenax::comm::verbs {
+
+/// Those of the NUMA node first; the others, which become far ones, in the order in which they follow, in a ring, the
+/// node's first: processes of different nodes begin with different far ports. All as they were where the node has none.
+std::vector<PortStatus> nearest_first(std::vector<PortStatus> ports, int node);
 
 /// Thread rule: any thread.
 class LivePorts {

@@ -246,8 +246,9 @@ std::size_t turn_of(const std::vector<Port>& accepting, std::size_t first, std::
       near += port.is_near ? 1 : 0;
     }
   if (near == ports || near == 0) return first + number;
-  const std::size_t place = number % ports;
-  return place < near ? number - place + (first + place) % near : number;
+  const std::size_t place = number % ports, round = number - place;
+  if (place < near) return round + (first + place) % near;
+  return round + near + (first + place - near) % (ports - near);
 }
 
 }  // namespace tenax::comm::verbs

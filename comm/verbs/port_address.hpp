@@ -55,8 +55,8 @@ std::vector<PortPair> port_pairs(const std::vector<PortAddress>& connecting,
                                  const std::vector<PortAddress>& accepting, std::size_t turn);
 
 /// port_pairs' turn of a peer's `number`-th connection (from 0), where the accepting end has these ports: each of its near
-/// ones once, beginning with the `first`-th, then each of its far ones. So ranks of a node share its ports, and a rank
-/// that has its host to itself uses all of them.
+/// ones once, beginning with the `first`-th, then each of its far ones likewise. So ranks of a node share its ports, and a
+/// rank that has its host to itself uses all of them.
 std::size_t turn_of(const std::vector<Port>& accepting, std::size_t first, std::size_t number);
 
 }  // namespace tenax::comm::verbs

@@ -117,6 +117,15 @@ TEST_F(PortAddresses, ranks_of_a_node_begin_with_its_ports_and_share_them_out) {
   }
 }
 
+TEST_F(PortAddresses, ranks_of_a_node_share_out_far_ports_too) {
+  const std::vector<Port> ports = ports_with_near(8, 2);
+  for (std::size_t number = 2; number < 8; ++number) {
+    std::set<std::size_t> accepting;
+    for (std::size_t place = 0; place < 6; ++place) accepting.insert(front(ports, place, number).accepting);
+    EXPECT_EQ(accepting, (std::set<std::size_t>{2, 3, 4, 5, 6, 7})) << number;
+  }
+}
+
 TEST_F(PortAddresses, connections_of_a_rank_take_far_ports_after_its_near_ones) {
   for (const std::size_t count : {2, 8})
     for (std::size_t place = 0; place < 4; ++place) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "comm/failure.hpp"
+#include "comm/verbs/live_ports.hpp"
 
 namespace tenax::comm::verbs {
 namespace {
@@ -21,6 +22,25 @@ std::string refusal(const Names& there, const VerbsPortPattern& pattern) {
     return error.what();
   }
   return "";
+}
+
+std::string nearest_to(int node) {
+  std::vector<PortStatus> ports;
+  for (const auto& [name, of_node] : {std::pair("a", 0), {"b", 0}, {"c", 1}, {"d", 2}}) {
+    ports.push_back({.name = name, .state = "ACTIVE", .port = {}, .obstacle = {}});
+    ports.back().port.numa_node = of_node;
+  }
+  std::string names;
+  for (const PortStatus& status : nearest_first(ports, node))
+    names += status.name + (status.port.is_near ? "" : "*");
+  return names;
+}
+
+TEST(NearestPorts, stand_before_far_ones_with_which_each_node_begins_elsewhere) {
+  EXPECT_EQ(nearest_to(0), "abc*d*");
+  EXPECT_EQ(nearest_to(1), "cd*a*b*");
+  EXPECT_EQ(nearest_to(2), "da*b*c*");
+  EXPECT_EQ(nearest_to(3), "abcd") << "no port is on that node";
 }
 
 TEST(MatchingPorts, are_all_without_patterns_and_else_in_the_patterns_order) {
