@@ -97,7 +97,7 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
   record.cost_s = cost_s;
   record.bytes = bytes;
   record.generation = generation;
-  if (record.is_revert) way_back_.succeeded();
+  if (record.is_revert) way_back_.succeeded(record.strategy);
   if (record.made_worse) outcome_.accept();
   seconds_ += cost_s;
   costs_.measure(record.strategy, cost_s);
@@ -110,7 +110,7 @@ void Mitigation::applied(std::int64_t first, double cost_s, std::int64_t bytes, 
 void Mitigation::failed(double cost_s) {
   assert(decided_);
   seconds_ += cost_s;
-  if (decided_->is_revert) way_back_.failed();
+  if (decided_->is_revert) way_back_.failed(decided_->strategy);
   if (decided_->made_worse) outcome_.accept();
   cases_.bar(*decided_);
   decided_.reset();

@@ -7,8 +7,8 @@ namespace tenax::resilience {
 
 std::optional<MitigationRecord> WayBack::next(const RunPlacement& now, const SlowCases& cases,
                                               const ActionCosts& costs, const IterationLoss& loss) const {
-  if (calm_iterations_ < pause_) return {};
   for (const Strategy strategy : kStrategies) {
+    if (const auto pause = pauses_.find(strategy); pause != pauses_.end() && pause->second.left > 0) continue;
     const auto back = back_from(strategy, now, cases);
     if (!back || !is_paid(strategy, costs, loss.healthy_s())) continue;
     MitigationRecord record{.strategy = strategy,
@@ -86,11 +86,16 @@ void WayBack::add_what_it_was_for(MitigationRecord& record, const RunPlacement& 
   }
 }
 
-// After some iterations of calm it is tried again.
-void WayBack::failed() {
+void WayBack::add(bool is_any_slow) {
+  calm_iterations_ = is_any_slow ? 0 : calm_iterations_ + 1;
+  for (auto& [strategy, pause] : pauses_)
+    pause.left = is_any_slow ? pause.iterations : std::max<std::int64_t>(pause.left - 1, 0);
+}
+
+void WayBack::failed(Strategy strategy) {
   constexpr std::int64_t kFirstPause = 20, kLongestPause = 640;
-  calm_iterations_ = 0;
-  pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+  Pause& pause = pauses_[strategy];
+  pause.iterations = pause.left = std::clamp(2 * pause.iterations, kFirstPause, kLongestPause);
 }
 
 }  // namespace tenax::resilience

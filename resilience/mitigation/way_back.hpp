@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -24,14 +25,14 @@ class WayBack {
   /// Nothing is left to be taken back from `now`.
   bool is_gone(const RunPlacement& now) const { return now == launch_; }
   /// An iteration has ended.
-  void add(bool is_any_slow) { calm_iterations_ = is_any_slow ? 0 : calm_iterations_ + 1; }
+  void add(bool is_any_slow);
   /// The next part of it from `now`; nothing where all is needed, or it does not pay yet.
   std::optional<MitigationRecord> next(const RunPlacement& now, const SlowCases& cases,
                                        const ActionCosts& costs, const IterationLoss& loss) const;
-  /// That part was carried out.
-  void succeeded() { pause_ = 0; }
-  /// It was not possible.
-  void failed();
+  /// The part by that strategy was carried out.
+  void succeeded(Strategy strategy) { pauses_.erase(strategy); }
+  /// It was not possible, and is tried again after some iterations of calm. Those of other strategies need not wait.
+  void failed(Strategy strategy);
 
  private:
   std::optional<RunPlacement> back_from(Strategy strategy, const RunPlacement& now,
@@ -44,7 +45,10 @@ class WayBack {
   parallel::GridShape shape_;
   double min_gain_;
   std::int64_t calm_iterations_ = 0;  // since anything was slow
-  std::int64_t pause_ = 0;            // iterations of calm that it waits for, after it failed
+  struct Pause {
+    std::int64_t iterations = 0, left = 0;  // of calm
+  };
+  std::map<Strategy, Pause> pauses_;  // of those that failed
 };
 
 }  // namespace tenax::resilience

@@ -97,11 +97,26 @@ TEST_F(WayBackTest, what_was_not_possible_is_tried_again_later_each_time) {
   cases.close(kSlowRank);
   ASSERT_TRUE(iterations_until_next());
   for (const int pause : {20, 40, 80, 160, 320, 640, 640}) {
-    way_back.failed();
+    way_back.failed(Strategy::microbatches);
     EXPECT_EQ(iterations_until_next(), pause);
   }
-  way_back.succeeded();
+  way_back.succeeded(Strategy::microbatches);
   EXPECT_TRUE(next());
+}
+
+TEST_F(WayBackTest, what_was_not_possible_holds_up_no_other) {
+  RunPlacement changed = other_shares();
+  changed.ring_order[{.stage = 0}] = {1, 0};
+  act(Strategy::ring, changed);
+  cases.close(kSlowRank);
+  ASSERT_TRUE(iterations_until_next());
+  const Strategy first = next()->strategy;
+  way_back.failed(first);
+  iteration();
+  ASSERT_TRUE(next());
+  EXPECT_NE(next()->strategy, first);
+  now = next()->placement;
+  EXPECT_EQ(iterations_until_next(), 19);
 }
 
 }  // namespace
