@@ -110,13 +110,13 @@ TEST_F(WayBackTest, what_was_not_possible_holds_up_no_other) {
   act(Strategy::ring, changed);
   cases.close(kSlowRank);
   ASSERT_TRUE(iterations_until_next());
-  const Strategy first = next()->strategy;
-  way_back.failed(first);
-  iteration();
-  ASSERT_TRUE(next());
-  EXPECT_NE(next()->strategy, first);
+  ASSERT_EQ(next()->strategy, Strategy::ring);
+  way_back.failed(Strategy::ring);
+  EXPECT_EQ(iterations_until_next(), kHealSteps - 1);
+  ASSERT_EQ(next()->strategy, Strategy::microbatches);
   now = next()->placement;
-  EXPECT_EQ(iterations_until_next(), 19);
+  EXPECT_EQ(iterations_until_next(), 20 - (kHealSteps - 1));
+  EXPECT_EQ(next()->strategy, Strategy::ring);
 }
 
 }  // namespace
