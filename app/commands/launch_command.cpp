@@ -55,8 +55,9 @@ bool supervise(Supervisor& supervisor, Interrupts& interrupts, RunRank& rank) {
 }
 
 /// True where the run has ended, or was at its end; false where it begins anew.
-bool supervise(RunRank& rank, const Build& build, RunStanding* standing, Interrupts& interrupts) {
-  Supervisor supervisor(rank, build, standing);
+bool supervise(RunRank& rank, const Build& build, RunStanding* standing, double started_s,
+               Interrupts& interrupts) {
+  Supervisor supervisor(rank, build, standing, started_s);
   if (supervisor.is_stopped()) {
     supervisor.release("signal", 0);
     return true;
@@ -96,8 +97,9 @@ int launch_command(const std::vector<std::string>& arguments, const Build& build
     if (const auto end = standing->take_charge([&] { return interrupts.take().any; }, rank.console()))
       return end_with(*end, rank);
   for (const std::string& warning : faults_without_link(rank.deck())) rank.console().warn(warning);
-  while (!supervise(rank, build, standing.get(), interrupts))
-    if (standing) standing->begin_anew();
+  const double started_s = kernels::steady_now_s();
+  while (!supervise(rank, build, standing.get(), started_s, interrupts)) {
+  }
   return 0;
 }
 

@@ -12,6 +12,7 @@
 
 namespace tenax::app {
 
+namespace fs = std::filesystem;
 using io::JsonObject;
 
 void RunCheckpoints::take(const resilience::CheckpointSaved& checkpoint) {
@@ -35,22 +36,27 @@ void RunCheckpoints::take(const resilience::CheckpointSaved& checkpoint) {
 }
 
 void RunCheckpoints::take(const resilience::StepsVoided& voided) const {
-  constexpr const char* kWhat = "a checkpoint of steps that are void";
-  set_aside(resilience::set_aside_checkpoints, voided.void_from, kWhat);
-  set_aside(resilience::set_aside_pending_checkpoints, voided.void_from, kWhat);
+  set_aside("a checkpoint of steps that are void", [&](const fs::path& directory) {
+    std::vector<fs::path> kept = resilience::set_aside_checkpoints(directory, voided.void_from);
+    for (auto& left : resilience::set_aside_pending_checkpoints(directory, voided.void_from, lost_))
+      kept.push_back(std::move(left));
+    return kept;
+  });
 }
 
 void RunCheckpoints::take(const resilience::StateCorrupt& corrupt) const {
   if (!corrupt.distrusts_checkpoints) return;
-  set_aside(resilience::set_aside_checkpoints, corrupt.trusted, "a checkpoint that may be wrong");
+  set_aside("a checkpoint that may be wrong", [&](const fs::path& directory) {
+    return resilience::set_aside_checkpoints(directory, corrupt.trusted);
+  });
 }
 
 // Replicas must not restore one of these; a file system that does not answer for a moment is not the end of the run.
-void RunCheckpoints::set_aside(SetAside how, std::int64_t after_step, const char* what) const {
+void RunCheckpoints::set_aside(const char* what, const SetAside& move) const {
   constexpr double kPatience_s = 10;
   const auto latest = kernels::Deadline::after_s(kPatience_s);
   while (true) try {
-      for (const auto& file : how(deck_.checkpoint.dir, after_step))
+      for (const fs::path& file : move(deck_.checkpoint.dir))
         console_.warn(std::string(what) + " is kept as " + file.string());
       return;
     } catch (const kernels::Error&) {
@@ -75,6 +81,7 @@ void RunCheckpoints::take(const resilience::ReplicaLost& lost) {
   const bool is_doubtful =
       lost.reason == resilience::LossReason::corrupt || lost.reason == resilience::LossReason::diverged;
   if (is_doubtful) doubtful_.push_back(writer);
+  lost_.insert(writer);
   if (is_doubtful)
     resilience::remove_pending_checkpoints(deck_.checkpoint.dir, writer);
   else if (place_left(writer))

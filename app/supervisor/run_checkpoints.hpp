@@ -1,9 +1,10 @@
 // RunCheckpoints: the checkpoints of a run with replicas, which the supervisor gives their place.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ class RunCheckpoints {
   /// Once or more often for the same checkpoint. Throws kernels::Error(job) where the last of the
   /// run could not be written.
   void take(const resilience::CheckpointSaved& checkpoint);
-  /// Sets those aside that hold steps which are void: trained again, these have another result.
+  /// Sets those aside that hold steps which are void, what lost replicas have left too: trained again, these have another result.
   void take(const resilience::StepsVoided& voided) const;
   /// Sets those aside that may hold a wrong state.
   void take(const resilience::StateCorrupt& corrupt) const;
@@ -38,15 +39,15 @@ class RunCheckpoints {
 
  private:
   bool place_left(const std::optional<std::string>& writer = {}) const;
-  using SetAside = std::vector<std::filesystem::path>(const std::filesystem::path& directory,
-                                                      std::int64_t after_step);
-  void set_aside(SetAside how, std::int64_t after_step, const char* what) const;
+  using SetAside = std::function<std::vector<std::filesystem::path>(const std::filesystem::path& directory)>;
+  void set_aside(const char* what, const SetAside& move) const;
   void refuse(const resilience::CheckpointSaved& checkpoint, const std::string& failure);
 
   const io::Deck& deck_;
   SupervisorRecords& records_;
   Console& console_;
-  std::vector<std::string> doubtful_;  // lost writers whose state may be wrong
+  std::set<std::string> lost_;         // writers
+  std::vector<std::string> doubtful_;  // those of them whose state may be wrong
 };
 
 }  // namespace tenax::app

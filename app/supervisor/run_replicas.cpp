@@ -55,9 +55,21 @@ void RunReplicas::adopt(const LaunchFile::Replica& known) {
   } else {
     replica.adopt_elsewhere(known, join_of(replica));
   }
-  take_over_.add(known.replica, replica.is_running(), kernels::steady_now_s());
   to_.hangs.follow(replica.number(), replica.command());
   to_.service.on_started(newest(replica));
+}
+
+// What runs on other hosts may outlive its mpirun here, and what is lost there may not be dead.
+void RunReplicas::await(const std::vector<ReplicaId>& holders, double now_s) {
+  std::set<int> awaited;
+  for (const SupervisedReplica& replica : replicas_) {
+    if (!replica.is_running()) continue;
+    const ReplicaCommand command = replica.command();
+    if (command.is_remote() || command.method == LaunchMethod::srun) return;
+    if (std::find(holders.begin(), holders.end(), newest(replica)) != holders.end())
+      awaited.insert(replica.number());
+  }
+  take_over_.begin(std::move(awaited), now_s);
 }
 
 void RunReplicas::continue_from(const std::string& published) {
@@ -85,7 +97,7 @@ void RunReplicas::start(double now_s) {
   for (SupervisedReplica& replica : replicas_) {
     if (replica.is_running()) continue;
     if (replica.incarnation() > 0) to_.service.on_exit(newest(replica));
-    take_over_.is_awaited(now_s) ? replica.start_later(now_s) : start(replica);
+    may_begin() ? start(replica) : replica.start_later(now_s);
   }
   write_launch_file();
 }
@@ -139,17 +151,19 @@ void RunReplicas::write_launch_file() const {
 }
 
 void RunReplicas::watch(double now_s, bool may_start) {
-  spares_.watch(now_s, may_start && !ended_at_s_, join_);
-  for (SupervisedReplica& replica : replicas_) watch(replica, now_s, may_start);
+  for (SupervisedReplica& replica : replicas_) look_for_end(replica, now_s);
+  take_over_.on_time(now_s);
+  const bool is_time = may_start && !ended_at_s_ && may_begin();
+  spares_.watch(now_s, is_time, join_);
+  for (SupervisedReplica& replica : replicas_)
+    if (is_time && !replica.is_running()) start_again(replica, now_s);
   if (const auto reason = failures_.shared_reason()) throw Error(Scope::job, *reason);
   if (to_.service.has_ended() && !ended_at_s_) ended_at_s_ = now_s;
 }
 
-void RunReplicas::watch(SupervisedReplica& replica, double now_s, bool may_start) {
+void RunReplicas::look_for_end(SupervisedReplica& replica, double now_s) {
   if (replica.is_overdue(now_s)) replica.kill();
   if (const auto end = replica.poll_end()) bury(replica, *end, now_s);
-  const bool is_time = may_start && !take_over_.is_awaited(now_s) && !has_adopted_in_vain();
-  if (!ended_at_s_ && is_time && !replica.is_running()) start_again(replica, now_s);
   if (ended_at_s_ && now_s - *ended_at_s_ > kEndGrace_s) replica.kill();
 }
 
@@ -176,6 +190,7 @@ void RunReplicas::bury(SupervisedReplica& replica, const SupervisedReplica::End&
   to_.service.on_exit(id);
   if (ended_at_s_ || to_.service.has_ended()) return;
   take_over_.on_end(replica.number());
+  if (has_adopted_in_vain()) return;  // the run begins anew
   failures_.on_failure(replica.number(), end);
   if (replica.is_in_vain()) unsaid_[replica.number()] = end.reason;
   const std::string host = replica.hosts().front();
@@ -221,12 +236,11 @@ void RunReplicas::on_epoch() {
   if (join_.resume == "never") join_.resume = "auto";  // the run's own checkpoints count
 }
 
-void RunReplicas::on_seen(const ReplicaId& id) {
-  SupervisedReplica& replica = at(id.replica);
-  if (replica.incarnation() == id.incarnation) {
-    replica.on_heard();
-    take_over_.on_heard(replica.number());
-  }
+void RunReplicas::on_seen(const resilience::ReplicaSeen& seen) {
+  SupervisedReplica& replica = at(seen.id.replica);
+  const bool is_newest = replica.incarnation() == seen.id.incarnation;
+  if (is_newest) replica.on_heard();
+  if (is_newest && seen.holds_state) take_over_.on_heard(replica.number());
   write_launch_file();  // a remote process has told by now which it is
 }
 

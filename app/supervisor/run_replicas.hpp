@@ -38,16 +38,19 @@ class RunReplicas {
   RunReplicas(const RunReplicas&) = delete;
   RunReplicas& operator=(const RunReplicas&) = delete;
 
-  /// An earlier supervisor has started it, and it was found living. Until one of these is heard, none of the others is started.
+  /// An earlier supervisor has started it, and it was found living.
   void adopt(const LaunchFile::Replica& known);
-  /// All that were adopted have ended, unheard: nobody has told what they have done since their supervisor died.
+  /// Where all that were adopted are of this host: until one of `holders`, the members of the last epoch, is heard, none of the
+  /// others is started.
+  void await(const std::vector<resilience::ReplicaId>& holders, double now_s);
+  /// All of them have ended, unheard: nobody has told what was done since the supervisor before died.
   bool has_adopted_in_vain() const { return take_over_.is_in_vain(); }
   /// What the last supervisor has published (RunStore).
   void continue_from(const std::string& published);
   std::string to_publish() const;
   /// Incarnations up to the newest of each that does not run ended with an earlier start of the run.
   void ignore_earlier();
-  /// All that do not run; after a take-over not yet.
+  /// All that do not run, once nobody is awaited.
   void start(double now_s);
   /// Some moments' work; `may_start`: those that are due start again. Throws kernels::Error(job) where none can
   /// train.
@@ -59,7 +62,7 @@ class RunReplicas {
 
   void on_epoch();
   /// The membership service has heard of it.
-  void on_seen(const resilience::ReplicaId& id);
+  void on_seen(const resilience::ReplicaSeen& seen);
   void on_commit(const resilience::CommitRecord& commit);
   void on_lost(const resilience::ReplicaLost& lost, double now_s);
   /// The replicas that are wrong start elsewhere, where there is room.
@@ -82,7 +85,8 @@ class RunReplicas {
   void start_again(SupervisedReplica& replica, double now_s);
   void call_spare(SupervisedReplica& replica, int spare, double now_s);
   void tell_start(const SupervisedReplica& replica);
-  void watch(SupervisedReplica& replica, double now_s, bool may_start);
+  bool may_begin() const { return !take_over_.is_awaited() && !take_over_.is_in_vain(); }
+  void look_for_end(SupervisedReplica& replica, double now_s);
   void bury(SupervisedReplica& replica, const SupervisedReplica::End& end, double now_s);
   /// It ran on `host` last.
   void give_up(const SupervisedReplica& replica, const std::string& host, const std::string& reason);

@@ -112,12 +112,6 @@ resilience::RunLease& RunStanding::take_lease() {
   return lease_;
 }
 
-void RunStanding::begin_anew() {
-  takes_over_ = false;
-  predecessor_.reset();
-  keeper_.emplace(lease_);
-}
-
 void RunStanding::check_directory(const std::string& other) const {
   if (other == lease_.claim().run_directory) return;
   throw Error(Scope::job, "the keys " + lease_.keys().all() + " of " + store_->client().name() +

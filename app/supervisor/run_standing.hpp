@@ -38,8 +38,6 @@ class RunStanding {
   }
   /// Whoever takes it keeps it from now on; until then it is kept here. Again: the same.
   resilience::RunLease& take_lease();
-  /// Whoever took it has ended, and so has all that lived of the run: this supervisor begins as one that follows nobody.
-  void begin_anew();
 
  private:
   RunStanding(std::unique_ptr<StoreLink> store, const io::Deck& deck);

@@ -34,10 +34,17 @@ std::string random_id() {
   return io::checksum_text(std::bit_cast<std::uint64_t>(bytes));
 }
 
+std::vector<resilience::ReplicaId> members_of(const resilience::EpochRecord* epoch) {
+  std::vector<resilience::ReplicaId> members;
+  if (!epoch) return members;
+  for (const auto& member : epoch->members) members.push_back(member.id);
+  return members;
+}
+
 }  // namespace
 
-Supervisor::Supervisor(RunRank& rank, const Build& build, RunStanding* standing)
-    : rank_(rank), build_(build), store_(standing) {
+Supervisor::Supervisor(RunRank& rank, const Build& build, RunStanding* standing, double started_s)
+    : rank_(rank), build_(build), store_(standing), started_s_(started_s) {
   const io::Deck& deck = rank.deck();
   if (store_.takes_over()) io::seize_run(deck.run.output_dir, deck.checkpoint.dir);
   earlier_.emplace(deck, store_.takes_over());
@@ -105,7 +112,7 @@ void Supervisor::continue_records(const EarlierRecords& earlier) {
   const auto recorded = resilience::read_recorded_time(deck.run.output_dir, options);
   open_records(earlier.recorded_steps(), recorded ? recorded->account : resilience::EffectiveTime(options));
   if (const auto* epoch = earlier.last_epoch()) records_->remember(*epoch);
-  earlier.add_unrecorded(*records_, deck.run.train_steps);
+  earlier.add_unrecorded(*records_, state_->steps());  // first: what the ledger has, the metrics have then
 }
 
 void Supervisor::complete_records() {
@@ -134,6 +141,7 @@ void Supervisor::take_over() {
   create_service(std::move(join), deck, earlier.stored());
   for (const LaunchFile::Replica& known : earlier_->living()) replicas_->adopt(known);
   replicas_->continue_from(store_.published());
+  if (!store_.has_rivals()) replicas_->await(members_of(earlier.last_epoch()), steady_now_s());
   const auto count = static_cast<int>(earlier_->living().size());
   rank_.console().say(format("took over %d living replica%s", count, count == 1 ? "" : "s"));
 }
@@ -268,7 +276,7 @@ void Supervisor::take(const resilience::ServiceEvent& event) {
 
 // All that are not refused have the same files.
 void Supervisor::take(const resilience::ReplicaSeen& seen) {
-  replicas_->on_seen(seen.id);
+  replicas_->on_seen(seen);
   if (std::exchange(warns_of_files_, false)) state_->warn_of_files(seen.data);
 }
 

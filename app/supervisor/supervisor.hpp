@@ -30,8 +30,8 @@ class Supervisor {
   };
 
   /// Locks the run's directories and looks at what they hold. `rank`: alone in its world.
-  /// `standing`: in charge, or null. All outlive it.
-  Supervisor(RunRank& rank, const Build& build, RunStanding* standing);
+  /// `standing`: in charge, or null. All outlive it. `started_s`: of the steady clock, from which run.max_minutes count.
+  Supervisor(RunRank& rank, const Build& build, RunStanding* standing, double started_s);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -87,7 +87,7 @@ class Supervisor {
   RunRank& rank_;
   Build build_;
   RunStore store_;
-  const double started_s_ = kernels::steady_now_s(), started_unix_s_ = io::unix_time_s();
+  const double started_s_, started_unix_s_ = io::unix_time_s();
   std::optional<EarlierRun> earlier_;
   std::unique_ptr<RunState> state_;
   bool stops_ = false, time_is_up_ = false;

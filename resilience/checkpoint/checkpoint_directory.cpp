@@ -150,10 +150,12 @@ std::vector<fs::path> set_aside_checkpoints(const fs::path& directory, std::int6
   return moved;
 }
 
-std::vector<fs::path> set_aside_pending_checkpoints(const fs::path& directory, std::int64_t after_step) {
+std::vector<fs::path> set_aside_pending_checkpoints(const fs::path& directory, std::int64_t after_step,
+                                                    const std::optional<std::set<std::string>>& writers) {
   std::vector<fs::path> moved;
   for (const CheckpointFile& file : list_pending_checkpoints(directory))
-    if (file.step > after_step && may_be_complete(file.path)) moved.push_back(set_aside(directory, file));
+    if (file.step > after_step && (!writers || writers->contains(file.writer)) && may_be_complete(file.path))
+      moved.push_back(set_aside(directory, file));
   return moved;
 }
 

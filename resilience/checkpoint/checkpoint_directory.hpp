@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,11 @@ std::vector<CheckpointFile> list_pending_checkpoints(const std::filesystem::path
 /// kernels::Error(rank).
 std::vector<std::filesystem::path> set_aside_checkpoints(const std::filesystem::path& directory,
                                                          std::int64_t after_step);
-/// The same for those that wait for their place, but for what is surely no complete checkpoint.
-std::vector<std::filesystem::path> set_aside_pending_checkpoints(const std::filesystem::path& directory,
-                                                                 std::int64_t after_step);
+/// The same for those that wait for their place, of these writers (nothing: of all), but for what is surely no complete
+/// checkpoint.
+std::vector<std::filesystem::path> set_aside_pending_checkpoints(
+    const std::filesystem::path& directory, std::int64_t after_step,
+    const std::optional<std::set<std::string>>& writers = {});
 
 /// Creates the directory where there is none, and checks that it can be written. Throws
 /// kernels::Error(rank).

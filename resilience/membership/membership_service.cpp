@@ -158,9 +158,9 @@ void MembershipService::check_in(PeerId peer, const CheckIn& check_in, double no
     state_.lose(older->second.id, LossReason::exit, now);
   lose_members_before(check_in.id, now);
   state_.seats().add(peer, check_in, now);
-  state_.tell(ReplicaSeen{check_in.id, check_in.data});
-  if (check_in.is_writer && check_in.epoch == state_.epoch() && state_.is_member(check_in.id))
-    state_.recall_writer(check_in.id.replica);
+  const bool is_of_epoch = check_in.epoch == state_.epoch() && state_.is_member(check_in.id);
+  state_.tell(ReplicaSeen{check_in.id, check_in.data, is_of_epoch && check_in.done >= 0});
+  if (check_in.is_writer && is_of_epoch) state_.recall_writer(check_in.id.replica);
   if (check_in.epoch > 0) decider_.continue_begun();
   if (check_in.stops) decider_.wish_stop();
 }

@@ -118,7 +118,8 @@ struct SpareSeen {
 /// A replica has checked in: it lives, wherever it was started, and by whomever.
 struct ReplicaSeen {
   ReplicaId id;
-  std::string data = {};  ///< as it found it (CheckIn)
+  std::string data = {};     ///< as it found it (CheckIn)
+  bool holds_state = false;  ///< that of the epoch in force: it tells next which steps it has done
 };
 
 using ServiceEvent = std::variant<ReplicaLost, StateCorrupt, EpochBegan, StepRepeated, ReplicaJoined,

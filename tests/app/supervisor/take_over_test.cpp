@@ -5,43 +5,56 @@
 namespace tenax::app {
 namespace {
 
-TEST(TakeOver, of_nobody_is_not_in_vain) {
-  const TakeOver none;
-  EXPECT_FALSE(none.is_awaited(0));
+constexpr double kBegun_s = 10;
+
+/// Of replicas 0 and 2.
+class TakeOverOfTwo : public testing::Test {
+ protected:
+  TakeOverOfTwo() { take_over.begin({0, 2}, kBegun_s); }
+  TakeOver take_over;
+};
+
+TEST(TakeOver, that_has_not_begun_is_not_in_vain) {
+  TakeOver none;
+  none.on_end(0);
+  none.on_time(1e9);
+  EXPECT_FALSE(none.is_awaited());
   EXPECT_FALSE(none.is_in_vain());
 }
 
-TEST(TakeOver, waits_for_the_first_that_tells) {
-  TakeOver both;
-  both.add(0, true, 10);
-  both.add(2, true, 10);
-  both.on_end(0);
-  EXPECT_TRUE(both.is_awaited(11));
-  EXPECT_FALSE(both.is_in_vain());
-  both.on_heard(1);  // it was started since
-  EXPECT_TRUE(both.is_awaited(11));
-  both.on_heard(2);
-  EXPECT_FALSE(both.is_awaited(11));
-  both.on_end(2);
-  EXPECT_FALSE(both.is_in_vain());
+TEST(TakeOver, of_nobody_who_holds_the_state_is_in_vain) {
+  TakeOver joiners;
+  joiners.begin({}, kBegun_s);
+  EXPECT_TRUE(joiners.is_in_vain());
 }
 
-TEST(TakeOver, is_in_vain_where_all_end_unheard) {
-  TakeOver both;
-  both.add(0, true, 10);
-  both.add(1, false, 10);  // it ended as it was adopted
-  EXPECT_TRUE(both.is_awaited(11));
-  both.on_end(0);
-  EXPECT_FALSE(both.is_awaited(11));
-  EXPECT_TRUE(both.is_in_vain());
+TEST_F(TakeOverOfTwo, waits_for_the_first_that_tells) {
+  take_over.on_end(0);
+  EXPECT_TRUE(take_over.is_awaited());
+  EXPECT_FALSE(take_over.is_in_vain());
+  take_over.on_heard(1);  // it does not hold the state
+  EXPECT_TRUE(take_over.is_awaited());
+  take_over.on_heard(2);
+  EXPECT_FALSE(take_over.is_awaited());
+  take_over.on_end(2);
+  EXPECT_FALSE(take_over.is_in_vain());
 }
 
-TEST(TakeOver, does_not_wait_for_ever) {
-  TakeOver one;
-  one.add(0, true, 10);
-  EXPECT_TRUE(one.is_awaited(9 + TakeOver::kPatience_s));
-  EXPECT_FALSE(one.is_awaited(10 + TakeOver::kPatience_s));
-  EXPECT_FALSE(one.is_in_vain());
+TEST_F(TakeOverOfTwo, is_in_vain_where_all_end_unheard) {
+  take_over.on_end(0);
+  take_over.on_end(2);
+  EXPECT_FALSE(take_over.is_awaited());
+  EXPECT_TRUE(take_over.is_in_vain());
+}
+
+TEST_F(TakeOverOfTwo, does_not_wait_for_ever) {
+  take_over.on_time(kBegun_s + TakeOver::kPatience_s - 1);
+  EXPECT_TRUE(take_over.is_awaited());
+  take_over.on_time(kBegun_s + TakeOver::kPatience_s);
+  EXPECT_FALSE(take_over.is_awaited());
+  take_over.on_end(0);
+  take_over.on_end(2);
+  EXPECT_FALSE(take_over.is_in_vain()) << "others have been started since";
 }
 
 }  // namespace

@@ -72,16 +72,19 @@ TEST_F(CheckpointDirectory, later_ones_that_wait_for_their_place_are_set_aside_i
   const io::WholeState state(io::kTinyModel);
   io::CheckpointInfo info;
   info.model = io::kTinyModel;
-  for (const char* name : {"step-000003.h5.replica-0.1", "step-000005.h5.replica-0.1"})
+  for (const char* name :
+       {"step-000003.h5.replica-0.1", "step-000005.h5.replica-0.1", "step-000005.h5.replica-0.2"})
     io::write_checkpoint(directory_ / name, info, state.ranges);
   touch({"step-000005.h5", "step-000005.h5.1", "step-000006.h5.replica-0.1"});
   std::filesystem::create_symlink("step-000007.h5.replica-0.1", directory_ / "step-000007.h5.replica-0.1");
+  EXPECT_EQ(set_aside_pending_checkpoints(directory_, 3, std::set<std::string>{"replica-0.2", "replica-1.1"}),
+            std::vector{directory_ / "step-000005.h5.2"});
   EXPECT_EQ(
       set_aside_pending_checkpoints(directory_, 3),
-      (std::vector<std::filesystem::path>{directory_ / "step-000005.h5.2", directory_ / "step-000007.h5.1"}));
+      (std::vector<std::filesystem::path>{directory_ / "step-000005.h5.3", directory_ / "step-000007.h5.1"}));
   prepare_checkpoint_directory(directory_);
-  EXPECT_EQ(io::names_in(directory_),
-            (Names{"step-000005.h5", "step-000005.h5.1", "step-000005.h5.2", "step-000007.h5.1"}));
+  EXPECT_EQ(io::names_in(directory_), (Names{"step-000005.h5", "step-000005.h5.1", "step-000005.h5.2",
+                                             "step-000005.h5.3", "step-000007.h5.1"}));
 }
 
 TEST_F(CheckpointDirectory, keep_removes_the_oldest_and_nothing_else) {
