@@ -18,19 +18,22 @@ using kernels::Error;
 using kernels::Scope;
 using Path = std::filesystem::path;
 
-/// Tokens in memory, each below the demanded vocab_size once they have been scanned.
+/// Tokens in memory.
 template <class Token>
 class KeptTokens final : public TokenFile {
  public:
-  KeptTokens(Path path, const std::vector<std::int32_t>& tokens)
-      : path_(std::move(path)), tokens_(tokens.begin(), tokens.end()) {}
+  KeptTokens(Path path, const std::vector<std::int32_t>& tokens, std::int64_t vocab_size)
+      : path_(std::move(path)), tokens_(tokens.begin(), tokens.end()), vocab_size_(vocab_size) {}
 
   const Path& path() const override { return path_; }
   std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
 
   void read(std::int64_t begin, std::span<std::int32_t> out) const override {
-    assert(begin >= 0 && begin + static_cast<std::int64_t>(out.size()) <= size());
+    const std::int64_t end = begin + static_cast<std::int64_t>(out.size());
+    assert(begin >= 0 && end <= size());
     std::copy_n(tokens_.begin() + begin, out.size(), out.begin());
+    const std::int64_t wrong = vocab_size_ == 0 ? end : find_at_least(vocab_size_, begin, end);
+    if (wrong < end) refuse_token(path_, out[static_cast<std::size_t>(wrong - begin)], wrong, vocab_size_);
   }
 
   std::int64_t find_at_least(std::int64_t limit, std::int64_t begin, std::int64_t end) const override {
@@ -43,12 +46,14 @@ class KeptTokens final : public TokenFile {
  private:
   Path path_;
   std::vector<Token> tokens_;
+  std::int64_t vocab_size_;
 };
 
-std::unique_ptr<TokenFile> keep_narrow(const std::vector<std::int32_t>& tokens, const Path& file) {
+std::unique_ptr<TokenFile> keep_narrow(const std::vector<std::int32_t>& tokens, const Path& file,
+                                       std::int64_t vocab_size) {
   const bool fits_uint16 = tokens.empty() || *std::max_element(tokens.begin(), tokens.end()) <= UINT16_MAX;
-  if (fits_uint16) return std::make_unique<KeptTokens<std::uint16_t>>(file, tokens);
-  return std::make_unique<KeptTokens<std::int32_t>>(file, tokens);
+  if (fits_uint16) return std::make_unique<KeptTokens<std::uint16_t>>(file, tokens, vocab_size);
+  return std::make_unique<KeptTokens<std::int32_t>>(file, tokens, vocab_size);
 }
 
 std::unique_ptr<TokenFile> open_hdf5(const Path& file, std::int64_t vocab_size) {
@@ -70,7 +75,7 @@ std::unique_ptr<TokenFile> open_text(const Path& file, const std::string& tokeni
   const auto encoder = Tokenizer::create(tokenizer, vocab_dir);
   std::string text(static_cast<std::size_t>(bytes.size()), '\0');
   bytes.read(std::as_writable_bytes(std::span(text)), 0);
-  return keep_narrow(encode(*encoder, text), file);
+  return keep_narrow(encode(*encoder, text), file, vocab_size);
 }
 
 std::unique_ptr<TokenFile> open_tokens(const Path& file, const std::string& tokenizer, const Path& vocab_dir,
@@ -117,7 +122,7 @@ std::unique_ptr<TokenFile> TokenFile::open(const Path& file, const std::string& 
 
 std::unique_ptr<TokenFile> TokenFile::keep(const std::vector<std::int32_t>& tokens, const Path& file,
                                            const TokenDemands& demands) {
-  return checked(keep_narrow(tokens, file), demands);
+  return checked(keep_narrow(tokens, file, demands.vocab_size), demands);
 }
 
 }  // namespace tenax::io

@@ -153,6 +153,16 @@ TEST(TokenFile, finds_a_token_beyond_the_vocabulary_when_it_is_read_where_it_was
             "token file " + path.string() + ": token 300 at position 3 is not below model.vocab_size = 256");
 }
 
+TEST(TokenFile, finds_a_token_beyond_the_vocabulary_in_memory_too) {
+  for (const std::int32_t large : {300, 70000}) {
+    const auto file = TokenFile::keep({1, 2, 3, large, 5}, "a.txt", {2, 256, false});
+    EXPECT_EQ(read(*file, 0, 3).size(), 3U);
+    EXPECT_EQ(error_of([&] { read(*file, 2, 3); }).first,
+              "token file a.txt: token " + std::to_string(large) +
+                  " at position 3 is not below model.vocab_size = 256");
+  }
+}
+
 TEST(TokenFile, refuses_a_tokenizer_it_does_not_know) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.txt", "text");
