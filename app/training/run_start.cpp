@@ -67,7 +67,13 @@ RunStart start_without_checkpoint(const io::Deck& deck) {
   return start;
 }
 
-// "section.key" -> value, of the settings that decide what is learnt but not what the model is.
+// Whether a setting decides what is learnt, but not which weights there are.
+bool is_comparable(const std::string& section, const std::string& key) {
+  return section == "data" || section == "optimizer" || key == "run.seed" ||
+         key == "batch.global_batch_size" || key == "model.compute_dtype";
+}
+
+// "section.key" -> value, of the settings that are comparable.
 std::map<std::string, std::string> comparable_settings(const std::string& toml) {
   std::map<std::string, std::string> settings;
   std::istringstream lines(toml);
@@ -78,8 +84,7 @@ std::map<std::string, std::string> comparable_settings(const std::string& toml) 
     if (equals == std::string::npos) continue;
     const std::string key = section + "." + line.substr(0, equals);
     if (key == "data.tokenizer" && line.ends_with("\"\"")) continue;  // nobody knows
-    if (section == "data" || section == "optimizer" || key == "run.seed" || key == "batch.global_batch_size")
-      settings[key] = line.substr(equals + 3);
+    if (is_comparable(section, key)) settings[key] = line.substr(equals + 3);
   }
   return settings;
 }

@@ -128,6 +128,14 @@ TEST_F(RunStartTest, names_what_has_changed_since_the_checkpoint) {
   EXPECT_TRUE(changed_settings(deck_, "").empty());
 }
 
+TEST_F(RunStartTest, names_another_compute_dtype) {
+  const std::string before = io::to_toml(deck_);
+  deck_.model.compute_dtype = io::ComputeDtype::bf16;
+  EXPECT_EQ(changed_settings(deck_, before),
+            (std::vector<std::string>{
+                "model.compute_dtype was \"fp32\" when the checkpoint was written, is \"bf16\" now"}));
+}
+
 TEST_F(RunStartTest, names_another_optimizer_also_than_that_of_a_deck_which_had_no_choice) {
   std::string before = io::to_toml(deck_);
   before.erase(before.find("kind = \"adamw\"\n"), std::string("kind = \"adamw\"\n").size());
