@@ -40,15 +40,39 @@ TokenBin llmc_bin(const TokenBytes& file, const LlmcHeader& header) {
           "llm.c's, uint" + std::to_string(8 * width) + ", version " + std::to_string(header.version)};
 }
 
-/// Whether the numbers are such as int32 below 65536 make: each second uint16 is 0.
-bool looks_like_int32(const TokenBytes& file) {
-  constexpr std::int64_t kLooked = 1 << 20, kLeast = 16;
-  if (file.size() % 4 != 0 || file.size() < kLeast) return false;
+/// The uint16 at the beginning of a file, in pairs as the low and the high half of 32 bits.
+struct Halves {
+  std::size_t pairs = 0;
+  std::uint16_t largest_low = 0, largest_high = 0;
+};
+
+Halves read_halves(const TokenBytes& file) {
+  constexpr std::int64_t kLooked = 1 << 20;
   std::vector<std::uint16_t> numbers(static_cast<std::size_t>(std::min(kLooked, file.size())) / 2);
   file.read(std::as_writable_bytes(std::span(numbers)), 0);
-  std::uint16_t any = 0;
-  for (std::size_t i = 1; i < numbers.size(); i += 2) any |= numbers[i];
-  return any == 0;
+  Halves halves{.pairs = numbers.size() / 2};
+  for (std::size_t i = 0; i < 2 * halves.pairs; i += 2) {
+    halves.largest_low = std::max(halves.largest_low, numbers[i]);
+    halves.largest_high = std::max(halves.largest_high, numbers[i + 1]);
+  }
+  return halves;
+}
+
+/// Why the numbers of a file must be of 32 bits, with a remedy; empty if they need not be. Low halves that are bytes
+/// prove nothing: they may be those of a text in UTF-16.
+std::string sign_of_32_bits(const TokenBytes& file) {
+  constexpr std::size_t kLeastPairs = 4, kManyPairs = 2048;
+  constexpr std::uint16_t kSmallHigh = 64, kLargeLow = 256;
+  const Halves halves = file.size() % 4 == 0 ? read_halves(file) : Halves{};
+  if (halves.pairs < kLeastPairs) return {};
+  if (halves.largest_high == 0)
+    return "every second of its uint16 is 0, so its tokens are int32: put Megatron's .idx beside it, or "
+           "write it as uint16 (numpy.fromfile(FILE, '<i4').astype('<u2').tofile(NEW))";
+  if (halves.pairs < kManyPairs || halves.largest_high >= kSmallHigh || halves.largest_low < kLargeLow)
+    return {};
+  return "every second of its uint16 is small, and others are not, so its tokens are of 32 bits: put "
+         "Megatron's .idx beside it, or llm.c's header before them: 256 int32, which begin with 20240801 "
+         "(20240520 if they are uint16 after all), 7 and the number of tokens";
 }
 
 TokenBin raw_bin(const TokenBytes& file) {
@@ -56,12 +80,7 @@ TokenBin raw_bin(const TokenBytes& file) {
   if (file.size() % kWidth != 0)
     refuse_tokens(file.path(), "truncated: its " + std::to_string(file.size()) +
                                    " bytes are not a whole number of 2-byte tokens");
-  if (looks_like_int32(file))
-    refuse_tokens(
-        file.path(),
-        "every second of its uint16 is 0, so its tokens are int32: put Megatron's .idx beside it, or write "
-        "it as "
-        "uint16 (numpy.fromfile(FILE, '<i4').astype('<u2').tofile(NEW))");
+  if (const std::string sign = sign_of_32_bits(file); !sign.empty()) refuse_tokens(file.path(), sign);
   return {{kWidth, file.size() / kWidth, file.size() / kWidth, {0}}, "raw little-endian uint16"};
 }
 

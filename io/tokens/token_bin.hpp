@@ -18,8 +18,8 @@ struct TokenBin {
 
 /// Follows Megatron's index beside the file (NAME.idx), or llm.c's header; without either the file
 /// is raw little-endian uint16. Reads headers and the first MiB alone. Throws kernels::Error(rank),
-/// with a remedy, if header or index does not suit the file, and for raw numbers that must be
-/// int32: every second uint16 is 0.
+/// with a remedy, if header or index does not suit the file, and for raw numbers that must be of 32
+/// bits: every second uint16 is 0, or of thousands each is below 64 though others are not.
 TokenBin read_token_bin(const std::filesystem::path& file);
 
 /// The content of Megatron-LM's index of a .bin.

@@ -110,6 +110,31 @@ TEST(TokenBin, of_int32_alone_is_never_taken_for_uint16) {
   EXPECT_EQ(all_of(folder.write("c.bin", stored<std::uint16_t>({5, 0}))).size(), 2U);
 }
 
+TEST(TokenBin, of_32_bits_alone_is_never_taken_for_uint16_where_its_vocabulary_is_large) {
+  const TemporaryFolder folder;
+  Tokens tokens = periodic(4096, 60000);
+  tokens[7] = 128255;
+  const auto path = folder.write("a.bin", stored<std::uint32_t>(tokens));
+  const std::string message = error_of([&] { read_token_bin(path); }).first;
+  EXPECT_TRUE(message.starts_with("token file " + path.string() + ": every second of its uint16 is small"))
+      << message;
+  EXPECT_EQ(all_of(folder.write("b.bin", llmc_header(20240801, 7, 4096) + stored<std::uint32_t>(tokens))),
+            tokens);
+}
+
+TEST(TokenBin, of_uint16_is_read_whatever_each_second_token_is) {
+  const TemporaryFolder folder;
+  const auto is_read = [&](std::size_t count, std::int32_t even, std::int32_t odd) {
+    Tokens tokens(count, even);
+    for (std::size_t i = 1; i < count; i += 2) tokens[i] = odd;
+    EXPECT_EQ(all_of(folder.write("a.bin", stored<std::uint16_t>(tokens))), tokens) << even << ", " << odd;
+  };
+  is_read(8192, 5, 1);     // a small vocabulary
+  is_read(8192, 0xB0, 4);  // a text in UTF-16, as bytes
+  is_read(8192, 50256, 64);
+  is_read(1024, 50256, 1);  // too few to tell
+}
+
 TEST(MegatronIndex, that_is_none_or_is_another_files_is_named_with_the_reason) {
   const TemporaryFolder folder;
   const auto bin = folder.write("a.bin", stored<std::int32_t>(kFive));
