@@ -25,17 +25,35 @@ void add(DataTokenizer& known, const io::TokenizerClaim& claim) {
   }
 }
 
+bool is_text(const std::string& file) { return file.ends_with(".txt"); }
+
+/// For a model of which neither the deck nor `who` says what its tokens are: `text` is to be its bytes.
+void require_model_of_bytes(const std::string& who, const std::string& text, std::int64_t vocab_size) {
+  if (vocab_size == io::ByteTokenizer::kVocabSize) return;
+  throw Error(Scope::rank, "neither the deck nor " + who + " says what the " + std::to_string(vocab_size) +
+                               " tokens of the model stand for: set data.tokenizer, for " + text +
+                               " would be read as bytes");
+}
+
+/// Of `text`, where none of the files says anything.
+DataTokenizer bytes_by_default(const std::string& text, const std::vector<std::string>& files,
+                               std::int64_t vocab_size) {
+  const auto numbers = std::find_if_not(files.begin(), files.end(), is_text);
+  if (numbers != files.end()) require_model_of_bytes(*numbers, text, vocab_size);
+  return {{text, "bytes", ""}, Reason::text_default};
+}
+
 }  // namespace
 
-DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files) {
+DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files,
+                               std::int64_t vocab_size) {
   DataTokenizer known;
   known.claim = io::claim_of_deck(data);
   if (!data.tokenizer.empty()) known.reason = Reason::stated;
   for (const std::string& file : files) add(known, io::claim_of_token_file(file));
-  const auto text = std::find_if(files.begin(), files.end(),
-                                 [](const std::string& file) { return file.ends_with(".txt"); });
+  const auto text = std::find_if(files.begin(), files.end(), is_text);
   if (text == files.end()) return known;
-  if (known.reason == Reason::unknown) return {{*text, "bytes", ""}, Reason::text_default};
+  if (known.reason == Reason::unknown) return bytes_by_default(*text, files, vocab_size);
   if (known.claim.tokenizer != "gpt2") return known;
   if (data.vocab_dir.empty())
     throw Error(Scope::rank,
@@ -56,10 +74,8 @@ std::string compare_with_checkpoint(DataTokenizer& tokens, const io::TokenizerCl
     return {};
   }
   const bool is_default = tokens.reason == Reason::text_default;
-  if (is_default && checkpoint.tokenizer.empty() && vocab_size != io::ByteTokenizer::kVocabSize)
-    throw Error(Scope::rank, "neither the deck nor " + checkpoint.who + " says what its " +
-                                 std::to_string(vocab_size) + " tokens stand for: set data.tokenizer, for " +
-                                 tokens.claim.who + " would be read as bytes");
+  if (is_default && checkpoint.tokenizer.empty())
+    require_model_of_bytes(checkpoint.who, tokens.claim.who, vocab_size);
   try {
     io::require_agreement(tokens.claim, checkpoint);
   } catch (const Error& error) {

@@ -19,8 +19,10 @@ struct DataTokenizer {
 
 /// Which tokenizer the deck, the vocabulary and all files of [data] agree on. Reads what the files
 /// say of it, not their tokens. Throws Error(rank) where two of them disagree, naming both, and for
-/// a text whose tokenizer lacks its vocabulary.
-DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files);
+/// a text whose tokenizer lacks its vocabulary. Where nobody says anything, a text is bytes; then
+/// Error(rank) beside a file of tokens, if the model's vocabulary is not that of bytes.
+DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files,
+                               std::int64_t vocab_size);
 
 /// Compares the tokenizer with that of a checkpoint, which a run goes on from or takes its weights
 /// from. Takes the checkpoint's over where nothing else says one.

@@ -32,7 +32,7 @@ TrainingData::TrainingData(RunRank& rank)
     for (const auto* sources : {&train_files_, &validation_files_})
       for (const SourceFiles& source : *sources)
         files.insert(files.end(), source.files.begin(), source.files.end());
-    tokenizer_ = settle_tokenizer(rank_.deck().data, files);
+    tokenizer_ = settle_tokenizer(rank_.deck().data, files, rank_.deck().model.vocab_size);
   });
   rank_.set_tokenizer(rank_.control().broadcast(tokenizer_.claim.tokenizer, 0));
 }

@@ -27,6 +27,11 @@ io::DataSection stated(const std::string& tokenizer, const std::string& vocab_di
 
 class SettledTokenizer : public testing::Test {
  protected:
+  static DataTokenizer settle_tokenizer(const io::DataSection& data, const std::vector<std::string>& files,
+                                        std::int64_t vocab_size = io::ByteTokenizer::kVocabSize) {
+    return app::settle_tokenizer(data, files, vocab_size);
+  }
+
   TemporaryFolder folder_;
   SmallVocabulary vocabulary_;
   const std::string vocab_dir_ = vocabulary_.folder().path().string();
@@ -47,6 +52,18 @@ TEST_F(SettledTokenizer, is_bytes_for_a_text_and_unknown_for_numbers_alone) {
   EXPECT_EQ(settle_tokenizer({}, {"/a.bin", text_}).claim.tokenizer, "bytes");
   EXPECT_EQ(settle_tokenizer({}, {text_}).reason, Reason::text_default);
   EXPECT_EQ(settle_tokenizer({}, {"/a.bin"}).reason, Reason::unknown);
+}
+
+TEST_F(SettledTokenizer, is_not_bytes_beside_numbers_for_a_model_that_has_other_tokens) {
+  const auto [message, status] = error_of([&] { settle_tokenizer({}, {"/a.bin", text_}, 50304); });
+  EXPECT_EQ(message,
+            "neither the deck nor /a.bin says what the 50304 tokens of the model stand for: set "
+            "data.tokenizer, for " +
+                text_ + " would be read as bytes");
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(settle_tokenizer({}, {text_}, 50304).claim.tokenizer, "bytes") << "a text alone";
+  EXPECT_EQ(settle_tokenizer({}, {bytes_, text_}, 50304).claim.tokenizer, "bytes") << "a file says so";
+  EXPECT_EQ(settle_tokenizer(stated("bytes"), {"/a.bin", text_}, 50304).claim.tokenizer, "bytes");
 }
 
 TEST_F(SettledTokenizer, refuses_files_that_the_deck_or_each_other_contradicts) {
