@@ -14,6 +14,7 @@
 #include "app/progress.hpp"
 #include "app/stop_signals.hpp"
 #include "app/training/initial_weights.hpp"
+#include "app/training/lost_checkpoints.hpp"
 #include "app/units.hpp"
 #include "io/checkpoint/rank_hosts.hpp"
 #include "io/hugging_face/gpt2_model.hpp"
@@ -308,6 +309,8 @@ void RunState::open_directory(const std::optional<TransportText>& transport) {
       for (auto& file : resilience::set_aside_pending_checkpoints(deck.checkpoint.dir, latest))
         kept.push_back(std::move(file));
     for (const auto& file : kept) console.warn(kind_of(file, start_) + " is kept as " + file.string());
+    const auto lost = start_.checkpoint ? std::nullopt : leave_lost_steps(deck);
+    if (lost) console.warn(*lost);
     io::write_resolved_deck(deck);
     io::JsonObject details;
     details.add("ranks", rank_.world().size()).add("name", deck.run.name);

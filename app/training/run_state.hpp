@@ -54,8 +54,9 @@ class RunState {
   void warn_of_changes() const;
   /// Likewise of data files that are not the checkpoint's. `data_checksum`: TrainingData's.
   void warn_of_files(const std::string& data_checksum) const;
-  /// Makes the run directory this run's: moves an older run away, writes deck.toml and the
-  /// first event. `transport`: what ranks connect over; nothing where they do not.
+  /// Makes the run directory this run's: moves an older run away, and the metrics of one whose
+  /// checkpoints are gone, of which it warns; writes deck.toml and the first event. `transport`:
+  /// what ranks connect over; nothing where they do not.
   void open_directory(const std::optional<TransportText>& transport = {});
   /// Without a supervisor: nobody records the steps from now on in the run's ledger, if it has one. Metrics get what replicas
   /// have left of the steps before.

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "io/posix_file.hpp"
+#include "io/set_aside.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -15,17 +15,7 @@ namespace fs = std::filesystem;
 fs::path ledger_of_run(const fs::path& run_directory) { return run_directory / "ledger.jsonl"; }
 
 std::optional<fs::path> set_ledger_aside(const fs::path& run_directory) {
-  const fs::path ledger = ledger_of_run(run_directory);
-  std::error_code error;
-  if (!fs::exists(ledger, error)) return {};
-  for (int number = 1;; ++number) {
-    const fs::path target = ledger.string() + "." + std::to_string(number);
-    if (fs::symlink_status(target, error).type() != fs::file_type::not_found) continue;
-    fs::rename(ledger, target, error);
-    if (!error) return target;
-    throw kernels::Error(kernels::Scope::rank, "cannot move " + ledger.string() + " to " + target.string() +
-                                                   ": " + error.message());
-  }
+  return set_aside(ledger_of_run(run_directory));
 }
 
 LedgerReader::LedgerReader(const fs::path& file) : file_(file), chain_(chain_text("")) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "io/deck/deck.hpp"
+#include "io/set_aside.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -27,16 +28,13 @@ bool holds_run(const fs::path& directory) {
 
 fs::path move_aside(const fs::path& directory) {
   std::error_code error;
-  for (int number = 1;; ++number) {
-    const fs::path target = directory.string() + "." + std::to_string(number);
-    if (fs::symlink_status(target, error).type() != fs::file_type::not_found) continue;
-    fs::rename(directory, target, error);
-    if (!error) return target;
-    throw kernels::Error(kernels::Scope::rank,
-                         "run directory " + directory.string() + ": cannot move the old run to " +
-                             target.string() + ": " + error.message() +
-                             "; make it writable or choose another with run.output_dir");
-  }
+  fs::path target = free_name_beside(directory);
+  fs::rename(directory, target, error);
+  if (!error) return target;
+  throw kernels::Error(kernels::Scope::rank, "run directory " + directory.string() +
+                                                 ": cannot move the old run to " + target.string() + ": " +
+                                                 error.message() +
+                                                 "; make it writable or choose another with run.output_dir");
 }
 
 /// `tenax launch` locks the whole run, and each replica's rank 0 its own part of it, which may outlive the launcher.

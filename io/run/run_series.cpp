@@ -140,4 +140,14 @@ std::optional<EventSummary> last_event(const std::filesystem::path& run_director
   return last;
 }
 
+bool tells_of_checkpoints(const std::filesystem::path& run_directory) {
+  bool tells = false;
+  for_each_json_line(run_directory / "events.jsonl", [&](const json& line) {
+    const std::string event = text_in(line, "event");
+    if (event == "start") tells = false;
+    if (event == "checkpoint" || event == "resume") tells = true;
+  });
+  return tells;
+}
+
 }  // namespace tenax::io

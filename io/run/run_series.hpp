@@ -45,5 +45,7 @@ struct EventSummary {
 
 /// The last complete line of RUN_DIRECTORY/events.jsonl, if there is one.
 std::optional<EventSummary> last_event(const std::filesystem::path& run_directory);
+/// Whether events of the run since it last began at step 0 tell of checkpoints: written, or resumed from.
+bool tells_of_checkpoints(const std::filesystem::path& run_directory);
 
 }  // namespace tenax::io

@@ -1,5 +1,6 @@
 #include "app/training/run_start.hpp"
 
+#include "app/training/lost_checkpoints.hpp"
 #include "comm/world.hpp"
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "resilience/checkpoint/checkpoint_directory.hpp"
@@ -107,6 +108,31 @@ TEST_F(RunStartTest, a_completed_run_that_has_lost_its_checkpoints_is_not_begun_
     const std::string error = io::error_of([&] { decide(); });
     EXPECT_NE(error.find("run.resume=never"), std::string::npos) << error;
   }
+}
+
+TEST_F(RunStartTest, an_interrupted_run_that_has_lost_its_checkpoints_keeps_its_metrics_and_says_so_once) {
+  const std::string begun = "{\"event\": \"start\", \"step\": 0}\n";
+  for (const char* event : {"checkpoint", "resume"}) {
+    write("events.jsonl", begun + "{\"event\": \"" + event + "\", \"step\": 7}\n");
+    write("metrics.jsonl", event);
+    fs::create_directory(directory_ / "tensorboard");
+    EXPECT_FALSE(decide().checkpoint);
+    const auto warning = leave_lost_steps(deck_);
+    ASSERT_TRUE(warning);
+    EXPECT_NE(warning->find("none to resume from in " + deck_.checkpoint.dir + ": the run begins at step 0"),
+              std::string::npos);
+    EXPECT_FALSE(fs::exists(directory_ / "metrics.jsonl"));
+    EXPECT_FALSE(fs::exists(directory_ / "tensorboard"));
+    for (const std::string kept : {"metrics.jsonl.1", "tensorboard.1"}) {
+      EXPECT_NE(warning->find(kept), std::string::npos) << *warning;
+      EXPECT_TRUE(fs::exists(directory_ / kept));
+      fs::remove(directory_ / kept);
+    }
+  }
+  write("metrics.jsonl", "of a run that has no checkpoint yet");
+  std::ofstream(directory_ / "events.jsonl", std::ios::app) << begun;
+  EXPECT_FALSE(leave_lost_steps(deck_));
+  EXPECT_TRUE(fs::exists(directory_ / "metrics.jsonl"));
 }
 
 TEST_F(RunStartTest, another_models_finished_run_is_an_error) {

@@ -118,6 +118,21 @@ TEST(RunState, is_stopped_by_a_signal_while_it_verifies_a_checkpoint) {
   StopSignals::release();
 }
 
+TEST(RunState, keeps_the_metrics_of_a_run_whose_checkpoints_are_gone_before_it_begins_anew) {
+  const io::test::TemporaryFolder folder;
+  fs::create_directory(folder.path() / "run");
+  folder.write("run/events.jsonl", "{\"event\": \"checkpoint\", \"step\": 7}\n");
+  folder.write("run/metrics.jsonl", "what was learnt");
+  const auto world = std::move(comm::create_thread_worlds(1, {.deadline_s = 20}).front());
+  RunRank rank(*world);
+  rank.read_deck(folder.write("deck.toml", io::test::kSmallDeck),
+                 {"run.output_dir=" + folder.path().string() + "/run"});
+  RunState state(rank);
+  state.open_directory();
+  EXPECT_EQ(folder.read("run/metrics.jsonl.1"), "what was learnt");
+  EXPECT_FALSE(fs::exists(folder.path() / "run/metrics.jsonl"));
+}
+
 // As where the files are on a file server that starts again.
 TEST(RunState, bears_ranks_that_files_hold_up_at_the_begin_of_a_run) {
   const io::test::TemporaryFolder folder;
