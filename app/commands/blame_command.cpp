@@ -34,7 +34,8 @@ void print_blame(const resilience::HangDump& dump, const resilience::Blame& blam
 int blame_command(const Arguments& arguments) {
   const CommandLine line({"blame", {}, {"json"}, 1, 1}, arguments);
   const fs::path named = line.positional().front();
-  const fs::path file = fs::is_directory(named) ? resilience::last_hang_of_run(named) : named;
+  std::error_code unknown;  // who reads it says why it cannot be read
+  const fs::path file = fs::is_directory(named, unknown) ? resilience::last_hang_of_run(named) : named;
   const resilience::HangDump dump = resilience::read_hang(file);
   const resilience::Blame blame = resilience::find_culprits(dump);
   if (line.has("json"))

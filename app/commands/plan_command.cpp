@@ -84,13 +84,19 @@ std::vector<std::string> schedule_rows(const parallel::PipelineSchedule& schedul
   return rows;
 }
 
+/// Also one that this user may not see.
+bool is_missing(const std::filesystem::path& file) {
+  std::error_code unknown;
+  return !std::filesystem::exists(file, unknown);
+}
+
 /// The names in [data] that stand for no file here. A plan needs none of them: the data may be on another machine.
 std::vector<std::string> missing_data(const io::Deck& deck) {
   std::vector<std::string> missing;
   for (const auto* sources : {&deck.data.train, &deck.data.validation})
     for (const io::DataSource& source : *sources) try {
         for (const auto& file : io::token_files_of(source.file))
-          if (!std::filesystem::exists(file)) missing.push_back(file.string());
+          if (is_missing(file)) missing.push_back(file.string());
       } catch (const kernels::Error&) {
         missing.push_back(source.file);
       }

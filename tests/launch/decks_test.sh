@@ -11,6 +11,11 @@ for deck in "$inputs"/*.toml; do
   grep -qF "\`$(basename "$deck")\`" "$inputs/README.md" || fail "inputs/README.md does not name $deck"
 done
 
+# Nobody can say whether there is what a link to itself stands for. A plan does without.
+ln -sfn unseen.txt unseen.txt
+plan "$inputs/quickstart.toml" "data.train=$PWD/unseen.txt"
+grep -qF "\"missing_data\": [\"$PWD/unseen.txt\"" plan.json || fail "unseen.txt is not missing: $(cat plan.json)"
+
 # Ranks of each model, PipeMorph's as in its Table 2; inputs/README.md says what a GPU holds, which has 80 GB.
 while read -r size ranks; do
   plan "$inputs/gpt2-$size.toml" device.kind=cuda

@@ -62,5 +62,11 @@ TEST_F(BlameCommand, says_that_a_run_has_no_hang) {
             std::string::npos);
 }
 
+TEST_F(BlameCommand, names_a_file_that_cannot_be_looked_at) {
+  const fs::path loop = directory_ / "loop";
+  fs::create_symlink("loop", loop);
+  EXPECT_NE(io::error_of([&] { blame_command({loop.string()}); }).find(loop.string()), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenax::app
