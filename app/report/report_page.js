@@ -66,7 +66,8 @@ function curveChart(id, title, keys, options = {}) {
     });
   };
   const draw = (width) => {
-    const list = curves(), xs = extent(list.map((c) => c.at)), ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
+    const list = curves(), xs = list.length || !view.logX ? extent(list.map((c) => c.at)) : [1, 10];
+    const ys = extent(list.flatMap((c) => (c.low ? [c.low, c.high] : [c.y])));
     const log = ys[0] > 0 && options.log && (view.logY || (options.log === 'auto' && ys[1] / ys[0] > 30));
     if (!log) { const room = (ys[1] - ys[0]) * 0.04; ys[0] = ys[0] >= 0 ? Math.max(0, ys[0] - room) : ys[0] - room; ys[1] += room; }
     if (options.zero && !log) ys[0] = 0;
