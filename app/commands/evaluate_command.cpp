@@ -8,6 +8,7 @@
 
 #include "app/command_line.hpp"
 #include "app/commands/checkpoint_arguments.hpp"
+#include "app/console.hpp"
 #include "app/inference/evaluation.hpp"
 #include "app/progress.hpp"
 #include "app/units.hpp"
@@ -40,6 +41,19 @@ std::vector<std::int64_t> bytes_of_token(const std::string& file, const Tokenize
   return lengths_of(*choice.create());
 }
 
+/// Also empty, which a notice says, where the vocabulary that the checkpoint names is not there: tokens have a loss all
+/// the same. What the command line names must be there.
+std::vector<std::int64_t> bytes_of_token_if_known(const CommandLine& line, const std::string& file,
+                                                  const TokenizerChoice& choice) {
+  try {
+    return bytes_of_token(file, choice);
+  } catch (const kernels::Error& error) {
+    if (!file.ends_with(".bin") || line.has("vocab") || line.has("tokenizer")) throw;
+    print_notice(std::string("bits per byte stay unknown (--vocab DIR): ") + error.what());
+    return {};
+  }
+}
+
 /// As many windows as make efficient products, of which logits stay small: about 1024 rows on a core, 8192 on a GPU.
 std::int64_t default_batch(const CheckpointModel& model) {
   const std::int64_t rows = model.is_on_cpu() ? 1024 : 8192;
@@ -62,7 +76,9 @@ void print_text(const std::string& data, const Evaluation& result, std::int64_t 
   if (const auto bits = result.bits_per_byte())
     std::printf("bits per byte %.6f (%lld bytes)\n", *bits, static_cast<long long>(*result.bytes));
   else
-    std::printf("bits per byte: unknown, for nobody says what the file's tokens stand for (--tokenizer)\n");
+    std::printf(
+        "bits per byte: unknown, for it is not known what the file's tokens stand for (--tokenizer, "
+        "--vocab)\n");
   std::printf("%.1f tokens/s\n", static_cast<double>(result.tokens) / result.seconds);
 }
 
@@ -102,7 +118,7 @@ int evaluate_command(const std::vector<std::string>& arguments) {
   const TokenizerChoice choice =
       choose_tokenizer(line, io::claim_of_checkpoint(checkpoint_file, model.info()), model.info(),
                        io::claim_of_token_file(data));
-  const std::vector<std::int64_t> lengths = bytes_of_token(data, choice);
+  const std::vector<std::int64_t> lengths = bytes_of_token_if_known(line, data, choice);
   if (data.ends_with(".h5")) io::verify_old_token_file(data);
   const auto file = io::TokenFile::open(data, choice.name, {.seq_length = 1, .vocab_size = config.vocab_size},
                                         choice.vocab_dir);

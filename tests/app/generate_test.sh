@@ -90,6 +90,15 @@ unstated() { "$TENAX" generate runs/one/checkpoints/step-000003.h5 --prompt a >o
 refuses 1 'does not say what its 211 tokens stand for: give --tokenizer' unstated
 echo "ok generate"
 
+# Tokens have a loss also where the vocabulary that the checkpoint names is not.
+must_train 1 $golden/golden.toml run.name=elsewhere run.train_steps=1 data.tokenizer=gpt2 data.vocab_dir=$PWD/nowhere
+elsewhere() { "$TENAX" evaluate runs/elsewhere/checkpoints/step-000001.h5 --data validation.bin "$@" >out.log 2>err.log; }
+elsewhere --json || fail "no loss without a vocabulary: $(cat err.log)"
+[ "$(number tokens out.log)" = 2304 ] && [ "$(number bits_per_byte out.log)" = null ] || fail "$(cat out.log)"
+grep -q 'bits per byte stay unknown .*nowhere' err.log || fail "no notice: $(cat err.log)"
+refuses 1 'nowhere' elsewhere --vocab nowhere
+echo "ok evaluate without a vocabulary"
+
 # GPT-2's tokens, where its vocabulary is.
 vocab=$TENAX_SOURCE/../shared/data/gpt2
 [ -e $vocab/vocab.bpe ] || skips "GPT-2's tokens: no $vocab"
