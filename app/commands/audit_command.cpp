@@ -47,12 +47,9 @@ std::vector<io::AuditedCheckpoint> checkpoints_of(const fs::path& run) {
 
 std::optional<std::int64_t> seq_length_of(const fs::path& run) {
   std::string text;
-  if (io::read_text_file(run / "deck.toml", text)) return std::nullopt;
-  try {
-    return io::parse_resolved_deck(text).model.seq_length;
-  } catch (const kernels::Error&) {  // of another version
-    return std::nullopt;
-  }
+  io::read_text_file(run / "deck.toml", text);
+  const auto deck = io::readable_deck(text);
+  return deck ? std::optional(deck->model.seq_length) : std::nullopt;
 }
 
 std::string json_of(const io::AuditReport& report) {

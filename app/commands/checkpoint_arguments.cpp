@@ -55,18 +55,23 @@ io::VerifiedCheckpoint checkpoint_of_argument(const std::string& argument) {
 namespace {
 
 std::string vocab_dir_of(const io::CheckpointInfo& info) {
-  return info.deck.empty() ? "" : io::parse_resolved_deck(info.deck).data.vocab_dir;
+  const auto deck = io::readable_deck(info.deck);
+  return deck ? deck->data.vocab_dir : "";
 }
 
 }  // namespace
 
 std::unique_ptr<io::Tokenizer> TokenizerChoice::create() const {
   if (name.empty())
-    throw kernels::Error(
-        kernels::Scope::rank,
-        checkpoint.who + " does not say what its " + std::to_string(vocab_size) +
-            " tokens stand for: give --tokenizer gpt2 --vocab DIR (DIR holds GPT-2's encoder.json "
-            "and vocab.bpe), or --tokenizer bytes");
+    throw Error(Scope::rank,
+                checkpoint.who + " does not say what its " + std::to_string(vocab_size) +
+                    " tokens stand for: give --tokenizer gpt2 --vocab DIR (DIR holds GPT-2's encoder.json "
+                    "and vocab.bpe), or --tokenizer bytes");
+  if (name == "gpt2" && vocab_dir.empty() && checkpoint.tokenizer == name)
+    throw Error(Scope::rank,
+                checkpoint.who +
+                    " does not say where GPT-2's vocabulary is, or only in a deck of another version: "
+                    "give --vocab DIR (DIR holds encoder.json and vocab.bpe)");
   auto tokenizer = io::Tokenizer::create(name, vocab_dir);
   if (name == checkpoint.tokenizer)
     io::require_agreement(checkpoint,

@@ -26,8 +26,8 @@ struct TokenizerChoice {
   io::TokenizerClaim checkpoint;
   std::int64_t vocab_size = 0;
 
-  /// Throws Error(rank) if there is no name, with the options to give; and if the vocabulary is not
-  /// that of the checkpoint's tokens. Else as Tokenizer::create.
+  /// Throws Error(rank) if there is no name, or no vocabulary for the one that the checkpoint says, with the options to
+  /// give; and if the vocabulary is not that of the checkpoint's tokens. Else as Tokenizer::create.
   std::unique_ptr<io::Tokenizer> create() const;
 };
 

@@ -37,8 +37,8 @@ struct KnownTokenizer {
 KnownTokenizer known_tokenizer(const CommandLine& line, const io::VerifiedCheckpoint& checkpoint) {
   const io::CheckpointInfo& info = checkpoint.info;
   const std::filesystem::path& file = checkpoint.file.path();
-  const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(file, info), info);
   try {
+    const TokenizerChoice choice = choose_tokenizer(line, io::claim_of_checkpoint(file, info), info);
     if (!choice.is_known)
       throw kernels::Error(
           kernels::Scope::rank,

@@ -35,10 +35,16 @@ DeviceChoice device_of(const ModelOptions& options) {
   }
 }
 
+/// As its run did. Files of format 1 say it in the deck alone.
+bool is_of_bf16(const io::CheckpointInfo& info) {
+  if (!info.origin.compute_dtype.empty()) return info.origin.compute_dtype == "bf16";
+  const auto deck = io::readable_deck(info.deck);
+  return deck && deck->model.compute_dtype == io::ComputeDtype::bf16;
+}
+
 DType type_of(const ModelOptions& options, const io::CheckpointInfo& info, const kernels::Device& device) {
   if (!options.dtype.empty()) return options.dtype == "bf16" ? DType::bf16 : DType::f32;
-  if (device.kind() == kernels::DeviceKind::cpu || info.deck.empty()) return DType::f32;
-  return gpt_config(io::parse_resolved_deck(info.deck).model).compute_dtype;
+  return device.kind() != kernels::DeviceKind::cpu && is_of_bf16(info) ? DType::bf16 : DType::f32;
 }
 
 }  // namespace

@@ -23,14 +23,6 @@ using kernels::Error;
 constexpr std::size_t kMostEventsOfKind = 400;
 constexpr int kBins = 40;
 
-std::optional<io::Deck> readable_deck(const std::string& text) {
-  try {
-    return io::parse_resolved_deck(text);
-  } catch (const Error&) {  // of another version, or none
-    return {};
-  }
-}
-
 // Six digits are more than a screen shows, and make the page a third as long.
 std::vector<double> rounded(std::vector<double> values) {
   for (double& value : values)
@@ -199,7 +191,7 @@ RunData load_run(const std::filesystem::path& directory) {
     throw Error(
         kernels::Scope::rank,
         directory.string() + " is not a run directory: it has no deck.toml, metrics.jsonl or events.jsonl");
-  run.deck = readable_deck(run.deck_text);
+  run.deck = io::readable_deck(run.deck_text);
   run.name = run.label = run.deck ? run.deck->run.name : directory.filename().string();
   if (run.deck && !run.deck->model.is_placeholder)
     run.flop_per_token = gpt_config(run.deck->model).flop_per_token();

@@ -22,11 +22,7 @@ namespace {
 std::optional<io::Deck> deck_of_directory(const io::Deck& deck) {
   std::string text;
   if (io::read_text_file(fs::path(deck.run.output_dir) / "deck.toml", text)) return {};
-  try {
-    return io::parse_resolved_deck(text);
-  } catch (const Error&) {
-    return {};  // another version's
-  }
+  return io::readable_deck(text);
 }
 
 // The steps of a completed run that wrote no checkpoints, whose events are all that tells of its end; -1 if there is none.

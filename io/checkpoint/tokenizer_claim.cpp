@@ -5,6 +5,17 @@
 #include "kernels/error.hpp"
 
 namespace tenax::io {
+namespace {
+
+DataSection data_of_deck(const std::filesystem::path& checkpoint, const CheckpointInfo& info) {
+  try {
+    return parse_resolved_deck(info.deck).data;
+  } catch (const kernels::Error& error) {
+    throw kernels::Error(kernels::Scope::rank, "the deck in " + checkpoint.string() + ": " + error.what());
+  }
+}
+
+}  // namespace
 
 void require_agreement(const TokenizerClaim& a, const TokenizerClaim& b) {
   if (a.tokenizer.empty() || b.tokenizer.empty()) return;
@@ -33,7 +44,7 @@ TokenizerClaim claim_of_checkpoint(const std::filesystem::path& file, const Chec
   TokenizerClaim claim{file.string(), info.origin.tokenizer, info.origin.vocabulary_checksum};
   const bool says_who_wrote_it = !info.origin.tenax_version.empty();
   if (says_who_wrote_it || info.deck.empty()) return claim;
-  const DataSection data = parse_resolved_deck(info.deck).data;
+  const DataSection data = data_of_deck(file, info);
   // Its "bytes" is a statement only about a text; .bin files may hold any tokens.
   const bool is_text = !data.train.empty() && data.train.front().file.ends_with(".txt");
   if (data.tokenizer != "bytes" || is_text) claim.tokenizer = data.tokenizer;

@@ -167,4 +167,12 @@ Deck parse_resolved_deck(const std::string& toml) {
   return finish(reader, "/deck.toml", "/");
 }
 
+std::optional<Deck> readable_deck(const std::string& toml) {
+  try {
+    return parse_resolved_deck(toml);
+  } catch (const kernels::Error&) {
+    return {};
+  }
+}
+
 }  // namespace tenax::io

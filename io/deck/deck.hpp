@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -236,6 +237,8 @@ Deck deck_of_overrides(const std::vector<std::string>& overrides);
 std::string to_toml(const Deck& deck);
 /// Parses the text of to_toml(), which rank 0 broadcasts.
 Deck parse_resolved_deck(const std::string& toml);
+/// The same of a text that another version may have written. None where this one cannot read it, or where it is empty.
+std::optional<Deck> readable_deck(const std::string& toml);
 
 std::string deck_help();       ///< text of `tenax --deck-help`
 std::string reference_toml();  ///< text of inputs/reference.toml

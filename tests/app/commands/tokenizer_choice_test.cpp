@@ -86,5 +86,23 @@ TEST(TokenizerChoice, refuses_another_vocabulary_than_that_of_the_checkpoints_to
   EXPECT_EQ(status, 1);
 }
 
+// Of a later version, say: what it says of the run is unknown, the model is not.
+TEST(TokenizerChoice, does_without_a_deck_that_it_cannot_read) {
+  const CommandLine none({"generate", {"tokenizer", "vocab"}, {}, 0, 0}, {});
+  const auto info = info_of(300, "[of_the_future]\nkey = 1\n");
+  const TokenizerChoice chosen = choose_tokenizer(none, kGpt2, info);
+  expect(chosen, "gpt2", "", true);
+  const auto [message, status] = error_of([&] { chosen.create(); });
+  EXPECT_TRUE(message.starts_with("c.h5 does not say where GPT-2's vocabulary is")) << message;
+  EXPECT_EQ(status, 1);
+}
+
+TEST(TokenizerChoice, names_the_checkpoint_where_only_its_unreadable_deck_says_the_tokenizer) {
+  const auto [message, status] =
+      error_of([] { io::claim_of_checkpoint("c.h5", info_of(300, "[of_the_future]\nkey = 1\n")); });
+  EXPECT_TRUE(message.starts_with("the deck in c.h5: resolved deck:1:")) << message;
+  EXPECT_EQ(status, 1);
+}
+
 }  // namespace
 }  // namespace tenax::app

@@ -47,6 +47,14 @@ TEST(Deck, resolves_defaults_that_depend_on_other_keys) {
   EXPECT_EQ(deck.optimizer.lr_decay_steps, 20);
 }
 
+TEST(Deck, of_another_version_is_none) {
+  const std::string text = to_toml(deck_of(kSmallDeck));
+  ASSERT_TRUE(readable_deck(text));
+  EXPECT_EQ(to_toml(*readable_deck(text)), text);
+  EXPECT_FALSE(readable_deck(text + "[of_the_future]\nkey = 1\n"));
+  EXPECT_FALSE(readable_deck(""));
+}
+
 // cat link/../text.txt reads real/text.txt.
 TEST(Deck, means_by_two_dots_behind_a_link_the_folder_that_the_system_opens) {
   const TemporaryFolder folder;
