@@ -48,6 +48,15 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || no_character ? 0 : length;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::size_t control_length(std::string_view text) {
   const unsigned lead = byte_at(text, 0);
   if (lead < 0x20 || lead == 0x7F) return 1;

@@ -12,6 +12,8 @@ namespace tenax::io {
 /// Bytes of the well-formed sequence at the front of `text` (RFC 3629); 0 if there is none. `text`
 /// is not empty.
 std::size_t utf8_length(std::string_view text);
+/// Whether all of `text` is well-formed.
+bool is_utf8(std::string_view text);
 /// Bytes of the control character (U+0000 to U+001F, U+007F to U+009F) at the front of `text`; 0 if
 /// there is none. `text` is not empty.
 std::size_t control_length(std::string_view text);

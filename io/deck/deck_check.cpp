@@ -162,6 +162,7 @@ std::string not_supported(const std::string& what, const std::string& reason) {
 }
 
 void check_deck(const Deck& deck, const Origins& origins) {
+  check_paths(deck, origins);
   check_resolved(deck, origins);
   check_products(deck, origins);
   check_data(deck, origins);

@@ -11,6 +11,8 @@ namespace tenax::io {
 /// most relevant key.
 void check_deck(const Deck& deck, const Origins& origins);
 
+/// Throws at the key of a path that is not UTF-8, for an absolute path its folders included.
+void check_paths(const Deck& deck, const Origins& origins);
 /// The part of check_deck() that concerns the machine: [pipeline], [verbs], [device], [detect],
 /// [mitigate], [replicas] and [[inject]].
 void check_machine(const Deck& deck, const Origins& origins);

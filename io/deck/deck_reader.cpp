@@ -92,6 +92,8 @@ Override parse_override(const std::string& text) {
 /// The value in a table under the key "value". A string may lack its quotes, and so may those in a list.
 /// Throws Error(usage) if it is not a value.
 toml::table override_value(const Override& given, const DeckKey& key) {
+  if (!is_utf8(given.value))
+    Origins::fail_on_command_line(given.name(), excerpt(given.value) + " is not UTF-8, which decks are");
   Deck any;
   any.inject.resize(1);
   toml::table table;

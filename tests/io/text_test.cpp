@@ -27,6 +27,12 @@ TEST(Excerpt, is_cut_at_a_character_and_says_so) {
   }
 }
 
+TEST(Utf8, is_text_of_which_every_character_is) {
+  EXPECT_TRUE(is_utf8("plain caf\u00e9"));
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_FALSE(is_utf8("caf\xE9"));
+}
+
 TEST(CharacterName, is_that_of_unicode_or_of_the_byte) {
   EXPECT_EQ(character_name("\u0481x"), "U+0481");
   EXPECT_EQ(character_name("\U0001F600"), "U+1F600");

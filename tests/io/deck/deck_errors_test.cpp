@@ -25,6 +25,9 @@ std::vector<Mistake> mistakes_of_names() {
       {kSmallDeck, {"run.sed=2"}, "command line: run.sed: unknown key run.sed; did you mean run.seed?"},
       {kSmallDeck, {"seed=2"}, "command line: seed=2: expected section.key=value"},
       {kSmallDeck, {"run.seed"}, "command line: run.seed: expected section.key=value"},
+      {kSmallDeck,
+       {"run.output_dir=/u/Proj\xE9t"},
+       "command line: run.output_dir: /u/Proj\uFFFDt is not UTF-8, which decks are"},
       {kSmallDeck, {"run.=2"}, "command line: run.=2: expected section.key=value"},
       {kSmallDeck, {"--seed=2.5"}, "command line: --seed=2.5: expected section.key=value"},
       {kSmallDeck, {"inject.delay_ms=2"}, "command line: inject.delay_ms=2: expected inject.N.key=value"},
@@ -230,6 +233,35 @@ TEST(DeckFile, that_is_a_directory_is_named_with_the_reason_and_status_2) {
   const TemporaryFolder folder;
   const auto [message, status] = error_of([&] { read_deck(folder.path(), {}); });
   EXPECT_EQ(message, folder.path().string() + ": cannot open: Is a directory");
+  EXPECT_EQ(status, 2);
+}
+
+// The resolved deck would name another folder, which the run would create.
+TEST(DeckFile, in_a_folder_that_is_not_utf8_is_refused_at_the_key_of_a_path_in_it) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "Proj\xE9t");
+  const auto file = folder.write("Proj\xE9t/d.toml", kSmallDeck);
+  const auto [message, status] = error_of([&] { read_deck(file, {}); });
+  EXPECT_NE(
+      message.find(":10:1: data.train stands for \"" + folder.path().string() + "/Proj\uFFFDt/text.txt\""),
+      std::string::npos)
+      << message;
+  EXPECT_EQ(status, 2);
+  EXPECT_EQ(error_of([&] {
+              read_deck(file, {"data.train=/data/text.txt", "data.vocab_dir=v"});
+            }).first.find("command line: data.vocab_dir: data.vocab_dir stands for"),
+            0U);
+}
+
+TEST(DeckFile, started_in_a_folder_that_is_not_utf8_is_refused_at_the_run_directory) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("d.toml", kSmallDeck), before = std::filesystem::current_path();
+  std::filesystem::create_directory(folder.path() / "Proj\xE9t");
+  std::filesystem::current_path(folder.path() / "Proj\xE9t");
+  const auto [message, status] = error_of([&] { read_deck(file, {}); });
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(message.starts_with(file.string() + ":1:")) << message;
+  EXPECT_NE(message.find("run.output_dir stands for"), std::string::npos) << message;
   EXPECT_EQ(status, 2);
 }
 
