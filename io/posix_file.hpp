@@ -72,6 +72,8 @@ class PosixFile {
   void sync() const;  ///< fsync
   int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
+  /// By which libraries open the same file anew, also where nothing has its path any more.
+  std::filesystem::path name_while_open() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
  private:
   PosixFile(const std::filesystem::path& path, int descriptor) : path_(path), descriptor_(descriptor) {}

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "app/console.hpp"
-#include "io/checkpoint/checkpoint_file.hpp"
-#include "io/checkpoint/checkpoint_seal.hpp"
+#include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/deck/deck.hpp"
 #include "io/run/run_summary.hpp"
 #include "io/tokenizer/tokenizer.hpp"
@@ -22,30 +21,48 @@ using kernels::Scope;
 
 namespace {
 
-/// None if it is no complete checkpoint, which a notice says.
-std::optional<io::PosixFile> open_complete(const fs::path& path) try {
-  io::PosixFile file = io::PosixFile::open_to_read(path);
-  io::verify_seal(path);
-  return file;
+bool is_gone(const fs::path& path) {
+  std::error_code unknown;
+  return !fs::exists(path, unknown) && !unknown;
+}
+
+/// None if it is no complete checkpoint, which a notice says, or if its run has removed it meanwhile.
+std::optional<io::VerifiedCheckpoint> open_complete(const fs::path& path) try {
+  return io::open_verified_checkpoint(path);
 } catch (const kernels::UnfitFileError& error) {
-  print_notice(std::string("passes over an incomplete checkpoint: ") + error.what());
+  if (!is_gone(path)) print_notice(std::string("passes over an incomplete checkpoint: ") + error.what());
   return {};
+} catch (const Error&) {  // a file server says of a removed file that it is stale
+  if (!is_gone(path)) throw;
+  return {};
+}
+
+/// Of a run directory or a folder of checkpoints, the newest first.
+std::vector<resilience::CheckpointFile> listed_checkpoints(const std::string& folder) {
+  auto checkpoints = resilience::list_checkpoints(folder);
+  if (checkpoints.empty())
+    checkpoints = resilience::list_checkpoints(io::checkpoint_directory_of_run(folder));
+  std::reverse(checkpoints.begin(), checkpoints.end());
+  return checkpoints;
 }
 
 }  // namespace
 
+// A run may remove all that were listed before one is open, as it has written newer ones: these are listed then.
 io::VerifiedCheckpoint checkpoint_of_argument(const std::string& argument) {
+  constexpr int kMostListings = 10;
   std::error_code none;
   if (!fs::is_directory(argument, none)) return io::open_verified_checkpoint(argument);
-  auto checkpoints = resilience::list_checkpoints(argument);
-  if (checkpoints.empty())
-    checkpoints = resilience::list_checkpoints(io::checkpoint_directory_of_run(argument));
-  std::reverse(checkpoints.begin(), checkpoints.end());
-  for (const resilience::CheckpointFile& checkpoint : checkpoints) {
-    auto file = open_complete(checkpoint.path);
-    if (!file) continue;
-    print_notice("of the folder " + argument + " takes " + checkpoint.path.string());
-    return {std::move(*file), io::read_checkpoint_info(checkpoint.path)};
+  for (int listing = 0; listing < kMostListings; ++listing) {
+    const auto checkpoints = listed_checkpoints(argument);
+    for (const resilience::CheckpointFile& checkpoint : checkpoints) {
+      auto found = open_complete(checkpoint.path);
+      if (!found) continue;
+      print_notice("of the folder " + argument + " takes " + checkpoint.path.string());
+      return std::move(*found);
+    }
+    const auto is_there = [](const resilience::CheckpointFile& file) { return !is_gone(file.path); };
+    if (!checkpoints.empty() && std::all_of(checkpoints.begin(), checkpoints.end(), is_there)) break;
   }
   throw Error(Scope::rank, argument +
                                " is a folder without a complete checkpoint: give a checkpoint "

@@ -62,9 +62,6 @@ io::PosixFile file_in_memory() {
   return io::PosixFile::adopt(descriptor, what);
 }
 
-/// By which this process, and nobody else, opens it.
-fs::path path_of(const io::PosixFile& file) { return "/proc/self/fd/" + std::to_string(file.descriptor()); }
-
 }  // namespace
 
 ProcessState state_of_process(std::int64_t pid) {
@@ -130,7 +127,7 @@ RecorderReading::RecorderReading(const std::vector<std::vector<std::string>>& co
   for (const auto& words : commands) {
     printed_.push_back(file_in_memory());
     processes_.push_back(
-        ReplicaProcess::start({.words = words, .environment = {}, .log = path_of(printed_.back())}));
+        ReplicaProcess::start({.words = words, .environment = {}, .log = printed_.back().name_while_open()}));
   }
 }
 
@@ -150,7 +147,7 @@ bool RecorderReading::is_over(double now_s) {
 resilience::RecorderImages RecorderReading::images() const {
   std::map<std::pair<int, int>, std::vector<RecorderImage>> images;
   for (const io::PosixFile& printed : printed_) {
-    std::ifstream file(path_of(printed));
+    std::ifstream file(printed.name_while_open());
     resilience::ImageReader reader;
     for (std::string line; std::getline(file, line);)
       if (auto image = reader.add(line)) images[{image->replica, image->rank}].push_back(std::move(*image));

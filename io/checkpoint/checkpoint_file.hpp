@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "io/checkpoint/checkpoint_info.hpp"
+#include "io/posix_file.hpp"
 
 namespace tenax::io {
 
@@ -25,6 +26,8 @@ CheckpointInfo create_checkpoint_file(const std::filesystem::path& file, const s
 /// The reverse. Call only after the seal has been verified. Throws kernels::Error(rank) if the
 /// file's format is another one, or if what it says cannot be (io/checkpoint/checkpoint_check.hpp).
 CheckpointInfo read_checkpoint_info(const std::filesystem::path& file);
+/// Of an open file, also where its name is gone.
+CheckpointInfo read_checkpoint_info(const PosixFile& open);
 
 /// Writes the seal, fsyncs, renames to `target` and makes the name durable. `data_checksum` is the
 /// sum of RangeWriter::checksum() over all ranks.

@@ -11,8 +11,10 @@ namespace fs = std::filesystem;
 using kernels::Error;
 using kernels::Scope;
 
-Hdf5Id open_hdf5(const fs::path& path) {
-  return {TENAX_HDF5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, create_file_access())), H5Fclose};
+Hdf5Id open_hdf5(const PosixFile& file) {
+  const Hdf5Id access = create_file_access();
+  TENAX_HDF5(H5Pset_fapl_stdio(access));  // the default driver looks for the name, which may be gone
+  return {TENAX_HDF5(H5Fopen(file.name_while_open().c_str(), H5F_ACC_RDONLY, access)), H5Fclose};
 }
 
 void check_format(hid_t file) {
@@ -83,9 +85,13 @@ void read_parameters(hid_t file, std::vector<StoredParameter>& parameters) {
 
 }  // namespace
 
-CheckpointInfo read_checkpoint_info(const fs::path& path) try {
+CheckpointInfo read_checkpoint_info(const fs::path& path) {
+  return read_checkpoint_info(PosixFile::open_to_read(path));
+}
+
+CheckpointInfo read_checkpoint_info(const PosixFile& open) try {
   const Hdf5Session session;
-  const Hdf5Id file = open_hdf5(path);
+  const Hdf5Id file = open_hdf5(open);
   check_format(file);
   CheckpointInfo info;
   info.step = read_integer_attribute(file, "step");
@@ -95,11 +101,11 @@ CheckpointInfo read_checkpoint_info(const fs::path& path) try {
   for (const auto& [name, member] : kOriginTexts)
     if (has_attribute(file, name)) info.origin.*member = read_text_attribute(file, name);
   read_parameters(file, info.parameters);
-  info.file_bytes = PosixFile::open_to_read(path).size();
+  info.file_bytes = open.size();
   check_contents(info);
   return info;
 } catch (const Error& error) {
-  throw Error(error.scope(), "cannot read the checkpoint " + path.string() + ": " + error.what());
+  throw Error(error.scope(), "cannot read the checkpoint " + open.path().string() + ": " + error.what());
 }
 
 }  // namespace tenax::io

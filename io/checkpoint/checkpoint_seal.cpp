@@ -58,8 +58,10 @@ std::string render(const Seal& seal) {
   return text;
 }
 
-Seal read_seal(const fs::path& path) {
-  const PosixFile file = PosixFile::open_to_read(path);
+Seal read_seal(const fs::path& path) { return read_seal(PosixFile::open_to_read(path)); }
+
+Seal read_seal(const PosixFile& file) {
+  const fs::path& path = file.path();
   const std::int64_t size = file.size();
   const std::string text = read_head(file, size);
   const std::string_view magic = std::string_view(kMagic).substr(0, text.size());
@@ -99,9 +101,11 @@ void check_seal(const fs::path& file, const Seal& seal, std::uint64_t checksum) 
                  checksum_text(seal.checksum));
 }
 
-void verify_seal(const fs::path& file) {
+void verify_seal(const fs::path& file) { verify_seal(PosixFile::open_to_read(file)); }
+
+void verify_seal(const PosixFile& file) {
   const Seal seal = read_seal(file);
-  check_seal(file, seal, checksum_of_file(PosixFile::open_to_read(file), share_of_file(seal, 0, 1)));
+  check_seal(file.path(), seal, checksum_of_file(file, share_of_file(seal, 0, 1)));
 }
 
 }  // namespace tenax::io

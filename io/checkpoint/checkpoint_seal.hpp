@@ -24,6 +24,8 @@ std::string render(const Seal& seal);  ///< kSealBytes bytes
 /// Reads the seal and compares its size with the file's. Throws kernels::UnfitFileError if the file is
 /// absent, no checkpoint of tenax or truncated, or if the seal is damaged; another kernels::Error(rank) if it cannot be read.
 Seal read_seal(const std::filesystem::path& file);
+/// Of an open file, also where its name is gone.
+Seal read_seal(const PosixFile& file);
 
 /// The bytes that rank `rank` of `ranks` verifies; `begin` is a multiple of 4.
 struct ByteRange {
@@ -40,5 +42,6 @@ void check_seal(const std::filesystem::path& file, const Seal& seal, std::uint64
 
 /// Reads and checks the whole file by one thread.
 void verify_seal(const std::filesystem::path& file);
+void verify_seal(const PosixFile& file);
 
 }  // namespace tenax::io

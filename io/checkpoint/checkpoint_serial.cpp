@@ -13,13 +13,14 @@ constexpr std::int64_t kPieceBytes = std::int64_t{64} << 20;
 }
 
 CheckpointInfo open_checkpoint(const std::filesystem::path& file) {
-  verify_seal(file);
-  return read_checkpoint_info(file);
+  return open_verified_checkpoint(file).info;
 }
 
 VerifiedCheckpoint open_verified_checkpoint(const std::filesystem::path& file) {
   PosixFile open = PosixFile::open_to_read(file);
-  return {std::move(open), open_checkpoint(file)};
+  verify_seal(open);
+  CheckpointInfo info = read_checkpoint_info(open);
+  return {std::move(open), std::move(info)};
 }
 
 void read_checkpoint(const std::filesystem::path& file, const CheckpointInfo& info,

@@ -1,6 +1,10 @@
 #include "app/commands/checkpoint_arguments.hpp"
 
+#include <atomic>
+#include <thread>
+
 #include "io/checkpoint/checkpoint_serial.hpp"
+#include "resilience/checkpoint/checkpoint_directory.hpp"
 #include "tests/io/checkpoint/checkpoint_fixture.hpp"
 
 namespace tenax::app {
@@ -44,6 +48,38 @@ TEST_F(CheckpointArgument, that_is_a_run_directory_or_its_checkpoints_means_the_
     EXPECT_NE(said.find("takes " + newest.string()), std::string::npos) << said;
     EXPECT_NE(said.find("step-000011.h5 is truncated"), std::string::npos) << said;
   }
+}
+
+/// A run that keeps one checkpoint, and writes the next one every few milliseconds.
+class BusyRun {
+ public:
+  explicit BusyRun(fs::path checkpoint)
+      : thread_([this, old = std::move(checkpoint)]() mutable {
+          for (int step = 100; !ends_; ++step) {
+            const fs::path next = resilience::checkpoint_name(old.parent_path(), step);
+            fs::create_hard_link(old, next);
+            fs::remove(old);
+            old = next;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          }
+        }) {}
+  ~BusyRun() {
+    ends_ = true;
+    thread_.join();
+  }
+  BusyRun(const BusyRun&) = delete;
+  BusyRun& operator=(const BusyRun&) = delete;
+
+ private:
+  std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+TEST_F(CheckpointArgument, that_is_a_folder_is_read_while_its_run_goes_on) {
+  const BusyRun run(write(99));
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) EXPECT_NO_THROW(checkpoint_of_argument(directory_.string()));
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("passes over"), std::string::npos);
 }
 
 TEST_F(CheckpointArgument, that_is_a_folder_without_one_is_refused) {

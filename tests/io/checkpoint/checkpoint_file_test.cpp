@@ -204,6 +204,14 @@ TEST_F(CheckpointFile, has_a_group_for_each_moment_that_there_is) {
   EXPECT_NE(text.find("of the file and of 56 tensors verified"), std::string::npos) << text;
 }
 
+// As a run removes it while a command reads it.
+TEST_F(CheckpointFile, is_verified_and_read_while_it_is_open_though_its_name_is_gone) {
+  const PosixFile file = PosixFile::open_to_read(write());
+  std::filesystem::remove(file.path());
+  EXPECT_NO_THROW(verify_seal(file));
+  EXPECT_EQ(read_checkpoint_info(file).step, 20);
+}
+
 /// The format_version of a file.
 std::int64_t format_of(const std::filesystem::path& path) {
   const Hdf5Session session;
