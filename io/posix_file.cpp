@@ -86,6 +86,8 @@ void check_folder_of(const fs::path& target) {
                                                    folder.string() + " (make it first)");
 }
 
+std::error_code not_a_file() { return NotAFile::error(); }
+
 std::string reason(const std::error_code& failure) {
   if (is_full(failure)) return failure.message() + " (make room, or write to another disk)";
   if (failure == std::errc::too_many_files_open)
@@ -130,6 +132,7 @@ PosixFile PosixFile::open_stream(const fs::path& path) {
   return file;
 }
 PosixFile PosixFile::open_to_write(const fs::path& path) { return open(path, kWriteFlags, "write"); }
+PosixFile PosixFile::open_to_append(const fs::path& path) { return open(path, O_WRONLY | O_NOCTTY, "write"); }
 PosixFile PosixFile::create(const fs::path& path) { return create_for(path, path); }
 PosixFile PosixFile::create_for(const fs::path& path, const fs::path& target) {
   check_folder_of(target);
@@ -173,6 +176,14 @@ void PosixFile::write(std::span<const std::byte> bytes, std::int64_t offset) con
     if (n < 0) throw_file_error("write", path_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += n;
+  }
+}
+
+void PosixFile::append(std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t n = retried([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
+    if (n < 0) throw_file_error("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
 }
 

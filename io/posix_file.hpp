@@ -22,6 +22,9 @@ void check_folder_of(const std::filesystem::path& target);
 /// a pipe or a device.
 int open_regular_file(const std::filesystem::path& path, std::error_code& failure);
 
+/// "it is a pipe, a socket or a device, not a file".
+std::error_code not_a_file();
+
 /// The reason why a file could not be opened or written, with a remedy if there is one: "Too many
 /// open files (allow more: …)".
 std::string reason(const std::error_code& failure);
@@ -49,6 +52,8 @@ class PosixFile {
   static PosixFile open_stream(const std::filesystem::path& path);
   /// To write, not to read. The file exists and is no link.
   static PosixFile open_to_write(const std::filesystem::path& path);
+  /// To append(): what exists, a pipe or a device too. Waits for a pipe's reader.
+  static PosixFile open_to_append(const std::filesystem::path& path);
   /// To write, not to read. Replaces what has the name, even a link.
   static PosixFile create(const std::filesystem::path& path);
   /// As create(). Messages name `target`, its later name, or the folder that `target` lacks.
@@ -66,6 +71,8 @@ class PosixFile {
   /// kernels::UnfitFileError.
   void read(std::span<std::byte> bytes, std::int64_t offset) const;
   void write(std::span<const std::byte> bytes, std::int64_t offset) const;
+  /// Writes all of `bytes` where the file stands: a pipe has no other place.
+  void append(std::span<const std::byte> bytes) const;
   /// Makes the file `bytes` long and reserves its space where the file system can, so that a full
   /// disk shows now.
   void reserve(std::int64_t bytes) const;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <set>
 #include <span>
 
 #include "kernels/number_text.hpp"
@@ -77,9 +78,12 @@ void write_file_atomically(const fs::path& file, std::string_view text) {
 void publish(const fs::path& temporary, const fs::path& target) { publish({{temporary, target}}); }
 
 void publish(const std::vector<std::pair<fs::path, fs::path>>& targets_of_temporaries) {
-  for (const auto& [temporary, target] : targets_of_temporaries)
+  std::set<fs::path> folders;
+  for (const auto& [temporary, target] : targets_of_temporaries) {
     if (::rename(temporary.c_str(), target.c_str()) != 0) throw_file_error("write", target, errno);
-  sync_directory(folder_of(targets_of_temporaries.front().second));
+    folders.insert(folder_of(target));
+  }
+  for (const fs::path& folder : folders) sync_directory(folder);
 }
 
 fs::path temporary_name(const fs::path& target) {

@@ -26,7 +26,7 @@ void write_file_atomically(const std::filesystem::path& file, std::string_view t
 
 /// Renames `temporary` to `target` in the same directory, replacing it, and makes that durable.
 void publish(const std::filesystem::path& temporary, const std::filesystem::path& target);
-/// The same for many of one directory, in this order, and made durable once: no time in which some have their names
+/// The same for many, in this order, and each directory made durable once: no time in which some have their names
 /// that a kill would be likely to come in.
 void publish(
     const std::vector<std::pair<std::filesystem::path, std::filesystem::path>>& targets_of_temporaries);

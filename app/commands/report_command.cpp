@@ -7,8 +7,8 @@
 #include "app/effective_text.hpp"
 #include "app/report/report_data.hpp"
 #include "app/report/report_page.hpp"
+#include "io/output_place.hpp"
 #include "io/run/trace_file.hpp"
-#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 #include "resilience/blame/hang_file.hpp"
 #include "resilience/blame/hang_picture.hpp"
@@ -65,7 +65,7 @@ int report_command(const std::vector<std::string>& arguments) {
   tell_apart(runs);
   const std::filesystem::path own = std::filesystem::path(line.positional().front()) / "report.html";
   const std::filesystem::path out = line.text("out", own.string());
-  io::write_file_atomically(out, report_page(runs, pictures));
+  io::write_text_output(out, report_page(runs, pictures));
   std::printf("%s\n", out.c_str());
   return 0;
 }

@@ -4,7 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/simulation/simulation_picture.hpp"
 #include "app/simulation/simulation_text.hpp"
-#include "io/whole_file.hpp"
+#include "io/output_place.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::app {
@@ -13,8 +13,8 @@ namespace {
 
 /// A name that cannot be written is a wrong option.
 void write_picture(const SimulationReport& report, const std::string& file) try {
-  io::write_file_atomically(file, draw_simulation_svg(report.run.median, report.request.options.replicas,
-                                                      simulation_title(report)));
+  io::write_text_output(file, draw_simulation_svg(report.run.median, report.request.options.replicas,
+                                                  simulation_title(report)));
 } catch (const kernels::Error& error) {
   throw kernels::Error(kernels::Scope::usage, std::string("--svg: ") + error.what());
 }

@@ -4,6 +4,7 @@
 
 #include "io/checkpoint/checkpoint_serial.hpp"
 #include "io/hugging_face/gpt2_weights.hpp"
+#include "io/output_place.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -72,9 +73,10 @@ ImportedModel import_safetensors(const fs::path& in, const fs::path& out, std::o
   info.model = complete_sizes(in, weights, heads);
   info.origin = origin;
   info.next_sample = 0;
+  const fs::path file = file_of_output(out);
   const ImportedState state(gpt2_parameters(info.model), weights);
-  write_checkpoint(out, info, state.ranges);
-  return {open_checkpoint(out), weights.ignored()};
+  write_checkpoint(file, info, state.ranges);
+  return {open_checkpoint(file), weights.ignored()};
 }
 
 }  // namespace tenax::io

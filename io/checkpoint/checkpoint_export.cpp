@@ -10,6 +10,7 @@
 #include "io/hugging_face/gpt2_model.hpp"
 #include "io/hugging_face/hugging_face_files.hpp"
 #include "io/hugging_face/safetensors.hpp"
+#include "io/output_place.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -61,9 +62,9 @@ std::string five_digits(std::size_t number) {
   return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
 }
 
-/// Beside `out`; of a single shard `out` itself.
+/// Beside `out`; of a single shard what `out` stands for.
 fs::path file_of(std::size_t shard, std::size_t shards, const fs::path& out) {
-  if (shards == 1) return out;
+  if (shards == 1) return file_of_output(out);
   return out.parent_path() /
          (out.stem().string() + "-" + five_digits(shard + 1) + "-of-" + five_digits(shards) + ".safetensors");
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/checksum.hpp"
+#include "io/output_place.hpp"
 #include "io/tokens/token_hdf5.hpp"
 #include "io/tokens/token_hdf5_writer.hpp"
 #include "io/whole_file.hpp"
@@ -43,6 +44,11 @@ void store(std::span<const std::int32_t> tokens, std::byte* out) {
   }
 }
 
+/// Behind a link where a user has named it, not where the caller has.
+std::filesystem::path place_of(const std::filesystem::path& target, const std::filesystem::path& later) {
+  return target == later ? file_of_output(target) : target;
+}
+
 }  // namespace
 
 std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& target,
@@ -53,7 +59,8 @@ std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& ta
   const std::string ending = later.extension().string();
   const bool fits_uint16 = tokenizer.vocab_size() <= kUint16Tokens;
   if (ending == ".h5")
-    return std::make_unique<TokenHdf5Writer>(target, later, tokenizer, sources, fits_uint16 ? 2 : 4);
+    return std::make_unique<TokenHdf5Writer>(place_of(target, later), later, tokenizer, sources,
+                                             fits_uint16 ? 2 : 4);
   if (ending != ".bin")
     throw Error(Scope::usage, "cannot write tokens to " + later.string() +
                                   ": its name must end in .h5 (HDF5) or .bin (little-endian uint16)");
@@ -61,7 +68,7 @@ std::unique_ptr<TokenWriter> TokenWriter::create(const std::filesystem::path& ta
     throw Error(Scope::usage, "cannot write tokens to " + later.string() + ": the vocabulary has " +
                                   std::to_string(tokenizer.vocab_size()) +
                                   " tokens, and the uint16 of a .bin file counts 65536; write a .h5 file");
-  return std::make_unique<TokenBinWriter>(target, later);
+  return std::make_unique<TokenBinWriter>(place_of(target, later), later);
 }
 
 TokenWriter::TokenWriter(std::filesystem::path later_name, std::size_t bytes_per_token)

@@ -35,7 +35,7 @@ class TokenWriter : public TokenSink {
  public:
   /// The ending of `target` gives the format: .h5 (io/tokens/token_hdf5.hpp), or .bin, raw
   /// little-endian uint16. `sources` names the texts. Throws Error(usage) for another ending, and
-  /// for a .bin if the vocabulary has more than 65536 tokens.
+  /// for a .bin if the vocabulary has more than 65536 tokens, and as file_of_output().
   static std::unique_ptr<TokenWriter> create(const std::filesystem::path& target, const Tokenizer& tokenizer,
                                              const std::vector<std::string>& sources) {
     return create(target, tokenizer, sources, target);

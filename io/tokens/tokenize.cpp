@@ -6,12 +6,12 @@
 #include <deque>
 #include <span>
 
+#include "io/output_place.hpp"
 #include "io/tokenizer/tokenizer.hpp"
 #include "io/tokens/encode_pool.hpp"
 #include "io/tokens/text_chunks.hpp"
 #include "io/tokens/token_file.hpp"
 #include "io/tokens/token_hdf5.hpp"
-#include "io/whole_file.hpp"
 #include "kernels/error.hpp"
 
 namespace tenax::io {
@@ -140,7 +140,7 @@ std::int64_t detokenize(const std::filesystem::path& file, const std::vector<std
                         const std::filesystem::path& text) {
   if (is_hdf5(file)) verify_token_file(file);
   const auto tokens = TokenFile::open(file, "bytes", {.seq_length = 0, .vocab_size = 0, .scan = false});
-  AtomicFile out(text);
+  TextOutput out(text);
   std::vector<std::int32_t> block(1 << 16);
   std::string bytes;
   std::int64_t written = 0;
@@ -150,7 +150,7 @@ std::int64_t detokenize(const std::filesystem::path& file, const std::vector<std
     bytes.clear();
     check(block, texts.size(), file, at);
     for (const std::int32_t token : block) bytes += texts[static_cast<std::size_t>(token)];
-    out.file().write(std::as_bytes(std::span(bytes)), written);
+    out.append(bytes);
     written += static_cast<std::int64_t>(bytes.size());
   }
   out.publish();

@@ -73,6 +73,12 @@ tokenize <(cat one.txt) --out piped.bin $gpt2
 tokenize one.txt --out whole.bin $gpt2
 same piped.bin whole.bin
 
+echo "a text goes to where a link leads, and into what is no file"
+ln -s /dev/stdout standard-output
+"$TENAX" tokenize --decode one.h5 --out standard-output >through.txt
+head -c "$(stat -c %s one.txt)" through.txt | cmp - one.txt || fail "not the text on standard output"
+[ -L standard-output ] || fail "standard output was replaced"
+
 echo "what cannot be done is said, and leaves nothing"
 refuses 2 "its name must end in .h5" one.txt --out out.csv
 refuses 2 "--out FILE is missing" one.txt

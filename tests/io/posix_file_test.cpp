@@ -1,4 +1,5 @@
 #include "io/posix_file.hpp"
+#include "io/output_place.hpp"
 #include "io/whole_file.hpp"
 
 #include <fcntl.h>
@@ -6,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "tests/io/deck/deck_fixture.hpp"
 
@@ -88,6 +91,76 @@ TEST(TemporaryPath, removes_what_killed_processes_left_of_the_same_file_and_noth
               static_cast<std::ptrdiff_t>(kept.size()));
   }
   EXPECT_FALSE(fs::exists(folder.path() / mine));
+}
+
+/// What a pipe holds. `write` ends, and nothing waits for the other end.
+template <class Write>
+std::string piped(const fs::path& pipe, const Write& write) {
+  const PosixFile reader = PosixFile::adopt(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK), pipe);
+  write();
+  std::array<char, 100> text;
+  const ssize_t got = ::read(reader.descriptor(), text.data(), text.size());
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+TEST(TextOutput, to_a_pipe_goes_into_it) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(piped(pipe, [&] { write_text_output(pipe, "some text"); }), "some text");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(TextOutput, to_a_link_replaces_the_file_that_it_leads_to) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "far");
+  folder.write("far/file", "an older and longer text");
+  fs::create_symlink("far/second", folder.path() / "first");
+  fs::create_symlink("file", folder.path() / "far/second");
+  write_text_output(folder.path() / "first", "text");
+  EXPECT_EQ(folder.read("far/file"), "text");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "first") && fs::is_symlink(folder.path() / "far/second"));
+  fs::remove(folder.path() / "far/file");
+  write_text_output(folder.path() / "first", "new");
+  EXPECT_EQ(folder.read("far/file"), "new");
+}
+
+// As /dev/stdout is, behind which a shell may have opened a file to go on with.
+TEST(TextOutput, to_a_descriptor_is_written_from_where_it_stands) {
+  const TemporaryFolder folder;
+  const PosixFile log = PosixFile::create(folder.path() / "log");
+  log.append(std::as_bytes(std::span("before ", 7)));
+  fs::create_symlink(log.name_while_open(), folder.path() / "link");
+  write_text_output(folder.path() / "link", "text");
+  log.append(std::as_bytes(std::span(" after", 6)));
+  EXPECT_EQ(folder.read("log"), "before text after");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+}
+
+TEST(TextOutput, appears_when_it_is_complete) {
+  const TemporaryFolder folder;
+  TextOutput output(folder.path() / "file");
+  output.append("one, ");
+  EXPECT_FALSE(fs::exists(folder.path() / "file"));
+  output.append("two");
+  output.publish();
+  EXPECT_EQ(folder.read("file"), "one, two");
+}
+
+TEST(FileOfOutput, is_nothing_that_a_file_must_not_replace) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe", loop = folder.path() / "loop", link = folder.path() / "link";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("loop", loop);
+  fs::create_symlink(pipe, link);
+  for (const fs::path& place : {pipe, link, fs::path("/dev/null"), fs::path("/dev/stdout")})
+    EXPECT_EQ(error_of([&] { file_of_output(place); }).first,
+              "cannot write " + place.string() + ": it is a pipe, a socket or a device, not a file");
+  EXPECT_EQ(error_of([&] { file_of_output(folder.path()); }).first,
+            "cannot write " + folder.path().string() + ": Is a directory");
+  EXPECT_NE(error_of([&] { file_of_output(loop); }).first.find("symbolic links"), std::string::npos);
+  EXPECT_EQ(file_of_output(folder.path() / "new"), folder.path() / "new");
 }
 
 }  // namespace

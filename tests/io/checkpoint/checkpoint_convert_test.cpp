@@ -1,5 +1,7 @@
 #include "io/checkpoint/checkpoint_convert.hpp"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <tuple>
 
@@ -61,6 +63,24 @@ TEST_F(Convert, import_then_export_gives_the_same_bytes) {
   EXPECT_EQ(read_file(weights_), read_file(directory_ / "out/model.safetensors"));
   EXPECT_EQ(read_gpt2_config(directory_ / "out"), kTinyModel);
   EXPECT_EQ(names_in(directory_ / "out"), (std::vector<std::string>{"config.json", "model.safetensors"}));
+}
+
+TEST_F(Convert, writes_behind_a_link_and_in_the_place_of_no_pipe) {
+  const auto far = directory_ / "far", pipe = directory_ / "pipe.safetensors",
+             link = directory_ / "link.safetensors";
+  std::filesystem::create_directory(far);
+  std::filesystem::create_symlink("far/step.h5", checkpoint_);
+  std::filesystem::create_symlink("far/model.safetensors", link);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  import_safetensors(write_weights(), checkpoint_, 4);
+  export_safetensors(open_verified_checkpoint(far / "step.h5"), link, {});
+  EXPECT_TRUE(std::filesystem::is_symlink(checkpoint_) && std::filesystem::is_symlink(link));
+  EXPECT_EQ(names_in(far), (std::vector<std::string>{"model.safetensors", "step.h5"}));
+  EXPECT_EQ(read_file(far / "model.safetensors"), read_file(weights_));
+  EXPECT_SAYS(error_of([&] { import_safetensors(weights_, pipe, 4); }), "a device, not a file");
+  EXPECT_SAYS(error_of([&] { export_safetensors(open_verified_checkpoint(checkpoint_), pipe, {}); }),
+              "a device, not a file");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(Convert, imported_checkpoints_are_of_step_zero_with_zero_moments) {

@@ -1,5 +1,6 @@
 #include "io/tokens/tokenize.hpp"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,6 +130,24 @@ TEST(Tokenize, tells_its_progress_in_bytes_and_may_be_ended_by_it) {
   EXPECT_EQ(told, (std::vector<std::int64_t>{1048576, 2097152, 3145728, 3145733}));
   struct Stop {};
   EXPECT_THROW(tokenize_files(files, *bytes, *writer, 2, [](std::int64_t) { throw Stop{}; }), Stop);
+}
+
+TEST(TokenWriter, replaces_the_file_behind_a_link_and_no_pipe) {
+  const auto tokenizer = Tokenizer::create("bytes", "");
+  const std::vector<std::int32_t> tokens = {1, 2, 3};
+  for (const std::string ending : {".h5", ".bin"}) {
+    const TemporaryFolder folder;
+    const auto link = folder.path() / ("link" + ending), pipe = folder.path() / ("pipe" + ending);
+    std::filesystem::create_symlink("tokens" + ending, link);
+    const auto writer = TokenWriter::create(link, *tokenizer, {});
+    writer->append(tokens);
+    writer->publish();
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_EQ(all_of(folder.path() / ("tokens" + ending)), (Tokens{1, 2, 3}));
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(error_of([&] { TokenWriter::create(pipe, *tokenizer, {}); }).first,
+              "cannot write " + pipe.string() + ": it is a pipe, a socket or a device, not a file");
+  }
 }
 
 TEST(Tokenize, names_a_file_that_is_not_there) {
