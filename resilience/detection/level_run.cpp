@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kPriorAlpha = 2, kMemory = 200;
 constexpr double kMostAlpha = kPriorAlpha + kMemory / 2;
+/// Of a value: no clock tells less. Values that were rounded to the same digits have none at all.
+constexpr double kLeastNoise = 1e-6;
 
 /// Γ(a + 1/2) / (Γ(a) √a), to five digits from a = 2 on (Tricomi and Erdélyi, 1951).
 double gamma_ratio(double a) {
@@ -51,9 +53,15 @@ void LevelRun::take(double x, double weight) {
   mu_ += weight * off / kappa;
   alpha_ += weight / 2;
   kappa_ = std::min(kappa, kMemory);
-  if (alpha_ <= kMostAlpha) return;
-  beta_ *= kMostAlpha / alpha_;
-  alpha_ = kMostAlpha;
+  forget();
+}
+
+void LevelRun::forget() {
+  if (alpha_ > kMostAlpha) {
+    beta_ *= kMostAlpha / alpha_;
+    alpha_ = kMostAlpha;
+  }
+  beta_ = std::max(beta_, alpha_ * kLeastNoise * kLeastNoise);
 }
 
 }  // namespace tenax::resilience

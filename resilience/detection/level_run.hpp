@@ -21,12 +21,13 @@ class LevelRun {
 
   std::int64_t begin() const { return begin_; }
   double level() const { return mu_; }
-  /// The standard deviation of ordinary values.
+  /// The standard deviation of ordinary values, 1e-6 at the least.
   double noise() const;
 
  private:
   double ordinary_density(double x) const;
   void take(double x, double weight);
+  void forget();
 
   std::int64_t begin_;
   double mu_, kappa_, alpha_, beta_;

@@ -62,6 +62,18 @@ TEST(RunPosterior, without_spikes_one_value_begins_a_run) {
   EXPECT_GT(posterior.since(kChange), 0.9);
 }
 
+// Seconds that were rounded, as those of a table are.
+TEST(RunPosterior, bears_the_same_value_however_often_it_comes) {
+  constexpr std::int64_t kMany = 300'000;
+  RunPosterior posterior({});
+  for (std::int64_t i = 0; i < kMany; ++i) posterior.add(i, -0.5);
+  EXPECT_EQ(posterior.in_force().begin(), 0);
+  EXPECT_NEAR(posterior.since(0), 1, 1e-4);
+  EXPECT_DOUBLE_EQ(posterior.in_force().noise(), 1e-6);
+  for (std::int64_t i = kMany; i < kMany + 8; ++i) posterior.add(i, -0.2);
+  EXPECT_GT(posterior.since(kMany), 0.9);
+}
+
 TEST(RunPosterior, bears_any_value) {
   RunPosterior posterior = steady_posterior({.spike_share = 0});
   for (std::int64_t i = 0; i < 6; ++i) posterior.add(kChange + i, i % 2 == 0 ? 700 : -700);
