@@ -11,7 +11,8 @@ namespace tenax::resilience {
 struct RankFigures {
   double compute_s = 0;  ///< in passes, without the collectives of the tensor group that they wait for
   /// In collectives of the tensor group and of the data group: from when this rank was ready until
-  /// it had the result. So a rank that comes last has the time of the transfer alone.
+  /// it had the result. So a rank that comes last has the time of the transfer alone. While several
+  /// are under way at once, time counts once.
   double tensor_s = 0, data_s = 0;
   double tensor_bytes = 0, data_bytes = 0;  ///< what those collectives were over
   /// The delay of a message from the stage before, and after. Not measured in every iteration: a

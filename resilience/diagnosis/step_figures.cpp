@@ -1,6 +1,7 @@
 #include "resilience/diagnosis/step_figures.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "parallel/layout/process_grid.hpp"
@@ -10,20 +11,21 @@ namespace tenax::resilience {
 using parallel::GroupKind;
 
 void StepFigures::on_collective(const comm::CollectiveRecord& collective) {
-  const double seconds = collective.end_s - collective.begin_s;
+  const Span span{collective.begin_s, collective.end_s};
   const auto bytes = static_cast<double>(collective.bytes);
   if (collective.group == name_of(GroupKind::tensor)) {
-    tensor_.push_back({collective.begin_s, collective.end_s});
-    figures_.tensor_s += seconds;
+    tensor_.push_back(span);
     figures_.tensor_bytes += bytes;
   } else if (collective.group == name_of(GroupKind::data)) {
-    figures_.data_s += seconds;
+    data_.push_back(span);
     figures_.data_bytes += bytes;
   }
 }
 
 RankFigures StepFigures::take() {
   figures_.compute_s = seconds_of(passes_) - overlap_s(passes_, tensor_);
+  figures_.tensor_s = seconds_of(tensor_);
+  figures_.data_s = busy_s(std::move(data_));
   figures_.preempted_s = preempted_s_();
   const RankFigures figures = figures_;
   clear();
@@ -33,12 +35,24 @@ RankFigures StepFigures::take() {
 void StepFigures::clear() {
   passes_.clear();
   tensor_.clear();
+  data_.clear();
   figures_ = {};
 }
 
 double StepFigures::seconds_of(const std::vector<Span>& spans) {
   double seconds = 0;
   for (const Span& span : spans) seconds += span.end_s - span.begin_s;
+  return seconds;
+}
+
+// A bucket's collective begins while earlier ones are under way, and may be told of before them.
+double StepFigures::busy_s(std::vector<Span> spans) {
+  std::ranges::sort(spans, {}, &Span::begin_s);
+  double seconds = 0, until_s = -std::numeric_limits<double>::infinity();
+  for (const Span& span : spans) {
+    seconds += std::max(0.0, span.end_s - std::max(span.begin_s, until_s));
+    until_s = std::max(until_s, span.end_s);
+  }
   return seconds;
 }
 

@@ -31,10 +31,12 @@ class StepFigures : public parallel::StepObserver {
     double begin_s = 0, end_s = 0;
   };
   static double seconds_of(const std::vector<Span>& spans);
+  static double busy_s(std::vector<Span> spans);
   static double overlap_s(const std::vector<Span>& a, const std::vector<Span>& b);
 
   std::function<double()> preempted_s_;
   std::vector<Span> passes_, tensor_;  // in order
+  std::vector<Span> data_;
   RankFigures figures_;
 };
 

@@ -52,10 +52,23 @@ TEST(StepFigures, data_collectives_are_counted_apart_and_others_not_at_all) {
             (RankFigures{.compute_s = 4, .data_s = 3, .data_bytes = 2000, .preempted_s = 0.25}));
 }
 
+// As those of buckets.
+TEST(StepFigures, time_counts_once_while_several_data_collectives_are_under_way) {
+  StepFigures figures([] { return 0.0; });
+  figures.on_collective(collective("data", 2, 6, 1000));
+  figures.on_collective(collective("data", 1, 4, 1000));
+  figures.on_collective(collective("data", 3, 5, 1000));
+  figures.on_collective(collective("data", 8, 9, 1000));
+  const RankFigures taken = figures.take();
+  EXPECT_DOUBLE_EQ(taken.data_s, 5 + 1);
+  EXPECT_EQ(taken.data_bytes, 4000);
+}
+
 TEST(StepFigures, each_iteration_begins_from_nothing) {
   StepFigures figures([] { return 0.0; });
   figures.on_pass(pass(0, 4));
   figures.on_collective(collective("tensor", 3, 4));
+  figures.on_collective(collective("data", 4, 5));
   figures.take();
   EXPECT_EQ(figures.take(), RankFigures{});
   figures.on_pass(pass(5, 6));
