@@ -39,9 +39,10 @@ resilience::PairTestRequest UnusedLinks::request(const std::vector<Component>& l
                                                  const std::vector<Component>& slow,
                                                  const resilience::ValidationRequest& usual) const {
   resilience::PairTestRequest request{.pairs = {}, .tests = usual};
-  request.pairs = resilience::plan_pair_tests(links, slow, [this](GroupKind kind) {
-    return resilience::used_links(kind, parts_.replica.grid(), routes());
-  });
+  request.pairs =
+      resilience::plan_pair_tests(links, slow, [this](GroupKind kind, const resilience::LinkVisitor& visit) {
+        resilience::visit_used_links(kind, parts_.replica.grid(), routes(), visit);
+      });
   double factor = 1;
   for (const Component& link : links) factor = std::max(factor, link.factor);
   request.tests.seconds *= kShare;

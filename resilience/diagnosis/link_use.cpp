@@ -1,7 +1,7 @@
 #include "resilience/diagnosis/link_use.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstddef>
 
 namespace tenax::resilience {
 namespace {
@@ -23,31 +23,44 @@ std::vector<int> joined_group(GroupKind kind, int rank, const ProcessGrid& grid,
   return grid.group(kind, rank);
 }
 
-bool are_joined(GroupKind kind, std::ptrdiff_t a, std::ptrdiff_t b, std::size_t ranks,
-                LinkTopology topology) {
-  const auto apart = static_cast<std::size_t>(std::abs(a - b));
-  if (kind == GroupKind::pipeline) return apart == 1;
-  return topology != LinkTopology::ring || apart == 1 || apart + 1 == ranks;
+bool joins_any_two(GroupKind kind, const LinkRoutes& routes) {
+  return kind != GroupKind::pipeline && topology_of(kind, routes) != LinkTopology::ring;
+}
+
+/// The ranks next to `rank`. The ends of a ring are next to each other.
+std::vector<int> neighbours_of(int rank, const std::vector<int>& joined, bool is_ring) {
+  const auto place = static_cast<std::size_t>(std::find(joined.begin(), joined.end(), rank) - joined.begin());
+  const std::size_t last = joined.size() - 1;
+  std::vector<int> neighbours;
+  if (is_ring || place > 0) neighbours.push_back(joined[place > 0 ? place - 1 : last]);
+  if (is_ring || place < last) neighbours.push_back(joined[place < last ? place + 1 : 0]);
+  return neighbours;
+}
+
+/// Whom `rank` exchanges messages with, in the order of its group; itself may be among them.
+std::vector<int> peers_of(int rank, GroupKind kind, const ProcessGrid& grid, const LinkRoutes& routes) {
+  std::vector<int> peers = grid.group(kind, rank);
+  if (joins_any_two(kind, routes)) return peers;
+  const std::vector<int> neighbours =
+      neighbours_of(rank, joined_group(kind, rank, grid, routes), kind != GroupKind::pipeline);
+  std::erase_if(peers, [&](int peer) {
+    return std::find(neighbours.begin(), neighbours.end(), peer) == neighbours.end();
+  });
+  return peers;
 }
 
 }  // namespace
 
 bool is_used(const Component& link, const ProcessGrid& grid, const LinkRoutes& routes) {
-  const std::vector<int> group = joined_group(link.group, link.rank, grid, routes);
-  const auto place = std::find(group.begin(), group.end(), link.rank);
-  const auto other = std::find(group.begin(), group.end(), link.other);
-  return other != group.end() && are_joined(link.group, place - group.begin(), other - group.begin(),
-                                            group.size(), topology_of(link.group, routes));
+  const std::vector<int> peers = peers_of(link.rank, link.group, grid, routes);
+  return std::find(peers.begin(), peers.end(), link.other) != peers.end();
 }
 
-std::vector<LinkEnds> used_links(GroupKind kind, const ProcessGrid& grid, const LinkRoutes& routes) {
-  std::vector<LinkEnds> links;
+void visit_used_links(GroupKind kind, const ProcessGrid& grid, const LinkRoutes& routes,
+                      const LinkVisitor& visit) {
   for (int rank = 0; rank < grid.ranks(); ++rank)
-    for (const int other : grid.group(kind, rank)) {
-      const Component link{.kind = Component::Kind::link, .rank = rank, .other = other, .group = kind};
-      if (rank < other && is_used(link, grid, routes)) links.emplace_back(rank, other);
-    }
-  return links;
+    for (const int other : peers_of(rank, kind, grid, routes))
+      if (rank < other && !visit({rank, other})) return;
 }
 
 }  // namespace tenax::resilience

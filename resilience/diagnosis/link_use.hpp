@@ -1,6 +1,7 @@
 // Which links the messages of a kind of group go over at present. Pure.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,12 @@ struct LinkRoutes {
 /// neighbouring stages, by whatever path.
 bool is_used(const Component& link, const parallel::ProcessGrid& grid, const LinkRoutes& routes);
 
-/// All links that messages of such groups go over; `kind` is tensor, data or pipeline.
-std::vector<LinkEnds> used_links(parallel::GroupKind kind, const parallel::ProcessGrid& grid,
-                                 const LinkRoutes& routes);
+/// Is shown one link after the other; false: it needs no more.
+using LinkVisitor = std::function<bool(const LinkEnds& link)>;
+
+/// Shows `visit` the links that messages of such groups go over, by their lower ranks, until it needs
+/// no more; `kind` is tensor, data or pipeline. Each rank takes as many steps as its group has ranks.
+void visit_used_links(parallel::GroupKind kind, const parallel::ProcessGrid& grid, const LinkRoutes& routes,
+                      const LinkVisitor& visit);
 
 }  // namespace tenax::resilience

@@ -25,15 +25,23 @@ class PairPlan {
     while (is_taken(round)) ++round;
     tests_.push_back({.group = kind_, .rank = link.first, .other = link.second, .round = round});
   }
-  /// Some of these, as long as there are any such that have no end in common with others.
-  void add_some(std::vector<LinkEnds> links, std::size_t count) {
-    for (; count > 0 && !links.empty(); --count) {
-      const auto apart =
-          std::find_if(links.begin(), links.end(), [this](const LinkEnds& link) { return !touches(link); });
-      const auto chosen = apart == links.end() ? links.begin() : apart;
-      add(*chosen);
-      links.erase(chosen);
-    }
+  /// `count` of those that `links` shows and `may_add` admits, as long as there are any, first such that
+  /// have no end in common with others.
+  void add_some(const UsedLinks& links, const std::function<bool(const LinkEnds&)>& may_add,
+                std::size_t count) {
+    std::vector<LinkEnds> touching;
+    links(kind_, [&](const LinkEnds& link) {
+      if (!may_add(link)) return true;
+      if (!touches(link)) {
+        add(link);
+        --count;
+      } else if (touching.size() < count) {
+        touching.push_back(link);
+      }
+      return count > 0;
+    });
+    touching.resize(std::min(touching.size(), count));
+    for (const LinkEnds& link : touching) add(link);
   }
   const std::vector<PairTest>& tests() const { return tests_; }
 
@@ -51,20 +59,19 @@ class PairPlan {
 }  // namespace
 
 std::vector<PairTest> plan_pair_tests(const std::vector<Component>& links, const std::vector<Component>& slow,
-                                      const std::function<std::vector<LinkEnds>(GroupKind)>& used_links) {
+                                      const UsedLinks& used_links) {
   std::vector<PairTest> tests;
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::data, GroupKind::pipeline}) {
     PairPlan plan(kind, tests.empty() ? 0 : tests.back().round + 1);
     for (const Component& link : links)
       if (link.group == kind) plan.add({link.rank, link.other});
     if (plan.tests().empty()) continue;
-    std::vector<LinkEnds> others = used_links(kind);
-    std::erase_if(others, [&](const LinkEnds& other) {
+    const auto may_add = [&](const LinkEnds& other) {
       const PairTest test{.group = kind, .rank = other.first, .other = other.second};
       const auto is_it = [&](const Component& link) { return test.is_of(link); };
-      return std::any_of(slow.begin(), slow.end(), is_it) || std::any_of(links.begin(), links.end(), is_it);
-    });
-    plan.add_some(std::move(others), plan.tests().size() + 1);
+      return std::none_of(slow.begin(), slow.end(), is_it) && std::none_of(links.begin(), links.end(), is_it);
+    };
+    plan.add_some(used_links, may_add, plan.tests().size() + 1);
     tests.insert(tests.end(), plan.tests().begin(), plan.tests().end());
     std::stable_sort(tests.begin(), tests.end(),
                      [](const PairTest& a, const PairTest& b) { return a.round < b.round; });

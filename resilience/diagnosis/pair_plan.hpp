@@ -29,11 +29,13 @@ struct PairResult {
   bool is_slow = false;  ///< by more than the request's `suspect` and by more than noise
 };
 
+/// visit_used_links() of a kind of group.
+using UsedLinks = std::function<void(parallel::GroupKind kind, const LinkVisitor& visit)>;
+
 /// `links`, and for comparison as many others of their kind, and one more, of those that are in use
 /// and not `slow`; first such as have no end in common with `links`, since they can be tested at
-/// the same time.
-std::vector<PairTest> plan_pair_tests(
-    const std::vector<Component>& links, const std::vector<Component>& slow,
-    const std::function<std::vector<LinkEnds>(parallel::GroupKind)>& used_links);
+/// the same time. Looks at no more links in use than it needs.
+std::vector<PairTest> plan_pair_tests(const std::vector<Component>& links, const std::vector<Component>& slow,
+                                      const UsedLinks& used_links);
 
 }  // namespace tenax::resilience

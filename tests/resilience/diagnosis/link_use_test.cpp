@@ -22,6 +22,15 @@ Component link(GroupKind group, int rank, int other) {
   return {.kind = Component::Kind::link, .rank = rank, .other = other, .group = group};
 }
 
+Links used_links(GroupKind kind, const ProcessGrid& grid, const LinkRoutes& routes) {
+  Links links;
+  visit_used_links(kind, grid, routes, [&](const LinkEnds& used) {
+    links.push_back(used);
+    return true;
+  });
+  return links;
+}
+
 TEST(LinkUse, a_ring_uses_the_links_between_neighbours) {
   const ProcessGrid grid({.data = 4});
   EXPECT_EQ(used_links(GroupKind::data, grid, kRings), (Links{{0, 1}, {0, 3}, {1, 2}, {2, 3}}));
@@ -58,10 +67,22 @@ TEST(LinkUse, after_a_swap_other_ranks_are_neighbours) {
   EXPECT_EQ(used_links(GroupKind::pipeline, swapped, kRings), (Links{{0, 2}, {1, 3}}));
 }
 
+TEST(LinkUse, shows_links_until_no_more_are_needed) {
+  Links links;
+  visit_used_links(GroupKind::data, ProcessGrid({.data = 4}), kRings, [&](const LinkEnds& used) {
+    links.push_back(used);
+    return links.size() < 2;
+  });
+  EXPECT_EQ(links, (Links{{0, 1}, {0, 3}}));
+}
+
 class PairPlanOfEight : public testing::Test {
  protected:
   std::vector<PairTest> plan(const std::vector<Component>& links, const std::vector<Component>& slow) const {
-    return plan_pair_tests(links, slow, [this](GroupKind kind) { return used_links(kind, grid, kRings); });
+    return plan_pair_tests(links, slow, used_in(grid));
+  }
+  static UsedLinks used_in(const ProcessGrid& all) {
+    return [&all](GroupKind kind, const LinkVisitor& visit) { visit_used_links(kind, all, kRings, visit); };
   }
   static void expect_disjoint(const std::vector<PairTest>& tests) {
     std::set<std::pair<int, int>> places;  // round, rank
@@ -109,9 +130,32 @@ TEST_F(PairPlanOfEight, tests_links_with_a_common_end_and_other_kinds_one_after_
 
 TEST_F(PairPlanOfEight, tests_alone_where_there_is_no_other) {
   const ProcessGrid pair({.pipeline = 2});
-  const auto tests = plan_pair_tests({link(GroupKind::data, 0, 1)}, {},
-                                     [&](GroupKind kind) { return used_links(kind, pair, kRings); });
+  const auto tests = plan_pair_tests({link(GroupKind::data, 0, 1)}, {}, used_in(pair));
   EXPECT_EQ(tests.size(), 1U);
+}
+
+TEST_F(PairPlanOfEight, takes_links_with_a_common_end_in_their_order_where_too_few_have_none) {
+  const ProcessGrid three({.data = 3});
+  const auto tests = plan_pair_tests({link(GroupKind::data, 0, 1)}, {}, used_in(three));
+  ASSERT_EQ(tests.size(), 3U);
+  EXPECT_TRUE(tests[1].is_of(link(GroupKind::data, 0, 2)));
+  EXPECT_TRUE(tests[2].is_of(link(GroupKind::data, 1, 2)));
+  expect_disjoint(tests);
+}
+
+// While it plans, all other ranks wait.
+TEST_F(PairPlanOfEight, looks_at_few_links_of_very_many) {
+  const ProcessGrid large({.pipeline = 2, .data = 65'536});
+  int seen = 0;
+  const auto tests =
+      plan_pair_tests({link(GroupKind::data, 0, 2)}, {}, [&](GroupKind kind, const LinkVisitor& visit) {
+        visit_used_links(kind, large, kRings, [&](const LinkEnds& used) {
+          ++seen;
+          return visit(used);
+        });
+      });
+  EXPECT_EQ(tests.size(), 3U);
+  EXPECT_LT(seen, 16);
 }
 
 }  // namespace
