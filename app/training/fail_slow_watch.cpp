@@ -6,6 +6,7 @@
 
 #include "io/json.hpp"
 #include "kernels/deadline.hpp"
+#include "resilience/diagnosis/rank_reports.hpp"
 #include "resilience/diagnosis/throttling.hpp"
 #include "resilience/diagnosis/transfer_figures.hpp"
 
@@ -113,29 +114,15 @@ bool FailSlowWatch::wants_delays(std::int64_t step) const {
   return order_.wants_reports || step % kDelaysEvery == 0;
 }
 
-std::vector<double> FailSlowWatch::report() {
-  if (!order_.wants_reports) return {};
+void FailSlowWatch::agree(std::int64_t step, const StepVote& vote) {
   const double begin_s = steady_now_s();
-  const auto ranks = static_cast<std::size_t>(parts_.replica.grid().ranks());
-  const auto rank = static_cast<std::size_t>(parts_.replica.control().rank());
-  std::vector<double> reports(ranks * resilience::kReportNumbers, 0);
-  write_report(history_.report(order_.since),
-               std::span(reports).subspan(rank * resilience::kReportNumbers, resilience::kReportNumbers));
-  seconds_ += steady_now_s() - begin_s;
-  return reports;
-}
-
-void FailSlowWatch::agree(std::int64_t step, const StepVote& vote, const std::vector<double>& reports) {
-  const double begin_s = steady_now_s();
+  std::vector<resilience::RankReport> reports;
+  if (order_.wants_reports)
+    reports = resilience::gather_reports(parts_.replica.control(), history_.report(order_.since));
   order_ = vote.order;
   steps_asked_ = order_.wants_reports ? steps_asked_ + 1 : 0;
   if (order_.healthy_before > 0) history_.was_healthy(order_.healthy_from, order_.healthy_before);
-  if (inquiry_ && !reports.empty()) {
-    std::vector<resilience::RankReport> of_ranks;
-    for (std::size_t at = 0; at < reports.size(); at += resilience::kReportNumbers)
-      of_ranks.push_back(resilience::read_report(std::span(reports).subspan(at, resilience::kReportNumbers)));
-    inquiry_->take(step, of_ranks, begin_s);
-  }
+  if (inquiry_ && !reports.empty()) inquiry_->take(step, reports, begin_s);
   seconds_ += steady_now_s() - begin_s;
 }
 

@@ -54,12 +54,11 @@ class FailSlowWatch {
   /// Steps that a device would run as one graph are to be launched op by op.
   bool wants_passes() const { return steps_asked_ > 0 && steps_asked_ <= kObservedSteps; }
 
-  /// For the vote: rank 0's order, and this rank's report among zeros for the others', where the
-  /// last vote asked for reports.
+  /// For the vote: rank 0's.
   resilience::InquiryOrder order() const { return inquiry_ ? inquiry_->order() : resilience::InquiryOrder{}; }
-  std::vector<double> report();
-  /// After a vote that counts, of step `step`; `reports`: those of all ranks.
-  void agree(std::int64_t step, const StepVote& vote, const std::vector<double>& reports);
+  /// Collective, after a vote that counts, of step `step`. Where the one before asked for reports, all
+  /// ranks exchange them.
+  void agree(std::int64_t step, const StepVote& vote);
 
   struct Step {
     double begin_s = 0;

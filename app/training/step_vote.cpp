@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace tenax::app {
@@ -83,12 +84,9 @@ resilience::InquiryOrder order_of(const Sums& sums) {
 
 }  // namespace
 
-StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data,
-                     std::span<double> riders) {
+StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data) {
   Sums sums = to_sums(mine);
-  sums.insert(sums.end(), riders.begin(), riders.end());
   replica.sum_over_ranks(sums);
-  std::copy(sums.begin() + kFields, sums.end(), riders.begin());
   StepVote vote{.verdict = verdict_of(sums),
                 .loss = sums[loss] / tokens,
                 .grad_norm = std::sqrt(sums[squares]) / tokens,

@@ -1,8 +1,6 @@
 // StepVote: what all ranks agree on before a step's update.
 #pragma once
 
-#include <span>
-
 #include "parallel/replica/replica.hpp"
 #include "resilience/diagnosis/inquiry.hpp"
 #include "resilience/membership/state_digest.hpp"
@@ -57,8 +55,7 @@ struct StepVote {
 };
 
 /// Collective over the replica's ranks. `tokens`: of the global batch. `has_data` false: the emulated device's, whose sums
-/// mean nothing. `riders`, as many on every rank, become their sums over the ranks.
-StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data,
-                     std::span<double> riders = {});
+/// mean nothing.
+StepVote count_votes(parallel::Replica& replica, const StepBallot& mine, double tokens, bool has_data);
 
 }  // namespace tenax::app

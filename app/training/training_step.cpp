@@ -1,7 +1,6 @@
 #include "app/training/training_step.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "app/options.hpp"
 #include "app/training/learning_rate.hpp"
@@ -103,11 +102,10 @@ parallel::StepSums TrainingStep::norm() {
 StepVote TrainingStep::vote(const parallel::StepSums& sums) {
   const HostPhase phase(parts_.observation.profile(), "vote");
   const StepBallot ballot = this->ballot(sums);
-  std::vector<double> reports = parts_.watch.report();
   StepVote vote = count_votes(parts_.run.replica, ballot, static_cast<double>(parts_.peers.step_tokens()),
-                              parts_.run.replica.layout().has_data, reports);
+                              parts_.run.replica.layout().has_data);
   if (vote.verdict == Verdict::again) return vote;
-  parts_.watch.agree(step_, vote, reports);
+  parts_.watch.agree(step_, vote);
   parts_.run.replica.pipeline().report();
   parts_.observation.take_pass_times();
   parts_.peers.conclude(vote, learning_rate(), [this](parallel::SampleRange again) { compute_again(again); });

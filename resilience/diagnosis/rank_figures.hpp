@@ -54,23 +54,4 @@ inline bool lacks_delays(const RankReport& report) {
          (report.now.gradients_s == 0 && report.healthy.gradients_s > 0);
 }
 
-/// A report as so many numbers, in which it rides on a vote.
-inline constexpr std::size_t kReportNumbers = 2 * kRankFigures.size();
-
-inline void write_report(const RankReport& report, std::span<double> numbers) {
-  for (std::size_t i = 0; i < kRankFigures.size(); ++i) {
-    numbers[i] = report.now.*kRankFigures[i];
-    numbers[kRankFigures.size() + i] = report.healthy.*kRankFigures[i];
-  }
-}
-
-inline RankReport read_report(std::span<const double> numbers) {
-  RankReport report;
-  for (std::size_t i = 0; i < kRankFigures.size(); ++i) {
-    report.now.*kRankFigures[i] = numbers[i];
-    report.healthy.*kRankFigures[i] = numbers[kRankFigures.size() + i];
-  }
-  return report;
-}
-
 }  // namespace tenax::resilience

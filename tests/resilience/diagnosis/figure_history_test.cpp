@@ -116,13 +116,5 @@ TEST(FigureHistory, a_device_that_told_nothing_in_an_iteration_does_not_count_th
   EXPECT_EQ(now.hardware_thermal, 0);
 }
 
-TEST(RankReport, rides_on_a_vote_as_numbers) {
-  RankReport report{.now = {.compute_s = 1, .tensor_bytes = 3, .preempted_s = 0.125, .sm_clock_mhz = 1200},
-                    .healthy = {.data_s = 2, .gradients_s = 5, .power_brake = 1}};
-  std::array<double, kReportNumbers> numbers{};
-  write_report(report, numbers);
-  EXPECT_EQ(read_report(numbers), report);
-}
-
 }  // namespace
 }  // namespace tenax::resilience
