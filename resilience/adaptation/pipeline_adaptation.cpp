@@ -90,7 +90,8 @@ void PipelineAdaptation::skip_step() {
 PipelineMeasurement PipelineAdaptation::measure(const PassMeasurement& passes) {
   const PipelineMeasurement measurement = monitor_->finish_step(passes);
   measured_at_s_ = kernels::steady_now_s();
-  delays_ = {monitor_->own().activations.delay_s, monitor_->own().gradients.delay_s};
+  const LinkMeasurement &activations = monitor_->own().activations, &gradients = monitor_->own().gradients;
+  delays_ = {activations.delay_s, gradients.delay_s, activations.at_most, gradients.at_most};
   return measurement;
 }
 

@@ -49,6 +49,7 @@ class PipelineAdaptation {
   /// measured.
   struct Delays {
     double activations_s = 0, gradients_s = 0;
+    bool activations_at_most = false, gradients_at_most = false;  ///< LinkMeasurement::at_most
   };
   Delays delays() const { return delays_; }
   /// When, by the steady clock, this pipeline's ranks had measured the last step: all of them had

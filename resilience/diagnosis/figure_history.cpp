@@ -12,8 +12,10 @@ constexpr std::size_t kMostEntries = 160, kMostHealthy = 64, kFewestHealthy = 16
 
 // A figure that is not measured in every iteration counts where it was.
 bool is_measured(double RankFigures::*figure, const RankFigures& figures) {
-  if (figure == &RankFigures::activations_s || figure == &RankFigures::gradients_s)
-    return figures.*figure > 0;
+  if (figure == &RankFigures::activations_s || figure == &RankFigures::activations_at_most)
+    return figures.activations_s > 0;
+  if (figure == &RankFigures::gradients_s || figure == &RankFigures::gradients_at_most)
+    return figures.gradients_s > 0;
   return std::ranges::find(kReadingFigures, figure) == kReadingFigures.end() || figures.has_reading > 0;
 }
 

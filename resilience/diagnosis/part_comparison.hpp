@@ -14,9 +14,10 @@ inline constexpr double kNoiseShare = 0.03;
 /// A part and what was measured of it.
 struct PartFigure {
   double work = 0;       ///< parts of equal work are peers: a stage, or bytes
-  double now_s = 0;      ///< since the slowdown began
+  double now_s = 0;      ///< since the slowdown began; at the least, where that is not known for sure
   double healthy_s = 0;  ///< before it; 0 = no history
   double floor_s = 0;    ///< a smaller excess is noise
+  double most_s = 0;     ///< what it takes now at the most; 0 = now_s
 };
 
 /// Immutable. A part is suspect when three things hold:

@@ -18,6 +18,8 @@ struct RankFigures {
   /// The delay of a message from the stage before, and after. Not measured in every iteration: a
   /// median is over those in which it was.
   double activations_s = 0, gradients_s = 0;
+  /// 1 where no message was noticed promptly (LinkMeasurement::at_most): the delay is that or less.
+  double activations_at_most = 0, gradients_at_most = 0;
   /// That a thread of the rank was ready to run, but the processor was others': of the thread that
   /// had to wait longest. 0 where the processor does not compute.
   double preempted_s = 0;
@@ -36,13 +38,24 @@ struct RankReport {
 };
 
 /// All of RankFigures, in one order.
-inline constexpr std::array kRankFigures = {
-    &RankFigures::compute_s,        &RankFigures::tensor_s,      &RankFigures::data_s,
-    &RankFigures::tensor_bytes,     &RankFigures::data_bytes,    &RankFigures::activations_s,
-    &RankFigures::gradients_s,      &RankFigures::preempted_s,   &RankFigures::has_reading,
-    &RankFigures::sm_clock_mhz,     &RankFigures::temperature_c, &RankFigures::software_thermal,
-    &RankFigures::hardware_thermal, &RankFigures::power_cap,     &RankFigures::hardware_slowdown,
-    &RankFigures::power_brake};
+inline constexpr std::array kRankFigures = {&RankFigures::compute_s,
+                                            &RankFigures::tensor_s,
+                                            &RankFigures::data_s,
+                                            &RankFigures::tensor_bytes,
+                                            &RankFigures::data_bytes,
+                                            &RankFigures::activations_s,
+                                            &RankFigures::gradients_s,
+                                            &RankFigures::activations_at_most,
+                                            &RankFigures::gradients_at_most,
+                                            &RankFigures::preempted_s,
+                                            &RankFigures::has_reading,
+                                            &RankFigures::sm_clock_mhz,
+                                            &RankFigures::temperature_c,
+                                            &RankFigures::software_thermal,
+                                            &RankFigures::hardware_thermal,
+                                            &RankFigures::power_cap,
+                                            &RankFigures::hardware_slowdown,
+                                            &RankFigures::power_brake};
 static_assert(sizeof(RankFigures) == kRankFigures.size() * sizeof(double));
 
 /// Those of the device's readings, `has_reading` among them.

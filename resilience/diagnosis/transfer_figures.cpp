@@ -38,6 +38,12 @@ double slower_direction_s(const RankFigures& lower, const RankFigures& upper) {
   return std::max(upper.activations_s, lower.gradients_s);
 }
 
+// A bound says nothing of how long a message takes at the least.
+double surely_slower_direction_s(const RankFigures& lower, const RankFigures& upper) {
+  return std::max(upper.activations_at_most > 0 ? 0 : upper.activations_s,
+                  lower.gradients_at_most > 0 ? 0 : lower.gradients_s);
+}
+
 }  // namespace
 
 std::vector<TransferFigure> group_figures(GroupKind kind, const std::vector<RankReport>& reports,
@@ -61,8 +67,9 @@ std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>&
     const int other = grid.rank_of(next);
     const RankReport& lower = reports[static_cast<std::size_t>(rank)];
     const RankReport& upper = reports[static_cast<std::size_t>(other)];
-    const PartFigure delay{.now_s = slower_direction_s(lower.now, upper.now),
-                           .healthy_s = slower_direction_s(lower.healthy, upper.healthy)};
+    const PartFigure delay{.now_s = surely_slower_direction_s(lower.now, upper.now),
+                           .healthy_s = slower_direction_s(lower.healthy, upper.healthy),
+                           .most_s = slower_direction_s(lower.now, upper.now)};
     figures.push_back({.kind = GroupKind::pipeline, .ranks = {rank, other}, .seconds = delay, .times = 4});
   }
   return figures;

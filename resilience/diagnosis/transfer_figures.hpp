@@ -23,8 +23,9 @@ struct TransferFigure {
 std::vector<TransferFigure> group_figures(parallel::GroupKind kind, const std::vector<RankReport>& reports,
                                           const parallel::ProcessGrid& grid);
 
-/// Of all links between neighbouring stages: the delay of a message in the slower direction. All are
-/// peers. A pipeline has two microbatches at the least, each of which crosses in both directions:
+/// Of all links between neighbouring stages: the delay of a message in the slower direction. Where a
+/// rank has noticed every message late, that counts for `most_s` and what is healthy alone.
+/// All are peers. A pipeline has two microbatches at the least, each of which crosses in both directions:
 /// `times` is 4.
 std::vector<TransferFigure> pipeline_link_figures(const std::vector<RankReport>& reports,
                                                   const parallel::ProcessGrid& grid);

@@ -97,6 +97,17 @@ TEST(FigureHistory, nothing_measured_is_zero) {
   EXPECT_EQ(history.report(6).now.compute_s, 0);
 }
 
+TEST(FigureHistory, a_delay_is_a_bound_where_it_was_one_when_it_was_measured) {
+  FigureHistory history;
+  add(history, 0, 5, 2);
+  history.add(5, {.compute_s = 2, .activations_s = 3, .gradients_s = 4, .gradients_at_most = 1});
+  const RankFigures now = history.report(0).now;
+  EXPECT_EQ(now.activations_s, 3);
+  EXPECT_EQ(now.activations_at_most, 0);
+  EXPECT_EQ(now.gradients_s, 4);
+  EXPECT_EQ(now.gradients_at_most, 1);
+}
+
 TEST(FigureHistory, a_device_that_told_nothing_in_an_iteration_does_not_count_there) {
   FigureHistory history;
   add(history, 0, 5, 2);

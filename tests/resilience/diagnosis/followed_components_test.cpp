@@ -196,12 +196,14 @@ class FollowedTrifle : public testing::Test {
     std::vector<RankReport> reports(2);
     reports[0].healthy = {.compute_s = 0.08, .gradients_s = 0.0002};
     reports[0].now = reports[0].healthy;
+    reports[0].now.gradients_at_most = at_most;
     FollowedComponents followed([](const Component&) { return true; });
     reports[0].now.*figure = told_s;
     followed.add(component, 10, reports, grid, kIteration_s);
     reports[0].now.*figure = now_s;
     return !followed.follow(11, reports, grid).empty();
   }
+  double at_most = 0;
   const Component rank{.rank = 0, .factor = 1.08};
   const Component link{
       .kind = Component::Kind::link, .rank = 0, .other = 1, .group = GroupKind::pipeline, .factor = 10};
@@ -223,6 +225,12 @@ TEST_F(FollowedTrifle, has_healed_when_no_more_than_noise_is_left) {
   EXPECT_TRUE(heals(link, &RankFigures::gradients_s, 0.002, 0.00055));
   EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.002, 0.0006));
   EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.0006, 0.00055)) << "half of it must be gone";
+}
+
+TEST_F(FollowedTrifle, has_healed_when_the_bound_of_its_delay_says_so) {
+  at_most = 1;
+  EXPECT_TRUE(heals(link, &RankFigures::gradients_s, 0.002, 0.00055));
+  EXPECT_FALSE(heals(link, &RankFigures::gradients_s, 0.002, 0.0006));
 }
 
 /// Pipeline 2, data 2: stage 1 has twice the work. Rank 3, there, has been told: it takes twice as long.

@@ -29,6 +29,11 @@ TEST(PartComparison, compares_parts_of_equal_work_alone) {
             Indices{0});
 }
 
+TEST(PartComparison, compares_with_what_peers_take_at_the_most) {
+  EXPECT_EQ(suspects_of({{.now_s = 3}, {.now_s = 0}, {.now_s = 0}}), Indices{0});
+  EXPECT_EQ(suspects_of({{.now_s = 3}, {.now_s = 0, .most_s = 5}, {.now_s = 0, .most_s = 5}}), Indices{});
+}
+
 TEST(PartComparison, bears_with_a_part_that_always_was_slower) {
   EXPECT_EQ(suspects_of({{.now_s = 1, .healthy_s = 1}, {.now_s = 1.3, .healthy_s = 1.3}}), Indices{});
   EXPECT_EQ(suspects_of({{.now_s = 1, .healthy_s = 1}, {.now_s = 1.9, .healthy_s = 1.3}}), Indices{1});

@@ -168,6 +168,22 @@ TEST(Suspects, are_not_compared_where_their_groups_have_other_bytes) {
   EXPECT_EQ(words_of(find_suspects(reports, ranks.grid, options)), Words{});
 }
 
+// A slow stage never waits for its gradients.
+TEST(Suspects, are_no_link_of_which_only_a_bound_is_known) {
+  const parallel::ProcessGrid grid({.pipeline = 2});
+  const RankFigures healthy{.compute_s = 0.1, .activations_s = 0.0001, .gradients_s = 0.0001};
+  std::vector<RankReport> reports(2, RankReport{.now = healthy, .healthy = healthy});
+  const SuspectOptions options{.healthy_iteration_s = 0.15};
+  reports[0].now.gradients_s = 0.04;
+  EXPECT_EQ(words_of(find_suspects(reports, grid, options)), Words{"pipeline link 0-1"});
+  reports[0].now.gradients_at_most = 1;
+  EXPECT_EQ(words_of(find_suspects(reports, grid, options)), Words{});
+  reports[1].now.activations_s = 0.02;
+  const Suspects suspects = find_suspects(reports, grid, options);
+  ASSERT_EQ(words_of(suspects), Words{"pipeline link 0-1"}) << "the other direction";
+  EXPECT_DOUBLE_EQ(suspects.components.front().factor, 200);
+}
+
 TEST(Suspects, name_the_lower_rank_of_a_link_first) {
   const parallel::ProcessGrid swapped({.pipeline = 2}, {1, 0}, 1);
   std::vector<RankReport> reports(2);
