@@ -11,10 +11,12 @@ void ActionOutcome::begin(MitigationRecord record, RunPlacement before) {
   trial_ = Trial{.record = std::move(record), .before = std::move(before)};
 }
 
-void ActionOutcome::add(double seconds) {
+void ActionOutcome::add(double seconds, bool is_masked) {
+  constexpr std::size_t kLongest = 64;
   if (!trial_) return;
-  trial_->seconds.push_back(seconds);
-  if (trial_->seconds.size() == IterationLoss::kSettled) settle(upper_median_of(trial_->seconds));
+  (is_masked ? trial_->masked_s : trial_->seconds).push_back(seconds);
+  const std::size_t known = trial_->seconds.size();
+  if (known == IterationLoss::kSettled || known + trial_->masked_s.size() == kLongest) settle();
 }
 
 void ActionOutcome::disturb() {
@@ -22,18 +24,27 @@ void ActionOutcome::disturb() {
   regretted_.reset();
 }
 
-void ActionOutcome::settle(double achieved_s) {
-  constexpr double kWorse = 0.02;    // more than this share worse than before is worse
-  constexpr double kDoubtful = 1.1;  // so many times what was predicted is more than an inexact forecast
+// Masked iterations tell what it achieved only where there are no others.
+void ActionOutcome::settle() {
   Trial trial = *std::exchange(trial_, {});
-  trial.record.achieved_s = achieved_s;
-  const bool is_worse = achieved_s > (1 + kWorse) * trial.record.measured_s;
+  trial.record.achieved_s = upper_median_of(trial.seconds.empty() ? trial.masked_s : trial.seconds);
   for (MitigationRecord& record : told_one_by_one(trial.record, trial.before, shape_))
     records_.push_back(std::move(record));
+  judge(std::move(trial));
+}
+
+// Of half as many iterations as a trial wants nothing is believed.
+void ActionOutcome::judge(Trial trial) {
+  constexpr double kWorse = 0.02;    // more than this share worse than before is worse
+  constexpr double kDoubtful = 1.1;  // so many times what was predicted is more than an inexact forecast
+  constexpr std::size_t kHalf = IterationLoss::kSettled / 2;
+  if (trial.seconds.size() < kHalf) return;
+  const MitigationRecord& record = trial.record;
+  const bool is_worse = record.achieved_s > (1 + kWorse) * record.measured_s;
   // From the middle on, as the median says nothing of what was slow for less.
-  if (is_worse || achieved_s > kDoubtful * trial.record.predicted_s)
-    doubt_ = trial.record.step + static_cast<std::int64_t>(IterationLoss::kSettled / 2);
-  if (is_worse && !trial.record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
+  if (is_worse || record.achieved_s > kDoubtful * record.predicted_s)
+    doubt_ = record.step + static_cast<std::int64_t>(kHalf);
+  if (is_worse && !record.is_revert && !trial.is_disturbed) regretted_ = std::move(trial);
 }
 
 std::optional<MitigationRecord> ActionOutcome::undo(const ActionCosts& costs) const {
@@ -52,7 +63,8 @@ std::optional<MitigationRecord> ActionOutcome::undo(const ActionCosts& costs) co
 std::vector<MitigationRecord> ActionOutcome::take_records(bool all, double recent_s) {
   if (all && trial_) {
     trial_->is_disturbed = true;
-    settle(trial_->seconds.empty() ? recent_s : upper_median_of(trial_->seconds));
+    if (trial_->seconds.empty() && trial_->masked_s.empty()) trial_->masked_s = {recent_s};
+    settle();
   }
   return std::exchange(records_, {});
 }

@@ -13,7 +13,7 @@
 
 namespace tenax::resilience {
 
-/// Pure.
+/// Pure. A trial ends after eight iterations; after 64 where a checkpoint masks most of them.
 class ActionOutcome {
  public:
   explicit ActionOutcome(parallel::GridShape shape) : shape_(shape) {}
@@ -21,8 +21,8 @@ class ActionOutcome {
   /// The next action is in force; `before`: the placement that it has changed.
   void begin(MitigationRecord record, RunPlacement before);
   bool is_awaited() const { return trial_.has_value(); }
-  /// An iteration that says something of the machine.
-  void add(double seconds);
+  /// An iteration has ended. `is_masked`: it says nothing of the machine.
+  void add(double seconds, bool is_masked = false);
   /// Something else has become slow: what follows is not blamed on the action, and neither is what was seen.
   void disturb();
 
@@ -41,10 +41,11 @@ class ActionOutcome {
   struct Trial {
     MitigationRecord record;
     RunPlacement before;
-    std::vector<double> seconds = {};
+    std::vector<double> seconds = {}, masked_s = {};  // of iterations, and of those that are masked
     bool is_disturbed = false;
   };
-  void settle(double achieved_s);
+  void settle();
+  void judge(Trial trial);
 
   parallel::GridShape shape_;
   std::optional<Trial> trial_;         // applied, and not yet known

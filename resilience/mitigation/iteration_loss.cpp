@@ -8,10 +8,13 @@
 
 namespace tenax::resilience {
 
-void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy) {
+void IterationLoss::add(std::int64_t number, double seconds, bool is_lossy, bool is_masked) {
+  const double loss_s = is_lossy ? std::max(0.0, seconds - healthy_s_) : 0;
+  lost_s_ += loss_s;
+  if (is_masked) return;
+  since_healthy_s_ += loss_s;
   if (iterations_.size() == kRemembered) iterations_.pop_front();
   iterations_.push_back({number, seconds});
-  if (is_lossy) lost_s_ += std::max(0.0, seconds - healthy_s_);
 }
 
 // A restart saves what is lost since all was healthy. An inquiry may take longer than iterations are
@@ -23,8 +26,10 @@ LostTime IterationLoss::take(const FailSlow& found, bool was_well) {
     if (iteration.number >= found.onset) since_onset_s += std::max(0.0, iteration.seconds - healthy_s_);
   since_onset_s = std::max(since_onset_s, found.lost_s);
   const LostTime lost{.since_onset_s = since_onset_s,
-                      .since_healthy_s = std::max(since_onset_s, lost_s_ - before_s_)};
-  if (was_well) lost_s_ += since_onset_s;
+                      .since_healthy_s = std::max(since_onset_s, since_healthy_s_)};
+  if (!was_well) return lost;
+  lost_s_ += since_onset_s;
+  since_healthy_s_ += since_onset_s;
   return lost;
 }
 

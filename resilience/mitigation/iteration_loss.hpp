@@ -15,12 +15,13 @@ class IterationLoss {
   /// So many iterations tell how long one takes.
   static constexpr std::size_t kSettled = 8;
 
-  /// `is_lossy`: something is known to be slow.
-  void add(std::int64_t number, double seconds, bool is_lossy);
+  /// `is_lossy`: something is known to be slow. `is_masked`: it says nothing of what
+  /// one takes, and what it lost buys nothing.
+  void add(std::int64_t number, double seconds, bool is_lossy, bool is_masked = false);
   /// What is found says what a healthy one takes. `was_well`: nothing else is known to be slow. Returns what is lost to it.
   LostTime take(const FailSlow& found, bool was_well);
   /// All is healthy again.
-  void close() { before_s_ = lost_s_; }
+  void close() { since_healthy_s_ = 0; }
 
   double healthy_s() const { return healthy_s_; }
   double recent_s() const;
@@ -36,7 +37,8 @@ class IterationLoss {
 
   std::deque<Iteration> iterations_;
   double healthy_s_ = 0;
-  double lost_s_ = 0, before_s_ = 0;  // before_s_: until all had last been healthy
+  double lost_s_ = 0;
+  double since_healthy_s_ = 0;  // what of it can buy a restart: since all was healthy, masked ones left out
 };
 
 }  // namespace tenax::resilience

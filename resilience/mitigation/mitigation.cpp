@@ -16,10 +16,10 @@ Mitigation::Mitigation(RunPlacement launch, Options options)
 
 void Mitigation::add(std::int64_t number, double seconds, bool is_masked) {
   const bool is_any_slow = cases_.is_any_slow();
-  loss_.add(number, seconds, is_any_slow);
+  loss_.add(number, seconds, is_any_slow, is_masked);
   way_back_.add(is_any_slow);
-  cases_.add(seconds, loss_.healthy_s());
-  if (!is_masked) outcome_.add(seconds);
+  cases_.add(seconds, loss_.healthy_s(), is_masked);
+  outcome_.add(seconds, is_masked);
 }
 
 void Mitigation::take(const FailSlow& found, const std::vector<RankReport>& reports,

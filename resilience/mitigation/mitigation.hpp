@@ -34,7 +34,7 @@ class Mitigation {
   /// Nothing is known to be slow, and nothing that was done about what was is left.
   bool is_restored() const { return way_back_.is_gone(placement_) && !cases_.is_any_slow(); }
 
-  /// Iteration `number` has ended. `is_masked`: it says nothing of the machine.
+  /// Iteration `number` has ended. `is_masked`: it says nothing of the machine, so nothing is decided by its time.
   void add(std::int64_t number, double seconds, bool is_masked);
   /// What has been found, is less slow, or has healed; the reports and the grid that it was found with.
   void take(const FailSlow& found, const std::vector<RankReport>& reports, const parallel::ProcessGrid& grid);

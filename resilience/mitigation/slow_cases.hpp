@@ -33,8 +33,8 @@ class SlowCases {
   /// As Mitigation::Options has them.
   SlowCases(double min_gain, int heal_steps) : min_gain_(min_gain), heal_steps_(heal_steps) {}
 
-  /// An iteration has ended.
-  void add(double seconds, double healthy_s);
+  /// An iteration has ended. `is_masked`: what it lost buys nothing.
+  void add(double seconds, double healthy_s, bool is_masked = false);
   /// A part that is known and has become no slower is none, and neither is a moved link.
   bool is_news(const Component& component) const;
   /// `part` is slow, and so much was lost to it.

@@ -90,6 +90,25 @@ TEST_F(ActionOutcomeTest, an_action_that_undoes_is_not_undone) {
   EXPECT_FALSE(outcome.is_regretted());
 }
 
+TEST_F(ActionOutcomeTest, masked_iterations_end_a_trial_after_64_and_blame_nobody) {
+  iterations(3, 9);
+  for (int i = 0; i < 61; ++i) {
+    EXPECT_TRUE(outcome.is_awaited()) << i;
+    outcome.add(7, true);
+  }
+  EXPECT_FALSE(outcome.is_awaited() || outcome.is_regretted() || outcome.take_doubt());
+  EXPECT_EQ(outcome.take_records(false, 1.7).at(0).achieved_s, 9) << "by those that say something";
+  outcome.begin(action, before);
+  for (int i = 0; i < 64; ++i) outcome.add(7, true);
+  EXPECT_EQ(outcome.take_records(false, 1.7).at(0).achieved_s, 7) << "there are no others";
+}
+
+TEST_F(ActionOutcomeTest, half_a_trial_is_enough_where_the_rest_is_masked) {
+  for (int i = 0; i < 60; ++i) outcome.add(1, true);
+  iterations(4, 2.1);
+  EXPECT_TRUE(outcome.is_regretted());
+}
+
 TEST_F(ActionOutcomeTest, the_end_of_a_run_tells_what_is_known_and_blames_nobody) {
   EXPECT_EQ(outcome.take_records(true, 1.7).at(0).achieved_s, 1.7) << "no iteration yet";
   outcome.begin(action, before);

@@ -39,6 +39,16 @@ TEST_F(IterationLossTest, counts_on_while_something_is_slow_and_takes_no_fast_it
   EXPECT_EQ(loss.lost_s(), 2.5);
 }
 
+TEST_F(IterationLossTest, masked_iterations_are_lost_but_buy_nothing_and_say_nothing) {
+  loss.add(8, 9, false, true);
+  EXPECT_EQ(find(true).since_onset_s, 2);
+  loss.add(9, 9, true, true);
+  EXPECT_EQ(loss.lost_s(), 10);
+  EXPECT_EQ(find(false).since_healthy_s, 2);
+  for (std::int64_t i = 10; i < 18; ++i) loss.add(i, 9, true, true);
+  EXPECT_EQ(loss.recent_s(), kSlowIteration_s);
+}
+
 TEST_F(IterationLossTest, believes_the_finder_of_iterations_that_it_has_forgotten) {
   EXPECT_EQ(find(true, 7).since_onset_s, 7);
   EXPECT_EQ(loss.lost_s(), 7);

@@ -333,6 +333,18 @@ TEST_F(MitigationOfTwo, what_is_masked_says_nothing_of_an_action) {
   EXPECT_NEAR(records.at(0).achieved_s, kCured_s, 1e-9);
 }
 
+TEST_F(MitigationOfTwo, is_not_held_up_by_a_checkpoint_that_is_written_for_long) {
+  find_slow();
+  steps_until_action(kSlow_s);
+  for (int i = 0; i < 64; ++i) mitigation.add(now++, 9, true);
+  EXPECT_EQ(mitigation.take_records().size(), 1U);
+  EXPECT_TRUE(mitigation.wants_proposals());
+  cured.microbatches = {9, 3};
+  const auto next = steps_until_action(kSlow_s);
+  ASSERT_TRUE(next);
+  EXPECT_GE(next->first, 5) << "what was lost while it was written buys nothing";
+}
+
 TEST(Mitigation, tells_each_of_several_rings_that_change_at_once) {
   const parallel::GridShape shape{.pipeline = 2, .data = 4};
   const RunPlacement launch = RunPlacement::at_launch(shape, 6);
